@@ -1,0 +1,118 @@
+//! What can go wrong, named after the parameter, row or column at fault.
+
+/// The result of every fallible call of the crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A refused input or parameter; the learner that returns it is unchanged.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter is outside its domain.
+    #[error("parameter `{name}` is {value}: {expected}")]
+    Parameter {
+        /// The parameter's name.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+        /// What is legal, as a phrase.
+        expected: &'static str,
+    },
+    /// A slice has the wrong length.
+    #[error("`{name}` has length {found}, expected {expected}")]
+    Length {
+        /// The argument's name.
+        name: &'static str,
+        /// The length expected.
+        expected: usize,
+        /// The length found.
+        found: usize,
+    },
+    /// A feature is NaN, infinite or beyond [`crate::rows::LARGEST`].
+    #[error("row {row}, feature {column} is {value}: features must be finite, at most 1e120 in size")]
+    Feature {
+        /// Row within the call, from 0.
+        row: usize,
+        /// Feature, from 0.
+        column: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// A target outside the family's domain.
+    #[error("row {row}: target {value} is not legal for the {family} family, which takes {expected}")]
+    Target {
+        /// Row within the call, from 0.
+        row: usize,
+        /// The value found.
+        value: f64,
+        /// The family's name.
+        family: &'static str,
+        /// What the family takes.
+        expected: &'static str,
+    },
+    /// A negative or non-finite weight, or a non-finite offset.
+    #[error("row {row}: {name} is {value}, expected {expected}")]
+    RowExtra {
+        /// Row within the call, from 0.
+        row: usize,
+        /// `weight` or `offset`.
+        name: &'static str,
+        /// The value found.
+        value: f64,
+        /// What is legal, as a phrase.
+        expected: &'static str,
+    },
+    /// A matrix that must be symmetric positive definite is not.
+    #[error("`{name}` is not positive definite: pivot {pivot} is {value}")]
+    NotPositiveDefinite {
+        /// The matrix's name.
+        name: &'static str,
+        /// The first pivot that is not positive, from 0.
+        pivot: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// The recursion left the range of floating-point numbers (a known weakness of [`crate::rule::Ekf`] on raw features).
+    #[error("the recursion diverged at row {row}: {quantity} is {value}; use the implicit or moment-matching rule, or `Auto`")]
+    Diverged {
+        /// Row within the call, from 0.
+        row: usize,
+        /// What overflowed.
+        quantity: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// Two states that cannot be merged, or a state of another kind.
+    #[error("{0}")]
+    State(String),
+}
+
+impl Error {
+    /// Whether the data is at fault: the learner is intact and can go on with the next row.
+    pub fn is_recoverable(&self) -> bool {
+        matches!(
+            self,
+            Error::Length { .. } | Error::Feature { .. } | Error::Target { .. } | Error::RowExtra { .. } | Error::Diverged { .. }
+        )
+    }
+
+    /// The row at fault within the call, where there is one.
+    pub fn row(&self) -> Option<usize> {
+        match *self {
+            Error::Feature { row, .. }
+            | Error::Target { row, .. }
+            | Error::RowExtra { row, .. }
+            | Error::Diverged { row, .. } => Some(row),
+            _ => None,
+        }
+    }
+}
+
+/// Requires `ok`, or names the parameter.
+pub(crate) fn require(ok: bool, name: &'static str, value: f64, expected: &'static str) -> Result<()> {
+    if ok { Ok(()) } else { Err(Error::Parameter { name, value, expected }) }
+}
+
+/// Requires a length, or names the slice.
+pub(crate) fn require_len(name: &'static str, found: usize, expected: usize) -> Result<()> {
+    if found == expected { Ok(()) } else { Err(Error::Length { name, expected, found }) }
+}

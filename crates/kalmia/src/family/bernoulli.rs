@@ -1,0 +1,92 @@
+//! The Bernoulli family with the logistic link: $P(y=1) = 1/(1+e^{-u})$.
+
+use super::Family;
+use rand::{Rng, RngExt};
+
+/// $\ell(y,u) = \ln(1+e^{-zu})$, $z = 2y-1$; labels 0/1, -1/+1 and booleans give the same trajectory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Bernoulli;
+
+/// $1/(1+e^{-u})$ without overflow.
+#[inline(always)]
+pub fn logistic(u: f64) -> f64 {
+    let e = (-u.abs()).exp();
+    if u >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
+}
+
+/// $\ln(1+e^{u})$ without overflow.
+#[inline(always)]
+pub fn softplus(u: f64) -> f64 {
+    u.max(0.0) + (-u.abs()).exp().ln_1p()
+}
+
+impl Family for Bernoulli {
+    fn name(&self) -> &'static str {
+        "bernoulli"
+    }
+
+    fn domain(&self) -> &'static str {
+        "0 or 1 (or -1 and +1)"
+    }
+
+    #[inline(always)]
+    fn canonical(&self, y: f64) -> Option<f64> {
+        if y == 1.0 {
+            Some(1.0)
+        } else if y == 0.0 || y == -1.0 {
+            Some(0.0)
+        } else {
+            None
+        }
+    }
+
+    #[inline(always)]
+    fn loss(&self, y: f64, u: f64) -> f64 {
+        softplus(if y > 0.0 { -u } else { u })
+    }
+
+    // l' from the product zu and l'' from |u|, so that (x,y) -> (-x,-y) changes no bit (identity I22).
+    #[inline(always)]
+    fn derivatives(&self, y: f64, u: f64) -> (f64, f64) {
+        let z = if y > 0.0 { 1.0 } else { -1.0 };
+        let e = (-u.abs()).exp();
+        let r = 1.0 / (1.0 + e);
+        let tail = if z * u >= 0.0 { e * r } else { r };
+        (-z * tail, e * r * r)
+    }
+
+    fn log_base(&self, _y: f64) -> f64 {
+        0.0
+    }
+
+    #[inline(always)]
+    fn mean(&self, u: f64) -> f64 {
+        logistic(u)
+    }
+
+    fn variance(&self, u: f64) -> f64 {
+        self.derivatives(1.0, u).1
+    }
+
+    fn quantile(&self, u: f64, q: f64) -> f64 {
+        if q <= logistic(-u) { 0.0 } else { 1.0 }
+    }
+
+    fn cdf(&self, u: f64, y: f64) -> f64 {
+        if y < 0.0 {
+            0.0
+        } else if y < 1.0 {
+            logistic(-u)
+        } else {
+            1.0
+        }
+    }
+
+    fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
+        if rng.random::<f64>() < logistic(u) { 1.0 } else { 0.0 }
+    }
+
+    fn bounded_gradient(&self) -> bool {
+        true
+    }
+}

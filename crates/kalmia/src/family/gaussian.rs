@@ -1,0 +1,93 @@
+//! The Gaussian family: $y \sim N(u, \sigma^2)$; the filter is then the exact Kalman filter, that is ridge regression.
+
+use super::Family;
+use crate::error::{Result, require};
+use crate::rows::Observation;
+use crate::rule::{Moments, Step};
+use rand::{Rng, RngExt};
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// $\ell(y,u) = (y-u)^2/(2\sigma^2)$.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Gaussian {
+    noise: f64,
+}
+
+impl Default for Gaussian {
+    fn default() -> Self {
+        Self { noise: 1.0 }
+    }
+}
+
+impl Gaussian {
+    /// Noise variance $\sigma^2 > 0$ (the paper's quadratic loss is $\sigma^2 = 1$, the default).
+    pub fn new(noise: f64) -> Result<Self> {
+        require(noise > 0.0 && noise.is_finite(), "noise", noise, "must be a finite positive variance")?;
+        Ok(Self { noise })
+    }
+
+    fn normal(&self, u: f64) -> Normal {
+        Normal::new(u, self.noise.sqrt()).expect("finite mean and positive deviation")
+    }
+}
+
+impl Family for Gaussian {
+    fn name(&self) -> &'static str {
+        "gaussian"
+    }
+
+    fn domain(&self) -> &'static str {
+        "any finite number"
+    }
+
+    #[inline(always)]
+    fn canonical(&self, y: f64) -> Option<f64> {
+        y.is_finite().then_some(y)
+    }
+
+    #[inline(always)]
+    fn loss(&self, y: f64, u: f64) -> f64 {
+        0.5 * (y - u) * (y - u) / self.noise
+    }
+
+    #[inline(always)]
+    fn derivatives(&self, y: f64, u: f64) -> (f64, f64) {
+        ((u - y) / self.noise, 1.0 / self.noise)
+    }
+
+    fn log_base(&self, _y: f64) -> f64 {
+        -0.5 * (std::f64::consts::TAU * self.noise).ln()
+    }
+
+    #[inline(always)]
+    fn mean(&self, u: f64) -> f64 {
+        u
+    }
+
+    fn variance(&self, _u: f64) -> f64 {
+        self.noise
+    }
+
+    fn quantile(&self, u: f64, q: f64) -> f64 {
+        self.normal(u).inverse_cdf(q)
+    }
+
+    fn cdf(&self, u: f64, y: f64) -> f64 {
+        self.normal(u).cdf(y)
+    }
+
+    fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
+        let z: f64 = rng.sample(rand_distr::StandardNormal);
+        u + self.noise.sqrt() * z
+    }
+
+    fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments> {
+        let curvature = observation.weight / self.noise;
+        let spread = 1.0 + curvature * s;
+        let residual = observation.y - observation.offset - m;
+        Some(Moments {
+            log_evidence: -0.5 * (spread.ln() + curvature * residual * residual / spread),
+            step: Step { gain: curvature * residual / spread, curvature },
+        })
+    }
+}

@@ -1,0 +1,22 @@
+//! Parameter-free online learning of generalized linear models by Kalman recursion.
+//!
+//! With belief $(\theta, P)$ and a row $(x, y)$, every second-order method of the crate is the same three lines:
+//!
+//! ```text
+//! m = theta'x,  s = x'Px                  the linear algebra looks at the row once   (covariance)
+//! (g, c) = rule(family, y, m, s, t)       a scalar function decides                  (family, rule)
+//! theta += g Px,  P -= c (Px)(Px)'        the linear algebra moves the belief        (covariance)
+//! ```
+//!
+//! One folder per axis: [`family`] says what `y` is, [`rule`] how one scalar observation moves the belief,
+//! [`covariance`] how `P` is kept; [`learner`] builds the algorithms from these parts.
+
+pub mod error;
+pub mod family;
+pub mod rows;
+pub mod rule;
+
+pub use error::{Error, Result};
+pub use family::Family;
+pub use rows::{Observation, Rows};
+pub use rule::{Rule, Step};

@@ -1,0 +1,21 @@
+//! Algorithm 1: the static extended Kalman filter.
+
+use super::{Rule, Step};
+use crate::family::Family;
+use crate::rows::Observation;
+
+/// $\alpha = \ell''(m)$, $g = -\ell'(m)/(1+\alpha s)$.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Ekf;
+
+impl Rule for Ekf {
+    fn name(&self) -> &'static str {
+        "ekf"
+    }
+
+    #[inline(always)]
+    fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
+        let (first, curvature) = observation.derivatives(family, m);
+        Step { gain: -first / (1.0 + curvature * s), curvature }
+    }
+}

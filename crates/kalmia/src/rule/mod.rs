@@ -1,0 +1,51 @@
+//! How one scalar observation moves the belief: $(y, m, s, t) \mapsto (g, \alpha)$.
+
+mod ekf;
+mod truncated;
+
+pub use ekf::Ekf;
+pub use truncated::Truncated;
+
+use crate::family::Family;
+use crate::rows::Observation;
+use std::fmt::Debug;
+
+/// What a rule decides: $\theta \mathrel{+}= g\,Px$ and $P^{-1} \mathrel{+}= \alpha\,xx^\top$.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// $g$, the gain along $Px$.
+    pub gain: f64,
+    /// $\alpha \ge 0$, the precision that the row adds along $x$.
+    pub curvature: f64,
+}
+
+impl Step {
+    /// $c = \alpha/(1+\alpha s)$, so that $P \mathrel{-}= c\,(Px)(Px)^\top$.
+    #[inline(always)]
+    pub fn contraction(&self, s: f64) -> f64 {
+        self.curvature / (1.0 + self.curvature * s)
+    }
+}
+
+/// The tilted belief about $u \sim N(m, s)$ after seeing `y`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moments {
+    /// $\ln Z = \ln E[e^{-w\ell(y,u+o)}]$ (without [`Family::log_base`]).
+    pub log_evidence: f64,
+    /// $g = (\ln Z)'(m)$ and $\alpha = c/(1-cs)$, $c = -(\ln Z)''(m)$.
+    pub step: Step,
+}
+
+/// A scalar update rule.
+pub trait Rule: Clone + Debug + Send + Sync {
+    /// Name in messages and files.
+    fn name(&self) -> &'static str;
+
+    /// The step for a row with linear predictor $m=\theta^\top x$ and variance $s = x^\top Px$ at time `t` (from 1).
+    fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, t: u64) -> Step;
+
+    /// Whether the recursion can overflow on legal rows of this family; the learner then guards a batch by a copy of its state.
+    fn can_diverge<F: Family>(&self, family: &F) -> bool {
+        !family.bounded_gradient()
+    }
+}
