@@ -11,12 +11,15 @@
 //! One folder per axis: [`family`] says what `y` is, [`rule`] how one scalar observation moves the belief,
 //! [`covariance`] how `P` is kept; [`learner`] builds the algorithms from these parts.
 
+pub mod covariance;
 pub mod error;
 pub mod family;
+pub mod linalg;
 pub mod rows;
 pub mod rule;
 
+pub use covariance::{Covariance, Dense, Factored};
 pub use error::{Error, Result};
-pub use family::Family;
+pub use family::{Bernoulli, Family, Gaussian};
 pub use rows::{Observation, Rows};
-pub use rule::{Rule, Step};
+pub use rule::{Ekf, Rule, Step, Truncated};
