@@ -115,7 +115,8 @@ fn quiet(command: &mut Command) -> bool {
 /// Runs with the terminal handed through, so that the runner's own lines are seen.
 fn execute(command: &mut Command) -> Result<Outcome, String> {
     let args = command.get_args().map(|arg| arg.to_string_lossy());
-    let words: Vec<_> = std::iter::once(command.get_program().to_string_lossy()).chain(args).collect();
+    let program = Path::new(command.get_program()).file_stem().unwrap_or_default().to_string_lossy();
+    let words: Vec<_> = std::iter::once(program).chain(args).collect();
     let line = words.join(" ");
     match command.status() {
         Ok(status) if status.success() => Ok(Passed),
@@ -180,7 +181,7 @@ mod tests {
     fn failures_name_the_command() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let error = execute(cargo_command(root, "no-such-subcommand --flag").stderr(Stdio::null())).unwrap_err();
-        assert!(error.contains("no-such-subcommand --flag` ended with"), "{error}");
+        assert!(error.contains("`cargo no-such-subcommand --flag` ended with"), "{error}");
         let error = component(root, "no-such-subcommand", "rustfmt").unwrap_err();
         assert!(error.ends_with("rustup component add rustfmt"), "{error}");
         let error = execute(&mut Command::new("no-such-program-anywhere")).unwrap_err();
