@@ -15,6 +15,7 @@ pub mod error;
 pub mod family;
 pub mod rows;
 pub mod rule;
+pub mod theory;
 
 pub use error::{Error, Result};
 pub use family::Family;
