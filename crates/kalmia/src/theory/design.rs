@@ -4,7 +4,7 @@ use super::bound::{bound, output};
 use crate::Result;
 
 bound! {
-    /// $X=(1,Z)$ with $Z$ uniform on $[0,1]^m$, so that
+    /// $X=(1,Z)$ with $Z$ uniform on the unit cube of dimension $m$, so that
     /// $$\mathbb E\,XX^T=\begin{pmatrix}1&\tfrac12\mathbf 1^T\\\\ \tfrac12\mathbf 1&\tfrac1{12}I+\tfrac14\mathbf 1\mathbf 1^T\end{pmatrix}$$
     /// has the eigenvalue $1/12$ with multiplicity $m-1$ and the two roots of $x^2-\frac{13+3m}{12}x+\frac1{12}$;
     /// $D_X=\sqrt{m+1}$ (Section `sec:experiments`; $D_X$ is a norm, erratum E1).

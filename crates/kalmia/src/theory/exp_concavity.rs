@@ -184,3 +184,6 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn sigmoid(u: f64) -> f64 {
     if u >= 0.0 { 1.0 / (1.0 + (-u).exp()) } else { u.exp() / (1.0 + u.exp()) }
 }
+
+#[cfg(test)]
+mod tests;

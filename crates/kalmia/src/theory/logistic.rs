@@ -132,7 +132,7 @@ impl TruncationExcess {
         let limit = 4f64.powf(1.0 / self.beta);
         let mut last = limit.min(self.tau).floor();
         // At the limit itself rounding decides nothing reliably, the weight does; beyond 2^53 the term is zero to working precision.
-        while last >= 1.0 && last < 9e15 && last.powf(-self.beta) <= 0.25 {
+        while (1.0..9e15).contains(&last) && last.powf(-self.beta) <= 0.25 {
             last -= 1.0;
         }
         last
