@@ -17,6 +17,7 @@ pub mod family;
 pub mod linalg;
 pub mod rows;
 pub mod rule;
+pub mod theory;
 
 pub use covariance::{Covariance, Dense, Factored};
 pub use error::{Error, Result};
