@@ -114,7 +114,7 @@ impl<'a> Rows<'a> {
     /// Checks every number of every row, so that a batch is refused before anything is learned from it.
     pub fn validate<F: Family>(&self, family: &F, dim: usize) -> Result<()> {
         require_len("row", self.dim, dim)?;
-        if let Some(at) = self.x.iter().position(|v| !(v.abs() <= LARGEST)) {
+        if let Some(at) = self.x.iter().position(|v| v.is_nan() || v.abs() > LARGEST) {
             return Err(Error::Feature { row: at / self.dim, column: at % self.dim, value: self.x[at] });
         }
         for (row, &value) in self.y.iter().enumerate() {

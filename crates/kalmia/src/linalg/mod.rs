@@ -8,5 +8,5 @@ pub(crate) mod vector;
 pub use buffer::Buffer;
 pub use cholesky::{cholesky_lower, solve_lower, solve_lower_transposed};
 pub(crate) use cholesky::{cholesky_upper, invert_upper};
-pub use product::Threads;
+pub use product::{Threads, square_product};
 pub(crate) use product::{View, ViewMut, multiply};

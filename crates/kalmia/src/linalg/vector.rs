@@ -43,3 +43,22 @@ pub(crate) fn weighted_square<S: Simd>(simd: S, w: &[f64], f: &[f64]) -> f64 {
     }
     simd.reduce_sum_f64s(sum)
 }
+
+// Closures handed to library functions would leave the SIMD context, so the two helpers below are written out.
+
+/// Four numbers times `a`, each in all lanes.
+#[inline(always)]
+pub(crate) fn splat4<S: Simd>(simd: S, a: f64, v: &[f64]) -> [S::f64s; 4] {
+    let v = &v[..4];
+    [simd.splat_f64s(a * v[0]), simd.splat_f64s(a * v[1]), simd.splat_f64s(a * v[2]), simd.splat_f64s(a * v[3])]
+}
+
+/// The sums over the lanes of four vectors.
+#[inline(always)]
+pub(crate) fn reduce4<S: Simd>(simd: S, sums: [S::f64s; 4], out: &mut [f64]) {
+    let out = &mut out[..4];
+    out[0] = simd.reduce_sum_f64s(sums[0]);
+    out[1] = simd.reduce_sum_f64s(sums[1]);
+    out[2] = simd.reduce_sum_f64s(sums[2]);
+    out[3] = simd.reduce_sum_f64s(sums[3]);
+}

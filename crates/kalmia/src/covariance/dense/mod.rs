@@ -12,10 +12,13 @@ use crate::rule::Step;
 /// Side of the tiles in which the upper triangle is kept: tiles on the diagonal are stored in full.
 const TILE: usize = Buffer::LINE;
 
+/// Up to this padded dimension both triangles are stored: more arithmetic, but no sums across a SIMD register.
+const FULL_UP_TO: usize = 16;
+
 /// From this dimension on rows are learned in blocks.
 const BLOCK_FROM: usize = 160;
 
-/// The upper triangle of $P$ by tiles of 8 x 8, column-major with padded columns.
+/// The upper triangle of $P$ by tiles of 8 x 8, column-major with padded columns (both triangles where the dimension is small).
 ///
 /// Each row is checked for digits lost to cancellation in $x^\top Px$; a loss is reported as [`Error::PrecisionLost`], never returned
 /// silently. [`super::Factored`] does not have that limit.
@@ -42,21 +45,15 @@ impl Dense {
         Self { dim, stride, p, work: row::Work::new(stride), block: block::Work::default() }
     }
 
-    /// Rows below the top of column `j` that are kept.
-    #[inline(always)]
-    fn kept(j: usize) -> usize {
-        (j / TILE + 1) * TILE
-    }
-
-    /// Entries of column `j` that are saved: the diagonal tile in full, because its two halves may differ in the last bit.
-    fn saved(&self, j: usize) -> usize {
-        Self::kept(j).min(self.dim)
+    /// Entries of column `j` that are kept: whole tiles, and saved as such because two mirrored entries may differ in the last bit.
+    fn kept(&self, j: usize) -> usize {
+        if self.stride <= FULL_UP_TO { self.dim } else { ((j / TILE + 1) * TILE).min(self.dim) }
     }
 
     fn set(&mut self, i: usize, j: usize, value: f64) {
         let (i, j) = (i.min(j), i.max(j));
         self.p[j * self.stride + i] = value;
-        if j < Self::kept(i) {
+        if j < self.kept(i) {
             self.p[i * self.stride + j] = value;
         }
     }
@@ -137,15 +134,15 @@ impl Covariance for Dense {
     }
 
     fn parts(&self) -> Vec<f64> {
-        (0..self.dim).flat_map(|j| &self.p[j * self.stride..][..self.saved(j)]).copied().collect()
+        (0..self.dim).flat_map(|j| &self.p[j * self.stride..][..self.kept(j)]).copied().collect()
     }
 
     fn from_parts(parts: &[f64], dim: usize) -> Result<Self> {
         let mut dense = Self::empty(dim);
-        require_len("covariance", parts.len(), (0..dim).map(|j| dense.saved(j)).sum())?;
+        require_len("covariance", parts.len(), (0..dim).map(|j| dense.kept(j)).sum())?;
         let mut rest = parts;
         for j in 0..dim {
-            let (column, after) = rest.split_at(dense.saved(j));
+            let (column, after) = rest.split_at(dense.kept(j));
             dense.p[j * dense.stride..][..column.len()].copy_from_slice(column);
             rest = after;
         }

@@ -1,6 +1,6 @@
-//! Rows one by one on the dense form: one fused pass over half of `P` a row.
+//! Rows one by one on the dense form: one fused pass over what is stored of `P` a row.
 
-use super::{Dense, TILE};
+use super::{Dense, FULL_UP_TO, TILE};
 use crate::error::{Error, Result};
 use crate::linalg::{Buffer, vector};
 use crate::rule::Step;
@@ -15,16 +15,20 @@ const GROUP: usize = 4;
 /// Scratch of the row pass.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
+    /// The row at hand and the one after it.
     x: Buffer,
-    v: Buffer,
     next: Buffer,
+    /// $Px$ of the row at hand, of the row before, and of the row after.
+    v: Buffer,
+    before: Buffer,
+    product: Buffer,
     dots: Buffer,
 }
 
 impl Work {
     pub fn new(stride: usize) -> Self {
         let line = Buffer::zeros(stride);
-        Self { x: line.clone(), v: line.clone(), next: line.clone(), dots: line }
+        Self { x: line.clone(), next: line.clone(), v: line.clone(), before: line.clone(), product: line.clone(), dots: line }
     }
 }
 
@@ -50,32 +54,45 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
         let Learn { p: Dense { dim, stride, p, work, .. }, theta, x, first, decide } = self;
-        let (dim, stride) = (*dim, *stride);
-        let mut rows = x.chunks_exact(dim).enumerate();
-        let Some((_, row)) = rows.next() else { return Ok(()) };
-        work.x[..dim].copy_from_slice(row);
-        pass(simd, p, dim, stride, None, &work.x, &mut work.next, &mut work.dots);
-        let mut i = 0;
-        loop {
-            std::mem::swap(&mut work.v, &mut work.next);
-            let m = vector::dot(simd, theta, &work.x);
-            let s = variance(simd, &work.x, &work.v).map_err(|value| Error::PrecisionLost { row: first + i, value })?;
-            let step = decide(first + i, m, s)?;
-            vector::axpy(simd, step.gain, &work.v, theta);
-            let update = Some((step.contraction(s), &*work.v));
-            match rows.next() {
-                Some((next, row)) => {
-                    work.x[..dim].copy_from_slice(row);
-                    pass(simd, p, dim, stride, update, &work.x, &mut work.next, &mut work.dots);
-                    i = next;
-                }
-                None => {
-                    work.x.fill(0.0);
-                    pass(simd, p, dim, stride, update, &work.x, &mut work.next, &mut work.dots);
+        let shape = Shape { dim: *dim, stride: *stride };
+        let Work { x: row, next, v, before, product, dots } = work;
+        let mut rows = x.chunks_exact(shape.dim);
+        let Some(head) = rows.next() else { return Ok(()) };
+        row[..shape.dim].copy_from_slice(head);
+        before.fill(0.0);
+        pass(simd, p, shape, 0.0, before, row, v, dots);
+        let mut m = vector::dot(simd, theta, row);
+        // what the row before still owes to P: the pass of this row pays it
+        let mut owed = 0.0;
+        for i in first.. {
+            let step = variance(simd, row, v)
+                .map_err(|value| Error::PrecisionLost { row: i, value })
+                .and_then(|s| decide(i, m, s).map(|step| (step.gain, step.contraction(s))));
+            let upcoming = rows.next();
+            let ((gain, c), upcoming) = match (step, upcoming) {
+                (Ok(step), Some(upcoming)) => (step, upcoming),
+                (step, _) => {
+                    next.fill(0.0);
+                    pass(simd, p, shape, owed, before, next, product, dots);
+                    let (gain, c) = step?;
+                    pass(simd, p, shape, c, v, next, product, dots);
+                    vector::axpy(simd, gain, v, theta);
                     return Ok(());
                 }
-            }
+            };
+            // P_t x_{t+1} and theta_t'x_{t+1} do not wait for the decision; its rank-one effect on them is added afterwards
+            next[..shape.dim].copy_from_slice(upcoming);
+            pass(simd, p, shape, owed, before, next, product, dots);
+            let overlap = vector::dot(simd, v, next);
+            m = vector::dot(simd, theta, next) + gain * overlap;
+            vector::axpy(simd, gain, v, theta);
+            vector::axpy(simd, -c * overlap, v, product);
+            owed = c;
+            std::mem::swap(before, v);
+            std::mem::swap(v, product);
+            std::mem::swap(row, next);
         }
+        Ok(())
     }
 }
 
@@ -95,52 +112,55 @@ fn variance<S: Simd>(simd: S, x: &[f64], v: &[f64]) -> std::result::Result<f64, 
     if size <= LARGEST_CANCELLATION * s { Ok(s) } else { Err(s) }
 }
 
-/// $P \mathrel{-}= c\,vv^\top$ (where given), and $y = Px$ with the new $P$, in one pass over the upper tiles.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn pass<S: Simd>(
-    simd: S,
-    p: &mut [f64],
+/// Sizes of the stored matrix.
+#[derive(Clone, Copy)]
+struct Shape {
     dim: usize,
     stride: usize,
-    update: Option<(f64, &[f64])>,
-    x: &[f64],
-    y: &mut [f64],
-    dots: &mut [f64],
-) {
+}
+
+/// $P \mathrel{-}= c\,vv^\top$ and $y = Px$ with the new $P$, in one pass over what is stored.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn pass<S: Simd>(simd: S, p: &mut [f64], shape: Shape, c: f64, v: &[f64], x: &[f64], y: &mut [f64], dots: &mut [f64]) {
+    let Shape { dim, stride } = shape;
     y.fill(0.0);
+    let (vs, _) = S::as_simd_f64s(v);
     let (xs, _) = S::as_simd_f64s(x);
     let lanes_per_tile = TILE / S::F64_LANES;
+    let full = stride <= FULL_UP_TO;
     for (group, columns) in p.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate() {
         let j = group * GROUP;
-        let above = j / TILE * lanes_per_tile;
+        let tile = j / TILE * lanes_per_tile;
+        let (above, end) = if full { (0, stride / S::F64_LANES) } else { (tile, tile + lanes_per_tile) };
         let (c0, rest) = columns.split_at_mut(stride);
         let (c1, rest) = rest.split_at_mut(stride);
         let (c2, c3) = rest.split_at_mut(stride);
-        let end = above + lanes_per_tile;
-        let columns = [c0, c1, c2, c3].map(|c| &mut S::as_mut_simd_f64s(c).0[..end]);
-        let xj = [0, 1, 2, 3].map(|k| simd.splat_f64s(x[j + k]));
+        let columns = [
+            &mut S::as_mut_simd_f64s(c0).0[..end],
+            &mut S::as_mut_simd_f64s(c1).0[..end],
+            &mut S::as_mut_simd_f64s(c2).0[..end],
+            &mut S::as_mut_simd_f64s(c3).0[..end],
+        ];
+        let xj = vector::splat4(simd, 1.0, &x[j..]);
+        let cv = vector::splat4(simd, -c, &v[j..]);
         let (ys, _) = S::as_mut_simd_f64s(y);
-        let ys = &mut ys[..end];
-        let sums = match update {
-            Some((c, v)) => {
-                let cv = [0, 1, 2, 3].map(|k| simd.splat_f64s(-c * v[j + k]));
-                let (vs, _) = S::as_simd_f64s(v);
-                group_pass::<S, true>(simd, columns, cv, &vs[..end], xj, &xs[..end], ys, above)
-            }
-            None => group_pass::<S, false>(simd, columns, xj, &xs[..end], xj, &xs[..end], ys, above),
-        };
-        dots[j..j + GROUP].copy_from_slice(&sums.map(|sum| simd.reduce_sum_f64s(sum)));
+        let sums = group_pass(simd, columns, cv, &vs[..end], xj, &xs[..end], &mut ys[..end], above);
+        if above > 0 {
+            vector::reduce4(simd, sums, &mut dots[j..]);
+        }
     }
-    for (y, dot) in y.iter_mut().zip(dots.iter()) {
-        *y += dot;
+    if !full {
+        for (y, dot) in y[TILE..].iter_mut().zip(&dots[TILE..]) {
+            *y += dot;
+        }
     }
 }
 
 /// One group of columns: tiles above the diagonal count for both triangles, the diagonal tile is stored in full and counts once.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn group_pass<S: Simd, const UPDATE: bool>(
+fn group_pass<S: Simd>(
     simd: S,
     columns: [&mut [S::f64s]; GROUP],
     cv: [S::f64s; GROUP],
@@ -157,11 +177,8 @@ fn group_pass<S: Simd, const UPDATE: bool>(
     let mut sums = [simd.splat_f64s(0.0); GROUP];
     macro_rules! column {
         ($c:ident, $k:literal, $r:ident, $y:ident, $dot:literal) => {
-            let mut p = $c[$r];
-            if UPDATE {
-                p = simd.mul_add_f64s(cv[$k], v[$r], p);
-                $c[$r] = p;
-            }
+            let p = simd.mul_add_f64s(cv[$k], v[$r], $c[$r]);
+            $c[$r] = p;
             $y = simd.mul_add_f64s(p, xj[$k], $y);
             if $dot {
                 sums[$k] = simd.mul_add_f64s(p, x[$r], sums[$k]);

@@ -109,9 +109,12 @@ fn pass<S: Simd>(simd: S, u: &mut [f64], dim: usize, stride: usize, work: &mut W
         let (c0, rest) = columns.split_at_mut(stride);
         let (c1, rest) = rest.split_at_mut(stride);
         let (c2, c3) = rest.split_at_mut(stride);
-        let [c0, c1, c2, c3] = [c0, c1, c2, c3].map(|c| &mut S::as_mut_simd_f64s(c).0[..end]);
-        let vj = [0, 1, 2, 3].map(|i| simd.splat_f64s(v[j + i]));
-        let lj = [0, 1, 2, 3].map(|i| simd.splat_f64s(lambda[j + i]));
+        let c0 = &mut S::as_mut_simd_f64s(c0).0[..end];
+        let c1 = &mut S::as_mut_simd_f64s(c1).0[..end];
+        let c2 = &mut S::as_mut_simd_f64s(c2).0[..end];
+        let c3 = &mut S::as_mut_simd_f64s(c3).0[..end];
+        let vj = vector::splat4(simd, 1.0, &v[j..]);
+        let lj = vector::splat4(simd, 1.0, &lambda[j..]);
         let mut sums = [simd.splat_f64s(0.0); GROUP];
         let (x, k) = (&x[..end], &mut k[..end]);
         for r in 0..end {
@@ -132,6 +135,6 @@ fn pass<S: Simd>(simd: S, u: &mut [f64], dim: usize, stride: usize, work: &mut W
             column!(c3, 3);
             k[r] = kr;
         }
-        f[j..j + GROUP].copy_from_slice(&sums.map(|sum| simd.reduce_sum_f64s(sum)));
+        vector::reduce4(simd, sums, &mut f[j..]);
     }
 }
