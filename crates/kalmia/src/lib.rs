@@ -14,6 +14,7 @@
 pub mod covariance;
 pub mod error;
 pub mod family;
+pub mod learner;
 pub mod linalg;
 pub mod rows;
 pub mod rule;
@@ -22,5 +23,6 @@ pub mod theory;
 pub use covariance::{Covariance, Dense, Factored};
 pub use error::{Error, Result};
 pub use family::{Bernoulli, Family, Gaussian};
+pub use learner::{Drift, Filter, FilterState, Learner, Merged, Observer, Prior, Seen};
 pub use rows::{Observation, Rows};
 pub use rule::{Ekf, Rule, Step, Truncated};

@@ -37,6 +37,15 @@ impl Observation {
     }
 }
 
+/// Checks the features of one row.
+pub(crate) fn check_features(x: &[f64], dim: usize) -> Result<()> {
+    require_len("x", x.len(), dim)?;
+    match x.iter().position(|v| v.is_nan() || v.abs() > LARGEST) {
+        Some(column) => Err(Error::Feature { row: 0, column, value: x[column] }),
+        None => Ok(()),
+    }
+}
+
 /// Borrowed rows: `x` holds row after row, each of `dim` features.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {

@@ -17,6 +17,12 @@ use std::fmt::Debug;
 ///
 /// `theta` is always a [`Buffer`] of [`Buffer::padded`]`(dim)` entries with zeros behind the last coefficient.
 pub trait Covariance: Clone + Debug + Send + Sync {
+    /// Name in messages and files.
+    const NAME: &'static str;
+
+    /// Whether rounding can end the recursion with [`crate::Error::PrecisionLost`].
+    const CAN_LOSE_PRECISION: bool;
+
     /// From a dense symmetric positive definite matrix, `dim * dim` numbers.
     fn from_matrix(matrix: &[f64], dim: usize) -> Result<Self>;
 

@@ -60,6 +60,9 @@ impl Dense {
 }
 
 impl Covariance for Dense {
+    const NAME: &'static str = "dense";
+    const CAN_LOSE_PRECISION: bool = true;
+
     fn from_matrix(matrix: &[f64], dim: usize) -> Result<Self> {
         check_matrix(matrix, dim)?;
         cholesky_lower(&mut matrix.to_vec(), dim, "covariance")?;

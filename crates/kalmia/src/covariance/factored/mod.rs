@@ -65,6 +65,9 @@ impl Factored {
 }
 
 impl Covariance for Factored {
+    const NAME: &'static str = "factored";
+    const CAN_LOSE_PRECISION: bool = false;
+
     fn from_matrix(matrix: &[f64], dim: usize) -> Result<Self> {
         check_matrix(matrix, dim)?;
         let mut factored = Self::empty(dim);
