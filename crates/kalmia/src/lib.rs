@@ -13,10 +13,12 @@
 
 pub mod error;
 pub mod family;
+pub mod predict;
 pub mod rows;
 pub mod rule;
 
 pub use error::{Error, Result};
 pub use family::Family;
+pub use predict::{Mixture, Prediction, Predictive};
 pub use rows::{Observation, Rows};
 pub use rule::{Rule, Step};
