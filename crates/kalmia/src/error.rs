@@ -91,6 +91,16 @@ pub enum Error {
         /// What was left of $x^\top Px$.
         value: f64,
     },
+    /// A name or text that is none of the legal ones.
+    #[error("`{name}` is \"{value}\", expected {expected}")]
+    Choice {
+        /// What was to be chosen.
+        name: &'static str,
+        /// The text given.
+        value: String,
+        /// What is legal, as a phrase.
+        expected: &'static str,
+    },
     /// Two states that cannot be merged, or a state of another kind.
     #[error("{0}")]
     State(String),

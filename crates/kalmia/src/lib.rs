@@ -16,13 +16,15 @@ pub mod error;
 pub mod family;
 pub mod learner;
 pub mod linalg;
+pub mod predict;
 pub mod rows;
 pub mod rule;
 pub mod theory;
 
 pub use covariance::{Covariance, Dense, Factored};
 pub use error::{Error, Result};
-pub use family::{Bernoulli, Family, Gaussian};
+pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{Drift, Filter, FilterState, Learner, Merged, Observer, Prior, Seen};
+pub use predict::{Mixture, Prediction, Predictive};
 pub use rows::{Observation, Rows};
 pub use rule::{Ekf, Rule, Step, Truncated};
