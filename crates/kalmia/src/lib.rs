@@ -27,4 +27,4 @@ pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisso
 pub use learner::{Drift, Filter, FilterState, Learner, Merged, Observer, Prior, Seen};
 pub use predict::{Mixture, Prediction, Predictive};
 pub use rows::{Observation, Rows};
-pub use rule::{Ekf, Rule, Step, Truncated};
+pub use rule::{AnyRule, Ekf, Implicit, MomentMatch, Rule, Step, Truncated};

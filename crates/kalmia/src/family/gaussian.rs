@@ -99,10 +99,6 @@ impl Family for Gaussian {
         u + self.noise.sqrt() * z
     }
 
-    fn is_conjugate(&self) -> bool {
-        true
-    }
-
     fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments> {
         let curvature = observation.weight / self.noise;
         let spread = 1.0 + curvature * s;

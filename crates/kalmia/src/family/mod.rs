@@ -96,11 +96,6 @@ pub trait Family: Clone + Debug + Send + Sync {
         None
     }
 
-    /// Whether rows add their information exactly (quadratic loss), so that beliefs merge without loss.
-    fn is_conjugate(&self) -> bool {
-        false
-    }
-
     /// Whether $\ell'$ is bounded in $u$, so that no rule can overflow.
     fn bounded_gradient(&self) -> bool {
         false

@@ -5,6 +5,7 @@ use crate::covariance::{Covariance, Factored};
 use crate::error::{Error, Result, require, require_len};
 use crate::family::Family;
 use crate::linalg::{Buffer, Threads};
+use crate::predict::Prediction;
 use crate::rows::{Rows, check_features};
 use crate::rule::{Rule, Step};
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,7 @@ pub enum Drift {
 /// let (x, y) = ([1.0, 0.3, 1.0, -0.8, 1.0, 1.1], [1.0, 0.0, 1.0]);
 /// filter.learn(Rows::new(2, &x, &y)?)?;
 /// let prediction = filter.predict(&[1.0, 0.5], 0.0)?;
-/// assert!(prediction.mean() > 0.5 && filter.standard_errors()[1] < 10.0);
+/// assert!(prediction.mean > 0.5 && filter.standard_errors()[1] < 10.0);
 /// # Ok::<(), kalmia::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -145,6 +146,12 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     /// $(\theta^\top x,\; x^\top Px)$.
     pub fn linear_with_variance(&self, x: &[f64]) -> Result<(f64, f64)> {
         Ok((self.linear(x)?, self.covariance.variance(x)))
+    }
+
+    /// What is known of `y` at `x` before it is seen.
+    pub fn predict(&self, x: &[f64], offset: f64) -> Result<Prediction<F>> {
+        let (m, s) = self.linear_with_variance(x)?;
+        Prediction::new(self.family.clone(), m + offset, s)
     }
 
     /// Appends a feature that was zero in every row so far.

@@ -55,7 +55,7 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
         solve_lower(&factor, dim, &mut theta);
         solve_lower_transposed(&factor, dim, &mut theta);
         let merged = self.clone().with_belief(&theta, C::from_matrix(&covariance, dim)?, self.count() + other.count());
-        Ok(if self.family().is_conjugate() { Merged::Exact(merged) } else { Merged::Approximate(merged) })
+        Ok(if self.family().normal_noise().is_some() { Merged::Exact(merged) } else { Merged::Approximate(merged) })
     }
 }
 
