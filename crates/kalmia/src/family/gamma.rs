@@ -141,6 +141,14 @@ impl Family for Gamma {
         (rng.sample(law) * capped_exp(u)).max(f64::MIN_POSITIVE)
     }
 
+    fn dispersion(&self) -> Option<f64> {
+        Some(self.dispersion)
+    }
+
+    fn with_dispersion(&self, dispersion: f64) -> Self {
+        Self { dispersion }
+    }
+
     fn moderated_mean(&self, m: f64, s: f64) -> f64 {
         capped_exp(m + 0.5 * s)
     }

@@ -109,6 +109,14 @@ impl Family for Gaussian {
         })
     }
 
+    fn dispersion(&self) -> Option<f64> {
+        Some(self.noise)
+    }
+
+    fn with_dispersion(&self, noise: f64) -> Self {
+        Self { noise }
+    }
+
     fn normal_noise(&self) -> Option<f64> {
         Some(self.noise)
     }

@@ -106,6 +106,16 @@ pub trait Family: Clone + Debug + Send + Sync {
         None
     }
 
+    /// The dispersion (noise variance, or Gamma's $\phi$) that divides the loss, where the family has one to learn.
+    fn dispersion(&self) -> Option<f64> {
+        None
+    }
+
+    /// The family with another dispersion; families without one return themselves.
+    fn with_dispersion(&self, _dispersion: f64) -> Self {
+        self.clone()
+    }
+
     /// $E[\text{mean}(u)]$ for $u \sim N(m, s)$; to override where there is a closed form, and where the mean grows so fast that
     /// the integral is not settled within nine deviations of `m`.
     fn moderated_mean(&self, m: f64, s: f64) -> f64 {
