@@ -48,7 +48,7 @@ fn adaptive(f: &impl Fn(f64) -> f64, a: f64, b: f64, tolerance: f64, depth: u32)
 /// $\int f$ over the panels between `edges`, to about $10^{-11}$ of $\int |f|$.
 fn integrate(f: impl Fn(f64) -> f64, edges: &[f64]) -> f64 {
     let size: f64 = edges.windows(2).map(|e| panel(&|z| f(z).abs(), e[0], e[1]).0).sum();
-    let tolerance = 1e-9 * size;
+    let tolerance = 1e-11 * size;
     edges.windows(2).map(|e| adaptive(&f, e[0], e[1], tolerance, DEPTH)).sum()
 }
 
