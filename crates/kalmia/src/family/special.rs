@@ -180,7 +180,7 @@ fn beta_fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
 pub(crate) fn student_cdf(t: f64, dof: f64) -> f64 {
     // The fraction loses digits like dof; this expansion around the normal law gains them like its square.
     if dof > 3e5 {
-        return normal_cdf(t * (1.0 - 0.25 / dof) / (1.0 + 0.5 * t * t / dof).sqrt());
+        return normal_cdf(t * (1.0 - 0.25 / dof) / 1.0f64.hypot(t / (2.0 * dof).sqrt()));
     }
     let square = t * t;
     let (x, y) = if square.is_finite() { (dof / (dof + square), square / (dof + square)) } else { (0.0, 1.0) };

@@ -167,7 +167,7 @@ impl<F: Family> Predictive for Prediction<F> {
             let z = (y - self.linear) / (noise + self.s).sqrt();
             return if self.dof.is_infinite() { normal_cdf(z) } else { student_cdf(z, self.dof) };
         }
-        gaussian_expectation(self.linear, self.s, |u| self.family.cdf(u, y)).clamp(0.0, 1.0)
+        integral::expected_cdf(&self.family, y, self.linear, self.s)
     }
 
     fn log_density(&self, y: f64) -> f64 {

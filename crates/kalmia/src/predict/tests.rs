@@ -257,10 +257,8 @@ fn extreme_beliefs_give_finite_answers() {
         [Gaussian::default().into(), Bernoulli.into(), Binomial::new(9).unwrap().into(), Poisson.into(), Gamma::default().into()];
     for family in families {
         for (m, s) in [(1e4, 1.0), (-1e4, 1.0), (0.0, 1e6), (5.0, 1e-300), (-700.0, 100.0)] {
-            let t0=std::time::Instant::now();
-            let next = Prediction::new(family, m, s).unwrap(); eprintln!("new {:?}",t0.elapsed());
+            let next = Prediction::new(family, m, s).unwrap();
             let (low, high) = next.interval(0.9).unwrap();
-            eprintln!("{family:?} {m} {s} {:?} {low} {high}",t0.elapsed());
             assert!(next.mean.is_finite() && low <= high && !low.is_nan() && !high.is_nan(), "{family:?} m={m} s={s}");
             assert!(!next.log_density(1.0).is_nan(), "{family:?} m={m} s={s}");
         }
