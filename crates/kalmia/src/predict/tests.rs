@@ -217,7 +217,7 @@ fn mixture_averages_its_members() {
     let (low, high) = mixture.interval(0.9).unwrap();
     assert!(mixture.cdf(high) >= 0.95 && mixture.cdf(high - 1.0) < 0.95);
     assert!(mixture.cdf(low) >= 0.05 && mixture.cdf(low - 1.0) < 0.05);
-    let by_hand = 0.25 * -1.0 + 0.5 * 0.5 + 0.25 * 3.0;
+    let by_hand = -0.25 + 0.5 * 0.5 + 0.25 * 3.0;
     assert!((mixture.linear - by_hand).abs() < 1e-15);
     let second = 0.25 * (1.0 + 0.2) + 0.5 * (0.25 + 2.0) + 0.25 * 9.0;
     assert!((mixture.linear_variance - (second - by_hand * by_hand)).abs() < 1e-14);
