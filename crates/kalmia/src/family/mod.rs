@@ -43,7 +43,7 @@ use std::fmt::Debug;
 ///
 /// // Saturates, so that a runaway u gives a large step back and not infinity.
 /// fn rate(u: f64) -> f64 {
-///     u.clamp(-350.0, 350.0).exp()
+///     u.clamp(-300.0, 300.0).exp()
 /// }
 ///
 /// impl Family for Waiting {
