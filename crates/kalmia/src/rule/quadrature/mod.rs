@@ -65,16 +65,19 @@ impl Sums {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tilted {
     pub step: Step,
+    /// Where the loss is the reference of `mass`.
+    at: f64,
     offset: f64,
     mass: f64,
     spread: f64,
 }
 
 impl Tilted {
-    /// With $\ln Z$ = offset + ln mass - ½ ln spread.
+    /// With $\ln Z$ = offset - loss + ln mass - ½ ln spread.
     #[inline]
-    pub fn moments(&self) -> Moments {
-        Moments { log_evidence: self.offset + self.mass.ln() - 0.5 * self.spread.ln(), step: self.step }
+    pub fn moments<F: Family>(&self, tilt: &Tilt<'_, F>) -> Moments {
+        let floor = self.offset - tilt.observation.loss(tilt.family, self.at);
+        Moments { log_evidence: floor + self.mass.ln() - 0.5 * self.spread.ln(), step: self.step }
     }
 }
 
@@ -173,7 +176,7 @@ mod tests {
             let centre = Centre::new(root.shift, root.gain, root.first, root.second, s);
             let Some(fast) = hermite::integrate(&tilt, &centre) else { continue };
             accepted += 1;
-            let (fast, slow) = (fast.moments(), trapezoid::integrate(&tilt, &centre).moments());
+            let (fast, slow) = (fast.moments(&tilt), trapezoid::integrate(&tilt, &centre).moments(&tilt));
             let close = |a: f64, b: f64| (a - b).abs() <= 8e-10 * b.abs();
             let same = close(fast.step.gain, slow.step.gain) && close(fast.step.contraction(s), slow.step.contraction(s));
             let evidence = (fast.log_evidence - slow.log_evidence).abs() <= 1e-9 * slow.log_evidence.abs().max(1.0);
@@ -191,7 +194,7 @@ mod tests {
         let centre = Centre::new(root.shift, root.gain, root.first, root.second, s);
         let exact = family.exact_moments(observation, m, s).unwrap();
         for found in [hermite::integrate(&tilt, &centre).unwrap(), trapezoid::integrate(&tilt, &centre)] {
-            let found = found.moments();
+            let found = found.moments(&tilt);
             assert!((found.log_evidence - exact.log_evidence).abs() < 1e-13, "{found:?} {exact:?}");
             assert!((found.step.gain - exact.step.gain).abs() < 1e-13 && (found.step.curvature - 1.0).abs() < 1e-12, "{found:?}");
         }

@@ -8,11 +8,11 @@ use crate::family::Family;
 use std::f64::consts::TAU;
 
 /// First step in `t`; the result is from half of it or less.
-const COARSEST: f64 = 0.3;
+const COARSEST: f64 = 0.26;
 /// Halvings at most; only a loss with kinks gets there.
 const MOST_HALVINGS: usize = 6;
 /// Agreement of two successive sums; the error of the finer one is about the square.
-const AGREEMENT: f64 = 1e-6;
+const AGREEMENT: f64 = 3e-6;
 /// Terms below this part of each sum end a tail.
 const NEGLIGIBLE: f64 = 1e-17;
 /// Nats below the mode between which the knee is sought.
@@ -47,7 +47,13 @@ pub(super) fn integrate<F: Family>(tilt: &Tilt<'_, F>, centre: &Centre) -> Tilte
     }
     // A kink spoils the sums of the derivatives first.
     let step = if converged { step(&total.sums, centre, tilt.s).0 } else { step_by_moments(&total.sums, centre, tilt.s) };
-    Tilted { step, offset: -density.floor - 0.5 * centre.slope * centre.shift, mass: total.sums.mass * h, spread: TAU * tilt.s }
+    Tilted {
+        step,
+        at: tilt.m + centre.shift,
+        offset: -0.5 * centre.slope * centre.shift,
+        mass: total.sums.mass * h,
+        spread: TAU * tilt.s,
+    }
 }
 
 /// The sums, and the absolute sum of $\ell'$ that says when its tail is negligible.
