@@ -260,7 +260,8 @@ impl Sight<'_, '_> {
         // legal by `Rows::validate`
         observation.y = family.canonical(observation.y).unwrap_or(observation.y);
         let diverged = |quantity, value: f64| Err(Error::Diverged { row: i, quantity, value });
-        if !m.is_finite() {
+        let lost = (m + observation.offset).abs() > family.largest_linear() && rule.can_diverge(family);
+        if lost || !m.is_finite() {
             return diverged("the linear predictor", m);
         }
         let step = rule.step(family, &observation, m, s, t);

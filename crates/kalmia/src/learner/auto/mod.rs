@@ -274,6 +274,9 @@ impl<F: Family> Auto<F> {
             self.set_level(&kept);
             self.rebuild()?;
             self.chunk(kept.rows(self.dim)?, 0, None)?;
+            if let Stage::Static(bank) = &mut self.stage {
+                bank.refit(&self.family, &self.dispersion, kept.rows(self.dim)?);
+            }
             self.kept = Some(kept);
         }
         self.chunk(rows.slice(i..i + 1), i, observer)?;
