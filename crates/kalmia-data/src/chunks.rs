@@ -34,7 +34,7 @@ impl Chunks {
             [] => return Err(Error::Empty { file: file.into() }),
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "is encoded as UTF-16; convert it to UTF-8",
             [0xef, 0xbb, 0xbf, ..] => {
-                new.pos = 3;
+                (new.pos, new.safe) = (3, new.safe.max(3));
                 return Ok(new);
             }
             _ => return Ok(new),

@@ -103,7 +103,8 @@ pub struct EncoderOptions {
     pub features: Option<Vec<String>>,
     /// Columns left out.
     pub exclude: Vec<String>,
-    /// Columns read as categories even where they hold numbers or dates.
+    /// Columns read as categories even where they hold numbers or dates. Levels are the texts of the file; typed formats
+    /// give numbers their shortest text (`1`, not `1.0`).
     pub categorical: Vec<String>,
     /// Whether the first feature is the constant 1.
     pub intercept: bool,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::thread::JoinHandle;
 
 use crate::batch::{Batch, Column, Slot, Want};
 use crate::encoder::no_column;
@@ -177,8 +178,8 @@ impl Parser {
             }
         };
         // Detached: dropping the channel ends it at its next batch, and a blocked standard input never holds the caller.
-        std::thread::spawn(body);
-        Ahead { full, spare }
+        let thread = Some(std::thread::spawn(body));
+        Ahead { full, spare, thread }
     }
 }
 
@@ -186,12 +187,19 @@ impl Parser {
 pub(crate) struct Ahead {
     full: Receiver<Result<Box<Batch>>>,
     spare: Sender<Box<Batch>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Ahead {
-    /// The next batch; `None` after the last or after an error.
+    /// The next batch; `None` after the last, which is short, or after an error. A panic of the thread goes on here.
     pub fn next(&mut self) -> Option<Result<Box<Batch>>> {
-        self.full.recv().ok()
+        let next = self.full.recv().ok();
+        if next.is_none()
+            && let Some(Err(panic)) = self.thread.take().map(JoinHandle::join)
+        {
+            std::panic::resume_unwind(panic);
+        }
+        next
     }
 
     /// Hands a used batch back for its buffers.

@@ -35,7 +35,7 @@ fn policies() -> impl Strategy<Value = Missing> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
     #[test]
     fn all_formats_give_the_same_blocks(table in tables(), missing in policies()) {
@@ -135,7 +135,7 @@ fn the_blocks_do_not_depend_on_the_size_of_the_blocks() {
         let got = all(rows);
         assert_eq!(got.names(), expected.names(), "blocks of {rows}");
         assert_eq!(got.rows(), expected.rows(), "blocks of {rows}");
-        assert_eq!(got.encoder, expected.encoder, "blocks of {rows}");
+        assert_eq!(got.encoder.columns(), expected.encoder.columns(), "blocks of {rows}");
     }
 }
 

@@ -7,7 +7,7 @@ use arrow_ipc::reader::StreamReader;
 use super::columnar::{Pending, check_types, guard, names};
 use super::{Plan, Source};
 use crate::batch::Batch;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::SourceOptions;
 
 const MAGIC: &[u8] = b"ARROW1\0\0";
@@ -23,13 +23,23 @@ pub(super) struct Ipc {
 
 impl Ipc {
     pub fn open(mut reader: Box<dyn Read + Send>, file: &str, options: &SourceOptions) -> Result<Self> {
-        let mut head = Vec::new();
-        reader.by_ref().take(8).read_to_end(&mut head).map_err(|source| crate::Error::Io { file: file.into(), source })?;
+        let word = |reader: &mut Box<dyn Read + Send>| {
+            let mut word = Vec::new();
+            let read = reader.by_ref().take(8).read_to_end(&mut word);
+            read.map(|_| word).map_err(|source| Error::Io { file: file.into(), source })
+        };
+        let mut head = word(&mut reader)?;
         if head.is_empty() {
-            return Err(crate::Error::Empty { file: file.into() });
+            return Err(Error::Empty { file: file.into() });
         }
-        let reader: Box<dyn Read + Send> =
-            if head == MAGIC { reader } else { Box::new(std::io::Cursor::new(head).chain(reader)) };
+        if head == MAGIC {
+            // The magic word is padded with zeros to the writer's alignment.
+            head = word(&mut reader)?;
+            while head == [0; 8] {
+                head = word(&mut reader)?;
+            }
+        }
+        let reader: Box<dyn Read + Send> = Box::new(std::io::Cursor::new(head).chain(reader));
         let reader = guard(file, "Arrow IPC", || StreamReader::try_new(BufReader::with_capacity(1 << 18, reader), None))?;
         let names = names(&reader.schema(), file, options)?;
         Ok(Self { file: file.into(), reader, names, plan: Plan::default(), pending: Pending::default(), row: 0 })
