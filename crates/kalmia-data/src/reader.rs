@@ -85,10 +85,10 @@ impl Reader {
         }
         let (threaded, block_rows) = (options.threaded, options.block_rows);
         let mut parser = Parser::new(inputs, options);
-        if encoder.is_new() {
-            if let Some((names, sparse)) = parser.header()? {
-                encoder.choose(&first, names, sparse)?;
-            }
+        if encoder.is_new()
+            && let Some((names, sparse)) = parser.header()?
+        {
+            encoder.choose(&first, names, sparse)?;
         }
         parser.bind(encoder.slots(mode), encoder.sparse)?;
         parser.header()?;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cell, Reading, Table, bits, blocks_of, drain, gzip, read, zstandard};
-use kalmia_data::{Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, SourceOptions};
+use kalmia_data::{Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, SourceOptions, TextReader};
 use proptest::prelude::*;
 
 /// Tables with a number, a truth value, a category and a target; the first row complete, so that kinds are plain.
@@ -159,6 +159,27 @@ fn rows_are_skipped_across_files_and_quoted_line_ends() {
             assert!(matches!(drain(reader), Err(Error::NoRows { .. })));
         }
     }
+}
+
+#[test]
+fn texts_run_beside_the_blocks() {
+    let inputs =
+        || vec![Input::memory("a.csv", *b"y,a,note\n1,2,p q\n1,,\"r,s\"\n"), Input::memory("b.csv", *b"note,a,y\nt,3,0\n")];
+    let encoder = Encoder::new(EncoderOptions { exclude: vec!["note".into()], ..options(Missing::Skip) });
+    let mut blocks = Reader::open(inputs(), blocks_of(2), encoder, Mode::Learn).unwrap();
+    let mut texts = TextReader::open(inputs(), blocks_of(2), Some(&["note".into(), "a".into()])).unwrap();
+    let (mut block, mut seen) = (Block::new(), Vec::new());
+    while blocks.next_block(&mut block).unwrap() {
+        let text = texts.next_block().unwrap().unwrap();
+        assert_eq!(text.rows(), block.rows_read);
+        let place = |i| (block.input_row(i) - block.first_row) as usize;
+        seen.extend((0..block.rows()).map(|i| (String::from_utf8_lossy(text.get(place(i), 0)).into_owned(), block.row(i)[1])));
+    }
+    assert!(texts.next_block().unwrap().is_none());
+    assert_eq!(seen, [("p q".into(), 2.0), ("t".into(), 3.0)]);
+    let all = TextReader::open(inputs(), blocks_of(2), None).unwrap();
+    assert_eq!(all.names(), ["y", "a", "note"]);
+    assert!(matches!(TextReader::open(inputs(), blocks_of(2), Some(&["nope".into()])), Err(Error::NoColumn { .. })));
 }
 
 #[test]

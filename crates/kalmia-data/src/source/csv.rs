@@ -11,6 +11,7 @@ use super::{Plan, Source, bad_field, check_names, too_many_columns};
 use crate::batch::{Batch, Want};
 use crate::chunks::Chunks;
 use crate::error::{Error, Location, Result};
+use crate::number;
 use crate::options::SourceOptions;
 use crate::scalar;
 
@@ -22,7 +23,7 @@ pub(super) struct Csv {
     delimiter: u8,
     names: Vec<String>,
     plan: Plan,
-    fields: Vec<Field>,
+    fields: Vec<Option<Field>>,
     /// Data rows read.
     row: u64,
     /// Lines read.
@@ -30,8 +31,14 @@ pub(super) struct Csv {
     split: Split,
 }
 
-/// What the plain path does with a field.
-type Field = Option<(u32, Want)>;
+/// What the plain path does with a wanted field.
+#[derive(Clone, Copy)]
+struct Field {
+    slot: u32,
+    want: Want,
+    /// Whether the column's last number was too long for the short path, which the next one then spares itself.
+    long: bool,
+}
 
 /// The fields of one record, as found by the general path.
 #[derive(Default)]
@@ -128,8 +135,8 @@ impl Csv {
         if self.split.found != self.names.len() {
             return Err(Error::Ragged { at: self.location(), expected: self.names.len(), found: self.split.found });
         }
-        for (i, want) in self.fields.iter().enumerate() {
-            let Some((slot, want)) = *want else { continue };
+        for (i, field) in self.fields.iter().enumerate() {
+            let Some(Field { slot, want, .. }) = *field else { continue };
             let field = self.split.field(self.chunks.lines(), i);
             if !batch.columns[slot as usize].push_field(want, field) {
                 return Err(bad_field(self.location(), &self.plan.slots[slot as usize], field));
@@ -149,16 +156,17 @@ impl Source for Csv {
 
     fn bind(&mut self, plan: &Plan) -> Result<()> {
         self.plan = plan.clone();
-        self.fields = (0..self.names.len()).map(|i| plan.slot(i).map(|(slot, want)| (slot as u32, want))).collect();
+        let field = |(slot, want)| Field { slot: slot as u32, want, long: false };
+        self.fields = (0..self.names.len()).map(|i| plan.slot(i).map(field)).collect();
         Ok(())
     }
 
     fn fill(&mut self, batch: &mut Batch, rows: usize) -> Result<()> {
         let end = batch.rows + rows;
-        let raw = self.fields.iter().flatten().filter(|(_, want)| *want == Want::Raw);
-        raw.for_each(|&(slot, _)| batch.columns[slot as usize].declared = None);
+        let raw = self.fields.iter().flatten().filter(|field| field.want == Want::Raw);
+        raw.for_each(|field| batch.columns[field.slot as usize].declared = None);
         while batch.rows < end {
-            if let Some(len) = plain_row(self.chunks.lines(), self.delimiter, &self.fields, batch) {
+            if let Some(len) = plain_row(self.chunks.lines(), self.delimiter, &mut self.fields, batch) {
                 self.line += 1;
                 self.row += 1;
                 batch.end_row(self.line);
@@ -195,17 +203,17 @@ impl Source for Csv {
 /// Tries the next row on the plain path; its length, or `None` where the general path must look, with the row's first
 /// fields perhaps already added.
 #[inline]
-fn plain_row(lines: &[u8], delimiter: u8, fields: &[Field], batch: &mut Batch) -> Option<usize> {
-    let (last, first) = fields.split_last()?;
+fn plain_row(lines: &[u8], delimiter: u8, fields: &mut [Option<Field>], batch: &mut Batch) -> Option<usize> {
+    let (last, first) = fields.split_last_mut()?;
     let mut at = 0;
     for field in first {
-        at += plain_field(lines.get(at..)?, delimiter, *field, batch)?;
+        at += plain_field(lines.get(at..)?, delimiter, field, batch)?;
         if *lines.get(at)? != delimiter {
             return None;
         }
         at += 1;
     }
-    at += plain_field(lines.get(at..)?, delimiter, *last, batch)?;
+    at += plain_field(lines.get(at..)?, delimiter, last, batch)?;
     match lines.get(at..)? {
         // A blank line is no row; the general path passes over it.
         [b'\n', ..] if at > 0 => Some(at + 1),
@@ -216,10 +224,10 @@ fn plain_row(lines: &[u8], delimiter: u8, fields: &[Field], batch: &mut Batch) -
 
 /// Adds the field at the start of `rest`; its length, or `None` where it is not plain.
 #[inline(always)]
-fn plain_field(rest: &[u8], delimiter: u8, field: Field, batch: &mut Batch) -> Option<usize> {
-    if let Some((slot, Want::Number)) = field {
-        let (value, len) = fast_float2::parse_partial::<f64, _>(rest).ok()?;
-        batch.columns[slot as usize].numbers.push(value);
+fn plain_field(rest: &[u8], delimiter: u8, field: &mut Option<Field>, batch: &mut Batch) -> Option<usize> {
+    if let Some(Field { slot, want: Want::Number, long }) = field {
+        let (value, len) = number::prefix(rest, long)?;
+        batch.columns[*slot as usize].numbers.push(value);
         return Some(len);
     }
     if rest.first() == Some(&QUOTE) {
@@ -228,7 +236,7 @@ fn plain_field(rest: &[u8], delimiter: u8, field: Field, batch: &mut Batch) -> O
     let end = memchr2(delimiter, b'\n', rest)?;
     // Before a newline, a carriage return belongs to the line end.
     let len = if end > 0 && rest[end] == b'\n' && rest[end - 1] == b'\r' { end - 1 } else { end };
-    if let Some((slot, want)) = field
+    if let Some(Field { slot, want, .. }) = *field
         && !batch.columns[slot as usize].push_field(want, &rest[..len])
     {
         return None;
