@@ -24,6 +24,7 @@ pub mod theory;
 pub use covariance::{Covariance, Dense, Factored};
 pub use error::{Error, Result};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
+pub use learner::{Averaged, AveragedSgd, AveragedSgdState, AveragedState, NewtonSettings, OnlineNewtonState, OnlineNewtonStep};
 pub use learner::{Drift, Filter, FilterState, Learner, Merged, Observer, Prior, Seen};
 pub use predict::{Mixture, Prediction, Predictive};
 pub use rows::{Observation, Rows};
