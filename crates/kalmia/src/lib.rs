@@ -14,6 +14,7 @@
 pub mod covariance;
 pub mod error;
 pub mod family;
+pub mod file;
 pub mod learner;
 pub mod linalg;
 pub mod predict;
