@@ -13,6 +13,7 @@
 
 pub mod covariance;
 pub mod error;
+pub mod evaluate;
 pub mod family;
 pub mod learner;
 pub mod linalg;
@@ -23,6 +24,7 @@ pub mod theory;
 
 pub use covariance::{Covariance, Dense, Factored};
 pub use error::{Error, Result};
+pub use evaluate::{Certificate, Progressive};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{Drift, Filter, FilterState, Learner, Merged, Observer, Prior, Seen};
 pub use predict::{Mixture, Prediction, Predictive};
