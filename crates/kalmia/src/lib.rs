@@ -13,6 +13,7 @@
 
 pub mod covariance;
 pub mod error;
+pub mod evaluate;
 pub mod family;
 pub mod file;
 pub mod learner;
@@ -24,6 +25,7 @@ pub mod theory;
 
 pub use covariance::{Covariance, Dense, Factored};
 pub use error::{Error, Result};
+pub use evaluate::{Certificate, Progressive};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{
     Auto, AutoDrift, AutoState, Averaged, AveragedSgd, AveragedSgdState, AveragedState, Drift, DriftReport, Filter, FilterState,
