@@ -28,8 +28,8 @@ pub use error::{Error, Result};
 pub use evaluate::{Certificate, Progressive};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{
-    Auto, AutoDrift, AutoState, Averaged, AveragedSgd, AveragedSgdState, AveragedState, Drift, DriftReport, Filter, FilterState,
-    Learner, Merged, NewtonSettings, Observer, OnlineNewtonState, OnlineNewtonStep, Prior, Seen,
+    AnyLearner, AnyState, Auto, AutoDrift, AutoState, Averaged, AveragedSgd, AveragedSgdState, AveragedState, Drift, DriftReport,
+    Filter, FilterState, Learner, Merged, NewtonSettings, Observer, OnlineNewtonState, OnlineNewtonStep, Prior, Seen,
 };
 pub use predict::{Mixture, Prediction, Predictive};
 pub use rows::{Observation, Rows};

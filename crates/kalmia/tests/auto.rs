@@ -292,3 +292,35 @@ fn drift_is_followed_when_asked_and_reported_when_not() {
     println!("fixed: static {still:.4}, adapting {follows:.4}, {report:?}");
     assert!(follows < still + 0.001 && !report.unwrap().drift());
 }
+
+#[test]
+fn merging_gathers_the_rows_of_both() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(21);
+    let normal = Gaussian::new(4.0).unwrap();
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for _ in 0..3000 {
+        let z = uniform(&mut rng) - 0.5;
+        x.extend([1.0, z]);
+        y.push(normal.sample(1.0 + 2.0 * z, &mut rng));
+    }
+    let learn = |from: usize, to: usize| {
+        let mut auto = Auto::new(Gaussian::default(), 2).unwrap();
+        auto.learn(Rows::new(2, &x[2 * from..2 * to], &y[from..to]).unwrap()).unwrap();
+        auto
+    };
+    let all = learn(0, 3000);
+    let halves = learn(0, 1400).merge(&learn(1400, 3000)).unwrap();
+    assert!(!halves.is_exact());
+    let halves = halves.into_inner();
+    assert_eq!(halves.count(), 3000);
+    for j in 0..2 {
+        // the two priors differ by the scales of different first rows: a hundredth of a standard error at 3000 rows
+        let (error, tolerance) = ((halves.coefficients()[j] - all.coefficients()[j]).abs(), 0.02 * all.standard_errors()[j]);
+        assert!(error < tolerance, "{error}");
+        assert!((halves.standard_errors()[j] / all.standard_errors()[j] - 1.0).abs() < 0.01);
+    }
+    assert!((halves.dispersion() / all.dispersion() - 1.0).abs() < 0.01, "{} {}", halves.dispersion(), all.dispersion());
+    let exact = learn(0, 2900).merge(&learn(2900, 3000)).unwrap();
+    assert!(exact.is_exact());
+    assert_eq!(exact.into_inner().coefficients(), all.coefficients());
+}

@@ -1,5 +1,6 @@
 //! The algorithms, built from a family, a rule and a covariance.
 
+mod any;
 pub mod auto;
 mod averaged;
 mod averaged_sgd;
@@ -9,6 +10,7 @@ mod online_newton;
 mod prior;
 mod seen;
 
+pub use any::{AnyLearner, AnyState};
 pub use auto::{Auto, AutoDrift, AutoState, DriftReport};
 pub use averaged::{Averaged, AveragedState};
 pub use averaged_sgd::{AveragedSgd, AveragedSgdState};
