@@ -223,6 +223,17 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
     }
 
+    /// `/proc` takes no new files, not even from the superuser.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_unwritable_folder_is_an_error_and_its_file_stays() {
+        let old = fs::read("/proc/version").unwrap();
+        for path in ["/proc/version", "/proc/model"] {
+            assert!(replace(path, |sink| sink.write_all(b"x")).is_err(), "{path}");
+        }
+        assert_eq!(fs::read("/proc/version").unwrap(), old);
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn devices_are_written_not_replaced() {

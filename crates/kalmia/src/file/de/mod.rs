@@ -56,11 +56,13 @@ struct Scatter<'a> {
 }
 
 impl<'a> Scatter<'a> {
+    #[inline]
     fn with(self, source: Source<'a>) -> Self {
         Self { source, ..self }
     }
 
     /// Follows a reference to a tensor.
+    #[inline]
     fn resolved(self) -> Result<Source<'a>, Misfit> {
         let Source::Json(Value::Object(entries)) = self.source else { return Ok(self.source) };
         let Some(name) = entries.get(REFERENCE) else { return Ok(self.source) };

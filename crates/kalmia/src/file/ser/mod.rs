@@ -86,6 +86,7 @@ impl Tree {
         if place.is_empty() { "state".into() } else { place }
     }
 
+    #[inline]
     fn enter(&mut self, segment: Segment) -> Result<(), Refused> {
         self.path.push(segment);
         if self.path.len() > DEEPEST { Err(Refused(too_deep())) } else { Ok(()) }
@@ -185,6 +186,7 @@ impl<'a> Serializer for Gather<'a> {
         Ok(Node::Float(value.into()))
     }
 
+    #[inline]
     fn serialize_f64(self, value: f64) -> Result<Node, Refused> {
         Ok(Node::Float(value))
     }
