@@ -52,11 +52,11 @@ proptest! {
         ];
         #[cfg(feature = "columnar")]
         others.extend([
-            ("t.parquet", table.parquet()),
+            ("t.parquet", table.parquet(7)),
             ("t.arrow", table.ipc(true)),
             ("t.arrows", table.ipc(false)),
             ("t.arrow.gz", gzip(&table.ipc(true))),
-            ("unnamed", table.parquet()),
+            ("unnamed", table.parquet(7)),
         ]);
         for (name, bytes) in others.drain(..) {
             let got = of(name, bytes, missing);
@@ -101,7 +101,7 @@ proptest! {
         let stop = stop.min(table.rows.len());
         let mut sources = vec![("t.csv", table.separated(',', false, "\n")), ("t.jsonl", table.jsonl())];
         #[cfg(feature = "columnar")]
-        sources.extend([("t.parquet", table.parquet()), ("t.arrow", table.ipc(true))]);
+        sources.extend([("t.parquet", table.parquet(7)), ("t.arrow", table.ipc(true))]);
         for (name, bytes) in sources {
             // Twice the same file, so that the stop can fall into the second.
             let inputs = || vec![Input::memory(name, bytes.clone()), Input::memory(name, bytes.clone())];

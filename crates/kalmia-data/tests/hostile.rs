@@ -158,7 +158,7 @@ proptest! {
                                           keep in any::<prop::sample::Index>(), cut in any::<bool>()) {
         let cell = |i: usize| vec![common::Cell::Number(i as f64), common::Cell::Text(format!("L{}", i % 3)), common::Cell::Truth(i.is_multiple_of(2))];
         let table = Table { names: ["y", "c", "b"].map(String::from).to_vec(), rows: (0..20).map(cell).collect() };
-        for (name, mut bytes) in [("t.parquet", table.parquet()), ("t.arrow", table.ipc(true)), ("t.arrows", table.ipc(false))] {
+        for (name, mut bytes) in [("t.parquet", table.parquet(7)), ("t.arrow", table.ipc(true)), ("t.arrows", table.ipc(false))] {
             for (at, value) in &flips {
                 let at = at.index(bytes.len());
                 bytes[at] = *value;
