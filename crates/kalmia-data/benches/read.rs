@@ -91,6 +91,7 @@ type Way<'a> = (&'static str, Box<dyn Fn() -> (u64, f64) + 'a>);
 
 fn run(title: &str, bytes: Vec<u8>, rounds: usize) {
     let shared: Arc<[u8]> = bytes.clone().into();
+    #[cfg_attr(not(feature = "columnar"), allow(unused_mut))]
     let mut ways: Vec<Way> = vec![
         ("csv crate", Box::new(|| theirs(&bytes))),
         ("kalmia, one thread", Box::new(|| ours(Input::memory("t.csv", shared.clone()), false))),

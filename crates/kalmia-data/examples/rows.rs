@@ -13,7 +13,8 @@ fn run(target: &str, files: &[String]) -> Result<()> {
     let (seconds, done) = (start.elapsed().as_secs_f64(), reader.progress().done as f64 / 1e6);
     let (rows, dim) = (reader.encoder().counts().rows, reader.encoder().dim());
     println!("{rows} rows of {dim} features in {seconds:.3} s, {:.0} MB/s, {:.0} rows/s", done / seconds, rows as f64 / seconds);
-    reader.encoder().features().iter().take(20).for_each(|feature| println!("  {}", feature.name));
+    let names: Vec<_> = reader.encoder().features().iter().take(20).map(|feature| &*feature.name).collect();
+    println!("features: {}{}", names.join(", "), if dim > names.len() { ", ..." } else { "" });
     Ok(())
 }
 

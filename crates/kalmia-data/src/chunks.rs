@@ -20,13 +20,19 @@ pub(crate) struct Chunks {
     eof: bool,
     chunk: usize,
     max_line: usize,
+    /// Bytes used up since [`Chunks::begin_block`].
+    used: usize,
 }
+
+/// Text that the rows of one block may hold; beyond it a hostile file would fill the memory.
+const BLOCK_BYTES: usize = 1 << 30;
 
 impl Chunks {
     /// Starts reading; a byte-order mark is passed over, a UTF-16 one refused.
     pub fn new(reader: Box<dyn Read + Send>, file: &str, chunk: usize, max_line: usize) -> Result<Self> {
         let chunk = chunk.max(1);
-        let mut new = Self { reader, file: file.into(), buf: Vec::new(), pos: 0, safe: 0, end: 0, eof: false, chunk, max_line };
+        let mut new =
+            Self { reader, file: file.into(), buf: Vec::new(), pos: 0, safe: 0, end: 0, eof: false, chunk, max_line, used: 0 };
         while new.end < 3 && !new.eof {
             new.read()?;
         }
@@ -57,7 +63,23 @@ impl Chunks {
     #[inline]
     pub fn advance(&mut self, n: usize) {
         self.pos += n;
+        self.used += n;
         debug_assert!(self.pos <= self.safe);
+    }
+
+    /// Starts counting the bytes of a block.
+    pub fn begin_block(&mut self) {
+        self.used = 0;
+    }
+
+    /// Refuses a block whose rows hold too much text.
+    #[inline]
+    pub fn check_block(&self, row: u64, line: u64) -> Result<()> {
+        if self.used <= BLOCK_BYTES {
+            return Ok(());
+        }
+        let reason = format!("the rows of one block hold more than {BLOCK_BYTES} bytes; read fewer rows a block");
+        Err(Error::Row { at: Location { file: self.file.clone(), row, line: Some(line) }, reason })
     }
 
     /// Makes the window longer by at least a line; false at the end of the stream. `row` and `line` are for the error.

@@ -28,9 +28,8 @@ pub(crate) fn kind(column: &mut Column, name: &str, origin: &Origin) -> Result<K
         return Ok(if column.declared == Some(Declared::Boolean) { Kind::Boolean } else { Kind::Number });
     }
     let tally = tally(column);
-    let all_texts = tally.values > 0 && tally.temporal == tally.values;
-    if all_texts {
-        let reason = scalar::TEMPORAL.into();
+    if tally.values > 0 && tally.temporal == tally.values {
+        let reason = format!("{}; as it is, it can be read as categorical", scalar::TEMPORAL);
         return Err(Error::Column { file: origin.location(0).file, column: name.into(), reason });
     }
     let kind = match column.declared {

@@ -29,7 +29,7 @@ impl Format {
         match bare.rsplit_once('.')?.1 {
             "csv" => Some(Self::Csv),
             "tsv" | "tab" => Some(Self::Tsv),
-            "jsonl" | "ndjson" => Some(Self::Jsonl),
+            "jsonl" | "ndjson" | "json" => Some(Self::Jsonl),
             "parquet" | "pq" => Some(Self::Parquet),
             "arrow" | "arrows" | "feather" | "ipc" => Some(Self::Arrow),
             "libsvm" | "svm" | "svmlight" => Some(Self::Libsvm),

@@ -149,6 +149,9 @@ impl Parser {
 
     /// Goes to a place reached earlier, without looking at the inputs before it.
     pub fn seek(&mut self, to: Position) -> Result<()> {
+        if to.row > to.rows {
+            return Err(Error::Setting(format!("no position has {} rows of which {} in one file", to.rows, to.row)));
+        }
         if to.file != self.position.file {
             self.source = None;
         }

@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::Want;
 
-/// How a column becomes features.
+/// How a column becomes features; told from the first block of rows, or by the types of Parquet, Arrow and JSON.
+///
+/// A column is a number where all its values are, a boolean where all are `true` or `false` (0 and 1 allowed among them),
+/// else a category. Two cases are refused rather than guessed: a column of which nine in ten values, but not all, are
+/// numbers (most likely a slip in the data), and dates or times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -82,7 +86,9 @@ impl Column {
     /// Takes a value into the mean.
     pub(crate) fn observe(&mut self, value: f64) {
         self.count += 1;
-        self.mean += (value - self.mean) / self.count as f64;
+        // Divided first, so that huge values of both signs do not overflow.
+        let n = self.count as f64;
+        self.mean += value / n - self.mean / n;
     }
 }
 

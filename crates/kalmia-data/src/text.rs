@@ -26,10 +26,10 @@ impl TextReader {
         let block_rows = options.block_rows.max(1);
         let mut parser = Parser::new(inputs, options);
         let (header, sparse) = parser.header()?.map(|(names, sparse)| (names.to_vec(), sparse)).unwrap_or_default();
-        let names = columns.map_or_else(|| header.clone(), <[String]>::to_vec);
-        if let Some(missing) = names.iter().find(|name| !header.contains(name)) {
+        if let Some(missing) = columns.unwrap_or_default().iter().find(|name| !header.contains(name)) {
             return Err(no_column(&file, missing, &header));
         }
+        let names = columns.map_or(header, <[String]>::to_vec);
         let slots = names.iter().map(|name| Slot { name: name.clone(), want: Want::Text, required: true }).collect();
         parser.bind(slots, sparse)?;
         Ok(Self { parser, batch: Batch::default(), names, over: false, block_rows })

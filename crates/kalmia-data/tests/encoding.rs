@@ -206,3 +206,11 @@ fn libsvm_rows_are_dense_with_indices_as_they_appear() {
     let bad = read(vec![Input::memory("t.svm", *b"1 3:1 2:1\n")], blocks_of(4), EncoderOptions::default()).unwrap_err();
     assert!(bad.to_string().contains("`2:1` does not ascend"), "{bad}");
 }
+
+#[test]
+fn huge_values_of_both_signs_have_a_finite_mean() {
+    let text = "y,a\n1,1e308\n1,-1.7e308\n1,-1.7e308\n1,NA\n";
+    let reading = csv(text, with_missing(Missing::Mean)).unwrap();
+    let mean = reading.rows()[3][1];
+    assert!((mean / 1e308 + 0.8).abs() < 1e-12, "{mean}");
+}

@@ -5,6 +5,7 @@ mod common;
 use common::{Table, blocks_of, csv, gzip, read};
 use kalmia_data::{Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, SourceOptions};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 fn y() -> EncoderOptions {
     EncoderOptions::target("y")
@@ -129,7 +130,7 @@ fn try_all(name: &str, bytes: &[u8], format: Option<Format>, chunk: usize) {
 const TEXT_FORMATS: [Format; 4] = [Format::Csv, Format::Tsv, Format::Jsonl, Format::Libsvm];
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(256) })]
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), chunk in 1usize..64) {
@@ -158,7 +159,7 @@ proptest! {
                                           keep in any::<prop::sample::Index>(), cut in any::<bool>()) {
         let cell = |i: usize| vec![common::Cell::Number(i as f64), common::Cell::Text(format!("L{}", i % 3)), common::Cell::Truth(i.is_multiple_of(2))];
         let table = Table { names: ["y", "c", "b"].map(String::from).to_vec(), rows: (0..20).map(cell).collect() };
-        for (name, mut bytes) in [("t.parquet", table.parquet()), ("t.arrow", table.ipc(true)), ("t.arrows", table.ipc(false))] {
+        for (name, mut bytes) in [("t.parquet", table.parquet(7)), ("t.arrow", table.ipc(true)), ("t.arrows", table.ipc(false))] {
             for (at, value) in &flips {
                 let at = at.index(bytes.len());
                 bytes[at] = *value;

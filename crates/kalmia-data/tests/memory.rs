@@ -65,20 +65,29 @@ fn libsvm(rows: usize) -> Vec<u8> {
     (0..rows).flat_map(|i| format!("{} {}:1 9:{}.5\n", i % 2, i % 7 + 1, i % 1000).into_bytes()).collect()
 }
 
+#[cfg(feature = "columnar")]
+fn table(rows: usize) -> common::Table {
+    use common::Cell::{Number, Text};
+    let row = |i: usize| vec![Number((i % 2) as f64), Number((i % 1000) as f64), Text(format!("L{}", i % 5))];
+    common::Table { names: ["y", "a", "c"].map(String::from).to_vec(), rows: (0..rows).map(row).collect() }
+}
+
 /// A file, as its name and its bytes for a number of rows.
 type Case = (&'static str, fn(usize) -> Vec<u8>);
 
 #[test]
 fn peak_memory_is_that_of_a_few_blocks() {
     let _turn = TURN.lock().unwrap();
-    let cases: [Case; 5] = [
+    let mut cases: Vec<Case> = vec![
         ("t.csv", csv),
         ("t.jsonl", jsonl),
         ("t.csv.gz", |rows| gzip(&csv(rows))),
         ("t.csv.zst", |rows| zstandard(&csv(rows))),
         ("t.svm", libsvm),
     ];
-    for (name, bytes) in cases {
+    #[cfg(feature = "columnar")]
+    cases.push(("t.parquet", |rows| table(rows).parquet(4_000)));
+    for (name, bytes) in cases.drain(..) {
         for threaded in [false, true] {
             let (few, many) = (peak(name, bytes(4_000), threaded), peak(name, bytes(64_000), threaded));
             // How far the thread runs ahead varies by a block or two.

@@ -165,7 +165,9 @@ impl Source for Csv {
         let end = batch.rows + rows;
         let raw = self.fields.iter().flatten().filter(|field| field.want == Want::Raw);
         raw.for_each(|field| batch.columns[field.slot as usize].declared = None);
+        self.chunks.begin_block();
         while batch.rows < end {
+            self.chunks.check_block(self.row + 1, self.line + 1)?;
             if let Some(len) = plain_row(self.chunks.lines(), self.delimiter, &mut self.fields, batch) {
                 self.line += 1;
                 self.row += 1;

@@ -35,7 +35,10 @@ impl Jsonl {
             reader = Box::new(std::io::Cursor::new(seen).chain(rest));
         }
         if names.is_empty() {
-            return Err(Error::Header { file: file.into(), reason: "no JSON object with members".into() });
+            return Err(Error::Header {
+                file: file.into(),
+                reason: "no JSON object with members; one object a line is expected".into(),
+            });
         }
         check_names(file, &mut names)?;
         Ok(Self { chunks: chunks(reader)?, names, plan: Plan::default(), slots: HashMap::new(), row: 0, line: 0 })
@@ -110,8 +113,10 @@ impl Source for Jsonl {
     }
 
     fn fill(&mut self, batch: &mut Batch, rows: usize) -> Result<()> {
+        self.chunks.begin_block();
         for _ in 0..rows {
             let Some(len) = self.next_row()? else { break };
+            self.chunks.check_block(self.row + 1, self.line)?;
             self.add(len, batch)?;
             batch.end_row(self.line);
             batch.pad();

@@ -83,8 +83,10 @@ impl Source for Libsvm {
     }
 
     fn fill(&mut self, batch: &mut Batch, rows: usize) -> Result<()> {
+        self.chunks.begin_block();
         for _ in 0..rows {
             let Some(len) = self.next_row()? else { break };
+            self.chunks.check_block(self.row + 1, self.line)?;
             self.add(len, batch)?;
             batch.end_row(self.line);
             self.chunks.advance(len);

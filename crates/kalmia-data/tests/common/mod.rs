@@ -138,10 +138,11 @@ impl Table {
     }
 
     #[cfg(feature = "columnar")]
-    pub fn parquet(&self) -> Vec<u8> {
+    pub fn parquet(&self, rows_a_group: usize) -> Vec<u8> {
         let batch = self.record_batch();
         let mut out = Vec::new();
-        let properties = parquet::file::properties::WriterProperties::builder().set_max_row_group_row_count(Some(7)).build();
+        let properties =
+            parquet::file::properties::WriterProperties::builder().set_max_row_group_row_count(Some(rows_a_group)).build();
         let mut writer = parquet::arrow::ArrowWriter::try_new(&mut out, batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
