@@ -165,6 +165,13 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
         let dim = state.w.len();
         require_len("precision", state.precision.len(), dim * (dim + 1) / 2)?;
         let mut learner = Self::new(state.family, dim, state.settings)?;
+        let length = norm(&state.w);
+        let legal = length <= learner.settings.radius() * (1.0 + 1e-12) && state.precision.iter().all(|a| a.is_finite());
+        if !legal {
+            return Err(Error::State(format!(
+                "the state's w has norm {length}, outside the ball, or its precision is not finite"
+            )));
+        }
         let belief = &mut learner.belief;
         belief.covariance = C::from_parts(&state.covariance, dim)?;
         let mut rest = &state.precision[..];
