@@ -130,6 +130,35 @@ fn features_of_very_different_scales_stay_in_the_ball() {
     }
 }
 
+/// The generator of the paper's experiment: $x = (1, z)$, $z$ uniform on $[0,1]^{10}$.
+#[test]
+fn paper_experiment_behaves_as_its_text_says_and_needs_few_factors() {
+    let star = [-9.0, 0.0, 3.0, -9.0, 4.0, -9.0, 15.0, 0.0, -7.0, 1.0, 0.0];
+    for (scale, gamma) in [(0.1, 0.0125), (0.1, 1e-4), (1.0, 0.0125), (1.0, 7.5e-15)] {
+        let truth: Vec<f64> = star.iter().map(|t| t * scale).collect();
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut data = Data { dim: 11, x: Vec::new(), y: Vec::new() };
+        for _ in 0..3000 {
+            let x: Vec<f64> = (0..11).map(|j| if j == 0 { 1.0 } else { rng.random() }).collect();
+            let u: f64 = x.iter().zip(&truth).map(|(x, t)| x * t).sum();
+            data.y.push(f64::from(rng.random::<f64>() < 1.0 / (1.0 + (-u).exp())));
+            data.x.extend(x);
+        }
+        let radius = 1.1 * norm(&truth);
+        let mut long_steps = newton::<Factored>(11, radius, gamma);
+        long_steps.learn(data.rows()).unwrap();
+        assert!(long_steps.projections() > 300, "{}", long_steps.projections());
+        assert!(long_steps.factors() <= 3 * long_steps.projections(), "{}", long_steps.factors());
+        let settings = NewtonSettings::new(radius, 2.0 * gamma).unwrap();
+        let mut default: Newton = OnlineNewtonStep::new(Bernoulli, 11, settings).unwrap();
+        default.learn(data.rows()).unwrap();
+        if gamma < 1e-10 {
+            // "still almost doesn't move": the squared error stays |theta*|^2 = 543
+            assert!((norm(&minus(default.coefficients(), &truth)).powi(2) - 543.0).abs() < 1e-3);
+        }
+    }
+}
+
 #[test]
 fn settings_give_the_constants_of_the_paper() {
     let (radius, d) = (2.56, 11.0f64);

@@ -25,8 +25,8 @@ use settings::{LARGEST, SMALLEST_VARIANCE};
 ///
 /// Both $P_t = A_t^{-1}$ (for the step) and $A_t$ (for the projection, which then inverts nothing: $A_{t+1}v = A_{t+1}w_t - \frac k\gamma\nabla_t$) are kept. A row
 /// costs $O(d^2)$ while the step stays inside the ball; a projection adds some Cholesky factors of $d^3/3$ operations each
-/// ([`projections`](Self::projections) and [`factors`](Self::factors) count them): 1.1 to 2.9 on the average in streams of the paper's logistic
-/// experiment and in others up to $d = 300$, 4.2 with features over eight decades.
+/// ([`projections`](Self::projections) and [`factors`](Self::factors) count them): 1 to 3 on the average in streams of the paper's logistic
+/// experiment and in others up to $d = 300$, up to 6 with features over eight decades.
 ///
 /// ```
 /// use kalmia::{Bernoulli, Learner, OnlineNewtonStep, NewtonSettings, Rows};
