@@ -263,7 +263,7 @@ impl Sight<'_, '_> {
     fn decide<F: Family, R: Rule>(&mut self, family: &F, rule: &R, i: usize, m: f64, s: f64, t: u64) -> Result<Step> {
         let mut observation = self.rows.observation(i);
         // legal by `Rows::validate`
-        observation.y = family.canonical(observation.y).unwrap_or(observation.y);
+        observation.y = family.code(observation.y);
         let diverged = |quantity, value: f64| Err(Error::Diverged { row: i, quantity, value });
         let lost = (m + observation.offset).abs() > family.largest_linear() && rule.can_diverge(family);
         if lost || !m.is_finite() {

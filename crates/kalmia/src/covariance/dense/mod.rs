@@ -2,6 +2,7 @@
 
 mod block;
 mod row;
+mod small;
 
 use super::Covariance;
 use super::block::{Decisions, block_rows};
@@ -13,7 +14,7 @@ use crate::rule::Step;
 const TILE: usize = Buffer::LINE;
 
 /// Up to this padded dimension both triangles are stored: more arithmetic, but no sums across a SIMD register.
-const FULL_UP_TO: usize = 16;
+const FULL_UP_TO: usize = 32;
 
 /// From this dimension on rows are learned in blocks.
 const BLOCK_FROM: usize = 160;
