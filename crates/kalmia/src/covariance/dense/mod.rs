@@ -147,6 +147,12 @@ impl Covariance for Dense {
 
     fn scale(&mut self, a: f64) {
         self.p.iter_mut().for_each(|p| *p *= a);
+        // A difference between mirrored entries is never contracted by a row: scaled up each time, it would grow without bound.
+        for j in 0..self.dim {
+            for i in j + 1..self.kept(j) {
+                self.p[j * self.stride + i] = self.p[i * self.stride + j];
+            }
+        }
     }
 
     fn add_diagonal(&mut self, q: &[f64]) {

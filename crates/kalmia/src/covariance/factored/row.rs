@@ -32,6 +32,13 @@ impl Work {
     }
 }
 
+impl Work {
+    /// A vector that the row pass fills before it reads it.
+    pub fn scratch(&mut self) -> &mut Buffer {
+        &mut self.k
+    }
+}
+
 /// Learns rows in order.
 pub(super) fn learn<D>(p: &mut Factored, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut D) -> Result<()>
 where
