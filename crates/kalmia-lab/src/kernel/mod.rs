@@ -41,54 +41,72 @@ fn scaled_identity(p1: f64) -> [V; PACKED] {
     p
 }
 
+/// Repeats a block for the constants 0 to 10: straight-line code keeps the vectors in registers, where a loop over
+/// an index would send each through memory.
+macro_rules! unroll {
+    ($i:ident => $body:block) => {
+        unroll!(@ $i $body 0 1 2 3 4 5 6 7 8 9 10)
+    };
+    (@ $i:ident $body:block $($value:literal)*) => {
+        {$({
+            const $i: usize = $value;
+            $body
+        })*}
+    };
+}
+
+/// Place of row `i`, column `j >= i` in the packed triangle.
+#[inline(always)]
+const fn place(i: usize, j: usize) -> usize {
+    i * D - i * i.saturating_sub(1) / 2 + (j - i)
+}
+
 /// $u = Px$.
 #[inline(always)]
 fn multiply(p: &[V; PACKED], x: &[V; D]) -> [V; D] {
     let mut u = [V::ZERO; D];
-    let mut at = 0;
-    for i in 0..D {
-        u[i] = p[at].mul_add(x[i], u[i]);
-        at += 1;
-        for j in i + 1..D {
-            u[i] = p[at].mul_add(x[j], u[i]);
-            u[j] = p[at].mul_add(x[i], u[j]);
-            at += 1;
-        }
-    }
+    unroll!(I => {
+        unroll!(J => {
+            if J == I {
+                u[I] = p[place(I, J)].mul_add(x[I], u[I]);
+            } else if J > I {
+                u[I] = p[place(I, J)].mul_add(x[J], u[I]);
+                u[J] = p[place(I, J)].mul_add(x[I], u[J]);
+            }
+        });
+    });
     u
 }
 
 /// $P \leftarrow P - c\,uu^\top$.
 #[inline(always)]
 fn contract(p: &mut [V; PACKED], u: &[V; D], c: V) {
-    let mut at = 0;
-    for i in 0..D {
-        let scaled = -(c * u[i]);
-        for uj in &u[i..] {
-            p[at] = scaled.mul_add(*uj, p[at]);
-            at += 1;
-        }
-    }
+    unroll!(I => {
+        let scaled = -(c * u[I]);
+        unroll!(J => {
+            if J >= I {
+                p[place(I, J)] = scaled.mul_add(u[J], p[place(I, J)]);
+            }
+        });
+    });
 }
 
 /// $P \leftarrow P - c\,uu^\top$ and, in the same pass over $P$, the product with the next row.
 #[inline(always)]
 fn contract_then_multiply(p: &mut [V; PACKED], u: &[V; D], c: V, x: &[V; D]) -> [V; D] {
     let mut next = [V::ZERO; D];
-    let mut at = 0;
-    for i in 0..D {
-        let scaled = -(c * u[i]);
-        let diagonal = scaled.mul_add(u[i], p[at]);
-        p[at] = diagonal;
-        next[i] = diagonal.mul_add(x[i], next[i]);
-        at += 1;
-        for j in i + 1..D {
-            let entry = scaled.mul_add(u[j], p[at]);
-            p[at] = entry;
-            next[i] = entry.mul_add(x[j], next[i]);
-            next[j] = entry.mul_add(x[i], next[j]);
-            at += 1;
-        }
-    }
+    unroll!(I => {
+        let scaled = -(c * u[I]);
+        unroll!(J => {
+            if J >= I {
+                let entry = scaled.mul_add(u[J], p[place(I, J)]);
+                p[place(I, J)] = entry;
+                next[I] = entry.mul_add(x[J], next[I]);
+                if J > I {
+                    next[J] = entry.mul_add(x[I], next[J]);
+                }
+            }
+        });
+    });
     next
 }
