@@ -1,6 +1,9 @@
 //! The laboratory: every experiment and figure of the paper, reproduced.
 
+pub mod bounds;
 pub mod chain;
+pub mod chart;
+pub mod density;
 pub mod error;
 pub mod experiment;
 pub mod kernel;

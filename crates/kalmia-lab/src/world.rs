@@ -44,12 +44,13 @@ impl World {
         Streams::new(seed, self.experiment(), group)
     }
 
-    /// Draws the Bernoulli parameter of a fresh row, or $E[y\mid X]$ in the quadratic world.
-    #[inline(always)]
-    pub fn mean_of_a_row(self, streams: &mut Streams) -> V {
+    /// Draws the linear predictor of `rows` fresh rows of eight replicates.
+    pub fn predictors(self, rows: usize, streams: &mut Streams) -> Vec<V> {
         let generator = self.generator().map(V::splat);
-        let (_, u) = draw_features(self, &generator, streams);
-        if self == World::Quadratic { u } else { u.logistic() }
+        dispatch(
+            #[inline(always)]
+            || (0..rows).map(|_| draw_features(self, &generator, streams).1).collect(),
+        )
     }
 }
 

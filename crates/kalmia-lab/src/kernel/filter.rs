@@ -80,12 +80,12 @@ impl<R: Rule> Filter<R> {
             block,
             rows,
             #[inline(always)]
-            |_, _| (),
+            |_, _, _| (),
         );
     }
 
-    /// Learns, and shows each row's index and prediction $m = \hat\theta_t^\top x_t$ before it is learned.
-    pub fn learn_watched(&mut self, block: &Block, rows: Range<usize>, watch: impl FnMut(usize, V)) {
+    /// Learns, and shows each row's index, prediction $m = \hat\theta_t^\top x_t$ and $\hat\theta_t$ before the row is learned.
+    pub fn learn_watched(&mut self, block: &Block, rows: Range<usize>, watch: impl FnMut(usize, V, &[V; D])) {
         dispatch(
             #[inline(always)]
             || self.run(block, rows, watch),
@@ -93,7 +93,7 @@ impl<R: Rule> Filter<R> {
     }
 
     #[inline(always)]
-    fn run(&mut self, block: &Block, rows: Range<usize>, mut watch: impl FnMut(usize, V)) {
+    fn run(&mut self, block: &Block, rows: Range<usize>, mut watch: impl FnMut(usize, V, &[V; D])) {
         if rows.is_empty() {
             return;
         }
@@ -102,7 +102,7 @@ impl<R: Rule> Filter<R> {
         for (i, (x, &y)) in xs.iter().zip(ys).enumerate() {
             self.rows += 1;
             let m = dot(&self.theta, x);
-            watch(rows.start + i, m);
+            watch(rows.start + i, m, &self.theta);
             let (g, c) = self.rule.step(y, m, dot(x, &u), self.rows);
             for j in 0..D {
                 self.sum[j] += self.theta[j];
