@@ -81,6 +81,26 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
+    /// The dense covariance lost its digits to ill-conditioned features.
+    #[error(
+        "row {row}: the dense covariance has lost its precision (x'Px came out as {value:e}); use the factored form, which keeps it"
+    )]
+    PrecisionLost {
+        /// Row within the call, from 0.
+        row: usize,
+        /// What was left of $x^\top Px$.
+        value: f64,
+    },
+    /// A name or text that is none of the legal ones.
+    #[error("`{name}` is \"{value}\", expected {expected}")]
+    Choice {
+        /// What was to be chosen.
+        name: &'static str,
+        /// The text given.
+        value: String,
+        /// What is legal, as a phrase.
+        expected: &'static str,
+    },
     /// Two states that cannot be merged, or a state of another kind.
     #[error("{0}")]
     State(String),

@@ -11,12 +11,20 @@
 //! One folder per axis: [`family`] says what `y` is, [`rule`] how one scalar observation moves the belief,
 //! [`covariance`] how `P` is kept; [`learner`] builds the algorithms from these parts.
 
+pub mod covariance;
 pub mod error;
 pub mod family;
+pub mod learner;
+pub mod linalg;
+pub mod predict;
 pub mod rows;
 pub mod rule;
+pub mod theory;
 
+pub use covariance::{Covariance, Dense, Factored};
 pub use error::{Error, Result};
-pub use family::Family;
+pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
+pub use learner::{Drift, Filter, FilterState, Learner, Merged, Observer, Prior, Seen};
+pub use predict::{Mixture, Prediction, Predictive};
 pub use rows::{Observation, Rows};
-pub use rule::{Rule, Step};
+pub use rule::{AnyRule, Ekf, Implicit, MomentMatch, Rule, Step, Truncated};

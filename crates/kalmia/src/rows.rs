@@ -37,6 +37,15 @@ impl Observation {
     }
 }
 
+/// Checks the features of one row.
+pub(crate) fn check_features(x: &[f64], dim: usize) -> Result<()> {
+    require_len("x", x.len(), dim)?;
+    match x.iter().position(|v| v.is_nan() || v.abs() > LARGEST) {
+        Some(column) => Err(Error::Feature { row: 0, column, value: x[column] }),
+        None => Ok(()),
+    }
+}
+
 /// Borrowed rows: `x` holds row after row, each of `dim` features.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {
@@ -114,7 +123,7 @@ impl<'a> Rows<'a> {
     /// Checks every number of every row, so that a batch is refused before anything is learned from it.
     pub fn validate<F: Family>(&self, family: &F, dim: usize) -> Result<()> {
         require_len("row", self.dim, dim)?;
-        if let Some(at) = self.x.iter().position(|v| !(v.abs() <= LARGEST)) {
+        if let Some(at) = self.x.iter().position(|v| v.is_nan() || v.abs() > LARGEST) {
             return Err(Error::Feature { row: at / self.dim, column: at % self.dim, value: self.x[at] });
         }
         for (row, &value) in self.y.iter().enumerate() {

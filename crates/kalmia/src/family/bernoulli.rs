@@ -1,6 +1,7 @@
 //! The Bernoulli family with the logistic link: $P(y=1) = 1/(1+e^{-u})$.
 
 use super::Family;
+use crate::predict::gaussian_expectation;
 use rand::{Rng, RngExt};
 
 /// $\ell(y,u) = \ln(1+e^{-zu})$, $z = 2y-1$; labels 0/1, -1/+1 and booleans give the same trajectory.
@@ -84,6 +85,32 @@ impl Family for Bernoulli {
 
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
         if rng.random::<f64>() < logistic(u) { 1.0 } else { 0.0 }
+    }
+
+    /// The trapezoid rule, whose error for a Gaussian times a function with poles at $\pm i\pi$ is below $10^{-12}$ at these
+    /// steps; a wide belief goes to the adaptive integral.
+    fn moderated_mean(&self, m: f64, s: f64) -> f64 {
+        let deviation = s.sqrt();
+        if deviation > 4.0 {
+            return gaussian_expectation(m, s, logistic);
+        }
+        // The lower tail keeps its relative accuracy, and P(1) + P(0) = 1 to the last bit.
+        if m > 0.0 {
+            return 1.0 - self.moderated_mean(-m, s);
+        }
+        let step = if deviation > 1.0 { 0.6 / deviation } else { 0.6 };
+        let (first, last) = ((-8.5 / step).floor() as i32, ((8.5 + deviation) / step).ceil() as i32);
+        let sum: f64 = (first..=last)
+            .map(|k| {
+                let z = f64::from(k) * step;
+                (-0.5 * z * z).exp() * logistic(m + deviation * z)
+            })
+            .sum();
+        sum * step / std::f64::consts::TAU.sqrt()
+    }
+
+    fn discrete(&self) -> bool {
+        true
     }
 
     fn bounded_gradient(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The Gaussian family: $y \sim N(u, \sigma^2)$; the filter is then the exact Kalman filter, that is ridge regression.
 
 use super::Family;
-use crate::error::{Result, require};
+use crate::error::{Error, Result, require};
 use crate::rows::Observation;
 use crate::rule::{Moments, Step};
 use rand::{Rng, RngExt};
@@ -9,8 +9,21 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 /// $\ell(y,u) = (y-u)^2/(2\sigma^2)$.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Parameters")]
 pub struct Gaussian {
     noise: f64,
+}
+
+#[derive(serde::Deserialize)]
+struct Parameters {
+    noise: f64,
+}
+
+impl TryFrom<Parameters> for Gaussian {
+    type Error = Error;
+    fn try_from(given: Parameters) -> Result<Self> {
+        Gaussian::new(given.noise)
+    }
 }
 
 impl Default for Gaussian {
@@ -24,6 +37,11 @@ impl Gaussian {
     pub fn new(noise: f64) -> Result<Self> {
         require(noise > 0.0 && noise.is_finite(), "noise", noise, "must be a finite positive variance")?;
         Ok(Self { noise })
+    }
+
+    /// $\sigma^2$.
+    pub fn noise(&self) -> f64 {
+        self.noise
     }
 
     fn normal(&self, u: f64) -> Normal {
@@ -89,5 +107,13 @@ impl Family for Gaussian {
             log_evidence: -0.5 * (spread.ln() + curvature * residual * residual / spread),
             step: Step { gain: curvature * residual / spread, curvature },
         })
+    }
+
+    fn normal_noise(&self) -> Option<f64> {
+        Some(self.noise)
+    }
+
+    fn moderated_mean(&self, m: f64, _s: f64) -> f64 {
+        m
     }
 }

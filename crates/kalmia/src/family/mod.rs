@@ -1,11 +1,24 @@
 //! What `y` is: the loss of one observation as a function of the linear predictor.
 
+mod any;
 mod bernoulli;
+mod binomial;
+mod gamma;
 mod gaussian;
+pub(crate) mod invert;
+mod log_link;
+mod poisson;
+pub(crate) mod special;
 
+pub use any::AnyFamily;
 pub use bernoulli::Bernoulli;
+pub use binomial::Binomial;
+pub use gamma::Gamma;
 pub use gaussian::Gaussian;
+pub use log_link::EXPONENT_CAP;
+pub use poisson::Poisson;
 
+use crate::predict::gaussian_expectation;
 use crate::rows::Observation;
 use crate::rule::Moments;
 use rand::Rng;
@@ -15,6 +28,45 @@ use std::fmt::Debug;
 ///
 /// All methods take `y` in the canonical coding that [`Family::canonical`] returns, and must be finite for any finite `u` in
 /// the values a learner can reach (no overflow at $|u| = 10^4$ where the mathematics allows it).
+///
+/// # A family of one's own
+///
+/// Waiting times with rate $e^u$, $\ell(y,u) = y e^u - u$; `examples/own_family.rs` has a robust one (Huber). The rules, the
+/// learners and [`Prediction`](crate::predict::Prediction) take it as they take the families of the crate.
+///
+/// ```
+/// use kalmia::{Family, predict::Prediction};
+/// use rand::{Rng, RngExt};
+///
+/// #[derive(Clone, Debug)]
+/// struct Waiting;
+///
+/// // Saturates, so that a runaway u gives a large step back and not infinity.
+/// fn rate(u: f64) -> f64 {
+///     u.clamp(-350.0, 350.0).exp()
+/// }
+///
+/// impl Family for Waiting {
+///     fn name(&self) -> &'static str { "waiting" }
+///     fn domain(&self) -> &'static str { "a number above 0" }
+///     fn canonical(&self, y: f64) -> Option<f64> { (y > 0.0 && y < 1e120).then_some(y) }
+///     fn loss(&self, y: f64, u: f64) -> f64 { y * rate(u) - u }
+///     fn derivatives(&self, y: f64, u: f64) -> (f64, f64) { (y * rate(u) - 1.0, y * rate(u)) }
+///     fn log_base(&self, _y: f64) -> f64 { 0.0 }
+///     fn mean(&self, u: f64) -> f64 { 1.0 / rate(u) }
+///     fn variance(&self, u: f64) -> f64 { 1.0 / rate(u).powi(2) }
+///     fn quantile(&self, u: f64, q: f64) -> f64 { -(-q).ln_1p() / rate(u) }
+///     fn cdf(&self, u: f64, y: f64) -> f64 { -(-y.max(0.0) * rate(u)).exp_m1() }
+///     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 { self.quantile(u, rng.random()) }
+/// }
+///
+/// // The rate is known to be near 1, within a factor of about 1.6: what is the next waiting time?
+/// let next = Prediction::new(Waiting, 0.0, 0.25)?;
+/// assert!((next.mean - 0.125f64.exp()).abs() < 1e-9); // E[e^{-u}] = e^{s/2}
+/// let (low, high) = next.interval(0.9)?;
+/// assert!((next.cdf(high) - next.cdf(low) - 0.9).abs() < 1e-9);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
 pub trait Family: Clone + Debug + Send + Sync {
     /// Name in messages and files.
     fn name(&self) -> &'static str;
@@ -46,6 +98,22 @@ pub trait Family: Clone + Debug + Send + Sync {
 
     /// Whether $\ell'$ is bounded in $u$, so that no rule can overflow.
     fn bounded_gradient(&self) -> bool {
+        false
+    }
+
+    /// $\sigma^2$ where $y \mid u \sim N(u, \sigma^2)$: predictions then have closed forms.
+    fn normal_noise(&self) -> Option<f64> {
+        None
+    }
+
+    /// $E[\text{mean}(u)]$ for $u \sim N(m, s)$; to override where there is a closed form, and where the mean grows so fast that
+    /// the integral is not settled within nine deviations of `m`.
+    fn moderated_mean(&self, m: f64, s: f64) -> f64 {
+        gaussian_expectation(m, s, |u| self.mean(u))
+    }
+
+    /// Whether `y` takes whole values only, so that a quantile is searched among them.
+    fn discrete(&self) -> bool {
         false
     }
 

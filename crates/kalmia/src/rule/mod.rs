@@ -1,9 +1,18 @@
 //! How one scalar observation moves the belief: $(y, m, s, t) \mapsto (g, \alpha)$.
 
+mod any;
 mod ekf;
+mod implicit;
+mod moment_match;
+mod online_newton;
+mod quadrature;
 mod truncated;
 
+pub use any::{AnyRule, UnknownRule};
 pub use ekf::Ekf;
+pub use implicit::Implicit;
+pub use moment_match::{MomentMatch, moments};
+pub use online_newton::OnlineNewton;
 pub use truncated::Truncated;
 
 use crate::family::Family;
@@ -19,7 +28,16 @@ pub struct Step {
     pub curvature: f64,
 }
 
+/// Bound on what a safe rule returns, so that products with $s$ and $Px$ stay finite where the loss itself overflows.
+const BOUND: f64 = 1e150;
+
 impl Step {
+    /// A step cut to the range of finite numbers, $\alpha \ge 0$.
+    #[inline(always)]
+    fn bounded(gain: f64, curvature: f64) -> Self {
+        Self { gain: gain.clamp(-BOUND, BOUND), curvature: curvature.clamp(0.0, BOUND) }
+    }
+
     /// $c = \alpha/(1+\alpha s)$, so that $P \mathrel{-}= c\,(Px)(Px)^\top$.
     #[inline(always)]
     pub fn contraction(&self, s: f64) -> f64 {

@@ -1,15 +1,30 @@
 //! Algorithm 2: the extended Kalman filter with a floor under the curvature.
 
 use super::{Rule, Step};
-use crate::error::{Result, require};
+use crate::error::{Error, Result, require};
 use crate::family::Family;
 use crate::rows::Observation;
 
 /// $\alpha_t = \max(\ell''(m),\; c\,t^{-\beta})$; the paper takes $c = 1$, $\beta = 0.49$, Bercu et al. $c = 10^{-10}$.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Parameters")]
 pub struct Truncated {
     scale: f64,
     beta: f64,
+}
+
+#[derive(serde::Deserialize)]
+struct Parameters {
+    scale: f64,
+    beta: f64,
+}
+
+impl TryFrom<Parameters> for Truncated {
+    type Error = Error;
+
+    fn try_from(p: Parameters) -> Result<Self> {
+        Self::new(p.scale, p.beta)
+    }
 }
 
 impl Truncated {

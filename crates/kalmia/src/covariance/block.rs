@@ -1,0 +1,120 @@
+//! The scalar steps of a block of rows, in the `B x B` world of their mutual inner products.
+
+use crate::error::Result;
+use crate::rule::Step;
+
+/// A row whose variance fell below this share of its value at the start of the block has lost too many digits in the elimination.
+const SMALLEST_SHARE: f64 = 1e-4;
+/// Largest $\sum_t \alpha_t x_t^\top P x_t$ of a block, for the same reason.
+const LARGEST_GROWTH: f64 = 1e5;
+
+/// Rows in a block: wide enough for the products to run at full speed, narrow against the dimension.
+pub(super) fn block_rows(dim: usize) -> usize {
+    match dim {
+        0..512 => 64,
+        512..1536 => 128,
+        _ => 192,
+    }
+}
+
+/// How far a block got.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Outcome {
+    /// All rows are decided.
+    Complete,
+    /// The first `rows` are decided; the next one comes with its step where it was already asked for.
+    Short { rows: usize, next: Option<Step> },
+}
+
+/// The decisions of a block: everything that closing it needs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Decisions {
+    /// $g_t$.
+    gain: Vec<f64>,
+    /// $\alpha_t$.
+    pub curvature: Vec<f64>,
+    /// $c_t$.
+    contraction: Vec<f64>,
+    start: Vec<f64>,
+}
+
+impl Decisions {
+    pub fn reserve(&mut self, rows: usize) {
+        for v in [&mut self.gain, &mut self.curvature, &mut self.contraction, &mut self.start] {
+            v.resize(rows.max(v.len()), 0.0);
+        }
+    }
+
+    /// Runs the rows: on entry `g[i * stride + k]` holds $x_i^\top P x_k$ for $k \ge i$ and `m` the linear predictors under the belief before the
+    /// block; on return row `j` of `g` holds $x_j^\top P_j x_k$, from which the corrections of later rows follow.
+    #[inline(always)]
+    pub fn run<D>(&mut self, g: &mut [f64], stride: usize, m: &mut [f64], decide: &mut D) -> Result<Outcome>
+    where
+        D: FnMut(usize, f64, f64) -> Result<Step>,
+    {
+        let rows = m.len();
+        for j in 0..rows {
+            self.start[j] = g[j * stride + j];
+        }
+        let mut growth = 0.0;
+        for j in 0..rows {
+            let (head, tail) = g.split_at_mut((j + 1) * stride);
+            let row = &head[j * stride..][..rows];
+            let s = row[j];
+            if s < SMALLEST_SHARE * self.start[j] {
+                return Ok(Outcome::Short { rows: j, next: None });
+            }
+            let step = decide(j, m[j], s.max(0.0))?;
+            growth += step.curvature * self.start[j];
+            if growth > LARGEST_GROWTH {
+                return Ok(Outcome::Short { rows: j, next: Some(step) });
+            }
+            let c = step.contraction(s);
+            self.gain[j] = step.gain;
+            self.curvature[j] = step.curvature;
+            self.contraction[j] = c;
+            for (m, &r) in m[j + 1..].iter_mut().zip(&row[j + 1..]) {
+                *m += step.gain * r;
+            }
+            for (below, i) in tail.chunks_mut(stride).zip(j + 1..rows) {
+                let factor = c * row[i];
+                for (value, &r) in below[i..rows].iter_mut().zip(&row[i..rows]) {
+                    *value -= factor * r;
+                }
+            }
+        }
+        Ok(Outcome::Complete)
+    }
+
+    /// $z$ with $\sum_t g_t P_t x_t = (PX) z$: solves $(I + C N) z = g$ backwards, $N$ the strict upper triangle of `g`.
+    #[inline(always)]
+    pub fn solve_gain(&self, g: &[f64], stride: usize, z: &mut [f64]) {
+        let rows = z.len();
+        for j in (0..rows).rev() {
+            let row = &g[j * stride..][..rows];
+            let tail: f64 = row[j + 1..].iter().zip(&z[j + 1..]).map(|(n, z)| n * z).sum();
+            z[j] = self.gain[j] - self.contraction[j] * tail;
+        }
+    }
+
+    /// $T$ with $(\sqrt{c_1} P_1x_1, \dots) = (PX)\,T$: upper triangular, column-major with the same stride.
+    #[inline(always)]
+    pub fn transform(&self, g: &[f64], stride: usize, rows: usize, t: &mut [f64]) {
+        t[..stride * rows].fill(0.0);
+        for j in 0..rows {
+            let (done, rest) = t.split_at_mut(j * stride);
+            let column = &mut rest[..rows];
+            for k in 0..j {
+                let factor = self.contraction[k] * g[k * stride + j];
+                for (value, &left) in column.iter_mut().zip(&done[k * stride..][..=k]) {
+                    *value -= factor * left;
+                }
+            }
+            column[j] = 1.0;
+        }
+        for (column, c) in t.chunks_mut(stride).zip(&self.contraction[..rows]) {
+            let root = c.sqrt();
+            column.iter_mut().for_each(|v| *v *= root);
+        }
+    }
+}

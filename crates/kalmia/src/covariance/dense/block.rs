@@ -1,0 +1,133 @@
+//! Blocks of rows on the dense form: two products with `P` a block, at matrix-product speed.
+
+use super::{Decisions, Dense, block_rows};
+use crate::covariance::block::Outcome;
+use crate::error::Result;
+use crate::linalg::{Buffer, Threads, View, ViewMut, multiply};
+use crate::rule::Step;
+use pulp::{Arch, Simd, WithSimd};
+
+/// Columns of `P` that go through a product together.
+const PANEL: usize = 128;
+
+/// Scratch of a block, made at the first block and kept.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work {
+    /// $U = PX$, then the scaled $V$.
+    u: Buffer,
+    v: Buffer,
+    /// A diagonal panel of $P$, in full.
+    diagonal: Buffer,
+    g: Buffer,
+    t: Buffer,
+    m: Vec<f64>,
+    z: Vec<f64>,
+    decisions: Decisions,
+}
+
+impl Work {
+    fn reserve(&mut self, stride: usize, rows: usize) {
+        self.u.reserve(stride * rows);
+        self.v.reserve(stride * rows);
+        self.diagonal.reserve(PANEL * PANEL);
+        self.g.reserve(rows * rows);
+        self.t.reserve(rows * rows);
+        self.m.resize(rows, 0.0);
+        self.z.resize(rows, 0.0);
+        self.decisions.reserve(rows);
+    }
+}
+
+/// Learns one block of rows; see [`Outcome`] for blocks that end early.
+pub(super) fn learn<D>(p: &mut Dense, theta: &mut Buffer, x: &[f64], decide: &mut D, threads: Threads) -> Result<Outcome>
+where
+    D: FnMut(usize, f64, f64) -> Result<Step>,
+{
+    let (dim, stride) = (p.dim, p.stride);
+    let rows = x.len() / dim;
+    p.block.reserve(stride, rows.max(block_rows(dim)));
+    product(p, x, rows, threads);
+    let work = &mut p.block;
+    let xs = View::columns(x, dim, rows, dim);
+    let us = View::columns(&work.u, dim, rows, stride);
+    multiply(ViewMut::columns(&mut work.g, rows, rows, rows), false, 1.0, xs.t(), us, Threads::ONE);
+    let theta_view = View::columns(theta, dim, 1, dim);
+    multiply(ViewMut::columns(&mut work.m, rows, 1, rows), false, 1.0, xs.t(), theta_view, Threads::ONE);
+    let outcome = Arch::new().dispatch(Decide { work, rows, decide })?;
+    let rows = match outcome {
+        Outcome::Complete => rows,
+        Outcome::Short { rows, .. } => rows,
+    };
+    close(p, theta, x.len() / dim, rows, threads);
+    Ok(outcome)
+}
+
+struct Decide<'a, D> {
+    work: &'a mut Work,
+    rows: usize,
+    decide: &'a mut D,
+}
+
+impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Decide<'_, D> {
+    type Output = Result<Outcome>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> Result<Outcome> {
+        let Decide { work, rows, decide } = self;
+        let outcome = work.decisions.run(&mut work.g, rows, &mut work.m[..rows], decide)?;
+        let done = match outcome {
+            Outcome::Complete => rows,
+            Outcome::Short { rows, .. } => rows,
+        };
+        work.decisions.solve_gain(&work.g, rows, &mut work.z[..done]);
+        work.decisions.transform(&work.g, rows, done, &mut work.t);
+        Ok(outcome)
+    }
+}
+
+/// $U = PX$ from the upper panels: each serves both triangles, the diagonal one is mirrored first.
+fn product(p: &mut Dense, x: &[f64], rows: usize, threads: Threads) {
+    let Dense { dim, stride, p, block: work, .. } = p;
+    let (dim, stride) = (*dim, *stride);
+    for start in (0..dim).step_by(PANEL) {
+        let width = PANEL.min(dim - start);
+        let columns = &p[start * stride..];
+        for j in 0..width {
+            for i in 0..=j {
+                let value = columns[j * stride + start + i];
+                work.diagonal[j * PANEL + i] = value;
+                work.diagonal[i * PANEL + j] = value;
+            }
+        }
+        let here = View::columns(&x[start..], width, rows, dim);
+        let above = View::columns(columns, start, width, stride);
+        let diagonal = View::columns(&work.diagonal, width, width, PANEL);
+        multiply(ViewMut::columns(&mut work.u[start..], width, rows, stride), false, 1.0, diagonal, here, threads);
+        if start > 0 {
+            let before = View::columns(x, start, rows, dim);
+            multiply(ViewMut::columns(&mut work.u[start..], width, rows, stride), true, 1.0, above.t(), before, threads);
+            multiply(ViewMut::columns(&mut work.u, start, rows, stride), true, 1.0, above, here, threads);
+        }
+    }
+}
+
+/// $\theta \mathrel{+}= Uz$ and $P \mathrel{-}= VV^\top$, $V = UT$, for the first `rows` of a block of `stride_rows`.
+fn close(p: &mut Dense, theta: &mut Buffer, stride_rows: usize, rows: usize, threads: Threads) {
+    if rows == 0 {
+        return;
+    }
+    let Dense { dim, stride, p, block: work, .. } = p;
+    let (dim, stride) = (*dim, *stride);
+    let u = View::columns(&work.u, dim, rows, stride);
+    let z = View::columns(&work.z, rows, 1, rows);
+    multiply(ViewMut::columns(theta, dim, 1, dim), true, 1.0, u, z, Threads::ONE);
+    let t = View::columns(&work.t, rows, rows, stride_rows);
+    multiply(ViewMut::columns(&mut work.v, dim, rows, stride), false, 1.0, u, t, threads);
+    for start in (0..dim).step_by(PANEL) {
+        let width = PANEL.min(dim - start);
+        let end = start + width;
+        let lhs = View::columns(&work.v, end, rows, stride);
+        let rhs = View::columns(&work.v[start..], width, rows, stride).t();
+        multiply(ViewMut::columns(&mut p[start * stride..], end, width, stride), true, -1.0, lhs, rhs, threads);
+    }
+}

@@ -1,0 +1,199 @@
+//! `P` as a dense symmetric matrix: the fastest form, exact to rounding while `P` is well conditioned.
+
+mod block;
+mod row;
+
+use super::Covariance;
+use super::block::{Decisions, block_rows};
+use crate::error::{Error, Result, require, require_len};
+use crate::linalg::{Buffer, Threads, cholesky_lower};
+use crate::rule::Step;
+
+/// Side of the tiles in which the upper triangle is kept: tiles on the diagonal are stored in full.
+const TILE: usize = Buffer::LINE;
+
+/// Up to this padded dimension both triangles are stored: more arithmetic, but no sums across a SIMD register.
+const FULL_UP_TO: usize = 16;
+
+/// From this dimension on rows are learned in blocks.
+const BLOCK_FROM: usize = 160;
+
+/// The upper triangle of $P$ by tiles of 8 x 8, column-major with padded columns (both triangles where the dimension is small).
+///
+/// Each row is checked for digits lost to cancellation in $x^\top Px$; a loss is reported as [`Error::PrecisionLost`], never returned
+/// silently. [`super::Factored`] does not have that limit.
+#[derive(Debug, Clone)]
+pub struct Dense {
+    dim: usize,
+    /// Distance between columns: `dim` rounded up to whole cache lines.
+    stride: usize,
+    p: Buffer,
+    work: row::Work,
+    block: block::Work,
+}
+
+impl PartialEq for Dense {
+    fn eq(&self, other: &Self) -> bool {
+        self.dim == other.dim && self.parts() == other.parts()
+    }
+}
+
+impl Dense {
+    fn empty(dim: usize) -> Self {
+        let stride = Buffer::padded(dim);
+        let p = Buffer::zeros(stride * stride);
+        Self { dim, stride, p, work: row::Work::new(stride), block: block::Work::default() }
+    }
+
+    /// Entries of column `j` that are kept: whole tiles, and saved as such because two mirrored entries may differ in the last bit.
+    fn kept(&self, j: usize) -> usize {
+        if self.stride <= FULL_UP_TO { self.dim } else { ((j / TILE + 1) * TILE).min(self.dim) }
+    }
+
+    fn set(&mut self, i: usize, j: usize, value: f64) {
+        let (i, j) = (i.min(j), i.max(j));
+        self.p[j * self.stride + i] = value;
+        if j < self.kept(i) {
+            self.p[i * self.stride + j] = value;
+        }
+    }
+}
+
+impl Covariance for Dense {
+    const NAME: &'static str = "dense";
+    const CAN_LOSE_PRECISION: bool = true;
+
+    fn from_matrix(matrix: &[f64], dim: usize) -> Result<Self> {
+        check_matrix(matrix, dim)?;
+        cholesky_lower(&mut matrix.to_vec(), dim, "covariance")?;
+        let mut dense = Self::empty(dim);
+        for j in 0..dim {
+            for i in 0..=j {
+                dense.set(i, j, matrix[j * dim + i]);
+            }
+        }
+        Ok(dense)
+    }
+
+    fn from_diagonal(variances: &[f64]) -> Result<Self> {
+        check_variances(variances)?;
+        let mut dense = Self::empty(variances.len());
+        for (j, &v) in variances.iter().enumerate() {
+            dense.set(j, j, v);
+        }
+        Ok(dense)
+    }
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn learn<D>(&mut self, theta: &mut Buffer, x: &[f64], mut decide: D, threads: Threads) -> Result<()>
+    where
+        D: FnMut(usize, f64, f64) -> Result<Step>,
+    {
+        super::learn_in_blocks(self, theta, x, BLOCK_FROM, &mut decide, threads)
+    }
+
+    fn variance(&self, x: &[f64]) -> f64 {
+        let mut s = 0.0;
+        for (j, &xj) in x.iter().enumerate() {
+            let column = &self.p[j * self.stride..][..=j];
+            let above: f64 = column[..j].iter().zip(x).map(|(p, x)| p * x).sum();
+            s += xj * (2.0 * above + column[j] * xj);
+        }
+        s.max(0.0)
+    }
+
+    fn entry(&self, i: usize, j: usize) -> f64 {
+        self.p[i.max(j) * self.stride + i.min(j)]
+    }
+
+    fn log_det(&self) -> Result<f64> {
+        let mut matrix = self.matrix();
+        cholesky_lower(&mut matrix, self.dim, "covariance")?;
+        Ok((0..self.dim).map(|j| 2.0 * matrix[j * self.dim + j].ln()).sum())
+    }
+
+    fn grow(&mut self, variance: f64) {
+        let mut grown = Self::empty(self.dim + 1);
+        for j in 0..self.dim {
+            for i in 0..=j {
+                grown.set(i, j, self.entry(i, j));
+            }
+        }
+        grown.set(self.dim, self.dim, variance);
+        *self = grown;
+    }
+
+    fn scale(&mut self, a: f64) {
+        self.p.iter_mut().for_each(|p| *p *= a);
+    }
+
+    fn add_diagonal(&mut self, q: &[f64]) {
+        for (j, q) in q.iter().enumerate() {
+            self.p[j * self.stride + j] += q;
+        }
+    }
+
+    fn parts(&self) -> Vec<f64> {
+        (0..self.dim).flat_map(|j| &self.p[j * self.stride..][..self.kept(j)]).copied().collect()
+    }
+
+    fn from_parts(parts: &[f64], dim: usize) -> Result<Self> {
+        let mut dense = Self::empty(dim);
+        require_len("covariance", parts.len(), (0..dim).map(|j| dense.kept(j)).sum())?;
+        let mut rest = parts;
+        for j in 0..dim {
+            let (column, after) = rest.split_at(dense.kept(j));
+            dense.p[j * dense.stride..][..column.len()].copy_from_slice(column);
+            rest = after;
+        }
+        check_variances(&(0..dim).map(|j| dense.entry(j, j)).collect::<Vec<_>>())?;
+        Ok(dense)
+    }
+}
+
+impl super::Blocks for Dense {
+    fn rows_one_by_one<D>(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut D) -> Result<()>
+    where
+        D: FnMut(usize, f64, f64) -> Result<Step>,
+    {
+        row::learn(self, theta, x, first, decide)
+    }
+
+    fn rows_in_block<D>(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        decide: &mut D,
+        threads: Threads,
+    ) -> Result<super::block::Outcome>
+    where
+        D: FnMut(usize, f64, f64) -> Result<Step>,
+    {
+        block::learn(self, theta, x, decide, threads)
+    }
+}
+
+/// Checks the length, finiteness and symmetry of a matrix given by the user.
+pub(super) fn check_matrix(matrix: &[f64], dim: usize) -> Result<()> {
+    require_len("covariance", matrix.len(), dim * dim)?;
+    for j in 0..dim {
+        for i in 0..=j {
+            let (upper, lower) = (matrix[j * dim + i], matrix[i * dim + j]);
+            let largest = upper.abs().max(lower.abs());
+            require(upper.is_finite() && lower.is_finite(), "covariance", upper, "must have finite entries")?;
+            require((upper - lower).abs() <= 1e-12 * largest, "covariance", upper - lower, "must be symmetric")?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that variances given by the user are finite and positive.
+pub(super) fn check_variances(variances: &[f64]) -> Result<()> {
+    match variances.iter().position(|v| !(*v > 0.0 && v.is_finite())) {
+        Some(pivot) => Err(Error::NotPositiveDefinite { name: "covariance", pivot, value: variances[pivot] }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,205 @@
+//! Rows one by one on the dense form: one fused pass over what is stored of `P` a row.
+
+use super::{Dense, FULL_UP_TO, TILE};
+use crate::error::{Error, Result};
+use crate::linalg::{Buffer, vector};
+use crate::rule::Step;
+use pulp::{Arch, Simd, WithSimd};
+
+/// Largest $\sum_i |x_i (Px)_i| / x^\top Px$: beyond it fewer than four digits of $s$ are left.
+const LARGEST_CANCELLATION: f64 = 1e12;
+
+/// Columns handled together, so that a loaded line of `v` and `x` serves all of them.
+const GROUP: usize = 4;
+
+/// Scratch of the row pass.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work {
+    /// The row at hand and the one after it.
+    x: Buffer,
+    next: Buffer,
+    /// $Px$ of the row at hand, of the row before, and of the row after.
+    v: Buffer,
+    before: Buffer,
+    product: Buffer,
+    dots: Buffer,
+}
+
+impl Work {
+    pub fn new(stride: usize) -> Self {
+        let line = Buffer::zeros(stride);
+        Self { x: line.clone(), next: line.clone(), v: line.clone(), before: line.clone(), product: line.clone(), dots: line }
+    }
+}
+
+/// Learns rows in order, fusing the update of one with the product of the next.
+pub(super) fn learn<D>(p: &mut Dense, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut D) -> Result<()>
+where
+    D: FnMut(usize, f64, f64) -> Result<Step>,
+{
+    Arch::new().dispatch(Learn { p, theta, x, first, decide })
+}
+
+struct Learn<'a, D> {
+    p: &'a mut Dense,
+    theta: &'a mut Buffer,
+    x: &'a [f64],
+    first: usize,
+    decide: &'a mut D,
+}
+
+impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
+        let Learn { p: Dense { dim, stride, p, work, .. }, theta, x, first, decide } = self;
+        let shape = Shape { dim: *dim, stride: *stride };
+        let Work { x: row, next, v, before, product, dots } = work;
+        let mut rows = x.chunks_exact(shape.dim);
+        let Some(head) = rows.next() else { return Ok(()) };
+        row[..shape.dim].copy_from_slice(head);
+        before.fill(0.0);
+        pass(simd, p, shape, 0.0, before, row, v, dots);
+        let mut m = vector::dot(simd, theta, row);
+        // what the row before still owes to P: the pass of this row pays it
+        let mut owed = 0.0;
+        for i in first.. {
+            let step = variance(simd, row, v)
+                .map_err(|value| Error::PrecisionLost { row: i, value })
+                .and_then(|s| decide(i, m, s).map(|step| (step.gain, step.contraction(s))));
+            let upcoming = rows.next();
+            let ((gain, c), upcoming) = match (step, upcoming) {
+                (Ok(step), Some(upcoming)) => (step, upcoming),
+                (step, _) => {
+                    next.fill(0.0);
+                    pass(simd, p, shape, owed, before, next, product, dots);
+                    let (gain, c) = step?;
+                    pass(simd, p, shape, c, v, next, product, dots);
+                    vector::axpy(simd, gain, v, theta);
+                    return Ok(());
+                }
+            };
+            // P_t x_{t+1} and theta_t'x_{t+1} do not wait for the decision; its rank-one effect on them is added afterwards
+            next[..shape.dim].copy_from_slice(upcoming);
+            pass(simd, p, shape, owed, before, next, product, dots);
+            let overlap = vector::dot(simd, v, next);
+            m = vector::dot(simd, theta, next) + gain * overlap;
+            vector::axpy(simd, gain, v, theta);
+            vector::axpy(simd, -c * overlap, v, product);
+            owed = c;
+            std::mem::swap(before, v);
+            std::mem::swap(v, product);
+            std::mem::swap(row, next);
+        }
+        Ok(())
+    }
+}
+
+/// $s = x^\top v$, or what is left of it when cancellation ate its digits.
+#[inline(always)]
+fn variance<S: Simd>(simd: S, x: &[f64], v: &[f64]) -> std::result::Result<f64, f64> {
+    let (x, _) = S::as_simd_f64s(x);
+    let (v, _) = S::as_simd_f64s(v);
+    let mut sum = simd.splat_f64s(0.0);
+    let mut size = sum;
+    for (x, v) in x.iter().zip(v) {
+        let product = simd.mul_f64s(*x, *v);
+        sum = simd.add_f64s(sum, product);
+        size = simd.add_f64s(size, simd.abs_f64s(product));
+    }
+    let (s, size) = (simd.reduce_sum_f64s(sum), simd.reduce_sum_f64s(size));
+    if size <= LARGEST_CANCELLATION * s { Ok(s) } else { Err(s) }
+}
+
+/// Sizes of the stored matrix.
+#[derive(Clone, Copy)]
+struct Shape {
+    dim: usize,
+    stride: usize,
+}
+
+/// $P \mathrel{-}= c\,vv^\top$ and $y = Px$ with the new $P$, in one pass over what is stored.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn pass<S: Simd>(simd: S, p: &mut [f64], shape: Shape, c: f64, v: &[f64], x: &[f64], y: &mut [f64], dots: &mut [f64]) {
+    let Shape { dim, stride } = shape;
+    y.fill(0.0);
+    let (vs, _) = S::as_simd_f64s(v);
+    let (xs, _) = S::as_simd_f64s(x);
+    let lanes_per_tile = TILE / S::F64_LANES;
+    let full = stride <= FULL_UP_TO;
+    for (group, columns) in p.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate() {
+        let j = group * GROUP;
+        let tile = j / TILE * lanes_per_tile;
+        let (above, end) = if full { (0, stride / S::F64_LANES) } else { (tile, tile + lanes_per_tile) };
+        let (c0, rest) = columns.split_at_mut(stride);
+        let (c1, rest) = rest.split_at_mut(stride);
+        let (c2, c3) = rest.split_at_mut(stride);
+        let columns = [
+            &mut S::as_mut_simd_f64s(c0).0[..end],
+            &mut S::as_mut_simd_f64s(c1).0[..end],
+            &mut S::as_mut_simd_f64s(c2).0[..end],
+            &mut S::as_mut_simd_f64s(c3).0[..end],
+        ];
+        let xj = vector::splat4(simd, 1.0, &x[j..]);
+        let cv = vector::splat4(simd, -c, &v[j..]);
+        let (ys, _) = S::as_mut_simd_f64s(y);
+        let sums = group_pass(simd, columns, cv, &vs[..end], xj, &xs[..end], &mut ys[..end], above);
+        if above > 0 {
+            vector::reduce4(simd, sums, &mut dots[j..]);
+        }
+    }
+    if !full {
+        for (y, dot) in y[TILE..].iter_mut().zip(&dots[TILE..]) {
+            *y += dot;
+        }
+    }
+}
+
+/// One group of columns: tiles above the diagonal count for both triangles, the diagonal tile is stored in full and counts once.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn group_pass<S: Simd>(
+    simd: S,
+    columns: [&mut [S::f64s]; GROUP],
+    cv: [S::f64s; GROUP],
+    v: &[S::f64s],
+    xj: [S::f64s; GROUP],
+    x: &[S::f64s],
+    y: &mut [S::f64s],
+    above: usize,
+) -> [S::f64s; GROUP] {
+    let [c0, c1, c2, c3] = columns;
+    let end = y.len();
+    let (c0, c1, c2, c3) = (&mut c0[..end], &mut c1[..end], &mut c2[..end], &mut c3[..end]);
+    let (v, x) = (&v[..end], &x[..end]);
+    let mut sums = [simd.splat_f64s(0.0); GROUP];
+    macro_rules! column {
+        ($c:ident, $k:literal, $r:ident, $y:ident, $dot:literal) => {
+            let p = simd.mul_add_f64s(cv[$k], v[$r], $c[$r]);
+            $c[$r] = p;
+            $y = simd.mul_add_f64s(p, xj[$k], $y);
+            if $dot {
+                sums[$k] = simd.mul_add_f64s(p, x[$r], sums[$k]);
+            }
+        };
+    }
+    for r in 0..above {
+        let mut yr = y[r];
+        column!(c0, 0, r, yr, true);
+        column!(c1, 1, r, yr, true);
+        column!(c2, 2, r, yr, true);
+        column!(c3, 3, r, yr, true);
+        y[r] = yr;
+    }
+    for r in above..end {
+        let mut yr = y[r];
+        column!(c0, 0, r, yr, false);
+        column!(c1, 1, r, yr, false);
+        column!(c2, 2, r, yr, false);
+        column!(c3, 3, r, yr, false);
+        y[r] = yr;
+    }
+    sums
+}

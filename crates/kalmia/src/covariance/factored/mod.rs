@@ -1,0 +1,184 @@
+//! `P` in factors, $P = UDU^\top$ (Bierman): positive definite whatever the rounding, at the dense form's speed.
+
+mod block;
+mod row;
+
+use super::Covariance;
+use super::dense::{check_matrix, check_variances};
+use crate::error::{Error, Result, require_len};
+use crate::linalg::{Buffer, Threads};
+use crate::rule::Step;
+
+/// From this dimension on rows are learned in blocks.
+const BLOCK_FROM: usize = 256;
+
+/// $U$ unit upper triangular (column-major, padded columns, the diagonal stored as ones, zeros below) and $D$ a positive diagonal.
+#[derive(Debug, Clone)]
+pub struct Factored {
+    dim: usize,
+    /// Distance between columns: `dim` rounded up to whole cache lines.
+    stride: usize,
+    u: Buffer,
+    d: Buffer,
+    work: row::Work,
+    block: block::Work,
+}
+
+impl PartialEq for Factored {
+    fn eq(&self, other: &Self) -> bool {
+        self.dim == other.dim && self.parts() == other.parts()
+    }
+}
+
+impl Factored {
+    fn empty(dim: usize) -> Self {
+        let stride = Buffer::padded(dim);
+        let mut u = Buffer::zeros(stride * stride);
+        for j in 0..dim {
+            u[j * stride + j] = 1.0;
+        }
+        Self { dim, stride, u, d: Buffer::zeros(stride), work: row::Work::new(stride), block: block::Work::default() }
+    }
+
+    fn column(&self, j: usize) -> &[f64] {
+        &self.u[j * self.stride..][..=j]
+    }
+
+    /// $P \mathrel{+}= q\,e_je_j^\top$ (Agee and Turner), $j^2$ operations.
+    fn add_to_coordinate(&mut self, j: usize, q: f64, a: &mut [f64]) {
+        a.fill(0.0);
+        a[j] = 1.0;
+        let mut c = q;
+        for k in (0..=j).rev() {
+            let pivot = a[k];
+            let new = self.d[k] + c * pivot * pivot;
+            let gain = c * pivot / new;
+            let column = &mut self.u[k * self.stride..][..k];
+            for (u, a) in column.iter_mut().zip(a.iter_mut()) {
+                *a -= pivot * *u;
+                *u += gain * *a;
+            }
+            c *= self.d[k] / new;
+            self.d[k] = new;
+        }
+    }
+}
+
+impl Covariance for Factored {
+    const NAME: &'static str = "factored";
+    const CAN_LOSE_PRECISION: bool = false;
+
+    fn from_matrix(matrix: &[f64], dim: usize) -> Result<Self> {
+        check_matrix(matrix, dim)?;
+        let mut factored = Self::empty(dim);
+        let mut rest = matrix.to_vec();
+        for j in (0..dim).rev() {
+            let d = rest[j * dim + j];
+            if !(d > 0.0 && d.is_finite()) {
+                return Err(Error::NotPositiveDefinite { name: "covariance", pivot: j, value: d });
+            }
+            factored.d[j] = d;
+            for i in 0..j {
+                let u = rest[j * dim + i] / d;
+                factored.u[j * factored.stride + i] = u;
+                for k in 0..=i {
+                    rest[i * dim + k] -= u * rest[j * dim + k];
+                }
+            }
+        }
+        Ok(factored)
+    }
+
+    fn from_diagonal(variances: &[f64]) -> Result<Self> {
+        check_variances(variances)?;
+        let mut factored = Self::empty(variances.len());
+        factored.d[..variances.len()].copy_from_slice(variances);
+        Ok(factored)
+    }
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn learn<D>(&mut self, theta: &mut Buffer, x: &[f64], mut decide: D, threads: Threads) -> Result<()>
+    where
+        D: FnMut(usize, f64, f64) -> Result<Step>,
+    {
+        super::learn_in_blocks(self, theta, x, BLOCK_FROM, &mut decide, threads)
+    }
+
+    fn variance(&self, x: &[f64]) -> f64 {
+        let project = |j| self.column(j).iter().zip(x).map(|(u, x)| u * x).sum::<f64>();
+        (0..self.dim).map(|j| self.d[j] * project(j).powi(2)).sum()
+    }
+
+    fn entry(&self, i: usize, j: usize) -> f64 {
+        let (i, j) = (i.min(j), i.max(j));
+        (j..self.dim).map(|k| self.u[k * self.stride + i] * self.d[k] * self.u[k * self.stride + j]).sum()
+    }
+
+    fn log_det(&self) -> Result<f64> {
+        Ok(self.d[..self.dim].iter().map(|d| d.ln()).sum())
+    }
+
+    fn grow(&mut self, variance: f64) {
+        let mut grown = Self::empty(self.dim + 1);
+        for j in 0..self.dim {
+            grown.u[j * grown.stride..][..=j].copy_from_slice(self.column(j));
+        }
+        grown.d[..self.dim].copy_from_slice(&self.d[..self.dim]);
+        grown.d[self.dim] = variance;
+        *self = grown;
+    }
+
+    fn scale(&mut self, a: f64) {
+        self.d.iter_mut().for_each(|d| *d *= a);
+    }
+
+    /// Costs $d^3/3$ operations: a drifting learner is better kept dense.
+    fn add_diagonal(&mut self, q: &[f64]) {
+        let mut a = vec![0.0; self.dim];
+        for (j, &q) in q.iter().enumerate().filter(|(_, q)| **q > 0.0) {
+            self.add_to_coordinate(j, q, &mut a);
+        }
+    }
+
+    fn parts(&self) -> Vec<f64> {
+        let strict = (0..self.dim).flat_map(|j| &self.column(j)[..j]);
+        self.d[..self.dim].iter().chain(strict).copied().collect()
+    }
+
+    fn from_parts(parts: &[f64], dim: usize) -> Result<Self> {
+        require_len("covariance", parts.len(), dim * (dim + 1) / 2)?;
+        let (d, mut rest) = parts.split_at(dim);
+        let mut factored = Self::from_diagonal(d)?;
+        for j in 0..dim {
+            let (column, after) = rest.split_at(j);
+            factored.u[j * factored.stride..][..j].copy_from_slice(column);
+            rest = after;
+        }
+        Ok(factored)
+    }
+}
+
+impl super::Blocks for Factored {
+    fn rows_one_by_one<D>(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut D) -> Result<()>
+    where
+        D: FnMut(usize, f64, f64) -> Result<Step>,
+    {
+        row::learn(self, theta, x, first, decide)
+    }
+
+    fn rows_in_block<D>(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        decide: &mut D,
+        threads: Threads,
+    ) -> Result<super::block::Outcome>
+    where
+        D: FnMut(usize, f64, f64) -> Result<Step>,
+    {
+        block::learn(self, theta, x, decide, threads)
+    }
+}

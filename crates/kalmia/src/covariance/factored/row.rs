@@ -1,0 +1,140 @@
+//! Rows one by one on the factored form: Bierman's update fused with the next row's projection, one pass over `U` a row.
+
+use super::Factored;
+use crate::error::Result;
+use crate::linalg::{Buffer, vector};
+use crate::rule::Step;
+use pulp::{Arch, Simd, WithSimd};
+
+/// Columns handled together, so that a loaded line of `k` and `x` serves all of them.
+const GROUP: usize = 4;
+
+/// Scratch of the row pass.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work {
+    x: Buffer,
+    /// $f = U^\top x$.
+    f: Buffer,
+    /// $v = Df$.
+    v: Buffer,
+    lambda: Buffer,
+    /// $k = Px$, built up column by column.
+    k: Buffer,
+}
+
+impl Work {
+    pub fn new(stride: usize) -> Self {
+        let line = Buffer::zeros(stride);
+        Self { x: line.clone(), f: line.clone(), v: line.clone(), lambda: line.clone(), k: line }
+    }
+}
+
+/// Learns rows in order.
+pub(super) fn learn<D>(p: &mut Factored, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut D) -> Result<()>
+where
+    D: FnMut(usize, f64, f64) -> Result<Step>,
+{
+    Arch::new().dispatch(Learn { p, theta, x, first, decide })
+}
+
+struct Learn<'a, D> {
+    p: &'a mut Factored,
+    theta: &'a mut Buffer,
+    x: &'a [f64],
+    first: usize,
+    decide: &'a mut D,
+}
+
+impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
+        let Learn { p: Factored { dim, stride, u, d, work, .. }, theta, x, first, decide } = self;
+        let (dim, stride) = (*dim, *stride);
+        let mut rows = x.chunks_exact(dim);
+        let Some(row) = rows.next() else { return Ok(()) };
+        work.x[..dim].copy_from_slice(row);
+        work.lambda.fill(0.0);
+        work.v.fill(0.0);
+        pass(simd, u, dim, stride, work);
+        for i in first.. {
+            let m = vector::dot(simd, theta, &work.x);
+            let s = vector::weighted_square(simd, d, &work.f);
+            let step = decide(i, m, s)?;
+            prepare(d, dim, step.curvature, work);
+            let next = rows.next();
+            match next {
+                Some(row) => work.x[..dim].copy_from_slice(row),
+                None => work.x.fill(0.0),
+            }
+            pass(simd, u, dim, stride, work);
+            vector::axpy(simd, step.gain, &work.k, theta);
+            if next.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The scalars of Bierman's recursion: $a_j = 1 + \alpha\sum_{i\le j} d_i f_i^2$, $\lambda_j = -\alpha f_j/a_{j-1}$, $d_j \leftarrow d_j a_{j-1}/a_j$.
+#[inline(always)]
+fn prepare(d: &mut [f64], dim: usize, alpha: f64, work: &mut Work) {
+    let (f, v, lambda) = (&work.f[..dim], &mut work.v[..dim], &mut work.lambda[..dim]);
+    let d = &mut d[..dim];
+    let mut a = 1.0;
+    let mut inverse = 1.0;
+    for j in 0..dim {
+        v[j] = d[j] * f[j];
+        let weighted = alpha * f[j];
+        lambda[j] = -weighted * inverse;
+        let next = a + weighted * v[j];
+        inverse = 1.0 / next;
+        d[j] *= a * inverse;
+        a = next;
+    }
+}
+
+/// Column by column: $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$, and $f_j \leftarrow u_j^\top x$ for the row that comes next.
+#[inline(always)]
+fn pass<S: Simd>(simd: S, u: &mut [f64], dim: usize, stride: usize, work: &mut Work) {
+    let Work { x, f, v, lambda, k } = work;
+    k.fill(0.0);
+    let (x, _) = S::as_simd_f64s(x);
+    let (k, _) = S::as_mut_simd_f64s(k);
+    for (group, columns) in u.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate() {
+        let j = group * GROUP;
+        let end = (j + GROUP).div_ceil(S::F64_LANES);
+        let (c0, rest) = columns.split_at_mut(stride);
+        let (c1, rest) = rest.split_at_mut(stride);
+        let (c2, c3) = rest.split_at_mut(stride);
+        let c0 = &mut S::as_mut_simd_f64s(c0).0[..end];
+        let c1 = &mut S::as_mut_simd_f64s(c1).0[..end];
+        let c2 = &mut S::as_mut_simd_f64s(c2).0[..end];
+        let c3 = &mut S::as_mut_simd_f64s(c3).0[..end];
+        let vj = vector::splat4(simd, 1.0, &v[j..]);
+        let lj = vector::splat4(simd, 1.0, &lambda[j..]);
+        let mut sums = [simd.splat_f64s(0.0); GROUP];
+        let (x, k) = (&x[..end], &mut k[..end]);
+        for r in 0..end {
+            let mut kr = k[r];
+            let xr = x[r];
+            macro_rules! column {
+                ($c:ident, $i:literal) => {
+                    let old = $c[r];
+                    let new = simd.mul_add_f64s(lj[$i], kr, old);
+                    kr = simd.mul_add_f64s(vj[$i], old, kr);
+                    $c[r] = new;
+                    sums[$i] = simd.mul_add_f64s(new, xr, sums[$i]);
+                };
+            }
+            column!(c0, 0);
+            column!(c1, 1);
+            column!(c2, 2);
+            column!(c3, 3);
+            k[r] = kr;
+        }
+        vector::reduce4(simd, sums, &mut f[j..]);
+    }
+}

@@ -1,0 +1,134 @@
+//! How `P` is kept and moved: dense symmetric or in factors, row by row or in exact blocks.
+
+mod block;
+mod dense;
+mod factored;
+
+pub use dense::Dense;
+pub use factored::Factored;
+
+use crate::error::Result;
+use crate::linalg::{Buffer, Threads};
+use crate::rule::Step;
+use block::Outcome;
+use std::fmt::Debug;
+
+/// A positive definite matrix that learns rows: the linear algebra of the recursion.
+///
+/// `theta` is always a [`Buffer`] of [`Buffer::padded`]`(dim)` entries with zeros behind the last coefficient.
+pub trait Covariance: Clone + Debug + Send + Sync {
+    /// Name in messages and files.
+    const NAME: &'static str;
+
+    /// Whether rounding can end the recursion with [`crate::Error::PrecisionLost`].
+    const CAN_LOSE_PRECISION: bool;
+
+    /// From a dense symmetric positive definite matrix, `dim * dim` numbers.
+    fn from_matrix(matrix: &[f64], dim: usize) -> Result<Self>;
+
+    /// From a diagonal of positive variances.
+    fn from_diagonal(variances: &[f64]) -> Result<Self>;
+
+    /// Number of coefficients.
+    fn dim(&self) -> usize;
+
+    /// Learns the rows of `x` in order; `decide(i, m, s)` is called once a row with $m=\theta^\top x_i$ and $s=x_i^\top Px_i$, both before
+    /// the row. An error of `decide` stops at that row: the belief then holds the rows before it, or, in a block, the rows before the block.
+    fn learn<D>(&mut self, theta: &mut Buffer, x: &[f64], decide: D, threads: Threads) -> Result<()>
+    where
+        D: FnMut(usize, f64, f64) -> Result<Step>;
+
+    /// $s = x^\top Px$.
+    fn variance(&self, x: &[f64]) -> f64;
+
+    /// Entry $(i,j)$ of $P$.
+    fn entry(&self, i: usize, j: usize) -> f64;
+
+    /// The matrix, dense and symmetric.
+    fn matrix(&self) -> Vec<f64> {
+        let dim = self.dim();
+        let mut matrix = vec![0.0; dim * dim];
+        for j in 0..dim {
+            for i in 0..=j {
+                let value = self.entry(i, j);
+                matrix[i * dim + j] = value;
+                matrix[j * dim + i] = value;
+            }
+        }
+        matrix
+    }
+
+    /// $\ln\det P$.
+    fn log_det(&self) -> Result<f64>;
+
+    /// Appends a coefficient with the given variance, independent of the others.
+    fn grow(&mut self, variance: f64);
+
+    /// $P \leftarrow aP$.
+    fn scale(&mut self, a: f64);
+
+    /// $P \mathrel{+}= \mathrm{diag}(q)$.
+    fn add_diagonal(&mut self, q: &[f64]);
+
+    /// What has to be kept to go on: named numbers in a fixed order.
+    fn parts(&self) -> Vec<f64>;
+
+    /// The inverse of [`Covariance::parts`].
+    fn from_parts(parts: &[f64], dim: usize) -> Result<Self>;
+}
+
+/// The two ways through the rows that both forms have.
+trait Blocks: Covariance {
+    /// Rows in order, each by itself; `first` is the index that `decide` sees for the first of them.
+    fn rows_one_by_one<D>(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut D) -> Result<()>
+    where
+        D: FnMut(usize, f64, f64) -> Result<Step>;
+
+    /// Rows as one block.
+    fn rows_in_block<D>(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut D, threads: Threads) -> Result<Outcome>
+    where
+        D: FnMut(usize, f64, f64) -> Result<Step>;
+}
+
+/// Fewer rows than this are not worth a block.
+const SMALLEST_BLOCK: usize = 16;
+
+/// Cuts the rows into blocks where the dimension is at least `from`; what a block leaves, for want of digits, goes row by row.
+fn learn_in_blocks<C: Blocks, D>(
+    p: &mut C,
+    theta: &mut Buffer,
+    x: &[f64],
+    from: usize,
+    decide: &mut D,
+    threads: Threads,
+) -> Result<()>
+where
+    D: FnMut(usize, f64, f64) -> Result<Step>,
+{
+    let dim = p.dim();
+    if dim == 0 {
+        return Ok(());
+    }
+    if dim < from {
+        return p.rows_one_by_one(theta, x, 0, decide);
+    }
+    let size = block::block_rows(dim);
+    for (b, x) in x.chunks(size * dim).enumerate() {
+        let first = b * size;
+        let rows = x.len() / dim;
+        if rows < SMALLEST_BLOCK {
+            p.rows_one_by_one(theta, x, first, decide)?;
+            continue;
+        }
+        let outcome = p.rows_in_block(theta, x, &mut |i, m, s| decide(first + i, m, s), threads)?;
+        if let Outcome::Short { rows: done, next } = outcome {
+            let mut decided = next;
+            let mut once = |i: usize, m: f64, s: f64| match decided.take() {
+                Some(step) => Ok(step),
+                None => decide(i, m, s),
+            };
+            p.rows_one_by_one(theta, &x[done * dim..], first + done, &mut once)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! A family chosen at run time, for the command, the bindings and model files.
+
+use super::{Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
+use crate::error::{Error, Result, require};
+use crate::rows::Observation;
+use crate::rule::Moments;
+use rand::Rng;
+use std::str::FromStr;
+
+/// One of the families of the crate; in files `{"kind": "gamma", "dispersion": 0.5}`.
+///
+/// ```
+/// use kalmia::family::{AnyFamily, Family};
+/// let family: AnyFamily = "binomial:10".parse()?;
+/// assert_eq!(family.canonical(7.0), Some(7.0));
+/// assert_eq!(family.canonical(11.0), None);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum AnyFamily {
+    /// $y \sim N(u, \sigma^2)$.
+    Gaussian(Gaussian),
+    /// $P(y=1) = 1/(1+e^{-u})$.
+    Bernoulli(Bernoulli),
+    /// Successes among a number of trials, or proportions.
+    Binomial(Binomial),
+    /// Counts of mean $e^u$.
+    Poisson(Poisson),
+    /// Positive amounts of mean $e^u$.
+    Gamma(Gamma),
+}
+
+/// The names that [`AnyFamily::by_name`] takes.
+const NAMES: &str = "one of gaussian, bernoulli (or logistic), binomial, poisson, gamma";
+
+impl AnyFamily {
+    /// The family of a name, in any case, with its one parameter or the default: the noise variance of `gaussian` (1), the
+    /// number of trials of `binomial` (none: proportions weighted by their trials), the dispersion of `gamma` (1).
+    pub fn by_name(name: &str, parameter: Option<f64>) -> Result<Self> {
+        let lower = name.trim().to_ascii_lowercase();
+        let family = match (lower.as_str(), parameter) {
+            ("gaussian", None) => Gaussian::default().into(),
+            ("gaussian", Some(noise)) => Gaussian::new(noise)?.into(),
+            ("bernoulli" | "logistic", None) => Bernoulli.into(),
+            ("binomial", None) => Binomial::proportion().into(),
+            ("binomial", Some(trials)) => {
+                require(trials.fract() == 0.0, "trials", trials, "must be a whole number")?;
+                Binomial::new(trials as u64)?.into()
+            }
+            ("poisson", None) => Poisson.into(),
+            ("gamma", None) => Gamma::default().into(),
+            ("gamma", Some(dispersion)) => Gamma::new(dispersion)?.into(),
+            ("bernoulli" | "logistic" | "poisson", Some(value)) => {
+                return Err(Error::Parameter { name: "family parameter", value, expected: "this family has none" });
+            }
+            _ => return Err(Error::Choice { name: "family", value: name.to_owned(), expected: NAMES }),
+        };
+        Ok(family)
+    }
+}
+
+/// `name` or `name:parameter`, as in `poisson` and `gamma:0.5`.
+impl FromStr for AnyFamily {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let Some((name, parameter)) = text.split_once(':') else {
+            return Self::by_name(text, None);
+        };
+        let parameter = parameter.trim().parse().map_err(|_| Error::Choice {
+            name: "family parameter",
+            value: parameter.to_owned(),
+            expected: "a number",
+        })?;
+        Self::by_name(name, Some(parameter))
+    }
+}
+
+macro_rules! from_members {
+    ($($member:ident),*) => {$(
+        impl From<$member> for AnyFamily {
+            fn from(family: $member) -> Self {
+                Self::$member(family)
+            }
+        }
+    )*};
+}
+
+from_members!(Gaussian, Bernoulli, Binomial, Poisson, Gamma);
+
+macro_rules! delegate {
+    ($($(#[$attribute:meta])* fn $method:ident(&self $(, $argument:ident: $kind:ty)*) -> $out:ty;)*) => {$(
+        $(#[$attribute])*
+        fn $method(&self $(, $argument: $kind)*) -> $out {
+            match self {
+                Self::Gaussian(family) => family.$method($($argument),*),
+                Self::Bernoulli(family) => family.$method($($argument),*),
+                Self::Binomial(family) => family.$method($($argument),*),
+                Self::Poisson(family) => family.$method($($argument),*),
+                Self::Gamma(family) => family.$method($($argument),*),
+            }
+        }
+    )*};
+}
+
+impl Family for AnyFamily {
+    delegate! {
+        fn name(&self) -> &'static str;
+        fn domain(&self) -> &'static str;
+        #[inline(always)]
+        fn canonical(&self, y: f64) -> Option<f64>;
+        #[inline(always)]
+        fn loss(&self, y: f64, u: f64) -> f64;
+        #[inline(always)]
+        fn derivatives(&self, y: f64, u: f64) -> (f64, f64);
+        fn log_base(&self, y: f64) -> f64;
+        #[inline(always)]
+        fn mean(&self, u: f64) -> f64;
+        fn variance(&self, u: f64) -> f64;
+        fn quantile(&self, u: f64, q: f64) -> f64;
+        fn cdf(&self, u: f64, y: f64) -> f64;
+        fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments>;
+        fn bounded_gradient(&self) -> bool;
+        fn normal_noise(&self) -> Option<f64>;
+        fn moderated_mean(&self, m: f64, s: f64) -> f64;
+        fn discrete(&self) -> bool;
+        fn log_density(&self, y: f64, u: f64) -> f64;
+    }
+
+    fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
+        match self {
+            Self::Gaussian(family) => family.sample(u, rng),
+            Self::Bernoulli(family) => family.sample(u, rng),
+            Self::Binomial(family) => family.sample(u, rng),
+            Self::Poisson(family) => family.sample(u, rng),
+            Self::Gamma(family) => family.sample(u, rng),
+        }
+    }
+}

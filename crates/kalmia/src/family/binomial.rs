@@ -1,0 +1,146 @@
+//! The binomial family with the logistic link: $y$ successes of $n$ trials, or a proportion of successes.
+
+use super::Family;
+use super::bernoulli::{logistic, softplus};
+use super::invert::smallest;
+use super::log_link::count;
+use super::special::beta_regularized;
+use crate::error::{Error, Result, require};
+use rand::{Rng, RngExt};
+use statrs::function::gamma::ln_gamma;
+
+/// $\ell(y,u) = n\ln(1+e^u) - yu$ for $y$ successes of $n$ trials, each of probability $1/(1+e^{-u})$.
+///
+/// [`Binomial::new`] fixes $n$ for all rows and takes counts. [`Binomial::proportion`] takes the share $y = k/n$ and reads the
+/// number of trials of each row from its weight: $n\,\ell_1(k/n, u) = \ell_n(k, u)$, so a row of weight $n$ and proportion
+/// $k/n$ moves the belief as $k$ successes of $n$ do.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Parameters", into = "Parameters")]
+pub struct Binomial {
+    trials: f64,
+    proportion: bool,
+}
+
+/// `trials` absent: proportions.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Parameters {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trials: Option<u64>,
+}
+
+impl From<Binomial> for Parameters {
+    fn from(family: Binomial) -> Self {
+        Self { trials: family.trials() }
+    }
+}
+
+impl TryFrom<Parameters> for Binomial {
+    type Error = Error;
+    fn try_from(given: Parameters) -> Result<Self> {
+        given.trials.map_or(Ok(Self::proportion()), Self::new)
+    }
+}
+
+impl Binomial {
+    /// Counts of successes among `trials` trials, 1 to $10^9$.
+    pub fn new(trials: u64) -> Result<Self> {
+        require((1..=1_000_000_000).contains(&trials), "trials", trials as f64, "must be at least 1, at most 1e9")?;
+        Ok(Self { trials: trials as f64, proportion: false })
+    }
+
+    /// Proportions in $[0,1]$, the weight of a row being its number of trials.
+    ///
+    /// A family does not see the weight, so mean, distribution, sampling and [`Family::log_base`] are those of one trial
+    /// (a row's binomial coefficient, which does not depend on `u`, is left out). To predict a count of `n` trials, give
+    /// [`Binomial::new`]`(n)` to [`Prediction`](crate::predict::Prediction).
+    pub fn proportion() -> Self {
+        Self { trials: 1.0, proportion: true }
+    }
+
+    /// The fixed number of trials, or `None` for proportions.
+    pub fn trials(&self) -> Option<u64> {
+        (!self.proportion).then_some(self.trials as u64)
+    }
+}
+
+impl Family for Binomial {
+    fn name(&self) -> &'static str {
+        "binomial"
+    }
+
+    fn domain(&self) -> &'static str {
+        if self.proportion { "a proportion between 0 and 1" } else { "a whole number from 0 to the number of trials" }
+    }
+
+    #[inline(always)]
+    fn canonical(&self, y: f64) -> Option<f64> {
+        if self.proportion { (0.0..=1.0).contains(&y).then_some(y + 0.0) } else { count(y, self.trials) }
+    }
+
+    // Successes and failures apart, each non-negative: no cancellation for large |u|.
+    #[inline(always)]
+    fn loss(&self, y: f64, u: f64) -> f64 {
+        y * softplus(-u) + (self.trials - y) * softplus(u)
+    }
+
+    #[inline(always)]
+    fn derivatives(&self, y: f64, u: f64) -> (f64, f64) {
+        let e = (-u.abs()).exp();
+        let r = 1.0 / (1.0 + e);
+        let (success, failure) = if u >= 0.0 { (r, e * r) } else { (e * r, r) };
+        ((self.trials - y) * success - y * failure, self.trials * (e * r * r))
+    }
+
+    fn log_base(&self, y: f64) -> f64 {
+        if self.proportion {
+            return 0.0;
+        }
+        ln_gamma(self.trials + 1.0) - ln_gamma(y + 1.0) - ln_gamma(self.trials - y + 1.0)
+    }
+
+    #[inline(always)]
+    fn mean(&self, u: f64) -> f64 {
+        self.trials * logistic(u)
+    }
+
+    fn variance(&self, u: f64) -> f64 {
+        self.derivatives(0.0, u).1
+    }
+
+    fn quantile(&self, u: f64, q: f64) -> f64 {
+        if q >= 1.0 {
+            return self.trials;
+        }
+        let (mean, deviation) = (self.mean(u), self.variance(u).sqrt());
+        let high = (mean + deviation).min(self.trials);
+        smallest(|y| self.cdf(u, y), q, mean - deviation, high, 0.0, true)
+    }
+
+    fn cdf(&self, u: f64, y: f64) -> f64 {
+        if y < 0.0 {
+            return 0.0;
+        }
+        let k = y.floor();
+        if k >= self.trials {
+            return 1.0;
+        }
+        beta_regularized(self.trials - k, k + 1.0, logistic(-u), logistic(u))
+    }
+
+    fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
+        let law = rand_distr::Binomial::new(self.trials as u64, logistic(u)).expect("a probability");
+        rng.sample(law) as f64
+    }
+
+    fn moderated_mean(&self, m: f64, s: f64) -> f64 {
+        self.trials * super::Bernoulli.moderated_mean(m, s)
+    }
+
+    fn discrete(&self) -> bool {
+        true
+    }
+
+    fn bounded_gradient(&self) -> bool {
+        true
+    }
+}

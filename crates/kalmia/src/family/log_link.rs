@@ -1,0 +1,29 @@
+//! The saturating exponential that the families with log link share.
+
+/// Beyond it $e^v$ saturates, so that losses, derivatives and their squares stay finite for any finite `u`.
+///
+/// No data has a mean near $e^{350} \approx 10^{152}$: the cap only catches a linear predictor that has run away, and a step
+/// taken there still points back.
+pub const EXPONENT_CAP: f64 = 350.0;
+
+/// Counts above it cannot be told from their neighbours in an `f64`.
+pub(super) const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
+
+/// $e^{\min(v, 350)}$.
+#[inline(always)]
+pub(super) fn capped_exp(v: f64) -> f64 {
+    v.min(EXPONENT_CAP).exp()
+}
+
+/// $e^v$, continued beyond the cap by its tangent, so that [`capped_exp`] is its derivative everywhere.
+#[inline(always)]
+pub(super) fn tangent_exp(v: f64) -> f64 {
+    capped_exp(v) * (1.0 + (v - EXPONENT_CAP).max(0.0))
+}
+
+/// $y$ if it is a whole number that counts can reach.
+#[inline(always)]
+pub(super) fn count(y: f64, largest: f64) -> Option<f64> {
+    // `+ 0.0` turns -0 into 0, so that equal counts have equal bits.
+    (y >= 0.0 && y <= largest && y.fract() == 0.0).then_some(y + 0.0)
+}

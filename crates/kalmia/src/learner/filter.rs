@@ -1,0 +1,334 @@
+//! The Kalman recursion itself: a family, a rule and a covariance form.
+
+use super::{Learner, Observer, Prior, Seen};
+use crate::covariance::{Covariance, Factored};
+use crate::error::{Error, Result, require, require_len};
+use crate::family::Family;
+use crate::linalg::{Buffer, Threads};
+use crate::predict::Prediction;
+use crate::rows::{Rows, check_features};
+use crate::rule::{Rule, Step};
+use serde::{Deserialize, Serialize};
+
+/// From this dimension on products may use all cores.
+const PARALLEL_FROM: usize = 1000;
+
+/// How the coefficients may move between rows.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Drift {
+    /// Not at all: the paper's static setting.
+    #[default]
+    Off,
+    /// Old rows count less: each row multiplies the precision by `factor`, and the prior is fed back a coordinate a row (in turn, so that in the
+    /// mean $\Lambda \leftarrow \lambda\Lambda + (1-\lambda)\Lambda_1$), which keeps directions without data from winding up.
+    Forget {
+        /// $\lambda$, strictly between 0 and 1.
+        factor: f64,
+    },
+    /// A random walk: $P \mathrel{+}= \mathrm{diag}(q)$ before each row. Cheap in the dense form, $O(d^3)$ in the factored one.
+    Walk {
+        /// $q_j \ge 0$, one a coefficient.
+        variances: Vec<f64>,
+    },
+}
+
+/// A belief $N(\theta, P)$ that learns rows; with the Gaussian family the exact Kalman filter, that is ridge regression.
+///
+/// ```
+/// use kalmia::{Bernoulli, Filter, Learner, MomentMatch, Prior, Rows};
+///
+/// let mut filter: Filter<_, _> = Filter::new(Bernoulli, MomentMatch, Prior::isotropic(2, 100.0)?)?;
+/// let (x, y) = ([1.0, 0.3, 1.0, -0.8, 1.0, 1.1], [1.0, 0.0, 1.0]);
+/// filter.learn(Rows::new(2, &x, &y)?)?;
+/// let prediction = filter.predict(&[1.0, 0.5], 0.0)?;
+/// assert!(prediction.mean > 0.5 && filter.standard_errors()[1] < 10.0);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Filter<F, R, C = Factored> {
+    family: F,
+    rule: R,
+    prior: Prior,
+    drift: Drift,
+    count: u64,
+    theta: Buffer,
+    covariance: C,
+    threads: Threads,
+    /// Where a batch that may fail on the way finds its start again.
+    spare: Option<Box<(Buffer, C)>>,
+}
+
+/// Everything that a [`Filter`] needs to go on, bit for bit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FilterState<F, R> {
+    /// The family.
+    pub family: F,
+    /// The rule.
+    pub rule: R,
+    /// Name of the covariance form.
+    pub form: String,
+    /// The prior.
+    pub prior: Prior,
+    /// The drift.
+    pub drift: Drift,
+    /// Rows learned.
+    pub count: u64,
+    /// $\theta$.
+    pub theta: Vec<f64>,
+    /// The numbers of the form ([`Covariance::parts`]).
+    pub covariance: Vec<f64>,
+}
+
+impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
+    /// A filter that has seen nothing.
+    pub fn new(family: F, rule: R, prior: Prior) -> Result<Self> {
+        let covariance = prior.covariance()?;
+        let theta = Buffer::from_slice(prior.mean());
+        let threads = default_threads(prior.dim());
+        Ok(Self { family, rule, prior, drift: Drift::Off, count: 0, theta, covariance, threads, spare: None })
+    }
+
+    /// With coefficients that move between rows.
+    pub fn with_drift(mut self, drift: Drift) -> Result<Self> {
+        match &drift {
+            Drift::Off => {}
+            Drift::Forget { factor } => {
+                require(*factor > 0.0 && *factor < 1.0, "factor", *factor, "must lie strictly between 0 and 1")?;
+            }
+            Drift::Walk { variances } => {
+                require_len("variances", variances.len(), self.dim())?;
+                for &q in variances {
+                    require(q >= 0.0 && q.is_finite(), "variances", q, "must be finite, 0 or more")?;
+                }
+            }
+        }
+        self.drift = drift;
+        Ok(self)
+    }
+
+    /// With at most this many cores; the default is all of them from dimension 1000 on, and one below.
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = Threads(threads.max(1));
+        self
+    }
+
+    /// The family.
+    pub fn family(&self) -> &F {
+        &self.family
+    }
+
+    /// The rule.
+    pub fn rule(&self) -> &R {
+        &self.rule
+    }
+
+    /// The prior.
+    pub fn prior(&self) -> &Prior {
+        &self.prior
+    }
+
+    /// The drift.
+    pub fn drift(&self) -> &Drift {
+        &self.drift
+    }
+
+    /// The covariance form.
+    pub fn covariance(&self) -> &C {
+        &self.covariance
+    }
+
+    /// $\sqrt{P_{jj}}$.
+    pub fn standard_errors(&self) -> Vec<f64> {
+        (0..self.dim()).map(|j| self.covariance.entry(j, j).sqrt()).collect()
+    }
+
+    /// $(\theta^\top x,\; x^\top Px)$.
+    pub fn linear_with_variance(&self, x: &[f64]) -> Result<(f64, f64)> {
+        Ok((self.linear(x)?, self.covariance.variance(x)))
+    }
+
+    /// What is known of `y` at `x` before it is seen.
+    pub fn predict(&self, x: &[f64], offset: f64) -> Result<Prediction<F>> {
+        let (m, s) = self.linear_with_variance(x)?;
+        Prediction::new(self.family.clone(), m + offset, s)
+    }
+
+    /// Appends a feature that was zero in every row so far.
+    pub fn grow(&mut self, variance: f64) -> Result<()> {
+        require(variance > 0.0 && variance.is_finite(), "variance", variance, "must be finite and positive")?;
+        self.prior.grow(variance);
+        self.covariance.grow(variance);
+        let mut theta = Buffer::zeros(self.dim());
+        theta[..self.dim() - 1].copy_from_slice(&self.theta[..self.dim() - 1]);
+        self.theta = theta;
+        if let Drift::Walk { variances } = &mut self.drift {
+            variances.push(0.0);
+        }
+        self.spare = None;
+        Ok(())
+    }
+
+    /// Takes the state.
+    pub fn state(&self) -> FilterState<F, R> {
+        FilterState {
+            family: self.family.clone(),
+            rule: self.rule.clone(),
+            form: C::NAME.into(),
+            prior: self.prior.clone(),
+            drift: self.drift.clone(),
+            count: self.count,
+            theta: self.coefficients().to_vec(),
+            covariance: self.covariance.parts(),
+        }
+    }
+
+    /// A filter that goes on where the state was taken.
+    pub fn restore(state: FilterState<F, R>) -> Result<Self> {
+        if state.form != C::NAME {
+            return Err(Error::State(format!("the state has a {} covariance, the filter a {} one", state.form, C::NAME)));
+        }
+        require_len("theta", state.theta.len(), state.prior.dim())?;
+        let covariance = C::from_parts(&state.covariance, state.prior.dim())?;
+        let filter = Self::new(state.family, state.rule, state.prior)?.with_drift(state.drift)?;
+        Ok(Self { count: state.count, theta: Buffer::from_slice(&state.theta), covariance, ..filter })
+    }
+
+    /// Replaces the belief, keeping family, rule and prior.
+    pub(crate) fn with_belief(mut self, theta: &[f64], covariance: C, count: u64) -> Self {
+        self.theta = Buffer::from_slice(theta);
+        self.covariance = covariance;
+        self.count = count;
+        self
+    }
+
+    /// All rows of a call, without and with drift.
+    fn run(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
+        let mut sight = Sight { rows, observer };
+        let Self { family, rule, prior, drift, count, theta, covariance, threads, .. } = self;
+        if *drift == Drift::Off {
+            let decide = |i, m, s| sight.decide(family, rule, i, m, s, *count + i as u64 + 1);
+            return covariance.learn(theta, rows.features(), decide, *threads);
+        }
+        for i in 0..rows.len() {
+            let t = *count + i as u64 + 1;
+            move_belief(drift, prior, t, theta, covariance, *threads)?;
+            covariance.learn(theta, rows.x(i), |_, m, s| sight.decide(family, rule, i, m, s, t), *threads)?;
+        }
+        Ok(())
+    }
+}
+
+/// What happens to the belief before row `t`.
+fn move_belief<C: Covariance>(
+    drift: &Drift,
+    prior: &Prior,
+    t: u64,
+    theta: &mut Buffer,
+    p: &mut C,
+    threads: Threads,
+) -> Result<()> {
+    match drift {
+        Drift::Off => Ok(()),
+        Drift::Walk { variances } => {
+            p.add_diagonal(variances);
+            Ok(())
+        }
+        Drift::Forget { factor } => {
+            let dim = prior.dim();
+            let j = (t % dim as u64) as usize;
+            p.scale(1.0 / factor);
+            let curvature = dim as f64 * (1.0 - factor) / prior.variance(j);
+            let mut x = vec![0.0; dim];
+            x[j] = 1.0;
+            let pull = |_, m, s| Ok(Step { gain: curvature * (prior.mean()[j] - m) / (1.0 + curvature * s), curvature });
+            p.learn(theta, &x, pull, threads)
+        }
+    }
+}
+
+/// The rows of a call and who watches them.
+struct Sight<'a, 'o> {
+    rows: Rows<'a>,
+    observer: Option<&'o mut dyn Observer>,
+}
+
+impl Sight<'_, '_> {
+    #[inline(always)]
+    fn decide<F: Family, R: Rule>(&mut self, family: &F, rule: &R, i: usize, m: f64, s: f64, t: u64) -> Result<Step> {
+        let mut observation = self.rows.observation(i);
+        // legal by `Rows::validate`
+        observation.y = family.canonical(observation.y).unwrap_or(observation.y);
+        let diverged = |quantity, value: f64| Err(Error::Diverged { row: i, quantity, value });
+        if !m.is_finite() {
+            return diverged("the linear predictor", m);
+        }
+        let step = rule.step(family, &observation, m, s, t);
+        if !(step.gain.is_finite() && step.curvature.is_finite()) {
+            return diverged("the step", step.gain);
+        }
+        if let Some(observer) = &mut self.observer {
+            let u = m + observation.offset;
+            observer.row(&Seen {
+                index: i,
+                x: self.rows.x(i),
+                observation,
+                linear: m,
+                variance: s,
+                mean: family.mean(u),
+                loss: family.loss(observation.y, u),
+                gradient: observation.derivatives(family, m).0,
+                step,
+            });
+        }
+        Ok(step)
+    }
+}
+
+impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
+    fn dim(&self) -> usize {
+        self.prior.dim()
+    }
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn coefficients(&self) -> &[f64] {
+        &self.theta[..self.prior.dim()]
+    }
+
+    fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
+        rows.validate(&self.family, self.dim())?;
+        let fragile = C::CAN_LOSE_PRECISION || self.rule.can_diverge(&self.family) || self.drift != Drift::Off;
+        if fragile && rows.len() > 1 {
+            match &mut self.spare {
+                Some(spare) => {
+                    spare.0.clone_from(&self.theta);
+                    spare.1.clone_from(&self.covariance);
+                }
+                None => self.spare = Some(Box::new((self.theta.clone(), self.covariance.clone()))),
+            }
+        }
+        if let Err(error) = self.run(rows, observer) {
+            if let Some(spare) = self.spare.as_mut().filter(|_| fragile && rows.len() > 1) {
+                std::mem::swap(&mut self.theta, &mut spare.0);
+                std::mem::swap(&mut self.covariance, &mut spare.1);
+            }
+            return Err(error);
+        }
+        self.count += rows.len() as u64;
+        Ok(())
+    }
+
+    fn linear(&self, x: &[f64]) -> Result<f64> {
+        check_features(x, self.dim())?;
+        Ok(self.coefficients().iter().zip(x).map(|(t, x)| t * x).sum())
+    }
+}
+
+/// All cores where products are large enough to share.
+fn default_threads(dim: usize) -> Threads {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    Threads(if dim >= PARALLEL_FROM { cores } else { 1 })
+}

@@ -1,0 +1,12 @@
+//! The little linear algebra that the recursion needs: aligned buffers, vector kernels, products and triangular factors.
+
+mod buffer;
+mod cholesky;
+mod product;
+pub(crate) mod vector;
+
+pub use buffer::Buffer;
+pub use cholesky::{cholesky_lower, solve_lower, solve_lower_transposed};
+pub(crate) use cholesky::{cholesky_upper, invert_upper};
+pub use product::{Threads, square_product};
+pub(crate) use product::{View, ViewMut, multiply};

@@ -1,0 +1,64 @@
+//! Vector kernels over padded slices, generic in the SIMD width that is chosen at run time.
+
+use pulp::Simd;
+
+/// $\sum a_i b_i$ of two slices of equal length, a multiple of the SIMD width.
+#[inline(always)]
+pub(crate) fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
+    let (a, _) = S::as_simd_f64s(a);
+    let (b, _) = S::as_simd_f64s(b);
+    let b = &b[..a.len()];
+    let mut even = simd.splat_f64s(0.0);
+    let mut odd = even;
+    let pairs = a.len() / 2;
+    for i in 0..pairs {
+        even = simd.mul_add_f64s(a[2 * i], b[2 * i], even);
+        odd = simd.mul_add_f64s(a[2 * i + 1], b[2 * i + 1], odd);
+    }
+    if a.len() % 2 == 1 {
+        even = simd.mul_add_f64s(a[a.len() - 1], b[a.len() - 1], even);
+    }
+    simd.reduce_sum_f64s(simd.add_f64s(even, odd))
+}
+
+/// $y \mathrel{+}= a x$ over padded slices of equal length.
+#[inline(always)]
+pub(crate) fn axpy<S: Simd>(simd: S, a: f64, x: &[f64], y: &mut [f64]) {
+    let (x, _) = S::as_simd_f64s(x);
+    let (y, _) = S::as_mut_simd_f64s(y);
+    let a = simd.splat_f64s(a);
+    for (y, x) in y.iter_mut().zip(x) {
+        *y = simd.mul_add_f64s(a, *x, *y);
+    }
+}
+
+/// $\sum w_i f_i^2$ over padded slices of equal length.
+#[inline(always)]
+pub(crate) fn weighted_square<S: Simd>(simd: S, w: &[f64], f: &[f64]) -> f64 {
+    let (w, _) = S::as_simd_f64s(w);
+    let (f, _) = S::as_simd_f64s(f);
+    let mut sum = simd.splat_f64s(0.0);
+    for (w, f) in w.iter().zip(f) {
+        sum = simd.mul_add_f64s(simd.mul_f64s(*w, *f), *f, sum);
+    }
+    simd.reduce_sum_f64s(sum)
+}
+
+// Closures handed to library functions would leave the SIMD context, so the two helpers below are written out.
+
+/// Four numbers times `a`, each in all lanes.
+#[inline(always)]
+pub(crate) fn splat4<S: Simd>(simd: S, a: f64, v: &[f64]) -> [S::f64s; 4] {
+    let v = &v[..4];
+    [simd.splat_f64s(a * v[0]), simd.splat_f64s(a * v[1]), simd.splat_f64s(a * v[2]), simd.splat_f64s(a * v[3])]
+}
+
+/// The sums over the lanes of four vectors.
+#[inline(always)]
+pub(crate) fn reduce4<S: Simd>(simd: S, sums: [S::f64s; 4], out: &mut [f64]) {
+    let out = &mut out[..4];
+    out[0] = simd.reduce_sum_f64s(sums[0]);
+    out[1] = simd.reduce_sum_f64s(sums[1]);
+    out[2] = simd.reduce_sum_f64s(sums[2]);
+    out[3] = simd.reduce_sum_f64s(sums[3]);
+}

@@ -1,0 +1,173 @@
+//! Integration of any log-concave tilted density, however skewed: the trapezoid rule after $u = k + a\sinh t$.
+//!
+//! A wide prior cut off by a likelihood has two scales: the likelihood's, at the knee $k$ of the log density, and the prior's, far from it. The substitution
+//! follows both, and the trapezoid rule then converges exponentially for analytic $\ell$; it is halved until two successive sums agree.
+
+use super::{Centre, Sums, Tilt, Tilted, step, step_by_moments};
+use crate::family::Family;
+use std::f64::consts::TAU;
+
+/// First step in `t`; the result is from half of it or less.
+const COARSEST: f64 = 0.3;
+/// Halvings at most; only a loss with kinks gets there.
+const MOST_HALVINGS: usize = 6;
+/// Agreement of two successive sums; the error of the finer one is about the square.
+const AGREEMENT: f64 = 1e-6;
+/// Terms below this part of each sum end a tail.
+const NEGLIGIBLE: f64 = 1e-17;
+/// Nats below the mode between which the knee is sought.
+const DROP: std::ops::Range<f64> = 30.0..70.0;
+/// Scale $a$ of the substitution in widths of the knee.
+const SCALE: f64 = 0.75;
+/// Largest $a$ as a part of the length between the two ends; a Gaussian is then sampled each half deviation.
+const WIDEST: f64 = 1.0 / 6.0;
+
+pub(super) fn integrate<F: Family>(tilt: &Tilt<'_, F>, centre: &Centre) -> Tilted {
+    let density = Density { tilt, centre, floor: tilt.observation.loss(tilt.family, tilt.m + centre.shift) };
+    let grid = density.grid();
+    let mut h = COARSEST;
+    let mut total = Tail::default();
+    density.sweep(&grid, 0.0, h, &mut total);
+    let mut converged = false;
+    for _ in 0..MOST_HALVINGS {
+        let coarse = total;
+        density.sweep(&grid, 0.5 * h, h, &mut total);
+        h *= 0.5;
+        converged = total.agrees_with_twice(&coarse);
+        if converged {
+            break;
+        }
+    }
+    // A kink spoils the sums of the derivatives first.
+    let step = if converged { step(&total.sums, centre, tilt.s) } else { step_by_moments(&total.sums, centre, tilt.s) };
+    Tilted { step, offset: -density.floor - 0.5 * centre.slope * centre.shift, mass: total.sums.mass * h, spread: TAU * tilt.s }
+}
+
+/// The sums, and the absolute sum of $\ell'$ that says when its tail is negligible.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tail {
+    sums: Sums,
+    first: f64,
+}
+
+impl Tail {
+    #[inline(always)]
+    fn negligible(&self, p: f64, x: f64, first: f64, second: f64) -> bool {
+        p <= NEGLIGIBLE * self.sums.mass
+            && p * x * x <= NEGLIGIBLE * self.sums.xx
+            && p * first.abs() <= NEGLIGIBLE * self.first
+            && p * second <= NEGLIGIBLE * self.sums.second
+    }
+
+    /// Whether these sums are twice the coarser ones, as they are when both have converged.
+    fn agrees_with_twice(&self, coarse: &Self) -> bool {
+        let (a, b) = (&self.sums, &coarse.sums);
+        let close = |fine: f64, coarse: f64, size: f64| (fine - 2.0 * coarse).abs() <= AGREEMENT * size;
+        close(a.mass, b.mass, a.mass)
+            && close(a.x, b.x, (a.mass * a.xx).sqrt())
+            && close(a.xx, b.xx, a.xx)
+            && close(a.delta, b.delta, self.first)
+            && close(a.square, b.square, a.square)
+            && close(a.second, b.second, a.second)
+    }
+}
+
+/// $u = c + k + a \sinh t$, `c` the centre.
+struct Grid {
+    knee: f64,
+    scale: f64,
+}
+
+/// The tilted density relative to its mode, in $x = u - c$.
+struct Density<'a, F> {
+    tilt: &'a Tilt<'a, F>,
+    centre: &'a Centre,
+    floor: f64,
+}
+
+impl<F: Family> Density<'_, F> {
+    /// $-\ln$ of the density, zero at the mode.
+    #[inline(always)]
+    fn energy(&self, x: f64) -> f64 {
+        let loss = self.tilt.observation.loss(self.tilt.family, self.tilt.m + self.centre.shift + x);
+        loss - self.floor + x * (self.centre.slope + 0.5 * x / self.tilt.s)
+    }
+
+    #[inline(always)]
+    fn derivatives(&self, x: f64) -> (f64, f64) {
+        self.tilt.observation.derivatives(self.tilt.family, self.tilt.m + self.centre.shift + x)
+    }
+
+    /// A point on the side of `sign` where the density is `DROP` nats below the mode.
+    fn reach(&self, sign: f64) -> f64 {
+        let (mut low, mut high) = (0.0, f64::INFINITY);
+        let mut x = (90.0 * self.centre.variance).sqrt();
+        for _ in 0..100 {
+            let drop = self.energy(sign * x);
+            if DROP.contains(&drop) {
+                break;
+            }
+            if drop < DROP.start {
+                low = x;
+            } else {
+                high = x;
+            }
+            x = match (low > 0.0, high < f64::INFINITY) {
+                (true, true) => (low * high).sqrt(),
+                (true, false) => 2.0 * low,
+                _ => 0.3 * high,
+            };
+        }
+        sign * x
+    }
+
+    /// The knee: where $\ell'$ is half way between its values at the two ends, as wide as its change is steep.
+    fn grid(&self) -> Grid {
+        let (mut low, mut high) = (self.reach(-1.0), self.reach(1.0));
+        let (from, to) = (self.derivatives(low).0, self.derivatives(high).0);
+        let (middle, rise, length) = (0.5 * (from + to), to - from, high - low);
+        let (mut knee, mut curvature) = (0.0, 0.0);
+        for _ in 0..60 {
+            let first;
+            (first, curvature) = self.derivatives(knee);
+            if (first - middle).abs() <= 0.15 * rise {
+                break;
+            }
+            if first < middle {
+                low = knee;
+            } else {
+                high = knee;
+            }
+            knee = 0.5 * (low + high);
+        }
+        let (scale, widest) = (SCALE * rise / curvature, WIDEST * length);
+        Grid { knee, scale: if scale < widest { scale } else { widest } }
+    }
+
+    /// Adds the nodes $t = t_0 + jh$, $j = 0, 1, \dots$ and $t = t_0 - jh$, $j = 1, 2, \dots$
+    fn sweep(&self, grid: &Grid, t0: f64, h: f64, total: &mut Tail) {
+        self.tail(grid, t0, h, total);
+        self.tail(grid, t0 - h, -h, total);
+    }
+
+    fn tail(&self, grid: &Grid, from: f64, h: f64, total: &mut Tail) {
+        let growth = h.exp();
+        let mut e = from.exp();
+        loop {
+            let (up, down) = (0.5 * grid.scale * e, 0.5 * grid.scale / e);
+            let x = grid.knee + (up - down);
+            let p = (-self.energy(x)).exp() * (up + down);
+            // Zero also ends a tail whose derivatives overflow.
+            if !(p > 0.0) {
+                break;
+            }
+            let (first, second) = self.derivatives(x);
+            if total.negligible(p, x, first, second) {
+                break;
+            }
+            total.sums.add(p, x, first - self.centre.first, second);
+            total.first += p * first.abs();
+            e *= growth;
+        }
+    }
+}
