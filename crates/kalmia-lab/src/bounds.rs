@@ -7,23 +7,35 @@ use crate::pool::Run;
 use crate::settings::checkpoints;
 use crate::statistics::mean;
 use crate::world::{Block, D, World};
+use kalmia::theory::{BoundP, LocalizedBounded, LocalizedLinear, LogisticConstants, UniformDesign, Variant};
 
 /// $\varepsilon$ of Theorems 2 and 14; the quadratic loss allows any.
 pub const EPSILON_QUADRATIC: f64 = 0.1;
 /// $\beta$ of the truncated filter.
 pub const BETA: f64 = 0.49;
+/// $\delta$; the terms that are drawn do not depend on it.
+const DELTA: f64 = 0.05;
 /// Rows of the simulations, in multiples of the horizon: the logistic $\varepsilon$ of Theorem 1 is only reached late.
 const LONGER_QUADRATIC: u64 = 10;
 const LONGER_LOGISTIC: u64 = 100;
 const BLOCK: usize = 100;
 
-/// Mean and worst of the replicates along $n$.
+/// Mean and worst of the replicates along $n$, beside a bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
     /// Name in the CSV file.
     pub name: &'static str,
     /// $(n, \text{mean}, \text{worst})$.
     pub points: Vec<(u64, f64, f64)>,
+    /// The bound at each point.
+    pub bound: Vec<f64>,
+}
+
+impl Spread {
+    fn new(name: &'static str, points: Vec<(u64, f64, f64)>, bound: impl Fn(u64) -> Result<f64>) -> Result<Self> {
+        let bound = points.iter().map(|p| bound(p.0)).collect::<Result<_>>()?;
+        Ok(Self { name, points, bound })
+    }
 }
 
 /// What the figure shows.
@@ -43,37 +55,88 @@ pub struct Bounds {
     pub logistic_tau: Option<u64>,
     /// $\lambda_{\max}(P_t)$ of the truncated EKF.
     pub eigenvalue: Spread,
+    /// The constants of the bounds.
+    pub theory: Theory,
 }
 
-/// $D_X = \sqrt d$.
-pub fn d_x() -> f64 {
-    (D as f64).sqrt()
+impl Bounds {
+    /// Every series, in the order of the CSV file.
+    pub fn spreads(&self) -> [&Spread; 5] {
+        [&self.quadratic, &self.quadratic_after, &self.logistic, &self.logistic_after, &self.eigenvalue]
+    }
 }
 
-/// $\varepsilon = 1/(20 D_X)$, so that $\rho_\varepsilon = e^{-\varepsilon D_X} > 0.95$ as Theorem 1 asks.
-pub fn epsilon_logistic() -> f64 {
-    1.0 / (20.0 * d_x())
+/// The paper's closed forms on the constants of these simulations ($P_1 = I$, $\sigma = 1$, $D_{app} = 0$).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Theory {
+    /// $D_X = \sqrt d$.
+    pub d_x: f64,
+    /// $\Lambda_{\min}$, the smallest eigenvalue of $E[XX^\top]$.
+    pub lambda_min: f64,
+    /// $\varepsilon = 1/(20 D_X)$, so that $\rho_\varepsilon = e^{-\varepsilon D_X} > 0.95$ as Theorem 1 asks.
+    pub epsilon_logistic: f64,
+    kappa: f64,
+    h: f64,
+    rho: f64,
 }
 
-/// $\Lambda_{\min}$ of $X = (1, Z)$: the smaller root of $x^2 - \frac{43}{12}x + \frac1{12}$.
-pub fn lambda_min() -> f64 {
-    (43.0 - 1801f64.sqrt()) / 24.0
-}
+impl Theory {
+    /// The constants of the logistic setting with $\theta^*/10$.
+    pub fn new() -> Result<Self> {
+        let design = UniformDesign { m: D as u64 - 1 }.evaluate()?;
+        let epsilon_logistic = 1.0 / (20.0 * design.d_x);
+        let norm_star = World::Weak.generator().iter().map(|v| v * v).sum::<f64>().sqrt();
+        let logistic = LogisticConstants { d_x: design.d_x, norm_star, eps: epsilon_logistic }.evaluate()?;
+        Ok(Self {
+            d_x: design.d_x,
+            lambda_min: design.lambda_min,
+            epsilon_logistic,
+            kappa: logistic.kappa,
+            h: logistic.h,
+            rho: logistic.rho,
+        })
+    }
 
-/// Leading term of Theorem 1, $\frac52 d\kappa_\varepsilon\ln(1+n h\lambda_{\max}(P_1)D_X^2/d)$ with $h = 1/4$, $P_1 = I$.
-pub fn leading_bounded(n: f64, norm: f64) -> f64 {
-    let kappa = (d_x() * (norm + epsilon_logistic())).exp();
-    2.5 * D as f64 * kappa * (n * 0.25).ln_1p()
-}
+    /// Leading term of Theorem 1, $\frac52 d\kappa_\varepsilon\ln(1+n h\lambda_{\max}(P_1)D_X^2/d)$.
+    pub fn leading_logistic(&self, n: u64) -> Result<f64> {
+        let theorem = LocalizedBounded {
+            d: D as u64,
+            n,
+            eps: self.epsilon_logistic,
+            delta: DELTA,
+            kappa: self.kappa,
+            h: self.h,
+            rho: self.rho,
+            d_x: self.d_x,
+            lmax_p1: 1.0,
+            lmax_p_inv: 1.0,
+        };
+        Ok(theorem.evaluate()?.log_term)
+    }
 
-/// Leading term of Theorems 2 and 14 with $\sigma = 1$, $D_{app} = 0$, $P_1 = I$.
-pub fn leading_quadratic(n: f64) -> f64 {
-    7.5 * D as f64 * (8.0 + (EPSILON_QUADRATIC * d_x()).powi(2)) * n.ln_1p()
-}
+    /// Leading term of Theorems 2 and 14, $\frac{15}2 d(8\sigma^2+D_{app}^2+\varepsilon^2D_X^2)\ln(1+n\lambda_{\max}(P_1)D_X^2/d)$.
+    pub fn leading_quadratic(&self, n: u64) -> Result<f64> {
+        let theorem = LocalizedLinear {
+            d: D as u64,
+            n,
+            eps: EPSILON_QUADRATIC,
+            delta: DELTA,
+            sigma: 1.0,
+            d_app: 0.0,
+            d_x: self.d_x,
+            lmax_p1: 1.0,
+            lmax_p_inv: 1.0,
+            variant: Variant::Corrected,
+        };
+        Ok(theorem.evaluate()?.log_term)
+    }
 
-/// Proposition 11: $4/(\Lambda_{\min}t^{1-\beta})$.
-pub fn eigenvalue_bound(t: f64) -> f64 {
-    4.0 / (lambda_min() * t.powf(1.0 - BETA))
+    /// Proposition 11: $4/(\Lambda_{\min}t^{1-\beta})$.
+    pub fn eigenvalue(&self, t: u64) -> Result<f64> {
+        let proposition =
+            BoundP { d: D as u64, d_x: self.d_x, lambda_min: self.lambda_min, delta: DELTA, beta: BETA, t: t as f64 };
+        Ok(proposition.evaluate()?.bound)
+    }
 }
 
 /// Units of work of [`simulate`].
@@ -83,18 +146,20 @@ pub fn units(horizon: u64, replicates: usize) -> u64 {
 
 /// Runs the three simulations.
 pub fn simulate(horizon: u64, replicates: usize, seed: u64, run: &Run) -> Result<Bounds> {
+    let theory = Theory::new()?;
     let quadratic = Study { world: World::Quadratic, epsilon: EPSILON_QUADRATIC, replicates, seed };
-    let (all, after, tau) = quadratic.risk(Kalman, horizon * LONGER_QUADRATIC, quadratic_excess, run)?;
-    let logistic = Study { world: World::Weak, epsilon: epsilon_logistic(), replicates, seed };
+    let (all, after, quadratic_tau) = quadratic.risk(Kalman, horizon * LONGER_QUADRATIC, quadratic_excess, run)?;
+    let logistic = Study { world: World::Weak, epsilon: theory.epsilon_logistic, replicates, seed };
     let (logistic_all, logistic_after, logistic_tau) = logistic.risk(Ekf, horizon * LONGER_LOGISTIC, logistic_excess, run)?;
     Ok(Bounds {
-        quadratic: Spread { name: "quadratic", points: all },
-        quadratic_after: Spread { name: "quadratic_after_tau", points: after },
-        quadratic_tau: tau,
-        logistic: Spread { name: "logistic", points: logistic_all },
-        logistic_after: Spread { name: "logistic_after_tau", points: logistic_after },
+        quadratic: Spread::new("quadratic", all, |n| theory.leading_quadratic(n))?,
+        quadratic_after: Spread::new("quadratic_after_tau", after, |n| theory.leading_quadratic(n))?,
+        quadratic_tau,
+        logistic: Spread::new("logistic", logistic_all, |n| theory.leading_logistic(n))?,
+        logistic_after: Spread::new("logistic_after_tau", logistic_after, |n| theory.leading_logistic(n))?,
         logistic_tau,
-        eigenvalue: Spread { name: "lambda_max", points: logistic.eigenvalue(horizon, run)? },
+        eigenvalue: Spread::new("lambda_max", logistic.eigenvalue(horizon, run)?, |t| theory.eigenvalue(t))?,
+        theory,
     })
 }
 
@@ -286,7 +351,8 @@ mod tests {
         let growth = at(20_000) - at(1000);
         let expected = 0.5 * D as f64 * 20f64.ln();
         assert!((growth / expected - 1.0).abs() < 0.1, "{growth} against {expected}");
-        assert!(after.iter().all(|&(n, mean, worst)| mean <= worst && worst < leading_quadratic(n as f64)));
+        let theory = Theory::new().unwrap();
+        assert!(after.iter().all(|&(n, mean, worst)| mean <= worst && worst < theory.leading_quadratic(n).unwrap()));
         // The logistic world, well specified: the same growth.
         let study = Study { world: World::Weak, epsilon: 0.3, replicates: 64, seed: 4 };
         let (all, _, _) = study.risk(Ekf, 20_000, logistic_excess, &run).unwrap();

@@ -9,6 +9,7 @@ mod svg;
 pub use axis::Axis;
 pub use plot::{Mark, Plot, Series, compose};
 pub use scene::{Anchor, Color, Scene, Shape};
+pub(crate) use svg::escape;
 
 impl Scene {
     /// The scene as a self-contained SVG document.
