@@ -90,8 +90,11 @@ impl Canvas<'_> {
         for series in self.plot.series.iter().rev() {
             self.band(series);
         }
-        for series in self.plot.series.iter().rev() {
-            self.curve(series);
+        // Dashes above solid lines, so that curves which coincide are both seen.
+        for dashed in [false, true] {
+            for series in self.plot.series.iter().rev().filter(|s| s.dash.is_empty() != dashed) {
+                self.curve(series);
+            }
         }
         self.frame_and_labels();
         self.legend();

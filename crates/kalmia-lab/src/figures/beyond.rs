@@ -19,11 +19,10 @@ const PIECE: usize = 1000;
 /// Prior variance of the two rules that bear a wide one.
 const WIDE: f64 = 100.0;
 
-const NAMES: [(&str, &str); 5] = [
+const NAMES: [(&str, &str); 4] = [
     ("ekf", "EKF, P₁ = I"),
     ("implicit", "implicit, P₁ = 100 I"),
     ("moment_match", "moment matching, P₁ = 100 I"),
-    ("auto", "auto"),
     ("maximum_likelihood", "maximum likelihood (batch)"),
 ];
 

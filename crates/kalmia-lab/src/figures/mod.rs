@@ -76,13 +76,14 @@ fn style(key: &str) -> (Color, Vec<f64>) {
     match key {
         "ekf" => (black, vec![]),
         "ekf_averaged" => (grey, vec![7.0, 3.0]),
-        "truncated" | "implicit" => (blue, vec![]),
+        "truncated" => (blue, vec![10.0, 5.0]),
+        "implicit" => (blue, vec![]),
         "truncated_bercu" => (sky, vec![2.0, 4.0]),
         "ons" | "moment_match" => (orange, vec![]),
-        "ons_averaged" => (orange, vec![7.0, 3.0]),
+        "ons_averaged" => (green, vec![7.0, 3.0]),
         "auto" => (green, vec![]),
         "asgd" => (pink, vec![]),
-        "asgd_oracle" => (pink, vec![7.0, 3.0]),
+        "asgd_oracle" => (brown, vec![7.0, 3.0]),
         "maximum_likelihood" => (grey, vec![7.0, 3.0]),
         _ => (brown, vec![]),
     }
