@@ -24,7 +24,7 @@ pub mod theory;
 pub use covariance::{Covariance, Dense, Factored};
 pub use error::{Error, Result};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
-pub use learner::{Drift, Filter, FilterState, Learner, Merged, Observer, Prior, Seen};
+pub use learner::{Auto, AutoDrift, AutoState, Drift, DriftReport, Filter, FilterState, Learner, Merged, Observer, Prior, Seen};
 pub use predict::{Mixture, Prediction, Predictive};
 pub use rows::{Observation, Rows};
 pub use rule::{AnyRule, Ekf, Implicit, MomentMatch, Rule, Step, Truncated};

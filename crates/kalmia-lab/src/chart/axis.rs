@@ -26,7 +26,8 @@ impl Axis {
         if low > high {
             (low, high) = (1.0, 10.0);
         }
-        let (low, mut high) = ((low.log10() + 1e-9).floor(), (high.log10() - 1e-9).ceil());
+        // A value a hair outside a decade does not open another one.
+        let (low, mut high) = ((low.log10() + 1e-3).floor(), (high.log10() - 1e-3).ceil());
         if high <= low {
             high = low + 1.0;
         }

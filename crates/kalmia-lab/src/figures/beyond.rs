@@ -8,7 +8,7 @@ use crate::likelihood::maximum_likelihood;
 use crate::pool::Run;
 use crate::settings::{Figure, Settings};
 use crate::world::{Block, D, World};
-use kalmia::{Bernoulli, Ekf, Filter, Implicit, Learner, MomentMatch, Prior, Rows};
+use kalmia::{Auto, Bernoulli, Ekf, Filter, Implicit, Learner, MomentMatch, Prior, Rows};
 
 const PAPER: &str = "Not in the paper: it takes P₁ = I and says that the initialisation has no impact on the leading terms of its bounds. \
                      Here the same rows are given to rules that cannot overshoot.";
@@ -19,10 +19,11 @@ const PIECE: usize = 1000;
 /// Prior variance of the two rules that bear a wide one.
 const WIDE: f64 = 100.0;
 
-const NAMES: [(&str, &str); 4] = [
+const NAMES: [(&str, &str); 5] = [
     ("ekf", "EKF, P₁ = I"),
     ("implicit", "implicit, P₁ = 100 I"),
     ("moment_match", "moment matching, P₁ = 100 I"),
+    ("auto", "auto (the library's default)"),
     ("maximum_likelihood", "maximum likelihood (batch)"),
 ];
 
@@ -97,7 +98,8 @@ fn learners() -> kalmia::Result<Vec<Box<dyn Learner>>> {
     let ekf: Filter<_, _> = Filter::new(Bernoulli, Ekf, prior(1.0)?)?;
     let implicit: Filter<_, _> = Filter::new(Bernoulli, Implicit, prior(WIDE)?)?;
     let moments: Filter<_, _> = Filter::new(Bernoulli, MomentMatch, prior(WIDE)?)?;
-    Ok(vec![Box::new(ekf), Box::new(implicit), Box::new(moments)])
+    let auto = Auto::new(Bernoulli, D)?.with_intercept();
+    Ok(vec![Box::new(ekf), Box::new(implicit), Box::new(moments), Box::new(auto)])
 }
 
 /// The rows of one replicate of the comparisons: features row after row, and targets.

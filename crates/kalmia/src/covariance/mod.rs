@@ -64,6 +64,9 @@ pub trait Covariance: Clone + Debug + Send + Sync {
     /// Appends a coefficient with the given variance, independent of the others.
     fn grow(&mut self, variance: f64);
 
+    /// Sets the variance of coefficient `j`, which no row has touched yet (it is independent of the others).
+    fn set_untouched(&mut self, j: usize, variance: f64);
+
     /// $P \leftarrow aP$.
     fn scale(&mut self, a: f64);
 

@@ -128,6 +128,22 @@ impl Family for AnyFamily {
         fn log_density(&self, y: f64, u: f64) -> f64;
     }
 
+    fn dispersion(&self) -> Option<f64> {
+        match self {
+            Self::Gaussian(family) => Family::dispersion(family),
+            Self::Gamma(family) => Family::dispersion(family),
+            _ => None,
+        }
+    }
+
+    fn with_dispersion(&self, dispersion: f64) -> Self {
+        match self {
+            Self::Gaussian(family) => Self::Gaussian(family.with_dispersion(dispersion)),
+            Self::Gamma(family) => Self::Gamma(family.with_dispersion(dispersion)),
+            other => *other,
+        }
+    }
+
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
         match self {
             Self::Gaussian(family) => family.sample(u, rng),

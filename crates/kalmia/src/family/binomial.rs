@@ -6,8 +6,8 @@ use super::invert::smallest;
 use super::log_link::count;
 use super::special::beta_regularized;
 use crate::error::{Error, Result, require};
+use libm::lgamma;
 use rand::{Rng, RngExt};
-use statrs::function::gamma::ln_gamma;
 
 /// $\ell(y,u) = n\ln(1+e^u) - yu$ for $y$ successes of $n$ trials, each of probability $1/(1+e^{-u})$.
 ///
@@ -95,7 +95,7 @@ impl Family for Binomial {
         if self.proportion {
             return 0.0;
         }
-        ln_gamma(self.trials + 1.0) - ln_gamma(y + 1.0) - ln_gamma(self.trials - y + 1.0)
+        lgamma(self.trials + 1.0) - lgamma(y + 1.0) - lgamma(self.trials - y + 1.0)
     }
 
     #[inline(always)]

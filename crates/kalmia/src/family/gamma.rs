@@ -1,17 +1,18 @@
 //! The gamma family with log link: $y > 0$ with mean $e^u$ and variance $\varphi e^{2u}$.
 
 use super::Family;
-use super::log_link::{capped_exp, tangent_exp};
+use super::log_link::{capped_exp, clamped_exp, tangent_exp};
 use super::special::gamma_pair;
 use crate::error::{Error, Result, require};
 use crate::rows::LARGEST;
+use libm::lgamma;
 use rand::{Rng, RngExt};
-use statrs::function::gamma::ln_gamma;
 
 /// $\ell(y,u) = (y e^{-u} + u)/\varphi$, dispersion $\varphi$ (the shape is $1/\varphi$; $\varphi = 1$ is the exponential law).
 ///
-/// Beyond $|u| = 350$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): for $u < -350$ the loss goes on as
-/// its tangent, and $\ell'$, $\ell''$ keep their values; for $u > 350$ mean and variance do.
+/// Beyond $|u| = 300$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): for $u < -300$ the loss goes on as
+/// its tangent, and $\ell'$, $\ell''$ keep their values; mean, variance and
+/// distribution keep theirs on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Parameters")]
 pub struct Gamma {
@@ -102,16 +103,16 @@ impl Family for Gamma {
 
     fn log_base(&self, y: f64) -> f64 {
         let shape = self.shape();
-        shape * shape.ln() - ln_gamma(shape) + (shape - 1.0) * y.ln()
+        shape * shape.ln() - lgamma(shape) + (shape - 1.0) * y.ln()
     }
 
     #[inline(always)]
     fn mean(&self, u: f64) -> f64 {
-        capped_exp(u)
+        clamped_exp(u)
     }
 
     fn variance(&self, u: f64) -> f64 {
-        let mean = capped_exp(u);
+        let mean = clamped_exp(u);
         self.dispersion * mean * mean
     }
 
@@ -121,7 +122,7 @@ impl Family for Gamma {
         } else if q >= 1.0 {
             f64::INFINITY
         } else {
-            self.standard_quantile(q) * self.dispersion * capped_exp(u)
+            self.standard_quantile(q) * self.dispersion * clamped_exp(u)
         }
     }
 
@@ -131,17 +132,25 @@ impl Family for Gamma {
         } else if y == f64::INFINITY {
             1.0
         } else {
-            gamma_pair(self.shape(), self.shape() * (y * capped_exp(-u))).0
+            gamma_pair(self.shape(), self.shape() * (y * clamped_exp(-u))).0
         }
     }
 
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
         let law = rand_distr::Gamma::new(self.shape(), self.dispersion).expect("positive shape and scale");
         // A tiny shape can round to zero, which is not a legal y.
-        (rng.sample(law) * capped_exp(u)).max(f64::MIN_POSITIVE)
+        (rng.sample(law) * clamped_exp(u)).max(f64::MIN_POSITIVE)
+    }
+
+    fn dispersion(&self) -> Option<f64> {
+        Some(self.dispersion)
+    }
+
+    fn with_dispersion(&self, dispersion: f64) -> Self {
+        Self { dispersion }
     }
 
     fn moderated_mean(&self, m: f64, s: f64) -> f64 {
-        capped_exp(m + 0.5 * s)
+        clamped_exp(m + 0.5 * s)
     }
 }

@@ -1,11 +1,11 @@
 //! The Gaussian family: $y \sim N(u, \sigma^2)$; the filter is then the exact Kalman filter, that is ridge regression.
 
 use super::Family;
+use super::special::{normal_cdf, normal_quantile};
 use crate::error::{Error, Result, require};
 use crate::rows::Observation;
 use crate::rule::{Moments, Step};
 use rand::{Rng, RngExt};
-use statrs::distribution::{ContinuousCDF, Normal};
 
 /// $\ell(y,u) = (y-u)^2/(2\sigma^2)$.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -42,10 +42,6 @@ impl Gaussian {
     /// $\sigma^2$.
     pub fn noise(&self) -> f64 {
         self.noise
-    }
-
-    fn normal(&self, u: f64) -> Normal {
-        Normal::new(u, self.noise.sqrt()).expect("finite mean and positive deviation")
     }
 }
 
@@ -87,11 +83,11 @@ impl Family for Gaussian {
     }
 
     fn quantile(&self, u: f64, q: f64) -> f64 {
-        self.normal(u).inverse_cdf(q)
+        u + self.noise.sqrt() * normal_quantile(q)
     }
 
     fn cdf(&self, u: f64, y: f64) -> f64 {
-        self.normal(u).cdf(y)
+        normal_cdf((y - u) / self.noise.sqrt())
     }
 
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
@@ -107,6 +103,14 @@ impl Family for Gaussian {
             log_evidence: -0.5 * (spread.ln() + curvature * residual * residual / spread),
             step: Step { gain: curvature * residual / spread, curvature },
         })
+    }
+
+    fn dispersion(&self) -> Option<f64> {
+        Some(self.noise)
+    }
+
+    fn with_dispersion(&self, noise: f64) -> Self {
+        Self { noise }
     }
 
     fn normal_noise(&self) -> Option<f64> {

@@ -31,10 +31,11 @@ pub(crate) fn smallest(cdf: impl Fn(f64) -> f64, q: f64, low: f64, high: f64, fl
 /// Halves `cdf(low) < q <= cdf(high)` to the end; in ratio where the bracket spans orders of magnitude.
 fn bisect(cdf: impl Fn(f64) -> f64, q: f64, mut low: f64, mut high: f64, whole: bool) -> f64 {
     loop {
-        let wide = low > 0.0 && high > 4.0 * low;
-        let middle = if wide { low.sqrt() * high.sqrt() } else { low + 0.5 * (high - low) };
+        let least = if whole { 1.0 } else { f64::MIN_POSITIVE };
+        let wide = low >= 0.0 && high > 4.0 * low.max(least);
+        let middle = if wide { low.max(least).sqrt() * high.sqrt() } else { low + 0.5 * (high - low) };
         let middle = if whole { middle.floor() } else { middle };
-        let narrow = !whole && high - low <= 1e-13 * high.abs();
+        let narrow = !whole && high - low <= 1e-13 * high.abs().max(f64::MIN_POSITIVE);
         if narrow || middle <= low || middle >= high {
             return high;
         }

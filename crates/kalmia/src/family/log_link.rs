@@ -2,17 +2,23 @@
 
 /// Beyond it $e^v$ saturates, so that losses, derivatives and their squares stay finite for any finite `u`.
 ///
-/// No data has a mean near $e^{350} \approx 10^{152}$: the cap only catches a linear predictor that has run away, and a step
+/// No data has a mean near $e^{300} \approx 10^{130}$: the cap only catches a linear predictor that has run away, and a step
 /// taken there still points back.
-pub const EXPONENT_CAP: f64 = 350.0;
+pub const EXPONENT_CAP: f64 = 300.0;
 
 /// Counts above it cannot be told from their neighbours in an `f64`.
 pub(super) const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
 
-/// $e^{\min(v, 350)}$.
+/// $e^{\min(v, 300)}$.
 #[inline(always)]
 pub(super) fn capped_exp(v: f64) -> f64 {
     v.min(EXPONENT_CAP).exp()
+}
+
+/// $e^v$ with the cap on both sides, where its inverse is used too.
+#[inline(always)]
+pub(super) fn clamped_exp(v: f64) -> f64 {
+    v.clamp(-EXPONENT_CAP, EXPONENT_CAP).exp()
 }
 
 /// $e^v$, continued beyond the cap by its tangent, so that [`capped_exp`] is its derivative everywhere.

@@ -43,7 +43,7 @@ use std::fmt::Debug;
 ///
 /// // Saturates, so that a runaway u gives a large step back and not infinity.
 /// fn rate(u: f64) -> f64 {
-///     u.clamp(-350.0, 350.0).exp()
+///     u.clamp(-300.0, 300.0).exp()
 /// }
 ///
 /// impl Family for Waiting {
@@ -104,6 +104,16 @@ pub trait Family: Clone + Debug + Send + Sync {
     /// $\sigma^2$ where $y \mid u \sim N(u, \sigma^2)$: predictions then have closed forms.
     fn normal_noise(&self) -> Option<f64> {
         None
+    }
+
+    /// The dispersion (noise variance, or Gamma's $\phi$) that divides the loss, where the family has one to learn.
+    fn dispersion(&self) -> Option<f64> {
+        None
+    }
+
+    /// The family with another dispersion; families without one return themselves.
+    fn with_dispersion(&self, _dispersion: f64) -> Self {
+        self.clone()
     }
 
     /// $E[\text{mean}(u)]$ for $u \sim N(m, s)$; to override where there is a closed form, and where the mean grows so fast that

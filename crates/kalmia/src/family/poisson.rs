@@ -4,13 +4,13 @@ use super::Family;
 use super::invert::smallest;
 use super::log_link::{LARGEST_COUNT, capped_exp, count, tangent_exp};
 use super::special::gamma_pair;
+use libm::lgamma;
 use rand::{Rng, RngExt};
-use statrs::function::gamma::ln_gamma;
 
 /// $\ell(y,u) = e^u - yu$, for counts up to $2^{53}$.
 ///
-/// Beyond $u = 350$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): the loss goes on as its tangent, and
-/// $\ell'$, $\ell''$, mean and variance keep their values at 350.
+/// Beyond $u = 300$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): the loss goes on as its tangent, and
+/// $\ell'$, $\ell''$, mean and variance keep their values at 300.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Poisson;
 
@@ -40,7 +40,7 @@ impl Family for Poisson {
     }
 
     fn log_base(&self, y: f64) -> f64 {
-        -ln_gamma(y + 1.0)
+        -lgamma(y + 1.0)
     }
 
     #[inline(always)]

@@ -328,7 +328,7 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
 }
 
 /// All cores where products are large enough to share.
-fn default_threads(dim: usize) -> Threads {
+pub(super) fn default_threads(dim: usize) -> Threads {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     Threads(if dim >= PARALLEL_FROM { cores } else { 1 })
 }

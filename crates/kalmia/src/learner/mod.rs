@@ -1,9 +1,11 @@
 //! The algorithms, built from a family, a rule and a covariance.
 
+pub mod auto;
 mod filter;
 mod merge;
 mod prior;
 
+pub use auto::{Auto, AutoDrift, AutoState, DriftReport};
 pub use filter::{Drift, Filter, FilterState};
 pub use merge::Merged;
 pub use prior::Prior;
@@ -79,5 +81,13 @@ pub trait Learner {
     fn linear(&self, x: &[f64]) -> Result<f64> {
         crate::rows::check_features(x, self.dim())?;
         Ok(self.coefficients().iter().zip(x).map(|(t, x)| t * x).sum())
+    }
+}
+
+/// Lends an optional observer on.
+fn reborrow<'a>(observer: &'a mut Option<&mut dyn Observer>) -> Option<&'a mut dyn Observer> {
+    match observer {
+        Some(observer) => Some(&mut **observer),
+        None => None,
     }
 }

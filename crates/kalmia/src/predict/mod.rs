@@ -9,9 +9,8 @@ pub use mixture::Mixture;
 use crate::error::{Result, require};
 use crate::family::Family;
 use crate::family::invert::smallest;
-use crate::family::special::{normal_cdf, student_cdf};
-use statrs::distribution::{ContinuousCDF, Normal};
-use statrs::function::gamma::ln_gamma;
+use crate::family::special::{normal_cdf, normal_quantile, student_cdf};
+use libm::lgamma;
 use std::f64::consts::{PI, TAU};
 
 /// A predictive distribution of `y`, with the linear predictor integrated out.
@@ -132,7 +131,7 @@ impl<F: Family> Prediction<F> {
 
     /// Quantile of the standard normal or Student law.
     fn standard_quantile(&self, q: f64) -> f64 {
-        let normal = Normal::standard().inverse_cdf(q);
+        let normal = normal_quantile(q);
         if self.dof.is_infinite() || q == 0.5 {
             return normal;
         }
@@ -150,7 +149,7 @@ impl<F: Family> Prediction<F> {
         if dof > 1e12 {
             return -0.5 * (z * z + TAU.ln());
         }
-        ln_gamma(0.5 * (dof + 1.0)) - ln_gamma(0.5 * dof) - 0.5 * (PI * dof).ln() - 0.5 * (dof + 1.0) * (z * z / dof).ln_1p()
+        lgamma(0.5 * (dof + 1.0)) - lgamma(0.5 * dof) - 0.5 * (PI * dof).ln() - 0.5 * (dof + 1.0) * (z * z / dof).ln_1p()
     }
 
     /// Bounds of the quantile for a law of `y` that grows with `u`: with $P(u\le b) = (1+q)/2$,
@@ -168,7 +167,7 @@ impl<F: Family> Predictive for Prediction<F> {
             let z = (y - self.linear) / (noise + self.s).sqrt();
             return if self.dof.is_infinite() { normal_cdf(z) } else { student_cdf(z, self.dof) };
         }
-        gaussian_expectation(self.linear, self.s, |u| self.family.cdf(u, y)).clamp(0.0, 1.0)
+        integral::expected_cdf(&self.family, y, self.linear, self.s)
     }
 
     fn log_density(&self, y: f64) -> f64 {
@@ -202,3 +201,6 @@ impl<F: Family> Predictive for Prediction<F> {
         self.family.mean(u)
     }
 }
+
+#[cfg(test)]
+mod tests;

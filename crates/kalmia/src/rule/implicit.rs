@@ -61,7 +61,7 @@ pub(super) fn solve<F: Family>(family: &F, observation: &Observation, m: f64, s:
     let sign = if first > 0.0 { -1.0 } else { 1.0 };
     let (mut low, mut high) = (0.0, pull.min(FAR));
     let mut d = pull / (1.0 + s * second);
-    if !(d < high) {
+    if d.is_nan() || d >= high {
         d = if second == 0.0 { high } else { split(low, high) };
     }
     let mut last = d;

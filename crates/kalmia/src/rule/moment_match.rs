@@ -50,7 +50,7 @@ pub fn moments<F: Family>(family: &F, observation: &Observation, m: f64, s: f64)
         return exact;
     }
     match tilt(family, observation, m, s) {
-        Ok(tilted) => tilted.moments(),
+        Ok(tilted) => tilted.moments(&Tilt { family, observation, m, s }),
         Err(step) if observation.weight == 0.0 => Moments { log_evidence: 0.0, step },
         Err(step) => Moments { log_evidence: -observation.loss(family, m), step },
     }

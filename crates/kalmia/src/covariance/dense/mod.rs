@@ -126,6 +126,10 @@ impl Covariance for Dense {
         *self = grown;
     }
 
+    fn set_untouched(&mut self, j: usize, variance: f64) {
+        self.set(j, j, variance);
+    }
+
     fn scale(&mut self, a: f64) {
         self.p.iter_mut().for_each(|p| *p *= a);
     }

@@ -44,6 +44,15 @@ impl Factored {
         &self.u[j * self.stride..][..=j]
     }
 
+    /// $\theta_j$ independent with the given variances once features are centred: $\theta_0 = \theta_0' - \sum_j \mu_j\theta_j$.
+    pub(crate) fn centred(variances: &[f64], centres: &[f64]) -> Result<Self> {
+        let mut factored = Self::from_diagonal(variances)?;
+        for (j, centre) in centres.iter().enumerate().skip(1) {
+            factored.u[j * factored.stride] = -centre;
+        }
+        Ok(factored)
+    }
+
     /// $P \mathrel{+}= q\,e_je_j^\top$ (Agee and Turner), $j^2$ operations.
     fn add_to_coordinate(&mut self, j: usize, q: f64, a: &mut [f64]) {
         a.fill(0.0);
@@ -129,6 +138,10 @@ impl Covariance for Factored {
         grown.d[..self.dim].copy_from_slice(&self.d[..self.dim]);
         grown.d[self.dim] = variance;
         *self = grown;
+    }
+
+    fn set_untouched(&mut self, j: usize, variance: f64) {
+        self.d[j] = variance;
     }
 
     fn scale(&mut self, a: f64) {

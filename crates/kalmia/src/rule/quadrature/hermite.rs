@@ -4,25 +4,31 @@ use super::tables::*;
 use super::{Centre, Sums, Tilt, Tilted, step};
 use crate::family::Family;
 
-/// Bound on $\ell'' v$ times the squared top coefficients of $r$.
-const SQUARE_LIMIT: f64 = 3e-11;
+/// Bound on the squared top coefficients of $r$ times $\ell'' v$, the part of their error that reaches $c$.
+const SQUARE_LIMIT: f64 = 2e-12;
+/// Keeps $\ln Z$ itself exact to $10^{-9}$ where $\ell'' v$ is small.
+const LEAST_PART: f64 = 0.03;
+/// Bound on what the terms of $r$ of degree $2N-2$, seen through those of $\ell''$, do to $\mathrm{Var}[u]$ and so to $c$.
+const PAIR_LIMIT: f64 = 1e-11;
+/// Relative gap allowed between the two forms of $c$.
+const GAP: f64 = 3e-11;
 
 /// Tries the smallest rule that should do, then the next; `None` when the integrand is not smooth enough for any.
 #[inline(always)]
 pub(super) fn integrate<F: Family>(tilt: &Tilt<'_, F>, centre: &Centre) -> Option<Tilted> {
     let v = centre.variance;
-    if v <= 0.003
-        && let Some(done) = apply(tilt, centre, &HERMITE_3, 1e-3)
+    if v <= 0.0015
+        && let Some(done) = apply(tilt, centre, &HERMITE_3, Some(&INTEGRAL_3), 4e-2)
     {
         return Some(done);
     }
-    if v <= 0.015
-        && let Some(done) = apply(tilt, centre, &HERMITE_4, 2e-4)
+    if v <= 0.011
+        && let Some(done) = apply(tilt, centre, &HERMITE_4, Some(&INTEGRAL_4), 1e-2)
     {
         return Some(done);
     }
-    if v <= 0.06
-        && let Some(done) = apply(tilt, centre, &HERMITE_5, 7e-5)
+    if v <= 0.033
+        && let Some(done) = apply(tilt, centre, &HERMITE_5, Some(&INTEGRAL_5), 4e-3)
     {
         return Some(done);
     }
@@ -32,66 +38,96 @@ pub(super) fn integrate<F: Family>(tilt: &Tilt<'_, F>, centre: &Centre) -> Optio
 #[inline(never)]
 fn wider<F: Family>(tilt: &Tilt<'_, F>, centre: &Centre) -> Option<Tilted> {
     let v = centre.variance;
+    if v <= 0.09
+        && let Some(done) = apply(tilt, centre, &HERMITE_7, Some(&INTEGRAL_7), 1e-3)
+    {
+        return Some(done);
+    }
     if v <= 0.2
-        && let Some(done) = apply(tilt, centre, &HERMITE_7, 2e-5)
+        && let Some(done) = apply(tilt, centre, &HERMITE_10, None, 1e-4)
     {
         return Some(done);
     }
-    if v <= 0.4
-        && let Some(done) = apply(tilt, centre, &HERMITE_10, 1e-5)
+    if v <= 0.45
+        && let Some(done) = apply(tilt, centre, &HERMITE_15, None, 3e-5)
     {
         return Some(done);
     }
-    if v <= 0.8
-        && let Some(done) = apply(tilt, centre, &HERMITE_15, 3e-6)
-    {
-        return Some(done);
-    }
-    apply(tilt, centre, &HERMITE_21, 1e-6)
+    apply(tilt, centre, &HERMITE_21, None, 3e-5)
 }
 
 /// One rule, accepted if the top two Hermite coefficients of the integrands are below `tolerance`.
 ///
+/// Up to seven nodes $\ell$ itself is not asked for: its differences between nodes are integrals of the polynomial that has $\ell', \ell''$ there, as exact as
+/// the rule, cheaper, and free of the rounding of large losses.
+///
 /// With $u = c + \sqrt v\,x$ the tilted density is $N(x; 0, 1)\,r(x)$ up to a constant, $-\ln r = w\ell(u) + \frac{c-m}{s}(u-c) - \frac12 \ell''_c (u-c)^2$. An `N`-point rule
 /// errs by the coefficients of $r$ beyond $2N-3$, about the square of those at $N-1$ and $N-2$, and these the rule can see.
 #[inline(always)]
-fn apply<F: Family, const N: usize>(tilt: &Tilt<'_, F>, centre: &Centre, rule: &Rule<N>, tolerance: f64) -> Option<Tilted> {
+fn apply<F: Family, const N: usize>(
+    tilt: &Tilt<'_, F>,
+    centre: &Centre,
+    rule: &Rule<N>,
+    integral: Option<&Integral<N>>,
+    tolerance: f64,
+) -> Option<Tilted> {
     let scale = centre.variance.sqrt();
     let at = tilt.m + centre.shift;
-    let mut exponent = [0.0; N];
-    for (e, &(node, _)) in exponent.iter_mut().zip(rule) {
-        let x = scale * node;
-        *e = tilt.observation.loss(tilt.family, at + x) + x * (centre.slope - 0.5 * centre.curvature * x);
+    let mut nodes: [(f64, f64, f64); N] = std::array::from_fn(|i| {
+        let (first, second) = tilt.observation.derivatives(tilt.family, at + scale * rule[i].0);
+        (0.0, first - centre.first, second)
+    });
+    let middle = scale * rule[N / 2].0;
+    let loss = if integral.is_some() { 0.0 } else { tilt.observation.loss(tilt.family, at + middle) };
+    for i in 0..N {
+        let x = scale * rule[i].0;
+        let rise = match integral {
+            Some(rows) => {
+                let sum: f64 = (0..N).map(|j| rows[i][j].0 * nodes[j].1 + rows[i][j].1 * scale * nodes[j].2).sum();
+                scale * sum + centre.first * (x - middle)
+            }
+            None => tilt.observation.loss(tilt.family, at + x) - loss,
+        };
+        nodes[i].0 = rise + (x - middle) * (centre.slope - 0.5 * centre.curvature * (x + middle));
     }
-    let floor = exponent[N / 2];
     let mut sums = Sums::default();
     let mut top = [0.0; 6];
-    for (&e, &(node, q)) in exponent.iter().zip(rule) {
-        let x = scale * node;
-        let r = (floor - e).exp() * q;
-        let (first, second) = tilt.observation.derivatives(tilt.family, at + x);
-        let delta = first - centre.first;
-        sums.add(r * q, x, delta, second);
+    for (&(exponent, delta, second), &(node, q)) in nodes.iter().zip(rule) {
+        let r = (-exponent).exp() * q;
+        sums.add(r * q, scale * node, delta, second);
         let rx = r * node;
         for (sum, term) in top.iter_mut().zip([r, rx, r * delta, rx * delta, r * second, rx * second]) {
             *sum += term;
         }
     }
+    // The sums carry w/n; the second of each pair of coefficients carries sqrt(n-1).
     let n = N as f64;
-    // sums carry w/n; the second of each pair of coefficients carries sqrt(n-1).
-    let mass = sums.mass * n;
-    let limit = tolerance * tolerance;
-    let small = |a: f64, b: f64, size: f64| a * a + b * b / (n - 1.0) <= limit * size;
-    let first = centre.first * mass + sums.delta * n;
-    // The error in r^2 reaches c through Var[l'], a part l'' v of it.
+    let (mass, first, second) = (sums.mass * n, centre.first * sums.mass * n + sums.delta * n, sums.second * n);
+    let top_two = |k: usize| top[k] * top[k] + top[k + 1] * top[k + 1] / (n - 1.0);
     let part = centre.curvature * centre.variance;
-    let smooth = small(top[0], top[1], mass * mass)
-        && (top[0] * top[0] + top[1] * top[1] / (n - 1.0)) * part <= SQUARE_LIMIT * mass * mass
-        && small(top[2], top[3], (first * first).max(sums.square * n * mass))
-        && small(top[4], top[5], (sums.second * n) * (sums.second * n));
-    if !smooth {
+    // Tops below tolerance^2 and below PAIR_LIMIT/(part^2 share), as one factor without a division.
+    let factor = (1.0 / (tolerance * tolerance)).max(part * part * (share(N) / PAIR_LIMIT));
+    let smooth = top_two(0) * part.max(LEAST_PART) <= SQUARE_LIMIT * mass * mass
+        && factor * top_two(2) <= (first * first).max(sums.square * n * mass)
+        && factor * top_two(4) <= second * second;
+    let (step, gap) = step(&sums, centre, tilt.s);
+    // Below seven nodes the moment form is not accurate enough to judge the other; from ten on, r says enough where the row dominates.
+    let close = || gap * (25.0 * part * part).min(1.0) <= GAP + 8.0 * f64::EPSILON * loss.abs() / part;
+    let agreed = if N < 7 { part <= 0.1 } else { (N > 7 && part > 0.25) || close() };
+    if !(smooth && agreed) {
         return None;
     }
-    let base = 0.5 * centre.slope * centre.shift;
-    Some(Tilted { step: step(&sums, centre, tilt.s), offset: -floor - base, mass, spread: 1.0 + centre.curvature * tilt.s })
+    let offset = -0.5 * centre.slope * centre.shift - middle * (centre.slope - 0.5 * centre.curvature * middle);
+    Some(Tilted { step, at: at + middle, offset, mass, spread: 1.0 + centre.curvature * tilt.s })
+}
+
+/// $n!\,(n-2)!/(2n-2)!$, what an `n`-point rule makes of the first degree that it gets wrong in $x^2 r$.
+const fn share(n: usize) -> f64 {
+    let mut value = 1.0;
+    let mut k = 1;
+    while k + 2 <= n {
+        value *= k as f64 / (n + k) as f64;
+        k += 1;
+    }
+    value
 }

@@ -1,0 +1,230 @@
+//! The members side by side: weights, losses, and who is dropped.
+
+use super::dispersion::{Dispersion, Kind};
+use super::member::Member;
+use super::sentinel::Sentinel;
+use super::{CHUNK, WALKS};
+use crate::covariance::{Covariance, Dense, Factored};
+use crate::error::Result;
+use crate::family::Family;
+use crate::learner::{Observer, Seen};
+use crate::linalg::Threads;
+use crate::rows::{Observation, Rows};
+
+/// A member below this weight is dropped at the next look.
+const SMALLEST_WEIGHT: f64 = 1e-12;
+/// A member that moved the mixture by less than this a row over the last doubling of the rows is dropped.
+const SMALLEST_INFLUENCE: f64 = 1e-10;
+/// Share of the weight that walking members exchange a row.
+const SHARE: f64 = 1e-3;
+
+/// What the mixture knows beside its members.
+pub(super) struct Context<'a, F> {
+    pub family: &'a F,
+    pub dispersion: &'a mut Dispersion,
+    pub sentinel: Option<&'a mut Sentinel>,
+    /// Index of the first row for observers.
+    pub first: usize,
+    pub threads: Threads,
+}
+
+/// Members with weights that sum to 1.
+#[derive(Debug, Clone)]
+pub(super) struct Bank<C> {
+    pub members: Vec<Member<C>>,
+    /// A row's log predictive densities and residuals, one a member.
+    log_density: Vec<f64>,
+    added: Vec<f64>,
+}
+
+impl<C> Default for Bank<C> {
+    fn default() -> Self {
+        Self { members: Vec::new(), log_density: Vec::new(), added: Vec::new() }
+    }
+}
+
+impl<C: Covariance> Bank<C> {
+    pub fn new(mut members: Vec<Member<C>>) -> Self {
+        let share = -(members.len() as f64).ln();
+        members.iter_mut().for_each(|m| m.log_weight = share);
+        Self::with_weights(members)
+    }
+
+    pub fn with_weights(members: Vec<Member<C>>) -> Self {
+        let zeros = vec![0.0; members.len()];
+        Self { members, log_density: zeros.clone(), added: zeros }
+    }
+
+    /// Each member learns the rows, then the weights follow row by row.
+    pub fn learn<F: Family>(
+        &mut self,
+        mut context: Context<'_, F>,
+        rows: Rows<'_>,
+        mut observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
+        for member in &mut self.members {
+            member.learn(context.family, rows, context.threads)?;
+        }
+        for i in 0..rows.len() {
+            let mut observation = rows.observation(i);
+            observation.y = context.family.canonical(observation.y).unwrap_or(observation.y);
+            let log_mixture = self.weigh(&context, &observation, i);
+            if let Some(observer) = &mut observer {
+                let shared = if context.dispersion.kind == Kind::Normal {
+                    context.dispersion.shared(observation.weight)
+                } else {
+                    context.family.log_base(observation.y)
+                };
+                let seen = self.seen(context.family, rows, observation, i);
+                observer.row(&Seen { index: context.first + i, loss: -(log_mixture + shared), ..seen });
+            }
+            if context.sentinel.is_some() {
+                let (linear, dispersion) = (self.linear(i), self.dispersion(context.dispersion));
+                if let Some(sentinel) = &mut context.sentinel {
+                    sentinel.row(&context.family.with_dispersion(dispersion), &observation, linear);
+                }
+            }
+            self.settle(log_mixture);
+            context.dispersion.rows += observation.weight;
+        }
+        Ok(())
+    }
+
+    /// The log predictive density of each member, and of the mixture.
+    fn weigh<F: Family>(&mut self, context: &Context<'_, F>, observation: &Observation, i: usize) -> f64 {
+        let dispersion = &*context.dispersion;
+        for ((member, log_density), added) in self.members.iter().zip(&mut self.log_density).zip(&mut self.added) {
+            let (m, s) = (member.trail.linear[i], member.trail.variance[i]);
+            *added = dispersion.residual(context.family, observation, m, s, member.trail.step[i]);
+            *log_density = match dispersion.kind {
+                Kind::Normal => dispersion.own(member.residual, *added, observation.weight, s),
+                _ => member.trail.evidence[i],
+            };
+        }
+        if let [only] = self.log_density[..] {
+            return only;
+        }
+        let joint = || self.members.iter().zip(&self.log_density).map(|(m, l)| m.log_weight + l);
+        let largest = joint().fold(f64::NEG_INFINITY, f64::max);
+        largest + joint().map(|l| (l - largest).exp()).sum::<f64>().ln()
+    }
+
+    /// Moves weights and residuals after a row.
+    fn settle(&mut self, log_mixture: f64) {
+        if let [only] = &mut self.members[..] {
+            only.residual += self.added[0];
+            return;
+        }
+        for ((member, log_density), added) in self.members.iter_mut().zip(&self.log_density).zip(&self.added) {
+            let ratio = log_density - log_mixture;
+            member.influence += member.log_weight.exp() * (ratio.exp() - 1.0).abs();
+            member.log_weight += ratio;
+            member.residual += added;
+        }
+        if self.members.iter().any(|m| m.q > 0.0) {
+            let even = SHARE / self.members.len() as f64;
+            for member in &mut self.members {
+                member.log_weight = ((1.0 - SHARE) * member.log_weight.exp() + even).ln();
+            }
+        }
+    }
+
+    /// The mixture's linear predictor of row `i`.
+    fn linear(&self, i: usize) -> f64 {
+        match &self.members[..] {
+            [only] => only.trail.linear[i],
+            members => members.iter().map(|m| m.log_weight.exp() * m.trail.linear[i]).sum(),
+        }
+    }
+
+    /// What an observer is shown of row `i`: the mixture's prediction, the heaviest member's step.
+    fn seen<'a, F: Family>(&self, family: &F, rows: Rows<'a>, observation: Observation, i: usize) -> Seen<'a> {
+        let linear = self.linear(i);
+        let (mut variance, mut mean) = (0.0, 0.0);
+        for member in &self.members {
+            let (w, m, s) = (member.log_weight.exp(), member.trail.linear[i], member.trail.variance[i]);
+            variance += w * (s + (m - linear).powi(2));
+            mean += w * family.moderated_mean(m + observation.offset, s);
+        }
+        let best = self.best();
+        let gradient = observation.derivatives(family, best.trail.linear[i]).0;
+        Seen { index: i, x: rows.x(i), observation, linear, variance, mean, loss: 0.0, gradient, step: best.trail.step[i] }
+    }
+
+    /// The member with the largest weight.
+    pub fn best(&self) -> &Member<C> {
+        self.members.iter().max_by(|a, b| a.log_weight.total_cmp(&b.log_weight)).expect("a bank has members")
+    }
+
+    /// The best member's estimate of the dispersion.
+    pub fn dispersion(&self, dispersion: &Dispersion) -> f64 {
+        if dispersion.kind == Kind::None { 1.0 } else { dispersion.estimate(self.best().residual) }
+    }
+
+    pub fn weights(&self) -> Vec<(f64, f64, f64)> {
+        self.members.iter().map(|m| (m.p, m.q, m.log_weight.exp())).collect()
+    }
+
+    /// The mean of the coefficients.
+    pub fn mean(&self, mean: &mut [f64]) {
+        mean.fill(0.0);
+        for member in &self.members {
+            let weight = member.log_weight.exp();
+            mean.iter_mut().zip(member.theta.iter()).for_each(|(mean, t)| *mean += weight * t);
+        }
+    }
+
+    /// Entry $(i,j)$ of the covariance, within the members and between them.
+    pub fn entry(&self, dispersion: &Dispersion, mean: &[f64], i: usize, j: usize) -> f64 {
+        let part = |m: &Member<C>| {
+            let within = dispersion.estimate(m.residual) * m.covariance.entry(i, j);
+            m.log_weight.exp() * (within + (m.theta[i] - mean[i]) * (m.theta[j] - mean[j]))
+        };
+        self.members.iter().map(part).sum()
+    }
+
+    /// Weight, prior size, residual, $\theta^\top x$ and $x^\top Px$ of each member.
+    pub fn beliefs(&self, x: &[f64]) -> Vec<(f64, f64, f64, f64, f64)> {
+        let belief = |m: &Member<C>| {
+            let linear = m.theta.iter().zip(x).map(|(t, x)| t * x).sum();
+            (m.log_weight.exp(), m.p, m.residual, linear, m.covariance.variance(x))
+        };
+        self.members.iter().map(belief).collect()
+    }
+}
+
+impl Bank<Factored> {
+    /// Drops members that no longer matter after `count` rows: by weight at every look, by influence at the powers of two.
+    pub fn drop_idle(&mut self, count: u64) {
+        let heaviest = self.best().log_weight;
+        let doubled = count.is_power_of_two() && count > CHUNK;
+        let idle = |m: &Member<Factored>| {
+            m.log_weight < SMALLEST_WEIGHT.ln() || (doubled && m.influence < SMALLEST_INFLUENCE * count as f64)
+        };
+        self.members.retain(|m| m.log_weight == heaviest || !idle(m));
+        let total: f64 = self.members.iter().map(|m| m.log_weight.exp()).sum();
+        for member in &mut self.members {
+            member.log_weight -= total.ln();
+            if doubled {
+                member.influence = 0.0;
+            }
+        }
+        self.log_density.truncate(self.members.len());
+        self.added.truncate(self.members.len());
+    }
+}
+
+impl Bank<Dense> {
+    /// Walking members that start from one belief; `prior` are the variances that the walks are relative to.
+    pub fn walking(start: &Member<Factored>, covariance: &Dense, prior: &[f64]) -> Self {
+        let member = |&q: &f64| {
+            let mut member = Member::new(start.p, q, start.theta.clone(), covariance.clone());
+            member.residual = start.residual;
+            if q > 0.0 {
+                member.walk = prior.iter().map(|v| q * v).collect();
+            }
+            member
+        };
+        Self::new(WALKS.iter().map(member).collect())
+    }
+}

@@ -1,0 +1,107 @@
+//! One filter of the mixture: a prior size, a belief, a weight.
+
+use crate::covariance::Covariance;
+use crate::error::Result;
+use crate::family::Family;
+use crate::linalg::{Buffer, Threads};
+use crate::rows::Rows;
+use crate::rule::{Step, moments};
+
+/// A belief with its share of the mixture.
+#[derive(Debug, Clone)]
+pub(super) struct Member<C> {
+    /// Prior size relative to the scaled features.
+    pub p: f64,
+    /// Random walk relative to the prior, 0 for a static member.
+    pub q: f64,
+    pub theta: Buffer,
+    pub covariance: C,
+    /// Logarithm of the normalised weight.
+    pub log_weight: f64,
+    /// $\sum w\,r^2/(1+ws)$ in units of the dispersion.
+    pub residual: f64,
+    /// How much the member moved the mixture since the last look.
+    pub influence: f64,
+    /// Random walk a row, one a coefficient; empty for a static member.
+    pub walk: Vec<f64>,
+    pub trail: Trail,
+}
+
+/// What a member said of each row of a chunk.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trail {
+    pub linear: Vec<f64>,
+    pub variance: Vec<f64>,
+    pub step: Vec<Step>,
+    /// Log evidence under unit dispersion, without the base measure.
+    pub evidence: Vec<f64>,
+}
+
+impl Trail {
+    fn reset(&mut self, rows: usize) {
+        self.linear.resize(rows, 0.0);
+        self.variance.resize(rows, 0.0);
+        self.evidence.resize(rows, 0.0);
+        self.step.resize(rows, Step { gain: 0.0, curvature: 0.0 });
+    }
+}
+
+impl<C: Covariance> Member<C> {
+    pub fn new(p: f64, q: f64, theta: Buffer, covariance: C) -> Self {
+        Self {
+            p,
+            q,
+            theta,
+            covariance,
+            log_weight: 0.0,
+            residual: 0.0,
+            influence: 0.0,
+            walk: Vec::new(),
+            trail: Trail::default(),
+        }
+    }
+
+    /// Learns a chunk under unit dispersion, keeping what was predicted.
+    pub fn learn<F: Family>(&mut self, family: &F, rows: Rows<'_>, threads: Threads) -> Result<()> {
+        let Self { theta, covariance, trail, walk, .. } = self;
+        trail.reset(rows.len());
+        let mut decide = |i: usize, m: f64, s: f64| {
+            let mut observation = rows.observation(i);
+            observation.y = family.canonical(observation.y).unwrap_or(observation.y);
+            let tilted = moments(family, &observation, m, s);
+            trail.linear[i] = m;
+            trail.variance[i] = s;
+            trail.evidence[i] = tilted.log_evidence;
+            trail.step[i] = tilted.step;
+            Ok(tilted.step)
+        };
+        if walk.is_empty() {
+            return covariance.learn(theta, rows.features(), decide, threads);
+        }
+        for i in 0..rows.len() {
+            covariance.add_diagonal(walk);
+            covariance.learn(theta, rows.x(i), |_, m, s| decide(i, m, s), threads)?;
+        }
+        Ok(())
+    }
+
+    /// One more coefficient.
+    pub fn grow(&mut self, variance: f64) {
+        let dim = self.covariance.dim();
+        self.covariance.grow(variance);
+        let mut theta = Buffer::zeros(dim + 1);
+        theta[..dim].copy_from_slice(&self.theta[..dim]);
+        self.theta = theta;
+        if !self.walk.is_empty() {
+            self.walk.push(self.q * variance);
+        }
+    }
+
+    /// Gives an unseen coefficient its prior.
+    pub fn set_prior(&mut self, j: usize, variance: f64) {
+        self.covariance.set_untouched(j, variance);
+        if let Some(walk) = self.walk.get_mut(j) {
+            *walk = self.q * variance;
+        }
+    }
+}

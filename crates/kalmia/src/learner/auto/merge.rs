@@ -1,0 +1,1 @@
+//! Two default learners made one.

@@ -1,0 +1,396 @@
+//! The default learner: a mixture of moment-matching filters that needs nothing from the user.
+//!
+//! Members differ in the size of their prior, relative to the scale that the first rows show; predictions are weighted by past predictive
+//! likelihood, so that the price over the best member is at most $\ln K$ in total loss. Members that no longer matter are dropped.
+
+mod bank;
+mod dispersion;
+mod member;
+mod merge;
+mod scale;
+mod sentinel;
+mod state;
+
+pub use sentinel::DriftReport;
+pub use state::AutoState;
+
+use super::{Learner, Observer};
+use crate::covariance::{Covariance, Dense, Factored};
+use crate::error::{Result, require};
+use crate::family::Family;
+use crate::linalg::{Buffer, Threads};
+use crate::predict::{Mixture, Prediction};
+use crate::rows::{Rows, check_features};
+use bank::Bank;
+use dispersion::{Dispersion, Kind};
+use member::Member;
+use scale::Scales;
+use sentinel::Sentinel;
+use serde::{Deserialize, Serialize};
+
+/// Prior sizes of the members.
+pub const SIZES: [f64; 6] = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0];
+/// Random walks of the members that follow a drift, relative to the prior.
+pub const WALKS: [f64; 5] = [0.0, 1e-6, 1e-5, 1e-4, 1e-3];
+/// Rows that are kept and re-run while the scale of the features is not known; scales are taken at the powers of two up to it.
+const WARM_UP: u64 = 128;
+/// Rows that go through the members together; looks at the weights happen at multiples of it, whatever the batches.
+const CHUNK: u64 = 256;
+/// Rows after which walks start at the latest, and the weight of one member at which they may start before.
+const SETTLED_ROWS: u64 = 4096;
+const SETTLED_WEIGHT: f64 = 0.99;
+
+/// Whether the coefficients may move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoDrift {
+    /// Static; a sentinel tells whether following a drift would have helped ([`Auto::drift_report`]).
+    #[default]
+    Off,
+    /// Members with random walks of several sizes share the weight.
+    Adapt,
+}
+
+/// The default learner.
+///
+/// ```
+/// use kalmia::{Auto, Bernoulli, Learner, Rows};
+///
+/// let mut auto = Auto::new(Bernoulli, 2)?;
+/// let (x, y) = ([1.0, 2050.0, 1.0, 1990.0, 1.0, 2031.0, 1.0, 1972.0], [1.0, 0.0, 1.0, 0.0]);
+/// auto.learn(Rows::new(2, &x, &y)?)?;
+/// let prediction = auto.predict(&[1.0, 2040.0], 0.0)?;
+/// assert!(prediction.mean > 0.5);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Auto<F> {
+    /// With unit dispersion.
+    family: F,
+    dim: usize,
+    drift: AutoDrift,
+    count: u64,
+    scales: Scales,
+    dispersion: Dispersion,
+    /// Prior size of slopes and intercept in units of the dispersion (1 where the family has none).
+    level: [f64; 2],
+    kept: Option<Kept>,
+    stage: Stage,
+    sentinel: Sentinel,
+    mean: Vec<f64>,
+    threads: Threads,
+}
+
+/// The members, static or walking.
+#[derive(Debug, Clone)]
+enum Stage {
+    Static(Bank<Factored>),
+    Walking(Bank<Dense>),
+}
+
+/// The rows of the warm-up.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+struct Kept {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    weight: Vec<f64>,
+    offset: Vec<f64>,
+}
+
+impl Kept {
+    fn push(&mut self, rows: Rows<'_>, i: usize) {
+        let observation = rows.observation(i);
+        self.x.extend_from_slice(rows.x(i));
+        self.y.push(observation.y);
+        self.weight.push(observation.weight);
+        self.offset.push(observation.offset);
+    }
+
+    fn rows(&self, dim: usize) -> Result<Rows<'_>> {
+        Rows::new(dim, &self.x, &self.y)?.with_weights(&self.weight)?.with_offsets(&self.offset)
+    }
+
+    /// Mean square of `y` and its variance about the mean, over the first `n` rows.
+    fn spread(&self, n: usize) -> (f64, f64) {
+        let values = || self.y[..n].iter().zip(&self.offset).map(|(y, o)| y - o);
+        let mean = values().sum::<f64>() / n as f64;
+        (values().map(|v| v * v).sum::<f64>() / n as f64, values().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64)
+    }
+}
+
+impl<F: Family> Auto<F> {
+    /// A learner of `dim` features that has seen nothing. Feature scales do not matter; a constant feature is up to the caller.
+    pub fn new(family: F, dim: usize) -> Result<Self> {
+        let family = family.with_dispersion(1.0);
+        let dispersion = Dispersion::new(&family);
+        let scales = Scales::new(dim, false);
+        let mut auto = Self {
+            family,
+            dim,
+            drift: AutoDrift::Off,
+            count: 0,
+            scales,
+            dispersion,
+            level: [1.0; 2],
+            kept: Some(Kept::default()),
+            stage: Stage::Static(Bank::default()),
+            sentinel: Sentinel::default(),
+            mean: vec![0.0; dim],
+            threads: super::filter::default_threads(dim),
+        };
+        auto.rebuild()?;
+        Ok(auto)
+    }
+
+    /// Says that feature 0 is the constant 1: the prior then is that of centred features, so that shifting a feature changes nothing either.
+    pub fn with_intercept(mut self) -> Self {
+        self.scales = Scales::new(self.dim, true);
+        self
+    }
+
+    /// With coefficients that may move.
+    pub fn with_drift(mut self, drift: AutoDrift) -> Self {
+        self.drift = drift;
+        self
+    }
+
+    /// With at most this many cores.
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = Threads(threads.max(1));
+        self
+    }
+
+    /// The family, at the estimated dispersion.
+    pub fn family(&self) -> F {
+        self.family.with_dispersion(self.dispersion())
+    }
+
+    /// The estimated dispersion (noise variance, or Gamma's $\phi$); 1 for families without one.
+    pub fn dispersion(&self) -> f64 {
+        match &self.stage {
+            Stage::Static(bank) => bank.dispersion(&self.dispersion),
+            Stage::Walking(bank) => bank.dispersion(&self.dispersion),
+        }
+    }
+
+    /// Prior size, walk and weight of each member still in the mixture.
+    pub fn weights(&self) -> Vec<(f64, f64, f64)> {
+        match &self.stage {
+            Stage::Static(bank) => bank.weights(),
+            Stage::Walking(bank) => bank.weights(),
+        }
+    }
+
+    /// What following a drift would have gained, as far as the sentinel can tell; `None` where the learner follows it already.
+    pub fn drift_report(&self) -> Option<DriftReport> {
+        (self.drift == AutoDrift::Off).then(|| self.sentinel.report())
+    }
+
+    /// Standard errors of the coefficients: within the members and between them.
+    pub fn standard_errors(&self) -> Vec<f64> {
+        (0..self.dim).map(|j| self.covariance_entry(j, j).sqrt()).collect()
+    }
+
+    /// Entry $(i,j)$ of the mixture's covariance, dispersion included.
+    pub fn covariance_entry(&self, i: usize, j: usize) -> f64 {
+        match &self.stage {
+            Stage::Static(bank) => bank.entry(&self.dispersion, &self.mean, i, j),
+            Stage::Walking(bank) => bank.entry(&self.dispersion, &self.mean, i, j),
+        }
+    }
+
+    /// Degrees of freedom for intervals of the coefficients (infinite but for a learned noise).
+    pub fn degrees_of_freedom(&self) -> f64 {
+        self.dispersion.degrees()
+    }
+
+    /// What is known of `y` at `x` before it is seen.
+    pub fn predict(&self, x: &[f64], offset: f64) -> Result<Mixture<F>> {
+        check_features(x, self.dim)?;
+        require(offset.is_finite(), "offset", offset, "must be finite")?;
+        // a feature that was zero so far has, by its scale, the prior's size whatever its value
+        let (mut seen, mut unseen) = (x.to_vec(), 0.0);
+        let mut scales = self.scales.clone();
+        scales.complete(x, |j, _| {
+            seen[j] = 0.0;
+            unseen += 1.0;
+        });
+        let parts = match &self.stage {
+            Stage::Static(bank) => bank.beliefs(&seen),
+            Stage::Walking(bank) => bank.beliefs(&seen),
+        };
+        let degrees = self.dispersion.degrees();
+        let predict = |(weight, p, residual, m, s): (f64, f64, f64, f64, f64)| {
+            let dispersion = self.dispersion.estimate(residual);
+            let s = s + unseen * p * self.level[0];
+            let prediction = Prediction::new(self.family.with_dispersion(dispersion), m + offset, dispersion * s)?;
+            let prediction = if degrees.is_finite() { prediction.with_degrees_of_freedom(degrees)? } else { prediction };
+            Ok((weight, prediction))
+        };
+        Mixture::new(parts.into_iter().map(predict).collect::<Result<Vec<_>>>()?)
+    }
+
+    /// Appends a feature that was zero in every row so far; its first value other than zero sets its scale.
+    pub fn grow(&mut self) {
+        let dim = self.dim;
+        self.dim += 1;
+        self.scales.grow();
+        self.mean.push(0.0);
+        if let Some(kept) = &mut self.kept {
+            let rows = kept.y.len();
+            let wide = (0..rows).flat_map(|i| kept.x[i * dim..(i + 1) * dim].iter().copied().chain([0.0])).collect();
+            kept.x = wide;
+        }
+        let level = self.level[0];
+        match &mut self.stage {
+            Stage::Static(bank) => bank.members.iter_mut().for_each(|m| m.grow(level * m.p)),
+            Stage::Walking(bank) => bank.members.iter_mut().for_each(|m| m.grow(level * m.p)),
+        }
+    }
+
+    /// New members from the prior at the current scales.
+    fn rebuild(&mut self) -> Result<()> {
+        let mut members = Vec::with_capacity(SIZES.len());
+        for p in SIZES {
+            let mut variances = self.scales.variances(p * self.level[0]);
+            if let Some(first) = variances.first_mut() {
+                *first *= self.level[1] / self.level[0];
+            }
+            let covariance = Factored::centred(&variances, self.scales.centres())?;
+            members.push(Member::new(p, 0.0, Buffer::zeros(self.dim), covariance));
+        }
+        self.dispersion.rows = 0.0;
+        self.stage = Stage::Static(Bank::new(members));
+        Ok(())
+    }
+
+    /// One row of the warm-up: at powers of two the scales are taken anew and the rows before are run again.
+    fn warm_up(&mut self, rows: Rows<'_>, i: usize, observer: Option<&mut dyn Observer>) -> Result<()> {
+        let t = self.count + 1;
+        self.scales.add(rows.x(i));
+        if t.is_power_of_two() {
+            let kept = self.kept.take().unwrap_or_default();
+            self.scales.settle();
+            self.set_level(&kept);
+            self.rebuild()?;
+            self.chunk(kept.rows(self.dim)?, 0, None)?;
+            self.kept = Some(kept);
+        }
+        self.chunk(rows.slice(i..i + 1), i, observer)?;
+        self.count = t;
+        match &mut self.kept {
+            Some(kept) if t < WARM_UP => kept.push(rows, i),
+            _ => {
+                self.kept = None;
+                self.sentinel = Sentinel::default();
+            }
+        }
+        Ok(())
+    }
+
+    /// The dispersion's guess and the prior's size in units of it, from the rows before.
+    fn set_level(&mut self, kept: &Kept) {
+        let n = kept.y.len();
+        if n == 0 || self.dispersion.kind == Kind::None {
+            return;
+        }
+        let estimate = self.dispersion();
+        if self.dispersion.kind == Kind::Pearson {
+            self.dispersion.guess = estimate;
+            return;
+        }
+        let (square, variance) = kept.spread(n);
+        let spread = if self.scales.has_intercept() && variance > 0.0 { variance } else { square };
+        if spread > 0.0 {
+            self.dispersion.guess = if n < 3 { spread } else { estimate.clamp(1e-12 * spread, spread) };
+            let level = (spread / self.dispersion.guess).max(1.0);
+            self.level = [level, (square / self.dispersion.guess).max(level)];
+        }
+    }
+
+    /// Rows through the members, then through the mixture.
+    fn chunk(&mut self, rows: Rows<'_>, first: usize, observer: Option<&mut dyn Observer>) -> Result<()> {
+        if self.scales.incomplete() {
+            let (scales, stage, level) = (&mut self.scales, &mut self.stage, self.level[0]);
+            for i in 0..rows.len() {
+                scales.complete(rows.x(i), |j, scale| match stage {
+                    Stage::Static(bank) => {
+                        bank.members.iter_mut().for_each(|m| m.set_prior(j, scale::variance(level * m.p, scale)))
+                    }
+                    Stage::Walking(bank) => {
+                        bank.members.iter_mut().for_each(|m| m.set_prior(j, scale::variance(level * m.p, scale)))
+                    }
+                });
+            }
+        }
+        let sentinel = (self.drift == AutoDrift::Off).then_some(&mut self.sentinel);
+        let context =
+            bank::Context { family: &self.family, dispersion: &mut self.dispersion, sentinel, first, threads: self.threads };
+        match &mut self.stage {
+            Stage::Static(bank) => bank.learn(context, rows, observer),
+            Stage::Walking(bank) => bank.learn(context, rows, observer),
+        }
+    }
+
+    /// Looks at the weights after `count` rows: drops members, or starts the walks.
+    fn look(&mut self) {
+        let Stage::Static(bank) = &mut self.stage else { return };
+        bank.drop_idle(self.count);
+        let settled = self.count >= SETTLED_ROWS || bank.best().log_weight > SETTLED_WEIGHT.ln();
+        if self.drift == AutoDrift::Adapt && settled {
+            let best = bank.best();
+            // a belief so ill-conditioned that it has no dense form stays static
+            if let Ok(covariance) = Dense::from_matrix(&best.covariance.matrix(), self.dim) {
+                let prior = self.scales.variances(best.p * self.level[0]);
+                self.stage = Stage::Walking(Bank::walking(best, &covariance, &prior));
+            }
+        }
+    }
+}
+
+impl<F: Family> Learner for Auto<F> {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn coefficients(&self) -> &[f64] {
+        &self.mean
+    }
+
+    fn learn_observed(&mut self, rows: Rows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
+        rows.validate(&self.family, self.dim)?;
+        // only the walking members, being dense, can fail beyond this point
+        let before = (self.drift == AutoDrift::Adapt && self.kept.is_none()).then(|| self.clone());
+        let mut run = |auto: &mut Self| {
+            let mut i = 0;
+            while i < rows.len() {
+                if auto.kept.is_some() {
+                    auto.warm_up(rows, i, super::reborrow(&mut observer))?;
+                    i += 1;
+                } else {
+                    let end = rows.len().min(i + (CHUNK - auto.count % CHUNK) as usize);
+                    auto.chunk(rows.slice(i..end), i, super::reborrow(&mut observer))?;
+                    auto.count += (end - i) as u64;
+                    i = end;
+                    if auto.count.is_multiple_of(CHUNK) {
+                        auto.look();
+                    }
+                }
+            }
+            Ok(())
+        };
+        let result = run(self);
+        if let (Err(_), Some(before)) = (&result, before) {
+            *self = before;
+        }
+        match &self.stage {
+            Stage::Static(bank) => bank.mean(&mut self.mean),
+            Stage::Walking(bank) => bank.mean(&mut self.mean),
+        }
+        result
+    }
+}

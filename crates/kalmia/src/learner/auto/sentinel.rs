@@ -1,0 +1,90 @@
+//! A cheap watch for drift beside a static learner: would a correction that follows the last rows have predicted better?
+//!
+//! Two walkers (memories of about 100 and 1000 rows) correct the linear predictor to $m + \beta_0 + \beta_1 m$ with a two-dimensional
+//! Kalman recursion whose state walks; their losses against the static learner's are what drift costs at least.
+
+use crate::family::Family;
+use crate::rows::Observation;
+use serde::{Deserialize, Serialize};
+
+/// Squared steady-state gains of the walkers.
+const WALKS: [f64; 2] = [1e-4, 1e-6];
+
+/// What the sentinel saw.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DriftReport {
+    /// Rows watched.
+    pub rows: u64,
+    /// Loss a row that following the drift would have saved (at least); negative where it would have cost.
+    pub gain: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+}
+
+impl DriftReport {
+    /// Whether the gain is beyond doubt: at least 0.001 a row and four standard errors.
+    pub fn drift(&self) -> bool {
+        self.gain >= 1e-3 && self.gain > 4.0 * self.standard_error
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+struct Walker {
+    beta: [f64; 2],
+    /// $P_{00}, P_{01}, P_{11}$.
+    p: [f64; 3],
+    gain: f64,
+    square: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Sentinel {
+    walkers: [Walker; WALKS.len()],
+    /// Mean curvature and mean square of the linear predictor, which set the walkers' scale.
+    curvature: f64,
+    size: f64,
+    rows: u64,
+}
+
+impl Sentinel {
+    /// Watches a row that the static learner predicted with linear predictor `m` and loss per unit dispersion.
+    pub fn row<F: Family>(&mut self, family: &F, observation: &Observation, m: f64) {
+        if observation.weight == 0.0 {
+            return;
+        }
+        self.rows += 1;
+        let rate = 1.0 / self.rows as f64;
+        let u = m + observation.offset;
+        let (_, second) = family.derivatives(observation.y, u);
+        self.curvature += (second - self.curvature) * rate;
+        self.size += (m * m - self.size) * rate;
+        let static_loss = family.loss(observation.y, u);
+        let unit = 1.0 / self.curvature.max(1e-12);
+        let slope_unit = unit / self.size.max(1e-12);
+        for (walker, q) in self.walkers.iter_mut().zip(WALKS) {
+            walker.p[0] += q * unit;
+            walker.p[2] += q * slope_unit;
+            let corrected = u + walker.beta[0] + walker.beta[1] * m;
+            let gain = (static_loss - family.loss(observation.y, corrected)).clamp(-1e6, 1e6);
+            walker.gain += gain;
+            walker.square += gain * gain;
+            let (first, second) = family.derivatives(observation.y, corrected);
+            let v = [walker.p[0] + walker.p[1] * m, walker.p[1] + walker.p[2] * m];
+            let s = v[0] + v[1] * m;
+            let spread = 1.0 + second * s;
+            let (g, c) = (-first / spread, second / spread);
+            if g.is_finite() && c.is_finite() {
+                walker.beta = [walker.beta[0] + g * v[0], walker.beta[1] + g * v[1]];
+                walker.p = [walker.p[0] - c * v[0] * v[0], walker.p[1] - c * v[0] * v[1], walker.p[2] - c * v[1] * v[1]];
+            }
+        }
+    }
+
+    /// The better walker's gain.
+    pub fn report(&self) -> DriftReport {
+        let n = self.rows.max(1) as f64;
+        let best = self.walkers.iter().max_by(|a, b| a.gain.total_cmp(&b.gain)).expect("two walkers");
+        let gain = best.gain / n;
+        DriftReport { rows: self.rows, gain, standard_error: ((best.square / n - gain * gain).max(0.0) / n).sqrt() }
+    }
+}
