@@ -190,3 +190,45 @@ fn inner(a: &Row, b: &Row) -> f64 {
     let t = a[1].mul_add(b[1], a[0] * b[0]).0;
     ((t[0] + t[4]) + (t[1] + t[5])) + ((t[2] + t[6]) + (t[3] + t[7]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Ekf, Filter};
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn chain_is_the_kernel_on_the_same_rows() {
+        let mut rows = Vec::new();
+        Source::new(3).draw(&mut rows);
+        let mut block = Block::new(PIECE);
+        for (i, (x, y)) in rows.iter().enumerate() {
+            block.x[i] = std::array::from_fn(|j| V::splat(x[j / LANES].0[j % LANES]));
+            block.y[i] = V::splat(*y);
+        }
+        let mut kernel = Filter::new(Ekf, 1.0);
+        kernel.learn(&block, 0..PIECE);
+        let mut chain = Chain::new();
+        chain.learn(&rows[..1000]);
+        chain.learn(&rows[1000..]);
+        for (a, b) in chain.estimate().iter().zip(kernel.last()) {
+            assert!((a - b.0[0]).abs() < 1e-10, "{a} against {}", b.0[0]);
+        }
+    }
+
+    #[test]
+    fn chain_converges_to_the_quadrature_value_whatever_the_threads() {
+        let cancel = AtomicBool::new(false);
+        let long = |threads| theta_star(300_000, 5, &Run { threads, progress: &(), cancel: &cancel }).unwrap();
+        let one = long(1);
+        assert_eq!(one, long(2));
+        let at = |n: u64| one.path.iter().find(|p| p.0 == n).unwrap().1;
+        // The mean squared error is about 650/n: 4 times its root is a generous bound.
+        for n in [10_000, 100_000, 300_000] {
+            assert!(at(n) < 4.0 * (650.0 / n as f64).sqrt(), "distance {} after {n}", at(n));
+        }
+        assert!(theta_star(0, 5, &Run { threads: 1, progress: &(), cancel: &cancel }).is_err());
+        let stopped = AtomicBool::new(true);
+        assert!(matches!(theta_star(10, 5, &Run { threads: 2, progress: &(), cancel: &stopped }), Err(Error::Cancelled)));
+    }
+}
