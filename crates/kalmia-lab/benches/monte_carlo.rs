@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p kalmia-lab`; without `--bench` (as `cargo test` runs it) a few rows only.
 
-use kalmia_lab::kernel::{Asgd, Ekf, Filter, Ons, OnsConstants, Truncated};
+use kalmia_lab::kernel::{Asgd, Filter, Ons, OnsConstants, Rule};
 use kalmia_lab::lanes::LANES;
 use kalmia_lab::random::replicate_state;
 use kalmia_lab::world::{Block, D, World};
@@ -15,9 +15,9 @@ fn main() {
     let full = std::env::args().any(|a| a == "--bench");
     let rows = if full { 1_000_000 } else { 200 };
     let plain = rate("plain scalar loop, EKF", rows, || black_box(plain_ekf(rows)));
-    let lanes = rate("lanes, EKF", rows * LANES, || black_box(run(rows, Filter::new(Ekf, 1.0), |k, b, r| k.learn(b, r))));
+    let lanes = rate("lanes, EKF", rows * LANES, || black_box(run(rows, Filter::new(Rule::Ekf, 1.0), |k, b, r| k.learn(b, r))));
     println!("{:<28} {:>8.1} times the plain loop", "", lanes / plain);
-    let truncated = Filter::new(Truncated { scale: 1.0, beta: 0.49 }, 1.0);
+    let truncated = Filter::new(Rule::Truncated { scale: 1.0, beta: 0.49 }, 1.0);
     rate("lanes, truncated EKF", rows * LANES, || black_box(run(rows, truncated.clone(), |k, b, r| k.learn(b, r))));
     let ons = Ons::paper(OnsConstants::new(543f64.sqrt() / 10.0, 2.5e-2));
     rate("lanes, ONS", rows * LANES, || black_box(run(rows, ons.clone(), |k, b, r| k.learn(b, r))));

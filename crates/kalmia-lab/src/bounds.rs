@@ -1,8 +1,8 @@
 //! The paper's bounds beside what they bound: cumulative excess risk and $\lambda_{\max}(P_t)$ in simulation.
 
 use crate::error::Result;
-use crate::kernel::{Ekf, Filter, Kalman, Rule, Truncated};
-use crate::lanes::{LANES, V, dot};
+use crate::kernel::{Filter, Rule, Trace};
+use crate::lanes::{LANES, V, dispatch, dot};
 use crate::pool::Run;
 use crate::settings::checkpoints;
 use crate::statistics::mean;
@@ -148,9 +148,9 @@ pub fn units(horizon: u64, replicates: usize) -> u64 {
 pub fn simulate(horizon: u64, replicates: usize, seed: u64, run: &Run) -> Result<Bounds> {
     let theory = Theory::new()?;
     let quadratic = Study { world: World::Quadratic, epsilon: EPSILON_QUADRATIC, replicates, seed };
-    let (all, after, quadratic_tau) = quadratic.risk(Kalman, horizon * LONGER_QUADRATIC, quadratic_excess, run)?;
+    let (all, after, quadratic_tau) = quadratic.risk(horizon * LONGER_QUADRATIC, run)?;
     let logistic = Study { world: World::Weak, epsilon: theory.epsilon_logistic, replicates, seed };
-    let (logistic_all, logistic_after, logistic_tau) = logistic.risk(Ekf, horizon * LONGER_LOGISTIC, logistic_excess, run)?;
+    let (logistic_all, logistic_after, logistic_tau) = logistic.risk(horizon * LONGER_LOGISTIC, run)?;
     Ok(Bounds {
         quadratic: Spread::new("quadratic", all, |n| theory.leading_quadratic(n))?,
         quadratic_after: Spread::new("quadratic_after_tau", after, |n| theory.leading_quadratic(n))?,
@@ -165,7 +165,7 @@ pub fn simulate(horizon: u64, replicates: usize, seed: u64, run: &Run) -> Result
 
 /// $L(\hat\theta_t)-L(\theta^*) = \frac12 e^\top\Sigma e$ exactly, $\Sigma = E[XX^\top]$.
 #[inline(always)]
-fn quadratic_excess(_m: V, _m_star: V, theta: &[V; D], star: &[V; D]) -> V {
+fn quadratic_excess(theta: &[V; D], star: &[V; D]) -> V {
     let mut line = theta[0] - star[0];
     let mut squares = V::ZERO;
     for j in 1..D {
@@ -179,7 +179,7 @@ fn quadratic_excess(_m: V, _m_star: V, theta: &[V; D], star: &[V; D]) -> V {
 /// $E[\ell(y,m)-\ell(y,m^*)\mid X_t]$. As $X_t$ is independent of $\hat\theta_t$ its mean is $L(\hat\theta_t)-L(\theta^*)$, so the
 /// cumulative sums differ from those of the excess risk by a martingale.
 #[inline(always)]
-fn logistic_excess(m: V, m_star: V, _theta: &[V; D], _star: &[V; D]) -> V {
+fn logistic_excess(m: V, m_star: V) -> V {
     let (e, e_star) = ((-m.map(f64::abs)).exp_negative(), (-m_star.map(f64::abs)).exp_negative());
     let ratio = (V::ONE + e) * (V::ONE + e_star).recip();
     let gap = m.max(V::ZERO) - m_star.max(V::ZERO) + ratio.map(f64::ln);
@@ -188,6 +188,45 @@ fn logistic_excess(m: V, m_star: V, _theta: &[V; D], _star: &[V; D]) -> V {
 
 /// `(n, mean, worst)` for all steps and after the convergence time, and that time.
 type Risk = (Vec<(u64, f64, f64)>, Vec<(u64, f64, f64)>, Option<u64>);
+
+/// Sums of eight replicates.
+struct Tally {
+    /// Excess risk so far.
+    total: V,
+    /// The last time outside the ball of radius $\varepsilon$.
+    outside: V,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { total: V::ZERO, outside: V::ZERO }
+    }
+}
+
+impl Tally {
+    #[inline(always)]
+    fn add(&mut self, study: &Study, trace: &Trace, xs: &[[V; D]], first: u64) {
+        let star = study.world.generator().map(V::splat);
+        let radius = V::splat(study.epsilon * study.epsilon);
+        let mut t = V::splat(first as f64);
+        for ((theta, &m), x) in trace.theta.iter().zip(&trace.predictions).zip(xs) {
+            self.total +=
+                if study.world == World::Quadratic { quadratic_excess(theta, &star) } else { logistic_excess(m, dot(&star, x)) };
+            self.outside = (radius - squared_distance(theta, &star)).select(self.outside, t);
+            t += V::ONE;
+        }
+    }
+}
+
+#[inline(always)]
+fn squared_distance(theta: &[V; D], star: &[V; D]) -> V {
+    let mut distance = V::ZERO;
+    for j in 0..D {
+        let e = theta[j] - star[j];
+        distance = e.mul_add(e, distance);
+    }
+    distance
+}
 
 /// One simulated setting.
 struct Study {
@@ -199,42 +238,23 @@ struct Study {
 
 impl Study {
     /// Cumulative excess risk along the rows.
-    fn risk<R: Rule + Sync>(
-        &self,
-        rule: R,
-        horizon: u64,
-        excess: impl Fn(V, V, &[V; D], &[V; D]) -> V + Sync,
-        run: &Run,
-    ) -> Result<Risk> {
+    fn risk(&self, horizon: u64, run: &Run) -> Result<Risk> {
         let marks = checkpoints(horizon);
-        let star = self.world.generator().map(V::splat);
-        let radius = V::splat(self.epsilon * self.epsilon);
         let groups = run.each(self.replicates.div_ceil(LANES), |group| {
-            let mut filter = Filter::new(rule, 1.0);
-            let (mut total, mut outside) = (V::ZERO, V::ZERO);
+            let rule = if self.world == World::Quadratic { Rule::Kalman } else { Rule::Ekf };
+            let (mut filter, mut trace, mut tally) = (Filter::new(rule, 1.0), Trace::default(), Tally::default());
             let mut sums = Vec::with_capacity(marks.len());
             self.rows(group, &marks, run, |block, rows, first, at_mark| {
-                let start = rows.start;
-                filter.learn_watched(
-                    block,
-                    rows,
+                filter.learn_traced(block, rows.clone(), Some(&mut trace));
+                dispatch(
                     #[inline(always)]
-                    |row, m, theta| {
-                        total += excess(m, dot(&star, &block.x[row]), theta, &star);
-                        let mut distance = V::ZERO;
-                        for j in 0..D {
-                            let e = theta[j] - star[j];
-                            distance = e.mul_add(e, distance);
-                        }
-                        let t = V::splat((first + (row - start) as u64) as f64);
-                        outside = (radius - distance).select(outside, t);
-                    },
+                    || tally.add(self, &trace, &block.x[rows], first),
                 );
                 if at_mark {
-                    sums.push(total);
+                    sums.push(tally.total);
                 }
             })?;
-            Ok((sums, outside))
+            Ok((sums, tally.outside))
         })?;
         let last_outside = groups.iter().flat_map(|g| g.1.0).take(self.replicates).fold(0.0, f64::max) as u64;
         let sums: Vec<Vec<f64>> =
@@ -253,7 +273,7 @@ impl Study {
     fn eigenvalue(&self, horizon: u64, run: &Run) -> Result<Vec<(u64, f64, f64)>> {
         let marks = checkpoints(horizon);
         let groups = run.each(self.replicates.div_ceil(LANES), |group| {
-            let mut filter = Filter::new(Truncated { scale: 1.0, beta: BETA }, 1.0);
+            let mut filter = Filter::new(Rule::Truncated { scale: 1.0, beta: BETA }, 1.0);
             let mut values = Vec::with_capacity(marks.len());
             self.rows(group, &marks, run, |block, rows, _, at_mark| {
                 filter.learn(block, rows);
@@ -344,7 +364,7 @@ mod tests {
         let cancel = AtomicBool::new(false);
         let run = Run { threads: 2, progress: &(), cancel: &cancel };
         let study = Study { world: World::Quadratic, epsilon: 0.3, replicates: 64, seed: 4 };
-        let (all, after, tau) = study.risk(Kalman, 20_000, quadratic_excess, &run).unwrap();
+        let (all, after, tau) = study.risk(20_000, &run).unwrap();
         let tau = tau.expect("settles within 20 000 rows");
         assert_eq!(after.last().unwrap().0, 20_000 - tau);
         let at = |n: u64| all.iter().find(|p| p.0 == n).unwrap().1;
@@ -355,7 +375,7 @@ mod tests {
         assert!(after.iter().all(|&(n, mean, worst)| mean <= worst && worst < theory.leading_quadratic(n).unwrap()));
         // The logistic world, well specified: the same growth.
         let study = Study { world: World::Weak, epsilon: 0.3, replicates: 64, seed: 4 };
-        let (all, _, _) = study.risk(Ekf, 20_000, logistic_excess, &run).unwrap();
+        let (all, _, _) = study.risk(20_000, &run).unwrap();
         let at = |n: u64| all.iter().find(|p| p.0 == n).unwrap().1;
         let growth = at(20_000) - at(1000);
         assert!((growth / expected - 1.0).abs() < 0.15, "{growth} against {expected}");

@@ -194,7 +194,7 @@ fn inner(a: &Row, b: &Row) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{Ekf, Filter};
+    use crate::kernel::{Filter, Rule};
     use std::sync::atomic::AtomicBool;
 
     #[test]
@@ -206,7 +206,7 @@ mod tests {
             block.x[i] = std::array::from_fn(|j| V::splat(x[j / LANES].0[j % LANES]));
             block.y[i] = V::splat(*y);
         }
-        let mut kernel = Filter::new(Ekf, 1.0);
+        let mut kernel = Filter::new(Rule::Ekf, 1.0);
         kernel.learn(&block, 0..PIECE);
         let mut chain = Chain::new();
         chain.learn(&rows[..1000]);

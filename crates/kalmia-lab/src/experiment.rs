@@ -1,7 +1,7 @@
 //! The comparison of the paper's algorithms: squared error of every replicate at every checkpoint.
 
 use crate::error::Result;
-use crate::kernel::{Asgd, Ekf, Filter, Ons, OnsConstants, Truncated};
+use crate::kernel::{Asgd, Filter, Ons, OnsConstants, Rule};
 use crate::lanes::{LANES, V};
 use crate::pool::Run;
 use crate::statistics::{mean, standard_error};
@@ -140,9 +140,9 @@ impl Comparison {
 
 /// Every algorithm of the paper on the same rows.
 struct Algorithms {
-    ekf: Filter<Ekf>,
-    truncated: Filter<Truncated>,
-    bercu: Filter<Truncated>,
+    ekf: Filter,
+    truncated: Filter,
+    bercu: Filter,
     asgd: Asgd,
     oracle: Asgd,
     ons: Vec<Ons>,
@@ -151,9 +151,9 @@ struct Algorithms {
 impl Algorithms {
     fn new(checkpoints: &[u64], norm: f64, panels: &[(&str, f64)]) -> Self {
         Self {
-            ekf: Filter::new(Ekf, 1.0),
-            truncated: Filter::new(Truncated { scale: 1.0, beta: 0.49 }, 1.0),
-            bercu: Filter::new(Truncated { scale: 1e-10, beta: 0.49 }, 1.0),
+            ekf: Filter::new(Rule::Ekf, 1.0),
+            truncated: Filter::new(Rule::Truncated { scale: 1.0, beta: 0.49 }, 1.0),
+            bercu: Filter::new(Rule::Truncated { scale: 1e-10, beta: 0.49 }, 1.0),
             asgd: Asgd::plain(checkpoints),
             oracle: Asgd::oracle(checkpoints, norm),
             ons: panels.iter().map(|&(_, alpha)| Ons::paper(OnsConstants::new(norm, alpha))).collect(),

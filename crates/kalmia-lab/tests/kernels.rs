@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Matrix, Ons as PlainOns, identity, mat_vec, residual};
-use kalmia_lab::kernel::{Asgd, Ekf, Filter, Kalman, Ons, OnsConstants, Rule, Truncated};
+use kalmia_lab::kernel::{Asgd, Filter, Ons, OnsConstants, Rule};
 use kalmia_lab::lanes::{LANES, V};
 use kalmia_lab::world::{Block, D, World};
 
@@ -33,7 +33,7 @@ fn assert_close(what: &str, got: [f64; D], expected: [f64; D], tolerance: f64) {
 }
 
 /// Any filter: last iterate, average and covariance after every row of the plain recursion.
-fn check_filter<R: Rule>(world: World, rule: R, weight: impl Fn(f64, u64) -> f64, slope: impl Fn(f64, f64) -> f64) {
+fn check_filter(world: World, rule: Rule, weight: impl Fn(f64, u64) -> f64, slope: impl Fn(f64, f64) -> f64) {
     let (block, pieces) = rows(world);
     let mut kernel = Filter::new(rule, 1.0);
     pieces.into_iter().for_each(|piece| kernel.learn(&block, piece));
@@ -65,7 +65,7 @@ fn curvature(m: f64) -> f64 {
 #[test]
 fn ekf_is_algorithm_1() {
     for world in [World::Strong, World::Weak, World::Misspecified] {
-        check_filter(world, Ekf, |m, _| curvature(m), residual);
+        check_filter(world, Rule::Ekf, |m, _| curvature(m), residual);
     }
 }
 
@@ -73,13 +73,13 @@ fn ekf_is_algorithm_1() {
 fn truncated_ekf_is_algorithm_2() {
     for scale in [1.0, 1e-10] {
         let floor = move |m: f64, t: u64| curvature(m).max(scale * (t as f64).powf(-0.49));
-        check_filter(World::Strong, Truncated { scale, beta: 0.49 }, floor, residual);
+        check_filter(World::Strong, Rule::Truncated { scale, beta: 0.49 }, floor, residual);
     }
 }
 
 #[test]
 fn kalman_filter_is_ridge_regression() {
-    check_filter(World::Quadratic, Kalman, |_, _| 1.0, |y, m| y - m);
+    check_filter(World::Quadratic, Rule::Kalman, |_, _| 1.0, |y, m| y - m);
 }
 
 #[test]

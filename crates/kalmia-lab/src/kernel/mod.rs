@@ -9,10 +9,10 @@ mod filter;
 mod ons;
 
 pub use asgd::Asgd;
-pub use filter::{Ekf, Filter, Kalman, Rule, Truncated};
+pub use filter::{Filter, Rule, Trace};
 pub use ons::{Ons, OnsConstants};
 
-use crate::lanes::V;
+use crate::lanes::{V, dot};
 use crate::world::D;
 
 /// Entries of a symmetric matrix kept once.
@@ -30,17 +30,6 @@ fn exp_abs(u: V) -> V {
     (-u.map(f64::abs)).exp_negative()
 }
 
-/// $P = p_1 I$, packed by rows of the upper triangle.
-fn scaled_identity(p1: f64) -> [V; PACKED] {
-    let mut p = [V::ZERO; PACKED];
-    let mut at = 0;
-    for i in 0..D {
-        p[at] = V::splat(p1);
-        at += D - i;
-    }
-    p
-}
-
 /// Repeats a block for the constants 0 to 10: straight-line code keeps the vectors in registers, where a loop over
 /// an index would send each through memory.
 macro_rules! unroll {
@@ -55,58 +44,79 @@ macro_rules! unroll {
     };
 }
 
-/// Place of row `i`, column `j >= i` in the packed triangle.
+/// Place of row `i`, column `j >= i` in the packed upper triangle.
 #[inline(always)]
 const fn place(i: usize, j: usize) -> usize {
     i * D - i * i.saturating_sub(1) / 2 + (j - i)
 }
 
-/// $u = Px$.
-#[inline(always)]
-fn multiply(p: &[V; PACKED], x: &[V; D]) -> [V; D] {
-    let mut u = [V::ZERO; D];
-    unroll!(I => {
-        unroll!(J => {
-            if J == I {
-                u[I] = p[place(I, J)].mul_add(x[I], u[I]);
-            } else if J > I {
-                u[I] = p[place(I, J)].mul_add(x[J], u[I]);
-                u[J] = p[place(I, J)].mul_add(x[I], u[J]);
-            }
-        });
-    });
-    u
+/// $P$, with the contraction of the last row still to be done: it is done in the same pass as the product with the next row.
+#[derive(Debug, Clone)]
+pub(crate) struct Belief {
+    p: [V; PACKED],
+    /// $Px$ of the last row.
+    u: [V; D],
+    /// What is still to be done: $P \leftarrow P - c\,uu^\top$.
+    c: V,
 }
 
-/// $P \leftarrow P - c\,uu^\top$.
-#[inline(always)]
-fn contract(p: &mut [V; PACKED], u: &[V; D], c: V) {
-    unroll!(I => {
-        let scaled = -(c * u[I]);
-        unroll!(J => {
-            if J >= I {
-                p[place(I, J)] = scaled.mul_add(u[J], p[place(I, J)]);
-            }
-        });
-    });
-}
+impl Belief {
+    /// $P_1 = p_1 I$.
+    fn new(p1: f64) -> Self {
+        let mut p = [V::ZERO; PACKED];
+        (0..D).for_each(|i| p[place(i, i)] = V::splat(p1));
+        Self { p, u: [V::ZERO; D], c: V::ZERO }
+    }
 
-/// $P \leftarrow P - c\,uu^\top$ and, in the same pass over $P$, the product with the next row.
-#[inline(always)]
-fn contract_then_multiply(p: &mut [V; PACKED], u: &[V; D], c: V, x: &[V; D]) -> [V; D] {
-    let mut next = [V::ZERO; D];
-    unroll!(I => {
-        let scaled = -(c * u[I]);
-        unroll!(J => {
-            if J >= I {
-                let entry = scaled.mul_add(u[J], p[place(I, J)]);
-                p[place(I, J)] = entry;
-                next[I] = entry.mul_add(x[J], next[I]);
-                if J > I {
-                    next[J] = entry.mul_add(x[I], next[J]);
+    /// Does what is left of the last row, then $u = Px$; returns $s = x^\top Px$.
+    #[inline(always)]
+    fn look(&mut self, x: &[V; D]) -> V {
+        let (u, c) = (self.u, self.c);
+        let mut next = [V::ZERO; D];
+        unroll!(I => {
+            let scaled = -(c * u[I]);
+            unroll!(J => {
+                if J >= I {
+                    let entry = scaled.mul_add(u[J], self.p[place(I, J)]);
+                    self.p[place(I, J)] = entry;
+                    next[I] = entry.mul_add(x[J], next[I]);
+                    if J > I {
+                        next[J] = entry.mul_add(x[I], next[J]);
+                    }
                 }
-            }
+            });
         });
-    });
-    next
+        self.u = next;
+        self.c = V::ZERO;
+        dot(x, &next)
+    }
+
+    /// Decides the contraction of the row last looked at.
+    #[inline(always)]
+    fn contract(&mut self, c: V) {
+        self.c = c;
+    }
+
+    /// $P$ with nothing left to do.
+    fn matrix(&self) -> [V; PACKED] {
+        let mut p = self.p;
+        for i in 0..D {
+            for j in i..D {
+                p[place(i, j)] -= self.c * self.u[i] * self.u[j];
+            }
+        }
+        p
+    }
+}
+
+/// $Pv$.
+#[inline(always)]
+fn multiply(p: &[V; PACKED], v: &[V; D]) -> [V; D] {
+    let mut u = [V::ZERO; D];
+    for i in 0..D {
+        for j in 0..D {
+            u[i] = p[place(i.min(j), i.max(j))].mul_add(v[j], u[i]);
+        }
+    }
+    u
 }

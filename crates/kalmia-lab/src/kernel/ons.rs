@@ -1,7 +1,7 @@
 //! Algorithm 3, left: the Online Newton Step on a ball, with the exact projection in the norm of $P^{-1}$.
 
 use super::filter::gradient_and_weight;
-use super::{PACKED, contract, multiply, scaled_identity};
+use super::{Belief, PACKED, multiply, place};
 use crate::lanes::{LANES, V, dispatch, dot};
 use crate::world::{Block, D};
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub struct Ons {
     constants: OnsConstants,
     w: [V; D],
     sum: [V; D],
-    p: [V; PACKED],
+    belief: Belief,
     rows: u64,
     projections: u64,
 }
@@ -48,7 +48,7 @@ pub struct Ons {
 impl Ons {
     /// From $w_1 = 0$ and $P_1 = p_1 I$.
     pub fn new(constants: OnsConstants, p1: f64) -> Self {
-        Self { constants, w: [V::ZERO; D], sum: [V::ZERO; D], p: scaled_identity(p1), rows: 0, projections: 0 }
+        Self { constants, w: [V::ZERO; D], sum: [V::ZERO; D], belief: Belief::new(p1), rows: 0, projections: 0 }
     }
 
     /// The paper's run.
@@ -70,21 +70,21 @@ impl Ons {
         let ball = self.constants.radius * self.constants.radius;
         for at in rows {
             let (x, y) = (&block.x[at], block.y[at]);
-            let u = multiply(&self.p, x);
+            let s = self.belief.look(x);
             let (residual, alpha) = gradient_and_weight(y, dot(&self.w, x));
-            let q = alpha.mul_add(dot(x, &u), V::ONE).recip();
-            contract(&mut self.p, &u, alpha * q);
+            let q = alpha.mul_add(s, V::ONE).recip();
+            self.belief.contract(alpha * q);
             let gain = step * residual * q;
             for j in 0..D {
                 self.sum[j] += self.w[j];
-                self.w[j] = gain.mul_add(u[j], self.w[j]);
+                self.w[j] = gain.mul_add(self.belief.u[j], self.w[j]);
             }
             self.rows += 1;
             let norm2 = dot(&self.w, &self.w);
             let outside = norm2.0.iter().filter(|&&n| n > ball).count();
             if outside > 0 {
                 self.projections += outside as u64;
-                project(&self.p, &mut self.w, self.constants.radius);
+                project(&self.belief.matrix(), &mut self.w, self.constants.radius);
             }
         }
     }
@@ -156,9 +156,7 @@ impl Factor {
         let mut l = [V::ZERO; PACKED];
         for i in 0..D {
             for j in 0..=i {
-                // Row j, column i of the upper triangle.
-                let entry = p[j * D - j * j.saturating_sub(1) / 2 + (i - j)];
-                let mut a = mu * entry;
+                let mut a = mu * p[place(j, i)];
                 let (ri, rj) = (i * (i + 1) / 2, j * (j + 1) / 2);
                 for k in 0..j {
                     a = (-l[ri + k]).mul_add(l[rj + k], a);
