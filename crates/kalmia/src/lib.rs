@@ -13,7 +13,9 @@
 
 pub mod covariance;
 pub mod error;
+pub mod evaluate;
 pub mod family;
+pub mod file;
 pub mod learner;
 pub mod linalg;
 pub mod predict;
@@ -23,8 +25,12 @@ pub mod theory;
 
 pub use covariance::{Covariance, Dense, Factored};
 pub use error::{Error, Result};
+pub use evaluate::{Certificate, Progressive};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
-pub use learner::{Auto, AutoDrift, AutoState, Drift, DriftReport, Filter, FilterState, Learner, Merged, Observer, Prior, Seen};
+pub use learner::{
+    AnyLearner, AnyState, Auto, AutoDrift, AutoState, Averaged, AveragedSgd, AveragedSgdState, AveragedState, Drift, DriftReport,
+    Filter, FilterState, Learner, Merged, NewtonSettings, Observer, OnlineNewtonState, OnlineNewtonStep, Prior, Seen,
+};
 pub use predict::{Mixture, Prediction, Predictive};
 pub use rows::{Observation, Rows};
 pub use rule::{AnyRule, Ekf, Implicit, MomentMatch, Rule, Step, Truncated};

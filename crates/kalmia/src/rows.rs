@@ -6,6 +6,9 @@ use crate::family::Family;
 /// Largest feature accepted, so that $x^\top P x$ stays finite.
 pub const LARGEST: f64 = 1e120;
 
+/// Numbers up to this size cannot overflow a recursion whose rule is safe.
+pub(crate) const MODERATE: f64 = 1e30;
+
 /// What is observed in one row beside its features.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
@@ -122,8 +125,15 @@ impl<'a> Rows<'a> {
 
     /// Checks every number of every row, so that a batch is refused before anything is learned from it.
     pub fn validate<F: Family>(&self, family: &F, dim: usize) -> Result<()> {
+        self.check(family, dim).map(|_| ())
+    }
+
+    /// [`Rows::validate`], and whether all numbers are of moderate size, at most $10^{30}$.
+    pub(crate) fn check<F: Family>(&self, family: &F, dim: usize) -> Result<bool> {
         require_len("row", self.dim, dim)?;
-        if let Some(at) = self.x.iter().position(|v| v.is_nan() || v.abs() > LARGEST) {
+        let moderate = |values: &[f64]| values.iter().all(|v| v.abs() <= MODERATE);
+        let mut all = moderate(self.x);
+        if !all && let Some(at) = self.x.iter().position(|v| v.is_nan() || v.abs() > LARGEST) {
             return Err(Error::Feature { row: at / self.dim, column: at % self.dim, value: self.x[at] });
         }
         for (row, &value) in self.y.iter().enumerate() {
@@ -140,6 +150,7 @@ impl<'a> Rows<'a> {
         if let Some((row, value)) = bad(self.offset, |o| o.abs() <= LARGEST) {
             return Err(Error::RowExtra { row, name: "offset", value, expected: "a finite number" });
         }
-        Ok(())
+        all &= moderate(self.y) && self.weight.is_none_or(moderate) && self.offset.is_none_or(moderate);
+        Ok(all)
     }
 }

@@ -78,7 +78,7 @@ fn eigenvalue_plot(spread: &Spread) -> Plot {
 
 fn caption(settings: &Settings, measured: &Bounds) -> String {
     let tau = |tau: Option<u64>, epsilon: f64| match tau {
-        Some(tau) => format!("no replicate leaves the ball of radius {epsilon:.4} after τ = {tau}"),
+        Some(tau) => format!("95 % of the replicates never leave the ball of radius {epsilon:.4} after τ = {tau}"),
         None => {
             format!("the replicates do not settle in the ball of radius {epsilon:.4} within these rows, so that no τ is drawn")
         }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::rule::Step;
 
 /// A row whose variance fell below this share of its value at the start of the block has lost too many digits in the elimination.
-const SMALLEST_SHARE: f64 = 1e-4;
+pub(super) const SMALLEST_SHARE: f64 = 1e-4;
 /// Largest $\sum_t \alpha_t x_t^\top P x_t$ of a block, for the same reason.
 const LARGEST_GROWTH: f64 = 1e5;
 

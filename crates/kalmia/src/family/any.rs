@@ -122,6 +122,7 @@ impl Family for AnyFamily {
         fn cdf(&self, u: f64, y: f64) -> f64;
         fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments>;
         fn bounded_gradient(&self) -> bool;
+        fn largest_linear(&self) -> f64;
         fn normal_noise(&self) -> Option<f64>;
         fn moderated_mean(&self, m: f64, s: f64) -> f64;
         fn discrete(&self) -> bool;

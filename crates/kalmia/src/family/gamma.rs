@@ -150,6 +150,10 @@ impl Family for Gamma {
         Self { dispersion }
     }
 
+    fn largest_linear(&self) -> f64 {
+        super::EXPONENT_CAP
+    }
+
     fn moderated_mean(&self, m: f64, s: f64) -> f64 {
         clamped_exp(m + 0.5 * s)
     }

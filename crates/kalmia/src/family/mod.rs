@@ -101,6 +101,12 @@ pub trait Family: Clone + Debug + Send + Sync {
         false
     }
 
+    /// Largest $|u|$ at which the loss is still its own formula; beyond it a family whose mean overflows continues it in a safe way, and a
+    /// recursion that gets there has diverged.
+    fn largest_linear(&self) -> f64 {
+        f64::INFINITY
+    }
+
     /// $\sigma^2$ where $y \mid u \sim N(u, \sigma^2)$: predictions then have closed forms.
     fn normal_noise(&self) -> Option<f64> {
         None

@@ -81,6 +81,10 @@ impl Family for Poisson {
         rand_distr::Poisson::new(mean).map_or(0.0, |law| rng.sample(law))
     }
 
+    fn largest_linear(&self) -> f64 {
+        super::EXPONENT_CAP
+    }
+
     fn moderated_mean(&self, m: f64, s: f64) -> f64 {
         capped_exp(m + 0.5 * s)
     }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, require, require_len};
 use crate::family::Family;
 use crate::linalg::{Buffer, Threads};
 use crate::predict::Prediction;
-use crate::rows::{Rows, check_features};
+use crate::rows::{MODERATE, Rows, check_features};
 use crate::rule::{Rule, Step};
 use serde::{Deserialize, Serialize};
 
@@ -202,6 +202,11 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         self
     }
 
+    /// Whether no legal step from here can overflow on moderate rows (see [`Rows::check`]): steps are bounded by $10^{152}$, the families' largest slope.
+    fn is_moderate(&self) -> bool {
+        (0..self.dim()).all(|j| self.prior.variance(j) <= MODERATE && self.theta[j].abs() <= 1e120)
+    }
+
     /// All rows of a call, without and with drift.
     fn run(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
         let mut sight = Sight { rows, observer };
@@ -260,12 +265,14 @@ impl Sight<'_, '_> {
         // legal by `Rows::validate`
         observation.y = family.canonical(observation.y).unwrap_or(observation.y);
         let diverged = |quantity, value: f64| Err(Error::Diverged { row: i, quantity, value });
-        if !m.is_finite() {
+        let lost = (m + observation.offset).abs() > family.largest_linear() && rule.can_diverge(family);
+        if lost || !m.is_finite() {
             return diverged("the linear predictor", m);
         }
         let step = rule.step(family, &observation, m, s, t);
-        if !(step.gain.is_finite() && step.curvature.is_finite()) {
-            return diverged("the step", step.gain);
+        // an infinite s or curvature shows in their product
+        if !(step.gain.is_finite() && (step.curvature * s).is_finite()) {
+            return diverged("the step", if step.gain.is_finite() { step.curvature * s } else { step.gain });
         }
         if let Some(observer) = &mut self.observer {
             let u = m + observation.offset;
@@ -299,9 +306,11 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
     }
 
     fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
-        rows.validate(&self.family, self.dim())?;
-        let fragile = C::CAN_LOSE_PRECISION || self.rule.can_diverge(&self.family) || self.drift != Drift::Off;
-        if fragile && rows.len() > 1 {
+        let moderate = rows.check(&self.family, self.dim())?;
+        let fragile = C::CAN_LOSE_PRECISION || self.rule.can_diverge(&self.family);
+        // a single row fails before anything moved, unless the drift came first or its numbers are beyond all measure
+        let guarded = self.drift != Drift::Off || !moderate || !self.is_moderate() || (fragile && rows.len() > 1);
+        if guarded {
             match &mut self.spare {
                 Some(spare) => {
                     spare.0.clone_from(&self.theta);
@@ -310,8 +319,13 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
                 None => self.spare = Some(Box::new((self.theta.clone(), self.covariance.clone()))),
             }
         }
-        if let Err(error) = self.run(rows, observer) {
-            if let Some(spare) = self.spare.as_mut().filter(|_| fragile && rows.len() > 1) {
+        let mut result = self.run(rows, observer);
+        if let (Ok(()), true, Some(value)) = (&result, guarded, self.theta.iter().find(|v| !v.is_finite())) {
+            // earlier rows would have shown in the linear predictor of the row after them
+            result = Err(Error::Diverged { row: rows.len() - 1, quantity: "a coefficient", value: *value });
+        }
+        if let Err(error) = result {
+            if let Some(spare) = self.spare.as_mut().filter(|_| guarded) {
                 std::mem::swap(&mut self.theta, &mut spare.0);
                 std::mem::swap(&mut self.covariance, &mut spare.1);
             }

@@ -1,13 +1,22 @@
 //! The algorithms, built from a family, a rule and a covariance.
 
+mod any;
 pub mod auto;
+mod averaged;
+mod averaged_sgd;
 mod filter;
 mod merge;
+mod online_newton;
 mod prior;
+mod seen;
 
+pub use any::{AnyLearner, AnyState};
 pub use auto::{Auto, AutoDrift, AutoState, DriftReport};
+pub use averaged::{Averaged, AveragedState};
+pub use averaged_sgd::{AveragedSgd, AveragedSgdState};
 pub use filter::{Drift, Filter, FilterState};
 pub use merge::Merged;
+pub use online_newton::{NewtonSettings, OnlineNewtonState, OnlineNewtonStep, Projection, project};
 pub use prior::Prior;
 
 use crate::error::Result;

@@ -10,7 +10,7 @@ pub const LINE: usize = 8;
 struct Line([f64; LINE]);
 
 /// A cache-line aligned slice; its length is rounded up to a multiple of [`Buffer::LINE`].
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Buffer {
     lines: Vec<Line>,
 }
@@ -42,6 +42,17 @@ impl Buffer {
         if lines > self.lines.len() {
             self.lines.resize(lines, Line([0.0; LINE]));
         }
+    }
+}
+
+/// `clone_from` allocates nothing when the lengths agree.
+impl Clone for Buffer {
+    fn clone(&self) -> Self {
+        Self { lines: self.lines.clone() }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.lines.clone_from(&source.lines);
     }
 }
 

@@ -32,6 +32,17 @@ pub(crate) fn axpy<S: Simd>(simd: S, a: f64, x: &[f64], y: &mut [f64]) {
     }
 }
 
+/// $y_i \mathrel{+}= a x_i^2$ over padded slices of equal length.
+#[inline(always)]
+pub(crate) fn add_squares<S: Simd>(simd: S, a: f64, x: &[f64], y: &mut [f64]) {
+    let (x, _) = S::as_simd_f64s(x);
+    let (y, _) = S::as_mut_simd_f64s(y);
+    let a = simd.splat_f64s(a);
+    for (y, x) in y.iter_mut().zip(x) {
+        *y = simd.mul_add_f64s(simd.mul_f64s(a, *x), *x, *y);
+    }
+}
+
 /// $\sum w_i f_i^2$ over padded slices of equal length.
 #[inline(always)]
 pub(crate) fn weighted_square<S: Simd>(simd: S, w: &[f64], f: &[f64]) -> f64 {

@@ -64,6 +64,6 @@ pub trait Rule: Clone + Debug + Send + Sync {
 
     /// Whether the recursion can overflow on legal rows of this family; the learner then guards a batch by a copy of its state.
     fn can_diverge<F: Family>(&self, family: &F) -> bool {
-        !family.bounded_gradient()
+        !family.bounded_gradient() && family.normal_noise().is_none()
     }
 }

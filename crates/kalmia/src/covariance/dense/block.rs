@@ -1,7 +1,8 @@
 //! Blocks of rows on the dense form: two products with `P` a block, at matrix-product speed.
 
+use super::row::LARGEST_CANCELLATION;
 use super::{Decisions, Dense, block_rows};
-use crate::covariance::block::Outcome;
+use crate::covariance::block::{Outcome, SMALLEST_SHARE};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, multiply};
 use crate::rule::Step;
@@ -51,6 +52,9 @@ where
     let xs = View::columns(x, dim, rows, dim);
     let us = View::columns(&work.u, dim, rows, stride);
     multiply(ViewMut::columns(&mut work.g, rows, rows, rows), false, 1.0, xs.t(), us, Threads::ONE);
+    if !keeps_digits(&p.p, stride, x, dim, &work.g) {
+        return Ok(Outcome::Short { rows: 0, next: None });
+    }
     let theta_view = View::columns(theta, dim, 1, dim);
     multiply(ViewMut::columns(&mut work.m, rows, 1, rows), false, 1.0, xs.t(), theta_view, Threads::ONE);
     let outcome = Arch::new().dispatch(Decide { work, rows, decide })?;
@@ -60,6 +64,16 @@ where
     };
     close(p, theta, x.len() / dim, rows, threads);
     Ok(outcome)
+}
+
+/// Whether $\sum_i x_i^2P_{ii} / x^\top Px$ is small for all rows at the start of the block; $x^\top Px$ may still fall by [`SMALLEST_SHARE`] in it.
+fn keeps_digits(p: &[f64], stride: usize, x: &[f64], dim: usize, g: &[f64]) -> bool {
+    let rows = x.len() / dim;
+    let largest = LARGEST_CANCELLATION * SMALLEST_SHARE;
+    x.chunks_exact(dim).enumerate().all(|(i, x)| {
+        let size: f64 = x.iter().enumerate().map(|(j, x)| x * x * p[j * stride + j]).sum();
+        size <= largest * g[i * rows + i]
+    })
 }
 
 struct Decide<'a, D> {

@@ -22,7 +22,7 @@ const BLOCK_FROM: usize = 160;
 ///
 /// Each row is checked for digits lost to cancellation in $x^\top Px$; a loss is reported as [`Error::PrecisionLost`], never returned
 /// silently. [`super::Factored`] does not have that limit.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Dense {
     dim: usize,
     /// Distance between columns: `dim` rounded up to whole cache lines.
@@ -30,6 +30,20 @@ pub struct Dense {
     p: Buffer,
     work: row::Work,
     block: block::Work,
+}
+
+/// Scratch is not copied: a clone makes its own, and `clone_from` keeps what it has and allocates nothing when the dimensions agree.
+impl Clone for Dense {
+    fn clone(&self) -> Self {
+        Self { p: self.p.clone(), ..Self::empty(self.dim) }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        if self.dim != source.dim {
+            *self = Self::empty(source.dim);
+        }
+        self.p.clone_from(&source.p);
+    }
 }
 
 impl PartialEq for Dense {

@@ -6,8 +6,8 @@ use crate::linalg::{Buffer, vector};
 use crate::rule::Step;
 use pulp::{Arch, Simd, WithSimd};
 
-/// Largest $\sum_i |x_i (Px)_i| / x^\top Px$: beyond it fewer than four digits of $s$ are left.
-const LARGEST_CANCELLATION: f64 = 1e12;
+/// Largest $\sum_i x_i^2P_{ii} / x^\top Px$: beyond it fewer than four digits of $s$ are left.
+pub(super) const LARGEST_CANCELLATION: f64 = 1e12;
 
 /// Columns handled together, so that a loaded line of `v` and `x` serves all of them.
 const GROUP: usize = 4;
@@ -23,12 +23,22 @@ pub(super) struct Work {
     before: Buffer,
     product: Buffer,
     dots: Buffer,
+    /// The diagonal of $P$, nothing owed.
+    diagonal: Buffer,
 }
 
 impl Work {
     pub fn new(stride: usize) -> Self {
         let line = Buffer::zeros(stride);
-        Self { x: line.clone(), next: line.clone(), v: line.clone(), before: line.clone(), product: line.clone(), dots: line }
+        Self {
+            x: line.clone(),
+            next: line.clone(),
+            v: line.clone(),
+            before: line.clone(),
+            product: line.clone(),
+            dots: line.clone(),
+            diagonal: line,
+        }
     }
 }
 
@@ -55,17 +65,20 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
     fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
         let Learn { p: Dense { dim, stride, p, work, .. }, theta, x, first, decide } = self;
         let shape = Shape { dim: *dim, stride: *stride };
-        let Work { x: row, next, v, before, product, dots } = work;
+        let Work { x: row, next, v, before, product, dots, diagonal } = work;
         let mut rows = x.chunks_exact(shape.dim);
         let Some(head) = rows.next() else { return Ok(()) };
         row[..shape.dim].copy_from_slice(head);
+        for (j, value) in diagonal[..shape.dim].iter_mut().enumerate() {
+            *value = p[j * shape.stride + j];
+        }
         before.fill(0.0);
         pass(simd, p, shape, 0.0, before, row, v, dots);
         let mut m = vector::dot(simd, theta, row);
         // what the row before still owes to P: the pass of this row pays it
         let mut owed = 0.0;
         for i in first.. {
-            let step = variance(simd, row, v)
+            let step = variance(simd, row, v, diagonal)
                 .map_err(|value| Error::PrecisionLost { row: i, value })
                 .and_then(|s| decide(i, m, s).map(|step| (step.gain, step.contraction(s))));
             let upcoming = rows.next();
@@ -87,6 +100,7 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
             m = vector::dot(simd, theta, next) + gain * overlap;
             vector::axpy(simd, gain, v, theta);
             vector::axpy(simd, -c * overlap, v, product);
+            vector::add_squares(simd, -c, v, diagonal);
             owed = c;
             std::mem::swap(before, v);
             std::mem::swap(v, product);
@@ -98,18 +112,18 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
 
 /// $s = x^\top v$, or what is left of it when cancellation ate its digits.
 #[inline(always)]
-fn variance<S: Simd>(simd: S, x: &[f64], v: &[f64]) -> std::result::Result<f64, f64> {
+fn variance<S: Simd>(simd: S, x: &[f64], v: &[f64], diagonal: &[f64]) -> std::result::Result<f64, f64> {
     let (x, _) = S::as_simd_f64s(x);
     let (v, _) = S::as_simd_f64s(v);
+    let (diagonal, _) = S::as_simd_f64s(diagonal);
     let mut sum = simd.splat_f64s(0.0);
     let mut size = sum;
-    for (x, v) in x.iter().zip(v) {
-        let product = simd.mul_f64s(*x, *v);
-        sum = simd.add_f64s(sum, product);
-        size = simd.add_f64s(size, simd.abs_f64s(product));
+    for ((x, v), p) in x.iter().zip(v).zip(diagonal) {
+        sum = simd.mul_add_f64s(*x, *v, sum);
+        size = simd.mul_add_f64s(simd.mul_f64s(*x, *x), *p, size);
     }
     let (s, size) = (simd.reduce_sum_f64s(sum), simd.reduce_sum_f64s(size));
-    if size <= LARGEST_CANCELLATION * s { Ok(s) } else { Err(s) }
+    if size <= LARGEST_CANCELLATION * s && s >= 0.0 { Ok(s) } else { Err(s) }
 }
 
 /// Sizes of the stored matrix.

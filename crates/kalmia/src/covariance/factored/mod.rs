@@ -13,7 +13,7 @@ use crate::rule::Step;
 const BLOCK_FROM: usize = 256;
 
 /// $U$ unit upper triangular (column-major, padded columns, the diagonal stored as ones, zeros below) and $D$ a positive diagonal.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Factored {
     dim: usize,
     /// Distance between columns: `dim` rounded up to whole cache lines.
@@ -22,6 +22,21 @@ pub struct Factored {
     d: Buffer,
     work: row::Work,
     block: block::Work,
+}
+
+/// Scratch is not copied: a clone makes its own, and `clone_from` keeps what it has and allocates nothing when the dimensions agree.
+impl Clone for Factored {
+    fn clone(&self) -> Self {
+        Self { u: self.u.clone(), d: self.d.clone(), ..Self::empty(self.dim) }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        if self.dim != source.dim {
+            *self = Self::empty(source.dim);
+        }
+        self.u.clone_from(&source.u);
+        self.d.clone_from(&source.d);
+    }
 }
 
 impl PartialEq for Factored {

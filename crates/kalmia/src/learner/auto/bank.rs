@@ -95,7 +95,7 @@ impl<C: Covariance> Bank<C> {
         let dispersion = &*context.dispersion;
         for ((member, log_density), added) in self.members.iter().zip(&mut self.log_density).zip(&mut self.added) {
             let (m, s) = (member.trail.linear[i], member.trail.variance[i]);
-            *added = dispersion.residual(context.family, observation, m, s, member.trail.step[i]);
+            *added = dispersion.residual(context.family, observation, m, s, member.residual);
             *log_density = match dispersion.kind {
                 Kind::Normal => dispersion.own(member.residual, *added, observation.weight, s),
                 _ => member.trail.evidence[i],
@@ -144,7 +144,7 @@ impl<C: Covariance> Bank<C> {
         for member in &self.members {
             let (w, m, s) = (member.log_weight.exp(), member.trail.linear[i], member.trail.variance[i]);
             variance += w * (s + (m - linear).powi(2));
-            mean += w * family.moderated_mean(m + observation.offset, s);
+            mean += w * moderated(family, m + observation.offset, s);
         }
         let best = self.best();
         let gradient = observation.derivatives(family, best.trail.linear[i]).0;
@@ -193,7 +193,23 @@ impl<C: Covariance> Bank<C> {
     }
 }
 
+/// The mean moderated by the uncertainty. Where the mean grows without bound, so would its expectation under a vague belief (it then
+/// speaks of the belief's far tail alone): there the variance counts up to 1.
+fn moderated<F: Family>(family: &F, m: f64, s: f64) -> f64 {
+    let bounded = family.bounded_gradient() || family.normal_noise().is_some();
+    family.moderated_mean(m, if bounded { s } else { s.min(1.0) })
+}
+
 impl Bank<Factored> {
+    /// Replaces residual sums after a re-run of the warm-up.
+    pub fn refit<F: Family>(&mut self, family: &F, dispersion: &Dispersion, rows: Rows<'_>) {
+        for member in &mut self.members {
+            if let Some(residual) = dispersion.refit(family, rows, &member.theta) {
+                member.residual = residual;
+            }
+        }
+    }
+
     /// Drops members that no longer matter after `count` rows: by weight at every look, by influence at the powers of two.
     pub fn drop_idle(&mut self, count: u64) {
         let heaviest = self.best().log_weight;

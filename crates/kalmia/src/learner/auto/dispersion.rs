@@ -1,13 +1,15 @@
 //! What is learned about the noise: normal-inverse-gamma for normal noise, Pearson's estimator for the other families with a dispersion.
 
 use crate::family::Family;
-use crate::rows::Observation;
-use crate::rule::Step;
+use crate::rows::{Observation, Rows};
 use serde::{Deserialize, Serialize};
 use statrs::function::gamma::ln_gamma;
 
 /// Shape $a_1$ of the inverse-gamma prior: one row's worth.
 const PRIOR_SHAPE: f64 = 0.5;
+
+/// Most that one row adds to Pearson's sum, in units of the estimate.
+const LARGEST_SURPRISE: f64 = 100.0;
 
 /// How the dispersion is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -54,21 +56,32 @@ impl Dispersion {
         }
     }
 
-    /// What a row adds to the residual sum: for normal noise $w r^2/(1+ws)$, else the product of Pearson's residuals before and after the
-    /// row, its counterpart.
-    pub fn residual<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, step: Step) -> f64 {
-        let u = m + observation.offset;
+    /// What a row adds to the residual sum: for normal noise $w r^2/(1+ws)$, else the counterpart with Pearson's residual (and mean
+    /// curvature 1), where no row counts for more than a hundred.
+    pub fn residual<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, so_far: f64) -> f64 {
+        let Observation { y, weight, offset } = *observation;
         match self.kind {
             Kind::None => 0.0,
-            Kind::Normal => {
-                let r = observation.y - u;
-                observation.weight * r * r / (1.0 + observation.weight * s)
-            }
+            Kind::Normal => weight * (y - m - offset).powi(2) / (1.0 + weight * s),
             Kind::Pearson => {
-                let pearson = |u: f64| (observation.y - family.mean(u)) / family.variance(u).sqrt();
-                (observation.weight * pearson(u) * pearson(u + step.gain * s)).clamp(0.0, 1e100)
+                let row = pearson(family, y, m + offset) / (1.0 + weight * s);
+                weight * row.min(LARGEST_SURPRISE * self.estimate(so_far))
             }
         }
+    }
+
+    /// The residual sum of rows already learned, at the coefficients they led to, for the families whose first residuals say nothing.
+    pub fn refit<F: Family>(&self, family: &F, rows: Rows<'_>, theta: &[f64]) -> Option<f64> {
+        let (n, d) = (rows.len() as f64, rows.dim() as f64);
+        if self.kind != Kind::Pearson || n < d + 2.0 {
+            return None;
+        }
+        let row = |i: usize| {
+            let Observation { y, weight, offset } = rows.observation(i);
+            let m: f64 = theta.iter().zip(rows.x(i)).map(|(t, x)| t * x).sum();
+            weight * pearson(family, y, m + offset)
+        };
+        Some((0..rows.len()).map(row).sum::<f64>() * n / (n - d))
     }
 
     /// What all members share of a row's log evidence: $\ln\Gamma(a+w/2) - \ln\Gamma(a) - \tfrac w2\ln 2\pi$.
@@ -86,4 +99,9 @@ impl Dispersion {
         let b = PRIOR_SHAPE * self.guess + 0.5 * residual;
         -a * (0.5 * added / b).ln_1p() - 0.5 * weight * (b + 0.5 * added).ln() - 0.5 * (weight * s).ln_1p()
     }
+}
+
+/// Pearson's squared residual under unit dispersion.
+fn pearson<F: Family>(family: &F, y: f64, u: f64) -> f64 {
+    (y - family.mean(u)).powi(2) / family.variance(u)
 }

@@ -248,16 +248,20 @@ impl<F: Family> Auto<F> {
         }
     }
 
+    /// The prior covariance of size `p` at the current scales, in units of the dispersion.
+    fn prior(&self, p: f64) -> Result<Factored> {
+        let mut variances = self.scales.variances(p * self.level[0]);
+        if let Some(first) = variances.first_mut() {
+            *first *= self.level[1] / self.level[0];
+        }
+        Factored::centred(&variances, self.scales.centres())
+    }
+
     /// New members from the prior at the current scales.
     fn rebuild(&mut self) -> Result<()> {
         let mut members = Vec::with_capacity(SIZES.len());
         for p in SIZES {
-            let mut variances = self.scales.variances(p * self.level[0]);
-            if let Some(first) = variances.first_mut() {
-                *first *= self.level[1] / self.level[0];
-            }
-            let covariance = Factored::centred(&variances, self.scales.centres())?;
-            members.push(Member::new(p, 0.0, Buffer::zeros(self.dim), covariance));
+            members.push(Member::new(p, 0.0, Buffer::zeros(self.dim), self.prior(p)?));
         }
         self.dispersion.rows = 0.0;
         self.stage = Stage::Static(Bank::new(members));
@@ -274,6 +278,9 @@ impl<F: Family> Auto<F> {
             self.set_level(&kept);
             self.rebuild()?;
             self.chunk(kept.rows(self.dim)?, 0, None)?;
+            if let Stage::Static(bank) = &mut self.stage {
+                bank.refit(&self.family, &self.dispersion, kept.rows(self.dim)?);
+            }
             self.kept = Some(kept);
         }
         self.chunk(rows.slice(i..i + 1), i, observer)?;

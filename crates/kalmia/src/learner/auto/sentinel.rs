@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// Squared steady-state gains of the walkers.
 const WALKS: [f64; 2] = [1e-4, 1e-6];
 
+/// Most that one row counts for, so that a single surprise does not decide.
+const LARGEST_GAIN: f64 = 20.0;
+
 /// What the sentinel saw.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DriftReport {
@@ -65,14 +68,16 @@ impl Sentinel {
             walker.p[0] += q * unit;
             walker.p[2] += q * slope_unit;
             let corrected = u + walker.beta[0] + walker.beta[1] * m;
-            let gain = (static_loss - family.loss(observation.y, corrected)).clamp(-1e6, 1e6);
+            let gain = (static_loss - family.loss(observation.y, corrected)).clamp(-LARGEST_GAIN, LARGEST_GAIN);
             walker.gain += gain;
             walker.square += gain * gain;
             let (first, second) = family.derivatives(observation.y, corrected);
+            // a curvature of at least l'^2 keeps the step from overshooting
+            let curvature = second.max(first * first);
             let v = [walker.p[0] + walker.p[1] * m, walker.p[1] + walker.p[2] * m];
             let s = v[0] + v[1] * m;
-            let spread = 1.0 + second * s;
-            let (g, c) = (-first / spread, second / spread);
+            let spread = 1.0 + curvature * s;
+            let (g, c) = (-first / spread, curvature / spread);
             if g.is_finite() && c.is_finite() {
                 walker.beta = [walker.beta[0] + g * v[0], walker.beta[1] + g * v[1]];
                 walker.p = [walker.p[0] - c * v[0] * v[0], walker.p[1] - c * v[0] * v[1], walker.p[2] - c * v[1] * v[1]];

@@ -1,0 +1,34 @@
+//! Reads files into blocks and prints what they hold: `cargo run --release --example rows -- TARGET FILE...`
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, Result, SourceOptions};
+
+fn run(target: &str, files: &[String]) -> Result<()> {
+    let encoder = Encoder::new(EncoderOptions::target(target));
+    let mut reader = Reader::open(Input::resolve(files)?, SourceOptions::default(), encoder, Mode::Learn)?;
+    let (start, mut block) = (Instant::now(), Block::new());
+    while reader.next_block(&mut block)? {}
+    let (seconds, done) = (start.elapsed().as_secs_f64(), reader.progress().done as f64 / 1e6);
+    let (rows, dim) = (reader.encoder().counts().rows, reader.encoder().dim());
+    println!("{rows} rows of {dim} features in {seconds:.3} s, {:.0} MB/s, {:.0} rows/s", done / seconds, rows as f64 / seconds);
+    let names: Vec<_> = reader.encoder().features().iter().take(20).map(|feature| &*feature.name).collect();
+    println!("features: {}{}", names.join(", "), if dim > names.len() { ", ..." } else { "" });
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((target, files)) = arguments.split_first() else {
+        eprintln!("usage: rows TARGET FILE...");
+        return ExitCode::from(2);
+    };
+    match run(target, files) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

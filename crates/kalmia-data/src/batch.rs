@@ -1,0 +1,316 @@
+//! The low form between readers and encoder: a few rows as one plain column per used column of the input.
+
+use std::sync::Arc;
+
+use crate::error::Location;
+use crate::scalar;
+
+/// How a reader must deliver a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// As the source has it: its type is still to be inferred.
+    Raw,
+    /// As numbers, `NaN` where missing.
+    Number,
+    /// As 0 and 1, `NaN` where missing.
+    Boolean,
+    /// As text, a missing token where missing.
+    Text,
+}
+
+impl Want {
+    /// What a field of this column must be, for messages.
+    pub(crate) fn expected(self) -> &'static str {
+        match self {
+            Want::Boolean => {
+                "is neither true nor false, as the values before it were; fix the value, or read the column as categorical"
+            }
+            _ => "is not a number, as the values before it were; fix the value, read the column as categorical, or exclude it",
+        }
+    }
+}
+
+/// What a typed source says about a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Declared {
+    #[cfg(feature = "columnar")]
+    Number,
+    Boolean,
+    Text,
+}
+
+/// A column that the encoder uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub name: String,
+    pub want: Want,
+    /// Whether a file without it is refused; else the column is missing throughout that file.
+    pub required: bool,
+}
+
+/// Texts end to end in one buffer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Texts {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    /// Set when the block's text outgrew [`Texts::LIMIT`]; the texts are then worthless.
+    pub overflow: bool,
+}
+
+impl Texts {
+    /// Bytes of text that a column may hold in one block.
+    const LIMIT: usize = 1 << 28;
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    #[inline]
+    pub fn push(&mut self, text: &[u8]) {
+        self.push_with(|bytes| bytes.extend_from_slice(text), text.len());
+    }
+
+    fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>), len: usize) {
+        if self.bytes.len() + len > Self::LIMIT {
+            self.overflow = true;
+        } else {
+            write(&mut self.bytes);
+        }
+        self.ends.push(self.bytes.len() as u32);
+    }
+
+    pub fn get(&self, i: usize) -> &[u8] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
+        &self.bytes[start..self.ends[i] as usize]
+    }
+
+    fn truncate(&mut self, len: usize) {
+        if len < self.ends.len() {
+            self.ends.truncate(len);
+            self.bytes.truncate(self.ends.last().map_or(0, |&end| end as usize));
+        }
+    }
+}
+
+/// One column of a batch: numbers or texts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Column {
+    pub numbers: Vec<f64>,
+    pub texts: Texts,
+    pub is_text: bool,
+    /// The type that the source declares, where it does and where its files agree.
+    pub declared: Option<Declared>,
+}
+
+impl Column {
+    pub fn len(&self) -> usize {
+        if self.is_text { self.texts.len() } else { self.numbers.len() }
+    }
+
+    /// Empties the column, ready for values as wanted.
+    fn reset(&mut self, want: Want) {
+        self.numbers.clear();
+        self.texts.truncate(0);
+        self.texts.overflow = false;
+        self.is_text = matches!(want, Want::Raw | Want::Text);
+        self.declared = None;
+    }
+
+    /// Adds a field of a text format; false where it is not what the column wants.
+    #[inline]
+    pub fn push_field(&mut self, want: Want, field: &[u8]) -> bool {
+        let value = match want {
+            Want::Raw | Want::Text => {
+                self.texts.push(field);
+                return true;
+            }
+            Want::Number => scalar::number(field),
+            Want::Boolean => scalar::truth_or_bit(field),
+        };
+        value.map(|v| self.numbers.push(v)).is_some()
+    }
+
+    /// Adds a number of a typed format; false where it is not what the column wants.
+    #[inline]
+    pub fn push_number(&mut self, want: Want, value: f64) -> bool {
+        if self.is_text {
+            self.texts.push_with(|bytes| scalar::write_number(value, bytes), 400);
+            return true;
+        }
+        self.numbers.push(value);
+        want != Want::Boolean || value.is_nan() || value == 0.0 || value == 1.0
+    }
+
+    /// Adds a truth value of a typed format, 1 and 0 in a number column.
+    #[inline]
+    pub fn push_truth(&mut self, value: bool) {
+        if self.is_text {
+            self.texts.push(if value { b"true" } else { b"false" });
+        } else {
+            self.numbers.push(f64::from(u8::from(value)));
+        }
+    }
+
+    /// Adds a missing value.
+    pub fn push_missing(&mut self) {
+        if self.is_text { self.texts.push(b"") } else { self.numbers.push(f64::NAN) }
+    }
+
+    /// Keeps the first `len` values.
+    pub fn truncate(&mut self, len: usize) {
+        self.numbers.truncate(len);
+        self.texts.truncate(len);
+    }
+
+    /// Turns numbers into texts, so that files of different kinds can share a column whose type is open.
+    pub fn make_text(&mut self) {
+        if !self.is_text {
+            self.is_text = true;
+            for value in std::mem::take(&mut self.numbers) {
+                self.push_number(Want::Raw, value);
+            }
+        }
+    }
+
+    /// Declares the source's type of the values to come; types that disagree cancel.
+    #[cfg(feature = "columnar")]
+    pub fn declare(&mut self, declared: Declared) {
+        let first = self.len() == 0;
+        self.declared = (first || self.declared == Some(declared)).then_some(declared);
+    }
+
+    /// Reads the texts again as numbers or truth values; the index of the first that is neither, if any.
+    pub fn reread(&mut self, want: Want) -> Result<(), usize> {
+        debug_assert!(self.is_text && self.numbers.is_empty());
+        for i in 0..self.texts.len() {
+            let field = self.texts.get(i);
+            let value = if want == Want::Boolean { scalar::truth_or_bit(field) } else { scalar::number(field) };
+            self.numbers.push(value.ok_or(i)?);
+        }
+        self.is_text = false;
+        Ok(())
+    }
+}
+
+/// Rows of one file within a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Segment {
+    start: usize,
+    file: usize,
+    first_row: u64,
+}
+
+/// Where the rows of a batch come from.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origin {
+    pub files: Arc<Vec<String>>,
+    segments: Vec<Segment>,
+    /// The line of each row, 0 where the format has none.
+    pub lines: Vec<u64>,
+}
+
+impl Origin {
+    pub fn clear(&mut self) {
+        self.segments.clear();
+        self.lines.clear();
+    }
+
+    /// From batch row `start` on, the rows are those of `file` from `first_row` (from 0) on.
+    pub fn open(&mut self, start: usize, file: usize, first_row: u64) {
+        self.segments.push(Segment { start, file, first_row });
+    }
+
+    /// The place of batch row `i`.
+    pub fn location(&self, i: usize) -> Location {
+        let segment = self.segments.iter().rev().find(|s| s.start <= i).copied();
+        let Segment { start, file, first_row } = segment.unwrap_or(Segment { start: 0, file: 0, first_row: 0 });
+        Location {
+            file: self.files.get(file).cloned().unwrap_or_default(),
+            row: first_row + (i - start) as u64 + 1,
+            line: self.lines.get(i).copied().filter(|&line| line > 0),
+        }
+    }
+}
+
+/// A non-zero entry of a libsvm row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Entry {
+    pub row: u32,
+    pub key: u32,
+    pub value: f64,
+}
+
+/// Rows on their way from a reader to the encoder.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Batch {
+    pub rows: usize,
+    pub columns: Vec<Column>,
+    pub entries: Vec<Entry>,
+    pub origin: Origin,
+    /// Data rows of the whole input before this batch.
+    pub first_row: u64,
+    /// The place after this batch.
+    pub end: crate::reader::Position,
+    /// JSON members that no column of the schema takes.
+    pub unknown_members: u64,
+}
+
+impl Batch {
+    /// Empties the batch for rows of these slots.
+    pub fn reset(&mut self, slots: &[Slot]) {
+        self.rows = 0;
+        self.columns.resize_with(slots.len(), Column::default);
+        self.columns.iter_mut().zip(slots).for_each(|(column, slot)| column.reset(slot.want));
+        self.entries.clear();
+        self.origin.clear();
+        self.unknown_members = 0;
+    }
+
+    /// Forgets what a half-read row has added.
+    pub fn drop_partial_row(&mut self) {
+        let rows = self.rows;
+        self.columns.iter_mut().for_each(|column| column.truncate(rows));
+    }
+
+    /// Ends a row at `line` (0 where there is none), what it did not give being missing.
+    #[inline]
+    pub fn end_row(&mut self, line: u64) {
+        self.rows += 1;
+        self.origin.lines.push(line);
+    }
+
+    /// Makes every column as long as the batch.
+    pub fn pad(&mut self) {
+        let rows = self.rows;
+        for column in &mut self.columns {
+            while column.len() < rows {
+                column.push_missing();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_located_in_their_own_file() {
+        let mut origin = Origin { files: Arc::new(vec!["a".into(), "b".into()]), ..Origin::default() };
+        origin.open(0, 0, 10);
+        origin.open(3, 1, 0);
+        origin.lines = vec![12, 13, 14, 2, 5];
+        assert_eq!(origin.location(2), Location { file: "a".into(), row: 13, line: Some(14) });
+        assert_eq!(origin.location(4), Location { file: "b".into(), row: 2, line: Some(5) });
+    }
+
+    #[test]
+    fn text_beyond_the_limit_is_flagged_not_kept() {
+        let mut texts = Texts::default();
+        let big = vec![b'x'; Texts::LIMIT / 2 + 1];
+        texts.push(&big);
+        assert!(!texts.overflow);
+        texts.push(&big);
+        assert!(texts.overflow && texts.len() == 2);
+    }
+}

@@ -1,0 +1,61 @@
+//! Rows as the learner takes them: numbers only, each row contiguous.
+
+use crate::batch::Origin;
+use crate::error::Location;
+
+/// A block of encoded rows, whose buffers are reused from block to block.
+///
+/// `x` holds row after row, each of `dim` features: seen as a matrix it is $X$, $d \times B$, by columns. Features that
+/// appear for the first time in this block are at the end of every row, zero before they appear.
+#[derive(Debug, Clone, Default)]
+pub struct Block {
+    /// Features a row.
+    pub dim: usize,
+    /// The features, `rows() * dim` of them.
+    pub x: Vec<f64>,
+    /// The targets; `NaN` where a row to predict has none.
+    pub y: Vec<f64>,
+    /// The weights, where a column gives them.
+    pub weight: Option<Vec<f64>>,
+    /// The offsets, where a column gives them.
+    pub offset: Option<Vec<f64>>,
+    /// Data rows of the whole input before this block.
+    pub first_row: u64,
+    /// Data rows read for this block, those left out included.
+    pub rows_read: usize,
+    /// For each row, its place among the rows read.
+    pub(crate) index: Vec<u32>,
+    pub(crate) origin: Origin,
+}
+
+impl Block {
+    /// An empty block.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Rows in the block.
+    pub fn rows(&self) -> usize {
+        self.y.len()
+    }
+
+    /// The features of row `i`.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.x[i * self.dim..(i + 1) * self.dim]
+    }
+
+    /// Data row of the whole input, from 0, that row `i` comes from.
+    pub fn input_row(&self, i: usize) -> u64 {
+        self.first_row + u64::from(self.index[i])
+    }
+
+    /// The file, row and line that row `i` comes from.
+    pub fn location(&self, i: usize) -> Location {
+        self.origin.location(self.index[i] as usize)
+    }
+
+    /// Whether every row has a target.
+    pub fn has_targets(&self) -> bool {
+        self.y.iter().all(|y| !y.is_nan())
+    }
+}

@@ -1,0 +1,227 @@
+//! Naming and opening inputs: files, patterns, standard input and memory, with their compression and fingerprint.
+
+use std::fs::File;
+use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::options::Format;
+
+/// One input in the order given.
+#[derive(Debug, Clone)]
+pub struct Input {
+    name: String,
+    place: Place,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    File,
+    Stdin,
+    Memory(Arc<[u8]>),
+}
+
+/// What a file looked like, so that a changed one is noticed: its size and a hash of its first and last 64 KiB.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// The name the file was given by.
+    pub name: String,
+    /// Size in bytes and hash; `None` for standard input.
+    pub content: Option<(u64, u64)>,
+}
+
+/// The bytes that a fingerprint hashes at either end.
+const HASHED: u64 = 64 << 10;
+
+impl Input {
+    /// The inputs that these names and patterns stand for, in the order given, matches of a pattern in the order of
+    /// their names. `-` is standard input.
+    pub fn resolve<S: AsRef<str>>(names: &[S]) -> Result<Vec<Self>> {
+        let mut inputs = Vec::new();
+        for name in names.iter().map(AsRef::as_ref) {
+            if name == "-" {
+                inputs.push(Self { name: name.into(), place: Place::Stdin });
+            } else if name.contains(['*', '?', '[']) && !Path::new(name).exists() {
+                inputs.extend(matches_of(name)?);
+            } else {
+                inputs.push(Self::file(name)?);
+            }
+        }
+        if inputs.iter().filter(|i| matches!(i.place, Place::Stdin)).count() > 1 {
+            return Err(Error::Setting("standard input (`-`) can be named only once".into()));
+        }
+        if inputs.is_empty() { Err(Error::NoMatch { pattern: String::new() }) } else { Ok(inputs) }
+    }
+
+    /// A file, which must exist.
+    pub fn file(name: &str) -> Result<Self> {
+        let meta = std::fs::metadata(name).map_err(|source| Error::Io { file: name.into(), source })?;
+        if meta.is_dir() {
+            return Err(Error::Folder { file: name.into() });
+        }
+        Ok(Self { name: name.into(), place: Place::File })
+    }
+
+    /// Bytes in memory under a name, whose extension tells the format.
+    pub fn memory(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self { name: name.into(), place: Place::Memory(bytes.into()) }
+    }
+
+    /// The name given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The size in bytes where it is known.
+    pub fn size(&self) -> Option<u64> {
+        match &self.place {
+            Place::File => std::fs::metadata(&self.name).ok().filter(std::fs::Metadata::is_file).map(|m| m.len()),
+            Place::Stdin => None,
+            Place::Memory(bytes) => Some(bytes.len() as u64),
+        }
+    }
+
+    /// Size and hash, to be compared before a reading goes on.
+    pub fn fingerprint(&self) -> Result<Fingerprint> {
+        let content = match &self.place {
+            Place::Stdin => None,
+            Place::Memory(bytes) => Some(content_of(&mut Cursor::new(bytes), bytes.len() as u64)),
+            Place::File => match self.size() {
+                Some(size) => Some(content_of(&mut self.open_file()?, size)),
+                None => None,
+            },
+        };
+        let content = content.transpose().map_err(|source| self.io(source))?;
+        Ok(Fingerprint { name: self.name.clone(), content })
+    }
+
+    pub(crate) fn io(&self, source: std::io::Error) -> Error {
+        Error::Io { file: self.name.clone(), source }
+    }
+
+    fn open_file(&self) -> Result<File> {
+        File::open(&self.name).map_err(|source| self.io(source))
+    }
+
+    /// The bytes as a file or as memory, for formats that need to seek.
+    #[cfg(feature = "columnar")]
+    pub(crate) fn open_seekable(&self) -> Result<Option<Seekable>> {
+        Ok(match &self.place {
+            Place::File => Some(Seekable::File(self.open_file()?)),
+            Place::Memory(bytes) => Some(Seekable::Memory(bytes.clone())),
+            Place::Stdin => None,
+        })
+    }
+
+    /// The bytes decompressed, their format, and a counter of the bytes read before decompression.
+    pub(crate) fn open(&self, format: Option<Format>, done: &Arc<AtomicU64>) -> Result<(Box<dyn Read + Send>, Format)> {
+        let raw: Box<dyn Read + Send> = match &self.place {
+            Place::File => Box::new(self.open_file()?),
+            Place::Stdin => Box::new(std::io::stdin()),
+            Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
+        };
+        let (reader, magic) = peek(Counted { inner: raw, done: done.clone() }).map_err(|e| self.io(e))?;
+        let lower = self.name.to_ascii_lowercase();
+        let (reader, magic): (Box<dyn Read + Send>, Vec<u8>) = if lower.ends_with(".gz") || magic.starts_with(&[0x1f, 0x8b]) {
+            peek(flate2::read::MultiGzDecoder::new(reader)).map_err(|e| self.io(e))?
+        } else if lower.ends_with(".zst") || magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            let decoder = zstd::stream::read::Decoder::new(reader).map_err(|e| self.io(e))?;
+            peek(decoder).map_err(|e| self.io(e))?
+        } else {
+            (reader, magic)
+        };
+        let sniffed = match &magic[..] {
+            [b'P', b'A', b'R', b'1', ..] => Some(Format::Parquet),
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::Arrow),
+            _ => None,
+        };
+        Ok((reader, format.or_else(|| Format::from_name(&self.name)).or(sniffed).unwrap_or(Format::Csv)))
+    }
+}
+
+/// Bytes at any place, for Parquet.
+#[cfg(feature = "columnar")]
+pub(crate) enum Seekable {
+    File(File),
+    Memory(Arc<[u8]>),
+}
+
+fn matches_of(pattern: &str) -> Result<Vec<Input>> {
+    let paths = glob::glob(pattern).map_err(|e| Error::Setting(format!("pattern `{pattern}`: {e}")))?;
+    let mut found = Vec::new();
+    for path in paths {
+        let path = path.map_err(|e| Error::Io { file: e.path().display().to_string(), source: e.into() })?;
+        if !path.is_dir() {
+            found.push(Input::file(&path.to_string_lossy())?);
+        }
+    }
+    if found.is_empty() { Err(Error::NoMatch { pattern: pattern.into() }) } else { Ok(found) }
+}
+
+/// The first bytes of a reader, and a reader that still gives them.
+fn peek(mut reader: impl Read + Send + 'static) -> std::io::Result<(Box<dyn Read + Send>, Vec<u8>)> {
+    let mut magic = Vec::new();
+    reader.by_ref().take(8).read_to_end(&mut magic)?;
+    Ok((Box::new(Cursor::new(magic.clone()).chain(reader)), magic))
+}
+
+/// Size and FNV-1a hash of both ends. It guards against mistakes, not against forgery.
+fn content_of(file: &mut (impl Read + Seek), size: u64) -> std::io::Result<(u64, u64)> {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for start in [0, size.saturating_sub(HASHED)] {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(start))?;
+        file.take(HASHED).read_to_end(&mut bytes)?;
+        hash = bytes.iter().fold(hash, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    }
+    Ok((size, hash))
+}
+
+/// Counts the bytes read, for progress.
+struct Counted<R> {
+    inner: R,
+    done: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.inner.read(buf)?;
+        self.done.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_anywhere_hashed_is_seen() {
+        let print = |bytes: &[u8]| Input::memory("a.csv", bytes).fingerprint().unwrap();
+        let base = vec![b'1'; 300_000];
+        let with = |at: usize| {
+            let mut changed = base.clone();
+            changed[at] = b'2';
+            changed
+        };
+        assert_eq!(print(&base), print(&base.clone()));
+        assert_ne!(print(&base), print(&with(0)));
+        assert_ne!(print(&base), print(&with(299_999)));
+        assert_ne!(print(&base), print(&base[1..]));
+    }
+
+    #[test]
+    fn folders_missing_files_and_patterns_are_named() {
+        assert!(matches!(Input::resolve(&["src"]), Err(Error::Folder { .. })));
+        assert!(matches!(Input::resolve(&["no/such/file.csv"]), Err(Error::Io { .. })));
+        assert!(matches!(Input::resolve(&["src/*.nothing"]), Err(Error::NoMatch { .. })));
+        assert!(matches!(Input::resolve(&["-", "-"]), Err(Error::Setting(_))));
+        let names: Vec<_> = Input::resolve(&["src/o*.rs", "src/batch.rs"]).unwrap().iter().map(|i| i.name().to_owned()).collect();
+        assert_eq!(names.last().unwrap(), "src/batch.rs");
+        assert!(names.contains(&"src/options.rs".to_owned()));
+    }
+}

@@ -1,0 +1,148 @@
+//! What a caller chooses: how files are read, what the columns are for, and what a missing value does.
+
+use serde::{Deserialize, Serialize};
+
+/// A file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Format {
+    /// Fields separated by commas, or by [`SourceOptions::delimiter`].
+    Csv,
+    /// Fields separated by tabs.
+    Tsv,
+    /// One JSON object a line.
+    Jsonl,
+    /// Apache Parquet (feature `columnar`).
+    Parquet,
+    /// Arrow IPC, file or stream (feature `columnar`).
+    Arrow,
+    /// `label index:value ...`, absent indices being zero.
+    Libsvm,
+}
+
+impl Format {
+    /// The format that a name's extension stands for, any `.gz` or `.zst` set aside.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let lower = name.to_ascii_lowercase();
+        let bare = lower.strip_suffix(".gz").or_else(|| lower.strip_suffix(".zst")).unwrap_or(&lower);
+        match bare.rsplit_once('.')?.1 {
+            "csv" => Some(Self::Csv),
+            "tsv" | "tab" => Some(Self::Tsv),
+            "jsonl" | "ndjson" | "json" => Some(Self::Jsonl),
+            "parquet" | "pq" => Some(Self::Parquet),
+            "arrow" | "arrows" | "feather" | "ipc" => Some(Self::Arrow),
+            "libsvm" | "svm" | "svmlight" => Some(Self::Libsvm),
+            _ => None,
+        }
+    }
+}
+
+/// How the bytes are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceOptions {
+    /// The format; by default from the extension, then the first bytes, then CSV.
+    pub format: Option<Format>,
+    /// The field separator of CSV; by default `,` (a tab for TSV).
+    pub delimiter: Option<u8>,
+    /// Whether the first line names the columns; else they are `c1`, `c2`, ...
+    pub header: bool,
+    /// Rows a block; its boundaries fall at multiples of this over all files, whatever else happens.
+    pub block_rows: usize,
+    /// Bytes read at a time.
+    pub chunk_bytes: usize,
+    /// Longest line (or quoted record) accepted, in bytes.
+    pub max_line_bytes: usize,
+    /// Most columns accepted in a header.
+    pub max_columns: usize,
+    /// Whether parsing runs on its own thread, ahead of the caller by a few blocks.
+    pub threaded: bool,
+}
+
+impl Default for SourceOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            delimiter: None,
+            header: true,
+            block_rows: 1024,
+            chunk_bytes: 1 << 20,
+            max_line_bytes: 64 << 20,
+            max_columns: 1 << 20,
+            threaded: true,
+        }
+    }
+}
+
+/// What a missing value does to its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// The row is an error.
+    #[default]
+    Error,
+    /// The row is left out, and counted.
+    Skip,
+    /// The value is replaced by the mean of the rows before it (0 before any; no level for a category), and a feature
+    /// `name:missing` is 1. A row whose target, weight or offset is missing is left out, and counted.
+    Mean,
+}
+
+/// What the columns are for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EncoderOptions {
+    /// The column to learn; libsvm's is `label` and may be left out.
+    pub target: Option<String>,
+    /// The label of a two-valued target that counts as 1; by default the larger of the two as text.
+    pub positive: Option<String>,
+    /// A column that multiplies each row's loss.
+    pub weight: Option<String>,
+    /// A column added to each row's linear predictor.
+    pub offset: Option<String>,
+    /// The feature columns, in order; by default every column without another role.
+    pub features: Option<Vec<String>>,
+    /// Columns left out.
+    pub exclude: Vec<String>,
+    /// Columns read as categories even where they hold numbers or dates. Levels are the texts of the file; typed formats
+    /// give numbers their shortest text (`1`, not `1.0`).
+    pub categorical: Vec<String>,
+    /// Whether the first feature is the constant 1.
+    pub intercept: bool,
+    /// What a missing value does.
+    pub missing: Missing,
+    /// Most features accepted, categories included.
+    pub max_features: usize,
+}
+
+impl Default for EncoderOptions {
+    fn default() -> Self {
+        Self {
+            target: None,
+            positive: None,
+            weight: None,
+            offset: None,
+            features: None,
+            exclude: Vec::new(),
+            categorical: Vec::new(),
+            intercept: true,
+            missing: Missing::Error,
+            max_features: 32_768,
+        }
+    }
+}
+
+impl EncoderOptions {
+    /// The defaults, with a target.
+    pub fn target(name: impl Into<String>) -> Self {
+        Self { target: Some(name.into()), ..Self::default() }
+    }
+}
+
+/// Whether rows are learned from or only predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// New levels become features; the target must be there.
+    Learn,
+    /// The schema is fixed: unseen levels are counted and encode as zero, and the target may be absent.
+    Predict,
+}

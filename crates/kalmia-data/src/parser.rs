@@ -1,0 +1,213 @@
+//! The inputs one after the other as a stream of batches, on the caller's thread or ahead of it on its own.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::thread::JoinHandle;
+
+use crate::batch::{Batch, Column, Slot, Want};
+use crate::encoder::no_column;
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::options::SourceOptions;
+use crate::reader::Position;
+use crate::source::{self, Plan, Source};
+
+/// Reads batches; it knows nothing of encoding beyond the slots it was given.
+pub(crate) struct Parser {
+    inputs: Vec<Input>,
+    files: Arc<Vec<String>>,
+    options: SourceOptions,
+    slots: Vec<Slot>,
+    sparse: bool,
+    source: Option<Box<dyn Source>>,
+    position: Position,
+    done: Arc<AtomicU64>,
+}
+
+impl Parser {
+    pub fn new(inputs: Vec<Input>, options: SourceOptions) -> Self {
+        let files = Arc::new(inputs.iter().map(|input| input.name().to_owned()).collect());
+        let (slots, position, done) = Default::default();
+        Self { inputs, files, options, slots, sparse: false, source: None, position, done }
+    }
+
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    pub fn done(&self) -> Arc<AtomicU64> {
+        self.done.clone()
+    }
+
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The columns of the present input, opened if need be, and whether it is sparse; `None` after the last.
+    pub fn header(&mut self) -> Result<Option<(&[String], bool)>> {
+        self.open()?;
+        Ok(self.source.as_ref().map(|source| (source.names(), source.is_sparse())))
+    }
+
+    /// Sets what is read, of this input and those to come.
+    pub fn bind(&mut self, slots: Vec<Slot>, sparse: bool) -> Result<()> {
+        (self.slots, self.sparse) = (slots, sparse);
+        self.bind_source()
+    }
+
+    fn open(&mut self) -> Result<()> {
+        if self.source.is_none()
+            && let Some(input) = self.inputs.get(self.position.file)
+        {
+            let known = (!self.slots.is_empty()).then_some(&self.slots[..]);
+            self.source = Some(source::open(input, &self.options, known, &self.done)?);
+            if known.is_some() {
+                self.bind_source()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bind_source(&mut self) -> Result<()> {
+        let Some(source) = &mut self.source else { return Ok(()) };
+        let file = &self.files[self.position.file];
+        if source.is_sparse() != self.sparse {
+            let reason = "libsvm and files with named columns cannot be mixed".into();
+            return Err(Error::Format { file: file.clone(), reason });
+        }
+        let places: std::collections::HashMap<&str, usize> =
+            self.slots.iter().enumerate().map(|(i, slot)| (&*slot.name, i)).collect();
+        let columns: Vec<Option<usize>> = source.names().iter().map(|name| places.get(&**name).copied()).collect();
+        let mut found = vec![false; self.slots.len()];
+        columns.iter().flatten().for_each(|&slot| found[slot] = true);
+        if let Some(slot) = self.slots.iter().zip(found).find(|(slot, found)| slot.required && !found).map(|(slot, _)| slot) {
+            return Err(no_column(file, &slot.name, source.names()));
+        }
+        source.bind(&Plan { columns, slots: self.slots.clone() })
+    }
+
+    fn next_input(&mut self) {
+        self.source = None;
+        self.position.file += 1;
+        self.position.row = 0;
+    }
+
+    /// Reads the next batch, which is short only at the end of the last input.
+    pub fn fill(&mut self, batch: &mut Batch) -> Result<()> {
+        batch.reset(&self.slots);
+        batch.origin.files = self.files.clone();
+        batch.first_row = self.position.rows;
+        while batch.rows < self.options.block_rows {
+            self.open()?;
+            let Some(source) = &mut self.source else { break };
+            let start = batch.rows;
+            batch.origin.open(start, self.position.file, self.position.row);
+            if start > 0 {
+                let open = batch.columns.iter_mut().zip(&self.slots).filter(|(_, slot)| slot.want == Want::Raw);
+                open.for_each(|(column, _)| column.make_text());
+            }
+            source.fill(batch, self.options.block_rows - start)?;
+            batch.pad();
+            self.check_texts(batch, start)?;
+            let read = (batch.rows - start) as u64;
+            self.position.row += read;
+            self.position.rows += read;
+            if batch.rows < self.options.block_rows {
+                self.next_input();
+            }
+        }
+        batch.end = self.position;
+        Ok(())
+    }
+
+    fn check_texts(&self, batch: &Batch, start: usize) -> Result<()> {
+        let overflow = |column: &&Column| column.texts.overflow;
+        if batch.columns.iter().find(overflow).is_some() {
+            let reason = "the texts of this and the next rows are too long to be held; exclude the column".into();
+            return Err(Error::Row { at: batch.origin.location(start), reason });
+        }
+        Ok(())
+    }
+
+    /// Passes over up to `rows` rows; how many there were.
+    pub fn skip(&mut self, rows: u64) -> Result<u64> {
+        let mut skipped = 0;
+        while skipped < rows {
+            self.open()?;
+            let Some(source) = &mut self.source else { break };
+            let n = source.skip(rows - skipped)?;
+            skipped += n;
+            self.position.row += n;
+            self.position.rows += n;
+            if skipped < rows {
+                self.next_input();
+            }
+        }
+        Ok(skipped)
+    }
+
+    /// Goes to a place reached earlier, without looking at the inputs before it.
+    pub fn seek(&mut self, to: Position) -> Result<()> {
+        if to.row > to.rows {
+            return Err(Error::Setting(format!("no position has {} rows of which {} in one file", to.rows, to.row)));
+        }
+        if to.file != self.position.file {
+            self.source = None;
+        }
+        self.position = Position { rows: to.rows - to.row, file: to.file, row: 0 };
+        let skipped = self.skip(to.row)?;
+        if skipped < to.row || self.position != to {
+            let file = self.files.get(to.file).cloned().unwrap_or_default();
+            return Err(Error::Changed { file, what: format!("it has fewer than {} rows", to.row) });
+        }
+        Ok(())
+    }
+
+    /// Goes on reading on a thread of its own, a few batches ahead.
+    pub fn spawn(self) -> Ahead {
+        let (full_in, full) = sync_channel(3);
+        let (spare, spare_out): (Sender<Box<Batch>>, Receiver<Box<Batch>>) = channel();
+        let mut parser = self;
+        let body = move || {
+            loop {
+                let mut batch = spare_out.try_recv().unwrap_or_default();
+                let outcome = parser.fill(&mut batch).map(|()| batch);
+                let last = outcome.as_ref().map_or(true, |batch| batch.rows < parser.options.block_rows);
+                // The reader is gone when nobody receives: the thread ends.
+                if full_in.send(outcome).is_err() || last {
+                    break;
+                }
+            }
+        };
+        // Detached: dropping the channel ends it at its next batch, and a blocked standard input never holds the caller.
+        let thread = Some(std::thread::spawn(body));
+        Ahead { full, spare, thread }
+    }
+}
+
+/// Batches read ahead.
+pub(crate) struct Ahead {
+    full: Receiver<Result<Box<Batch>>>,
+    spare: Sender<Box<Batch>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ahead {
+    /// The next batch; `None` after the last, which is short, or after an error. A panic of the thread goes on here.
+    pub fn next(&mut self) -> Option<Result<Box<Batch>>> {
+        let next = self.full.recv().ok();
+        if next.is_none()
+            && let Some(Err(panic)) = self.thread.take().map(JoinHandle::join)
+        {
+            std::panic::resume_unwind(panic);
+        }
+        next
+    }
+
+    /// Hands a used batch back for its buffers.
+    pub fn recycle(&mut self, batch: Box<Batch>) {
+        // The thread may have ended already; the batch is then dropped.
+        let _ = self.spare.send(batch);
+    }
+}

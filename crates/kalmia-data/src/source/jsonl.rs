@@ -1,0 +1,288 @@
+//! JSON Lines: one object a line, members found by name, absent ones missing.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::Read;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+
+use super::{Plan, Source, check_names, too_many_columns};
+use crate::batch::{Batch, Column, Declared, Slot, Want};
+use crate::chunks::Chunks;
+use crate::error::{Error, Location, Result, excerpt};
+use crate::options::SourceOptions;
+use crate::scalar;
+
+pub(super) struct Jsonl {
+    chunks: Chunks,
+    names: Vec<String>,
+    plan: Plan,
+    slots: HashMap<String, usize>,
+    row: u64,
+    line: u64,
+}
+
+impl Jsonl {
+    /// Opens the stream; where the columns are not known, they are the members of the first block of rows.
+    pub fn open(mut reader: Box<dyn Read + Send>, file: &str, options: &SourceOptions, known: Option<&[Slot]>) -> Result<Self> {
+        let chunks = |reader| Chunks::new(reader, file, options.chunk_bytes, options.max_line_bytes);
+        let mut names = Vec::new();
+        if let Some(known) = known {
+            names.extend(known.iter().map(|slot| slot.name.clone()));
+        } else {
+            // The rows looked at are read again from memory.
+            let (seen, rest) = discover(chunks(reader)?, options, &mut names)?;
+            reader = Box::new(std::io::Cursor::new(seen).chain(rest));
+        }
+        if names.is_empty() {
+            return Err(Error::Header {
+                file: file.into(),
+                reason: "no JSON object with members; one object a line is expected".into(),
+            });
+        }
+        check_names(file, &mut names)?;
+        Ok(Self { chunks: chunks(reader)?, names, plan: Plan::default(), slots: HashMap::new(), row: 0, line: 0 })
+    }
+
+    /// The length of the next line that is not blank.
+    fn next_row(&mut self) -> Result<Option<usize>> {
+        while let Some(len) = self.chunks.next_line(self.row + 1, self.line + 1)? {
+            self.line += 1;
+            if !self.chunks.lines()[..len].trim_ascii().is_empty() {
+                return Ok(Some(len));
+            }
+            self.chunks.advance(len);
+        }
+        Ok(None)
+    }
+
+    fn add(&self, len: usize, batch: &mut Batch) -> Result<()> {
+        let mut bad = None;
+        let row = Row { plan: &self.plan, slots: &self.slots, batch, bad: &mut bad };
+        let outcome = object(&self.chunks.lines()[..len], row);
+        let at = || Location { file: self.chunks.file().into(), row: self.row + 1, line: Some(self.line) };
+        if let Some((slot, value)) = bad {
+            return Err(super::bad_field(at(), &self.plan.slots[slot], &value));
+        }
+        outcome.map_err(|e| Error::Row { at: at(), reason: format!("not a JSON object of plain values: {e}") })
+    }
+}
+
+fn object<'de, S: DeserializeSeed<'de, Value = ()>>(line: &'de [u8], seed: S) -> serde_json::Result<()> {
+    let mut parser = serde_json::Deserializer::from_slice(line);
+    seed.deserialize(&mut parser)?;
+    parser.end()
+}
+
+/// What discovery hands on: the bytes looked at, and the rest of the stream.
+type Looked = (Vec<u8>, Box<dyn Read + Send>);
+
+/// Collects the members of the first block of rows, in order of appearance.
+fn discover(mut chunks: Chunks, options: &SourceOptions, names: &mut Vec<String>) -> Result<Looked> {
+    let (mut seen, mut line) = (Vec::new(), 0);
+    let mut known = std::collections::HashSet::new();
+    let mut rows = 0;
+    while rows < options.block_rows && seen.len() <= options.max_line_bytes.max(1 << 20) {
+        let Some(len) = chunks.next_line(rows as u64 + 1, line + 1)? else { break };
+        let text = &chunks.lines()[..len];
+        line += 1;
+        if !text.trim_ascii().is_empty() {
+            rows += 1;
+            // A line that is no object is reported when its row is read, with its place.
+            let _ = object(text, Names { names, known: &mut known });
+            if names.len() > options.max_columns {
+                return Err(too_many_columns(chunks.file(), options.max_columns));
+            }
+        }
+        seen.extend_from_slice(text);
+        chunks.advance(len);
+    }
+    Ok((seen, chunks.into_rest()))
+}
+
+impl Source for Jsonl {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn bind(&mut self, plan: &Plan) -> Result<()> {
+        self.plan = plan.clone();
+        let bound = self.names.iter().zip(&plan.columns);
+        self.slots = bound.filter_map(|(name, slot)| slot.map(|slot| (name.clone(), slot))).collect();
+        Ok(())
+    }
+
+    fn fill(&mut self, batch: &mut Batch, rows: usize) -> Result<()> {
+        self.chunks.begin_block();
+        for _ in 0..rows {
+            let Some(len) = self.next_row()? else { break };
+            self.chunks.check_block(self.row + 1, self.line)?;
+            self.add(len, batch)?;
+            batch.end_row(self.line);
+            batch.pad();
+            self.chunks.advance(len);
+            self.row += 1;
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, rows: u64) -> Result<u64> {
+        let start = self.row;
+        while self.row - start < rows {
+            let Some(len) = self.next_row()? else { break };
+            self.chunks.advance(len);
+            self.row += 1;
+        }
+        Ok(self.row - start)
+    }
+}
+
+/// Collects the names of an object's members.
+struct Names<'a> {
+    names: &'a mut Vec<String>,
+    known: &'a mut std::collections::HashSet<String>,
+}
+
+impl<'de> DeserializeSeed<'de> for Names<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Names<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            map.next_value::<IgnoredAny>()?;
+            if self.known.insert(name.clone()) {
+                self.names.push(name);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds an object to the batch. `bad` receives a value that its column cannot hold.
+struct Row<'a> {
+    plan: &'a Plan,
+    slots: &'a HashMap<String, usize>,
+    batch: &'a mut Batch,
+    bad: &'a mut Option<(usize, Vec<u8>)>,
+}
+
+impl<'de> DeserializeSeed<'de> for Row<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Row<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        while let Some(key) = map.next_key_seed(Key(self.slots))? {
+            let Some(slot) = key else {
+                self.batch.unknown_members += 1;
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            let name = &self.plan.slots[slot].name;
+            let (column, want) = (&mut self.batch.columns[slot], self.plan.slots[slot].want);
+            if column.len() > self.batch.rows {
+                return Err(A::Error::custom(format!("member `{name}` appears twice")));
+            }
+            if let Some(value) = map.next_value_seed(Cell { column, want, name })? {
+                *self.bad = Some((slot, value));
+                return Err(A::Error::custom("bad value"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A member's name, as its slot.
+struct Key<'a>(&'a HashMap<String, usize>);
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = Option<usize>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = Option<usize>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+    fn visit_str<E>(self, name: &str) -> std::result::Result<Self::Value, E> {
+        Ok(self.0.get(name).copied())
+    }
+}
+
+/// A member's value, added to its column, or handed back as text where the column cannot hold it.
+struct Cell<'a> {
+    column: &'a mut Column,
+    want: Want,
+    name: &'a str,
+}
+
+impl Cell<'_> {
+    fn number(self, value: f64) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        (!self.column.push_number(self.want, value)).then(|| {
+            scalar::write_number(value, &mut text);
+            text
+        })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Cell<'_> {
+    type Value = Option<Vec<u8>>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Cell<'_> {
+    type Value = Option<Vec<u8>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a number, text, true, false or null as member `{}`; flatten or exclude it", excerpt(self.name.as_bytes()))
+    }
+    fn visit_bool<E>(self, value: bool) -> std::result::Result<Self::Value, E> {
+        if self.want == Want::Number {
+            return Ok(Some(value.to_string().into()));
+        }
+        self.column.push_truth(value);
+        Ok(None)
+    }
+    fn visit_i64<E>(self, value: i64) -> std::result::Result<Self::Value, E> {
+        Ok(self.number(value as f64))
+    }
+    fn visit_u64<E>(self, value: u64) -> std::result::Result<Self::Value, E> {
+        Ok(self.number(value as f64))
+    }
+    fn visit_f64<E>(self, value: f64) -> std::result::Result<Self::Value, E> {
+        Ok(self.number(value))
+    }
+    fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
+        self.column.push_missing();
+        Ok(None)
+    }
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
+        let field = text.as_bytes();
+        // Text in quotes is text, even where it looks like a number.
+        if self.want == Want::Raw && !scalar::is_missing(scalar::trim(field)) {
+            self.column.declared = Some(Declared::Text);
+        }
+        Ok((!self.column.push_field(self.want, field)).then(|| field.to_vec()))
+    }
+}

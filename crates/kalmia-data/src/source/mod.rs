@@ -1,0 +1,116 @@
+//! The readers, one format a file, all filling the same batches.
+
+#[cfg(feature = "columnar")]
+mod columnar;
+mod csv;
+#[cfg(feature = "columnar")]
+mod ipc;
+mod jsonl;
+mod libsvm;
+#[cfg(feature = "columnar")]
+mod parquet;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::batch::{Batch, Slot, Want};
+use crate::error::{Error, Location, Result, excerpt};
+use crate::input::Input;
+use crate::options::{Format, SourceOptions};
+
+/// One open input.
+pub(crate) trait Source: Send {
+    /// The columns, in the order of the input.
+    fn names(&self) -> &[String];
+
+    /// Whether rows also bring entries under keys not known beforehand (libsvm).
+    fn is_sparse(&self) -> bool {
+        false
+    }
+
+    /// Fixes which columns are read, and as what.
+    fn bind(&mut self, plan: &Plan) -> Result<()>;
+
+    /// Adds up to `rows` rows to the batch; fewer only at the end.
+    fn fill(&mut self, batch: &mut Batch, rows: usize) -> Result<()>;
+
+    /// Passes over up to `rows` rows without decoding them; how many there were.
+    fn skip(&mut self, rows: u64) -> Result<u64>;
+}
+
+/// Which column of the input goes to which slot of the batch.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Plan {
+    /// For each column of the input, its slot.
+    pub columns: Vec<Option<usize>>,
+    pub slots: Vec<Slot>,
+}
+
+impl Plan {
+    /// The slot and want of column `i` of the input.
+    pub fn slot(&self, i: usize) -> Option<(usize, Want)> {
+        self.columns.get(i).copied().flatten().map(|slot| (slot, self.slots[slot].want))
+    }
+}
+
+/// Opens an input in its format. `known` is the columns that the caller will bind, where it knows them already, and
+/// spares JSON Lines from discovering its own.
+pub(crate) fn open(
+    input: &Input,
+    options: &SourceOptions,
+    known: Option<&[Slot]>,
+    done: &Arc<AtomicU64>,
+) -> Result<Box<dyn Source>> {
+    let (reader, format) = input.open(options.format, done)?;
+    let text = |reader| crate::chunks::Chunks::new(reader, input.name(), options.chunk_bytes, options.max_line_bytes);
+    Ok(match format {
+        Format::Csv | Format::Tsv => {
+            let delimiter = options.delimiter.unwrap_or(if format == Format::Tsv { b'\t' } else { b',' });
+            Box::new(csv::Csv::open(text(reader)?, delimiter, options)?)
+        }
+        Format::Jsonl => Box::new(jsonl::Jsonl::open(reader, input.name(), options, known)?),
+        Format::Libsvm => Box::new(libsvm::Libsvm::open(text(reader)?)),
+        #[cfg(feature = "columnar")]
+        Format::Parquet => Box::new(parquet::Parquet::open(input, options, done)?),
+        #[cfg(feature = "columnar")]
+        Format::Arrow => Box::new(ipc::Ipc::open(reader, input.name(), options)?),
+        #[cfg(not(feature = "columnar"))]
+        Format::Parquet | Format::Arrow => {
+            let reason = "this build reads no Parquet or Arrow; build it with the feature `columnar`".into();
+            return Err(Error::Format { file: input.name().into(), reason });
+        }
+    })
+}
+
+/// The error for a field that its column cannot hold.
+pub(crate) fn bad_field(at: Location, slot: &Slot, field: &[u8]) -> Error {
+    if std::str::from_utf8(field).is_err() {
+        return not_utf8(at, &slot.name);
+    }
+    Error::Value { at, column: slot.name.clone(), value: excerpt(field), reason: slot.want.expected().into() }
+}
+
+/// The error for a field in another encoding.
+pub(crate) fn not_utf8(at: Location, column: &str) -> Error {
+    Error::Row { at, reason: format!("column `{column}` is not valid UTF-8; convert the file, for example with iconv") }
+}
+
+/// Checks a header, naming columns without a name after their place.
+fn check_names(file: &str, names: &mut [String]) -> Result<()> {
+    let mut seen = std::collections::HashSet::with_capacity(names.len());
+    for (i, name) in names.iter_mut().enumerate() {
+        if name.is_empty() {
+            *name = format!("c{}", i + 1);
+        }
+        if !seen.insert(name.clone()) {
+            let reason = format!("the header names column `{}` twice; rename one of them", excerpt(name.as_bytes()));
+            return Err(Error::Header { file: file.into(), reason });
+        }
+    }
+    Ok(())
+}
+
+/// The error for a header with more columns than allowed.
+fn too_many_columns(file: &str, limit: usize) -> Error {
+    Error::Header { file: file.into(), reason: format!("the header has more than {limit} columns") }
+}

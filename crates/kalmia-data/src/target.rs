@@ -1,0 +1,143 @@
+//! The target: numbers as they are, truth values and two text labels as 0 and 1.
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{Batch, Column, Want};
+use crate::error::{Error, Result, excerpt};
+use crate::infer;
+use crate::scalar;
+use crate::schema::Kind;
+
+/// How the target is coded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Coding {
+    /// The number itself.
+    Number,
+    /// 1 for true, 0 for false.
+    Boolean,
+    /// 1 for one label, 0 for the other.
+    Labels {
+        /// The label coded 1.
+        positive: String,
+        /// The label coded 0, once seen.
+        negative: Option<String>,
+    },
+}
+
+/// The target column, with what a caller needs to choose a family from the first block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// Its name in the input.
+    pub name: String,
+    /// Its coding, once the first block was seen.
+    pub coding: Option<Coding>,
+    /// The distinct coded values of the first block, ascending, at most 64 of them.
+    pub distinct: Vec<f64>,
+    /// Whether all of the first block's values are whole numbers, 0 or more.
+    pub whole: bool,
+}
+
+/// Distinct values kept for the summary.
+const DISTINCT: usize = 64;
+
+impl Target {
+    pub(crate) fn new(name: String) -> Self {
+        Self { name, coding: None, distinct: Vec::new(), whole: false }
+    }
+
+    pub(crate) fn want(&self, positive: Option<&str>) -> Want {
+        match self.coding {
+            None if positive.is_some() => Want::Text,
+            None => Want::Raw,
+            Some(Coding::Number) => Want::Number,
+            Some(Coding::Boolean) => Want::Boolean,
+            Some(Coding::Labels { .. }) => Want::Text,
+        }
+    }
+
+    /// Whether the first block holds exactly two values.
+    pub fn is_two_valued(&self) -> bool {
+        self.distinct.len() == 2 || matches!(self.coding, Some(Coding::Labels { .. } | Coding::Boolean))
+    }
+
+    /// Decides the coding from the first block, whose target column it converts.
+    pub(crate) fn infer(&mut self, batch: &mut Batch, slot: usize, positive: Option<&str>) -> Result<()> {
+        let origin = &batch.origin;
+        let column = &mut batch.columns[slot];
+        let kind = if positive.is_some() { Kind::Category } else { infer::kind(column, &self.name, origin)? };
+        self.coding = Some(match kind {
+            Kind::Number => Coding::Number,
+            Kind::Boolean => Coding::Boolean,
+            Kind::Category => self.labels(column, positive, &origin.location(0).file)?,
+        });
+        let mut values: Vec<f64> = (0..column.len()).filter_map(|i| self.code(column, i).ok().flatten()).collect();
+        self.whole = values.iter().all(|v| *v >= 0.0 && v.fract() == 0.0);
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values.truncate(DISTINCT);
+        self.distinct = values;
+        Ok(())
+    }
+
+    fn labels(&self, column: &Column, positive: Option<&str>, file: &str) -> Result<Coding> {
+        let mut seen: Vec<String> = Vec::new();
+        for i in 0..column.texts.len() {
+            let field = scalar::trim(column.texts.get(i));
+            if seen.len() <= 2 && !scalar::is_missing(field) && !seen.iter().any(|label| same(label.as_bytes(), field)) {
+                seen.push(String::from_utf8_lossy(field).into_owned());
+            }
+        }
+        seen.sort();
+        let refuse = |reason: String| Err(Error::Column { file: file.into(), column: self.name.clone(), reason });
+        let list = seen.iter().map(|label| format!("`{}`", excerpt(label.as_bytes()))).collect::<Vec<_>>().join(", ");
+        match (positive, &seen[..]) {
+            (_, [_, _, _, ..]) => refuse(format!("a text target must have two values, this one has more ({list}, ...)")),
+            (Some(positive), [a, b]) if !same(a.as_bytes(), positive.as_bytes()) && !same(b.as_bytes(), positive.as_bytes()) => {
+                refuse(format!("the positive label `{positive}` is not among the target's values {list}"))
+            }
+            (Some(positive), labels) => {
+                let negative = labels.iter().find(|l| !same(l.as_bytes(), positive.as_bytes())).cloned();
+                Ok(Coding::Labels { positive: positive.into(), negative })
+            }
+            (None, [negative, positive]) => Ok(Coding::Labels { positive: positive.clone(), negative: Some(negative.clone()) }),
+            (None, _) => refuse(format!("the target has a single value in the first rows ({list}); say which label is positive")),
+        }
+    }
+
+    /// The coded value of row `i`: `Ok(None)` where it is missing, an error where it is a third label.
+    pub(crate) fn code(&self, column: &Column, i: usize) -> std::result::Result<Option<f64>, ThirdLabel> {
+        let Some(Coding::Labels { positive, negative }) = &self.coding else {
+            return Ok(Some(column.numbers[i]).filter(|v| !v.is_nan()));
+        };
+        let field = scalar::trim(column.texts.get(i));
+        if scalar::is_missing(field) {
+            Ok(None)
+        } else if same(field, positive.as_bytes()) {
+            Ok(Some(1.0))
+        } else {
+            match negative {
+                Some(negative) if !same(field, negative.as_bytes()) => Err(ThirdLabel),
+                _ => Ok(Some(0.0)),
+            }
+        }
+    }
+
+    /// Learns the negative label where only the positive was known.
+    pub(crate) fn learn_negative(&mut self, column: &Column, rows: &[u32]) {
+        if let Some(Coding::Labels { positive, negative: negative @ None }) = &mut self.coding {
+            let mut fields = rows.iter().map(|&i| scalar::trim(column.texts.get(i as usize)));
+            let other = fields.find(|field| !scalar::is_missing(field) && !same(field, positive.as_bytes()));
+            *negative = other.map(|field| String::from_utf8_lossy(field).into_owned());
+        }
+    }
+}
+
+/// A label that is neither of the two.
+#[derive(Debug)]
+pub(crate) struct ThirdLabel;
+
+/// Whether two labels are the same text, or the same number (`1` and `1.0`).
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a == b || matches!((scalar::number(a), scalar::number(b)), (Some(x), Some(y)) if x == y)
+}

@@ -1,0 +1,183 @@
+//! What the recursion proves about itself while it runs: the terms of Lemma recursive_bound, for any data.
+
+use crate::error::{Result, require_len};
+use crate::family::Family;
+use crate::learner::{Observer, Prior, Seen};
+use crate::linalg::{cholesky_lower, solve_lower};
+use serde::{Deserialize, Serialize};
+
+/// Running sums of the bound on the linearised regret (Lemma recursive_bound), for a static [`crate::Filter`] with any rule.
+///
+/// Every rule moves by $\theta_{t+1} = \theta_t - \tilde\ell_t P_{t+1}x_t$ with $\tilde\ell_t = -g_t(1+\alpha_t s_t)$, which is $\ell'_t$
+/// for [`crate::Ekf`], [`crate::Truncated`] and, whatever the rule, the Gaussian family. For any comparator $\theta^*$ and any data
+///
+/// $$\sum_t \tilde\ell_t\,x_t^\top(\theta_t-\theta^*) - \tfrac12\alpha_t\,(x_t^\top(\theta_t-\theta^*))^2
+///   \;\le\; \tfrac12\sum_t \tilde\ell_t^2\,x_t^\top P_{t+1}x_t + \tfrac12\|\theta_1-\theta^*\|^2_{P_1^{-1}},$$
+///
+/// short of equality by $\tfrac12\|\theta_{n+1}-\theta^*\|^2_{P_{n+1}^{-1}}$. Weights are in $\tilde\ell$ and $\alpha$.
+///
+/// A call of `learn` that fails gives its rows back to the learner but not to its observers: keep a copy to go on with.
+///
+/// ```
+/// use kalmia::{Ekf, Filter, Gaussian, Learner, Prior, Rows, evaluate::Certificate};
+///
+/// let prior = Prior::isotropic(1, 1.0)?;
+/// let mut filter: Filter<_, _> = Filter::new(Gaussian::default(), Ekf, prior.clone())?;
+/// let mut certificate = Certificate::default();
+/// filter.learn_observed(Rows::new(1, &[1.0, 1.0], &[2.0, 1.0])?, Some(&mut certificate))?;
+/// // losses 2 and 0; the best regularised predictor is 1, at 1/2 + 0 + 1/2
+/// assert!((certificate.regret(filter.family()).unwrap() - 1.0).abs() < 1e-15);
+/// assert!((certificate.sharp_bound(&prior, &[1.0])? - 1.5).abs() < 1e-15);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    rows: u64,
+    loss: f64,
+    movement: f64,
+    log_det_growth: f64,
+    contracted_loss: f64,
+}
+
+impl Certificate {
+    /// Rows seen.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// $\sum_t w_t\ell(y_t, \theta_t^\top x_t + o_t)$, the loss suffered.
+    pub fn loss(&self) -> f64 {
+        self.loss
+    }
+
+    /// $\frac12\sum_t \tilde\ell_t^2\,x_t^\top P_{t+1}x_t$, where $x^\top P_{t+1}x = s/(1+\alpha s)$ (identity I2).
+    pub fn movement(&self) -> f64 {
+        self.movement
+    }
+
+    /// $\ln\det P_1 - \ln\det P_{n+1} = \sum_t \ln(1+\alpha_t s_t)$ (identity I7): what the rows told, in nats, counted twice.
+    pub fn log_det_growth(&self) -> f64 {
+        self.log_det_growth
+    }
+
+    /// The bound against `comparator` with its best constant: $\frac12\sum\tilde\ell^2x^\top P_{t+1}x + \frac12\|\theta_1-\theta^*\|^2_{P_1^{-1}}$.
+    pub fn sharp_bound(&self, prior: &Prior, comparator: &[f64]) -> Result<f64> {
+        let distance = distance(prior, comparator)?;
+        let mut factor = prior.matrix();
+        cholesky_lower(&mut factor, prior.dim(), "covariance")?;
+        let mut z = distance;
+        solve_lower(&factor, prior.dim(), &mut z);
+        Ok(self.movement + 0.5 * square(&z))
+    }
+
+    /// The bound as the lemma is printed: $\frac12\sum\tilde\ell^2x^\top P_{t+1}x + \|\theta_1-\theta^*\|^2/\lambda_{\min}(P_1)$. True, and its
+    /// second term is at least twice what it has to be.
+    pub fn printed_bound(&self, prior: &Prior, comparator: &[f64]) -> Result<f64> {
+        let distance = distance(prior, comparator)?;
+        Ok(self.movement + square(&distance) / smallest_eigenvalue(prior.matrix(), prior.dim()))
+    }
+
+    /// $\min_\theta \sum_t w_t\ell(y_t,\theta^\top x_t + o_t) + \frac12\|\theta-\theta_1\|^2_{P_1^{-1}}$, exactly, where the loss is quadratic:
+    /// the minimum grows by $w_t\ell_t/(1+\alpha_ts_t) = \frac12 (y_t-m_t-o_t)^2/(\sigma^2/w_t+s_t)$ a row. `None` for the other families.
+    pub fn hindsight<F: Family>(&self, family: &F) -> Option<f64> {
+        family.normal_noise().map(|_| self.contracted_loss)
+    }
+
+    /// The loss suffered minus [`Certificate::hindsight`]: the exact regret against the best regularised predictor. It equals
+    /// [`Certificate::movement`], since $\frac12\alpha r^2 - \frac12\alpha r^2/(1+\alpha s) = \frac12(\alpha r)^2 s/(1+\alpha s)$ for a residual $r$.
+    pub fn regret<F: Family>(&self, family: &F) -> Option<f64> {
+        family.normal_noise().map(|_| self.movement)
+    }
+}
+
+impl Observer for Certificate {
+    fn row(&mut self, seen: &Seen<'_>) {
+        let (s, alpha) = (seen.variance, seen.step.curvature);
+        let spread = 1.0 + alpha * s;
+        let loss = if seen.observation.weight == 0.0 { 0.0 } else { seen.observation.weight * seen.loss };
+        self.rows += 1;
+        self.loss += loss;
+        // l~^2 s / (1 + alpha s) with l~ = -g (1 + alpha s)
+        self.movement += 0.5 * seen.step.gain * seen.step.gain * s * spread;
+        self.log_det_growth += (alpha * s).ln_1p();
+        self.contracted_loss += loss / spread;
+    }
+}
+
+/// $\theta_1 - \theta^*$.
+fn distance(prior: &Prior, comparator: &[f64]) -> Result<Vec<f64>> {
+    require_len("comparator", comparator.len(), prior.dim())?;
+    Ok(prior.mean().iter().zip(comparator).map(|(a, b)| a - b).collect())
+}
+
+fn square(v: &[f64]) -> f64 {
+    v.iter().map(|v| v * v).sum()
+}
+
+/// The smallest eigenvalue of a symmetric matrix, by Jacobi's rotations.
+fn smallest_eigenvalue(mut a: Vec<f64>, dim: usize) -> f64 {
+    // Convergence is quadratic: ten sweeps are ample, and a sweep without a rotation ends them.
+    for _ in 0..60 {
+        let mut rotated = false;
+        for p in 0..dim {
+            for q in p + 1..dim {
+                rotated |= rotate(&mut a, dim, p, q);
+            }
+        }
+        if !rotated {
+            break;
+        }
+    }
+    (0..dim).map(|j| a[j * dim + j]).fold(f64::INFINITY, f64::min)
+}
+
+/// Zeroes entry $(p,q)$; `false` where it is already negligible.
+fn rotate(a: &mut [f64], dim: usize, p: usize, q: usize) -> bool {
+    let (app, aqq, apq) = (a[p * dim + p], a[q * dim + q], a[p * dim + q]);
+    if apq.abs() <= f64::EPSILON * (app * aqq).abs().sqrt() {
+        return false;
+    }
+    let tau = (aqq - app) / (2.0 * apq);
+    let t = tau.signum() / (tau.abs() + (1.0 + tau * tau).sqrt());
+    let c = 1.0 / (1.0 + t * t).sqrt();
+    let s = t * c;
+    for k in 0..dim {
+        let (kp, kq) = (a[k * dim + p], a[k * dim + q]);
+        a[k * dim + p] = c * kp - s * kq;
+        a[k * dim + q] = s * kp + c * kq;
+    }
+    for k in 0..dim {
+        let (pk, qk) = (a[p * dim + k], a[q * dim + k]);
+        a[p * dim + k] = c * pk - s * qk;
+        a[q * dim + k] = s * pk + c * qk;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smallest_eigenvalue_of_matrices_with_known_spectra() {
+        // second differences: 2 - 2 cos(k pi / (n + 1))
+        let n = 7;
+        let mut a = vec![0.0; n * n];
+        for i in 0..n {
+            a[i * n + i] = 2.0;
+            if i + 1 < n {
+                (a[i * n + i + 1], a[(i + 1) * n + i]) = (-1.0, -1.0);
+            }
+        }
+        let exact = 2.0 - 2.0 * (std::f64::consts::PI / 8.0).cos();
+        assert!((smallest_eigenvalue(a, n) - exact).abs() < 1e-14);
+        assert_eq!(smallest_eigenvalue(vec![3.0, 0.0, 0.0, 0.5], 2), 0.5);
+    }
+
+    #[test]
+    fn a_comparator_of_the_wrong_length_is_named() {
+        let prior = Prior::isotropic(2, 1.0).unwrap();
+        let error = Certificate::default().sharp_bound(&prior, &[1.0]).unwrap_err();
+        assert_eq!(error, crate::Error::Length { name: "comparator", expected: 2, found: 1 });
+    }
+}

@@ -1,0 +1,106 @@
+//! The unit deviance of each family: how far a predicted mean is from `y`, in twice log-likelihood.
+
+use crate::family::AnyFamily;
+
+/// Probabilities are kept this far from 0 and 1, where an `f64` cannot tell $1-p$ from 0: one row costs at most $2\ln 2^{52} = 72$.
+pub(super) const SMALLEST_PROBABILITY: f64 = f64::EPSILON;
+/// A row's deviance is cut here, so that sums stay finite.
+const LARGEST: f64 = 1e290;
+
+/// $d(y,\mu) = 2\varphi\,(\ln p(y\mid\text{mean } y) - \ln p(y\mid\text{mean }\mu))$, $\varphi$ the noise variance or dispersion (1 for counts):
+///
+/// | family | $d(y,\mu)$ |
+/// |---|---|
+/// | Gaussian | $(y-\mu)^2$ |
+/// | Bernoulli | $-2\ln p(y)$, twice the log-loss |
+/// | Binomial, $n$ trials | $2\left[y\ln\frac{y}{\mu} + (n-y)\ln\frac{n-y}{n-\mu}\right]$ |
+/// | Poisson | $2\left[y\ln\frac{y}{\mu} - (y-\mu)\right]$ |
+/// | Gamma | $2\left[\frac{y-\mu}{\mu} - \ln\frac{y}{\mu}\right]$ |
+///
+/// `y` is in the family's canonical coding, `mean` the predicted mean (cut to the range of means that the family can have).
+///
+/// ```
+/// use kalmia::{AnyFamily, evaluate::deviance};
+/// let poisson: AnyFamily = "poisson".parse()?;
+/// assert!((deviance(&poisson, 2.0, 1.0) - 2.0 * (2.0 * 2f64.ln() - 1.0)).abs() < 1e-15);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+pub fn deviance(family: &AnyFamily, y: f64, mean: f64) -> f64 {
+    let positive = mean.max(f64::MIN_POSITIVE);
+    let value = match family {
+        AnyFamily::Gaussian(_) => (y - mean) * (y - mean),
+        AnyFamily::Bernoulli(_) => trials_deviance(1.0, y, mean),
+        AnyFamily::Binomial(binomial) => trials_deviance(binomial.trials().unwrap_or(1) as f64, y, mean),
+        AnyFamily::Poisson(_) => 2.0 * (weighted_log(y, positive) - (y - positive)),
+        AnyFamily::Gamma(_) => 2.0 * ((y - positive) / positive - (y / positive).ln()),
+    };
+    value.clamp(0.0, LARGEST)
+}
+
+fn trials_deviance(trials: f64, y: f64, mean: f64) -> f64 {
+    let mean = mean.clamp(trials * SMALLEST_PROBABILITY, trials * (1.0 - SMALLEST_PROBABILITY));
+    2.0 * (weighted_log(y, mean) + weighted_log(trials - y, trials - mean))
+}
+
+/// $a\ln(a/b)$, 0 at $a = 0$.
+fn weighted_log(a: f64, b: f64) -> f64 {
+    if a == 0.0 { 0.0 } else { a * (a / b).ln() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::{Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
+
+    /// The linear predictor of a mean: logit, logarithm or the mean itself.
+    fn link(family: &AnyFamily, mean: f64) -> f64 {
+        match family {
+            AnyFamily::Gaussian(_) => mean,
+            AnyFamily::Bernoulli(_) => (mean / (1.0 - mean)).ln(),
+            AnyFamily::Binomial(b) => (mean / (b.trials().unwrap_or(1) as f64 - mean)).ln(),
+            AnyFamily::Poisson(_) | AnyFamily::Gamma(_) => mean.ln(),
+        }
+    }
+
+    /// Twice the drop of the log-likelihood from the saturated model, by the family's own density.
+    fn from_densities(family: &AnyFamily, y: f64, mean: f64, dispersion: f64) -> f64 {
+        // at the edge of the domain the saturated mean is approached, not reached
+        let edge = 1e-13;
+        let top = match family {
+            AnyFamily::Bernoulli(_) => 1.0,
+            AnyFamily::Binomial(b) => b.trials().unwrap_or(1) as f64,
+            _ => f64::INFINITY,
+        };
+        let saturated = if matches!(family, AnyFamily::Gaussian(_)) { y } else { y.max(edge).min(top - edge) };
+        2.0 * dispersion * (family.log_density(y, link(family, saturated)) - family.log_density(y, link(family, mean)))
+    }
+
+    #[test]
+    fn deviance_is_twice_the_drop_from_the_saturated_model() {
+        let cases: [(AnyFamily, f64, &[f64], &[f64]); 6] = [
+            (Gaussian::new(2.5).unwrap().into(), 2.5, &[-3.0, 0.4], &[-1.0, 0.0, 2.0]),
+            (Bernoulli.into(), 1.0, &[0.0, 1.0], &[0.01, 0.4, 0.9]),
+            (Binomial::new(7).unwrap().into(), 1.0, &[0.0, 3.0, 7.0], &[0.2, 3.0, 6.7]),
+            (Binomial::proportion().into(), 1.0, &[0.0, 0.25, 1.0], &[0.2, 0.5, 0.9]),
+            (Poisson.into(), 1.0, &[0.0, 1.0, 12.0], &[0.3, 1.0, 20.0]),
+            (Gamma::new(0.5).unwrap().into(), 0.5, &[0.1, 4.0], &[0.3, 1.0, 20.0]),
+        ];
+        for (family, dispersion, targets, means) in cases {
+            for &y in targets {
+                for &mean in means {
+                    let (found, expected) = (deviance(&family, y, mean), from_densities(&family, y, mean, dispersion));
+                    assert!((found - expected).abs() < 1e-9 * (1.0 + expected), "{family:?} {y} {mean}: {found} {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_mean_on_the_edge_costs_much_but_not_infinity() {
+        assert!((deviance(&Bernoulli.into(), 1.0, 0.0) - 104.0 * 2f64.ln()).abs() < 1e-9);
+        for (family, y, mean) in [(Poisson.into(), 3.0, 0.0), (Gamma::default().into(), 1.0, 0.0)] {
+            let value = deviance(&family, y, mean);
+            assert!(value > 1e3 && value.is_finite(), "{family:?}: {value}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Progressive evaluation: every row is predicted before it is learned, so each row is a test row.
+
+use super::{Cadence, Calibration, Ranking, ReliabilityBin, Trace, deviance};
+use crate::error::{Error, Result, require};
+use crate::family::{AnyFamily, Family};
+use crate::learner::{Observer, Seen};
+use serde::{Deserialize, Serialize};
+
+/// The normal quantile of a 95 % interval.
+const DEVIATIONS: f64 = 1.959_963_984_540_054;
+
+/// Running sums of what was predicted against what came, for one family; part of a checkpoint, and continues bit for bit.
+///
+/// The loss of a row is half its [`deviance`]: the log-loss for labels, half the squared error for the Gaussian family. Beside it stands the loss of
+/// the *constant predictor*, which predicts each row by the weighted mean of the rows before it. That mean is smoothed by Jeffreys' prior where a
+/// mean on the edge would cost infinity: $(\frac12 + \sum wy)/(1 + \sum wn)$ times $n$ for labels, successes and proportions, $(\frac12+\sum wy)/\sum w$ for counts. A row before
+/// which nothing was seen is predicted by $\frac12$ for labels; in the other families it costs the constant predictor nothing.
+///
+/// Rows of weight 0 count in [`Report::rows`] and nowhere else.
+///
+/// ```
+/// use kalmia::evaluate::Progressive;
+/// let mut progressive = Progressive::new("bernoulli".parse()?);
+/// for (y, p) in [(1.0, 0.8), (0.0, 0.3), (1.0, 0.4)] {
+///     progressive.row(y, p, None, 1.0)?;
+/// }
+/// let report = progressive.report();
+/// assert!((report.loss + (0.8f64 * 0.7 * 0.4).ln() / 3.0).abs() < 1e-15);
+/// assert_eq!(report.classification.unwrap().accuracy, 2.0 / 3.0);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Progressive {
+    family: AnyFamily,
+    rows: u64,
+    weight: f64,
+    loss: f64,
+    constant_loss: f64,
+    /// $\sum wy$.
+    total: f64,
+    absolute: f64,
+    square: f64,
+    correct: f64,
+    interval_weight: f64,
+    covered: f64,
+    width: f64,
+    labels: Option<(Ranking, Calibration)>,
+    trace: Option<Trace>,
+}
+
+/// What a [`Progressive`] knows, as averages weighted by the rows' weights; NaN before the first row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Rows seen.
+    pub rows: u64,
+    /// Their total weight.
+    pub weight: f64,
+    /// Mean loss, half the mean deviance.
+    pub loss: f64,
+    /// Mean loss of the constant predictor on the same rows.
+    pub constant_loss: f64,
+    /// Mean deviance.
+    pub deviance: f64,
+    /// Labels only.
+    pub classification: Option<Classification>,
+    /// Gaussian family only.
+    pub regression: Option<Regression>,
+    /// Where intervals were given.
+    pub coverage: Option<Coverage>,
+}
+
+/// How good predicted probabilities of labels were.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Classification {
+    /// Mean of $-\ln p(y)$.
+    pub log_loss: f64,
+    /// Share of rows where the label with the larger probability came (0 at $p = \frac12$).
+    pub accuracy: f64,
+    /// Mean of $(y-p)^2$.
+    pub brier: f64,
+    /// Area under the ROC curve.
+    pub auc: f64,
+    /// The most by which `auc` can be off ([`Ranking::error_bound`]).
+    pub auc_error: f64,
+    /// The expected calibration error.
+    pub calibration_error: f64,
+    /// The reliability table.
+    pub reliability: Vec<ReliabilityBin>,
+}
+
+/// How far predicted means were off.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Regression {
+    /// Root mean square error.
+    pub rmse: f64,
+    /// Mean absolute error.
+    pub mae: f64,
+}
+
+/// What intervals were worth.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Coverage {
+    /// Share of rows inside their interval, ends included.
+    pub covered: f64,
+    /// Mean width.
+    pub width: f64,
+}
+
+impl Progressive {
+    /// Nothing seen yet.
+    pub fn new(family: AnyFamily) -> Self {
+        let labels = matches!(family, AnyFamily::Bernoulli(_)).then(Default::default);
+        Self {
+            family,
+            rows: 0,
+            weight: 0.0,
+            loss: 0.0,
+            constant_loss: 0.0,
+            total: 0.0,
+            absolute: 0.0,
+            square: 0.0,
+            correct: 0.0,
+            interval_weight: 0.0,
+            covered: 0.0,
+            width: 0.0,
+            labels,
+            trace: None,
+        }
+    }
+
+    /// Also keeping the mean loss along the way.
+    pub fn with_trace(mut self, cadence: Cadence) -> Result<Self> {
+        self.trace = Some(Trace::new(cadence)?);
+        Ok(self)
+    }
+
+    /// Counts a row: its target, the mean predicted for it before it was seen, the interval predicted (at whatever level), its weight.
+    pub fn row(&mut self, y: f64, mean: f64, interval: Option<(f64, f64)>, weight: f64) -> Result<()> {
+        let Some(y) = self.family.canonical(y) else {
+            let (family, expected) = (self.family.name(), self.family.domain());
+            return Err(Error::Target { row: self.rows as usize, value: y, family, expected });
+        };
+        require(mean.is_finite(), "mean", mean, "must be finite")?;
+        require(weight.is_finite() && weight >= 0.0, "weight", weight, "must be finite, 0 or more")?;
+        self.count(y, mean, interval, weight);
+        Ok(())
+    }
+
+    fn count(&mut self, y: f64, mean: f64, interval: Option<(f64, f64)>, weight: f64) {
+        self.rows += 1;
+        if weight > 0.0 {
+            let constant = self.constant().map_or(0.0, |constant| 0.5 * deviance(&self.family, y, constant));
+            self.weight += weight;
+            self.loss += weight * 0.5 * deviance(&self.family, y, mean);
+            self.constant_loss += weight * constant;
+            self.total += weight * y;
+            self.absolute += weight * (y - mean).abs();
+            self.square += weight * (y - mean) * (y - mean);
+            if let Some((ranking, calibration)) = &mut self.labels {
+                self.correct += if (mean > 0.5) == (y > 0.5) { weight } else { 0.0 };
+                ranking.row(y, mean, weight);
+                calibration.row(y, mean, weight);
+            }
+            if let Some((lower, upper)) = interval {
+                self.interval_weight += weight;
+                self.covered += if lower <= y && y <= upper { weight } else { 0.0 };
+                self.width += weight * (upper - lower);
+            }
+        }
+        let (loss, weight) = (self.loss, self.weight);
+        if let Some(trace) = self.trace.as_mut().filter(|_| weight > 0.0) {
+            trace.record(self.rows, || loss / weight);
+        }
+    }
+
+    /// What the constant predictor says of the next row.
+    pub fn constant(&self) -> Option<f64> {
+        let smoothed = |trials: f64| Some(trials * (0.5 + self.total) / (1.0 + self.weight * trials));
+        match &self.family {
+            AnyFamily::Bernoulli(_) => smoothed(1.0),
+            AnyFamily::Binomial(binomial) => smoothed(binomial.trials().unwrap_or(1) as f64),
+            _ if self.weight == 0.0 => None,
+            AnyFamily::Poisson(_) => Some((0.5 + self.total) / self.weight),
+            AnyFamily::Gaussian(_) | AnyFamily::Gamma(_) => Some(self.total / self.weight),
+        }
+    }
+
+    /// The family.
+    pub fn family(&self) -> &AnyFamily {
+        &self.family
+    }
+
+    /// Rows seen.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Mean loss so far.
+    pub fn loss(&self) -> f64 {
+        self.loss / self.weight
+    }
+
+    /// Points (rows, mean loss so far); empty without [`Progressive::with_trace`].
+    pub fn trace(&self) -> &[(u64, f64)] {
+        self.trace.as_ref().map_or(&[], |trace| trace.points())
+    }
+
+    /// All averages.
+    pub fn report(&self) -> Report {
+        let mean = |sum: f64| sum / self.weight;
+        let classification = self.labels.as_ref().map(|(ranking, calibration)| Classification {
+            log_loss: mean(self.loss),
+            accuracy: mean(self.correct),
+            brier: mean(self.square),
+            auc: ranking.auc(),
+            auc_error: ranking.error_bound(),
+            calibration_error: calibration.expected_error(),
+            reliability: calibration.bins(),
+        });
+        let gaussian = matches!(self.family, AnyFamily::Gaussian(_));
+        let intervals = self.interval_weight > 0.0;
+        Report {
+            rows: self.rows,
+            weight: self.weight,
+            loss: mean(self.loss),
+            constant_loss: mean(self.constant_loss),
+            deviance: 2.0 * mean(self.loss),
+            classification,
+            regression: gaussian.then(|| Regression { rmse: mean(self.square).sqrt(), mae: mean(self.absolute) }),
+            coverage: intervals
+                .then(|| Coverage { covered: self.covered / self.interval_weight, width: self.width / self.interval_weight }),
+        }
+    }
+}
+
+/// Plug-in means as the learner reports them, with 95 % intervals $m + o \pm 1.96\sqrt{\sigma^2+s}$ for the Gaussian family.
+impl Observer for Progressive {
+    fn row(&mut self, seen: &Seen<'_>) {
+        let noise = self.family.normal_noise();
+        let interval = noise.map(|noise| {
+            let half = DEVIATIONS * (noise + seen.variance).sqrt();
+            (seen.mean - half, seen.mean + half)
+        });
+        self.count(seen.observation.y, seen.mean, interval, seen.observation.weight);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! The area under the ROC curve in bounded memory: a histogram of the scores with fine bins.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Bins a unit of log-odds.
+const BINS_PER_UNIT: f64 = 128.0;
+/// Log-odds are cut here, where $1-p$ is below the resolution of an `f64`.
+const LARGEST: f64 = 37.0;
+
+/// How well scores order events before non-events: weights of both in bins of width 1/128 of the log-odds (at most 9 473 bins, whatever
+/// the number of rows).
+///
+/// Pairs in different bins are counted exactly and pairs in one bin as a half, so the error is at most half the share of such
+/// pairs ([`Ranking::error_bound`], about $10^{-3}$ when the log-odds have deviation 1) and in practice far below, since errors cancel in a bin.
+///
+/// ```
+/// use kalmia::evaluate::Ranking;
+/// let mut ranking = Ranking::default();
+/// for (y, p) in [(1.0, 0.9), (0.0, 0.2), (1.0, 0.4), (0.0, 0.6)] {
+///     ranking.row(y, p, 1.0);
+/// }
+/// assert_eq!((ranking.auc(), ranking.error_bound()), (0.75, 0.0));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ranking {
+    /// Bin of the log-odds to the weights of non-events and events.
+    bins: BTreeMap<i32, [f64; 2]>,
+}
+
+impl Ranking {
+    /// Counts a row with target in $[0,1]$ (a proportion counts as that share of an event) and predicted probability `p`.
+    pub fn row(&mut self, y: f64, p: f64, weight: f64) {
+        let odds = (p.ln() - (-p).ln_1p()).clamp(-LARGEST, LARGEST);
+        let bin = self.bins.entry((odds * BINS_PER_UNIT).floor() as i32).or_default();
+        bin[0] += weight * (1.0 - y);
+        bin[1] += weight * y;
+    }
+
+    /// $P(\text{score of an event} > \text{score of a non-event})$, ties by half; NaN until both were seen.
+    pub fn auc(&self) -> f64 {
+        let (mut below, mut ordered) = (0.0, 0.0);
+        for [failures, successes] in self.bins.values() {
+            ordered += successes * (below + 0.5 * failures);
+            below += failures;
+        }
+        ordered / self.pairs()
+    }
+
+    /// The most by which [`Ranking::auc`] can be off; 0 where no bin holds an event and a non-event. Equal scores are true ties,
+    /// which the bound cannot know.
+    pub fn error_bound(&self) -> f64 {
+        0.5 * self.bins.values().map(|[failures, successes]| failures * successes).sum::<f64>() / self.pairs()
+    }
+
+    fn pairs(&self) -> f64 {
+        let [failures, successes] = self.bins.values().fold([0.0, 0.0], |sum, bin| [sum[0] + bin[0], sum[1] + bin[1]]);
+        failures * successes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+
+    #[test]
+    fn agrees_with_the_pairs_counted_one_by_one() {
+        let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(5);
+        for (spread, shift) in [(1.0, 0.0), (1.0, -6.0), (4.0, 1.0), (0.3, 0.0)] {
+            let mut ranking = Ranking::default();
+            let rows: Vec<(f64, f64, f64)> = (0..3000)
+                .map(|_| {
+                    let odds = spread * (rng.random::<f64>() + rng.random::<f64>() - 1.0) * 2.4 + shift;
+                    let p = 1.0 / (1.0 + (-odds).exp());
+                    let y = f64::from(rng.random::<f64>() < p);
+                    (y, p, 0.5 + rng.random::<f64>())
+                })
+                .collect();
+            rows.iter().for_each(|&(y, p, w)| ranking.row(y, p, w));
+            let (mut ordered, mut pairs) = (0.0, 0.0);
+            for a in rows.iter().filter(|a| a.0 == 1.0) {
+                for b in rows.iter().filter(|b| b.0 == 0.0) {
+                    pairs += a.2 * b.2;
+                    ordered += a.2 * b.2 * if a.1 > b.1 { 1.0 } else { f64::from(a.1 == b.1) * 0.5 };
+                }
+            }
+            let (error, bound) = ((ranking.auc() - ordered / pairs).abs(), ranking.error_bound());
+            assert!(error <= bound, "spread {spread}: error {error:e}, bound {bound:e}");
+            assert!(error < 1e-3 && bound < 4e-3, "spread {spread}: error {error:e}, bound {bound:e}");
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_ends_are_ordered() {
+        let mut ranking = Ranking::default();
+        for i in 0..100_000 {
+            ranking.row(1.0, f64::from(i) / 1e5, 1.0);
+        }
+        ranking.row(0.0, 0.0, 1.0);
+        ranking.row(0.0, 1.0, 1.0);
+        assert!(ranking.bins.len() < 9474);
+        assert!((ranking.auc() - 0.5).abs() < 1e-4);
+        assert!(Ranking::default().auc().is_nan());
+    }
+}

@@ -1,0 +1,96 @@
+//! The mean loss as it was after so many rows, for plots.
+
+use crate::error::{Result, require};
+use serde::{Deserialize, Serialize};
+
+/// When a point is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Cadence {
+    /// Every so many rows.
+    Every {
+        /// At least 1.
+        rows: u64,
+    },
+    /// After row 1 and then each time the rows have grown by a factor: a bounded number of points a decade.
+    Geometric {
+        /// Above 1.
+        factor: f64,
+    },
+}
+
+impl Cadence {
+    /// The row after `row` at which a point is kept.
+    fn next(&self, row: u64) -> u64 {
+        match *self {
+            Cadence::Every { rows } => (row / rows + 1) * rows,
+            Cadence::Geometric { factor } => ((row as f64 * factor).ceil() as u64).max(row + 1),
+        }
+    }
+}
+
+/// Points (rows so far, value so far).
+///
+/// ```
+/// use kalmia::evaluate::{Cadence, Trace};
+/// let mut trace = Trace::new(Cadence::Geometric { factor: 2.0 })?;
+/// (1..=100).for_each(|row| trace.record(row, || row as f64));
+/// let rows: Vec<u64> = trace.points().iter().map(|p| p.0).collect();
+/// assert_eq!(rows, [1, 2, 4, 8, 16, 32, 64]);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    cadence: Cadence,
+    next: u64,
+    points: Vec<(u64, f64)>,
+}
+
+impl Trace {
+    /// Without a point.
+    pub fn new(cadence: Cadence) -> Result<Self> {
+        match cadence {
+            Cadence::Every { rows } => require(rows >= 1, "rows", rows as f64, "must be at least 1")?,
+            Cadence::Geometric { factor } => {
+                require(factor > 1.0 && factor.is_finite(), "factor", factor, "must be finite, above 1")?;
+            }
+        }
+        Ok(Self { cadence, next: cadence.next(0), points: Vec::new() })
+    }
+
+    /// Keeps the value after `row` rows if its turn has come; `value` is asked for only then.
+    #[inline]
+    pub fn record(&mut self, row: u64, value: impl FnOnce() -> f64) {
+        if row >= self.next {
+            self.points.push((row, value()));
+            self.next = self.cadence.next(row);
+        }
+    }
+
+    /// The points kept.
+    pub fn points(&self) -> &[(u64, f64)] {
+        &self.points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn fixed_cadence_and_bad_parameters() {
+        let mut trace = Trace::new(Cadence::Every { rows: 3 }).unwrap();
+        (1..=10).for_each(|row| trace.record(row, || -(row as f64)));
+        assert_eq!(trace.points(), [(3, -3.0), (6, -6.0), (9, -9.0)]);
+        assert!(matches!(Trace::new(Cadence::Every { rows: 0 }), Err(Error::Parameter { name: "rows", .. })));
+        assert!(matches!(Trace::new(Cadence::Geometric { factor: 1.0 }), Err(Error::Parameter { name: "factor", .. })));
+    }
+
+    #[test]
+    fn a_geometric_trace_stays_short() {
+        let mut trace = Trace::new(Cadence::Geometric { factor: 1.1 }).unwrap();
+        (1..=1_000_000).for_each(|row| trace.record(row, || 0.0));
+        assert!((100..200).contains(&trace.points().len()), "{} points", trace.points().len());
+    }
+}

@@ -1,0 +1,216 @@
+//! The bytes: a safetensors file whose header starts with a checksum of all the rest.
+//!
+//! Written here rather than through the `safetensors` crate, whose metadata is a hash map, so that its bytes change from run to run, and whose
+//! reader adds up sizes unchecked.
+
+use super::ser::DEEPEST;
+use super::{FORMAT, ModelFile, Problem, Tensor, Tensors};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// Where safetensors keeps what is no tensor: texts by name.
+pub(super) const METADATA: &str = "__metadata__";
+
+/// How every header starts. `checksum` is the first of our names in the alphabet, so a plain writer with sorted keys puts it here too.
+const START: &[u8] = br#"{"__metadata__":{"checksum":""#;
+/// Bytes of the header's length.
+const LENGTH: usize = 8;
+/// Where the checksum stands in the file, and its digits.
+const CHECKSUM: std::ops::Range<usize> = LENGTH + START.len()..LENGTH + START.len() + 8;
+/// Enough bytes to tell a model from something else.
+pub(super) const HEAD: usize = LENGTH + START.len();
+/// The longest header that readers of safetensors take.
+const LONGEST_HEADER: usize = 100_000_000;
+/// Numbers turned into bytes at a time.
+const CHUNK: usize = 4096;
+
+/// Whether these first bytes may be those of a model; fewer than [`HEAD`] never are.
+pub(super) fn starts_as_model(bytes: &[u8]) -> bool {
+    bytes.get(LENGTH..HEAD) == Some(START)
+}
+
+/// Refuses a model whose header no reader would take.
+pub(super) fn check_header(file: &ModelFile) -> Result<(), Problem> {
+    let length = header(file).len();
+    if length <= LONGEST_HEADER {
+        return Ok(());
+    }
+    let message = format!("text and short arrays take {length} bytes of at most {LONGEST_HEADER}");
+    Err(Problem::Unstorable { at: "state".into(), message })
+}
+
+/// The header with its checksum left at zero, padded so that the numbers start at a multiple of 8.
+fn header(file: &ModelFile) -> Vec<u8> {
+    let texts = BTreeMap::from([
+        ("checksum", "00000000".to_owned()),
+        ("format", FORMAT.to_string()),
+        ("kind", file.kind.clone()),
+        ("metadata", Value::Object(file.metadata.clone()).to_string()),
+        ("state", file.state.to_string()),
+        ("version", file.version.clone()),
+    ]);
+    let mut text = format!("{{\"{METADATA}\":{}", json!(texts));
+    let mut start = 0;
+    for (name, tensor) in &file.tensors {
+        let len = tensor.values().len();
+        let shape = if matches!(tensor, Tensor::Scalar(_)) { vec![] } else { vec![len] };
+        let end = start + 8 * len;
+        text += &format!(",{}:{}", json!(name), json!({"data_offsets": [start, end], "dtype": "F64", "shape": shape}));
+        start = end;
+    }
+    text.push('}');
+    let mut bytes = text.into_bytes();
+    bytes.resize(bytes.len().next_multiple_of(8), b' ');
+    bytes
+}
+
+/// Writes all bytes: once into the checksum, then to the sink.
+pub(super) fn encode(file: &ModelFile, sink: &mut dyn Write) -> io::Result<()> {
+    let header = header(file);
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header);
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&bytes[..CHECKSUM.start]);
+    crc.update(&bytes[CHECKSUM.end..]);
+    numbers(file, |chunk| {
+        crc.update(chunk);
+        Ok(())
+    })?;
+    bytes[CHECKSUM].copy_from_slice(format!("{:08x}", crc.finalize()).as_bytes());
+    sink.write_all(&bytes)?;
+    numbers(file, |chunk| sink.write_all(chunk))
+}
+
+/// The bytes of all tensors in order.
+fn numbers(file: &ModelFile, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(8 * CHUNK);
+    for chunk in file.tensors.values().flat_map(|tensor| tensor.values().chunks(CHUNK)) {
+        bytes.clear();
+        bytes.extend(chunk.iter().flat_map(|number| number.to_le_bytes()));
+        each(&bytes)?;
+    }
+    Ok(())
+}
+
+#[derive(Deserialize)]
+struct Header {
+    #[serde(rename = "__metadata__")]
+    texts: BTreeMap<String, String>,
+    #[serde(flatten)]
+    tensors: BTreeMap<String, Info>,
+}
+
+#[derive(Deserialize)]
+struct Info {
+    dtype: String,
+    shape: Vec<u64>,
+    data_offsets: (u64, u64),
+}
+
+impl Header {
+    fn text(&self, name: &str) -> Result<&str, Problem> {
+        let text = self.texts.get(name).map(String::as_str);
+        text.ok_or_else(|| Problem::Header(format!("`{METADATA}` has no `{name}`")))
+    }
+
+    fn json(&self, name: &str) -> Result<Value, Problem> {
+        serde_json::from_str(self.text(name)?).map_err(|error| Problem::Header(format!("`{name}`: {error}")))
+    }
+
+    /// Bytes of the data, which the tensors must cover without gap or overlap; true of every format.
+    fn data_len(&self) -> Result<u64, Problem> {
+        let mut extents: Vec<_> = self.tensors.iter().map(|(name, info)| (info.data_offsets, name)).collect();
+        extents.sort();
+        extents.iter().try_fold(0, |end, ((from, to), name)| {
+            if *from == end && to >= from { Ok(*to) } else { Err(Problem::Header(format!("tensor `{name}` is out of place"))) }
+        })
+    }
+}
+
+/// Checks and reads all bytes. The length and the checksum come before the format, so that damage is never taken for a newer version.
+pub(super) fn decode(bytes: &[u8]) -> Result<ModelFile, Problem> {
+    let found = bytes.len() as u64;
+    if !starts_as_model(bytes) {
+        return Err(if is_cut_head(bytes) { Problem::Truncated { expected: HEAD as u64, found } } else { Problem::NotAModel });
+    }
+    let (length, rest) = bytes.split_at(LENGTH);
+    let length = u64::from_le_bytes(length.try_into().expect("8 bytes"));
+    let end = length.saturating_add(LENGTH as u64);
+    if end > found || end < CHECKSUM.end as u64 {
+        return Err(Problem::Truncated { expected: end, found });
+    }
+    // not more than the bytes there are, hence a usize
+    let (head, data) = rest.split_at(length as usize);
+    let header: Header = serde_json::from_slice(head).map_err(|error| Problem::Header(error.to_string()))?;
+    let expected = end.saturating_add(header.data_len()?);
+    match found.cmp(&expected) {
+        std::cmp::Ordering::Less => return Err(Problem::Truncated { expected, found }),
+        std::cmp::Ordering::Greater => return Err(Problem::Trailing { extra: found - expected }),
+        std::cmp::Ordering::Equal => check_sum(bytes)?,
+    }
+    check_format(&header)?;
+    let metadata = match header.json("metadata")? {
+        Value::Object(entries) => entries,
+        _ => return Err(Problem::Header("`metadata` is not a JSON object".into())),
+    };
+    Ok(ModelFile {
+        kind: header.text("kind")?.into(),
+        version: header.text("version")?.into(),
+        metadata,
+        state: header.json("state")?,
+        tensors: tensors(&header, data)?,
+    })
+}
+
+/// The start of a model that ends before [`HEAD`]; a file of no bytes at all counts, as a full disk leaves such.
+fn is_cut_head(bytes: &[u8]) -> bool {
+    bytes.len() < HEAD && START.starts_with(bytes.get(LENGTH..).unwrap_or_default())
+}
+
+fn check_sum(bytes: &[u8]) -> Result<(), Problem> {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&bytes[..CHECKSUM.start]);
+    crc.update(&bytes[CHECKSUM.end..]);
+    let found = format!("{:08x}", crc.finalize());
+    let stored = &bytes[CHECKSUM];
+    if stored == found.as_bytes() {
+        return Ok(());
+    }
+    Err(Problem::Checksum { expected: String::from_utf8_lossy(stored).into(), found })
+}
+
+fn check_format(header: &Header) -> Result<(), Problem> {
+    let text = header.text("format")?;
+    let found = text.parse().map_err(|_| Problem::Header(format!("`format` is `{text}`, not a whole number")))?;
+    match found {
+        FORMAT => Ok(()),
+        0 => Err(Problem::Header("`format` is 0, which never was".into())),
+        _ => {
+            let version = header.text("version").unwrap_or("unknown").into();
+            Err(Problem::Newer { found, supported: FORMAT, version })
+        }
+    }
+}
+
+fn tensors(header: &Header, data: &[u8]) -> Result<Tensors, Problem> {
+    let read = |(name, info): (&String, &Info)| {
+        // in bounds and in order by `Header::data_len`
+        let bytes = &data[info.data_offsets.0 as usize..info.data_offsets.1 as usize];
+        let mut numbers = bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes));
+        let len = bytes.len() as u64;
+        let tensor = match (info.dtype.as_str(), info.shape.as_slice(), len) {
+            ("F64", [count], _) if count.checked_mul(8) == Some(len) => Tensor::Array(numbers.collect()),
+            ("F64", [], 8) => Tensor::Scalar(numbers.next().expect("8 bytes are a number")),
+            (dtype, shape, _) => {
+                return Err(Problem::Header(format!("tensor `{name}` is {dtype} of shape {shape:?} in {len} bytes")));
+            }
+        };
+        Ok((name.clone(), tensor))
+    };
+    header.tensors.iter().map(read).collect()
+}
+
+// the JSON within the header is nested no deeper than what is read back
+const _: () = assert!(DEEPEST < 128);

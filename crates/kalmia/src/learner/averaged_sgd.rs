@@ -1,0 +1,188 @@
+//! Averaged stochastic gradient with a fixed horizon: the first-order method of the paper's comparison.
+
+use super::seen::{Look, observation};
+use super::{Learner, Observer};
+use crate::error::{Error, Result, require, require_len};
+use crate::family::Family;
+use crate::predict::Prediction;
+use crate::rows::Rows;
+use crate::rule::Step;
+use crate::theory::AsgdSteps;
+use serde::{Deserialize, Serialize};
+
+/// $\theta_{t+1} = \theta_t - \gamma\,\ell'(y_t, \theta_t^\top x_t)\,x_t$ from $\theta_1 = 0$ with a constant step; the coefficients are the mean of
+/// $\theta_1, \dots, \theta_t$ after $t$ rows (erratum E29), $\theta_1$ before any.
+///
+/// The step is made for a horizon $N$: [`plain`](Self::plain) $\gamma = 1/(2d\sqrt N)$, [`oracle`](Self::oracle)
+/// $\gamma = \|\theta^*\|/\sqrt{dN}$. Rows after the horizon are learned with the same step and go on entering the mean, which is then no longer what the
+/// step was chosen for. Observers see the iterate $\theta_t$ at work, not the mean.
+///
+/// ```
+/// use kalmia::{AveragedSgd, Bernoulli, Learner, Rows};
+///
+/// let mut sgd = AveragedSgd::plain(Bernoulli, 2, 4)?; // gamma = 1/8
+/// sgd.learn(Rows::new(2, &[1.0, 0.5, 1.0, -1.0], &[1.0, 0.0])?)?;
+/// assert_eq!(sgd.coefficients(), [1.0 / 32.0, 1.0 / 64.0]); // the mean of 0 and (1/16, 1/32)
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct AveragedSgd<F> {
+    family: F,
+    horizon: u64,
+    step: f64,
+    count: u64,
+    theta: Vec<f64>,
+    mean: Vec<f64>,
+    /// $(\theta, \text{mean})$ before the batch.
+    spare: (Vec<f64>, Vec<f64>),
+}
+
+/// Everything that an [`AveragedSgd`] needs to go on, bit for bit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AveragedSgdState<F> {
+    /// The family.
+    pub family: F,
+    /// $N$.
+    pub horizon: u64,
+    /// $\gamma$.
+    pub step: f64,
+    /// Rows learned.
+    pub count: u64,
+    /// The iterate $\theta_{t+1}$.
+    pub theta: Vec<f64>,
+    /// The mean of $\theta_1, \dots, \theta_t$.
+    pub mean: Vec<f64>,
+}
+
+impl<F: Family> AveragedSgd<F> {
+    /// With a given step $\gamma$.
+    pub fn new(family: F, dim: usize, horizon: u64, step: f64) -> Result<Self> {
+        require(horizon > 0, "horizon", 0.0, "must be at least 1")?;
+        require(step > 0.0 && step.is_finite(), "step", step, "must be finite and positive")?;
+        let zero = vec![0.0; dim];
+        Ok(Self { family, horizon, step, count: 0, theta: zero.clone(), mean: zero.clone(), spare: (zero.clone(), zero) })
+    }
+
+    /// With $\gamma = 1/(2d\sqrt N)$.
+    pub fn plain(family: F, dim: usize, horizon: u64) -> Result<Self> {
+        Self::new(family, dim, horizon, steps(dim, horizon, 0.0)?.gamma_asgd)
+    }
+
+    /// With $\gamma = \|\theta^*\|/\sqrt{dN}$, which knows the norm of the answer.
+    pub fn oracle(family: F, dim: usize, horizon: u64, norm: f64) -> Result<Self> {
+        require(norm > 0.0 && norm.is_finite(), "norm", norm, "must be finite and positive")?;
+        Self::new(family, dim, horizon, steps(dim, horizon, norm)?.gamma_oracle)
+    }
+
+    /// The family.
+    pub fn family(&self) -> &F {
+        &self.family
+    }
+
+    /// $N$.
+    pub fn horizon(&self) -> u64 {
+        self.horizon
+    }
+
+    /// $\gamma$.
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// The iterate $\theta_{t+1}$ after $t$ rows.
+    pub fn iterate(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// What is known of `y` at `x` before it is seen, from the mean; the algorithm gives no variance, so the prediction is the plug-in one.
+    pub fn predict(&self, x: &[f64], offset: f64) -> Result<Prediction<F>> {
+        Prediction::new(self.family.clone(), self.linear(x)? + offset, 0.0)
+    }
+
+    /// Takes the state.
+    pub fn state(&self) -> AveragedSgdState<F> {
+        let Self { family, horizon, step, count, theta, mean, .. } = self.clone();
+        AveragedSgdState { family, horizon, step, count, theta, mean }
+    }
+
+    /// A learner that goes on where the state was taken.
+    pub fn restore(state: AveragedSgdState<F>) -> Result<Self> {
+        require_len("mean", state.mean.len(), state.theta.len())?;
+        if let Some(value) = state.theta.iter().chain(&state.mean).find(|v| !v.is_finite()) {
+            return Err(Error::State(format!("the state holds a coefficient of {value}")));
+        }
+        let learner = Self::new(state.family, state.theta.len(), state.horizon, state.step)?;
+        Ok(Self { count: state.count, theta: state.theta, mean: state.mean, ..learner })
+    }
+
+    fn run(&mut self, rows: &Rows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
+        let Self { family, step, count, theta, mean, .. } = self;
+        for i in 0..rows.len() {
+            let (x, seen) = (rows.x(i), observation(family, rows, i));
+            let linear = dot(theta, x);
+            let gradient = seen.derivatives(family, linear).0;
+            let gain = -*step * gradient;
+            if !(linear.is_finite() && gain.is_finite()) {
+                let (quantity, value) = if linear.is_finite() { ("the step", gain) } else { ("the linear predictor", linear) };
+                return Err(Error::Diverged { row: i, quantity, value });
+            }
+            if let Some(observer) = &mut observer {
+                let step = Step { gain, curvature: 0.0 };
+                Look { observation: seen, linear, variance: 0.0, gradient, step }.show(family, rows, i, &mut **observer);
+            }
+            let share = 1.0 / (*count + i as u64 + 1) as f64;
+            for ((theta, mean), x) in theta.iter_mut().zip(mean.iter_mut()).zip(x) {
+                *mean += (*theta - *mean) * share;
+                *theta += gain * x;
+            }
+        }
+        match theta.iter().position(|v| !v.is_finite()) {
+            Some(j) => Err(Error::Diverged { row: rows.len() - 1, quantity: "a coefficient", value: theta[j] }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<F: Family> Learner for AveragedSgd<F> {
+    fn dim(&self) -> usize {
+        self.theta.len()
+    }
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn coefficients(&self) -> &[f64] {
+        &self.mean
+    }
+
+    fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
+        rows.validate(&self.family, self.dim())?;
+        self.spare.0.copy_from_slice(&self.theta);
+        self.spare.1.copy_from_slice(&self.mean);
+        if let Err(error) = self.run(&rows, observer) {
+            std::mem::swap(&mut self.theta, &mut self.spare.0);
+            std::mem::swap(&mut self.mean, &mut self.spare.1);
+            return Err(error);
+        }
+        self.count += rows.len() as u64;
+        Ok(())
+    }
+}
+
+fn steps(dim: usize, horizon: u64, norm: f64) -> Result<crate::theory::design::AsgdStepsOutput> {
+    AsgdSteps { d: dim as u64, horizon, norm_star: norm }.evaluate()
+}
+
+/// $\sum a_jb_j$ over eight partial sums, which the compiler turns into SIMD.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (a_lines, b_lines) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f64 = a_lines.remainder().iter().zip(b_lines.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in a_lines.zip(b_lines) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += a * b;
+        }
+    }
+    rest + sums.iter().sum::<f64>()
+}

@@ -1,0 +1,34 @@
+//! What a row looks like to an observer, and the target as the family codes it.
+
+use super::{Observer, Seen};
+use crate::family::Family;
+use crate::rows::{Observation, Rows};
+use crate::rule::Step;
+
+/// The observation of row `i` of validated rows.
+#[inline(always)]
+pub(super) fn observation<F: Family>(family: &F, rows: &Rows<'_>, i: usize) -> Observation {
+    let mut observation = rows.observation(i);
+    // legal by `Rows::validate`
+    observation.y = family.canonical(observation.y).unwrap_or(observation.y);
+    observation
+}
+
+/// The belief about one row before it is learned, and the step that it will cause.
+pub(super) struct Look {
+    pub observation: Observation,
+    pub linear: f64,
+    pub variance: f64,
+    pub gradient: f64,
+    pub step: Step,
+}
+
+impl Look {
+    /// Tells the observer.
+    pub fn show<F: Family>(self, family: &F, rows: &Rows<'_>, index: usize, observer: &mut dyn Observer) {
+        let Self { observation, linear, variance, gradient, step } = self;
+        let u = linear + observation.offset;
+        let (mean, loss) = (family.mean(u), family.loss(observation.y, u));
+        observer.row(&Seen { index, x: rows.x(index), observation, linear, variance, mean, loss, gradient, step });
+    }
+}

@@ -1,0 +1,118 @@
+//! The hot path allocates nothing after its first call, by a count of every allocation of the process.
+
+mod common;
+
+use common::{Data, rng};
+use kalmia::{AnyFamily, AnyRule, Covariance, Dense, Drift, Factored, Filter, Learner, Prior};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call goes to the system allocator unchanged; the counter is a plain cell of the thread.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations of this thread during `work`.
+fn allocations(work: impl FnOnce()) -> usize {
+    let before = COUNT.with(Cell::get);
+    work();
+    COUNT.with(Cell::get) - before
+}
+
+fn filter<C: Covariance>(family: &str, rule: &str, dim: usize) -> Filter<AnyFamily, AnyRule, C> {
+    Filter::new(family.parse().unwrap(), rule.parse().unwrap(), Prior::isotropic(dim, 0.5).unwrap()).unwrap()
+}
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(allocations(|| drop(std::hint::black_box(vec![0.0; 3]))), 1);
+}
+
+fn row_by_row<C: Covariance>() {
+    for family in ["bernoulli", "gaussian:2.5", "poisson"] {
+        for rule in ["ekf", "truncated", "implicit", "moment"] {
+            for dim in [11, 28, 100] {
+                let mut filter = filter::<C>(family, rule, dim);
+                let data = Data::draw(&mut rng(1), filter.family(), dim, 64);
+                let rows = data.rows();
+                filter.learn(rows.slice(0..2)).unwrap();
+                for batch in [1, 7, 64, 1] {
+                    let count = allocations(|| filter.learn(rows.slice(0..batch)).unwrap());
+                    assert_eq!(count, 0, "{} {family} {rule} d = {dim}, {batch} rows", C::NAME);
+                }
+                let x = rows.x(3);
+                assert_eq!(allocations(|| drop(filter.linear_with_variance(x).unwrap())), 0, "{} {dim}", C::NAME);
+                assert_eq!(allocations(|| drop(filter.predict(x, 0.1).unwrap())), 0, "{} {dim}", C::NAME);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_allocate_nothing() {
+    row_by_row::<Dense>();
+    row_by_row::<Factored>();
+}
+
+#[test]
+fn drift_allocates_nothing() {
+    fn check<C: Covariance>(drift: Drift) {
+        let mut filter = filter::<C>("bernoulli", "moment", 28).with_drift(drift.clone()).unwrap();
+        let data = Data::draw(&mut rng(2), filter.family(), 28, 64);
+        filter.learn(data.rows()).unwrap();
+        assert_eq!(allocations(|| filter.learn(data.rows()).unwrap()), 0, "{} {drift:?}", C::NAME);
+    }
+    for drift in [Drift::Forget { factor: 0.9 }, Drift::Walk { variances: vec![1e-3; 28] }] {
+        check::<Dense>(drift.clone());
+        check::<Factored>(drift);
+    }
+}
+
+/// Products pack their operands into buffers that the `gemm` crate allocates and frees again: so many a block, whatever came before.
+fn in_blocks<C: Covariance>(dim: usize) {
+    let mut filter = filter::<C>("bernoulli", "ekf", dim);
+    let data = Data::draw(&mut rng(3), filter.family(), dim, 256);
+    let rows = data.rows();
+    filter.learn(rows.slice(0..64)).unwrap();
+    let mut learn = |from: usize, to: usize| allocations(|| filter.learn(rows.slice(from..to)).unwrap());
+    let block = learn(64, 128);
+    assert_eq!(learn(128, 192), block, "{} d = {dim}: each block the same", C::NAME);
+    assert_eq!(learn(0, 256), 4 * block, "{} d = {dim}: four blocks in one call", C::NAME);
+    assert_eq!(learn(0, 64), block, "{} d = {dim}: whatever came before", C::NAME);
+    // one packing buffer a product at most, and none of them kept
+    let products = 6 + dim.div_ceil(128) * 3 + dim.div_ceil(32) * 7;
+    assert!(block <= products, "{} d = {dim}: {block} allocations, {products} products", C::NAME);
+    println!("{} d = {dim}: {block} allocations a block of 64 rows", C::NAME);
+    assert_eq!(learn(0, 15), 0, "{} d = {dim}: a batch below a block", C::NAME);
+}
+
+#[test]
+fn blocks_allocate_for_packing_alone() {
+    in_blocks::<Dense>(170);
+    in_blocks::<Dense>(300);
+    in_blocks::<Factored>(300);
+}
