@@ -27,7 +27,7 @@ fn run(figures: &[Figure], settings: &Settings) -> Report {
 #[test]
 fn everything_in_small_confirms_what_the_paper_says() {
     let temp = Temp::new("all");
-    let settings = Settings { horizon: 10_000, replicates: 24, seed: 7, threads: 2, out: temp.0.clone() };
+    let settings = Settings { horizon: 10_000, replicates: 16, seed: 7, threads: 2, out: temp.0.clone() };
     let report = run(&Figure::ALL, &settings);
     assert!(!report.interrupted);
     claims_hold(&report);
