@@ -19,11 +19,11 @@ pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
     let plots = [
         risk_plot(
             "Kalman filter, quadratic loss",
-            "Theorems 2 and 14, leading term",
+            "Theorems 2, 14: leading term",
             &measured.quadratic,
             &measured.quadratic_after,
         ),
-        risk_plot("EKF, logistic loss, θ*/10", "Theorem 1, leading term", &measured.logistic, &measured.logistic_after),
+        risk_plot("EKF, logistic loss, θ*/10", "Theorem 1: leading term", &measured.logistic, &measured.logistic_after),
         eigenvalue_plot(&measured.eigenvalue),
     ];
     let picture = Picture {
