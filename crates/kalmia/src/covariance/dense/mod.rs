@@ -13,7 +13,7 @@ use crate::rule::Step;
 /// Side of the tiles in which the upper triangle is kept: tiles on the diagonal are stored in full.
 const TILE: usize = Buffer::LINE;
 
-/// Up to this padded dimension both triangles are stored: more arithmetic, but no sums across a SIMD register.
+/// Up to this dimension both triangles are stored, in columns of 16 or 32: more arithmetic, but no sums across a SIMD register.
 const FULL_UP_TO: usize = 32;
 
 /// From this dimension on rows are learned in blocks.
@@ -55,7 +55,7 @@ impl PartialEq for Dense {
 
 impl Dense {
     fn empty(dim: usize) -> Self {
-        let stride = Buffer::padded(dim);
+        let stride = if dim <= FULL_UP_TO { dim.max(1).next_multiple_of(FULL_UP_TO / 2) } else { Buffer::padded(dim) };
         let p = Buffer::zeros(stride * stride);
         Self { dim, stride, p, work: row::Work::new(stride), block: block::Work::default() }
     }

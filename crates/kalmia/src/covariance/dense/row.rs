@@ -63,13 +63,12 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
-        match (self.p.stride <= FULL_UP_TO, self.p.stride / S::F64_LANES) {
-            (true, 1) => return small::learn::<S, D, 1>(simd, self),
-            (true, 2) => return small::learn::<S, D, 2>(simd, self),
-            (true, 3) => return small::learn::<S, D, 3>(simd, self),
-            (true, 4) => return small::learn::<S, D, 4>(simd, self),
-            (true, 6) => return small::learn::<S, D, 6>(simd, self),
-            (true, 8) => return small::learn::<S, D, 8>(simd, self),
+        // the two small sizes in registers of 8 and of 4 numbers; other widths take the general way
+        match (S::F64_LANES, self.p.stride) {
+            (8, 16) => return small::learn::<S, D, 2>(simd, self),
+            (8, 32) => return small::learn::<S, D, 4>(simd, self),
+            (4, 16) => return small::learn::<S, D, 4>(simd, self),
+            (4, 32) => return small::learn::<S, D, 8>(simd, self),
             _ => {}
         }
         let Learn { p: Dense { dim, stride, p, work, .. }, theta, x, first, decide } = self;

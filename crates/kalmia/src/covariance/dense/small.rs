@@ -23,7 +23,9 @@ where
     let mut matrix = Matrix::<S, N> { simd, columns: S::as_mut_simd_f64s(&mut p.p).0, dim };
     let coefficients = S::as_mut_simd_f64s(theta).0;
     let mut theta = [simd.splat_f64s(0.0); N];
-    theta.copy_from_slice(&coefficients[..N]);
+    for (theta, value) in theta.iter_mut().zip(coefficients.iter()) {
+        *theta = *value;
+    }
     let mut rows = x.chunks_exact(dim);
     let Some(mut row) = rows.next() else { return Ok(()) };
     let zero = [simd.splat_f64s(0.0); N];
@@ -74,7 +76,9 @@ where
             diagonal[r] = simd.mul_add_f64s(scaled, paid[r], diagonal[r]);
         }
     }
-    coefficients[..N].copy_from_slice(&theta);
+    for (value, theta) in coefficients.iter_mut().zip(theta) {
+        *value = theta;
+    }
     outcome
 }
 
@@ -147,6 +151,8 @@ fn load<S: Simd, const N: usize>(simd: S, row: &[f64]) -> [S::f64s; N] {
     registers
 }
 
+// a call to memcpy costs more than the few registers
+#[allow(clippy::manual_memcpy)]
 #[inline(always)]
 fn store<S: Simd, const N: usize>(registers: [S::f64s; N], line: &mut [f64]) {
     let line = &mut S::as_mut_simd_f64s(line).0[..N];
