@@ -1,5 +1,6 @@
 //! The hot path allocates nothing after its first call, by a count of every allocation of the process.
 
+#[path = "suite/common/mod.rs"]
 mod common;
 
 use common::{Data, rng};

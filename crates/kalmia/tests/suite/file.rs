@@ -1,10 +1,7 @@
 //! Model files: exact round trips, deterministic bytes, and refusal of everything else.
 
-#[path = "file/golden.rs"]
 mod golden;
-#[path = "file/refused.rs"]
 mod refused;
-#[path = "file/round_trip.rs"]
 mod round_trip;
 
 use kalmia::file::{Metadata, ModelFile};

@@ -34,7 +34,7 @@ struct Case {
 }
 
 fn reference() -> File {
-    serde_json::from_str(include_str!("data/bounds_cases.json")).expect("the reference file is well formed")
+    serde_json::from_str(include_str!("../data/bounds_cases.json")).expect("the reference file is well formed")
 }
 
 /// The inputs of a function's first case.

@@ -39,7 +39,7 @@ impl Case {
 }
 
 fn file() -> File {
-    serde_json::from_str(include_str!("data/trajectory_cases.json")).unwrap()
+    serde_json::from_str(include_str!("../data/trajectory_cases.json")).unwrap()
 }
 
 /// All entries within the tolerance of the largest one.

@@ -1,6 +1,6 @@
 //! The implicit and moment-matching rules against integrals of 75 digits and against what must hold for any numbers.
 
-mod losses;
+use crate::losses;
 
 use kalmia::family::{Bernoulli, Gaussian};
 use kalmia::rule::{Ekf, Implicit, MomentMatch, Moments, moments};
@@ -23,7 +23,7 @@ struct Case {
 
 /// Written by `data/moment_cases.py`.
 fn cases() -> Vec<Case> {
-    serde_json::from_str(include_str!("data/moment_cases.json")).expect("the file is a list of cases")
+    serde_json::from_str(include_str!("../data/moment_cases.json")).expect("the file is a list of cases")
 }
 
 fn moments_of(family: &str, row: &Observation, m: f64, s: f64) -> Moments {

@@ -37,7 +37,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 
 #[test]
 fn every_reference_case_is_met() {
-    let file: File = serde_json::from_str(include_str!("data/projection_cases.json")).unwrap();
+    let file: File = serde_json::from_str(include_str!("../data/projection_cases.json")).unwrap();
     assert!(file.cases.len() > 20);
     for case in file.cases {
         let name = &case.name;

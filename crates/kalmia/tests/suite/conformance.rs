@@ -1,6 +1,6 @@
 //! One suite for every family, rule and covariance form, on parameters that are not the default.
 
-mod common;
+use crate::common;
 
 use common::{Data, Matrix, Textbook, centred, dot, gap, near, rng, spread_matrix};
 use kalmia::{

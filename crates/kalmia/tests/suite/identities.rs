@@ -1,6 +1,6 @@
 //! Identities and inequalities of the recursion that hold for every data sequence, numbered as in the paper's companion list.
 
-mod common;
+use crate::common;
 
 use common::{Matrix, Rng, centred, dot, gap, minus, near, norm, rng, spread_matrix};
 use kalmia::{

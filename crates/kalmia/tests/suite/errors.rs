@@ -1,6 +1,6 @@
 //! Refused rows and parameters: a typed error that names what is wrong, and a learner that is as it was before.
 
-mod common;
+use crate::common;
 
 use common::{Data, rng};
 use kalmia::{

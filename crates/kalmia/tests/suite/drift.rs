@@ -1,6 +1,6 @@
 //! Coefficients that move: forgetting and the random walk against plain references, and nothing at all when drift is off.
 
-mod common;
+use crate::common;
 
 use common::{Data, Matrix, dot, gap, rng};
 use kalmia::{AnyFamily, AnyRule, Covariance, Dense, Drift, Factored, Family, Filter, Learner, Prior, Rows, Rule};
