@@ -1,0 +1,3 @@
+//! The commands, each in a file of its own.
+
+pub mod fit;
