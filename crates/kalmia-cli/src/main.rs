@@ -33,6 +33,16 @@ fn dispatch(cli: &Cli) -> error::Result<()> {
     let ui = ui::Ui::new(cli.quiet);
     match &cli.command {
         Command::Fit(args) => run::fit::run(args, ui),
-        _ => Err(error::Failure::usage("later")),
+        Command::Predict(args) => run::predict::run(args, ui),
+        Command::Evaluate(args) => run::evaluate::run(args, ui),
+        Command::Update(args) => run::update::run(args, ui),
+        Command::Inspect(args) => run::inspect::run(args),
+        Command::Merge(args) => run::merge::run(args),
+        Command::Compare(args) => run::compare::run(args, ui),
+        Command::Export(args) => run::export::run(args),
+        Command::Bounds(args) => run::bounds::run(args),
+        Command::Bench(args) => run::bench::run(args, ui),
+        Command::Completions(args) => run::shell::completions(args),
+        Command::Man => run::shell::man(),
     }
 }

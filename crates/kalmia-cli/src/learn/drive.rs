@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A block as the learner sees it.
-pub fn rows_of(block: &Block) -> Result<Rows<'_>> {
+fn rows_of(block: &Block) -> Result<Rows<'_>> {
     let mut rows = Rows::new(block.dim, &block.x, &block.y)?;
     if let Some(weight) = &block.weight {
         rows = rows.with_weights(weight)?;

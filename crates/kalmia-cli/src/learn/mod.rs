@@ -3,5 +3,5 @@
 mod choose;
 mod drive;
 
-pub use choose::{Chosen, build, choose_family, horizon};
-pub use drive::{Pass, learn_block, rows_of};
+pub use choose::{build, choose_family, horizon};
+pub use drive::{Pass, learn_block};

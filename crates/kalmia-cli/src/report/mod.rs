@@ -5,7 +5,7 @@ mod picture;
 mod summary;
 mod table;
 
-pub use coefficients::{Coefficient, coefficients};
+pub use coefficients::{Coefficient, coefficients, table as coefficients_text};
 pub use picture::{Curve, losses};
 pub use summary::{Scores, Summary};
 pub use table::Table;

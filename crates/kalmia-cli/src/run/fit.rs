@@ -54,8 +54,8 @@ fn shell_word(word: &str) -> String {
     if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// From the first row on.
-fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
+/// From the first row on: the model, the rows learned and the time.
+pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
     let horizon = horizon(&plan.settings, &plan.source, &plan.encoder)?;
     let encoder = Encoder::new(plan.encoder.clone());
     let mut reader = Reader::open(plan.source.inputs.clone(), plan.source.options.clone(), encoder, Mode::Learn)?;
