@@ -9,7 +9,7 @@ const DECISIVE: f64 = 3.0;
 /// What the replicates say of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The replicates show it, beyond [`DECISIVE`] standard errors.
+    /// The replicates show it, beyond three standard errors.
     Confirmed,
     /// They show the opposite.
     Contradicted,

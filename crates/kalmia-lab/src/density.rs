@@ -6,7 +6,7 @@ use crate::world::{SECOND_INTERCEPT, World};
 /// Draws behind each density.
 pub const SAMPLES: usize = 1_000_000;
 
-/// Bins on $[0,1]$.
+/// Bins between 0 and 1.
 const BINS: usize = 100;
 
 /// A histogram of $\sigma(\theta^\top X)$ normalised to a density.
@@ -14,7 +14,7 @@ const BINS: usize = 100;
 pub struct Density {
     /// Name of the setting in the CSV file.
     pub name: &'static str,
-    /// Draws in each of the equal bins on $[0,1]$.
+    /// Draws in each of the equal bins between 0 and 1.
     pub counts: Vec<u64>,
 }
 

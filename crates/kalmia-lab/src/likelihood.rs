@@ -66,8 +66,8 @@ impl Pass {
                 pass.gradient[i] += first * x[i];
                 let weight = second * x[i];
                 // The whole row: the compiler vectorises a fixed length better than a triangle.
-                for j in 0..D {
-                    pass.hessian[i][j] += weight * x[j];
+                for (entry, xj) in pass.hessian[i].iter_mut().zip(x) {
+                    *entry += weight * xj;
                 }
             }
         }

@@ -6,13 +6,13 @@ use crate::world::{D, SECOND_INTERCEPT, World};
 /// of $y$, so the equation of the intercept solves theirs with a zero coefficient.
 const ACTIVE: [usize; 7] = [2, 3, 4, 5, 6, 8, 9];
 
-/// Nodes per coordinate: the integrand is analytic around $[0,1]$ far enough for errors near $10^{-13}$.
+/// Nodes per coordinate: the integrand is analytic around the unit interval far enough for errors near $10^{-13}$.
 const NODES: usize = 7;
 
 /// Size of the Newton system: the intercept and the active coordinates.
 const K: usize = ACTIVE.len() + 1;
 
-/// Nodes and weights of Gauss-Legendre quadrature on $[0,1]$.
+/// Nodes and weights of Gauss-Legendre quadrature between 0 and 1.
 pub fn gauss_legendre<const N: usize>() -> [(f64, f64); N] {
     std::array::from_fn(|i| {
         let mut x = (std::f64::consts::PI * (i as f64 + 0.75) / (N as f64 + 0.5)).cos();

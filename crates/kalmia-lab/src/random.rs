@@ -64,12 +64,7 @@ impl Streams {
     /// Uniform on $[0,1)$, a multiple of $2^{-52}$.
     #[inline(always)]
     pub fn uniform(&mut self) -> V {
-        let bits = self.bits();
-        let mut out = V::ZERO;
-        for l in 0..LANES {
-            out.0[l] = f64::from_bits((bits[l] >> 12) | 0x3FF0_0000_0000_0000) - 1.0;
-        }
-        out
+        V(self.bits().map(|bits| f64::from_bits((bits >> 12) | 0x3FF0_0000_0000_0000) - 1.0))
     }
 
     /// Standard normal numbers by Box and Muller's transform.

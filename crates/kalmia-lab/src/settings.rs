@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Largest horizon accepted: the `bounds` figure runs 100 times as long.
+/// Largest horizon accepted: the `bounds` figure runs 300 times as long.
 const LONGEST: u64 = 10_000_000_000;
 
 /// A figure of the report.

@@ -1,4 +1,4 @@
-//! The data of the paper's experiments: $X = (1, Z)$, $Z$ uniform on $[0,1]^{10}$, and how $y$ follows from $X$.
+//! The data of the paper's experiments: $X = (1, Z)$, $Z$ uniform on the unit cube of dimension 10, and how $y$ follows from $X$.
 
 use crate::lanes::{V, dispatch};
 use crate::random::Streams;

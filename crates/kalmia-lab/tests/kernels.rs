@@ -143,10 +143,10 @@ fn asgd_is_rerun_for_every_horizon() {
 fn plain_projection_satisfies_the_conditions_of_optimality() {
     let mut p: Matrix = identity(2.0);
     let mut v = [0.0; D];
-    for i in 0..D {
+    for (i, v) in v.iter_mut().enumerate() {
         let x: [f64; D] = std::array::from_fn(|j| ((i * 7 + j * 3) % 11) as f64 / 11.0);
         common::add_precision(&mut p, &x, 3.0);
-        v[i] = 1.0 + i as f64;
+        *v = 1.0 + i as f64;
     }
     let w = common::project(&p, &v, 2.0);
     assert!((w.iter().map(|a| a * a).sum::<f64>().sqrt() - 2.0).abs() < 1e-12);

@@ -141,7 +141,12 @@ impl Canvas<'_> {
             let around = [(first.0, floor)].into_iter().chain(points.iter().copied()).chain([(last.0, floor)]);
             self.scene.shapes.push(Shape::Area { points: around.collect(), color: series.color, opacity: 0.35 });
         }
-        self.scene.line(points, series.color, if series.filled { 1.2 } else { 2.0 }, &series.dash);
+        let width = match (series.filled, series.dash.is_empty()) {
+            (true, _) => 1.2,
+            (_, true) => 2.6,
+            _ => 1.9,
+        };
+        self.scene.line(points, series.color, width, &series.dash);
     }
 
     fn frame_and_labels(&mut self) {

@@ -19,11 +19,11 @@ pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
     let plots = [
         risk_plot(
             "Kalman filter, quadratic loss",
-            "Theorems 2 and 14, leading term",
+            "Theorems 2, 14: leading term",
             &measured.quadratic,
             &measured.quadratic_after,
         ),
-        risk_plot("EKF, logistic loss, θ*/10", "Theorem 1, leading term", &measured.logistic, &measured.logistic_after),
+        risk_plot("EKF, logistic loss, θ*/10", "Theorem 1: leading term", &measured.logistic, &measured.logistic_after),
         eigenvalue_plot(&measured.eigenvalue),
     ];
     let picture = Picture {
@@ -78,7 +78,7 @@ fn eigenvalue_plot(spread: &Spread) -> Plot {
 
 fn caption(settings: &Settings, measured: &Bounds) -> String {
     let tau = |tau: Option<u64>, epsilon: f64| match tau {
-        Some(tau) => format!("no replicate leaves the ball of radius {epsilon:.4} after τ = {tau}"),
+        Some(tau) => format!("95 % of the replicates never leave the ball of radius {epsilon:.4} after τ = {tau}"),
         None => {
             format!("the replicates do not settle in the ball of radius {epsilon:.4} within these rows, so that no τ is drawn")
         }

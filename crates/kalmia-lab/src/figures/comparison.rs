@@ -52,7 +52,7 @@ pub(super) fn comparison1(settings: &Settings, run: &Run) -> Result<Finished> {
         sample(settings),
         OnsConstants::exp_concavity(norm(&World::Strong.generator()))
     );
-    let picture = mse_picture(&panels[0], "θ*, ONS constant 1.5·10⁻¹⁴", caption);
+    let picture = mse_picture(&panels[0], "θ*, ONS constant 1.5·10⁻¹⁴", caption, 1);
     let paper = "“Mean squared error in log-log scale for θ*. The ONS is applied with our optimistic exp-concavity constant \
                  1.5·10⁻¹⁴ instead of e^(−D√d) ≈ 1.2·10⁻³⁷. We observe that the algorithm still almost doesn't move.” \
                  “In the first setting the truncation deteriorates the performance of the EKF.”";
@@ -68,8 +68,8 @@ pub(super) fn comparison10(settings: &Settings, run: &Run) -> Result<Finished> {
         format!("Mean squared error for θ*/10, P₁ = I, {}. The ONS uses the exp-concavity constant {constant}.", sample(settings))
     };
     let pictures = vec![
-        mse_picture(&panels[0], "θ*/10, ONS constant 2.0·10⁻⁴", caption(format!("e^(−D√d) = {theory:.2e}"))),
-        mse_picture(&panels[1], "θ*/10, ONS constant 2.5·10⁻²", caption("2.5·10⁻², the published optimistic one".into())),
+        mse_picture(&panels[0], "θ*/10, ONS constant 2.0·10⁻⁴", caption(format!("e^(−D√d) = {theory:.2e}")), 1),
+        mse_picture(&panels[1], "θ*/10, ONS constant 2.5·10⁻²", caption("2.5·10⁻², the published optimistic one".into()), 1),
     ];
     let paper = "“Mean squared error in log-log scale for θ*/10. The ONS is applied with the exp-concavity constant e^(−D√d) ≈ 2.0·10⁻⁴ \
                  (left) and with our optimistic exp-concavity constant 2.5·10⁻² (right).” “Averaging is crucial in order to obtain a low \
@@ -101,7 +101,7 @@ pub(super) fn misspecified(settings: &Settings, run: &Run) -> Result<Finished> {
             csv: density_csv(&[&density]),
             caption: density_caption,
         },
-        mse_picture(&panels[0], "misspecified, ONS constant 3.0·10⁻³", caption),
+        mse_picture(&panels[0], "misspecified, ONS constant 3.0·10⁻³", caption, 1),
     ];
     let paper = "“Misspecified setting. Density (left) of the Bernoulli parameter with two modes at 0.28 and 0.79. Mean squared error \
                  (right) where the ONS is applied with the exp-concavity constant e^(−D√d) ≈ 3.0·10⁻³ and θ* is estimated with 10⁹ \

@@ -89,8 +89,9 @@ fn style(key: &str) -> (Color, Vec<f64>) {
     }
 }
 
-/// The picture and the CSV file of a panel.
-fn mse_picture(panel: &Panel, title: &str, caption: String) -> Picture {
+/// The picture of a panel from some `n` on, and its CSV file.
+fn mse_picture(panel: &Panel, title: &str, caption: String, from: u64) -> Picture {
+    let from = if panel.checkpoints.last() > Some(&from) { from } else { 1 };
     let mut csv = String::from("algorithm,n,mse,standard_error\n");
     let mut series = Vec::new();
     for curve in &panel.curves {
@@ -100,8 +101,10 @@ fn mse_picture(panel: &Panel, title: &str, caption: String) -> Picture {
             // An estimate that does not exist for all replicates has no mean.
             if mse.is_finite() {
                 csv.push_str(&format!("{},{n},{mse:e},{error:e}\n", curve.key));
-                points.push((n as f64, mse));
-                band.push((mse - 1.96 * error, mse + 1.96 * error));
+                if n >= from {
+                    points.push((n as f64, mse));
+                    band.push((mse - 1.96 * error, mse + 1.96 * error));
+                }
             }
         }
         series.push(Series { label: curve.label.into(), color, dash, points, band, filled: false });
@@ -109,7 +112,7 @@ fn mse_picture(panel: &Panel, title: &str, caption: String) -> Picture {
     let values = series.iter().flat_map(|s| s.points.iter().map(|p| p.1)).collect::<Vec<_>>();
     let plot = Plot {
         title: title.into(),
-        x: Axis::log("n", panel.checkpoints.iter().map(|&n| n as f64)),
+        x: Axis::log("n", series.iter().flat_map(|s| s.points.iter().map(|p| p.0))),
         y: Axis::log("mean squared error ‖θ−θ*‖²", values),
         series,
         marks: Vec::new(),

@@ -56,9 +56,9 @@ impl Asgd {
                 let (x, y) = (&block.x[at], block.y[at]);
                 let m = dot(&run.theta, x);
                 let step = run.gamma * residual(y, m, exp_abs(m));
-                for j in 0..D {
-                    run.sum[j] += run.theta[j];
-                    run.theta[j] = step.mul_add(x[j], run.theta[j]);
+                for ((theta, sum), xj) in run.theta.iter_mut().zip(&mut run.sum).zip(x) {
+                    *sum += *theta;
+                    *theta = step.mul_add(*xj, *theta);
                 }
             }
         }

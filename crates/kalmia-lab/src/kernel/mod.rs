@@ -69,6 +69,8 @@ impl Belief {
     }
 
     /// Does what is left of the last row, then $u = Px$; returns $s = x^\top Px$.
+    // Among the constants of the unrolled loops some are the smallest there is.
+    #[allow(clippy::absurd_extreme_comparisons)]
     #[inline(always)]
     fn look(&mut self, x: &[V; D]) -> V {
         let (u, c) = (self.u, self.c);

@@ -110,6 +110,8 @@ impl Ons {
 ///
 /// $w = (I+\mu P)^{-1}v$ with $|w| = R$. As a function of $\mu$, $1/|w|$ is increasing and concave, so Newton's method on
 /// $1/|w| = 1/R$ climbs from $\mu = 0$ to the root without a safeguard. Lanes inside keep $\mu = 0$.
+// Lanes are indexed across several arrays at once.
+#[allow(clippy::needless_range_loop)]
 #[inline(never)]
 fn project(p: &[V; PACKED], v: &mut [V; D], radius: f64) {
     dispatch(

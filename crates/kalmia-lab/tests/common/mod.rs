@@ -1,5 +1,6 @@
 //! Plain scalar versions of the paper's algorithms, as the references of the kernels.
-#![allow(dead_code)]
+// Textbook loops over indices, and not every test uses every function.
+#![allow(dead_code, clippy::needless_range_loop)]
 
 use kalmia_lab::world::D;
 

@@ -10,7 +10,7 @@ use crate::rule::Step;
 pub(super) fn observation<F: Family>(family: &F, rows: &Rows<'_>, i: usize) -> Observation {
     let mut observation = rows.observation(i);
     // legal by `Rows::validate`
-    observation.y = family.canonical(observation.y).unwrap_or(observation.y);
+    observation.y = family.code(observation.y);
     observation
 }
 

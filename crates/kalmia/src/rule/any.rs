@@ -74,6 +74,10 @@ impl Rule for AnyRule {
             Self::MomentMatch => MomentMatch.can_diverge(family),
         }
     }
+
+    fn is_kalman(&self) -> bool {
+        !matches!(self, Self::Truncated(_))
+    }
 }
 
 #[cfg(test)]

@@ -98,14 +98,26 @@ impl Matrix {
         let d = self.dim;
         let mut a = self.clone();
         for _ in 0..30 {
+            let mut rotated = false;
             for p in 0..d {
                 for q in p + 1..d {
-                    let angle = 0.5 * (2.0 * a.at(p, q)).atan2(a.at(q, q) - a.at(p, p));
-                    let mut r = Self::identity(d);
-                    (r.a[p * d + p], r.a[q * d + q]) = (angle.cos(), angle.cos());
-                    (r.a[p * d + q], r.a[q * d + p]) = (angle.sin(), -angle.sin());
-                    a = r.transposed().product(&a).product(&r);
+                    if a.at(p, q).abs() <= 1e-17 * self.largest() {
+                        continue;
+                    }
+                    rotated = true;
+                    let (s, c) = (0.5 * (2.0 * a.at(p, q)).atan2(a.at(q, q) - a.at(p, p))).sin_cos();
+                    for k in 0..d {
+                        let (kp, kq) = (a.at(k, p), a.at(k, q));
+                        (a.a[k * d + p], a.a[k * d + q]) = (c * kp - s * kq, s * kp + c * kq);
+                    }
+                    for k in 0..d {
+                        let (pk, qk) = (a.at(p, k), a.at(q, k));
+                        (a.a[p * d + k], a.a[q * d + k]) = (c * pk - s * qk, s * pk + c * qk);
+                    }
                 }
+            }
+            if !rotated {
+                break;
             }
         }
         let mut values: Vec<f64> = (0..d).map(|i| a.at(i, i)).collect();
@@ -229,7 +241,10 @@ impl Textbook {
         let (m, s) = (dot(&self.theta, x), dot(x, &v));
         let step = rule.step(family, &observation, m, s, self.t);
         self.theta.iter_mut().zip(&v).for_each(|(t, v)| *t += step.gain * v);
-        self.p = self.p.plus_outer(-step.contraction(s), &v);
+        let c = step.contraction(s);
+        for (row, vi) in self.p.a.chunks_mut(x.len()).zip(&v) {
+            row.iter_mut().zip(&v).for_each(|(p, vj)| *p -= c * vi * vj);
+        }
         (m, s)
     }
 }

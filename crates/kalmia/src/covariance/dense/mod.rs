@@ -2,6 +2,7 @@
 
 mod block;
 mod row;
+mod small;
 
 use super::Covariance;
 use super::block::{Decisions, block_rows};
@@ -13,7 +14,7 @@ use crate::rule::Step;
 const TILE: usize = Buffer::LINE;
 
 /// Up to this padded dimension both triangles are stored: more arithmetic, but no sums across a SIMD register.
-const FULL_UP_TO: usize = 16;
+const FULL_UP_TO: usize = 32;
 
 /// From this dimension on rows are learned in blocks.
 const BLOCK_FROM: usize = 160;
@@ -146,6 +147,12 @@ impl Covariance for Dense {
 
     fn scale(&mut self, a: f64) {
         self.p.iter_mut().for_each(|p| *p *= a);
+        // A difference between mirrored entries is never contracted by a row: scaled up each time, it would grow without bound.
+        for j in 0..self.dim {
+            for i in j + 1..self.kept(j) {
+                self.p[j * self.stride + i] = self.p[i * self.stride + j];
+            }
+        }
     }
 
     fn add_diagonal(&mut self, q: &[f64]) {

@@ -67,7 +67,7 @@ impl<C: Covariance> Bank<C> {
         }
         for i in 0..rows.len() {
             let mut observation = rows.observation(i);
-            observation.y = context.family.canonical(observation.y).unwrap_or(observation.y);
+            observation.y = context.family.code(observation.y);
             let log_mixture = self.weigh(&context, &observation, i);
             if let Some(observer) = &mut observer {
                 let shared = if context.dispersion.kind == Kind::Normal {
