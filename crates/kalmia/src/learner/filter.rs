@@ -292,6 +292,7 @@ impl Sight<'_, '_> {
                 observation,
                 linear: m,
                 variance: s,
+                dispersion: family.dispersion().unwrap_or(1.0),
                 mean: family.mean(u),
                 loss: family.loss(observation.y, u),
                 gradient: observation.derivatives(family, m).0,

@@ -29,6 +29,7 @@ impl Look {
         let Self { observation, linear, variance, gradient, step } = self;
         let u = linear + observation.offset;
         let (mean, loss) = (family.mean(u), family.loss(observation.y, u));
-        observer.row(&Seen { index, x: rows.x(index), observation, linear, variance, mean, loss, gradient, step });
+        let (x, dispersion) = (rows.x(index), family.dispersion().unwrap_or(1.0));
+        observer.row(&Seen { index, x, observation, linear, variance, dispersion, mean, loss, gradient, step });
     }
 }
