@@ -19,7 +19,12 @@ pub struct Sink<'a> {
 enum Form<'a> {
     Csv(csv::Writer<Box<dyn Write + 'a>>),
     /// The bytes are gathered in memory a row group at a time, then handed on.
-    Parquet { file: &'a mut dyn Write, writer: Option<ArrowWriter<Vec<u8>>>, texts: Vec<StringBuilder>, numbers: Vec<Float64Builder> },
+    Parquet {
+        file: &'a mut dyn Write,
+        writer: Option<ArrowWriter<Vec<u8>>>,
+        texts: Vec<StringBuilder>,
+        numbers: Vec<Float64Builder>,
+    },
 }
 
 impl<'a> Sink<'a> {
@@ -74,7 +79,8 @@ impl<'a> Sink<'a> {
     fn flush(&mut self) -> io::Result<()> {
         let Form::Parquet { file, writer, texts, numbers } = &mut self.form else { return Ok(()) };
         let arrays = texts.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
-        let arrays: Vec<ArrayRef> = arrays.chain(numbers.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef)).collect();
+        let arrays: Vec<ArrayRef> =
+            arrays.chain(numbers.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef)).collect();
         let columns = self.names.iter().zip(arrays).map(|(name, array)| (name, array, true));
         let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(io::Error::other)?;
         let open = match writer {
