@@ -141,15 +141,32 @@ impl<C: Covariance> Bank<C> {
     fn seen<'a, F: Family>(&self, context: &Context<'_, F>, rows: Rows<'a>, observation: Observation, i: usize) -> Seen<'a> {
         let (family, linear) = (context.family, self.linear(i));
         let (mut variance, mut mean) = (0.0, 0.0);
+        let bounded = family.bounded_gradient() || family.normal_noise().is_some();
         for member in &self.members {
             let (w, m, s) = (member.log_weight.exp(), member.trail.linear[i], member.trail.variance[i]);
             variance += w * (context.dispersion.estimate(member.residual) * s + (m - linear).powi(2));
-            mean += w * moderated(family, m + observation.offset, s);
+            if bounded {
+                mean += w * family.moderated_mean(m + observation.offset, s);
+            }
+        }
+        if !bounded {
+            let (m, s) = self.middle(i);
+            mean = family.moderated_mean(m + observation.offset, s.min(1.0));
         }
         let best = self.best();
         let gradient = observation.derivatives(family, best.trail.linear[i]).0;
         let (x, step, dispersion) = (rows.x(i), best.trail.step[i], self.dispersion(context.dispersion));
         Seen { index: i, x, observation, linear, variance, dispersion, mean, loss: 0.0, gradient, step }
+    }
+
+    /// The linear predictor of row `i` and its variance by the member in the middle, half of the weight being on either side. Where the mean
+    /// grows without bound, the mean over members would be that of the vaguest one alone, and its expectation that of the belief's far tail.
+    fn middle(&self, i: usize) -> (f64, f64) {
+        let up_to = |m: f64| self.members.iter().filter(move |other| other.trail.linear[i] <= m).map(|other| other.log_weight.exp());
+        let total: f64 = self.members.iter().map(|member| member.log_weight.exp()).sum();
+        let upper = self.members.iter().filter(|member| up_to(member.trail.linear[i]).sum::<f64>() >= 0.5 * total);
+        let middle = upper.min_by(|a, b| a.trail.linear[i].total_cmp(&b.trail.linear[i])).unwrap_or(self.best());
+        (middle.trail.linear[i], middle.trail.variance[i])
     }
 
     /// The member with the largest weight.
@@ -192,13 +209,6 @@ impl<C: Covariance> Bank<C> {
         };
         self.members.iter().map(belief).collect()
     }
-}
-
-/// The mean moderated by the uncertainty. Where the mean grows without bound, so would its expectation under a vague belief (it then
-/// speaks of the belief's far tail alone): there the variance counts up to 1.
-fn moderated<F: Family>(family: &F, m: f64, s: f64) -> f64 {
-    let bounded = family.bounded_gradient() || family.normal_noise().is_some();
-    family.moderated_mean(m, if bounded { s } else { s.min(1.0) })
 }
 
 impl Bank<Factored> {
