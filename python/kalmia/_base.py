@@ -78,6 +78,8 @@ class Estimator(BaseEstimator):
             self.__dict__.pop("schema_", None)
         elif schema is not None and not schema.is_numeric:
             return _files.encode(schema, X)
+        if _data.is_sparse(X):
+            _data.check_sparse(X)
         names = None
         if _data.is_arrow(X):
             names = _data.names(X)

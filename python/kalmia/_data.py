@@ -22,6 +22,12 @@ def is_sparse(X: Any) -> bool:
     return hasattr(X, "tocsr") and hasattr(X, "nnz")
 
 
+def check_sparse(X: Any) -> None:
+    """Refuses a sparse matrix of more than :data:`SPARSE_COLUMNS` columns."""
+    if len(X.shape) == 2 and X.shape[1] > SPARSE_COLUMNS:
+        raise InputError(f"X has {X.shape[1]} columns; a sparse matrix may have at most {SPARSE_COLUMNS}")
+
+
 def is_arrow(X: Any) -> bool:
     """Whether `X` speaks the Arrow PyCapsule interface and is not pandas, whose own conversion needs no pyarrow."""
     return hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc")
@@ -36,13 +42,14 @@ def names(X: Any) -> list[str] | None:
     >>> names(pandas.DataFrame({"a": [1], "b": [2]}))
     ['a', 'b']
     """
-    columns = getattr(X, "columns", None)
-    if columns is None and is_arrow(X):
-        columns = getattr(X, "column_names", None) or getattr(getattr(X, "schema", None), "names", None)
-    if columns is None:
-        return None
-    columns = [getattr(column, "name", column) for column in columns]
-    return columns if columns and all(isinstance(column, str) for column in columns) else None
+    for source in (X, getattr(X, "schema", None)):
+        for attribute in ("column_names", "columns", "names"):
+            columns = getattr(source, attribute, None)
+            if columns is not None and not callable(columns):
+                columns = list(columns)
+                if columns and all(isinstance(column, str) for column in columns):
+                    return columns
+    return None
 
 
 def blocks(X: Any) -> Iterator[np.ndarray]:
@@ -57,8 +64,7 @@ def blocks(X: Any) -> Iterator[np.ndarray]:
     [(2, 2)]
     """
     if is_sparse(X):
-        if X.shape[1] > SPARSE_COLUMNS:
-            raise InputError(f"X has {X.shape[1]} columns; a sparse matrix may have at most {SPARSE_COLUMNS}")
+        check_sparse(X)
         X = X.tocsr()
         for part in _parts(*X.shape):
             yield np.asarray(X[part].todense(), dtype=np.float64)

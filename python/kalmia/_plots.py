@@ -38,14 +38,15 @@ def progressive_loss(estimator: Any, ax: Any) -> Any:
     """The mean loss so far against the rows, a line a learner."""
     ax = _axes(ax)
     for k, learner in enumerate(estimator.learners_):
-        trace = np.array(learner.progressive["trace"], dtype=float).reshape(-1, 2)
-        label = str(estimator.classes_[k]) if len(estimator.learners_) > 1 else None
+        trace = np.array(learner.progressive["trace"], dtype=float).reshape(-1, 3)
+        label = str(estimator.classes_[k]) if len(estimator.learners_) > 1 else "model"
         ax.plot(trace[:, 0], trace[:, 1], label=label)
+    if len(estimator.learners_) == 1:
+        ax.plot(trace[:, 0], trace[:, 2], color="grey", linewidth=0.8, label="mean of the rows before")
     ax.set_xscale("log")
     ax.set_xlabel("rows")
     ax.set_ylabel("mean loss of predictions made before each row")
-    if len(estimator.learners_) > 1:
-        ax.legend()
+    ax.legend()
     return ax
 
 

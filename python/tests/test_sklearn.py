@@ -160,7 +160,7 @@ def test_a_refused_call_changes_nothing():
     [
         ({"method": "sgd"}, "no method is named"),
         ({"method": "auto", "prior_variance": 2.0}, "takes no prior_variance"),
-        ({"method": "ekf", "prior_variance": -1.0}, "must be finite and positive"),
+        ({"method": "ekf", "prior_variance": -1.0}, "pivot 0 is -1"),
         ({"method": "ons"}, "needs the radius"),
         ({"method": "ekf", "drift": True}, "drift=True needs"),
         ({"method": "truncated", "beta": 0.7}, "parameter `beta` is 0.7"),

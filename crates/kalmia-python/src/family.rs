@@ -115,7 +115,8 @@ struct Calls {
     log_base: Option<Py<PyAny>>,
 }
 
-/// The callables as the library's trait. The first exception is kept for [`PyFamily::check`], and NaN given in its place.
+/// The callables as the library's trait. The first exception is kept for [`PyFamily::check`]; harmless numbers stand in for what it would have
+/// given, so that every search in the library comes to its end.
 #[derive(Clone)]
 pub struct PyFamily {
     calls: Arc<Calls>,
@@ -152,15 +153,15 @@ impl PyFamily {
     }
 
     fn number(&self, what: &Py<PyAny>, args: &[f64]) -> f64 {
-        self.call(what, args).unwrap_or(f64::NAN)
+        self.call(what, args).unwrap_or(0.0)
     }
 
-    fn optional(&self, what: &Option<Py<PyAny>>, name: &str, args: &[f64]) -> f64 {
+    fn optional(&self, what: &Option<Py<PyAny>>, name: &str, args: &[f64]) -> Option<f64> {
         match what {
-            Some(what) => self.number(what, args),
+            Some(what) => self.call(what, args),
             None => {
                 self.note(raise("InputError", format!("family {} was made without `{name}`", self.calls.name)));
-                f64::NAN
+                None
             }
         }
     }
@@ -186,7 +187,7 @@ impl kalmia::Family for PyFamily {
     }
 
     fn derivatives(&self, y: f64, u: f64) -> (f64, f64) {
-        self.call(&self.calls.derivatives, &[y, u]).unwrap_or((f64::NAN, f64::NAN))
+        self.call(&self.calls.derivatives, &[y, u]).unwrap_or((0.0, 0.0))
     }
 
     fn log_base(&self, y: f64) -> f64 {
@@ -198,15 +199,15 @@ impl kalmia::Family for PyFamily {
     }
 
     fn variance(&self, u: f64) -> f64 {
-        self.optional(&self.calls.variance, "variance", &[u])
+        self.optional(&self.calls.variance, "variance", &[u]).unwrap_or(0.0)
     }
 
     fn quantile(&self, u: f64, q: f64) -> f64 {
-        self.optional(&self.calls.quantile, "quantile", &[u, q])
+        self.optional(&self.calls.quantile, "quantile", &[u, q]).unwrap_or(0.0)
     }
 
     fn cdf(&self, u: f64, y: f64) -> f64 {
-        self.optional(&self.calls.cdf, "cdf", &[u, y])
+        self.optional(&self.calls.cdf, "cdf", &[u, y]).unwrap_or(if y < 0.0 { 0.0 } else { 1.0 })
     }
 
     fn discrete(&self) -> bool {

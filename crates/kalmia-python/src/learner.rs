@@ -168,11 +168,17 @@ impl Learner {
             .and_then(|rows| rows.with_weights(&weight))
             .and_then(|rows| rows.with_offsets(&offset))
             .map_err(plain)?;
+        // a callable that raises is noticed only after the row
+        let before = self.engine.custom().is_some().then(|| self.engine.clone());
         let result = match &mut self.metrics {
             Some(metrics) => self.engine.learn(rows, Some(metrics)),
             None => self.engine.learn(rows, None),
         };
-        self.settle(result.map_err(plain))
+        let result = self.settle(result.map_err(plain));
+        if let (Err(_), Some(before)) = (&result, before) {
+            self.engine = before;
+        }
+        result
     }
 
     /// Learns rows in order; a call that fails or is interrupted changes nothing.
