@@ -3,10 +3,9 @@
 //! `cargo run --release --example own_family`
 
 use kalmia::family::{Family, Gaussian};
-use kalmia::predict::Prediction;
-use kalmia::rows::Observation;
-use kalmia::rule::{Ekf, Rule};
-use rand::{Rng, RngExt};
+use kalmia::{Filter, Implicit, Learner, Prior, Rows};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Quadratic within `k` of `u`, linear beyond: $\ell(y,u) = r^2/2$ or $k|r| - k^2/2$, $r = y-u$.
 #[derive(Debug, Clone, Copy)]
@@ -111,19 +110,25 @@ impl Family for Huber {
 
 fn main() -> kalmia::Result<()> {
     let huber = Huber { k: 1.345 };
-    println!("one row, belief u ~ N(0, 0.5); how far does it move?");
-    println!("{:>8}  {:>10}  {:>10}", "y", "gaussian", "huber");
-    for y in [0.5, 1.0, 5.0, 50.0] {
-        let row = Observation::new(y);
-        let by = |gain: f64| 0.5 * gain;
-        let square = Ekf.step(&Gaussian::default(), &row, 0.0, 0.5, 1);
-        let robust = Ekf.step(&huber, &row, 0.0, 0.5, 1);
-        println!("{y:>8}  {:>10.4}  {:>10.4}", by(square.gain), by(robust.gain));
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+    // y = 1 + 2 z with unit noise, but one row in ten is wrong by 50
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for i in 0..2000 {
+        let z = rng.random::<f64>();
+        x.extend([1.0, z]);
+        y.push(Gaussian::default().sample(1.0 + 2.0 * z, &mut rng) + if i % 10 == 9 { 50.0 } else { 0.0 });
     }
-    let next = Prediction::new(huber, 0.0, 0.5)?;
-    let (low, high) = next.interval(0.95)?;
-    println!("\n95 % interval of the next y: {low:.3} to {high:.3}");
-    println!("log density of y = 5 in it: {:.3}", next.log_density(5.0));
-    println!("variance of y given u: {:.3}", huber.variance(0.0));
+    let rows = Rows::new(2, &x, &y)?;
+    let prior = Prior::isotropic(2, 100.0)?;
+    let mut square: Filter<_, _> = Filter::new(Gaussian::default(), Implicit, prior.clone())?;
+    let mut robust: Filter<_, _> = Filter::new(huber, Implicit, prior)?;
+    square.learn(rows)?;
+    robust.learn(rows)?;
+    println!("{:<24} {:>10} {:>10}", "", "constant", "slope");
+    println!("{:<24} {:>10} {:>10}", "truth", 1.0, 2.0);
+    println!("{:<24} {:>10.3} {:>10.3}", "least squares", square.coefficients()[0], square.coefficients()[1]);
+    println!("{:<24} {:>10.3} {:>10.3}", "Huber, a family of one's own", robust.coefficients()[0], robust.coefficients()[1]);
+    let (low, high) = robust.predict(&[1.0, 0.5], 0.0)?.interval(0.9)?;
+    println!("\n90 % interval of the next y at z = 0.5: {low:.2} to {high:.2}");
     Ok(())
 }

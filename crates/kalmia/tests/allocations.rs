@@ -1,5 +1,6 @@
 //! The hot path allocates nothing after its first call, by a count of every allocation of the process.
 
+#[path = "suite/common/mod.rs"]
 mod common;
 
 use common::{Data, rng};
@@ -65,8 +66,8 @@ fn row_by_row<C: Covariance>() {
                     assert_eq!(count, 0, "{} {family} {rule} d = {dim}, {batch} rows", C::NAME);
                 }
                 let x = rows.x(3);
-                assert_eq!(allocations(|| drop(filter.linear_with_variance(x).unwrap())), 0, "{} {dim}", C::NAME);
-                assert_eq!(allocations(|| drop(filter.predict(x, 0.1).unwrap())), 0, "{} {dim}", C::NAME);
+                assert_eq!(allocations(|| assert!(filter.linear_with_variance(x).unwrap().1 >= 0.0)), 0, "{} {dim}", C::NAME);
+                assert_eq!(allocations(|| assert!(filter.predict(x, 0.1).unwrap().mean.is_finite())), 0, "{} {dim}", C::NAME);
             }
         }
     }
@@ -103,9 +104,9 @@ fn in_blocks<C: Covariance>(dim: usize) {
     assert_eq!(learn(128, 192), block, "{} d = {dim}: each block the same", C::NAME);
     assert_eq!(learn(0, 256), 4 * block, "{} d = {dim}: four blocks in one call", C::NAME);
     assert_eq!(learn(0, 64), block, "{} d = {dim}: whatever came before", C::NAME);
-    // one packing buffer a product at most, and none of them kept
-    let products = 6 + dim.div_ceil(128) * 3 + dim.div_ceil(32) * 7;
-    assert!(block <= products, "{} d = {dim}: {block} allocations, {products} products", C::NAME);
+    // at most a packing buffer for each operand of a product
+    let products = 6 + dim.div_ceil(128) * 4 + if C::NAME == "dense" { 0 } else { dim.div_ceil(32) * 7 };
+    assert!(block <= 2 * products, "{} d = {dim}: {block} allocations, {products} products", C::NAME);
     println!("{} d = {dim}: {block} allocations a block of 64 rows", C::NAME);
     assert_eq!(learn(0, 15), 0, "{} d = {dim}: a batch below a block", C::NAME);
 }

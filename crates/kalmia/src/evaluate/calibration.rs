@@ -49,7 +49,7 @@ impl Default for Calibration {
 }
 
 impl Calibration {
-    /// Counts a row with target in $[0,1]$ and predicted probability `p`.
+    /// Counts a row with target between 0 and 1 and predicted probability `p`.
     pub fn row(&mut self, y: f64, p: f64, weight: f64) {
         let bin = ((p * BINS as f64) as usize).min(BINS - 1);
         let sums = &mut self.bins[bin];

@@ -233,12 +233,12 @@ impl Progressive {
     }
 }
 
-/// Plug-in means as the learner reports them, with 95 % intervals $m + o \pm 1.96\sqrt{\sigma^2+s}$ for the Gaussian family.
+/// Plug-in means as the learner reports them, with 95 % intervals $m + o \pm 1.96\sqrt{\sigma^2+s}$ for the Gaussian family,
+/// $\sigma^2$ being the noise that the learner believed in.
 impl Observer for Progressive {
     fn row(&mut self, seen: &Seen<'_>) {
-        let noise = self.family.normal_noise();
-        let interval = noise.map(|noise| {
-            let half = DEVIATIONS * (noise + seen.variance).sqrt();
+        let interval = self.family.normal_noise().map(|_| {
+            let half = DEVIATIONS * (seen.dispersion + seen.variance).sqrt();
             (seen.mean - half, seen.mean + half)
         });
         self.count(seen.observation.y, seen.mean, interval, seen.observation.weight);

@@ -29,7 +29,7 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// Counts a row with target in $[0,1]$ (a proportion counts as that share of an event) and predicted probability `p`.
+    /// Counts a row with target between 0 and 1 (a proportion counts as that share of an event) and predicted probability `p`.
     pub fn row(&mut self, y: f64, p: f64, weight: f64) {
         let odds = (p.ln() - (-p).ln_1p()).clamp(-LARGEST, LARGEST);
         let bin = self.bins.entry((odds * BINS_PER_UNIT).floor() as i32).or_default();

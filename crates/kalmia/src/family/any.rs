@@ -111,6 +111,8 @@ impl Family for AnyFamily {
         #[inline(always)]
         fn canonical(&self, y: f64) -> Option<f64>;
         #[inline(always)]
+        fn code(&self, y: f64) -> f64;
+        #[inline(always)]
         fn loss(&self, y: f64, u: f64) -> f64;
         #[inline(always)]
         fn derivatives(&self, y: f64, u: f64) -> (f64, f64);

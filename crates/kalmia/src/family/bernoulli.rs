@@ -42,6 +42,11 @@ impl Family for Bernoulli {
     }
 
     #[inline(always)]
+    fn code(&self, y: f64) -> f64 {
+        y.max(0.0)
+    }
+
+    #[inline(always)]
     fn loss(&self, y: f64, u: f64) -> f64 {
         softplus(if y > 0.0 { -u } else { u })
     }

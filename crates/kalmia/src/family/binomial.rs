@@ -48,7 +48,7 @@ impl Binomial {
         Ok(Self { trials: trials as f64, proportion: false })
     }
 
-    /// Proportions in $[0,1]$, the weight of a row being its number of trials.
+    /// Proportions between 0 and 1, the weight of a row being its number of trials.
     ///
     /// A family does not see the weight, so mean, distribution, sampling and [`Family::log_base`] are those of one trial
     /// (a row's binomial coefficient, which does not depend on `u`, is left out). To predict a count of `n` trials, give

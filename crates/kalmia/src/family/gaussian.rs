@@ -60,6 +60,11 @@ impl Family for Gaussian {
     }
 
     #[inline(always)]
+    fn code(&self, y: f64) -> f64 {
+        y
+    }
+
+    #[inline(always)]
     fn loss(&self, y: f64, u: f64) -> f64 {
         0.5 * (y - u) * (y - u) / self.noise
     }

@@ -74,6 +74,11 @@ pub trait Family: Clone + Debug + Send + Sync {
     fn domain(&self) -> &'static str;
     /// The canonical coding of a legal `y`, or `None`.
     fn canonical(&self, y: f64) -> Option<f64>;
+    /// The canonical coding of a `y` known to be legal; to override where it can do without a branch.
+    #[inline(always)]
+    fn code(&self, y: f64) -> f64 {
+        self.canonical(y).unwrap_or(y)
+    }
     /// $\ell(y, u)$.
     fn loss(&self, y: f64, u: f64) -> f64;
     /// $(\ell'(y,u),\; \ell''(y,u))$, derivatives in $u$.

@@ -26,6 +26,7 @@ pub enum AnyLearner {
 }
 
 /// The state of an [`AnyLearner`].
+#[allow(clippy::large_enum_variant)] // one at a time, on its way to or from a file
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "learner", rename_all = "snake_case")]
 pub enum AnyState {

@@ -108,6 +108,9 @@ impl<F: Family> AveragedSgd<F> {
     /// A learner that goes on where the state was taken.
     pub fn restore(state: AveragedSgdState<F>) -> Result<Self> {
         require_len("mean", state.mean.len(), state.theta.len())?;
+        if let Some(value) = state.theta.iter().chain(&state.mean).find(|v| !v.is_finite()) {
+            return Err(Error::State(format!("the state holds a coefficient of {value}")));
+        }
         let learner = Self::new(state.family, state.theta.len(), state.horizon, state.step)?;
         Ok(Self { count: state.count, theta: state.theta, mean: state.mean, ..learner })
     }

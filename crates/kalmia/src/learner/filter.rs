@@ -20,8 +20,9 @@ pub enum Drift {
     /// Not at all: the paper's static setting.
     #[default]
     Off,
-    /// Old rows count less: each row multiplies the precision by `factor`, and the prior is fed back a coordinate a row (in turn, so that in the
-    /// mean $\Lambda \leftarrow \lambda\Lambda + (1-\lambda)\Lambda_1$), which keeps directions without data from winding up.
+    /// Old rows count less: each row multiplies the precision by `factor`, and the prior is fed back, $k = \lceil d(1-\lambda)\rceil$ coordinates a row in turn,
+    /// each with precision $d(1-\lambda)/(k v_j)$, $v_j$ its prior variance. In the mean $\Lambda \leftarrow \lambda\Lambda + (1-\lambda)\,\mathrm{diag}(1/v)$,
+    /// which keeps directions without data from winding up: their variance stays below $e$ times the prior's.
     Forget {
         /// $\lambda$, strictly between 0 and 1.
         factor: f64,
@@ -57,6 +58,8 @@ pub struct Filter<F, R, C = Factored> {
     threads: Threads,
     /// Where a batch that may fail on the way finds its start again.
     spare: Option<Box<(Buffer, C)>>,
+    /// Unit rows along which the prior is fed back.
+    units: Vec<f64>,
 }
 
 /// Everything that a [`Filter`] needs to go on, bit for bit.
@@ -86,7 +89,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         let covariance = prior.covariance()?;
         let theta = Buffer::from_slice(prior.mean());
         let threads = default_threads(prior.dim());
-        Ok(Self { family, rule, prior, drift: Drift::Off, count: 0, theta, covariance, threads, spare: None })
+        Ok(Self { family, rule, prior, drift: Drift::Off, count: 0, theta, covariance, threads, spare: None, units: Vec::new() })
     }
 
     /// With coefficients that move between rows.
@@ -210,14 +213,14 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     /// All rows of a call, without and with drift.
     fn run(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
         let mut sight = Sight { rows, observer };
-        let Self { family, rule, prior, drift, count, theta, covariance, threads, .. } = self;
+        let Self { family, rule, prior, drift, count, theta, covariance, threads, units, .. } = self;
         if *drift == Drift::Off {
             let decide = |i, m, s| sight.decide(family, rule, i, m, s, *count + i as u64 + 1);
             return covariance.learn(theta, rows.features(), decide, *threads);
         }
         for i in 0..rows.len() {
             let t = *count + i as u64 + 1;
-            move_belief(drift, prior, t, theta, covariance, *threads)?;
+            move_belief(drift, prior, t, theta, covariance, units, *threads)?;
             covariance.learn(theta, rows.x(i), |_, m, s| sight.decide(family, rule, i, m, s, t), *threads)?;
         }
         Ok(())
@@ -231,6 +234,7 @@ fn move_belief<C: Covariance>(
     t: u64,
     theta: &mut Buffer,
     p: &mut C,
+    units: &mut Vec<f64>,
     threads: Threads,
 ) -> Result<()> {
     match drift {
@@ -241,13 +245,19 @@ fn move_belief<C: Covariance>(
         }
         Drift::Forget { factor } => {
             let dim = prior.dim();
-            let j = (t % dim as u64) as usize;
+            let share = dim as f64 * (1.0 - factor);
+            let k = (share.ceil() as usize).min(dim);
+            let coordinate = |i: usize| ((t.wrapping_mul(k as u64) + i as u64) % dim as u64) as usize;
+            units.clear();
+            units.resize(k * dim, 0.0);
+            (0..k).for_each(|i| units[i * dim + coordinate(i)] = 1.0);
+            let pull = |i: usize, m: f64, s: f64| {
+                let j = coordinate(i);
+                let curvature = share / (k as f64 * prior.variance(j));
+                Ok(Step { gain: curvature * (prior.mean()[j] - m) / (1.0 + curvature * s), curvature })
+            };
             p.scale(1.0 / factor);
-            let curvature = dim as f64 * (1.0 - factor) / prior.variance(j);
-            let mut x = vec![0.0; dim];
-            x[j] = 1.0;
-            let pull = |_, m, s| Ok(Step { gain: curvature * (prior.mean()[j] - m) / (1.0 + curvature * s), curvature });
-            p.learn(theta, &x, pull, threads)
+            p.learn(theta, units, pull, threads)
         }
     }
 }
@@ -263,7 +273,7 @@ impl Sight<'_, '_> {
     fn decide<F: Family, R: Rule>(&mut self, family: &F, rule: &R, i: usize, m: f64, s: f64, t: u64) -> Result<Step> {
         let mut observation = self.rows.observation(i);
         // legal by `Rows::validate`
-        observation.y = family.canonical(observation.y).unwrap_or(observation.y);
+        observation.y = family.code(observation.y);
         let diverged = |quantity, value: f64| Err(Error::Diverged { row: i, quantity, value });
         let lost = (m + observation.offset).abs() > family.largest_linear() && rule.can_diverge(family);
         if lost || !m.is_finite() {
@@ -282,6 +292,7 @@ impl Sight<'_, '_> {
                 observation,
                 linear: m,
                 variance: s,
+                dispersion: family.dispersion().unwrap_or(1.0),
                 mean: family.mean(u),
                 loss: family.loss(observation.y, u),
                 gradient: observation.derivatives(family, m).0,

@@ -55,7 +55,8 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
         solve_lower(&factor, dim, &mut theta);
         solve_lower_transposed(&factor, dim, &mut theta);
         let merged = self.clone().with_belief(&theta, C::from_matrix(&covariance, dim)?, self.count() + other.count());
-        Ok(if self.family().normal_noise().is_some() { Merged::Exact(merged) } else { Merged::Approximate(merged) })
+        let exact = self.family().normal_noise().is_some() && self.rule().is_kalman();
+        Ok(if exact { Merged::Exact(merged) } else { Merged::Approximate(merged) })
     }
 }
 

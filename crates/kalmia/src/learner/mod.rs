@@ -34,8 +34,10 @@ pub struct Seen<'a> {
     pub observation: Observation,
     /// $m = \theta^\top x$, without the offset.
     pub linear: f64,
-    /// $s = x^\top Px$ (0 for learners without a covariance).
+    /// $s = x^\top Px$, in the units of $m^2$ (0 for learners without a covariance).
     pub variance: f64,
+    /// The dispersion as known before the row (noise variance, or Gamma's $\phi$); 1 for families without one.
+    pub dispersion: f64,
     /// The mean predicted for `y`.
     pub mean: f64,
     /// The loss suffered: $\ell(y, m + o)$, or minus the log predictive density for a mixture; not multiplied by the weight.

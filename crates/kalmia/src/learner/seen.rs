@@ -10,7 +10,7 @@ use crate::rule::Step;
 pub(super) fn observation<F: Family>(family: &F, rows: &Rows<'_>, i: usize) -> Observation {
     let mut observation = rows.observation(i);
     // legal by `Rows::validate`
-    observation.y = family.canonical(observation.y).unwrap_or(observation.y);
+    observation.y = family.code(observation.y);
     observation
 }
 
@@ -29,6 +29,7 @@ impl Look {
         let Self { observation, linear, variance, gradient, step } = self;
         let u = linear + observation.offset;
         let (mean, loss) = (family.mean(u), family.loss(observation.y, u));
-        observer.row(&Seen { index, x: rows.x(index), observation, linear, variance, mean, loss, gradient, step });
+        let (x, dispersion) = (rows.x(index), family.dispersion().unwrap_or(1.0));
+        observer.row(&Seen { index, x, observation, linear, variance, dispersion, mean, loss, gradient, step });
     }
 }

@@ -21,6 +21,28 @@ pub(crate) fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
     simd.reduce_sum_f64s(simd.add_f64s(even, odd))
 }
 
+/// Copies an unpadded row into a padded line, zeros behind it, without a call to `memcpy` (which costs more than a short row).
+#[inline(always)]
+pub(crate) fn load<S: Simd>(simd: S, row: &[f64], line: &mut [f64]) {
+    let (head, tail) = S::as_simd_f64s(row);
+    let (line, _) = S::as_mut_simd_f64s(line);
+    for (line, row) in line.iter_mut().zip(head) {
+        *line = *row;
+    }
+    if !tail.is_empty() {
+        line[head.len()] = simd.partial_load_f64s(tail);
+    }
+}
+
+/// Zeros a padded line.
+#[inline(always)]
+pub(crate) fn clear<S: Simd>(simd: S, line: &mut [f64]) {
+    let zero = simd.splat_f64s(0.0);
+    for value in S::as_mut_simd_f64s(line).0 {
+        *value = zero;
+    }
+}
+
 /// $y \mathrel{+}= a x$ over padded slices of equal length.
 #[inline(always)]
 pub(crate) fn axpy<S: Simd>(simd: S, a: f64, x: &[f64], y: &mut [f64]) {
@@ -41,18 +63,6 @@ pub(crate) fn add_squares<S: Simd>(simd: S, a: f64, x: &[f64], y: &mut [f64]) {
     for (y, x) in y.iter_mut().zip(x) {
         *y = simd.mul_add_f64s(simd.mul_f64s(a, *x), *x, *y);
     }
-}
-
-/// $\sum w_i f_i^2$ over padded slices of equal length.
-#[inline(always)]
-pub(crate) fn weighted_square<S: Simd>(simd: S, w: &[f64], f: &[f64]) -> f64 {
-    let (w, _) = S::as_simd_f64s(w);
-    let (f, _) = S::as_simd_f64s(f);
-    let mut sum = simd.splat_f64s(0.0);
-    for (w, f) in w.iter().zip(f) {
-        sum = simd.mul_add_f64s(simd.mul_f64s(*w, *f), *f, sum);
-    }
-    simd.reduce_sum_f64s(sum)
 }
 
 // Closures handed to library functions would leave the SIMD context, so the two helpers below are written out.

@@ -14,7 +14,7 @@ pub struct Mixture<F> {
     pub linear_variance: f64,
     /// Mean of `y` at [`Mixture::linear`].
     pub plug_in: f64,
-    /// $E[y] = \sum_k w_k E_k[y]$.
+    /// The mean of `y`, $\sum_k w_k m_k$ over the members' means.
     pub mean: f64,
     parts: Vec<(f64, Prediction<F>)>,
 }

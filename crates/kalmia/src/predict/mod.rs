@@ -62,11 +62,11 @@ fn tail(level: f64) -> Result<f64> {
 pub struct Prediction<F> {
     /// $m$, the linear predictor's mean.
     pub linear: f64,
-    /// $\mathrm{Var}[u]$: $s$, or $s\nu/(\nu-2)$ with $\nu$ degrees of freedom.
+    /// Variance of `u`: $s$, or $s\nu/(\nu-2)$ with $\nu$ degrees of freedom.
     pub linear_variance: f64,
     /// Mean of `y` at $u = m$.
     pub plug_in: f64,
-    /// $E[y]$, moderated by the uncertainty about `u`.
+    /// Mean of `y`, moderated by the uncertainty about `u`.
     pub mean: f64,
     family: F,
     s: f64,

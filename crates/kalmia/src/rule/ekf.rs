@@ -13,6 +13,10 @@ impl Rule for Ekf {
         "ekf"
     }
 
+    fn is_kalman(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
         let (first, curvature) = observation.derivatives(family, m);

@@ -15,6 +15,10 @@ impl Rule for Implicit {
         "implicit"
     }
 
+    fn is_kalman(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
         if observation.weight == 0.0 {

@@ -66,4 +66,9 @@ pub trait Rule: Clone + Debug + Send + Sync {
     fn can_diverge<F: Family>(&self, family: &F) -> bool {
         !family.bounded_gradient() && family.normal_noise().is_none()
     }
+
+    /// Whether the rule is the Kalman filter when the loss is quadratic, so that the order of the rows does not matter and merging is exact.
+    fn is_kalman(&self) -> bool {
+        false
+    }
 }

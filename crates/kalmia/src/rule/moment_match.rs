@@ -17,6 +17,10 @@ impl Rule for MomentMatch {
         "moment"
     }
 
+    fn is_kalman(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
         if let Some(exact) = family.exact_moments(observation, m, s) {

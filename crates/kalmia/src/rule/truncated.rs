@@ -59,7 +59,8 @@ impl Rule for Truncated {
     #[inline(always)]
     fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, t: u64) -> Step {
         let (first, second) = observation.derivatives(family, m);
-        let curvature = second.max(self.threshold(t));
+        // the floor is under l'', which the weight multiplies as it does the loss: a row of weight 0 moves nothing
+        let curvature = second.max(observation.weight * self.threshold(t));
         Step { gain: -first / (1.0 + curvature * s), curvature }
     }
 }

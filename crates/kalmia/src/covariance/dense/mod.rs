@@ -2,6 +2,7 @@
 
 mod block;
 mod row;
+mod small;
 
 use super::Covariance;
 use super::block::{Decisions, block_rows};
@@ -12,8 +13,8 @@ use crate::rule::Step;
 /// Side of the tiles in which the upper triangle is kept: tiles on the diagonal are stored in full.
 const TILE: usize = Buffer::LINE;
 
-/// Up to this padded dimension both triangles are stored: more arithmetic, but no sums across a SIMD register.
-const FULL_UP_TO: usize = 16;
+/// Up to this dimension both triangles are stored, in columns of 16 or 32: more arithmetic, but no sums across a SIMD register.
+const FULL_UP_TO: usize = 32;
 
 /// From this dimension on rows are learned in blocks.
 const BLOCK_FROM: usize = 160;
@@ -54,7 +55,7 @@ impl PartialEq for Dense {
 
 impl Dense {
     fn empty(dim: usize) -> Self {
-        let stride = Buffer::padded(dim);
+        let stride = if dim <= FULL_UP_TO { dim.max(1).next_multiple_of(FULL_UP_TO / 2) } else { Buffer::padded(dim) };
         let p = Buffer::zeros(stride * stride);
         Self { dim, stride, p, work: row::Work::new(stride), block: block::Work::default() }
     }
@@ -146,6 +147,12 @@ impl Covariance for Dense {
 
     fn scale(&mut self, a: f64) {
         self.p.iter_mut().for_each(|p| *p *= a);
+        // A difference between mirrored entries is never contracted by a row: scaled up each time, it would grow without bound.
+        for j in 0..self.dim {
+            for i in j + 1..self.kept(j) {
+                self.p[j * self.stride + i] = self.p[i * self.stride + j];
+            }
+        }
     }
 
     fn add_diagonal(&mut self, q: &[f64]) {

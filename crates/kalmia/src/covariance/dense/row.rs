@@ -1,6 +1,6 @@
 //! Rows one by one on the dense form: one fused pass over what is stored of `P` a row.
 
-use super::{Dense, FULL_UP_TO, TILE};
+use super::{Dense, FULL_UP_TO, TILE, small};
 use crate::error::{Error, Result};
 use crate::linalg::{Buffer, vector};
 use crate::rule::Step;
@@ -20,7 +20,7 @@ pub(super) struct Work {
     next: Buffer,
     /// $Px$ of the row at hand, of the row before, and of the row after.
     v: Buffer,
-    before: Buffer,
+    pub before: Buffer,
     product: Buffer,
     dots: Buffer,
     /// The diagonal of $P$, nothing owed.
@@ -50,12 +50,12 @@ where
     Arch::new().dispatch(Learn { p, theta, x, first, decide })
 }
 
-struct Learn<'a, D> {
-    p: &'a mut Dense,
-    theta: &'a mut Buffer,
-    x: &'a [f64],
-    first: usize,
-    decide: &'a mut D,
+pub(super) struct Learn<'a, D> {
+    pub p: &'a mut Dense,
+    pub theta: &'a mut Buffer,
+    pub x: &'a [f64],
+    pub first: usize,
+    pub decide: &'a mut D,
 }
 
 impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
@@ -63,29 +63,37 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
+        // the two small sizes in registers of 8 and of 4 numbers; other widths take the general way
+        match (S::F64_LANES, self.p.stride) {
+            (8, 16) => return small::learn::<S, D, 2>(simd, self),
+            (8, 32) => return small::learn::<S, D, 4>(simd, self),
+            (4, 16) => return small::learn::<S, D, 4>(simd, self),
+            (4, 32) => return small::learn::<S, D, 8>(simd, self),
+            _ => {}
+        }
         let Learn { p: Dense { dim, stride, p, work, .. }, theta, x, first, decide } = self;
         let shape = Shape { dim: *dim, stride: *stride };
         let Work { x: row, next, v, before, product, dots, diagonal } = work;
         let mut rows = x.chunks_exact(shape.dim);
         let Some(head) = rows.next() else { return Ok(()) };
-        row[..shape.dim].copy_from_slice(head);
+        vector::load(simd, head, row);
         for (j, value) in diagonal[..shape.dim].iter_mut().enumerate() {
             *value = p[j * shape.stride + j];
         }
-        before.fill(0.0);
+        vector::clear(simd, before);
         pass(simd, p, shape, 0.0, before, row, v, dots);
         let mut m = vector::dot(simd, theta, row);
         // what the row before still owes to P: the pass of this row pays it
         let mut owed = 0.0;
         for i in first.. {
-            let step = variance(simd, row, v, diagonal)
+            let step = variance(simd, S::as_simd_f64s(row).0, S::as_simd_f64s(v).0, S::as_simd_f64s(diagonal).0)
                 .map_err(|value| Error::PrecisionLost { row: i, value })
                 .and_then(|s| decide(i, m, s).map(|step| (step.gain, step.contraction(s))));
             let upcoming = rows.next();
             let ((gain, c), upcoming) = match (step, upcoming) {
                 (Ok(step), Some(upcoming)) => (step, upcoming),
                 (step, _) => {
-                    next.fill(0.0);
+                    vector::clear(simd, next);
                     pass(simd, p, shape, owed, before, next, product, dots);
                     let (gain, c) = step?;
                     pass(simd, p, shape, c, v, next, product, dots);
@@ -94,7 +102,7 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
                 }
             };
             // P_t x_{t+1} and theta_t'x_{t+1} do not wait for the decision; its rank-one effect on them is added afterwards
-            next[..shape.dim].copy_from_slice(upcoming);
+            vector::load(simd, upcoming, next);
             pass(simd, p, shape, owed, before, next, product, dots);
             let overlap = vector::dot(simd, v, next);
             m = vector::dot(simd, theta, next) + gain * overlap;
@@ -112,10 +120,7 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
 
 /// $s = x^\top v$, or what is left of it when cancellation ate its digits.
 #[inline(always)]
-fn variance<S: Simd>(simd: S, x: &[f64], v: &[f64], diagonal: &[f64]) -> std::result::Result<f64, f64> {
-    let (x, _) = S::as_simd_f64s(x);
-    let (v, _) = S::as_simd_f64s(v);
-    let (diagonal, _) = S::as_simd_f64s(diagonal);
+pub(super) fn variance<S: Simd>(simd: S, x: &[S::f64s], v: &[S::f64s], diagonal: &[S::f64s]) -> std::result::Result<f64, f64> {
     let mut sum = simd.splat_f64s(0.0);
     let mut size = sum;
     for ((x, v), p) in x.iter().zip(v).zip(diagonal) {
@@ -138,7 +143,7 @@ struct Shape {
 #[allow(clippy::too_many_arguments)]
 fn pass<S: Simd>(simd: S, p: &mut [f64], shape: Shape, c: f64, v: &[f64], x: &[f64], y: &mut [f64], dots: &mut [f64]) {
     let Shape { dim, stride } = shape;
-    y.fill(0.0);
+    vector::clear(simd, y);
     let (vs, _) = S::as_simd_f64s(v);
     let (xs, _) = S::as_simd_f64s(x);
     let lanes_per_tile = TILE / S::F64_LANES;

@@ -165,10 +165,11 @@ impl Covariance for Factored {
 
     /// Costs $d^3/3$ operations: a drifting learner is better kept dense.
     fn add_diagonal(&mut self, q: &[f64]) {
-        let mut a = vec![0.0; self.dim];
+        let mut a = std::mem::take(self.work.scratch());
         for (j, &q) in q.iter().enumerate().filter(|(_, q)| **q > 0.0) {
             self.add_to_coordinate(j, q, &mut a);
         }
+        *self.work.scratch() = a;
     }
 
     fn parts(&self) -> Vec<f64> {

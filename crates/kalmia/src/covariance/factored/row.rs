@@ -18,6 +18,8 @@ pub(super) struct Work {
     /// $v = Df$.
     v: Buffer,
     lambda: Buffer,
+    /// Running sums of $d_jf_j^2$, from 0.
+    sums: Buffer,
     /// $k = Px$, built up column by column.
     k: Buffer,
 }
@@ -25,7 +27,15 @@ pub(super) struct Work {
 impl Work {
     pub fn new(stride: usize) -> Self {
         let line = Buffer::zeros(stride);
-        Self { x: line.clone(), f: line.clone(), v: line.clone(), lambda: line.clone(), k: line }
+        let sums = Buffer::zeros(stride + 1);
+        Self { x: line.clone(), f: line.clone(), v: line.clone(), lambda: line.clone(), sums, k: line }
+    }
+}
+
+impl Work {
+    /// A vector that the row pass fills before it reads it.
+    pub fn scratch(&mut self) -> &mut Buffer {
+        &mut self.k
     }
 }
 
@@ -54,19 +64,19 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
         let (dim, stride) = (*dim, *stride);
         let mut rows = x.chunks_exact(dim);
         let Some(row) = rows.next() else { return Ok(()) };
-        work.x[..dim].copy_from_slice(row);
+        vector::load(simd, row, &mut work.x);
         work.lambda.fill(0.0);
         work.v.fill(0.0);
         pass(simd, u, dim, stride, work);
         for i in first.. {
             let m = vector::dot(simd, theta, &work.x);
-            let s = vector::weighted_square(simd, d, &work.f);
+            let s = accumulate(d, dim, work);
             let step = decide(i, m, s)?;
             prepare(d, dim, step.curvature, work);
             let next = rows.next();
             match next {
-                Some(row) => work.x[..dim].copy_from_slice(row),
-                None => work.x.fill(0.0),
+                Some(row) => vector::load(simd, row, &mut work.x),
+                None => vector::clear(simd, &mut work.x),
             }
             pass(simd, u, dim, stride, work);
             vector::axpy(simd, step.gain, &work.k, theta);
@@ -78,29 +88,37 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
     }
 }
 
-/// The scalars of Bierman's recursion: $a_j = 1 + \alpha\sum_{i\le j} d_i f_i^2$, $\lambda_j = -\alpha f_j/a_{j-1}$, $d_j \leftarrow d_j a_{j-1}/a_j$.
+/// $v = Df$ and the running sums $\sum_{i\le j} d_if_i^2$ in `sums[j+1]`; returns $s = x^\top Px$, their last. Nothing here waits for the rule.
 #[inline(always)]
-fn prepare(d: &mut [f64], dim: usize, alpha: f64, work: &mut Work) {
-    let (f, v, lambda) = (&work.f[..dim], &mut work.v[..dim], &mut work.lambda[..dim]);
-    let d = &mut d[..dim];
-    let mut a = 1.0;
-    let mut inverse = 1.0;
+fn accumulate(d: &[f64], dim: usize, work: &mut Work) -> f64 {
+    let (f, v, sums, d) = (&work.f[..dim], &mut work.v[..dim], &mut work.sums[1..=dim], &d[..dim]);
+    let mut s = 0.0;
     for j in 0..dim {
         v[j] = d[j] * f[j];
-        let weighted = alpha * f[j];
-        lambda[j] = -weighted * inverse;
-        let next = a + weighted * v[j];
-        inverse = 1.0 / next;
-        d[j] *= a * inverse;
-        a = next;
+        s += v[j] * f[j];
+        sums[j] = s;
+    }
+    s
+}
+
+/// The scalars of Bierman's recursion: $a_j = 1 + \alpha\sum_{i\le j} d_if_i^2$, $\lambda_j = -\alpha f_j/a_{j-1}$, $d_j \leftarrow d_j a_{j-1}/a_j$.
+#[inline(always)]
+fn prepare(d: &mut [f64], dim: usize, alpha: f64, work: &mut Work) {
+    let Work { f, lambda, sums, .. } = work;
+    let (f, lambda, d) = (&f[..dim], &mut lambda[..dim], &mut d[..dim]);
+    let (before, after) = (&sums[..dim], &sums[1..=dim]);
+    for j in 0..dim {
+        let (a, next) = (1.0 + alpha * before[j], 1.0 + alpha * after[j]);
+        lambda[j] = -alpha * f[j] / a;
+        d[j] *= a / next;
     }
 }
 
 /// Column by column: $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$, and $f_j \leftarrow u_j^\top x$ for the row that comes next.
 #[inline(always)]
 fn pass<S: Simd>(simd: S, u: &mut [f64], dim: usize, stride: usize, work: &mut Work) {
-    let Work { x, f, v, lambda, k } = work;
-    k.fill(0.0);
+    let Work { x, f, v, lambda, k, .. } = work;
+    vector::clear(simd, k);
     let (x, _) = S::as_simd_f64s(x);
     let (k, _) = S::as_mut_simd_f64s(k);
     for (group, columns) in u.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate() {

@@ -67,7 +67,7 @@ impl<C: Covariance> Bank<C> {
         }
         for i in 0..rows.len() {
             let mut observation = rows.observation(i);
-            observation.y = context.family.canonical(observation.y).unwrap_or(observation.y);
+            observation.y = context.family.code(observation.y);
             let log_mixture = self.weigh(&context, &observation, i);
             if let Some(observer) = &mut observer {
                 let shared = if context.dispersion.kind == Kind::Normal {
@@ -75,7 +75,7 @@ impl<C: Covariance> Bank<C> {
                 } else {
                     context.family.log_base(observation.y)
                 };
-                let seen = self.seen(context.family, rows, observation, i);
+                let seen = self.seen(&context, rows, observation, i);
                 observer.row(&Seen { index: context.first + i, loss: -(log_mixture + shared), ..seen });
             }
             if context.sentinel.is_some() {
@@ -138,17 +138,18 @@ impl<C: Covariance> Bank<C> {
     }
 
     /// What an observer is shown of row `i`: the mixture's prediction, the heaviest member's step.
-    fn seen<'a, F: Family>(&self, family: &F, rows: Rows<'a>, observation: Observation, i: usize) -> Seen<'a> {
-        let linear = self.linear(i);
+    fn seen<'a, F: Family>(&self, context: &Context<'_, F>, rows: Rows<'a>, observation: Observation, i: usize) -> Seen<'a> {
+        let (family, linear) = (context.family, self.linear(i));
         let (mut variance, mut mean) = (0.0, 0.0);
         for member in &self.members {
             let (w, m, s) = (member.log_weight.exp(), member.trail.linear[i], member.trail.variance[i]);
-            variance += w * (s + (m - linear).powi(2));
+            variance += w * (context.dispersion.estimate(member.residual) * s + (m - linear).powi(2));
             mean += w * moderated(family, m + observation.offset, s);
         }
         let best = self.best();
         let gradient = observation.derivatives(family, best.trail.linear[i]).0;
-        Seen { index: i, x: rows.x(i), observation, linear, variance, mean, loss: 0.0, gradient, step: best.trail.step[i] }
+        let (x, step, dispersion) = (rows.x(i), best.trail.step[i], self.dispersion(context.dispersion));
+        Seen { index: i, x, observation, linear, variance, dispersion, mean, loss: 0.0, gradient, step }
     }
 
     /// The member with the largest weight.

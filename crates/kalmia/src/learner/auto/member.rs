@@ -67,7 +67,7 @@ impl<C: Covariance> Member<C> {
         trail.reset(rows.len());
         let mut decide = |i: usize, m: f64, s: f64| {
             let mut observation = rows.observation(i);
-            observation.y = family.canonical(observation.y).unwrap_or(observation.y);
+            observation.y = family.code(observation.y);
             let tilted = moments(family, &observation, m, s);
             trail.linear[i] = m;
             trail.variance[i] = s;

@@ -57,9 +57,9 @@ pub enum AutoDrift {
 /// use kalmia::{Auto, Bernoulli, Learner, Rows};
 ///
 /// let mut auto = Auto::new(Bernoulli, 2)?;
-/// let (x, y) = ([1.0, 2050.0, 1.0, 1990.0, 1.0, 2031.0, 1.0, 1972.0], [1.0, 0.0, 1.0, 0.0]);
+/// let (x, y) = ([1.0, 2e6, 1.0, 1e4, 1.0, 1.8e6, 1.0, 3e5], [1.0, 0.0, 1.0, 0.0]);
 /// auto.learn(Rows::new(2, &x, &y)?)?;
-/// let prediction = auto.predict(&[1.0, 2040.0], 0.0)?;
+/// let prediction = auto.predict(&[1.0, 1.9e6], 0.0)?;
 /// assert!(prediction.mean > 0.5);
 /// # Ok::<(), kalmia::Error>(())
 /// ```
@@ -142,7 +142,8 @@ impl<F: Family> Auto<F> {
         Ok(auto)
     }
 
-    /// Says that feature 0 is the constant 1: the prior then is that of centred features, so that shifting a feature changes nothing either.
+    /// Says that feature 0 is the constant 1: the prior then is that of centred features, so that, from the eighth row on, shifting
+    /// a feature changes nothing either.
     pub fn with_intercept(mut self) -> Self {
         self.scales = Scales::new(self.dim, true);
         self

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// A spread below this share of the size counts as constant.
 const CONSTANT: f64 = 1e-8;
 
+/// Rows from which the spread about the mean is trusted: that of two or three rows may be tiny by chance.
+const CENTRED_FROM: f64 = 8.0;
+
 /// Running size of each feature, then its frozen scale.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Scales {
@@ -47,7 +50,7 @@ impl Scales {
             let (mean, variance) = (self.mean[j], self.deviation[j] / self.rows);
             let size = (mean * mean + variance).sqrt();
             let spread = variance.sqrt();
-            let centred = self.intercept && j > 0 && spread > CONSTANT * size;
+            let centred = self.intercept && j > 0 && self.rows >= CENTRED_FROM && spread > CONSTANT * size;
             self.scale[j] = if centred { spread } else { size };
             self.centre[j] = if centred { mean } else { 0.0 };
         }

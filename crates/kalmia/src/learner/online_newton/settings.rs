@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Radii, and steps in the learner, lie within this of 1, so that nothing overflows on the way.
 pub(super) const LARGEST: f64 = 1e100;
 
-/// The smallest variance of the default start, so that its inverse is a number as well.
-const SMALLEST_VARIANCE: f64 = 1e-200;
+/// Eigenvalues of $P_1$ lie between this and its inverse, so that neither $P$ nor $A$ overflows.
+pub(super) const SMALLEST_VARIANCE: f64 = 1e-150;
 
 /// The ball and the constants of an [`OnlineNewtonStep`](super::OnlineNewtonStep).
 ///
@@ -97,7 +97,7 @@ impl NewtonSettings {
                     representable,
                     "exp_concavity",
                     self.exp_concavity,
-                    "gives (gamma R)^2 beyond 1e-200 or 1e200: give a start",
+                    "gives (gamma R)^2 beyond 1e-150 or 1e150: give a start",
                 )?;
                 Prior::isotropic(dim, variance)
             }

@@ -1,0 +1,60 @@
+//! The arguments as typed: one declaration that yields the parser, the help, the man page and the completions.
+
+mod data;
+mod fit;
+mod model;
+
+pub use data::{FormatName, MissingChoice, SourceArgs};
+pub use fit::{CompareArgs, DriftChoice, FitArgs, LearnArgs, MethodName, RoleArgs};
+pub use model::{
+    BenchArgs, BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf, MergeArgs,
+    PredictArgs, UpdateArgs,
+};
+
+use clap::{Parser, Subcommand};
+
+/// What every help page ends with.
+const EXIT_CODES: &str = "Exit codes: 0 success; 2 bad usage or input (a file, a value, a model that cannot be used); 1 any other \
+                          failure (a disk that is full, an interruption).";
+
+/// Parameter-free online learning of generalized linear models, in one pass over the file
+#[derive(Debug, Parser)]
+#[command(name = "kalmia", version, after_help = EXIT_CODES, propagate_version = true)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// Nothing on standard error but errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Learn a model from files in one pass
+    Fit(Box<FitArgs>),
+    /// Predict the rows of files with a model
+    Predict(PredictArgs),
+    /// Judge a model on files without learning
+    Evaluate(EvaluateArgs),
+    /// Go on learning from more files
+    Update(UpdateArgs),
+    /// Show what a model file holds
+    Inspect(InspectArgs),
+    /// Make one model of two that learned from different rows
+    Merge(MergeArgs),
+    /// Run every method on the same rows, side by side
+    Compare(Box<CompareArgs>),
+    /// Write a model for other programs
+    Export(ExportArgs),
+    /// Evaluate the paper's theorems on given constants
+    Bounds(BoundsArgs),
+    /// Measure this machine: reading, fitting, memory
+    Bench(BenchArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man,
+}

@@ -1,0 +1,151 @@
+//! What ends a command early, the exit code it has, and how it is told.
+
+use kalmia::file::FileError;
+use kalmia_data::{Block, Encoder, Error as DataError, Location};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The result of every step of the command.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Arguments that contradict each other or lack something.
+    #[error("{0}")]
+    Usage(String),
+    /// The data cannot be read or encoded.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A row cannot be learned.
+    #[error("{at}: {reason}")]
+    Row {
+        /// The row.
+        at: Location,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// A model file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The library refused something that no row is to blame for.
+    #[error(transparent)]
+    Library(#[from] kalmia::Error),
+    /// A file cannot be written.
+    #[error("cannot write {}: {reason}", path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        reason: io::Error,
+    },
+    /// Standard output cannot be written.
+    #[error("cannot write to standard output: {0}")]
+    Stdout(io::Error),
+    /// Ctrl-C.
+    #[error("{0}")]
+    Interrupted(String),
+    /// Something that should not happen, told in words.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Failure {
+    /// An error of usage.
+    pub fn usage(text: impl Into<String>) -> Self {
+        Self::Usage(text.into())
+    }
+
+    /// A file that cannot be written.
+    pub fn output(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |reason| Self::Output { path: path.to_owned(), reason }
+    }
+
+    /// 2 where the user's arguments or input are at fault, else 1.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::Data(_) | Self::Row { .. } | Self::Library(_) => 2,
+            Self::File(FileError::Write { .. }) => 1,
+            Self::File(_) => 2,
+            Self::Output { .. } | Self::Stdout(_) | Self::Interrupted(_) | Self::Other(_) => 1,
+        }
+    }
+
+    /// Whether the reader of the output went away, which is no error.
+    pub fn is_broken_pipe(&self) -> bool {
+        match self {
+            Self::Stdout(error) => error.kind() == io::ErrorKind::BrokenPipe,
+            Self::Output { path, reason } => reason.kind() == io::ErrorKind::BrokenPipe && path.starts_with("/dev"),
+            _ => false,
+        }
+    }
+
+    /// What the option is called that helps.
+    pub fn hint(&self) -> Option<&'static str> {
+        let Self::Data(error) = self else { return None };
+        match error {
+            DataError::MissingValue { .. } => Some("--missing skip leaves such rows out, --missing mean imputes them"),
+            DataError::Setting(text) if text.contains("target") => Some("--target NAME says which column to learn"),
+            DataError::Setting(text) if text.contains("feature columns") => {
+                Some("--features or --exclude chooses columns, --max-features raises the limit")
+            }
+            DataError::TooManyFeatures { .. } => Some("--exclude leaves the column out, --max-features raises the limit"),
+            DataError::Column { reason, .. } if reason.contains("positive") => {
+                Some("--positive LABEL says which label counts as 1")
+            }
+            DataError::Column { reason, .. } if reason.contains("two values") => {
+                Some("kalmia learns numbers and two-valued labels; make one column for each class")
+            }
+            DataError::NoColumn { .. } => Some("--delimiter, --no-header and --format say how to read the file"),
+            _ => None,
+        }
+    }
+
+    /// The whole message: the error, its causes where they say something new, and a hint.
+    pub fn render(&self) -> String {
+        let mut text = match self {
+            // the library's words for settings are not those of the command
+            Self::Data(DataError::MissingValue { at, column }) => format!("{at}, column `{column}`: missing value"),
+            _ => self.to_string(),
+        };
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            let words = error.to_string();
+            if !text.contains(&words) {
+                text.push_str(&format!(": {words}"));
+            }
+            cause = error.source();
+        }
+        if let Some(hint) = self.hint() {
+            text.push_str(&format!("\nhint: {hint}"));
+        }
+        text
+    }
+}
+
+/// A learner's refusal of a row, in terms of the file. `chosen` says that the family was chosen from the first rows.
+pub fn locate(error: kalmia::Error, block: &Block, encoder: &Encoder, chosen: bool) -> Failure {
+    use kalmia::Error as E;
+    let Some(row) = error.row().filter(|&row| row < block.rows()) else { return error.into() };
+    let reason = match &error {
+        E::Feature { column, value, .. } => {
+            let name = encoder.features().get(*column).map_or("?", |feature| &feature.name);
+            format!("feature `{name}` is {value}: features must be finite, at most 1e120 in size")
+        }
+        E::Target { value, family, expected, .. } => {
+            let name = encoder.target().map_or("target", |target| &target.name);
+            let hint = match (chosen, *value >= 0.0 && value.fract() == 0.0) {
+                (false, _) => String::new(),
+                (true, true) => format!("; {family} was chosen from the first rows: give --family poisson or --family gaussian"),
+                (true, false) => format!("; {family} was chosen from the first rows: give --family gaussian"),
+            };
+            format!("target `{name}` is {value}, the {family} family takes {expected}{hint}")
+        }
+        E::RowExtra { name, value, expected, .. } => format!("{name} is {value}, expected {expected}"),
+        E::Diverged { quantity, value, .. } => {
+            format!("the recursion diverged, {quantity} is {value:e}; use --method auto, moment or implicit, which cannot")
+        }
+        other => other.to_string(),
+    };
+    Failure::Row { at: block.location(row), reason }
+}

@@ -1,0 +1,106 @@
+//! The loop over blocks.
+
+use crate::error::{Failure, Result, locate};
+use crate::model::Model;
+use crate::plan::Every;
+use crate::ui::{self, Ui};
+use kalmia::learner::Observer;
+use kalmia::{AnyLearner, Learner, Rows};
+use kalmia_data::{Block, Encoder, Reader};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A block as the learner sees it.
+fn rows_of(block: &Block) -> Result<Rows<'_>> {
+    let mut rows = Rows::new(block.dim, &block.x, &block.y)?;
+    if let Some(weight) = &block.weight {
+        rows = rows.with_weights(weight)?;
+    }
+    if let Some(offset) = &block.offset {
+        rows = rows.with_offsets(offset)?;
+    }
+    Ok(rows)
+}
+
+/// Learns a block, growing the learner first where the block brought features.
+pub fn learn_block(
+    learner: &mut AnyLearner,
+    observer: &mut dyn Observer,
+    block: &Block,
+    encoder: &Encoder,
+    chosen: bool,
+) -> Result<()> {
+    while learner.dim() < block.dim {
+        let name = encoder.features().get(learner.dim()).map_or("?", |feature| &feature.name);
+        learner.grow().map_err(|error| Failure::usage(format!("feature `{name}` appears after the first rows: {error}")))?;
+    }
+    learner.learn_observed(rows_of(block)?, Some(observer)).map_err(|error| locate(error, block, encoder, chosen))
+}
+
+/// A pass over the rest of a reader.
+pub struct Pass<'a> {
+    /// Where checkpoints go.
+    pub output: Option<&'a Path>,
+    /// When they are written.
+    pub every: Option<Every>,
+    /// Whom to tell.
+    pub ui: Ui,
+    /// How to go on after an interruption, as the user would type it.
+    pub again: String,
+}
+
+impl Pass<'_> {
+    /// Learns from the next block to the end. `first` is a block already read. Returns the time it took.
+    pub fn run(&self, model: &mut Model, reader: &mut Reader, first: Option<Block>) -> Result<Duration> {
+        let mut meter = self.ui.progress(reader.progress());
+        let (mut block, mut pending) = (Block::new(), false);
+        if let Some(first) = first {
+            (block, pending) = (first, true);
+        }
+        let mut last = (model.learner.count(), Instant::now());
+        let start = model.learner.count();
+        let chosen = model.settings.family == "auto";
+        while pending || reader.next_block(&mut block)? {
+            pending = false;
+            learn_block(&mut model.learner, &mut model.metrics, &block, reader.encoder(), chosen)?;
+            if let Some(run) = model.history.runs.last_mut() {
+                run.position = reader.position();
+            }
+            if ui::stop_requested() {
+                meter.finish();
+                return Err(self.interrupted(model, reader));
+            }
+            let rows = model.learner.count();
+            let due = match self.every {
+                None => false,
+                Some(Every::Rows(every)) => rows - last.0 >= every,
+                Some(Every::Time(every)) => last.1.elapsed() >= every,
+            };
+            if let (true, Some(path)) = (due, self.output) {
+                model.view(reader.encoder()).save(path)?;
+                last = (rows, Instant::now());
+            }
+            meter.tick(reader.progress(), rows - start, || Some(model.metrics.progressive.loss()).filter(|l| l.is_finite()));
+        }
+        if let Some(run) = model.history.runs.last_mut() {
+            run.finished = true;
+        }
+        Ok(meter.finish())
+    }
+
+    /// Writes a checkpoint and says how to go on.
+    fn interrupted(&self, model: &Model, reader: &Reader) -> Failure {
+        let rows = ui::grouped(model.learner.count());
+        let Some(path) = self.output else {
+            return Failure::Interrupted(format!("interrupted after {rows} rows; nothing was written, as no -o MODEL was given"));
+        };
+        match model.view(reader.encoder()).save(path) {
+            Ok(()) => Failure::Interrupted(format!(
+                "interrupted after {rows} rows, written to {}; go on with\n  {}",
+                path.display(),
+                self.again
+            )),
+            Err(error) => error,
+        }
+    }
+}

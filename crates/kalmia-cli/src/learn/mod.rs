@@ -1,0 +1,7 @@
+//! One pass: blocks from the reader go through a learner, with metrics, checkpoints and progress on the way.
+
+mod choose;
+mod drive;
+
+pub use choose::{build, choose_family, horizon};
+pub use drive::{Pass, learn_block};

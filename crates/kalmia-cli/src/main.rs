@@ -1,0 +1,48 @@
+//! The `kalmia` command: arguments become a plan, a plan is run, and what goes wrong becomes one message and an exit code.
+
+mod args;
+mod error;
+mod learn;
+mod model;
+mod plan;
+mod report;
+mod run;
+mod ui;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            let colored = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+            let label = if colored { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
+            // nobody to tell when standard error is closed
+            let _ = writeln!(std::io::stderr(), "{label} {}", failure.render());
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn dispatch(cli: &Cli) -> error::Result<()> {
+    let ui = ui::Ui::new(cli.quiet);
+    match &cli.command {
+        Command::Fit(args) => run::fit::run(args, ui),
+        Command::Predict(args) => run::predict::run(args, ui),
+        Command::Evaluate(args) => run::evaluate::run(args, ui),
+        Command::Update(args) => run::update::run(args, ui),
+        Command::Inspect(args) => run::inspect::run(args),
+        Command::Merge(args) => run::merge::run(args),
+        Command::Compare(args) => run::compare::run(args, ui),
+        Command::Export(args) => run::export::run(args),
+        Command::Bounds(args) => run::bounds::run(args),
+        Command::Bench(args) => run::bench::run(args, ui),
+        Command::Completions(args) => run::shell::completions(args),
+        Command::Man => run::shell::man(),
+    }
+}

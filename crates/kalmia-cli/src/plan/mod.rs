@@ -1,0 +1,75 @@
+//! From arguments to a plan: everything that can be refused before a row is read.
+
+mod fit;
+
+pub use fit::{ComparePlan, Every, FitPlan};
+
+use crate::args::{FormatName, SourceArgs};
+use crate::error::{Failure, Result};
+use kalmia_data::{Format, Input, SourceOptions};
+use std::path::Path;
+
+/// Inputs that exist, and how they are read.
+#[derive(Debug, Clone)]
+pub struct SourcePlan {
+    /// In order.
+    pub inputs: Vec<Input>,
+    /// How their bytes are read.
+    pub options: SourceOptions,
+}
+
+impl SourcePlan {
+    /// Resolves names and patterns.
+    pub fn new(args: &SourceArgs) -> Result<Self> {
+        Ok(Self { options: Self::reading(args)?, inputs: Input::resolve(&args.data)? })
+    }
+
+    /// How bytes are read, whatever the files.
+    fn reading(args: &SourceArgs) -> Result<SourceOptions> {
+        let delimiter = args.delimiter.as_deref().map(delimiter).transpose()?;
+        let format = args.format.map(format);
+        if delimiter.is_some() && !matches!(format, None | Some(Format::Csv | Format::Tsv)) {
+            return Err(Failure::usage("--delimiter is for CSV and TSV only"));
+        }
+        Ok(SourceOptions { format, delimiter, header: !args.no_header, ..SourceOptions::default() })
+    }
+}
+
+fn format(name: FormatName) -> Format {
+    match name {
+        FormatName::Csv => Format::Csv,
+        FormatName::Tsv => Format::Tsv,
+        FormatName::Jsonl => Format::Jsonl,
+        FormatName::Parquet => Format::Parquet,
+        FormatName::Arrow => Format::Arrow,
+        FormatName::Libsvm => Format::Libsvm,
+    }
+}
+
+fn delimiter(text: &str) -> Result<u8> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
+        _ => Err(Failure::usage(format!("--delimiter `{text}`: give one ASCII character (not a quote), or `tab`"))),
+    }
+}
+
+/// A path that a file can be written to, as far as can be told beforehand.
+pub fn writable(path: &Path) -> Result<&Path> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.is_dir() {
+        return Err(Failure::usage(format!("{} is a folder; give the name of a file", path.display())));
+    }
+    if !folder.is_dir() {
+        return Err(Failure::usage(format!("{}: there is no folder {}", path.display(), folder.display())));
+    }
+    Ok(path)
+}
+
+/// A path for a picture.
+pub fn picture(path: &Path) -> Result<&Path> {
+    match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
+        Some("svg" | "png") => writable(path),
+        _ => Err(Failure::usage(format!("{}: pictures are .svg or .png", path.display()))),
+    }
+}

@@ -1,0 +1,57 @@
+//! Pictures of progressive loss against rows.
+
+use crate::error::{Failure, Result};
+use crate::ui;
+use kalmia_lab::chart::{Axis, Color, Plot, Series, compose};
+use std::path::Path;
+
+/// A curve of a picture.
+pub struct Curve {
+    /// Its name.
+    pub name: String,
+    /// Rows and mean loss.
+    pub points: Vec<(f64, f64)>,
+    /// Whether it is only a reference.
+    pub reference: bool,
+}
+
+/// Draws the curves and writes the file, whose extension says how.
+pub fn losses(path: &Path, title: &str, curves: &[Curve]) -> Result<()> {
+    let finite = |curve: &Curve| curve.points.iter().copied().filter(|p| p.0 >= 1.0 && p.1.is_finite()).collect::<Vec<_>>();
+    let drawn: Vec<(&Curve, Vec<(f64, f64)>)> = curves.iter().map(|curve| (curve, finite(curve))).collect();
+    let (low, high) = window(&drawn.iter().flat_map(|(_, points)| points.iter().copied()).collect::<Vec<_>>());
+    let series = drawn.iter().enumerate().map(|(i, (curve, points))| Series {
+        label: curve.name.clone(),
+        color: if curve.reference { Color::PALETTE[7] } else { Color::PALETTE[(i + 1) % 7] },
+        dash: if curve.reference { vec![5.0, 4.0] } else { Vec::new() },
+        points: points.clone(),
+        band: Vec::new(),
+        filled: false,
+    });
+    let plot = Plot {
+        title: title.into(),
+        x: Axis::log("rows", drawn.iter().flat_map(|(_, points)| points.iter().map(|p| p.0))),
+        y: Axis::linear("mean loss so far", low, high),
+        series: series.collect(),
+        marks: Vec::new(),
+    };
+    let scene = compose("progressive loss against rows", &[plot]);
+    let png = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png"));
+    let bytes = match png {
+        true => scene.to_png(2.0).map_err(|error| Failure::Other(error.to_string()))?,
+        false => scene.to_svg().into_bytes(),
+    };
+    ui::write_file(path, &bytes)
+}
+
+/// Where the eye should look: all losses after the first hundredth of the rows, with a margin. The first rows are wild.
+fn window(points: &[(f64, f64)]) -> (f64, f64) {
+    let last = points.iter().map(|p| p.0).fold(1.0, f64::max);
+    let late = points.iter().filter(|p| p.0 >= 0.01 * last).map(|p| p.1);
+    let (low, high) = late.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    if low > high {
+        return (0.0, 1.0);
+    }
+    let margin = 0.08 * (high - low).max(1e-6 * high.abs()).max(1e-12);
+    (low - margin, high + margin)
+}

@@ -1,0 +1,35 @@
+//! Plain tables, the first column to the left and the others to the right.
+
+/// Cells of text in rows of equal length.
+#[derive(Debug, Default)]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with a head.
+    pub fn new<const N: usize>(head: [&str; N]) -> Self {
+        Self { rows: vec![head.map(String::from).to_vec()] }
+    }
+
+    /// One more row.
+    pub fn row<I: IntoIterator<Item = String>>(&mut self, cells: I) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// The text, two spaces between columns.
+    pub fn render(&self) -> String {
+        let width = |i: usize| self.rows.iter().filter_map(|row| row.get(i)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.rows.first().map_or(0, Vec::len)).map(width).collect();
+        let mut out = String::new();
+        for row in &self.rows {
+            let cells = row.iter().zip(&widths).enumerate();
+            let line: Vec<String> = cells
+                .map(|(i, (cell, &width))| if i == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+                .collect();
+            out.push_str(line.join("  ").trim_end());
+            out.push('\n');
+        }
+        out
+    }
+}

@@ -1,0 +1,82 @@
+//! `kalmia export`: a model for other programs.
+
+mod onnx;
+mod proto;
+
+use crate::args::{ExportArgs, ExportFormat};
+use crate::error::Result;
+use crate::model::Model;
+use crate::plan::writable;
+use crate::report::{self, coefficients};
+use crate::ui;
+use kalmia::{AnyFamily, Learner};
+use std::io::{IsTerminal, Write};
+
+/// How the linear predictor becomes a mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// As it is.
+    Identity,
+    /// $1/(1+e^{-u})$.
+    Logit,
+    /// $e^u$.
+    Log,
+}
+
+impl Link {
+    fn of(family: &AnyFamily) -> Self {
+        match family {
+            AnyFamily::Gaussian(_) => Self::Identity,
+            AnyFamily::Bernoulli(_) | AnyFamily::Binomial(_) => Self::Logit,
+            AnyFamily::Poisson(_) | AnyFamily::Gamma(_) => Self::Log,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Logit => "logit",
+            Self::Log => "log",
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &ExportArgs) -> Result<()> {
+    args.output.as_deref().map(writable).transpose()?;
+    let (model, version) = Model::load(&args.model)?;
+    let bytes = match args.format {
+        ExportFormat::Json => json(&model, &version)?.into_bytes(),
+        ExportFormat::Onnx => onnx::encode(&model, &version),
+    };
+    match &args.output {
+        Some(path) => ui::write_file(path, &bytes),
+        None if args.format == ExportFormat::Onnx && std::io::stdout().is_terminal() => {
+            Err(crate::error::Failure::usage("an ONNX file is not for a terminal: give -o FILE.onnx"))
+        }
+        None => {
+            let mut out = std::io::stdout().lock();
+            out.write_all(&bytes).and_then(|()| out.flush()).map_err(crate::error::Failure::Stdout)
+        }
+    }
+}
+
+/// Everything that a program needs to predict, and the covariance for its uncertainty.
+fn json(model: &Model, version: &str) -> Result<String> {
+    let dim = model.learner.dim();
+    let row = |i: usize| (0..dim).map(|j| model.learner.covariance_entry(i, j)).collect::<Option<Vec<f64>>>();
+    let family = model.family();
+    report::json(&serde_json::json!({
+        "kalmia": version,
+        "family": family,
+        "link": Link::of(&family).name(),
+        "method": model.learner.method(),
+        "rows": model.learner.count(),
+        "target": model.encoder.target(),
+        "columns": model.encoder.columns(),
+        "features": model.encoder.features(),
+        "coefficients": coefficients(model)?,
+        "covariance": (0..dim).map(row).collect::<Option<Vec<_>>>(),
+        "degrees_of_freedom": Some(model.learner.degrees_of_freedom()).filter(|dof| dof.is_finite()),
+    }))
+}

@@ -1,0 +1,126 @@
+//! `kalmia inspect`: what a model file holds.
+
+use crate::args::InspectArgs;
+use crate::error::Result;
+use crate::model::{History, Model, Run, Settings};
+use crate::report::{self, Coefficient, Scores, Table, coefficients, coefficients_text, number};
+use crate::ui::{self, grouped};
+use kalmia::{AnyFamily, AnyLearner, Family, Learner};
+use kalmia_data::{Encoder, Kind};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Inspection<'a> {
+    version: String,
+    method: &'static str,
+    family: AnyFamily,
+    rows: u64,
+    skipped: u64,
+    features: usize,
+    target: Option<&'a kalmia_data::Target>,
+    columns: Vec<ColumnView<'a>>,
+    coefficients: Vec<Coefficient>,
+    progressive: Scores,
+    mixture: Option<Vec<MemberView>>,
+    settings: &'a Settings,
+    history: &'a History,
+}
+
+#[derive(Serialize)]
+struct ColumnView<'a> {
+    name: &'a str,
+    kind: Option<Kind>,
+    levels: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct MemberView {
+    prior_size: f64,
+    walk: f64,
+    weight: f64,
+}
+
+/// Runs the command.
+pub fn run(args: &InspectArgs) -> Result<()> {
+    let (model, version) = Model::load(&args.model)?;
+    let view = inspection(&model, version)?;
+    ui::print(&if args.json { report::json(&view)? } else { text(&view) })
+}
+
+fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
+    let mixture = if let AnyLearner::Auto(auto) = &model.learner { Some(auto.weights()) } else { None };
+    let member = |(prior_size, walk, weight)| MemberView { prior_size, walk, weight };
+    Ok(Inspection {
+        version,
+        method: model.learner.method(),
+        family: model.family(),
+        rows: model.learner.count(),
+        skipped: model.encoder.counts().skipped,
+        features: model.learner.dim(),
+        target: model.encoder.target(),
+        columns: columns(&model.encoder),
+        coefficients: coefficients(model)?,
+        progressive: Scores::new(&model.metrics.progressive),
+        mixture: mixture.map(|weights| weights.into_iter().map(member).collect()),
+        settings: &model.settings,
+        history: &model.history,
+    })
+}
+
+fn columns(encoder: &Encoder) -> Vec<ColumnView<'_>> {
+    let view = encoder.columns().iter().map(|column| {
+        let levels = column.levels.as_slice().iter().map(|level| &*level.name).collect();
+        ColumnView { name: &column.name, kind: column.kind, levels }
+    });
+    view.collect()
+}
+
+fn text(view: &Inspection<'_>) -> String {
+    let target = view.target.map_or("", |target| &target.name);
+    let mut out = format!(
+        "{} of `{target}` by {}, {} rows, {} features, written by kalmia {}\n",
+        view.family.name(),
+        view.method,
+        grouped(view.rows),
+        view.features,
+        view.version
+    );
+    let mut table = Table::new(["column", "kind"]);
+    for column in &view.columns {
+        let kind = match column.kind {
+            Some(Kind::Number) => "number".into(),
+            Some(Kind::Boolean) => "boolean".into(),
+            Some(Kind::Category) => format!("category of {} levels", column.levels.len()),
+            None => "not seen".into(),
+        };
+        table.row([column.name.into(), kind]);
+    }
+    let _ = write!(out, "\n{}\n{}", table.render(), coefficients_text(&view.coefficients));
+    if view.progressive.loss.is_finite() {
+        let _ = write!(out, "\nprogressive\n{}", view.progressive.text());
+    }
+    if let Some(members) = &view.mixture {
+        let mut table = Table::new(["mixture: prior size", "walk", "weight"]);
+        members.iter().for_each(|m| table.row([number(m.prior_size), number(m.walk), format!("{:.6}", m.weight)]));
+        let _ = write!(out, "\n{}", table.render());
+    }
+    let _ = writeln!(out, "\nrows from");
+    history(view.history, "  ", &mut out);
+    out
+}
+
+fn history(history: &History, indent: &str, out: &mut String) {
+    if let Some(merge) = &history.merged {
+        let _ = writeln!(out, "{indent}two models, merged {}:", if merge.exact { "exactly" } else { "approximately" });
+        merge.parts.iter().for_each(|part| self::history(part, &format!("{indent}  "), out));
+    }
+    for (i, run) in history.runs.iter().enumerate() {
+        let Run { files, position, finished, .. } = run;
+        let names: Vec<&str> = files.iter().map(|file| &*file.name).collect();
+        let verb = if i == 0 && history.merged.is_none() { "fit" } else { "update" };
+        let state = if *finished { "" } else { ", not finished" };
+        let _ = writeln!(out, "{indent}{verb}: {} ({} rows read{state})", names.join(", "), grouped(position.rows));
+    }
+}

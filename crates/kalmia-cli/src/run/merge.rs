@@ -1,0 +1,60 @@
+//! `kalmia merge`: one model of two that learned from different rows.
+
+use crate::args::MergeArgs;
+use crate::error::{Failure, Result};
+use crate::model::{History, Merge, Metrics, Model};
+use crate::plan::writable;
+use crate::report;
+use crate::ui::{self, grouped};
+use kalmia::Learner;
+use kalmia_data::Encoder;
+use std::path::Path;
+
+/// Runs the command.
+pub fn run(args: &MergeArgs) -> Result<()> {
+    writable(&args.output)?;
+    let ((a, _), (b, _)) = (Model::load(&args.a)?, Model::load(&args.b)?);
+    for (model, path) in [(&a, &args.a), (&b, &args.b)] {
+        if model.history.runs.iter().any(|run| !run.finished) {
+            return Err(Failure::usage(format!("{} is a checkpoint that did not finish; finish it first", path.display())));
+        }
+    }
+    same_features(&a.encoder, &b.encoder, &args.a, &args.b)?;
+    let merged = a.learner.merge(&b.learner)?;
+    let (exact, learner) = (merged.is_exact(), merged.into_inner());
+    let rows = learner.count();
+    let model = Model {
+        learner,
+        encoder: a.encoder,
+        settings: a.settings,
+        // each model predicted its own rows only: nothing was predicted by the merged one yet
+        metrics: Metrics::new(*a.metrics.progressive.family())?,
+        history: History { runs: Vec::new(), merged: Some(Merge { exact, parts: vec![a.history, b.history] }) },
+    };
+    model.save(&args.output)?;
+    if args.json {
+        return ui::print(&report::json(&serde_json::json!({ "exact": exact, "rows": rows }))?);
+    }
+    let worth = match exact {
+        true => "exact: equal, to rounding, to one model that learned all rows",
+        false => "approximate: the information of both was added, the prior counted once; one model that learned all rows would differ",
+    };
+    ui::print(&format!("{worth}\n{} rows, written to {}\n", grouped(rows), args.output.display()))
+}
+
+/// Refuses models whose coordinates mean different things.
+fn same_features(a: &Encoder, b: &Encoder, a_path: &Path, b_path: &Path) -> Result<()> {
+    let refuse = |reason: String| Err(Failure::usage(format!("{} and {} cannot be merged: {reason}", a_path.display(), b_path.display())));
+    let coding = |encoder: &Encoder| encoder.target().map(|target| (target.name.clone(), target.coding.clone()));
+    if coding(a) != coding(b) {
+        return refuse("their targets differ, or are coded differently (give both fits the same --positive)".into());
+    }
+    let (one, two) = (a.features(), b.features());
+    if let Some((x, y)) = one.iter().zip(two).find(|(x, y)| x.name != y.name || x.meaning != y.meaning) {
+        return refuse(format!("feature `{}` of one stands where `{}` of the other does; levels must appear in the same order", x.name, y.name));
+    }
+    match one.len() == two.len() {
+        true => Ok(()),
+        false => refuse(format!("one has {} features, the other {}", one.len(), two.len())),
+    }
+}

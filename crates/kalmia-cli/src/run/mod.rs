@@ -1,0 +1,13 @@
+//! The commands, each in a file of its own.
+
+pub mod bench;
+pub mod bounds;
+pub mod compare;
+pub mod evaluate;
+pub mod export;
+pub mod fit;
+pub mod inspect;
+pub mod merge;
+pub mod predict;
+pub mod shell;
+pub mod update;

@@ -1,0 +1,115 @@
+//! Scales, ticks and tick labels.
+
+/// One axis of a plot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// What it measures.
+    pub label: String,
+    /// Whether equal steps are equal ratios.
+    pub log: bool,
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+/// A tick: its value and, on the main ones, its label.
+pub(super) type Tick = (f64, Option<String>);
+
+impl Axis {
+    /// A logarithmic axis of whole decades around the positive values.
+    pub fn log(label: &str, values: impl IntoIterator<Item = f64>) -> Self {
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for value in values.into_iter().filter(|v| v.is_finite() && *v > 0.0) {
+            (low, high) = (low.min(value), high.max(value));
+        }
+        if low > high {
+            (low, high) = (1.0, 10.0);
+        }
+        // A value a hair outside a decade does not open another one.
+        let (low, mut high) = ((low.log10() + 1e-3).floor(), (high.log10() - 1e-3).ceil());
+        if high <= low {
+            high = low + 1.0;
+        }
+        Self { label: label.into(), log: true, low: 10f64.powf(low), high: 10f64.powf(high) }
+    }
+
+    /// A linear axis between two ends.
+    pub fn linear(label: &str, low: f64, high: f64) -> Self {
+        Self { label: label.into(), log: false, low, high: if high > low { high } else { low + 1.0 } }
+    }
+
+    /// Where a value lies between the ends, from 0 to 1; values outside lie on the nearer end.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let at = if self.log {
+            (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        at.clamp(0.0, 1.0)
+    }
+
+    /// The ticks, in ascending order.
+    pub(super) fn ticks(&self) -> Vec<Tick> {
+        if self.log { self.log_ticks() } else { self.linear_ticks() }
+    }
+
+    fn log_ticks(&self) -> Vec<Tick> {
+        let (first, last) = (self.low.log10().round() as i32, self.high.log10().round() as i32);
+        let stride = ((last - first) / 9 + 1).max(1);
+        let mut ticks = Vec::new();
+        for decade in first..=last {
+            let label = (decade - first) % stride == 0;
+            ticks.push((10f64.powi(decade), label.then(|| power_of_ten(decade))));
+            if decade < last && stride == 1 {
+                ticks.extend((2..10).map(|k| (f64::from(k) * 10f64.powi(decade), None)));
+            }
+        }
+        ticks
+    }
+
+    fn linear_ticks(&self) -> Vec<Tick> {
+        let raw = (self.high - self.low) / 5.0;
+        let magnitude = 10f64.powf(raw.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|k| k * magnitude).into_iter().find(|s| *s >= raw * 0.999).unwrap_or(raw);
+        let decimals = (-step.log10().floor()).max(0.0) as usize;
+        let first = (self.low / step - 1e-9).ceil() as i64;
+        let last = (self.high / step + 1e-9).floor() as i64;
+        (first..=last).map(|k| k as f64 * step).map(|v| (v, Some(format!("{v:.decimals$}")))).collect()
+    }
+}
+
+/// `10` with the exponent raised.
+pub(super) fn power_of_ten(exponent: i32) -> String {
+    let raise = |c| match c {
+        '-' => '⁻',
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        digit => char::from_u32('⁰' as u32 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
+    };
+    format!("10{}", exponent.to_string().chars().map(raise).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_axes_cover_their_values_in_whole_decades() {
+        let axis = Axis::log("n", [0.03, 7.0, f64::NAN, -1.0]);
+        assert!((axis.low / 0.01 - 1.0).abs() < 1e-12 && (axis.high / 10.0 - 1.0).abs() < 1e-12);
+        let labels: Vec<String> = axis.ticks().into_iter().filter_map(|t| t.1).collect();
+        assert_eq!(labels, ["10⁻²", "10⁻¹", "10⁰", "10¹"]);
+        assert!((axis.place(1.0) - 2.0 / 3.0).abs() < 1e-12);
+        let exact = Axis::log("n", [1.0, 1000.0]);
+        assert!((exact.low - 1.0).abs() < 1e-12 && (exact.high - 1000.0).abs() < 1e-9);
+        assert_eq!(power_of_ten(-10), "10⁻¹⁰");
+    }
+
+    #[test]
+    fn linear_ticks_are_round() {
+        let labels: Vec<String> = Axis::linear("p", 0.0, 1.0).ticks().into_iter().filter_map(|t| t.1).collect();
+        assert_eq!(labels, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+    }
+}

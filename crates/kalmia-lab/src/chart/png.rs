@@ -1,0 +1,149 @@
+//! A scene as pixels, with the outlines of an embedded font for text.
+
+use super::scene::{Anchor, Color, Scene, Shape};
+use crate::error::{Error, Result};
+use tiny_skia::{FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
+use ttf_parser::{Face, OutlineBuilder};
+
+/// DejaVu Sans, cut down to the characters of the charts; its licence is beside it.
+static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
+
+/// The encoded picture.
+pub(super) fn render(scene: &Scene, scale: f32) -> Result<Vec<u8>> {
+    let size = |units: f64| (units as f32 * scale).ceil() as u32;
+    let mut pixels =
+        Pixmap::new(size(scene.width), size(scene.height)).ok_or(Error::Picture { what: "a picture of that size" })?;
+    pixels.fill(tiny_skia::Color::WHITE);
+    let face = Face::parse(FONT, 0).map_err(|_| Error::Picture { what: "text: the embedded font is damaged" })?;
+    let whole = Transform::from_scale(scale, scale);
+    for shape in &scene.shapes {
+        match shape {
+            Shape::Line { points, color, width, dash } => {
+                let dash = dash.iter().map(|&d| d as f32).collect::<Vec<_>>();
+                let stroke = Stroke {
+                    width: *width as f32,
+                    line_join: LineJoin::Round,
+                    dash: if dash.is_empty() { None } else { StrokeDash::new(dash, 0.0) },
+                    ..Stroke::default()
+                };
+                if let Some(path) = polygon(points, false) {
+                    pixels.stroke_path(&path, &paint(*color, 1.0), &stroke, whole, None);
+                }
+            }
+            Shape::Area { points, color, opacity } => {
+                if let Some(path) = polygon(points, true) {
+                    pixels.fill_path(&path, &paint(*color, *opacity), FillRule::Winding, whole, None);
+                }
+            }
+            Shape::Text { at, size, anchor, vertical, text } => {
+                let (outline, width) = text_outline(&face, text, *size as f32);
+                let shift = match anchor {
+                    Anchor::Start => 0.0,
+                    Anchor::Middle => -width / 2.0,
+                    Anchor::End => -width,
+                };
+                let turn = if *vertical { Transform::from_rotate(-90.0) } else { Transform::identity() };
+                let place = turn.pre_translate(shift, 0.0).post_translate(at.0 as f32, at.1 as f32).post_concat(whole);
+                if let Some(path) = outline {
+                    pixels.fill_path(&path, &paint(Color::INK, 1.0), FillRule::Winding, place, None);
+                }
+            }
+        }
+    }
+    pixels.encode_png().map_err(|_| Error::Picture { what: "a PNG file" })
+}
+
+fn paint(Color(r, g, b): Color, opacity: f64) -> Paint<'static> {
+    let mut paint = Paint::default();
+    paint.set_color_rgba8(r, g, b, (255.0 * opacity).round() as u8);
+    paint
+}
+
+fn polygon(points: &[(f64, f64)], closed: bool) -> Option<Path> {
+    let mut path = PathBuilder::new();
+    for (i, &(x, y)) in points.iter().enumerate() {
+        if i == 0 { path.move_to(x as f32, y as f32) } else { path.line_to(x as f32, y as f32) }
+    }
+    if closed {
+        path.close();
+    }
+    path.finish()
+}
+
+/// The outline of a text from the origin, and its width. A character outside the font takes the place of a space.
+fn text_outline(face: &Face, text: &str, size: f32) -> (Option<Path>, f32) {
+    let scale = size / f32::from(face.units_per_em());
+    let mut pen = Pen { path: PathBuilder::new(), x: 0.0, scale };
+    for character in text.chars() {
+        let glyph = face.glyph_index(character).or_else(|| face.glyph_index(' ')).unwrap_or_default();
+        face.outline_glyph(glyph, &mut pen);
+        pen.x += f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
+    }
+    (pen.path.finish(), pen.x)
+}
+
+/// Places glyph outlines one after the other, y downwards.
+struct Pen {
+    path: PathBuilder,
+    x: f32,
+    scale: f32,
+}
+
+impl Pen {
+    fn at(&self, x: f32, y: f32) -> (f32, f32) {
+        (self.x + x * self.scale, -y * self.scale)
+    }
+}
+
+impl OutlineBuilder for Pen {
+    fn move_to(&mut self, x: f32, y: f32) {
+        let (x, y) = self.at(x, y);
+        self.path.move_to(x, y);
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        let (x, y) = self.at(x, y);
+        self.path.line_to(x, y);
+    }
+
+    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
+        let ((x1, y1), (x, y)) = (self.at(x1, y1), self.at(x, y));
+        self.path.quad_to(x1, y1, x, y);
+    }
+
+    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
+        let ((x1, y1), (x2, y2), (x, y)) = (self.at(x1, y1), self.at(x2, y2), self.at(x, y));
+        self.path.cubic_to(x1, y1, x2, y2, x, y);
+    }
+
+    fn close(&mut self) {
+        self.path.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn font_holds_every_character_that_charts_use() {
+        let face = Face::parse(FONT, 0).unwrap();
+        for character in "AZaz09 .,:()%=/^|‖²·×θλΛτεβκσ√≤±–−⁰¹²³⁴⁵⁶⁷⁸⁹⁻₁₂".chars() {
+            assert!(face.glyph_index(character).is_some(), "no glyph for {character}");
+        }
+    }
+
+    #[test]
+    fn text_and_areas_leave_ink_where_they_should() {
+        let mut scene = Scene { width: 60.0, height: 20.0, ..Scene::default() };
+        scene.text((55.0, 15.0), 12.0, Anchor::End, "MMM");
+        let picture = Pixmap::decode_png(&render(&scene, 2.0).unwrap()).unwrap();
+        assert_eq!((picture.width(), picture.height()), (120, 40));
+        let dark = |range: std::ops::Range<u32>| {
+            range.flat_map(|x| (0..40).map(move |y| (x, y))).filter(|&(x, y)| picture.pixel(x, y).unwrap().red() < 128).count()
+        };
+        assert_eq!(dark(0..40), 0);
+        assert!(dark(40..112) > 100);
+        assert_eq!(dark(112..120), 0);
+    }
+}

@@ -1,0 +1,50 @@
+//! What can go wrong in the laboratory, named after the setting or file at fault.
+
+use std::path::PathBuf;
+
+/// The result of every fallible call of the crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A refused request, or a folder that cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A figure that does not exist.
+    #[error("unknown figure `{name}`: expected one of {expected}")]
+    UnknownFigure {
+        /// The name given.
+        name: String,
+        /// The names that exist.
+        expected: String,
+    },
+    /// A setting outside its domain.
+    #[error("setting `{name}` is {value}: {expected}")]
+    Setting {
+        /// The setting's name.
+        name: &'static str,
+        /// The value given.
+        value: String,
+        /// What is legal, as a phrase.
+        expected: &'static str,
+    },
+    /// The output folder or a file in it cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Output {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A learner of the library refused its input.
+    #[error(transparent)]
+    Learner(#[from] kalmia::Error),
+    /// A picture could not be drawn or encoded.
+    #[error("cannot draw {what}")]
+    Picture {
+        /// What was being drawn.
+        what: &'static str,
+    },
+    /// The caller asked to stop before the result was there.
+    #[error("interrupted")]
+    Cancelled,
+}

@@ -1,0 +1,104 @@
+//! The figure `bounds`: simulated risks and eigenvalues beside the paper's bounds.
+
+use super::{Finished, Picture, finished};
+use crate::bounds::{self, Bounds, Spread};
+use crate::chart::{Axis, Color, Plot, Series, compose};
+use crate::error::Result;
+use crate::pool::Run;
+use crate::settings::{Figure, Settings};
+
+const PAPER: &str = "“Our central contribution is a local analysis of the EKF … provided that consecutive steps stay in a small ball \
+                     around the optimum.” After the convergence time τ the cumulative excess risk is bounded by the logarithmic term drawn \
+                     here plus terms that do not grow with n (Theorems 1, 2, 14), and λ_max(P_t) of the truncated filter by \
+                     4/(Λ_min t^(1−β)) from some T on (Proposition 11).";
+
+/// Runs the simulations and draws them.
+pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
+    run.progress.start(Figure::Bounds.name(), bounds::units(settings.horizon, settings.replicates));
+    let measured = bounds::simulate(settings.horizon, settings.replicates, settings.seed, run)?;
+    let plots = [
+        risk_plot(
+            "Kalman filter, quadratic loss",
+            "Theorems 2, 14: leading term",
+            &measured.quadratic,
+            &measured.quadratic_after,
+        ),
+        risk_plot("EKF, logistic loss, θ*/10", "Theorem 1: leading term", &measured.logistic, &measured.logistic_after),
+        eigenvalue_plot(&measured.eigenvalue),
+    ];
+    let picture = Picture {
+        name: "bounds".into(),
+        caption: caption(settings, &measured),
+        scene: compose("The paper's bounds beside simulation", &plots),
+        csv: csv(&measured),
+    };
+    let mut finished = finished(Figure::Bounds, PAPER, vec![picture], Vec::new());
+    finished.bounds = Some(measured);
+    Ok(finished)
+}
+
+/// Mean and worst of the replicates as two lines.
+fn lines(spread: &Spread, name: &str, color: Color) -> [Series; 2] {
+    let line = |pick: fn(&(u64, f64, f64)) -> f64, label: String, dash: &[f64]| Series {
+        label,
+        color,
+        dash: dash.to_vec(),
+        points: spread.points.iter().map(|p| (p.0 as f64, pick(p))).filter(|p| p.1 > 0.0).collect(),
+        band: Vec::new(),
+        filled: false,
+    };
+    [line(|p| p.1, format!("{name}, mean"), &[]), line(|p| p.2, format!("{name}, worst"), &[7.0, 3.0])]
+}
+
+fn bound_line(label: &str, spread: &Spread) -> Series {
+    let points = spread.points.iter().zip(&spread.bound).map(|(p, b)| (p.0 as f64, *b)).collect();
+    Series { label: label.into(), color: Color::PALETTE[2], dash: Vec::new(), points, band: Vec::new(), filled: false }
+}
+
+fn log_plot(title: &str, x: &str, y: &str, series: Vec<Series>, floor: f64) -> Plot {
+    let points = || series.iter().flat_map(|s| s.points.iter());
+    let (xs, ys): (Vec<f64>, Vec<f64>) = (points().map(|p| p.0).collect(), points().map(|p| p.1.max(floor)).collect());
+    Plot { title: title.into(), x: Axis::log(x, xs), y: Axis::log(y, ys), series, marks: Vec::new() }
+}
+
+fn risk_plot(title: &str, bound: &str, all: &Spread, after: &Spread) -> Plot {
+    let mut series = vec![bound_line(bound, all)];
+    series.extend(lines(all, "all steps", Color::PALETTE[0]));
+    if !after.points.is_empty() {
+        series.extend(lines(after, "after τ", Color::PALETTE[1]));
+    }
+    log_plot(title, "n", "cumulative excess risk", series, 1e-3)
+}
+
+fn eigenvalue_plot(spread: &Spread) -> Plot {
+    let mut series = vec![bound_line("4/(Λ t^(1−β)), Proposition 11", spread)];
+    series.extend(lines(spread, "λ of P", Color::PALETTE[0]));
+    log_plot("truncated EKF, θ*/10: largest eigenvalue of P", "t", "largest eigenvalue", series, 0.0)
+}
+
+fn caption(settings: &Settings, measured: &Bounds) -> String {
+    let tau = |tau: Option<u64>, epsilon: f64| match tau {
+        Some(tau) => format!("95 % of the replicates never leave the ball of radius {epsilon:.4} after τ = {tau}"),
+        None => {
+            format!("the replicates do not settle in the ball of radius {epsilon:.4} within these rows, so that no τ is drawn")
+        }
+    };
+    format!(
+        "Cumulative excess risk, mean and worst of {} replicates, beside the leading terms of the theorems (P₁ = I, D_X = √11). Left: \
+         y = θ'X + N(0,1), θ = θ*/10; {}. Middle: logistic, well specified; {}; the excess of a step is measured at its own fresh X. \
+         Right: λ_max(P_t) of the truncated EKF (β = 0.49); Proposition 11 claims the bound only from a T far beyond these rows.",
+        settings.replicates,
+        tau(measured.quadratic_tau, bounds::EPSILON_QUADRATIC),
+        tau(measured.logistic_tau, measured.theory.epsilon_logistic),
+    )
+}
+
+fn csv(measured: &Bounds) -> String {
+    let mut csv = String::from("series,n,mean,worst,bound\n");
+    for spread in measured.spreads() {
+        for (&(n, mean, worst), bound) in spread.points.iter().zip(&spread.bound) {
+            csv.push_str(&format!("{},{n},{mean:e},{worst:e},{bound:e}\n", spread.name));
+        }
+    }
+    csv
+}

@@ -1,0 +1,121 @@
+//! One function per figure: run the simulation, draw the pictures, write down what the paper says.
+
+mod beyond;
+mod bounds;
+mod comparison;
+mod density;
+
+use crate::bounds::Bounds;
+use crate::chart::{Axis, Color, Plot, Scene, Series, compose};
+use crate::density::Density;
+use crate::error::Result;
+use crate::experiment::Panel;
+use crate::pool::Run;
+use crate::settings::{Figure, Settings};
+use crate::world::D;
+
+/// A picture with its data.
+#[derive(Debug, Clone)]
+pub struct Picture {
+    /// Name of its files.
+    pub name: String,
+    /// The drawing.
+    pub scene: Scene,
+    /// The data behind it, as CSV.
+    pub csv: String,
+    /// What it shows.
+    pub caption: String,
+}
+
+/// A finished figure.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// Which one.
+    pub figure: Figure,
+    /// What the paper says of it.
+    pub paper: &'static str,
+    /// Its pictures.
+    pub pictures: Vec<Picture>,
+    /// Its mean squared errors, where it shows some.
+    pub panels: Vec<Panel>,
+    /// Its densities.
+    pub densities: Vec<Density>,
+    /// Its simulated risks.
+    pub bounds: Option<Bounds>,
+}
+
+/// Runs one figure.
+pub fn make(figure: Figure, settings: &Settings, run: &Run) -> Result<Finished> {
+    match figure {
+        Figure::Comparison1 => comparison::comparison1(settings, run),
+        Figure::Density => Ok(density::density(settings, run)),
+        Figure::Comparison10 => comparison::comparison10(settings, run),
+        Figure::Misspecified => comparison::misspecified(settings, run),
+        Figure::Beyond => beyond::figure(settings, run),
+        Figure::Bounds => bounds::figure(settings, run),
+    }
+}
+
+fn norm(theta: &[f64; D]) -> f64 {
+    theta.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// A figure without densities and bounds.
+fn finished(figure: Figure, paper: &'static str, pictures: Vec<Picture>, panels: Vec<Panel>) -> Finished {
+    Finished { figure, paper, pictures, panels, densities: Vec::new(), bounds: None }
+}
+
+/// `100 replicates, bands ± 1.96 standard errors`.
+fn sample(settings: &Settings) -> String {
+    format!("{} replicates of {} rows, bands of 1.96 standard errors", settings.replicates, settings.horizon)
+}
+
+/// Colour and dashes of an algorithm, the same in every figure.
+fn style(key: &str) -> (Color, Vec<f64>) {
+    let [black, blue, orange, green, pink, brown, sky, grey] = Color::PALETTE;
+    match key {
+        "ekf" => (black, vec![]),
+        "ekf_averaged" => (grey, vec![7.0, 3.0]),
+        "truncated" => (blue, vec![10.0, 5.0]),
+        "implicit" => (blue, vec![]),
+        "truncated_bercu" => (sky, vec![2.0, 4.0]),
+        "ons" | "moment_match" => (orange, vec![]),
+        "ons_averaged" => (green, vec![7.0, 3.0]),
+        "auto" => (green, vec![]),
+        "asgd" => (pink, vec![]),
+        "asgd_oracle" => (brown, vec![7.0, 3.0]),
+        "maximum_likelihood" => (grey, vec![7.0, 3.0]),
+        _ => (brown, vec![]),
+    }
+}
+
+/// The picture of a panel from some `n` on, and its CSV file.
+fn mse_picture(panel: &Panel, title: &str, caption: String, from: u64) -> Picture {
+    let from = if panel.checkpoints.last() > Some(&from) { from } else { 1 };
+    let mut csv = String::from("algorithm,n,mse,standard_error\n");
+    let mut series = Vec::new();
+    for curve in &panel.curves {
+        let (color, dash) = style(curve.key);
+        let (mut points, mut band) = (Vec::new(), Vec::new());
+        for ((&n, mse), error) in panel.checkpoints.iter().zip(curve.mse()).zip(curve.standard_error()) {
+            // An estimate that does not exist for all replicates has no mean.
+            if mse.is_finite() {
+                csv.push_str(&format!("{},{n},{mse:e},{error:e}\n", curve.key));
+                if n >= from {
+                    points.push((n as f64, mse));
+                    band.push((mse - 1.96 * error, mse + 1.96 * error));
+                }
+            }
+        }
+        series.push(Series { label: curve.label.into(), color, dash, points, band, filled: false });
+    }
+    let values = series.iter().flat_map(|s| s.points.iter().map(|p| p.1)).collect::<Vec<_>>();
+    let plot = Plot {
+        title: title.into(),
+        x: Axis::log("n", series.iter().flat_map(|s| s.points.iter().map(|p| p.0))),
+        y: Axis::log("mean squared error ‖θ−θ*‖²", values),
+        series,
+        marks: Vec::new(),
+    };
+    Picture { name: panel.name.into(), scene: compose(&caption, &[plot]), csv, caption }
+}

@@ -1,0 +1,138 @@
+//! Algorithms 1 and 2 and the Kalman filter: one recursion, three scalar rules.
+
+use super::{Belief, exp_abs, place, residual};
+use crate::lanes::{V, dispatch, dot};
+use crate::world::{Block, D};
+use std::ops::Range;
+
+/// The scalar decision of one row.
+///
+/// Chosen at run time: beside the work of a row on eight replicates the branch costs nothing, and the long straight-line code
+/// of the recursion is compiled once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rule {
+    /// Algorithm 1, $\alpha = \ell''(m)$.
+    Ekf,
+    /// Algorithm 2, $\alpha_t = \max(\ell''(m), c\,t^{-\beta})$.
+    Truncated {
+        /// $c$: 1 in the paper, $10^{-10}$ in Bercu, Godichon and Portier.
+        scale: f64,
+        /// $\beta$, 0.49 in both.
+        beta: f64,
+    },
+    /// The Kalman filter, $\ell = (y-u)^2/2$.
+    Kalman,
+}
+
+impl Rule {
+    /// $(g, c)$ of $\theta \mathrel{+}= g\,Px$, $P \mathrel{-}= c\,(Px)(Px)^\top$, for the row at time `t` (from 1).
+    #[inline(always)]
+    fn step(self, y: V, m: V, s: V, t: u64) -> (V, V) {
+        match self {
+            // With e = exp(-|m|), alpha = e/(1+e)^2: both g and c over the one denominator (1+e)^2 + e s.
+            Rule::Ekf => {
+                let e = exp_abs(m);
+                let one_e = V::ONE + e;
+                let q = one_e.mul_add(one_e, e * s).recip();
+                ((y * m).select(e, V::ONE) * one_e * q * y, e * q)
+            }
+            Rule::Truncated { scale, beta } => {
+                let e = exp_abs(m);
+                let r = (V::ONE + e).recip();
+                let alpha = (e * r * r).max(V::splat(scale * (t as f64).powf(-beta)));
+                let q = alpha.mul_add(s, V::ONE).recip();
+                ((y * m).select(e * r, r) * q * y, alpha * q)
+            }
+            Rule::Kalman => {
+                let q = (V::ONE + s).recip();
+                ((y - m) * q, q)
+            }
+        }
+    }
+}
+
+/// What a filter knew before each row that it learned.
+#[derive(Debug, Clone, Default)]
+pub struct Trace {
+    /// $m = \hat\theta_t^\top x_t$.
+    pub predictions: Vec<V>,
+    /// $\hat\theta_t$.
+    pub theta: Vec<[V; D]>,
+}
+
+/// $\hat\theta_t$ and $P_t$ of eight replicates, from $\hat\theta_1 = 0$, $P_1 = p_1 I$.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    rule: Rule,
+    theta: [V; D],
+    sum: [V; D],
+    belief: Belief,
+    rows: u64,
+}
+
+impl Filter {
+    /// From $\hat\theta_1 = 0$ and $P_1 = p_1 I$.
+    pub fn new(rule: Rule, p1: f64) -> Self {
+        Self { rule, theta: [V::ZERO; D], sum: [V::ZERO; D], belief: Belief::new(p1), rows: 0 }
+    }
+
+    /// Learns the rows of a range of the block.
+    pub fn learn(&mut self, block: &Block, rows: Range<usize>) {
+        self.learn_traced(block, rows, None);
+    }
+
+    /// Learns, and writes down what was known before each row.
+    pub fn learn_traced(&mut self, block: &Block, rows: Range<usize>, trace: Option<&mut Trace>) {
+        dispatch(
+            #[inline(always)]
+            || self.run(block, rows, trace),
+        );
+    }
+
+    #[inline(always)]
+    fn run(&mut self, block: &Block, rows: Range<usize>, mut trace: Option<&mut Trace>) {
+        if let Some(trace) = &mut trace {
+            trace.predictions.clear();
+            trace.theta.clear();
+        }
+        for (x, &y) in block.x[rows.clone()].iter().zip(&block.y[rows]) {
+            self.rows += 1;
+            let s = self.belief.look(x);
+            let m = dot(&self.theta, x);
+            if let Some(trace) = &mut trace {
+                trace.predictions.push(m);
+                trace.theta.push(self.theta);
+            }
+            let (g, c) = self.rule.step(y, m, s, self.rows);
+            self.belief.contract(c);
+            for j in 0..D {
+                self.sum[j] += self.theta[j];
+                self.theta[j] = g.mul_add(self.belief.u[j], self.theta[j]);
+            }
+        }
+    }
+
+    /// $\hat\theta_{n+1}$ after $n$ rows.
+    pub fn last(&self) -> [V; D] {
+        self.theta
+    }
+
+    /// $(\hat\theta_1+\dots+\hat\theta_n)/n$.
+    pub fn average(&self) -> [V; D] {
+        let scale = V::splat(1.0 / self.rows as f64);
+        self.sum.map(|s| s * scale)
+    }
+
+    /// $P$ of one lane, as a full matrix.
+    pub fn covariance(&self, lane: usize) -> [[f64; D]; D] {
+        let p = self.belief.matrix();
+        std::array::from_fn(|i| std::array::from_fn(|j| p[place(i.min(j), i.max(j))].0[lane]))
+    }
+}
+
+/// $-\ell'$ and the weight $\ell'^2$ that the Online Newton Step gives a row.
+#[inline(always)]
+pub(super) fn gradient_and_weight(y: V, m: V) -> (V, V) {
+    let g = residual(y, m, exp_abs(m));
+    (g, g * g)
+}

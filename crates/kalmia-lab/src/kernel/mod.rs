@@ -1,0 +1,124 @@
+//! The algorithms of the paper as kernels for $d = 11$ on eight replicates at once.
+//!
+//! Each kernel is the recursion of the library's learner of the same name, written for Monte Carlo: the tests hold them
+//! to plain scalar versions. After $n$ rows a kernel gives the last iterate $\hat\theta_{n+1}$ and the mean of
+//! the iterates that predicted, $(\hat\theta_1+\dots+\hat\theta_n)/n$ (decision E29).
+
+mod asgd;
+mod filter;
+mod ons;
+
+pub use asgd::Asgd;
+pub use filter::{Filter, Rule, Trace};
+pub use ons::{Ons, OnsConstants};
+
+use crate::lanes::{V, dot};
+use crate::world::D;
+
+/// Entries of a symmetric matrix kept once.
+pub(crate) const PACKED: usize = D * (D + 1) / 2;
+
+/// $\ell'$ of the logistic loss without its sign: $-\ell' = z\,/(1+e^{zu})$, with $e^{-|u|}$ given.
+#[inline(always)]
+fn residual(z: V, u: V, e: V) -> V {
+    (z * u).select(e, V::ONE) * (V::ONE + e).recip() * z
+}
+
+/// $e^{-|u|}$.
+#[inline(always)]
+fn exp_abs(u: V) -> V {
+    (-u.map(f64::abs)).exp_negative()
+}
+
+/// Repeats a block for the constants 0 to 10: straight-line code keeps the vectors in registers, where a loop over
+/// an index would send each through memory.
+macro_rules! unroll {
+    ($i:ident => $body:block) => {
+        unroll!(@ $i $body 0 1 2 3 4 5 6 7 8 9 10)
+    };
+    (@ $i:ident $body:block $($value:literal)*) => {
+        {$({
+            const $i: usize = $value;
+            $body
+        })*}
+    };
+}
+
+/// Place of row `i`, column `j >= i` in the packed upper triangle.
+#[inline(always)]
+const fn place(i: usize, j: usize) -> usize {
+    i * D - i * i.saturating_sub(1) / 2 + (j - i)
+}
+
+/// $P$, with the contraction of the last row still to be done: it is done in the same pass as the product with the next row.
+#[derive(Debug, Clone)]
+pub(crate) struct Belief {
+    p: [V; PACKED],
+    /// $Px$ of the last row.
+    u: [V; D],
+    /// What is still to be done: $P \leftarrow P - c\,uu^\top$.
+    c: V,
+}
+
+impl Belief {
+    /// $P_1 = p_1 I$.
+    fn new(p1: f64) -> Self {
+        let mut p = [V::ZERO; PACKED];
+        (0..D).for_each(|i| p[place(i, i)] = V::splat(p1));
+        Self { p, u: [V::ZERO; D], c: V::ZERO }
+    }
+
+    /// Does what is left of the last row, then $u = Px$; returns $s = x^\top Px$.
+    // Among the constants of the unrolled loops some are the smallest there is.
+    #[allow(clippy::absurd_extreme_comparisons)]
+    #[inline(always)]
+    fn look(&mut self, x: &[V; D]) -> V {
+        let (u, c) = (self.u, self.c);
+        let mut next = [V::ZERO; D];
+        unroll!(I => {
+            let scaled = -(c * u[I]);
+            unroll!(J => {
+                if J >= I {
+                    let entry = scaled.mul_add(u[J], self.p[place(I, J)]);
+                    self.p[place(I, J)] = entry;
+                    next[I] = entry.mul_add(x[J], next[I]);
+                    if J > I {
+                        next[J] = entry.mul_add(x[I], next[J]);
+                    }
+                }
+            });
+        });
+        self.u = next;
+        self.c = V::ZERO;
+        dot(x, &next)
+    }
+
+    /// Decides the contraction of the row last looked at.
+    #[inline(always)]
+    fn contract(&mut self, c: V) {
+        self.c = c;
+    }
+
+    /// $P$ with nothing left to do.
+    fn matrix(&self) -> [V; PACKED] {
+        let mut p = self.p;
+        for i in 0..D {
+            for j in i..D {
+                p[place(i, j)] -= self.c * self.u[i] * self.u[j];
+            }
+        }
+        p
+    }
+}
+
+/// $Pv$.
+#[inline(always)]
+fn multiply(p: &[V; PACKED], v: &[V; D]) -> [V; D] {
+    let mut u = [V::ZERO; D];
+    for i in 0..D {
+        for j in 0..D {
+            u[i] = p[place(i.min(j), i.max(j))].mul_add(v[j], u[i]);
+        }
+    }
+    u
+}

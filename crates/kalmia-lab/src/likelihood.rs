@@ -1,0 +1,97 @@
+//! The batch maximum likelihood of logistic regression, by Newton's method.
+
+use crate::lanes::dispatch;
+use crate::quadrature::solve;
+use crate::world::D;
+
+/// $\arg\max_\theta \prod_t p_\theta(y_t\mid x_t)$ over rows with targets -1 and 1, from `start`; `None` where no maximum exists because
+/// a hyperplane separates the targets.
+pub fn maximum_likelihood(x: &[f64], y: &[f64], start: [f64; D]) -> Option<[f64; D]> {
+    let mut theta = start;
+    let mut here = Pass::at(x, y, &theta);
+    for _ in 0..100 {
+        if here.smallest_margin > 0.0 {
+            return None;
+        }
+        let step = solve(here.hessian, here.gradient);
+        if step.iter().any(|s| !s.is_finite()) {
+            return None;
+        }
+        let decrement: f64 = step.iter().zip(here.gradient).map(|(s, g)| s * g).sum();
+        if decrement < 1e-16 * y.len() as f64 {
+            return Some(theta);
+        }
+        let mut scale = 1.0;
+        loop {
+            let trial = std::array::from_fn(|j| theta[j] - scale * step[j]);
+            let there = Pass::at(x, y, &trial);
+            if there.loss <= here.loss || scale < 1e-6 {
+                (theta, here) = (trial, there);
+                break;
+            }
+            scale *= 0.5;
+        }
+    }
+    None
+}
+
+/// Total loss with its derivatives, and the smallest $y\,\theta^\top x$.
+struct Pass {
+    loss: f64,
+    gradient: [f64; D],
+    hessian: [[f64; D]; D],
+    smallest_margin: f64,
+}
+
+impl Pass {
+    fn at(x: &[f64], y: &[f64], theta: &[f64; D]) -> Self {
+        dispatch(
+            #[inline(always)]
+            || Self::run(x, y, theta),
+        )
+    }
+
+    #[inline(always)]
+    fn run(x: &[f64], y: &[f64], theta: &[f64; D]) -> Self {
+        let mut pass = Pass { loss: 0.0, gradient: [0.0; D], hessian: [[0.0; D]; D], smallest_margin: f64::INFINITY };
+        for (x, &y) in x.as_chunks::<D>().0.iter().zip(y) {
+            let margin = y * (0..D).map(|j| theta[j] * x[j]).sum::<f64>();
+            let e = (-margin.abs()).exp();
+            let r = 1.0 / (1.0 + e);
+            pass.smallest_margin = pass.smallest_margin.min(margin);
+            pass.loss += (-margin).max(0.0) + e.ln_1p();
+            let first = -y * if margin >= 0.0 { e * r } else { r };
+            let second = e * r * r;
+            for i in 0..D {
+                pass.gradient[i] += first * x[i];
+                let weight = second * x[i];
+                // The whole row: the compiler vectorises a fixed length better than a triangle.
+                for (entry, xj) in pass.hessian[i].iter_mut().zip(x) {
+                    *entry += weight * xj;
+                }
+            }
+        }
+        pass
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{Block, World};
+
+    #[test]
+    fn the_gradient_vanishes_at_the_maximum() {
+        let mut block = Block::new(2000);
+        block.fill(World::Weak, &mut World::Weak.streams(9, 0));
+        let x: Vec<f64> = block.x.iter().flat_map(|x| x.map(|v| v.0[2])).collect();
+        let y: Vec<f64> = block.y.iter().map(|y| y.0[2]).collect();
+        let theta = maximum_likelihood(&x, &y, [0.0; D]).unwrap();
+        let pass = Pass::at(&x, &y, &theta);
+        assert!(pass.gradient.iter().all(|g| g.abs() < 1e-4), "{:?}", pass.gradient);
+        let again = maximum_likelihood(&x, &y, [1.0; D]).unwrap();
+        theta.iter().zip(again).for_each(|(a, b)| assert!((a - b).abs() < 1e-6));
+        // The first rows can be separated by a hyperplane: more coordinates than rows.
+        assert!(maximum_likelihood(&x[..8 * D], &y[..8], [0.0; D]).is_none());
+    }
+}

@@ -1,0 +1,74 @@
+//! The whole run: figures one after the other, their files, and the report.
+
+use crate::claims::claims;
+use crate::error::{Error, Result};
+use crate::experiment::Panel;
+use crate::figures::{Finished, make};
+use crate::output::Folder;
+use crate::pool::{Progress, Run};
+use crate::report::{Report, html};
+use crate::settings::{Figure, Settings};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Pixels per unit in the PNG files.
+const SCALE: f32 = 2.0;
+
+/// Runs the figures and writes, for each picture, a CSV, an SVG and a PNG file into `settings.out`, and `report.html` over all of them.
+///
+/// Bad settings and a folder that cannot be written are refused before any work. Once `cancel` is set the run stops at the next
+/// block of rows; the figures finished by then are kept, and the report says that it was interrupted.
+///
+/// ```
+/// use kalmia_lab::{Figure, Settings, reproduce};
+/// use std::sync::atomic::AtomicBool;
+///
+/// let out = std::env::temp_dir().join(format!("kalmia-lab-doc-{}", std::process::id()));
+/// let settings = Settings { horizon: 100, replicates: 8, out: out.clone(), ..Settings::default() };
+/// let report = reproduce(&[Figure::Comparison1], &settings, &(), &AtomicBool::new(false))?;
+/// assert!(out.join("comparison1.svg").exists() && out.join("report.html").exists());
+/// assert_eq!(report.to_json()["figures"]["comparison1"]["checkpoints"][0], 1);
+/// # std::fs::remove_dir_all(out).unwrap();
+/// # Ok::<(), kalmia_lab::Error>(())
+/// ```
+pub fn reproduce(figures: &[Figure], settings: &Settings, progress: &dyn Progress, cancel: &AtomicBool) -> Result<Report> {
+    settings.validate()?;
+    let folder = Folder::open(&settings.out)?;
+    let run = Run { threads: settings.worker_count(), progress, cancel };
+    let start = Instant::now();
+    let mut report = Report { settings: settings.clone(), ..Report::default() };
+    for &figure in figures {
+        let begun = Instant::now();
+        match make(figure, settings, &run) {
+            Ok(finished) => {
+                report.files.extend(write_figure(&folder, &finished)?);
+                report.figures.push((finished, begun.elapsed()));
+                progress.finish();
+            }
+            Err(Error::Cancelled) => {
+                report.interrupted = true;
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let panels: Vec<&Panel> = report.figures.iter().flat_map(|(f, _)| &f.panels).collect();
+    report.claims = claims(&panels);
+    report.elapsed = start.elapsed();
+    if !report.figures.is_empty() {
+        report.files.push(folder.write("report.html", html(&report).as_bytes())?);
+    }
+    Ok(report)
+}
+
+fn write_figure(folder: &Folder, finished: &Finished) -> Result<Vec<std::path::PathBuf>> {
+    let mut files = Vec::new();
+    for picture in &finished.pictures {
+        // The picture that can fail is made before the first file is written.
+        let png = picture.scene.to_png(SCALE)?;
+        files.push(folder.write(&format!("{}.csv", picture.name), picture.csv.as_bytes())?);
+        files.push(folder.write(&format!("{}.svg", picture.name), picture.scene.to_svg().as_bytes())?);
+        files.push(folder.write(&format!("{}.png", picture.name), &png)?);
+    }
+    Ok(files)
+}

@@ -1,0 +1,327 @@
+//! The default learner: what it promises of accuracy, scale, raw features, dispersion, state and drift.
+
+use kalmia::{Auto, AutoDrift, Bernoulli, Ekf, Family, Filter, Gamma, Gaussian, Learner, Poisson, Prior, Rows, Seen};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+const THETA: [f64; 11] = [-9.0, 0.0, 3.0, -9.0, 4.0, -9.0, 15.0, 0.0, -7.0, 1.0, 0.0];
+
+fn uniform(rng: &mut Xoshiro256PlusPlus) -> f64 {
+    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// The paper's experiment: $X = (1, Z)$, $Z$ uniform on the cube, a logistic model.
+fn paper(seed: u64, n: usize, factor: f64) -> (Vec<f64>, Vec<f64>) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for _ in 0..n {
+        let row: Vec<f64> = (0..11).map(|j| if j == 0 { 1.0 } else { uniform(&mut rng) }).collect();
+        let u: f64 = row.iter().zip(&THETA).map(|(x, t)| factor * x * t).sum();
+        y.push(f64::from(uniform(&mut rng) < Bernoulli.mean(u)));
+        x.extend(row);
+    }
+    (x, y)
+}
+
+fn distance(a: &[f64], factor: f64) -> f64 {
+    a.iter().zip(&THETA).map(|(a, t)| (a - factor * t).powi(2)).sum()
+}
+
+/// Maximum likelihood on all rows, by Newton's method.
+fn maximum_likelihood(x: &[f64], y: &[f64]) -> Vec<f64> {
+    let d = 11;
+    let mut theta = vec![0.0; d];
+    for _ in 0..25 {
+        let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
+        for (x, &y) in x.chunks(d).zip(y) {
+            let u: f64 = x.iter().zip(&theta).map(|(x, t)| x * t).sum();
+            let (first, second) = Bernoulli.derivatives(y, u);
+            for i in 0..d {
+                gradient[i] += first * x[i];
+                for j in 0..d {
+                    hessian[j * d + i] += second * x[i] * x[j];
+                }
+            }
+        }
+        kalmia::linalg::cholesky_lower(&mut hessian, d, "hessian").unwrap();
+        kalmia::linalg::solve_lower(&hessian, d, &mut gradient);
+        kalmia::linalg::solve_lower_transposed(&hessian, d, &mut gradient);
+        theta.iter_mut().zip(&gradient).for_each(|(t, g)| *t -= g);
+    }
+    theta
+}
+
+#[test]
+fn as_good_as_maximum_likelihood_on_the_papers_data() {
+    let (mut auto_error, mut batch_error) = (0.0, 0.0);
+    for seed in 0..30 {
+        let (x, y) = paper(seed, 10_000, 1.0);
+        let mut auto = Auto::new(Bernoulli, 11).unwrap();
+        auto.learn(Rows::new(11, &x, &y).unwrap()).unwrap();
+        auto_error += distance(auto.coefficients(), 1.0) / 30.0;
+        batch_error += distance(&maximum_likelihood(&x, &y), 1.0) / 30.0;
+    }
+    println!("squared error: auto {auto_error:.3}, maximum likelihood {batch_error:.3}");
+    assert!(auto_error <= 2.0 * batch_error, "{auto_error} against {batch_error}");
+}
+
+#[test]
+fn costs_little_more_than_the_right_prior() {
+    let (mut auto_excess, mut ekf_excess) = (0.0, 0.0);
+    for seed in 100..130 {
+        let (x, y) = paper(seed, 10_000, 0.1);
+        let rows = Rows::new(11, &x, &y).unwrap();
+        let star: f64 =
+            (0..y.len()).map(|i| Bernoulli.loss(y[i], rows.x(i).iter().zip(&THETA).map(|(x, t)| 0.1 * x * t).sum())).sum();
+        let mut auto = Auto::new(Bernoulli, 11).unwrap();
+        auto.learn_observed(rows, Some(&mut |s: &Seen<'_>| auto_excess += s.loss / 30.0)).unwrap();
+        let mut ekf: Filter<_, _> = Filter::new(Bernoulli, Ekf, Prior::isotropic(11, 1.0).unwrap()).unwrap();
+        ekf.learn_observed(rows, Some(&mut |s: &Seen<'_>| ekf_excess += s.loss / 30.0)).unwrap();
+        auto_excess -= star / 30.0;
+        ekf_excess -= star / 30.0;
+    }
+    println!("cumulative excess loss: auto {auto_excess:.2}, ekf {ekf_excess:.2}");
+    assert!(auto_excess <= 1.2 * ekf_excess, "{auto_excess} against {ekf_excess}");
+}
+
+fn means(auto: &mut Auto<Bernoulli>, dim: usize, x: &[f64], y: &[f64]) -> Vec<f64> {
+    let mut means = Vec::new();
+    auto.learn_observed(Rows::new(dim, x, y).unwrap(), Some(&mut |s: &Seen<'_>| means.push(s.mean))).unwrap();
+    means
+}
+
+#[test]
+fn scaling_and_shifting_features_changes_no_prediction() {
+    let (x, y) = paper(7, 2000, 0.5);
+    let plain = means(&mut Auto::new(Bernoulli, 11).unwrap(), 11, &x, &y);
+    let scaled: Vec<f64> = x.iter().enumerate().map(|(i, x)| x * 10f64.powi((i % 11) as i32 % 9 - 4)).collect();
+    let scaled = means(&mut Auto::new(Bernoulli, 11).unwrap(), 11, &scaled, &y);
+    let worst = plain.iter().zip(&scaled).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(worst < 1e-6, "scaled: {worst}");
+    let centred = means(&mut Auto::new(Bernoulli, 11).unwrap().with_intercept(), 11, &x, &y);
+    let shifted: Vec<f64> =
+        x.iter().enumerate().map(|(i, x)| if i % 11 == 0 { 1.0 } else { x + 1000.0 * (i % 11) as f64 }).collect();
+    let shifted = means(&mut Auto::new(Bernoulli, 11).unwrap().with_intercept(), 11, &shifted, &y);
+    // the first seven rows are too few to tell a spread about the mean
+    let worst = centred.iter().zip(&shifted).skip(7).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(worst < 1e-6, "shifted: {worst}");
+}
+
+/// A data set of `tests/data/real` with a constant in front, and its target.
+fn real(name: &str) -> (usize, Vec<f64>, Vec<f64>) {
+    let path = format!("{}/tests/data/real/{name}.csv", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let (mut x, mut y, mut dim) = (Vec::new(), Vec::new(), 0);
+    for line in text.lines().skip(1) {
+        let values: Vec<f64> = line.split(',').map(|v| v.parse().unwrap()).collect();
+        dim = values.len();
+        x.push(1.0);
+        x.extend_from_slice(&values[..dim - 1]);
+        y.push(values[dim - 1]);
+    }
+    (dim, x, y)
+}
+
+/// The rows in another order.
+fn shuffled(seed: u64, dim: usize, x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut order: Vec<usize> = (0..y.len()).collect();
+    for i in (1..order.len()).rev() {
+        order.swap(i, (uniform(&mut rng) * (i + 1) as f64) as usize);
+    }
+    (order.iter().flat_map(|&i| x[i * dim..][..dim].to_vec()).collect(), order.iter().map(|&i| y[i]).collect())
+}
+
+fn mean_loss(learner: &mut dyn Learner, x: &[f64], y: &[f64]) -> f64 {
+    let mut total = 0.0;
+    learner.learn_observed(Rows::new(learner.dim(), x, y).unwrap(), Some(&mut |s: &Seen<'_>| total += s.loss)).unwrap();
+    assert!(learner.coefficients().iter().all(|v| v.is_finite()));
+    total / y.len() as f64
+}
+
+#[test]
+fn raw_real_features_are_learned_where_the_plain_filter_fails() {
+    for (name, limit) in [("breast_cancer", 0.13), ("digits", 0.25)] {
+        let (dim, x, y) = real(name);
+        let mut plain = 0.0;
+        for seed in 0..4 {
+            let (x, y) = if seed == 0 { (x.clone(), y.clone()) } else { shuffled(seed, dim, &x, &y) };
+            let auto = mean_loss(&mut Auto::new(Bernoulli, dim).unwrap(), &x, &y);
+            let centred = mean_loss(&mut Auto::new(Bernoulli, dim).unwrap().with_intercept(), &x, &y);
+            let ekf = mean_loss(&mut Filter::<_, _>::new(Bernoulli, Ekf, Prior::isotropic(dim, 1.0).unwrap()).unwrap(), &x, &y);
+            println!("{name}, order {seed}: auto {auto:.4}, centred {centred:.4}, plain filter {ekf:.3}");
+            plain = ekf.max(plain);
+            assert!(auto < limit && centred < limit, "{name}: {auto} {centred}");
+        }
+        assert!(plain > 2.0, "{name}: the plain filter has {plain}");
+    }
+}
+
+fn batch() -> serde_json::Value {
+    let path = format!("{}/tests/data/real/batch_results.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn real_counts_reach_the_batch_fit() {
+    let (dim, x, y) = real("randhie");
+    let rows = Rows::new(dim, &x, &y).unwrap();
+    let mut auto = Auto::new(Poisson, dim).unwrap();
+    auto.learn(rows).unwrap();
+    let deviance = |y: f64, m: f64| 2.0 * (if y > 0.0 { y * (y / m).ln() } else { 0.0 } - (y - m));
+    let mean: f64 =
+        (0..y.len()).map(|i| deviance(y[i], Poisson.mean(auto.linear(rows.x(i)).unwrap()))).sum::<f64>() / y.len() as f64;
+    let expected = batch()["randhie"]["mean_deviance"].as_f64().unwrap();
+    println!("mean deviance {mean:.4}, batch {expected:.4}");
+    assert!(mean <= 1.02 * expected);
+}
+
+#[test]
+fn the_noise_is_learned() {
+    let (dim, x, y) = real("diabetes");
+    let mut auto = Auto::new(Gaussian::default(), dim).unwrap().with_intercept();
+    let mut covered = 0;
+    for i in 0..y.len() {
+        let row = Rows::new(dim, &x[i * dim..][..dim], &y[i..=i]).unwrap();
+        let (low, high) = kalmia::Predictive::interval(&auto.predict(row.x(0), 0.0).unwrap(), 0.9).unwrap();
+        covered += usize::from((low..=high).contains(&y[i]));
+        auto.learn(row).unwrap();
+    }
+    let share = covered as f64 / y.len() as f64;
+    assert!((0.85..=0.95).contains(&share), "90 % intervals hold {share}");
+    let batch = &batch()["diabetes"];
+    let variance = batch["residual_variance"].as_f64().unwrap();
+    assert!((auto.dispersion() / variance - 1.0).abs() < 0.05, "{} against {variance}", auto.dispersion());
+    for (j, (own, expected)) in auto.standard_errors().iter().zip(batch["standard_errors"].as_array().unwrap()).enumerate() {
+        let ratio = own / expected.as_f64().unwrap();
+        // the prior shrinks the collinear serum measurements; no error may come out larger than without it
+        assert!((0.2..1.1).contains(&ratio), "coefficient {j}: {ratio}");
+    }
+}
+
+#[test]
+fn the_dispersion_of_amounts_is_learned() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
+    let family = Gamma::new(0.2).unwrap();
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for _ in 0..4000 {
+        let z = uniform(&mut rng);
+        x.extend([1.0, z]);
+        y.push(family.sample(6.0 + 2.0 * z, &mut rng));
+    }
+    let mut auto = Auto::new(Gamma::default(), 2).unwrap();
+    auto.learn(Rows::new(2, &x, &y).unwrap()).unwrap();
+    assert!((auto.dispersion() / 0.2 - 1.0).abs() < 0.1, "{}", auto.dispersion());
+    // sd of the slope: sqrt(phi / (n Var z)) with Var z = 1/12
+    let expected = (0.2f64 * 12.0 / 4000.0).sqrt();
+    assert!((auto.standard_errors()[1] / expected - 1.0).abs() < 0.1, "{:?}", auto.standard_errors());
+    assert!((auto.coefficients()[1] - 2.0).abs() < 4.0 * expected);
+}
+
+#[test]
+fn cuts_do_not_matter_and_a_restored_state_goes_on_bit_for_bit() {
+    let (x, y) = paper(3, 1500, 0.3);
+    for drift in [AutoDrift::Off, AutoDrift::Adapt] {
+        let whole = means(&mut Auto::new(Bernoulli, 11).unwrap().with_drift(drift), 11, &x, &y);
+        let mut auto = Auto::new(Bernoulli, 11).unwrap().with_drift(drift);
+        let mut never = auto.clone();
+        let (mut cut, mut at) = (Vec::new(), 0);
+        for size in [1, 3, 60, 100, 7, 300, 29, 500, 500] {
+            let (x, y) = (&x[at * 11..(at + size) * 11], &y[at..at + size]);
+            cut.extend(means(&mut auto, 11, x, y));
+            means(&mut never, 11, x, y);
+            let text = serde_json::to_string(&auto.state()).unwrap();
+            auto = Auto::restore(serde_json::from_str(&text).unwrap()).unwrap();
+            assert_eq!(auto.state(), never.state(), "{drift:?} after {size} at {at}");
+            at += size;
+        }
+        let worst = whole.iter().zip(&cut).map(|(a, b)| (a - b).abs() / a.min(1.0 - a)).fold(0.0, f64::max);
+        assert!(worst < 1e-9, "{drift:?}: {worst}");
+    }
+}
+
+#[test]
+fn a_late_feature_changes_nothing_before_and_its_scale_nothing_after() {
+    let (x, y) = paper(5, 1200, 0.3);
+    let scaled = |factor: f64| -> Vec<f64> {
+        // feature 10 is zero in the first 600 rows
+        x.chunks(11)
+            .enumerate()
+            .flat_map(|(i, row)| {
+                row.iter().enumerate().map(move |(j, &v)| if j == 10 { if i < 600 { 0.0 } else { factor * v } } else { v })
+            })
+            .collect()
+    };
+    let from_start = means(&mut Auto::new(Bernoulli, 11).unwrap(), 11, &scaled(1.0), &y);
+    let scaled_start = means(&mut Auto::new(Bernoulli, 11).unwrap(), 11, &scaled(1e4), &y);
+    let narrow: Vec<f64> = x.chunks(11).take(600).flat_map(|row| row[..10].iter().copied()).collect();
+    let mut grown = Auto::new(Bernoulli, 10).unwrap();
+    let mut late = means(&mut grown, 10, &narrow, &y[..600]);
+    grown.grow();
+    late.extend(means(&mut grown, 11, &scaled(1.0)[600 * 11..], &y[600..]));
+    for (name, other) in [("scaled", &scaled_start), ("grown", &late)] {
+        let worst = from_start.iter().zip(other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e-8, "{name}: {worst}");
+    }
+}
+
+#[test]
+fn drift_is_followed_when_asked_and_reported_when_not() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+    let n = 20_000;
+    let (mut x, mut moving, mut fixed) = (Vec::new(), Vec::new(), Vec::new());
+    for t in 0..n {
+        let z = uniform(&mut rng) - 0.5;
+        x.extend([1.0, z]);
+        let swing = 2.0 * (t as f64 / 1500.0).sin();
+        let coin = uniform(&mut rng);
+        moving.push(f64::from(coin < Bernoulli.mean(swing + 3.0 * z)));
+        fixed.push(f64::from(coin < Bernoulli.mean(0.5 + 3.0 * z)));
+    }
+    let loss = |y: &[f64], drift| {
+        let mut auto = Auto::new(Bernoulli, 2).unwrap().with_drift(drift);
+        let mut total = 0.0;
+        auto.learn_observed(Rows::new(2, &x, y).unwrap(), Some(&mut |s: &Seen<'_>| total += s.loss)).unwrap();
+        (total / n as f64, auto.drift_report())
+    };
+    let ((still, report), (follows, none)) = (loss(&moving, AutoDrift::Off), loss(&moving, AutoDrift::Adapt));
+    println!("moving: static {still:.4}, adapting {follows:.4}, {report:?}");
+    assert!(none.is_none() && follows < still - 0.03);
+    let report = report.unwrap();
+    assert!(report.drift() && report.gain > 0.5 * (still - follows), "{report:?}");
+    let ((still, report), (follows, _)) = (loss(&fixed, AutoDrift::Off), loss(&fixed, AutoDrift::Adapt));
+    println!("fixed: static {still:.4}, adapting {follows:.4}, {report:?}");
+    assert!(follows < still + 0.001 && !report.unwrap().drift());
+}
+
+#[test]
+fn merging_gathers_the_rows_of_both() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(21);
+    let normal = Gaussian::new(4.0).unwrap();
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for _ in 0..3000 {
+        let z = uniform(&mut rng) - 0.5;
+        x.extend([1.0, z]);
+        y.push(normal.sample(1.0 + 2.0 * z, &mut rng));
+    }
+    let learn = |from: usize, to: usize| {
+        let mut auto = Auto::new(Gaussian::default(), 2).unwrap();
+        auto.learn(Rows::new(2, &x[2 * from..2 * to], &y[from..to]).unwrap()).unwrap();
+        auto
+    };
+    let all = learn(0, 3000);
+    let halves = learn(0, 1400).merge(&learn(1400, 3000)).unwrap();
+    assert!(!halves.is_exact());
+    let halves = halves.into_inner();
+    assert_eq!(halves.count(), 3000);
+    for j in 0..2 {
+        // the two priors differ by the scales of different first rows: a hundredth of a standard error at 3000 rows
+        let (error, tolerance) = ((halves.coefficients()[j] - all.coefficients()[j]).abs(), 0.02 * all.standard_errors()[j]);
+        assert!(error < tolerance, "{error}");
+        assert!((halves.standard_errors()[j] / all.standard_errors()[j] - 1.0).abs() < 0.01);
+    }
+    assert!((halves.dispersion() / all.dispersion() - 1.0).abs() < 0.01, "{} {}", halves.dispersion(), all.dispersion());
+    let exact = learn(0, 2900).merge(&learn(2900, 3000)).unwrap();
+    assert!(exact.is_exact());
+    assert_eq!(exact.into_inner().coefficients(), all.coefficients());
+}

@@ -1,0 +1,255 @@
+//! What the test suites share: a textbook recursion, small dense algebra and random rows.
+#![allow(dead_code)]
+
+use kalmia::{AnyFamily, Family, Observation, Rows, Rule};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+pub type Rng = Xoshiro256PlusPlus;
+
+pub fn rng(seed: u64) -> Rng {
+    Rng::seed_from_u64(seed)
+}
+
+/// Uniform on $(-1, 1)$.
+pub fn centred(rng: &mut Rng) -> f64 {
+    2.0 * rng.random::<f64>() - 1.0
+}
+
+/// A square matrix, row after row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matrix {
+    pub dim: usize,
+    pub a: Vec<f64>,
+}
+
+impl Matrix {
+    pub fn new(a: Vec<f64>) -> Self {
+        let dim = a.len().isqrt();
+        assert_eq!(dim * dim, a.len());
+        Self { dim, a }
+    }
+
+    pub fn identity(dim: usize) -> Self {
+        Self { dim, a: (0..dim * dim).map(|i| f64::from(i % (dim + 1) == 0)).collect() }
+    }
+
+    pub fn at(&self, i: usize, j: usize) -> f64 {
+        self.a[i * self.dim + j]
+    }
+
+    pub fn times(&self, x: &[f64]) -> Vec<f64> {
+        self.a.chunks(self.dim).map(|row| dot(row, x)).collect()
+    }
+
+    pub fn product(&self, other: &Self) -> Self {
+        let d = self.dim;
+        let entry = |i: usize, j: usize| (0..d).map(|k| self.at(i, k) * other.at(k, j)).sum();
+        Self { dim: d, a: (0..d * d).map(|ij| entry(ij / d, ij % d)).collect() }
+    }
+
+    pub fn transposed(&self) -> Self {
+        let d = self.dim;
+        Self { dim: d, a: (0..d * d).map(|ij| self.at(ij % d, ij / d)).collect() }
+    }
+
+    /// `self + c x x'`.
+    pub fn plus_outer(&self, c: f64, x: &[f64]) -> Self {
+        let d = self.dim;
+        Self { dim: d, a: (0..d * d).map(|ij| self.a[ij] + c * x[ij / d] * x[ij % d]).collect() }
+    }
+
+    pub fn quadratic(&self, x: &[f64]) -> f64 {
+        dot(x, &self.times(x))
+    }
+
+    pub fn trace(&self) -> f64 {
+        (0..self.dim).map(|i| self.at(i, i)).sum()
+    }
+
+    /// By Gauss-Jordan elimination with row pivoting.
+    pub fn inverse(&self) -> Self {
+        let d = self.dim;
+        let (mut a, mut b) = (self.a.clone(), Self::identity(d).a);
+        for k in 0..d {
+            let pivot = (k..d).max_by(|&i, &j| a[i * d + k].abs().total_cmp(&a[j * d + k].abs())).unwrap();
+            for j in 0..d {
+                a.swap(k * d + j, pivot * d + j);
+                b.swap(k * d + j, pivot * d + j);
+            }
+            let scale = 1.0 / a[k * d + k];
+            for j in 0..d {
+                a[k * d + j] *= scale;
+                b[k * d + j] *= scale;
+            }
+            for i in (0..d).filter(|&i| i != k) {
+                let factor = a[i * d + k];
+                for j in 0..d {
+                    a[i * d + j] -= factor * a[k * d + j];
+                    b[i * d + j] -= factor * b[k * d + j];
+                }
+            }
+        }
+        Self { dim: d, a: b }
+    }
+
+    /// Eigenvalues of a symmetric matrix, ascending, by Jacobi's rotations.
+    pub fn eigenvalues(&self) -> Vec<f64> {
+        let d = self.dim;
+        let mut a = self.clone();
+        for _ in 0..30 {
+            let mut rotated = false;
+            for p in 0..d {
+                for q in p + 1..d {
+                    if a.at(p, q).abs() <= 1e-17 * self.largest() {
+                        continue;
+                    }
+                    rotated = true;
+                    let (s, c) = (0.5 * (2.0 * a.at(p, q)).atan2(a.at(q, q) - a.at(p, p))).sin_cos();
+                    for k in 0..d {
+                        let (kp, kq) = (a.at(k, p), a.at(k, q));
+                        (a.a[k * d + p], a.a[k * d + q]) = (c * kp - s * kq, s * kp + c * kq);
+                    }
+                    for k in 0..d {
+                        let (pk, qk) = (a.at(p, k), a.at(q, k));
+                        (a.a[p * d + k], a.a[q * d + k]) = (c * pk - s * qk, s * pk + c * qk);
+                    }
+                }
+            }
+            if !rotated {
+                break;
+            }
+        }
+        let mut values: Vec<f64> = (0..d).map(|i| a.at(i, i)).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    }
+
+    pub fn determinant(&self) -> f64 {
+        self.eigenvalues().iter().product()
+    }
+
+    pub fn largest(&self) -> f64 {
+        self.a.iter().fold(0.0, |m, v| v.abs().max(m))
+    }
+}
+
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+pub fn norm(a: &[f64]) -> f64 {
+    dot(a, a).sqrt()
+}
+
+pub fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+/// Largest difference relative to the largest entry of `b` (at least `floor`).
+pub fn gap(a: &[f64], b: &[f64], floor: f64) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let size = b.iter().fold(floor, |m, v| v.abs().max(m));
+    a.iter().zip(b).fold(0.0, |m: f64, (a, b)| if (a - b).is_nan() { f64::NAN } else { m.max((a - b).abs()) }) / size
+}
+
+/// Asserts that two numbers agree to `tolerance` of the larger of `scale` and the second.
+#[track_caller]
+pub fn near(a: f64, b: f64, tolerance: f64, scale: f64) {
+    assert!((a - b).abs() <= tolerance * b.abs().max(scale), "{a:e} against {b:e}");
+}
+
+/// A symmetric positive definite matrix with eigenvalues log-uniform in `[low, high]`, in a random basis.
+pub fn spread_matrix(rng: &mut Rng, dim: usize, low: f64, high: f64) -> Matrix {
+    let mut a = Matrix::identity(dim);
+    for i in 0..dim {
+        a.a[i * dim + i] = low * (high / low).powf(rng.random::<f64>());
+    }
+    for _ in 0..2 {
+        let v: Vec<f64> = (0..dim).map(|_| centred(rng)).collect();
+        let h = Matrix::identity(dim).plus_outer(-2.0 / dot(&v, &v), &v);
+        a = h.product(&a).product(&h);
+    }
+    for i in 0..dim {
+        for j in 0..i {
+            a.a[i * dim + j] = a.a[j * dim + i];
+        }
+    }
+    a
+}
+
+/// Owned rows with weights and offsets.
+#[derive(Debug, Clone)]
+pub struct Data {
+    pub dim: usize,
+    pub x: Vec<f64>,
+    pub y: Vec<f64>,
+    pub weight: Vec<f64>,
+    pub offset: Vec<f64>,
+}
+
+impl Data {
+    /// Rows with repeats and zero rows, targets drawn from the family.
+    pub fn draw(rng: &mut Rng, family: &AnyFamily, dim: usize, rows: usize) -> Self {
+        let mut x: Vec<f64> = Vec::with_capacity(dim * rows);
+        for i in 0..rows {
+            match rng.random_range(0..10) {
+                0 => x.extend(vec![0.0; dim]),
+                1 if i > 0 => {
+                    let from = rng.random_range(0..i);
+                    x.extend_from_within(from * dim..(from + 1) * dim);
+                }
+                _ => x.extend((0..dim).map(|_| centred(rng))),
+            }
+        }
+        let truth: Vec<f64> = (0..dim).map(|_| centred(rng) / (dim as f64).sqrt()).collect();
+        let offset: Vec<f64> = (0..rows).map(|_| 0.3 * centred(rng)).collect();
+        let y = x.chunks(dim).zip(&offset).map(|(x, o)| family.sample(dot(x, &truth) + o, rng)).collect();
+        let weight =
+            (0..rows).map(|_| if rng.random_range(0..12) == 0 { 0.0 } else { 0.25 + rng.random::<f64>() * 2.0 }).collect();
+        Self { dim, x, y, weight, offset }
+    }
+
+    pub fn rows(&self) -> Rows<'_> {
+        Rows::new(self.dim, &self.x, &self.y).unwrap().with_weights(&self.weight).unwrap().with_offsets(&self.offset).unwrap()
+    }
+
+    pub fn plain(&self) -> Rows<'_> {
+        Rows::new(self.dim, &self.x, &self.y).unwrap()
+    }
+}
+
+/// The recursion as in a book: dense `P`, a row at a time.
+#[derive(Debug, Clone)]
+pub struct Textbook {
+    pub theta: Vec<f64>,
+    pub p: Matrix,
+    pub t: u64,
+}
+
+impl Textbook {
+    pub fn new(theta: &[f64], p: Matrix) -> Self {
+        Self { theta: theta.to_vec(), p, t: 0 }
+    }
+
+    /// Learns a row; returns `m` and `s`.
+    pub fn learn(&mut self, family: &impl Family, rule: &impl Rule, x: &[f64], observation: &Observation) -> (f64, f64) {
+        self.t += 1;
+        let mut observation = *observation;
+        observation.y = family.canonical(observation.y).unwrap();
+        let v = self.p.times(x);
+        let (m, s) = (dot(&self.theta, x), dot(x, &v));
+        let step = rule.step(family, &observation, m, s, self.t);
+        self.theta.iter_mut().zip(&v).for_each(|(t, v)| *t += step.gain * v);
+        let c = step.contraction(s);
+        for (row, vi) in self.p.a.chunks_mut(x.len()).zip(&v) {
+            row.iter_mut().zip(&v).for_each(|(p, vj)| *p -= c * vi * vj);
+        }
+        (m, s)
+    }
+}
+
+/// Every family of the crate, with parameters that are not the default.
+pub fn families() -> Vec<AnyFamily> {
+    ["gaussian:2.5", "bernoulli", "binomial:7", "binomial", "poisson", "gamma:0.5"].map(|name| name.parse().unwrap()).to_vec()
+}

@@ -1,0 +1,18 @@
+//! All suites of the library in one binary, so that the generic code they share is compiled once.
+
+mod auto;
+mod blocks;
+mod common;
+mod conditioning;
+mod conformance;
+mod drift;
+mod errors;
+mod families;
+mod file;
+mod identities;
+mod learners;
+mod losses;
+mod moment_match;
+mod projection;
+mod theory;
+mod trajectories;
