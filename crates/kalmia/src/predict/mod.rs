@@ -2,6 +2,7 @@
 
 mod integral;
 mod mixture;
+mod spread;
 
 pub use integral::gaussian_expectation;
 pub use mixture::Mixture;

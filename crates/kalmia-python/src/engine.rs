@@ -1,0 +1,163 @@
+//! The learners behind the Python classes: any of the library's, its average, or a filter of a custom family.
+
+use crate::family::PyFamily;
+use crate::prediction::Answer;
+use kalmia::{AnyFamily, AnyLearner, AnyRule, Auto, Averaged, Covariance, Family, Filter, Learner, Mixture, Observer, Result, Rows};
+
+/// A learner of one of the kinds that Python can hold.
+#[derive(Debug, Clone)]
+pub enum Engine {
+    /// Built-in family.
+    Plain(AnyLearner),
+    /// The mean of a plain learner's iterates.
+    Averaged(Averaged<AnyLearner>),
+    /// A filter of a custom family.
+    CustomFilter(Filter<PyFamily, AnyRule>),
+    /// The default mixture over a custom family.
+    CustomAuto(Auto<PyFamily>),
+}
+
+macro_rules! each {
+    ($engine:expr, $inner:ident => $body:expr) => {
+        match $engine {
+            Engine::Plain($inner) => $body,
+            Engine::Averaged($inner) => $body,
+            Engine::CustomFilter($inner) => $body,
+            Engine::CustomAuto($inner) => $body,
+        }
+    };
+}
+
+impl Engine {
+    pub fn dim(&self) -> usize {
+        each!(self, inner => inner.dim())
+    }
+
+    pub fn count(&self) -> u64 {
+        each!(self, inner => inner.count())
+    }
+
+    pub fn coefficients(&self) -> &[f64] {
+        each!(self, inner => inner.coefficients())
+    }
+
+    pub fn learn(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
+        each!(self, inner => inner.learn_observed(rows, observer))
+    }
+
+    /// Refuses rows that [`Engine::learn`] would refuse for their numbers.
+    pub fn validate(&self, rows: Rows<'_>) -> Result<()> {
+        match self {
+            Self::Plain(inner) => rows.validate(&inner.family(), inner.dim()),
+            Self::Averaged(inner) => rows.validate(&inner.inner().family(), inner.dim()),
+            Self::CustomFilter(inner) => rows.validate(inner.family(), inner.dim()),
+            Self::CustomAuto(inner) => rows.validate(&inner.family(), inner.dim()),
+        }
+    }
+
+    /// The method's name.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Plain(inner) => inner.method(),
+            Self::Averaged(inner) => inner.inner().method(),
+            Self::CustomFilter(inner) => kalmia::Rule::name(inner.rule()),
+            Self::CustomAuto(_) => "auto",
+        }
+    }
+
+    /// The built-in family, at its estimated dispersion.
+    pub fn family(&self) -> Option<AnyFamily> {
+        match self {
+            Self::Plain(inner) => Some(inner.family()),
+            Self::Averaged(inner) => Some(inner.inner().family()),
+            _ => None,
+        }
+    }
+
+    /// The family's name.
+    pub fn family_name(&self) -> &'static str {
+        match self {
+            Self::Plain(inner) => inner.family().name(),
+            Self::Averaged(inner) => inner.inner().family().name(),
+            Self::CustomFilter(inner) => inner.family().name(),
+            Self::CustomAuto(inner) => inner.family().name(),
+        }
+    }
+
+    /// The custom family, whose callables may have raised.
+    pub fn custom(&self) -> Option<PyFamily> {
+        match self {
+            Self::CustomFilter(inner) => Some(inner.family().clone()),
+            Self::CustomAuto(inner) => Some(inner.family()),
+            _ => None,
+        }
+    }
+
+    /// The plain learner, if it is one.
+    pub fn as_plain(&self) -> Option<&AnyLearner> {
+        if let Self::Plain(inner) = self { Some(inner) } else { None }
+    }
+
+    /// What is known of `y` at `x`; the mean of iterates predicts as a plug-in.
+    pub fn predict(&self, x: &[f64], offset: f64) -> Result<Answer> {
+        match self {
+            Self::Plain(inner) => inner.predict(x, offset).map(Answer::Plain),
+            Self::Averaged(inner) => {
+                let prediction = kalmia::Prediction::new(inner.inner().family(), inner.linear(x)? + offset, 0.0)?;
+                Mixture::new(vec![(1.0, prediction)]).map(Answer::Plain)
+            }
+            Self::CustomFilter(inner) => Mixture::new(vec![(1.0, inner.predict(x, offset)?)]).map(Answer::Custom),
+            Self::CustomAuto(inner) => inner.predict(x, offset).map(Answer::Custom),
+        }
+    }
+
+    /// $P$ row after row, where the learner has a belief; of the online Newton step, its $P_t$.
+    pub fn covariance(&self) -> Option<Vec<f64>> {
+        let dim = self.dim();
+        let entries = |entry: &dyn Fn(usize, usize) -> f64| {
+            let mut matrix = vec![0.0; dim * dim];
+            for i in 0..dim {
+                for j in 0..=i {
+                    let value = entry(i, j);
+                    matrix[i * dim + j] = value;
+                    matrix[j * dim + i] = value;
+                }
+            }
+            matrix
+        };
+        match self {
+            Self::Plain(AnyLearner::Auto(inner)) => Some(entries(&|i, j| inner.covariance_entry(i, j))),
+            Self::Plain(AnyLearner::Filter(inner)) => Some(inner.covariance().matrix()),
+            Self::Plain(AnyLearner::Newton(inner)) => Some(inner.covariance().matrix()),
+            Self::CustomFilter(inner) => Some(inner.covariance().matrix()),
+            Self::CustomAuto(inner) => Some(entries(&|i, j| inner.covariance_entry(i, j))),
+            Self::Plain(AnyLearner::Sgd(_)) | Self::Averaged(_) => None,
+        }
+    }
+
+    /// Standard errors, where the learner has a belief about its coefficients.
+    pub fn standard_errors(&self) -> Option<Vec<f64>> {
+        match self {
+            Self::Plain(inner) => inner.standard_errors(),
+            Self::Averaged(_) => None,
+            Self::CustomFilter(inner) => Some(inner.standard_errors()),
+            Self::CustomAuto(inner) => Some(inner.standard_errors()),
+        }
+    }
+
+    /// Appends a feature that was zero so far.
+    pub fn grow(&mut self) -> Result<()> {
+        match self {
+            Self::Plain(inner) => inner.grow(),
+            Self::Averaged(_) => Err(kalmia::Error::State("a mean of iterates has a fixed number of features".into())),
+            Self::CustomFilter(inner) => {
+                let last = inner.dim().checked_sub(1).map_or(1.0, |j| inner.prior().variance(j));
+                inner.grow(last)
+            }
+            Self::CustomAuto(inner) => {
+                inner.grow();
+                Ok(())
+            }
+        }
+    }
+}

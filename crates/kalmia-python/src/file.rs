@@ -1,0 +1,84 @@
+//! Model files: the same as the command's for one learner, and a set of them for several classes.
+
+use crate::engine::Engine;
+use crate::error::{file as refuse, input, plain};
+use crate::kinds::wrap;
+use crate::learner::Learner;
+use crate::metrics::Metrics;
+use crate::schema::Schema;
+use kalmia::file::{Metadata, ModelFile};
+use kalmia::{AnyLearner, AnyState};
+use kalmia_data::Encoder;
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// What the command calls its files.
+const MODEL: &str = "model";
+/// Several learners, one a class; the command has no use for them.
+const SET: &str = "model-set";
+
+/// A model as the command stores it; history and settings are only carried.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    encoder: Encoder,
+    history: Value,
+    learner: AnyState,
+    metrics: Metrics,
+    settings: Value,
+}
+
+/// A file's content: learners with what they need beside.
+type Content<'py> = (Vec<Bound<'py, PyAny>>, Schema, String, String);
+
+fn stored(learner: &Learner, encoder: &Encoder, settings: &Value) -> PyResult<Stored> {
+    let Engine::Plain(plain_learner) = &learner.engine else {
+        return Err(input("only models of a single learner and a built-in family can be stored"));
+    };
+    let metrics = match &learner.metrics {
+        Some(metrics) => metrics.clone(),
+        None => Metrics::new(plain_learner.family()).map_err(plain)?,
+    };
+    let history = json!({"runs": [], "merged": null});
+    Ok(Stored { encoder: encoder.clone(), history, learner: plain_learner.state(), metrics, settings: settings.clone() })
+}
+
+/// Writes learners with their schema; `settings` and `metadata` are JSON objects.
+#[pyfunction]
+pub fn save_model(
+    path: PathBuf,
+    learners: Vec<PyRef<'_, Learner>>,
+    schema: &Schema,
+    settings: &str,
+    metadata: &str,
+) -> PyResult<()> {
+    let settings: Value = serde_json::from_str(settings).map_err(refuse)?;
+    let metadata: Metadata = serde_json::from_str(metadata).map_err(refuse)?;
+    let models = learners.iter().map(|one| stored(one, &schema.0, &settings)).collect::<PyResult<Vec<_>>>()?;
+    let file = match &models[..] {
+        [one] => ModelFile::new(MODEL, one, metadata),
+        many => ModelFile::new(SET, many, metadata),
+    };
+    file.map_err(refuse)?.write(&path).map_err(refuse)
+}
+
+/// Reads what `save_model` or the command wrote: learners, schema, settings and metadata.
+#[pyfunction]
+pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
+    let file = ModelFile::read(&path).map_err(refuse)?;
+    let at = |problem: kalmia::file::Problem| refuse(problem.at(&path));
+    let models: Vec<Stored> =
+        if file.kind() == SET { file.state(SET).map_err(at)? } else { vec![file.state(MODEL).map_err(at)?] };
+    let metadata = serde_json::to_string(file.metadata()).map_err(refuse)?;
+    let mut learners = Vec::with_capacity(models.len());
+    let mut last = None;
+    for Stored { encoder, learner, metrics, settings, .. } in models {
+        let engine = Engine::Plain(AnyLearner::restore(learner).map_err(plain)?);
+        let intercept = encoder.options().intercept;
+        learners.push(wrap(py, Learner { engine, intercept, metrics: Some(metrics) })?);
+        last = Some((encoder, settings));
+    }
+    let (encoder, settings) = last.ok_or_else(|| refuse("the model file holds no learner"))?;
+    Ok((learners, Schema(encoder), settings.to_string(), metadata))
+}

@@ -1,0 +1,49 @@
+//! The compiled half of the Python package: translates arguments, checks them at the edge and calls the library.
+
+mod arrow;
+mod bounds;
+mod build;
+mod engine;
+mod error;
+mod family;
+mod file;
+mod kinds;
+mod learner;
+mod matrix;
+mod metrics;
+mod prediction;
+mod schema;
+mod store;
+
+use pyo3::prelude::*;
+
+/// Learners, predictions, bounds and Arrow streams; the package `kalmia` is what users import.
+#[pymodule]
+mod _kalmia {
+    #[pymodule_export]
+    use super::arrow::ArrowBlocks;
+    #[pymodule_export]
+    use super::bounds::{bound_evaluate, bound_list};
+    #[pymodule_export]
+    use super::build::model;
+    #[pymodule_export]
+    use super::family::Family;
+    #[pymodule_export]
+    use super::file::{load_model, save_model};
+    #[pymodule_export]
+    use super::kinds::{Auto, Averaged, AveragedSGD, Filter, OnlineNewtonStep};
+    #[pymodule_export]
+    use super::learner::Learner;
+    #[pymodule_export]
+    use super::prediction::Prediction;
+    #[pymodule_export]
+    use super::schema::Schema;
+    #[pymodule_export]
+    use super::store::{merge, restore};
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", kalmia::file::VERSION)
+    }
+}

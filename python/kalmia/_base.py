@@ -1,0 +1,252 @@
+"""What all estimators share: parameters, the conversion of tables, learning, and what was learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from . import _data, _files, _plots
+from ._kalmia import Learner, model
+from ._summary import Summary
+from .errors import InputError
+
+#: The part of the docstring that describes the parameters of every estimator.
+PARAMETERS = """Parameters
+    ----------
+    method : {"auto", "ekf", "truncated", "implicit", "moment", "ons", "asgd"}
+        The algorithm. ``"auto"`` needs nothing else and takes features of any scale; the others are the paper's, whose
+        features should be of the order of 1.
+    prior_variance : float, optional
+        Variance of each coefficient before the first row, for the filters (``"ekf"``, ``"truncated"``, ``"implicit"``,
+        ``"moment"``); 1 by default.
+    fit_intercept : bool
+        Whether to learn a constant.
+    drift : bool
+        Whether the coefficients may move with time; ``"auto"`` only.
+    scale, beta : float
+        The floor under the curvature, ``scale * t ** -beta``; ``"truncated"`` only.
+    radius, exp_concavity, gradient_bound : float, optional
+        The ball and the constants of ``"ons"``; the radius must be given.
+    horizon : int, optional
+        Number of rows to come, for ``"asgd"``; `fit` takes the rows that it is given.
+    step : float, optional
+        Step of ``"asgd"``; by default ``horizon ** -0.5``.
+"""
+
+
+class Estimator(BaseEstimator):
+    """Base of the estimators; a single learner unless a subclass keeps one a class."""
+
+    _family = "gaussian"
+
+    def __init__(
+        self,
+        method="auto",
+        *,
+        prior_variance=None,
+        fit_intercept=True,
+        drift=False,
+        scale=1.0,
+        beta=0.49,
+        radius=None,
+        exp_concavity=None,
+        gradient_bound=None,
+        horizon=None,
+        step=None,
+    ):
+        self.method = method
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+        self.drift = drift
+        self.scale = scale
+        self.beta = beta
+        self.radius = radius
+        self.exp_concavity = exp_concavity
+        self.gradient_bound = gradient_bound
+        self.horizon = horizon
+        self.step = step
+
+    # -- tables ---------------------------------------------------------------------------------------------------------
+
+    def _table(self, X: Any, reset: bool) -> Any:
+        """`X` as an array of float64 or a sparse matrix in rows, with its columns checked against earlier ones."""
+        schema = getattr(self, "schema_", None)
+        if reset:
+            self.__dict__.pop("schema_", None)
+        elif schema is not None and not schema.is_numeric:
+            return _files.encode(schema, X)
+        if _data.is_sparse(X):
+            _data.check_sparse(X)
+        names = None
+        if _data.is_arrow(X):
+            names = _data.names(X)
+            parts = list(_data.blocks(X))
+            X = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty((0, 0))
+        if names is None:
+            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        X = validate_data(self, X, dtype=np.float64, reset=reset, skip_check_array=False, ensure_min_samples=1) if reset else X
+        if reset:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif list(getattr(self, "feature_names_in_", names)) != names:
+            raise InputError(f"the columns are {names}, but the model was fitted with {list(self.feature_names_in_)}")
+        elif X.shape[1] != self.n_features_in_:
+            raise InputError(f"X has {X.shape[1]} features, but {type(self).__name__} expects {self.n_features_in_}")
+        return X
+
+    def _weights(self, sample_weight: Any, X: Any) -> np.ndarray | None:
+        return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+
+    # -- learning -------------------------------------------------------------------------------------------------------
+
+    def _new_learner(self, rows: int | None = None) -> Learner:
+        horizon = self.horizon if self.horizon is not None else rows
+        return model(
+            self.method,
+            self._family_name(),
+            self.n_features_in_,
+            intercept=bool(self.fit_intercept),
+            prior_variance=self.prior_variance,
+            scale=self.scale,
+            beta=self.beta,
+            radius=self.radius,
+            exp_concavity=self.exp_concavity,
+            gradient_bound=self.gradient_bound,
+            horizon=horizon if self.method == "asgd" else None,
+            step=self.step,
+            drift=bool(self.drift),
+        )
+
+    def _family_name(self) -> str:
+        return self._family
+
+    def _is_fresh(self) -> bool:
+        return not hasattr(self, "learners_")
+
+    # -- what was learned -----------------------------------------------------------------------------------------------
+
+    @property
+    def _learner(self) -> Learner:
+        check_is_fitted(self, "learners_")
+        return self.learners_[0]
+
+    def _theta(self) -> np.ndarray:
+        """Coefficients, a row for each learner, the constant's first (0 without one)."""
+        check_is_fitted(self, "learners_")
+        theta = np.array([learner.theta for learner in self.learners_])
+        if not self.learners_[0].intercept:
+            theta = np.hstack([np.zeros((len(theta), 1)), theta])
+        return theta
+
+    @property
+    def covariance_(self) -> np.ndarray | None:
+        """Covariance of the coefficients, the constant first where there is one; a stack for several classes."""
+        check_is_fitted(self, "learners_")
+        found = [learner.covariance for learner in self.learners_]
+        if found[0] is None:
+            return None
+        return found[0] if len(found) == 1 else np.array(found)
+
+    @property
+    def std_err_(self) -> np.ndarray | None:
+        """Standard errors of the coefficients, in the order of `covariance_`."""
+        check_is_fitted(self, "learners_")
+        found = [learner.standard_errors for learner in self.learners_]
+        if found[0] is None:
+            return None
+        return found[0] if len(found) == 1 else np.array(found)
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows learned."""
+        return self._learner.count
+
+    @property
+    def n_iter_(self) -> int:
+        """Passes over the rows, which is always 1."""
+        check_is_fitted(self, "learners_")
+        return 1
+
+    @property
+    def progressive_(self) -> dict[str, Any]:
+        """How good the predictions made before each row was learned were: losses, and for labels also the calibration."""
+        return self._learner.progressive
+
+    @property
+    def progressive_loss_(self) -> float:
+        """Mean loss of the predictions made before each row was learned, half the deviance (log-loss for labels)."""
+        return self.progressive_["loss"]
+
+    def _feature_names(self) -> list[str]:
+        schema = getattr(self, "schema_", None)
+        if schema is not None:
+            return schema.features
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """The table of coefficients; printed as text, shown as a table in a notebook.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the coefficients' intervals.
+
+        Returns
+        -------
+        Summary
+        """
+        check_is_fitted(self, "learners_")
+        return Summary.of(self, level)
+
+    # -- files and pictures ---------------------------------------------------------------------------------------------
+
+    def save(self, path) -> None:
+        """Writes the model to a file, which `kalmia.load` and the command ``kalmia`` read.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a file that is there is replaced at once or not at all.
+        """
+        check_is_fitted(self, "learners_")
+        _files.save(self, path)
+
+    def plot_coefficients(self, ax=None, level: float = 0.95):
+        """Coefficients with their intervals, the constant left out.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+        level : float
+            Probability of the intervals.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        check_is_fitted(self, "learners_")
+        return _plots.coefficients(self, ax, level)
+
+    def plot_progressive_loss(self, ax=None):
+        """The mean loss of the predictions so far, against the rows learned.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        check_is_fitted(self, "learners_")
+        return _plots.progressive_loss(self, ax)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,152 @@
+"""Model files: the same as the command ``kalmia`` reads and writes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from ._kalmia import Schema, load_model, save_model
+from .errors import InputError, ModelFileError
+
+#: Settings of the command that an estimator has no parameter for.
+_NO_SOURCE = {"format": None, "delimiter": None, "header": True}
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Writes a fitted estimator; see `Estimator.save`."""
+    learners = estimator.learners_
+    schema = getattr(estimator, "schema_", None) or _schema(estimator)
+    settings = {
+        "family": learners[0].family,
+        "method": estimator.method,
+        "drift": "adapt" if estimator.drift else "off",
+        "prior": estimator.prior_variance or 1.0,
+        "radius": estimator.radius or 1.0,
+        "exp_concavity": estimator.exp_concavity or 1.0,
+        "horizon": estimator.horizon,
+        **_NO_SOURCE,
+    }
+    metadata = {
+        "family": learners[0].family,
+        "method": learners[0].method,
+        "rows": learners[0].count,
+        "target": schema.target,
+        "python": _python(estimator),
+    }
+    save_model(os.fspath(path), learners, schema, json.dumps(settings), json.dumps(metadata))
+
+
+def _python(estimator: Any) -> dict[str, Any]:
+    """What only the Python package needs to know."""
+    classes = getattr(estimator, "classes_", None)
+    return {
+        "estimator": type(estimator).__name__,
+        "parameters": {key: value for key, value in estimator.get_params().items()},
+        "named": hasattr(estimator, "feature_names_in_"),
+        "classes": None if classes is None else [classes.dtype.kind, classes.tolist()],
+    }
+
+
+def _schema(estimator: Any) -> Schema:
+    names = estimator._feature_names()
+    target = "y"
+    while target in names:
+        target += "_"
+    classes = getattr(estimator, "classes_", None)
+    labels = None
+    if classes is not None and len(classes) == 2 and list(classes) != [0, 1]:
+        labels = (str(classes[0]), str(classes[1]))
+    return Schema(names, target, labels, intercept=estimator.learners_[0].intercept)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Reads a model that an estimator's `save`, or the command ``kalmia``, wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    LogisticRegression, LinearRegression, PoissonRegression or GammaRegression
+        By the family. A model of the command whose columns are not all numbers takes tables of pandas or polars with its columns, which
+        it encodes as the command does; levels that it never learned count as zeros.
+
+    Examples
+    --------
+    >>> import os, tempfile, kalmia
+    >>> model = kalmia.LinearRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "line.kalmia")
+    ...     model.save(path)
+    ...     again = kalmia.load(path)
+    >>> bool((again.predict([[3.0]]) == model.predict([[3.0]])).all())
+    True
+    """
+    from ._linear import GammaRegression, LinearRegression, PoissonRegression
+    from ._logistic import LogisticRegression
+
+    learners, schema, settings, metadata = load_model(os.fspath(path))
+    by_family = {
+        "bernoulli": LogisticRegression,
+        "gaussian": LinearRegression,
+        "poisson": PoissonRegression,
+        "gamma": GammaRegression,
+    }
+    family = learners[0].family
+    if family not in by_family:
+        raise ModelFileError(f"model file {path}: no estimator has the family {family}")
+    python = json.loads(metadata).get("python") or {}
+    estimator = by_family[family](**(python.get("parameters") or _parameters(json.loads(settings))))
+    estimator.learners_ = learners
+    estimator.schema_ = schema
+    estimator.n_features_in_ = len(schema.columns)
+    if python.get("named", True):
+        estimator.feature_names_in_ = np.array(schema.columns, dtype=object)
+    if family == "bernoulli":
+        estimator.classes_ = _classes(python.get("classes"), schema)
+    return estimator
+
+
+def _parameters(settings: dict[str, Any]) -> dict[str, Any]:
+    """The command's settings as an estimator's parameters."""
+    method = settings["method"]
+    found: dict[str, Any] = {"method": method}
+    if method == "auto":
+        found["drift"] = settings["drift"] == "adapt"
+    elif method == "ons":
+        found |= {"radius": settings["radius"], "exp_concavity": settings["exp_concavity"]}
+    elif method == "asgd":
+        found["horizon"] = settings["horizon"]
+    else:
+        found["prior_variance"] = settings["prior"]
+    return found
+
+
+def _classes(stored: list[Any] | None, schema: Schema) -> np.ndarray:
+    if stored is not None:
+        kind, values = stored
+        return np.array(values, dtype={"b": bool, "i": int, "u": int, "f": float}.get(kind))
+    return np.array(schema.labels) if schema.labels else np.array([0, 1])
+
+
+def encode(schema: Schema, X: Any) -> np.ndarray:
+    """The features of a table by the command's encoder."""
+    columns = schema.columns
+    if hasattr(X, "write_csv"):
+        text = X.select(columns).write_csv()
+    elif hasattr(X, "to_csv"):
+        missing = [column for column in columns if column not in X.columns]
+        if missing:
+            raise InputError(f"the table has no column {missing[0]!r}")
+        buffer = io.StringIO()
+        X[columns].to_csv(buffer, index=False)
+        text = buffer.getvalue()
+    else:
+        raise InputError(f"this model encodes its columns {columns[:5]}: give a table of pandas or polars that has them")
+    return schema.encode(text)

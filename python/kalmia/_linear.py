@@ -1,0 +1,291 @@
+"""Estimators of one target: :class:`LinearRegression`, :class:`PoissonRegression` and :class:`GammaRegression`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import d2_tweedie_score
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ._base import PARAMETERS, Estimator
+
+
+class Regression(RegressorMixin, Estimator):
+    """Base of the estimators of one number."""
+
+    #: Power of the deviance of `score`; None for the coefficient of determination.
+    _power: int | None = None
+
+    def fit(self, X, y, sample_weight=None, offset=None):
+        """Learns the rows in order, from nothing.
+
+        Parameters
+        ----------
+        X : matrix of shape (n, features)
+            numpy, pandas, polars, any Arrow stream, or scipy.sparse (densified block by block).
+        y : array_like of shape (n,)
+            Targets.
+        sample_weight : array_like of shape (n,), optional
+            Multiplies the loss of each row.
+        offset : array_like of shape (n,), optional
+            Added to each row's linear predictor.
+
+        Returns
+        -------
+        self
+        """
+        self._learn(X, y, sample_weight, offset, reset=True)
+        return self
+
+    def partial_fit(self, X, y, sample_weight=None, offset=None):
+        """Learns more rows; the parameters are those of `fit`.
+
+        Returns
+        -------
+        self
+        """
+        self._learn(X, y, sample_weight, offset, reset=False)
+        return self
+
+    def partial_fit_predict(self, X, y, sample_weight=None, offset=None):
+        """As `partial_fit`, and gives back what was predicted for each row before it was learned.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self._learn(X, y, sample_weight, offset, reset=False, means=True)
+
+    def _learn(self, X, y, sample_weight, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
+        first = reset or self._is_fresh()
+        X = self._table(X, first)
+        y = self._targets(y, X.shape[0])
+        weight = self._weights(sample_weight, X)
+        offset = None if offset is None else np.asarray(offset, dtype=np.float64)
+        learner = self._new_learner(X.shape[0] if reset else None) if first else self._learner
+        run = learner.learn_many if means else learner.feed
+        result = run(X, y, weight, offset)
+        self.learners_ = [learner]
+        return result
+
+    @staticmethod
+    def _targets(y: Any, rows: int) -> np.ndarray:
+        from sklearn.utils import check_array
+
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        if hasattr(y, "to_numpy"):
+            y = y.to_numpy()
+        y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
+        if len(y) != rows:
+            raise ValueError(f"X has {rows} rows, but y has {len(y)}")
+        return y
+
+    def predict(self, X, return_std=False, offset=None):
+        """The expectation of the target.
+
+        Parameters
+        ----------
+        X : matrix of shape (n, features)
+            As in `fit`.
+        return_std : bool
+            Whether to give the standard deviation of the target as well, noise included.
+        offset : array_like of shape (n,), optional
+            Added to each row's linear predictor.
+
+        Returns
+        -------
+        mean : ndarray of shape (n,)
+        std : ndarray of shape (n,)
+            Only with `return_std`.
+        """
+        check_is_fitted(self, "learners_")
+        X = self._table(X, False)
+        return self._learner.predict_std(X, offset) if return_std else self._learner.predict_many(X, offset)
+
+    def predict_interval(self, X, level=0.95, offset=None, of_mean=False):
+        """The interval in which the target lies with probability `level`.
+
+        Parameters
+        ----------
+        X : matrix of shape (n, features)
+            As in `fit`.
+        level : float
+            Probability of the interval.
+        offset : array_like of shape (n,), optional
+            Added to each row's linear predictor.
+        of_mean : bool
+            Whether to give the interval of the target's mean instead, without the noise.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+        """
+        check_is_fitted(self, "learners_")
+        X = self._table(X, False)
+        return np.column_stack(self._learner.predict_interval(X, level, offset, of_mean))
+
+    def score(self, X, y, sample_weight=None):
+        """The share of the deviance explained: the coefficient of determination for `LinearRegression`.
+
+        Returns
+        -------
+        float
+        """
+        if self._power is None:
+            return super().score(X, y, sample_weight)
+        return d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=self._power)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of the features."""
+        return self._theta()[0, 1:]
+
+    @property
+    def intercept_(self) -> float:
+        """The constant, 0 without one."""
+        return float(self._theta()[0, 0])
+
+    @property
+    def dispersion_(self) -> float | None:
+        """The dispersion in use (the noise variance, or Gamma's), learned by ``"auto"``."""
+        return self._learner.dispersion
+
+
+class LinearRegression(Regression):
+    __doc__ = f"""Linear regression, learned in one pass.
+
+    With ``method="auto"`` the noise is learned and intervals are Student's; with ``"ekf"`` it is the Kalman filter, that is ridge
+    regression with penalty ``noise_variance / prior_variance`` (on the constant too).
+
+    {PARAMETERS}
+    noise_variance : float
+        Variance of the noise, for every method but ``"auto"``, which learns it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kalmia import LinearRegression
+    >>> X, y = load_diabetes(return_X_y=True, scaled=False)
+    >>> model = LinearRegression().fit(X, y)
+    >>> mean, std = model.predict(X[:2], return_std=True)
+    >>> bool(abs(mean - y[:2]).max() < 3 * std.max())
+    True
+    """
+
+    _family = "gaussian"
+
+    def __init__(
+        self,
+        method="auto",
+        *,
+        prior_variance=None,
+        fit_intercept=True,
+        drift=False,
+        scale=1.0,
+        beta=0.49,
+        radius=None,
+        exp_concavity=None,
+        gradient_bound=None,
+        horizon=None,
+        step=None,
+        noise_variance=1.0,
+    ):
+        super().__init__(
+            method,
+            prior_variance=prior_variance,
+            fit_intercept=fit_intercept,
+            drift=drift,
+            scale=scale,
+            beta=beta,
+            radius=radius,
+            exp_concavity=exp_concavity,
+            gradient_bound=gradient_bound,
+            horizon=horizon,
+            step=step,
+        )
+        self.noise_variance = noise_variance
+
+    def _family_name(self) -> str:
+        return f"gaussian:{self.noise_variance!r}"
+
+
+class PoissonRegression(Regression):
+    __doc__ = f"""Poisson regression of counts with mean ``exp(linear predictor)``, learned in one pass.
+
+    {PARAMETERS}
+    Examples
+    --------
+    >>> from kalmia import PoissonRegression
+    >>> model = PoissonRegression().fit([[0.0], [1.0], [2.0], [3.0]], [1, 2, 4, 9])
+    >>> model.predict_interval([[2.5]]).shape
+    (1, 2)
+    """
+
+    _family = "poisson"
+    _power = 1
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+
+class GammaRegression(Regression):
+    __doc__ = f"""Gamma regression of positive amounts with mean ``exp(linear predictor)``, learned in one pass.
+
+    {PARAMETERS}
+    dispersion : float
+        Dispersion, for every method but ``"auto"``, which learns it.
+
+    Examples
+    --------
+    >>> from kalmia import GammaRegression
+    >>> model = GammaRegression().fit([[0.0], [1.0], [2.0], [3.0]], [1.1, 2.3, 4.9, 8.8])
+    >>> bool(model.coef_[0] > 0.0)
+    True
+    """
+
+    _family = "gamma"
+    _power = 2
+
+    def __init__(
+        self,
+        method="auto",
+        *,
+        prior_variance=None,
+        fit_intercept=True,
+        drift=False,
+        scale=1.0,
+        beta=0.49,
+        radius=None,
+        exp_concavity=None,
+        gradient_bound=None,
+        horizon=None,
+        step=None,
+        dispersion=1.0,
+    ):
+        super().__init__(
+            method,
+            prior_variance=prior_variance,
+            fit_intercept=fit_intercept,
+            drift=drift,
+            scale=scale,
+            beta=beta,
+            radius=radius,
+            exp_concavity=exp_concavity,
+            gradient_bound=gradient_bound,
+            horizon=horizon,
+            step=step,
+        )
+        self.dispersion = dispersion
+
+    def _family_name(self) -> str:
+        return f"gamma:{self.dispersion!r}"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags

@@ -1,0 +1,242 @@
+"""The classifier, :class:`LogisticRegression`: two classes by one learner, more by one against the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from . import _plots
+from ._base import PARAMETERS, Estimator
+from .errors import InputError
+
+
+class LogisticRegression(ClassifierMixin, Estimator):
+    __doc__ = f"""Logistic regression, learned in one pass.
+
+    More than two classes are learned one against the rest, and their probabilities scaled to sum to 1.
+
+    {PARAMETERS}
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from kalmia import LogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression().fit(X, y)
+    >>> model.score(X, y) > 0.97
+    True
+    >>> model.predict_proba(X[:3]).shape
+    (3, 2)
+    """
+
+    _family = "bernoulli"
+
+    def fit(self, X, y, sample_weight=None):
+        """Learns the rows in order, from nothing.
+
+        Parameters
+        ----------
+        X : matrix of shape (n, features)
+            numpy, pandas, polars, any Arrow stream, or scipy.sparse (densified block by block).
+        y : array_like of shape (n,)
+            Labels, of two classes or more.
+        sample_weight : array_like of shape (n,), optional
+            Multiplies the loss of each row.
+
+        Returns
+        -------
+        self
+        """
+        self._learn(X, y, sample_weight, None, reset=True)
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learns more rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes : array_like, optional
+            All labels that will ever come; needed in the first call, unless its labels are all of them.
+
+        Returns
+        -------
+        self
+        """
+        self._learn(X, y, sample_weight, classes, reset=False)
+        return self
+
+    def partial_fit_predict(self, X, y, classes=None, sample_weight=None):
+        """As `partial_fit`, and gives back the probabilities predicted for each row before it was learned.
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+        """
+        return self._learn(X, y, sample_weight, classes, reset=False, means=True)
+
+    def _learn(self, X, y, sample_weight, classes, *, reset: bool, means: bool = False) -> np.ndarray | None:
+        first = reset or self._is_fresh()
+        X = self._table(X, first)
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
+        check_classification_targets(y)
+        if len(y) != X.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)}")
+        known = self._known_classes(y, classes, first)
+        codes = self._codes(y, known)
+        weight = self._weights(sample_weight, X)
+        count = 1 if len(known) == 2 else len(known)
+        rows = X.shape[0] if reset else None
+        # several learners: copies, so that a refused call leaves all as they were
+        learners = [self._new_learner(rows) for _ in range(count)] if first else [one.copy() for one in self.learners_]
+        results = []
+        for k, learner in enumerate(learners):
+            run = learner.learn_many if means else learner.feed
+            results.append(run(X, (codes == (1 if count == 1 else k)).astype(np.float64), weight))
+        self.classes_, self.learners_ = known, learners
+        return self._normalised(results) if means else None
+
+    @staticmethod
+    def _codes(y: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """The place of each label among the classes."""
+        present, inverse = np.unique(y, return_inverse=True)
+        places = {label: k for k, label in enumerate(known.tolist())}
+        unknown = [label for label in present.tolist() if label not in places]
+        if unknown:
+            raise InputError(f"y holds {unknown[:3]}, which are not among the classes {known.tolist()[:5]}")
+        return np.array([places[label] for label in present.tolist()])[inverse]
+
+    def _known_classes(self, y: np.ndarray, classes, first: bool) -> np.ndarray:
+        if not first:
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise InputError(f"classes are {list(np.unique(classes))}, but the first call had {list(self.classes_)}")
+            return self.classes_
+        known = np.unique(y if classes is None else classes)
+        if len(known) < 2:
+            raise InputError(f"Classifier can't train when only one class is present: {known[0]!r}")
+        return known
+
+    @staticmethod
+    def _normalised(columns: list[np.ndarray]) -> np.ndarray:
+        """Probabilities of all classes from that of the second, or from those of each against the rest."""
+        if len(columns) == 1:
+            return np.column_stack([1.0 - columns[0], columns[0]])
+        table = np.column_stack(columns)
+        total = table.sum(axis=1, keepdims=True)
+        return np.divide(table, total, out=np.full_like(table, 1.0 / len(columns)), where=total > 0.0)
+
+    def predict_proba(self, X):
+        """Probabilities of the classes, in the order of `classes_`.
+
+        They are moderated: where the model is unsure they are nearer to one half than the linear predictor alone would say.
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+        """
+        return self._normalised(self._probabilities(X))
+
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+        """
+        return np.log(self.predict_proba(X))
+
+    def _probabilities(self, X) -> list[np.ndarray]:
+        """The probability that each learner gives to its class."""
+        check_is_fitted(self, "learners_")
+        X = self._table(X, False)
+        return [learner.predict_many(X) for learner in self.learners_]
+
+    def decision_function(self, X):
+        """Log-odds of the second class of two, or of each class against the rest, with the uncertainty taken into account.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, classes)
+        """
+        odds = [logit(np.clip(p, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)) for p in self._probabilities(X)]
+        return odds[0] if len(odds) == 1 else np.column_stack(odds)
+
+    def predict(self, X, return_std=False):
+        """The likeliest class.
+
+        Parameters
+        ----------
+        X : matrix of shape (n, features)
+            As in `fit`.
+        return_std : bool
+            Whether to give the standard deviation of the linear predictor (of the class's learner) as well.
+
+        Returns
+        -------
+        label : ndarray of shape (n,)
+        std : ndarray of shape (n,)
+            Only with `return_std`.
+        """
+        given = self._probabilities(X)
+        best = (given[0] > 0.5).astype(int) if len(given) == 1 else np.column_stack(given).argmax(axis=1)
+        labels = self.classes_[best]
+        if not return_std:
+            return labels
+        X = self._table(X, False)
+        variance = np.column_stack([learner.predict_linear(X)[1] for learner in self.learners_])
+        return labels, np.sqrt(variance[np.arange(len(best)), 0 if len(given) == 1 else best])
+
+    def predict_interval(self, X, level=0.95):
+        """The interval in which the probability of the second class, or of each class against the rest, lies.
+
+        Parameters
+        ----------
+        X : matrix of shape (n, features)
+            As in `fit`.
+        level : float
+            Probability of the interval.
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, classes, 2)
+        """
+        check_is_fitted(self, "learners_")
+        X = self._table(X, False)
+        ends = [np.column_stack(learner.predict_interval(X, level, of_mean=True)) for learner in self.learners_]
+        return ends[0] if len(ends) == 1 else np.stack(ends, axis=1)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of the features, a row a learner."""
+        return self._theta()[:, 1:]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The constants, 0 without one."""
+        return self._theta()[:, 0]
+
+    @property
+    def progressive_loss_(self) -> float:
+        """Mean log-loss of the probabilities predicted before each row was learned; one against the rest, the learners' mean."""
+        check_is_fitted(self, "learners_")
+        return float(np.mean([learner.progressive["loss"] for learner in self.learners_]))
+
+    def plot_calibration(self, ax=None):
+        """How often events came, against the probability predicted before each row was learned.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        check_is_fitted(self, "learners_")
+        return _plots.calibration(self, ax)

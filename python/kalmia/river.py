@@ -1,0 +1,310 @@
+"""Models in the manner of River: dictionaries in, one row at a time or in batches; needs the extra ``river``.
+
+Features may appear at any time and be absent from any row: an absent feature is 0, and one that appears enters with its prior, without
+a change to what was learned. A text is a category: ``{"city": "Lyon"}`` is the feature ``city=Lyon`` with the value 1.
+
+Examples
+--------
+>>> from river import datasets, evaluate, metrics
+>>> import kalmia.river
+>>> evaluate.progressive_val_score(datasets.Phishing(), kalmia.river.Classifier(), metrics.Accuracy()).get() > 0.85
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+try:
+    from river import base
+except ImportError as error:
+    raise ImportError("kalmia.river needs River: pip install 'kalmia[river]'") from error
+
+from ._kalmia import Learner, model
+from .errors import InputError
+
+__all__ = ["Classifier", "Regressor"]
+
+
+class _Columns:
+    """Which feature has which column; new ones take the next, those of one row in the order of their names."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+
+    @staticmethod
+    def _named(x: dict[Hashable, Any]) -> Iterable[tuple[str, float]]:
+        for key, value in x.items():
+            if isinstance(value, str):
+                yield f"{key}={value}", 1.0
+            else:
+                yield str(key), value
+
+    def add(self, names: Iterable[str]) -> int:
+        """Gives columns to new names, and tells how many there were."""
+        new = sorted(name for name in set(names) if name not in self.index)
+        for name in new:
+            self.index[name] = len(self.index)
+        return len(new)
+
+    def row(self, x: dict[Hashable, Any], learn: bool) -> tuple[np.ndarray, int]:
+        """The row's numbers, and how many features are new; those are left out where nothing is to be learned."""
+        pairs = list(self._named(x))
+        index = self.index
+        new = 0
+        if learn and any(name not in index for name, _ in pairs):
+            new = self.add(name for name, _ in pairs)
+        row = np.zeros(len(index))
+        for name, value in pairs:
+            column = index.get(name)
+            if column is not None:
+                row[column] = value
+        return row, new
+
+    def table(self, X: Any, learn: bool) -> tuple[np.ndarray, int]:
+        """As `row`, for a table of pandas; columns of text are categories."""
+        parts: dict[str, np.ndarray] = {}
+        for key in X.columns:
+            column = X[key]
+            if column.dtype == object or str(column.dtype) in ("str", "string", "category"):
+                for level in dict.fromkeys(column):
+                    parts[f"{key}={level}"] = (column == level).to_numpy(dtype=np.float64)
+            else:
+                parts[str(key)] = column.to_numpy(dtype=np.float64)
+        new = self.add(parts) if learn else 0
+        table = np.zeros((len(X), len(self.index)), order="F")
+        for name, values in parts.items():
+            column = self.index.get(name)
+            if column is not None:
+                table[:, column] = values
+        return table, new
+
+
+class _Model:
+    """What both models share: columns and the making of learners."""
+
+    def _start(self) -> None:
+        self._columns = _Columns()
+        self._new_learner("bernoulli" if isinstance(self, Classifier) else self.family, 0)  # refuses bad parameters at once
+
+    def _new_learner(self, family: str, features: int) -> Learner:
+        return model(
+            self.method,
+            family,
+            features,
+            intercept=self.fit_intercept,
+            prior_variance=self.prior_variance,
+            drift=self.drift,
+        )
+
+
+class Classifier(_Model, base.MiniBatchClassifier):
+    """Online logistic regression of labels, two or more, one against the rest.
+
+    With boolean labels, or two `classes`, a single learner does. Otherwise each label that comes gets its own, as if it had been
+    there from the first row.
+
+    Parameters
+    ----------
+    method
+        ``"auto"``, or one of the filters ``"ekf"``, ``"truncated"``, ``"implicit"`` and ``"moment"``, which can grow as well.
+    prior_variance
+        Variance of each coefficient before the first row, for the filters; 1 by default.
+    fit_intercept
+        Whether to learn a constant.
+    drift
+        Whether the coefficients may move with time; ``"auto"`` only.
+    classes
+        All labels, where they are known; the last of two is the one whose probability is learned.
+
+    Examples
+    --------
+    >>> import kalmia.river
+    >>> model = kalmia.river.Classifier()
+    >>> for x, y in [({"a": 1.0}, True), ({"a": -1.0}, False), ({"a": 2.0, "b": 1.0}, True)]:
+    ...     model.learn_one(x, y)
+    >>> model.predict_one({"a": 1.5})
+    True
+    """
+
+    def __init__(
+        self,
+        method: str = "auto",
+        prior_variance: float | None = None,
+        fit_intercept: bool = True,
+        drift: bool = False,
+        classes: tuple | None = None,
+    ):
+        self.method = method
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+        self.drift = drift
+        self.classes = classes
+        self._start()
+        #: Learners by label; with two known labels, that of the second only.
+        self._learners: dict[Any, Learner] = {}
+        self._pair: tuple | None = None
+        #: Learns that no label is the one that has not come yet.
+        self._unseen: Learner | None = None
+        if classes is not None:
+            if len(set(classes)) < 2:
+                raise InputError("classes must be two labels or more")
+            self._open(classes)
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def _open(self, classes: Iterable[Any]) -> None:
+        labels = list(dict.fromkeys(classes))
+        fresh = len(self._columns.index)
+        if len(labels) == 2:
+            self._pair = tuple(labels)
+            self._learners = {labels[1]: self._new_learner("bernoulli", fresh)}
+        else:
+            self._learners = {label: self._new_learner("bernoulli", fresh) for label in labels}
+
+    def _prepare(self, labels: Iterable[Any]) -> None:
+        """Makes sure that every label has a learner, and refuses one outside those that were given."""
+        for label in dict.fromkeys(labels):
+            if self._pair is not None or self.classes is not None:
+                if label not in (self._pair or self._learners):
+                    raise InputError(f"label {label!r} is not among the classes {list(self._pair or self._learners)}")
+            elif not self._learners and isinstance(label, (bool, np.bool_)):
+                self._open((False, True))
+            elif label not in self._learners:
+                if self._unseen is None:
+                    self._unseen = self._new_learner("bernoulli", len(self._columns.index))
+                self._learners[label] = self._unseen.copy()
+
+    def _all(self) -> list[Learner]:
+        return [*self._learners.values(), *([] if self._unseen is None else [self._unseen])]
+
+    def _grow(self, features: int) -> None:
+        if features:
+            for learner in self._all():
+                learner.grow(features)
+
+    def learn_one(self, x: dict, y: Any) -> None:
+        """Learns a row."""
+        self._prepare([y])
+        row, new = self._columns.row(x, True)
+        self._grow(new)
+        for label, learner in self._learners.items():
+            learner.learn(row, float(label == y))
+        if self._unseen is not None:
+            self._unseen.learn(row, 0.0)
+
+    def learn_many(self, X, y) -> None:
+        """Learns the rows of a pandas table in order, with the same result as one after the other."""
+        labels = y.tolist() if hasattr(y, "tolist") else list(y)
+        if self.classes is None and not self._learners and labels and isinstance(labels[0], bool):
+            self._open((False, True))
+        table, new = self._columns.table(X, True)
+        self._grow(new)
+        self._prepare(labels)
+        for label, learner in self._learners.items():
+            learner.feed(table, np.fromiter((one == label for one in labels), dtype=np.float64, count=len(labels)))
+        if self._unseen is not None:
+            self._unseen.feed(table, np.zeros(len(labels)))
+
+    def _table_of(self, columns: list[Any], values: list[np.ndarray]) -> np.ndarray:
+        if self._pair is not None:
+            return np.column_stack([1.0 - values[0], values[0]])
+        table = np.column_stack(values)
+        total = table.sum(axis=1, keepdims=True)
+        return np.divide(table, total, out=np.full_like(table, 1.0 / len(columns)), where=total > 0.0)
+
+    def predict_proba_one(self, x: dict, **kwargs: Any) -> dict[Any, float]:
+        """Probabilities of the labels that have come; before the first row, none unless `classes` is given."""
+        if not self._learners:
+            return {}
+        labels = list(self._pair or self._learners)
+        row, _ = self._columns.row(x, False)
+        values = [np.array([learner.predict(row).mean]) for learner in self._learners.values()]
+        return dict(zip(labels, self._table_of(labels, values)[0].tolist(), strict=True))
+
+    def predict_proba_many(self, X):
+        """Probabilities of the labels, a column each, for the rows of a pandas table."""
+        import pandas as pd
+
+        if not self._learners:
+            return pd.DataFrame(index=X.index)
+        labels = list(self._pair or self._learners)
+        table, _ = self._columns.table(X, False)
+        values = [learner.predict_many(table) for learner in self._learners.values()]
+        return pd.DataFrame(self._table_of(labels, values), columns=labels, index=X.index)
+
+
+class Regressor(_Model, base.MiniBatchRegressor):
+    """Online regression of numbers, counts or positive amounts.
+
+    Parameters
+    ----------
+    family
+        ``"gaussian"``, ``"poisson"`` or ``"gamma"``.
+    method
+        ``"auto"``, or one of the filters ``"ekf"``, ``"truncated"``, ``"implicit"`` and ``"moment"``, which can grow as well.
+    prior_variance
+        Variance of each coefficient before the first row, for the filters; 1 by default.
+    fit_intercept
+        Whether to learn a constant.
+    drift
+        Whether the coefficients may move with time; ``"auto"`` only.
+
+    Examples
+    --------
+    >>> import kalmia.river
+    >>> model = kalmia.river.Regressor()
+    >>> for t in range(20):
+    ...     model.learn_one({"t": t}, 2.0 * t + 1.0)
+    >>> round(model.predict_one({"t": 30}), 1)
+    61.0
+    """
+
+    def __init__(
+        self,
+        family: str = "gaussian",
+        method: str = "auto",
+        prior_variance: float | None = None,
+        fit_intercept: bool = True,
+        drift: bool = False,
+    ):
+        self.family = family
+        self.method = method
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+        self.drift = drift
+        self._start()
+        self._learner = self._new_learner(family, 0)
+
+    def learn_one(self, x: dict, y: float) -> None:
+        """Learns a row."""
+        row, new = self._columns.row(x, True)
+        if new:
+            self._learner.grow(new)
+        self._learner.learn(row, float(y))
+
+    def learn_many(self, X, y) -> None:
+        """Learns the rows of a pandas table in order, with the same result as one after the other."""
+        table, new = self._columns.table(X, True)
+        if new:
+            self._learner.grow(new)
+        self._learner.feed(table, np.asarray(y, dtype=np.float64))
+
+    def predict_one(self, x: dict) -> float:
+        """The expectation of the target."""
+        return self._learner.predict(self._columns.row(x, False)[0]).mean
+
+    def predict_interval_one(self, x: dict, level: float = 0.95) -> tuple[float, float]:
+        """The interval in which the target lies with probability `level`."""
+        return self._learner.predict(self._columns.row(x, False)[0]).interval(level)
+
+    def predict_many(self, X):
+        """The expectations of the targets of the rows of a pandas table."""
+        import pandas as pd
+
+        return pd.Series(self._learner.predict_many(self._columns.table(X, False)[0]), index=X.index)

@@ -1,0 +1,119 @@
+"""Tables of every kind give the same model, and say what is wrong with them."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+from sklearn.datasets import load_breast_cancer
+
+import kalmia
+from kalmia import _data
+
+X, Y = load_breast_cancer(return_X_y=True)
+X, NAMES = X[:, :6], [str(name) for name in load_breast_cancer().feature_names[:6]]
+TABLE = pa.table(dict(zip(NAMES, X.T, strict=True)))
+
+
+class Stream:
+    """An Arrow stream in several batches and nothing else."""
+
+    def __init__(self, table, rows=50):
+        self.reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=rows))
+        self.column_names = table.column_names
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.reader.__arrow_c_stream__(requested_schema)
+
+
+def tables():
+    wide = np.full((2 * len(X), 13), np.nan)
+    wide[::-2, 1::2] = X
+    frame = pd.DataFrame(X, columns=NAMES)
+    return {
+        "C": X.copy(order="C"),
+        "F": X.copy(order="F"),
+        "strided": wide[::-2, 1::2],
+        "list": X.tolist(),
+        "read-only": np.frombuffer(X.tobytes()).reshape(X.shape),
+        "pandas": frame,
+        "pandas Arrow": frame.astype("double[pyarrow]"),
+        "polars": pl.DataFrame(X, schema=NAMES),
+        "pyarrow": TABLE,
+        "stream": Stream(TABLE),
+        "csr": scipy.sparse.csr_matrix(X),
+        "csc": scipy.sparse.csc_array(X),
+        "coo": scipy.sparse.coo_array(X),
+    }
+
+
+@pytest.mark.parametrize("kind", tables())
+def test_every_table_gives_the_same_estimator_and_learner(kind):
+    reference = kalmia.LogisticRegression().fit(X.copy(), Y)
+    model = kalmia.LogisticRegression().fit(tables()[kind], Y)
+    np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(tables()[kind]), reference.predict_proba(X), rtol=1e-12)
+    if kind in ("pandas", "pandas Arrow", "polars", "pyarrow", "stream"):
+        assert list(model.feature_names_in_) == NAMES
+    low, same = kalmia.Auto(6), kalmia.Auto(6)
+    means = low.learn_many(tables()[kind], Y)
+    np.testing.assert_allclose(means, same.learn_many(X.copy(), Y), rtol=1e-12)
+    np.testing.assert_allclose(low.predict_many(tables()[kind]), same.predict_many(X), rtol=1e-12)
+
+
+def test_blocks_of_converted_tables_are_small(monkeypatch):
+    monkeypatch.setattr(_data, "BLOCK_NUMBERS", 600)
+    for kind in ("pandas", "csr", "list"):
+        table = np.array(tables()[kind], dtype=np.float32) if kind == "list" else tables()[kind]
+        parts = list(_data.blocks(table))
+        assert max(len(part) for part in parts) == 100 and sum(map(len, parts)) == len(X)
+    sparse, dense = kalmia.Auto(6), kalmia.Auto(6)
+    sparse.learn_many(scipy.sparse.csr_matrix(X), Y)
+    dense.learn_many(X, Y)
+    np.testing.assert_allclose(sparse.theta, dense.theta, rtol=1e-12)
+
+
+def test_a_bad_row_in_a_late_block_is_named_and_nothing_is_learned(monkeypatch):
+    monkeypatch.setattr(_data, "BLOCK_NUMBERS", 600)
+    bad = X.copy()
+    bad[421, 3] = np.nan
+    learner = kalmia.Auto(6)
+    with pytest.raises(kalmia.InputError, match="row 421, feature 3 is NaN"):
+        learner.learn_many(pd.DataFrame(bad), Y)
+    assert learner.count == 0
+
+
+def test_float64_arrays_are_read_in_place():
+    table = np.asfortranarray(X)
+    assert next(_data.blocks(table)) is table
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint16", "int64", "float32", "bool"])
+def test_arrow_numbers_of_every_width(kind):
+    values = (np.arange(60).reshape(20, 3) % 2).astype(kind)
+    table = pa.table({name: pa.array(values[:, j]) for j, name in enumerate("abc")})
+    found = np.concatenate(list(_data.blocks(table)))
+    np.testing.assert_array_equal(found, values.astype(float))
+
+
+def test_tables_that_are_no_numbers_are_refused():
+    learner = kalmia.Filter(2, "gaussian")
+    with pytest.raises(kalmia.InputError, match="column `b` has a missing value in row 1"):
+        learner.learn_many(pa.table({"a": [1.0, 2.0], "b": [1, None]}), [0, 1])
+    with pytest.raises(kalmia.InputError, match="column `b` is of type Utf8|column `b` is of type LargeUtf8"):
+        learner.learn_many(pa.table({"a": [1.0, 2.0], "b": ["x", "y"]}), [0, 1])
+    with pytest.raises(kalmia.InputError, match="no number"):
+        learner.learn_many(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), [0, 1])
+    with pytest.raises(kalmia.InputError, match="must be a matrix"):
+        learner.learn_many([1.0, 2.0], [0, 1])
+    with pytest.raises(kalmia.InputError, match="at most 20000"):
+        kalmia.LinearRegression().fit(scipy.sparse.csr_matrix((3, 20_001)), [0, 1, 2])
+
+
+def test_columns_must_stay_the_same():
+    model = kalmia.LogisticRegression().fit(TABLE, Y)
+    with pytest.raises(kalmia.InputError, match="the columns are"):
+        model.predict(TABLE.rename_columns(list("abcdef")))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(pd.DataFrame(X, columns=list("abcdef")))

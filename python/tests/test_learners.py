@@ -1,0 +1,206 @@
+"""The low-level learners: custom families, merging, storing, bounds, errors, threads and interruption."""
+
+import copy
+import json
+import math
+import os
+import pickle
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kalmia
+
+RNG = np.random.default_rng(11)
+X = RNG.normal(size=(400, 3))
+LABELS = (RNG.random(400) < 1.0 / (1.0 + np.exp(-X @ [1.0, -0.5, 0.2]))).astype(float)
+BOUNDS = json.loads((Path(__file__).parents[2] / "crates/kalmia/tests/data/bounds_cases.json").read_text())["functions"]
+
+
+def own_logistic(**more):
+    def mean(u):
+        return 0.5 * (1.0 + math.tanh(0.5 * u))
+
+    return kalmia.Family(
+        "own logistic",
+        loss=lambda y, u: max(u, 0.0) + math.log1p(math.exp(-abs(u))) - y * u,
+        derivatives=lambda y, u: (mean(u) - y, mean(u) * (1.0 - mean(u))),
+        mean=mean,
+        legal=lambda y: y in (0.0, 1.0),
+        domain="0 or 1",
+        **more,
+    )
+
+
+@pytest.mark.parametrize("rule", ["ekf", "truncated", "implicit", "moment"])
+def test_a_family_of_callables_learns_as_the_built_in_one(rule):
+    own, built_in = kalmia.Filter(3, own_logistic(), rule), kalmia.Filter(3, "bernoulli", rule)
+    means = own.learn_many(X[:60], LABELS[:60])
+    np.testing.assert_allclose(means, built_in.learn_many(X[:60], LABELS[:60]), rtol=1e-9)
+    np.testing.assert_allclose(own.covariance, built_in.covariance, rtol=1e-8, atol=1e-12)
+    assert own.predict(X[0]).mean == pytest.approx(built_in.predict(X[0]).mean, rel=1e-9)
+
+
+def test_the_mixture_takes_a_family_of_callables():
+    own, built_in = kalmia.Auto(3, own_logistic()), kalmia.Auto(3)
+    own.learn_many(X[:40], LABELS[:40])
+    built_in.learn_many(X[:40], LABELS[:40])
+    np.testing.assert_allclose(own.theta, built_in.theta, rtol=1e-6)
+
+
+def test_exceptions_of_callables_come_through_and_change_nothing():
+    def broken(y, u):
+        raise KeyError("no such row")
+
+    family = kalmia.Family("broken", loss=broken, derivatives=broken, mean=lambda u: u)
+    filter = kalmia.Filter(3, family)
+    with pytest.raises(KeyError, match="no such row"):
+        filter.learn(X[0], 1.0)
+    assert filter.count == 0 and not filter.theta.any()
+    with pytest.raises(kalmia.InputError, match="row 1: target 0.5 is not legal for the own logistic family, which takes 0 or 1"):
+        kalmia.Filter(3, own_logistic()).learn_many(X[:2], [1.0, 0.5])
+    prediction = kalmia.Filter(3, own_logistic()).predict(X[0])
+    with pytest.raises(kalmia.InputError, match="made without `cdf`|made without `quantile`"):
+        prediction.interval()
+    with pytest.raises(kalmia.InputError, match="not callable"):
+        kalmia.Family("x", loss=1, derivatives=2, mean=3)
+    with pytest.raises(kalmia.InputError, match="its callables are code"):
+        pickle.dumps(filter)
+
+
+def test_merging_is_exact_for_the_gaussian_filter_only():
+    y = X @ [1.0, 2.0, 3.0] + RNG.normal(size=400)
+    a, b, both = (kalmia.Filter(3, "gaussian:0.5", covariance=4.0) for _ in range(3))
+    a.learn_many(X[:150], y[:150])
+    b.learn_many(X[150:], y[150:])
+    both.learn_many(X, y)
+    merged, exact = kalmia.merge(a, b)
+    assert exact and merged.count == 400
+    np.testing.assert_allclose(merged.theta, both.theta, rtol=1e-9)
+    np.testing.assert_allclose(merged.covariance, both.covariance, rtol=1e-9, atol=1e-15)
+    c = kalmia.Filter(3, "bernoulli", "moment")
+    c.learn_many(X, LABELS)
+    assert kalmia.merge(c, c.copy())[1] is False
+    with pytest.raises(kalmia.StateError, match="same family, rule and prior"):
+        kalmia.merge(a, kalmia.Filter(3, "gaussian"))
+    with pytest.raises(kalmia.KalmiaError):
+        kalmia.merge(a, kalmia.Auto(3, "gaussian"))
+
+
+MAKERS = [
+    lambda: kalmia.Filter(3, "bernoulli", "truncated", scale=1e-10, beta=0.3),
+    lambda: kalmia.Filter(3, "bernoulli", "moment", forget=0.99),
+    lambda: kalmia.Filter(3, "bernoulli", walk=1e-4),
+    lambda: kalmia.OnlineNewtonStep(3, "bernoulli", 2.0, 0.1, gradient_bound=2.0),
+    lambda: kalmia.AveragedSGD(3, "bernoulli", 400, 0.1),
+    lambda: kalmia.Averaged(kalmia.Filter(3)),
+    lambda: kalmia.Auto(3),
+    lambda: kalmia.Auto(3, drift=True),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_stored_learner_goes_on_bit_for_bit(make):
+    one = make()
+    one.learn_many(X[:200], LABELS[:200])
+    again, deep = pickle.loads(pickle.dumps(one)), copy.deepcopy(one)
+    assert type(again) is type(deep) is type(one) and again.to_bytes() == one.to_bytes()
+    results = [learner.learn_many(X[200:], LABELS[200:]) for learner in (one, again, deep)]
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+    assert again.to_bytes() == one.to_bytes() == deep.to_bytes()
+
+
+@pytest.mark.parametrize("name", sorted(BOUNDS))
+def test_bounds_meet_the_reference(name):
+    function = getattr(kalmia.bounds, name)
+    assert function.__doc__
+    for case in BOUNDS[name]["cases"]:
+        given = {key: float(value) if value == "-inf" else value for key, value in case["in"].items()}
+        found = function(**given)
+        assert list(found) == list(case["out"])
+        for key, expected in case["out"].items():
+            value = found[key]
+            if expected is None:
+                assert value == math.inf
+            elif isinstance(expected, (bool, str)):
+                assert value == (float(expected) if expected == "-inf" else expected)
+            else:
+                assert value == pytest.approx(expected, rel=case.get("rtol", {}).get(key, 0.0), abs=1e-13)
+
+
+def test_bounds_name_what_is_wrong():
+    with pytest.raises(kalmia.InputError, match="needs the parameter"):
+        kalmia.bounds.uniform_design()
+    with pytest.raises(kalmia.InputError, match="did you mean `m`"):
+        kalmia.bounds.uniform_design(n=3)
+    with pytest.raises(AttributeError):
+        kalmia.bounds.no_such_bound  # noqa: B018
+
+
+def test_the_exceptions_are_a_tree():
+    for error in (kalmia.InputError, kalmia.StateError, kalmia.DivergenceError, kalmia.ModelFileError):
+        assert issubclass(error, kalmia.KalmiaError)
+    assert issubclass(kalmia.InputError, ValueError)
+    with pytest.raises(ValueError, match="row 1, feature 2 is NaN"):
+        kalmia.Filter(3).learn_many([[1.0, 2.0, 3.0], [1.0, 2.0, math.nan]], [0, 1])
+    with pytest.raises(kalmia.InputError, match="X has 3 features, but the learner expects 2"):
+        kalmia.Filter(2).learn_many(X, LABELS)
+    with pytest.raises(kalmia.InputError, match="X has 400 rows, but y has 401"):
+        kalmia.Filter(3).learn_many(X, [*LABELS, 1.0])
+    with pytest.raises(kalmia.InputError, match="more rows than y"):
+        kalmia.Filter(3).learn_many(X, LABELS[:-1])
+    with pytest.raises(kalmia.InputError, match="has no parameter `scale`"):
+        kalmia.Filter(3, rule="ekf", scale=1.0)
+    with pytest.raises(kalmia.StateError, match="fixed number of features"):
+        kalmia.AveragedSGD(3, "bernoulli", 10, 0.1).grow()
+
+
+def test_divergence_far_into_a_batch_leaves_the_learner_as_it_was():
+    rows = np.ones((20_000, 1))
+    filter = kalmia.Filter(1, "poisson", "ekf", covariance=1e4)
+    y = np.zeros(20_000)
+    y[15_000] = 1e9
+    before = filter.to_bytes()
+    with pytest.raises(kalmia.DivergenceError, match="row 15001"):
+        filter.learn_many(rows, y)
+    assert filter.to_bytes() == before
+
+
+def big(rows):
+    return np.ones((rows, 60)) + RNG.normal(size=(1, 60)), np.zeros(rows)
+
+
+def test_other_threads_run_while_rows_are_learned():
+    table, y = big(60_000)
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    other = threading.Thread(target=tick)
+    other.start()
+    start = time.perf_counter()
+    kalmia.Filter(60, "bernoulli", "moment").learn_many(table, y)
+    end = time.perf_counter()
+    done.set()
+    other.join()
+    # held all along, the lock would let the other thread in at the start and the end only
+    assert sum(start < t < end for t in ticks) > 10
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
+def test_control_c_stops_a_long_call_and_changes_nothing():
+    table, y = big(400_000)
+    filter = kalmia.Filter(60, "bernoulli", "moment")
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(100):
+            filter.learn_many(table, y)
+    assert filter.count % 400_000 == 0

@@ -1,0 +1,183 @@
+"""The estimators behave as scikit-learn's do."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kalmia import GammaRegression, InputError, LinearRegression, LogisticRegression, PoissonRegression
+
+ORDER = "rows are learned in order, so a weight of 2 is not two rows at other places"
+COUNTS = "the check's targets are not whole numbers, which a count must be"
+WEIGHTS = ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"]
+
+
+#: Checks that learn targets such as 2.05, whatever the estimator's tags say.
+REAL_TARGETS = [
+    "check_fit_check_is_fitted",
+    "check_fit_idempotent",
+    "check_n_features_in",
+    "check_n_features_in_after_fitting",
+    "check_regressor_data_not_an_array",
+    "check_regressors_no_decision_function",
+    "check_regressors_train",
+]
+
+
+def expected_failures(estimator):
+    failures = dict.fromkeys(WEIGHTS, ORDER)
+    if isinstance(estimator, PoissonRegression):
+        failures |= dict.fromkeys(REAL_TARGETS, COUNTS)
+    return failures
+
+
+@parametrize_with_checks(
+    [
+        LogisticRegression(),
+        LogisticRegression("moment", prior_variance=10.0),
+        LogisticRegression("ons", radius=2.0, exp_concavity=0.1),
+        LinearRegression(),
+        LinearRegression("ekf", prior_variance=100.0, fit_intercept=False),
+        LinearRegression("implicit"),
+        PoissonRegression(),
+        GammaRegression(),
+        GammaRegression("moment", dispersion=0.5),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("method", ["auto", "ekf", "truncated", "implicit", "moment", "asgd"])
+def test_batches_are_one_pass(method):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    whole = LogisticRegression(method).fit(X, y)
+    parts = LogisticRegression(method, horizon=len(y) if method == "asgd" else None)
+    means = [parts.partial_fit_predict(X[i : i + 100], y[i : i + 100], classes=[0, 1]) for i in range(0, len(y), 100)]
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
+    assert np.concatenate(means).shape == (len(y), 2)
+    assert parts.n_samples_seen_ == whole.n_samples_seen_ == len(y)
+    p = np.concatenate(means)[np.arange(len(y)), y]
+    assert parts.progressive_loss_ == pytest.approx(-np.log(p).mean(), rel=1e-9)
+
+
+def test_one_step_ahead_predictions_are_those_of_the_model_before():
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    model = LinearRegression().fit(X[:200], y[:200])
+    before = model.predict(X[200:201])
+    assert model.partial_fit_predict(X[200:230], y[200:230])[0] == pytest.approx(before[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["ekf", "implicit", "moment"])
+def test_the_gaussian_filter_is_ridge_regression(method):
+    X, y = load_diabetes(return_X_y=True)
+    model = LinearRegression(method, prior_variance=50.0, noise_variance=2.0, fit_intercept=False).fit(X, y)
+    ridge = Ridge(alpha=2.0 / 50.0, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.covariance_, 2.0 * np.linalg.inv(X.T @ X + 2.0 / 50.0 * np.eye(10)), rtol=1e-8)
+    weights = np.random.default_rng(3).uniform(0.2, 3.0, len(y))
+    model.fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.coef_, ridge.fit(X, y, sample_weight=weights).coef_, rtol=1e-9)
+
+
+def test_more_classes_go_one_against_the_rest():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, names = X[order], load_iris().target_names[y[order]]
+    model = LogisticRegression().fit(X, names)
+    assert list(model.classes_) == ["setosa", "versicolor", "virginica"]
+    assert model.coef_.shape == (3, 4) and model.covariance_.shape == (3, 5, 5) and model.std_err_.shape == (3, 5)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert model.score(X, names) > 0.9
+    alone = LogisticRegression().fit(X, names == "virginica")
+    np.testing.assert_allclose(model.coef_[2], alone.coef_[0])
+    assert model.predict_interval(X[:5]).shape == (5, 3, 2)
+    ahead = LogisticRegression().partial_fit_predict(X, names)
+    np.testing.assert_allclose(ahead.sum(axis=1), 1.0)
+
+
+def test_deviations_and_intervals_widen_away_from_the_rows():
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    model = LinearRegression().fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    ends = model.predict_interval(X, level=0.8)
+    inside = ((ends[:, 0] <= y) & (y <= ends[:, 1])).mean()
+    assert 0.75 < inside < 0.85
+    assert model.predict(X[:1] + 50.0, return_std=True)[1][0] > std.mean()
+    narrow = model.predict_interval(X, level=0.8, of_mean=True)
+    assert (narrow[:, 1] - narrow[:, 0] < ends[:, 1] - ends[:, 0]).all()
+    labels, spread = LogisticRegression().fit(X, y > 140).predict(X[:4], return_std=True)
+    assert labels.dtype == bool and (spread > 0.0).all()
+
+
+def test_offsets_enter_the_linear_predictor():
+    rng = np.random.default_rng(7)
+    X, exposure = rng.normal(size=(400, 2)), rng.uniform(0.5, 20.0, 400)
+    y = rng.poisson(exposure * np.exp(0.3 + X @ [0.5, -0.2]))
+    model = PoissonRegression().fit(X, y, offset=np.log(exposure))
+    np.testing.assert_allclose([model.intercept_, *model.coef_], [0.3, 0.5, -0.2], atol=0.1)
+    one, two = model.predict(X[:1]), model.predict(X[:1], offset=[np.log(2.0)])
+    assert two[0] == pytest.approx(2.0 * one[0])
+
+
+def test_estimators_live_in_pipelines_and_pickles():
+    X, y = load_breast_cancer(return_X_y=True)
+    assert cross_val_score(make_pipeline(StandardScaler(), LogisticRegression()), X, y, cv=3).mean() > 0.95
+    model = LogisticRegression().fit(X[:300], y[:300])
+    again = pickle.loads(pickle.dumps(model))
+    assert pickle.dumps(again) == pickle.dumps(model)
+    again.partial_fit(X[300:], y[300:])
+    model.partial_fit(X[300:], y[300:])
+    np.testing.assert_array_equal(again.covariance_, model.covariance_)
+
+
+def test_a_refused_call_changes_nothing():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = LogisticRegression().fit(X, y)
+    before = model.coef_.copy()
+    with pytest.raises(InputError, match="not among the classes"):
+        model.partial_fit(X, np.where(y == 1, 2, 0))
+    counts = PoissonRegression().fit(X, y)
+    kept = counts.coef_.copy()
+    with pytest.raises(InputError, match="row 568: target 0.5"):
+        counts.partial_fit(X, [*y[:-1], 0.5])
+    np.testing.assert_array_equal(model.coef_, before)
+    np.testing.assert_array_equal(counts.coef_, kept)
+    assert counts.n_samples_seen_ == len(y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"method": "sgd"}, "no method is named"),
+        ({"method": "auto", "prior_variance": 2.0}, "takes no prior_variance"),
+        ({"method": "ekf", "prior_variance": -1.0}, "pivot 0 is -1"),
+        ({"method": "ons"}, "needs the radius"),
+        ({"method": "ekf", "drift": True}, "drift=True needs"),
+        ({"method": "truncated", "beta": 0.7}, "parameter `beta` is 0.7"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message):
+    with pytest.raises(InputError, match=message):
+        LogisticRegression(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_the_summary_is_a_table():
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    model = LinearRegression().fit(X, y)
+    summary = model.summary(level=0.9)
+    assert [row[0] for row in summary.rows] == ["(intercept)", *X.columns]
+    assert summary.rows[3][1] == model.coef_[2] and summary.rows[3][2] == model.std_err_[3]
+    text = str(summary)
+    assert "bmi" in text and "std err" in text and "442 rows" in text
+    assert summary._repr_html_().count("<tr>") == 12
+    assert "None" not in str(LinearRegression("asgd", step=1e-9).fit(X, y).summary())
