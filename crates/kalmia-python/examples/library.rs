@@ -15,7 +15,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let rows = numbers.len() / (dim + 1);
             (numbers[..rows * dim].to_vec(), numbers[rows * dim..].to_vec(), dim)
         }
-        _ => ((0..600).map(|i| if i % 3 == 0 { 1.0 } else { f64::from(i * 7 % 11) }).collect(), (0..200).map(|i| f64::from(i % 2)).collect(), 3),
+        _ => (
+            (0..600).map(|i| if i % 3 == 0 { 1.0 } else { f64::from(i * 7 % 11) }).collect(),
+            (0..200).map(|i| f64::from(i % 2)).collect(),
+            3,
+        ),
     };
     let mut learner = Auto::new("bernoulli".parse::<AnyFamily>()?, dim)?.with_intercept();
     let start = Instant::now();
