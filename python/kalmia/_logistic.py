@@ -84,7 +84,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
-        check_classification_targets(y)
+        if first and classes is None:
+            check_classification_targets(y)
         if len(y) != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)}")
         known = self._known_classes(y, classes, first)
@@ -104,12 +105,13 @@ class LogisticRegression(ClassifierMixin, Estimator):
     @staticmethod
     def _codes(y: np.ndarray, known: np.ndarray) -> np.ndarray:
         """The place of each label among the classes."""
-        present, inverse = np.unique(y, return_inverse=True)
-        places = {label: k for k, label in enumerate(known.tolist())}
-        unknown = [label for label in present.tolist() if label not in places]
-        if unknown:
+        codes = np.full(len(y), -1)
+        for k, label in enumerate(known):
+            codes[y == label] = k
+        if (codes < 0).any():
+            unknown = np.unique(y[codes < 0]).tolist()
             raise InputError(f"y holds {unknown[:3]}, which are not among the classes {known.tolist()[:5]}")
-        return np.array([places[label] for label in present.tolist()])[inverse]
+        return codes
 
     def _known_classes(self, y: np.ndarray, classes, first: bool) -> np.ndarray:
         if not first:

@@ -1,10 +1,19 @@
 """Model files: what is saved is what is loaded, and the command's files are the same."""
 
+import io
+import os
+import subprocess
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 import kalmia
+
+ROOT = Path(__file__).parents[2]
 
 
 def estimators():
@@ -60,3 +69,71 @@ def test_files_that_are_no_models_are_refused(tmp_path):
         kalmia.load(path)
     with pytest.raises(kalmia.ModelFileError, match="cannot write"):
         kalmia.LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0]).save(tmp_path / "none" / "x.kalmia")
+
+
+def command():
+    """The command that this workspace built last, or the one that the environment names."""
+    built = [ROOT / "target" / profile / "kalmia" for profile in ("debug", "release")]
+    named = [Path(os.environ["KALMIA_COMMAND"])] if "KALMIA_COMMAND" in os.environ else []
+    found = named or sorted((path for path in built if path.exists()), key=lambda path: -path.stat().st_mtime)
+    if not found:
+        pytest.skip("the command is not built")
+    return str(found[0])
+
+
+def run(*arguments):
+    return subprocess.run([command(), *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def patients(tmp_path):
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    table = X.assign(city=np.resize(["Lyon", "Nice", "Metz"], len(y)), high=np.where(y > 140, "yes", "no"), y=y)
+    path = tmp_path / "patients.csv"
+    table.to_csv(path, index=False)
+    return path, table
+
+
+@pytest.mark.parametrize("method", ["auto", "moment"])
+def test_the_command_reads_what_python_saved(patients, tmp_path, method):
+    path, table = patients
+    X = table.iloc[:, :10]
+    for model, y in [(kalmia.LogisticRegression(method), table["high"]), (kalmia.LinearRegression(method), table["y"])]:
+        model.fit(X / 100.0, y)
+        model.save(tmp_path / "model.kalmia")
+        (X / 100.0).to_csv(tmp_path / "scaled.csv", index=False)
+        found = pd.read_csv(io.StringIO(run("predict", tmp_path / "model.kalmia", tmp_path / "scaled.csv")))
+        expected = model.predict_proba(X / 100.0)[:, 1] if hasattr(model, "classes_") else model.predict(X / 100.0)
+        np.testing.assert_allclose(found["mean"], expected, rtol=1e-12)
+        assert str(model.n_samples_seen_) in run("inspect", tmp_path / "model.kalmia")
+
+
+@pytest.mark.parametrize("target", ["high", "y"])
+def test_python_reads_what_the_command_fitted(patients, tmp_path, target):
+    path, table = patients
+    other = {"high": "y", "y": "high"}[target]
+    model_file = tmp_path / "model.kalmia"
+    run("fit", path, "--target", target, "--exclude", other, "-o", model_file)
+    found = pd.read_csv(io.StringIO(run("predict", model_file, path)))
+    model = kalmia.load(model_file)
+    for frame in (table, pl.from_pandas(table)):
+        mean = model.predict_proba(frame)[:, 1] if target == "high" else model.predict(frame)
+        np.testing.assert_allclose(mean, found["mean"], rtol=1e-12)
+    assert model._feature_names()[-2:] == ["city=Nice", "city=Metz"]
+    assert "city=Nice" in str(model.summary())
+    if target == "high":
+        assert list(model.classes_) == ["no", "yes"]
+    with pytest.raises(kalmia.InputError, match="pandas or polars"):
+        model.predict(np.zeros((2, 11)))
+
+
+def test_the_command_goes_on_where_python_stopped(patients, tmp_path):
+    path, table = patients
+    X, model_file = table.iloc[:, :10], tmp_path / "model.kalmia"
+    model = kalmia.LogisticRegression().fit(X[:200], table["high"][:200])
+    model.save(model_file)
+    rest = tmp_path / "rest.csv"
+    X[200:].assign(y=table["high"][200:]).to_csv(rest, index=False)
+    run("update", model_file, rest, "-o", tmp_path / "more.kalmia")
+    model.partial_fit(X[200:], table["high"][200:])
+    np.testing.assert_allclose(kalmia.load(tmp_path / "more.kalmia").coef_, model.coef_, rtol=1e-9)

@@ -32,7 +32,7 @@ def test_gaussian():
     model = LinearRegression().fit(X, y)
     batch = compare(model, X, y, sm.families.Gaussian(), errors=1.2, spread=1.6)
     # columns nearly dependent are shrunk a little; the fitted values hardly change
-    np.testing.assert_allclose(model.predict(X), batch.fittedvalues, atol=0.2 * batch.scale**0.5)
+    np.testing.assert_allclose(model.predict(X), batch.fittedvalues, atol=0.3 * batch.scale**0.5)
     assert model.dispersion_ == pytest.approx(batch.scale, rel=0.1)
     ends, frame = model.predict_interval(X, of_mean=True), batch.get_prediction(sm.add_constant(X)).summary_frame()
     width = (ends[:, 1] - ends[:, 0]) / (frame["mean_ci_upper"] - frame["mean_ci_lower"]).to_numpy()

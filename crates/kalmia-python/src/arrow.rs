@@ -2,7 +2,7 @@
 
 use crate::error::input;
 use arrow_array::cast::AsArray;
-use arrow_array::ffi_stream::{RecordBatchStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::*;
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::DataType;
@@ -97,7 +97,10 @@ fn columns(batch: &RecordBatch, first: usize) -> PyResult<Array2<f64>> {
                 put(&mut (0..values.len()).map(|i| f64::from(u8::from(values.value(i)))));
             }
             other => {
-                return Err(input(format!("column `{}` is of type {other}: only numbers and booleans are features", field.name())));
+                return Err(input(format!(
+                    "column `{}` is of type {other}: only numbers and booleans are features",
+                    field.name()
+                )));
             }
         }
     }

@@ -94,7 +94,8 @@ fn build(method: &str, family: AnyFamily, dim: usize, intercept: bool, settings:
         "auto" => Ok(AnyLearner::Auto(auto(family, dim, intercept, settings.drift)?)),
         "ons" => newton(family, dim, settings),
         "asgd" => {
-            let horizon = settings.horizon.ok_or_else(|| input("method \"asgd\" needs the horizon, the number of rows to come"))?;
+            let horizon =
+                settings.horizon.ok_or_else(|| input("method \"asgd\" needs the horizon, the number of rows to come"))?;
             let sgd = match settings.step {
                 Some(step) => AveragedSgd::new(family, dim, horizon, step),
                 None => AveragedSgd::plain(family, dim, horizon),

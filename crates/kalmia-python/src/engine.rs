@@ -2,7 +2,9 @@
 
 use crate::family::PyFamily;
 use crate::prediction::Answer;
-use kalmia::{AnyFamily, AnyLearner, AnyRule, Auto, Averaged, Covariance, Family, Filter, Learner, Mixture, Observer, Result, Rows};
+use kalmia::{
+    AnyFamily, AnyLearner, AnyRule, Auto, Averaged, Covariance, Family, Filter, Learner, Mixture, Observer, Result, Rows,
+};
 
 /// A learner of one of the kinds that Python can hold.
 #[derive(Debug, Clone)]

@@ -84,8 +84,19 @@ impl Family {
         }
         // the library's names are static; a family is made once and lives as long as the process
         let keep = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
-        let calls =
-            Calls { name: keep(name), domain: keep(domain), discrete, loss, derivatives, mean, legal, variance, quantile, cdf, log_base };
+        let calls = Calls {
+            name: keep(name),
+            domain: keep(domain),
+            discrete,
+            loss,
+            derivatives,
+            mean,
+            legal,
+            variance,
+            quantile,
+            cdf,
+            log_base,
+        };
         Ok(Self(PyFamily { calls: Arc::new(calls), error: Arc::default() }))
     }
 

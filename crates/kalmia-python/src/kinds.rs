@@ -129,9 +129,9 @@ impl Filter {
         let (rule, drift) = self::rule(rule, dim, rule_parameters)?;
         let prior = prior(dim, theta, covariance)?;
         let engine = match family {
-            FamilyArgument::Custom(family) => kalmia::Filter::new(family.0, rule, prior)
-                .and_then(|filter| filter.with_drift(drift))
-                .map(Engine::CustomFilter),
+            FamilyArgument::Custom(family) => {
+                kalmia::Filter::new(family.0, rule, prior).and_then(|filter| filter.with_drift(drift)).map(Engine::CustomFilter)
+            }
             FamilyArgument::Name(name) => name
                 .parse()
                 .and_then(|family: AnyFamily| kalmia::Filter::new(family, rule, prior))
@@ -186,7 +186,8 @@ impl OnlineNewtonStep {
     ) -> PyResult<PyClassInitializer<Self>> {
         let family = family.built_in()?;
         let start = covariance.map(|covariance| prior(dim, None, Some(covariance))).transpose()?;
-        let mut settings = NewtonSettings::new(radius, exp_concavity).and_then(|s| s.with_multiplier(multiplier)).map_err(plain)?;
+        let mut settings =
+            NewtonSettings::new(radius, exp_concavity).and_then(|s| s.with_multiplier(multiplier)).map_err(plain)?;
         if let Some(bound) = gradient_bound {
             settings = settings.with_gradient_bound(bound).map_err(plain)?;
         }
@@ -262,7 +263,8 @@ pub struct Averaged;
 impl Averaged {
     #[new]
     fn new(learner: PyRef<'_, Learner>) -> PyResult<PyClassInitializer<Self>> {
-        let plain = learner.engine.as_plain().ok_or_else(|| input("only a plain learner of a built-in family can be averaged"))?;
+        let plain =
+            learner.engine.as_plain().ok_or_else(|| input("only a plain learner of a built-in family can be averaged"))?;
         let averaged = Learner::bare(Engine::Averaged(kalmia::Averaged::new(plain.clone())));
         Ok(PyClassInitializer::from(Learner { intercept: learner.intercept, ..averaged }).add_subclass(Self))
     }
@@ -285,7 +287,7 @@ impl Averaged {
 /// --------
 /// >>> import kalmia
 /// >>> auto = kalmia.Auto(2, "bernoulli", intercept=True)
-/// >>> means = auto.learn_many([[1, 2050], [1, 1990], [1, 2031], [1, 1972]], [1, 0, 1, 0])
+/// >>> means = auto.learn_many([[1, 2050], [1, 1990], [1, 2031], [1, 1972]] * 5, [1, 0, 1, 0] * 5)
 /// >>> float(auto.predict([1, 2040])) > 0.5
 /// True
 #[pyclass(extends = Learner, module = "kalmia")]
@@ -328,10 +330,18 @@ pub fn auto<F: kalmia::Family>(family: F, dim: usize, intercept: bool, drift: bo
 /// The learner as an object of its class.
 pub fn wrap(py: Python<'_>, learner: Learner) -> PyResult<Bound<'_, PyAny>> {
     Ok(match &learner.engine {
-        Engine::Plain(AnyLearner::Auto(_)) | Engine::CustomAuto(_) => Bound::new(py, PyClassInitializer::from(learner).add_subclass(Auto))?.into_any(),
-        Engine::Plain(AnyLearner::Filter(_)) | Engine::CustomFilter(_) => Bound::new(py, PyClassInitializer::from(learner).add_subclass(Filter))?.into_any(),
-        Engine::Plain(AnyLearner::Newton(_)) => Bound::new(py, PyClassInitializer::from(learner).add_subclass(OnlineNewtonStep))?.into_any(),
-        Engine::Plain(AnyLearner::Sgd(_)) => Bound::new(py, PyClassInitializer::from(learner).add_subclass(AveragedSGD))?.into_any(),
+        Engine::Plain(AnyLearner::Auto(_)) | Engine::CustomAuto(_) => {
+            Bound::new(py, PyClassInitializer::from(learner).add_subclass(Auto))?.into_any()
+        }
+        Engine::Plain(AnyLearner::Filter(_)) | Engine::CustomFilter(_) => {
+            Bound::new(py, PyClassInitializer::from(learner).add_subclass(Filter))?.into_any()
+        }
+        Engine::Plain(AnyLearner::Newton(_)) => {
+            Bound::new(py, PyClassInitializer::from(learner).add_subclass(OnlineNewtonStep))?.into_any()
+        }
+        Engine::Plain(AnyLearner::Sgd(_)) => {
+            Bound::new(py, PyClassInitializer::from(learner).add_subclass(AveragedSGD))?.into_any()
+        }
         Engine::Averaged(_) => Bound::new(py, PyClassInitializer::from(learner).add_subclass(Averaged))?.into_any(),
     })
 }

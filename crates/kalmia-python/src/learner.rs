@@ -3,8 +3,8 @@
 use crate::engine::Engine;
 use crate::error::{input, plain, translate};
 use crate::matrix::{Table, each_block, flat};
-use crate::prediction::Prediction;
 use crate::metrics::Metrics;
+use crate::prediction::Prediction;
 use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -62,8 +62,7 @@ impl Learner {
         let mut run = |this: &mut Self| {
             for block in blocks(py, x)?.try_iter()? {
                 let block = block?;
-                let array: PyReadonlyArray2<'py, f64> =
-                    block.extract().map_err(|_| input("X must be a matrix of numbers"))?;
+                let array: PyReadonlyArray2<'py, f64> = block.extract().map_err(|_| input("X must be a matrix of numbers"))?;
                 let n = array.as_array().nrows();
                 let end = start + n;
                 let too_short = |name: &str, found: usize| input(format!("X has more rows than {name}, which has {found}"));

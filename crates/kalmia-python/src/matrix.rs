@@ -125,6 +125,7 @@ impl Table<'_> {
         start: usize,
     ) -> PyResult<()> {
         let mut looked = Instant::now();
+        let watched = metrics.is_some() || means.is_some();
         each_block(&self.x, self.intercept, |first, n, x| {
             let rows = self.rows(first, n, x).map_err(|error| translate(error, start + first))?;
             let mut watch = |seen: &Seen<'_>| {
@@ -135,7 +136,9 @@ impl Table<'_> {
                     means.push(seen.mean);
                 }
             };
-            engine.learn(rows, Some(&mut watch)).map_err(|error| translate(error, start + first))?;
+            // without a watcher the default learner need not work out its mixture's mean
+            let observer: Option<&mut dyn Observer> = if watched { Some(&mut watch) } else { None };
+            engine.learn(rows, observer).map_err(|error| translate(error, start + first))?;
             if looked.elapsed() > PATIENCE {
                 looked = Instant::now();
                 Python::attach(|py| py.check_signals())?;

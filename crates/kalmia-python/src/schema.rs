@@ -55,7 +55,8 @@ impl Schema {
         let header: Vec<String> = names.iter().map(|name| quoted(name)).chain([quoted(target)]).collect();
         let mut table = header.join(",") + "\n";
         for i in 0..2 {
-            let label = labels.as_ref().map_or(i.to_string(), |(negative, positive)| quoted(if i == 0 { negative } else { positive }));
+            let label =
+                labels.as_ref().map_or(i.to_string(), |(negative, positive)| quoted(if i == 0 { negative } else { positive }));
             let row: Vec<String> = names.iter().map(|_| "0.5".into()).chain([label]).collect();
             table += &(row.join(",") + "\n");
         }

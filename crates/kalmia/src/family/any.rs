@@ -127,6 +127,7 @@ impl Family for AnyFamily {
         fn largest_linear(&self) -> f64;
         fn normal_noise(&self) -> Option<f64>;
         fn moderated_mean(&self, m: f64, s: f64) -> f64;
+        fn mean_from_evidence(&self, y: f64, log_evidence: f64) -> Option<f64>;
         fn discrete(&self) -> bool;
         fn log_density(&self, y: f64, u: f64) -> f64;
     }

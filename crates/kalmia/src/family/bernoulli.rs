@@ -132,6 +132,10 @@ impl Family for Bernoulli {
         sum * step / std::f64::consts::TAU.sqrt()
     }
 
+    fn mean_from_evidence(&self, y: f64, log_evidence: f64) -> Option<f64> {
+        Some(if y == 1.0 { log_evidence.exp() } else { -log_evidence.exp_m1() }.clamp(0.0, 1.0))
+    }
+
     fn discrete(&self) -> bool {
         true
     }

@@ -133,6 +133,11 @@ pub trait Family: Clone + Debug + Send + Sync {
         gaussian_expectation(m, s, |u| self.mean(u))
     }
 
+    /// $E[y]$ from $\ln P(y)$ of one `y`, where there are two values only, 0 and 1.
+    fn mean_from_evidence(&self, _y: f64, _log_evidence: f64) -> Option<f64> {
+        None
+    }
+
     /// Whether `y` takes whole values only, so that a quantile is searched among them.
     fn discrete(&self) -> bool {
         false

@@ -75,7 +75,7 @@ impl<C: Covariance> Bank<C> {
                 } else {
                     context.family.log_base(observation.y)
                 };
-                let seen = self.seen(&context, rows, observation, i);
+                let seen = self.seen(&context, rows, observation, i, log_mixture);
                 observer.row(&Seen { index: context.first + i, loss: -(log_mixture + shared), ..seen });
             }
             if context.sentinel.is_some() {
@@ -138,8 +138,16 @@ impl<C: Covariance> Bank<C> {
     }
 
     /// What an observer is shown of row `i`: the mixture's prediction, the heaviest member's step.
-    fn seen<'a, F: Family>(&self, context: &Context<'_, F>, rows: Rows<'a>, observation: Observation, i: usize) -> Seen<'a> {
+    fn seen<'a, F: Family>(
+        &self,
+        context: &Context<'_, F>,
+        rows: Rows<'a>,
+        observation: Observation,
+        i: usize,
+        log_mixture: f64,
+    ) -> Seen<'a> {
         let (family, linear) = (context.family, self.linear(i));
+<<<<<<< HEAD
         let (mut variance, mut mean) = (0.0, 0.0);
         let bounded = family.bounded_gradient() || family.normal_noise().is_some();
         for member in &self.members {
@@ -153,6 +161,15 @@ impl<C: Covariance> Bank<C> {
             let (m, s) = self.middle(i);
             mean = family.moderated_mean(m + observation.offset, s.min(1.0));
         }
+=======
+        let beliefs = || self.members.iter().map(|m| (m.log_weight.exp(), m, m.trail.linear[i], m.trail.variance[i]));
+        let spread = |m: &Member<C>, s: f64| context.dispersion.estimate(m.residual) * s;
+        let variance = beliefs().map(|(w, member, m, s)| w * (spread(member, s) + (m - linear).powi(2))).sum();
+        // of labels the evidence, which the weights need anyway, is the mean already; a weight would have sharpened it
+        let known = if observation.weight == 1.0 { family.mean_from_evidence(observation.y, log_mixture) } else { None };
+        let mean =
+            known.unwrap_or_else(|| beliefs().map(|(w, _, m, s)| w * moderated(family, m + observation.offset, s)).sum::<f64>());
+>>>>>>> python
         let best = self.best();
         let gradient = observation.derivatives(family, best.trail.linear[i]).0;
         let (x, step, dispersion) = (rows.x(i), best.trail.step[i], self.dispersion(context.dispersion));

@@ -1,0 +1,46 @@
+"""The comparison with peers runs; the peers themselves are an optional extra."""
+
+import numpy as np
+import pytest
+
+from kalmia.compare_peers.__main__ import main
+from kalmia.compare_peers.report import not_best, table
+from kalmia.compare_peers.run import losses, mean_loss
+from kalmia.compare_peers.sets import DataSet
+
+
+def small(labels):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 2))
+    y = X @ [1.0, -1.0] + rng.normal(size=300)
+    return DataSet("small", X, (y > 0).astype(float) if labels else y, labels)
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_losses_beat_a_constant(labels):
+    found = losses(small(labels), ["kalmia", "River, scaler", "scikit-learn SGD, scaler"])
+    data = small(labels)
+    constant = mean_loss(data.y, np.full(300, 0.5 if labels else data.y.mean()), labels)
+    assert found["kalmia"] < min(constant, found["scikit-learn SGD, scaler"] * 1.05)
+    assert np.isfinite(list(found.values())).all()
+
+
+@pytest.mark.parametrize(("name", "module"), [("Vowpal Wabbit", "vowpalwabbit"), ("bayesianbandits", "bayesianbandits")])
+def test_optional_peers(name, module):
+    pytest.importorskip(module)
+    assert np.isfinite(losses(small(True), [name])[name])
+
+
+def test_the_command_prints_a_table_and_draws(tmp_path, capsys):
+    picture = tmp_path / "peers.svg"
+    assert main(["--sets", "breast_cancer", "--peers", "River", "--picture", str(picture)]) == 0
+    text = capsys.readouterr().out
+    assert text.count("\n") >= 4 and "breast cancer (569 x 30), log-loss" in text
+    assert picture.read_text().count("<svg") == 1
+
+
+def test_losing_is_said():
+    results = [(small(True), {"kalmia": 0.5, "other": 0.4})]
+    assert not_best(results) == ["small: other has 0.4, kalmia 0.5"]
+    assert "**0.4**" in table(results, {"kalmia": 10.0, "other": 20.0})
+    assert mean_loss(np.zeros(2), np.array([0.0, np.nan]), False) == np.inf
