@@ -76,7 +76,10 @@ fn evaluating_learns_nothing_and_counts_what_is_new() {
     assert!(folder.read("m.kalmia") == before);
     folder.write("third.csv", "a,b,c,y\n0,0,0,perhaps\n");
     folder.run("evaluate m.kalmia third.csv").fails(2, &["third.csv, row 1", "target `y`"]);
-    folder.write("cat.csv", (0..300).map(|i| format!("{},{}\n", ["p", "q"][i % 2], i % 5)).fold("k,y\n".into(), |a: String, b| a + &b));
+    folder.write(
+        "cat.csv",
+        (0..300).map(|i| format!("{},{}\n", ["p", "q"][i % 2], i % 5)).fold("k,y\n".into(), |a: String, b| a + &b),
+    );
     folder.ok("fit cat.csv -t y -o c.kalmia");
     folder.write("unseen.csv", "k,y\nq,1\nz,2\n");
     assert_eq!(folder.json("evaluate c.kalmia unseen.csv --json")["unseen_levels"].as_u64(), Some(1));

@@ -147,39 +147,37 @@ impl<C: Covariance> Bank<C> {
         log_mixture: f64,
     ) -> Seen<'a> {
         let (family, linear) = (context.family, self.linear(i));
-<<<<<<< HEAD
-        let (mut variance, mut mean) = (0.0, 0.0);
-        let bounded = family.bounded_gradient() || family.normal_noise().is_some();
-        for member in &self.members {
-            let (w, m, s) = (member.log_weight.exp(), member.trail.linear[i], member.trail.variance[i]);
-            variance += w * (context.dispersion.estimate(member.residual) * s + (m - linear).powi(2));
-            if bounded {
-                mean += w * family.moderated_mean(m + observation.offset, s);
-            }
-        }
-        if !bounded {
-            let (m, s) = self.middle(i);
-            mean = family.moderated_mean(m + observation.offset, s.min(1.0));
-        }
-=======
         let beliefs = || self.members.iter().map(|m| (m.log_weight.exp(), m, m.trail.linear[i], m.trail.variance[i]));
         let spread = |m: &Member<C>, s: f64| context.dispersion.estimate(m.residual) * s;
         let variance = beliefs().map(|(w, member, m, s)| w * (spread(member, s) + (m - linear).powi(2))).sum();
-        // of labels the evidence, which the weights need anyway, is the mean already; a weight would have sharpened it
-        let known = if observation.weight == 1.0 { family.mean_from_evidence(observation.y, log_mixture) } else { None };
-        let mean =
-            known.unwrap_or_else(|| beliefs().map(|(w, _, m, s)| w * moderated(family, m + observation.offset, s)).sum::<f64>());
->>>>>>> python
+        let mean = self.predicted(family, &observation, log_mixture, i);
         let best = self.best();
         let gradient = observation.derivatives(family, best.trail.linear[i]).0;
         let (x, step, dispersion) = (rows.x(i), best.trail.step[i], self.dispersion(context.dispersion));
         Seen { index: i, x, observation, linear, variance, dispersion, mean, loss: 0.0, gradient, step }
     }
 
+    /// The mean that the mixture predicts for row `i`.
+    fn predicted<F: Family>(&self, family: &F, observation: &Observation, log_mixture: f64, i: usize) -> f64 {
+        // of labels the evidence, which the weights need anyway, is the mean already; a weight would have sharpened it
+        if observation.weight == 1.0
+            && let Some(mean) = family.mean_from_evidence(observation.y, log_mixture)
+        {
+            return mean;
+        }
+        if family.bounded_gradient() || family.normal_noise().is_some() {
+            let mean = |m: &Member<C>| family.moderated_mean(m.trail.linear[i] + observation.offset, m.trail.variance[i]);
+            return self.members.iter().map(|member| member.log_weight.exp() * mean(member)).sum();
+        }
+        let (m, s) = self.middle(i);
+        family.moderated_mean(m + observation.offset, s.min(1.0))
+    }
+
     /// The linear predictor of row `i` and its variance by the member in the middle, half of the weight being on either side. Where the mean
     /// grows without bound, the mean over members would be that of the vaguest one alone, and its expectation that of the belief's far tail.
     fn middle(&self, i: usize) -> (f64, f64) {
-        let up_to = |m: f64| self.members.iter().filter(move |other| other.trail.linear[i] <= m).map(|other| other.log_weight.exp());
+        let up_to =
+            |m: f64| self.members.iter().filter(move |other| other.trail.linear[i] <= m).map(|other| other.log_weight.exp());
         let total: f64 = self.members.iter().map(|member| member.log_weight.exp()).sum();
         let upper = self.members.iter().filter(|member| up_to(member.trail.linear[i]).sum::<f64>() >= 0.5 * total);
         let middle = upper.min_by(|a, b| a.trail.linear[i].total_cmp(&b.trail.linear[i])).unwrap_or(self.best());
