@@ -32,7 +32,9 @@ fn main() -> kalmia::Result<()> {
         }
     }
     println!("\n{:<10} {:>12} {:>12}", "", "estimate", "std error");
-    for (name, (estimate, error)) in ["constant", "year", "amount"].iter().zip(auto.coefficients().iter().zip(auto.standard_errors())) {
+    for (name, (estimate, error)) in
+        ["constant", "year", "amount"].iter().zip(auto.coefficients().iter().zip(auto.standard_errors()))
+    {
         println!("{name:<10} {estimate:>12.4e} {error:>12.2e}");
     }
     let next = auto.predict(&[1.0, 2020.0, 3e5], 0.0)?;

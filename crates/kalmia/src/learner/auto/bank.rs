@@ -162,7 +162,8 @@ impl<C: Covariance> Bank<C> {
     /// The linear predictor of row `i` and its variance by the member in the middle, half of the weight being on either side. Where the mean
     /// grows without bound, the mean over members would be that of the vaguest one alone, and its expectation that of the belief's far tail.
     fn middle(&self, i: usize) -> (f64, f64) {
-        let up_to = |m: f64| self.members.iter().filter(move |other| other.trail.linear[i] <= m).map(|other| other.log_weight.exp());
+        let up_to =
+            |m: f64| self.members.iter().filter(move |other| other.trail.linear[i] <= m).map(|other| other.log_weight.exp());
         let total: f64 = self.members.iter().map(|member| member.log_weight.exp()).sum();
         let upper = self.members.iter().filter(|member| up_to(member.trail.linear[i]).sum::<f64>() >= 0.5 * total);
         let middle = upper.min_by(|a, b| a.trail.linear[i].total_cmp(&b.trail.linear[i])).unwrap_or(self.best());
