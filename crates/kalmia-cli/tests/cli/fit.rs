@@ -138,7 +138,8 @@ fn levels_that_come_late_enter_and_a_drift_is_told() {
     assert_eq!(last["name"], "c=r");
     assert!((number(last, "estimate") - 3.0).abs() < 0.05, "{last}");
     folder.run("fit t.csv -t y --method ons --radius 5 --exp-concavity 0.1").fails(2, &["c=r", "fixed number of features"]);
-    let moved: String = (0..20_000).map(|i: i32| format!("{},{}\n", i % 5, if i < 10_000 { i % 5 } else { 4 - i % 5 })).collect();
+    // a level that jumps every 4000 rows, under a noise of known size
+    let moved: String = (0..20_000).map(|i: i32| format!("{},{}\n", i % 5, i % 5 + i * 7919 % 3 + 4 * (i / 4000 % 2))).collect();
     folder.write("drift.csv", format!("x,y\n{moved}"));
     let summary = folder.ok("--quiet fit drift.csv -t y");
     assert!(summary.contains("--drift adapt would gain"), "{summary}");

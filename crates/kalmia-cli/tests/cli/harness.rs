@@ -114,7 +114,8 @@ impl Run {
     pub fn fails(self, code: i32, said: &[&str]) -> String {
         assert_eq!(self.output.status.code(), Some(code), "exit code{}", self.describe());
         let error = self.stderr();
-        assert!(error.starts_with("error: "), "expected one rendered error{}", self.describe());
+        let errors = error.lines().filter(|line| line.starts_with("error: ")).count();
+        assert_eq!(errors, 1, "expected one rendered error{}", self.describe());
         for words in said {
             assert!(error.contains(words), "expected `{words}`{}", self.describe());
         }

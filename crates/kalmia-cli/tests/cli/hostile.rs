@@ -27,7 +27,7 @@ fn bad_inputs_are_named() {
         ("fit t.csv -t y --prior 0", &["--prior"]),
         ("fit *.nothing -t y", &["*.nothing"]),
         ("fit quote.csv -t y", &["quote.csv"]),
-        ("fit nul.csv -t y --family bernoulli", &["nul.csv"]),
+        ("fit nul.csv -t y --features b", &["nul.csv has no column `b`"]),
         ("fit latin.csv -t y", &["latin.csv"]),
         ("fit dates.csv -t y", &["column `d`"]),
         ("fit binary.parquet -t y", &["binary.parquet"]),

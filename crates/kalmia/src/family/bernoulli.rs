@@ -76,6 +76,16 @@ impl Family for Bernoulli {
         (-z * tail, e * r * r)
     }
 
+    /// One exponential for all three.
+    #[inline(always)]
+    fn look(&self, y: f64, u: f64) -> (f64, f64, f64) {
+        let z = if y > 0.0 { 1.0 } else { -1.0 };
+        let e = (-u.abs()).exp();
+        let r = 1.0 / (1.0 + e);
+        let tail = if z * u >= 0.0 { e * r } else { r };
+        (if u >= 0.0 { r } else { e * r }, (-z * u).max(0.0) + e.ln_1p(), -z * tail)
+    }
+
     fn log_base(&self, _y: f64) -> f64 {
         0.0
     }
@@ -148,6 +158,15 @@ impl Family for Bernoulli {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_look_is_the_three_functions() {
+        for u in [-700.0, -3.0, -0.0, 0.0, 0.7, 40.0] {
+            for y in [0.0, 1.0] {
+                assert_eq!(Bernoulli.look(y, u), (Bernoulli.mean(u), Bernoulli.loss(y, u), Bernoulli.derivatives(y, u).0));
+            }
+        }
+    }
 
     #[test]
     fn a_narrow_belief_moderates_as_the_integral_does() {

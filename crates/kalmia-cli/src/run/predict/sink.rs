@@ -42,7 +42,7 @@ impl<'a> Sink<'a> {
     pub fn head(&mut self, kept: &[String]) -> io::Result<()> {
         self.names = kept.iter().cloned().chain(COLUMNS.map(String::from)).collect();
         match &mut self.form {
-            Form::Csv(out) => out.write_record(&self.names).map_err(io::Error::from),
+            Form::Csv(out) => out.write_record(&self.names).map_err(system),
             Form::Parquet { texts, numbers, .. } => {
                 texts.resize_with(kept.len(), StringBuilder::new);
                 numbers.resize_with(COLUMNS.len(), Float64Builder::new);
@@ -56,13 +56,14 @@ impl<'a> Sink<'a> {
         match &mut self.form {
             Form::Csv(out) => {
                 for text in kept {
-                    out.write_field(text)?;
+                    out.write_field(text).map_err(system)?;
                 }
                 match line {
-                    Some(line) => line.values().into_iter().try_for_each(|value| out.write_field(value.to_string()))?,
-                    None => COLUMNS.iter().try_for_each(|_| out.write_field(""))?,
+                    Some(line) => line.values().into_iter().try_for_each(|value| out.write_field(value.to_string())),
+                    None => COLUMNS.iter().try_for_each(|_| out.write_field("")),
                 }
-                out.write_record(None::<&[u8]>)?;
+                .and_then(|()| out.write_record(None::<&[u8]>))
+                .map_err(system)?;
             }
             Form::Parquet { texts, numbers, .. } => {
                 kept.zip(texts).for_each(|(text, column)| column.append_value(String::from_utf8_lossy(text)));
@@ -103,5 +104,13 @@ impl<'a> Sink<'a> {
             }
             Form::Parquet { writer: None, .. } => Ok(()),
         }
+    }
+}
+
+/// The system's own error, which tells a closed pipe.
+fn system(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
