@@ -15,11 +15,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._kalmia import bound_evaluate, bound_list
 
 Value = float | bool | str
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., dict[str, Value]]: ...
 
 
 def _default(parameter: dict[str, Any]) -> Any:
