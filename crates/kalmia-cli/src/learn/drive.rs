@@ -1,5 +1,6 @@
 //! The loop over blocks.
 
+use super::judge::Judge;
 use crate::error::{Failure, Result, locate};
 use crate::model::Model;
 use crate::plan::Every;
@@ -53,21 +54,21 @@ impl Pass<'_> {
     /// Learns from the next block to the end. `first` is a block already read. Returns the time it took.
     pub fn run(&self, model: &mut Model, reader: &mut Reader, first: Option<Block>) -> Result<Duration> {
         let mut meter = self.ui.progress(reader.progress());
-        let (mut block, mut pending) = (Block::new(), false);
-        if let Some(first) = first {
-            (block, pending) = (first, true);
-        }
+        let (mut pending, mut block) = (first.is_some(), first.unwrap_or_default());
+        let mut judge = Judge::start(model.metrics.clone());
         let mut last = (model.learner.count(), Instant::now());
         let start = model.learner.count();
         let chosen = model.settings.family == "auto";
         while pending || reader.next_block(&mut block)? {
             pending = false;
-            learn_block(&mut model.learner, &mut model.metrics, &block, reader.encoder(), chosen)?;
+            learn_block(&mut model.learner, &mut judge, &block, reader.encoder(), chosen)?;
+            judge.hand_over()?;
             if let Some(run) = model.history.runs.last_mut() {
                 run.position = reader.position();
             }
             if ui::stop_requested() {
                 meter.finish();
+                model.metrics = judge.finish()?;
                 return Err(self.interrupted(model, reader));
             }
             let rows = model.learner.count();
@@ -77,11 +78,13 @@ impl Pass<'_> {
                 Some(Every::Time(every)) => last.1.elapsed() >= every,
             };
             if let (true, Some(path)) = (due, self.output) {
+                model.metrics = judge.look()?;
                 model.view(reader.encoder()).save(path)?;
                 last = (rows, Instant::now());
             }
-            meter.tick(reader.progress(), rows - start, || Some(model.metrics.progressive.loss()).filter(|l| l.is_finite()));
+            meter.tick(reader.progress(), rows - start, || judge.loss());
         }
+        model.metrics = judge.finish()?;
         if let Some(run) = model.history.runs.last_mut() {
             run.finished = true;
         }

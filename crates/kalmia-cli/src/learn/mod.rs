@@ -2,6 +2,7 @@
 
 mod choose;
 mod drive;
+mod judge;
 
 pub use choose::{build, choose_family, horizon};
 pub use drive::{Pass, learn_block};
