@@ -40,6 +40,7 @@ fn dispatch(cli: &Cli) -> error::Result<()> {
         Command::Merge(args) => run::merge::run(args),
         Command::Compare(args) => run::compare::run(args, ui),
         Command::Export(args) => run::export::run(args),
+        Command::Reproduce(args) => run::reproduce::run(args, ui),
         Command::Bounds(args) => run::bounds::run(args),
         Command::Bench(args) => run::bench::run(args, ui),
         Command::Completions(args) => run::shell::completions(args),

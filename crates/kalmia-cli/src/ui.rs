@@ -23,6 +23,11 @@ impl Ui {
         Self { quiet }
     }
 
+    /// Whether anything but errors is said.
+    pub fn talks(&self) -> bool {
+        !self.quiet
+    }
+
     /// A line on standard error.
     pub fn note(&self, text: &str) {
         if !self.quiet {
@@ -82,6 +87,11 @@ pub fn catch_interrupts() {
             std::process::exit(1);
         }
     });
+}
+
+/// The flag that Ctrl-C sets.
+pub fn stop_flag() -> &'static AtomicBool {
+    &STOP
 }
 
 /// Whether a stop was asked for.

@@ -9,6 +9,9 @@ use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyReadonlyArray2,
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+/// Two arrays of one number a row.
+type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
 type Numbers<'py> = PyArrayLike1<'py, f64, AllowTypeChange>;
 
 /// A learner; made by its subclasses, :class:`Filter`, :class:`OnlineNewtonStep`, :class:`AveragedSGD`, :class:`Averaged` and
@@ -273,12 +276,7 @@ impl Learner {
     /// Means and standard deviations of the targets of rows, as two arrays.
     #[pyo3(signature = (X, offset=None))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
-    fn predict_std<'py>(
-        &self,
-        py: Python<'py>,
-        X: &Bound<'py, PyAny>,
-        offset: Option<Numbers<'py>>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    fn predict_std<'py>(&self, py: Python<'py>, X: &Bound<'py, PyAny>, offset: Option<Numbers<'py>>) -> PyResult<Pair<'py>> {
         let (mut means, mut deviations) = (Vec::new(), Vec::new());
         self.predict_blocks(py, X, offset.as_ref(), |answer| {
             means.push(answer.mean());
@@ -291,12 +289,7 @@ impl Learner {
     /// Means and variances of the linear predictors of rows, as two arrays.
     #[pyo3(signature = (X, offset=None))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
-    fn predict_linear<'py>(
-        &self,
-        py: Python<'py>,
-        X: &Bound<'py, PyAny>,
-        offset: Option<Numbers<'py>>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    fn predict_linear<'py>(&self, py: Python<'py>, X: &Bound<'py, PyAny>, offset: Option<Numbers<'py>>) -> PyResult<Pair<'py>> {
         let (mut means, mut variances) = (Vec::new(), Vec::new());
         self.predict_blocks(py, X, offset.as_ref(), |answer| {
             means.push(answer.linear());
@@ -316,7 +309,7 @@ impl Learner {
         level: f64,
         offset: Option<Numbers<'py>>,
         of_mean: bool,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<Pair<'py>> {
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
         self.predict_blocks(py, X, offset.as_ref(), |answer| {
             let (low, high) = answer.interval(level, of_mean)?;

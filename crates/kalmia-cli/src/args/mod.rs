@@ -3,6 +3,7 @@
 mod data;
 mod fit;
 mod model;
+mod reproduce;
 
 pub use data::{FormatName, MissingChoice, SourceArgs};
 pub use fit::{CompareArgs, DriftChoice, FitArgs, LearnArgs, MethodName, RoleArgs};
@@ -10,6 +11,7 @@ pub use model::{
     BenchArgs, BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf, MergeArgs,
     PredictArgs, UpdateArgs,
 };
+pub use reproduce::ReproduceArgs;
 
 use clap::{Parser, Subcommand};
 
@@ -49,6 +51,8 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Write a model for other programs
     Export(ExportArgs),
+    /// Reproduce the paper's experiments and figures
+    Reproduce(ReproduceArgs),
     /// Evaluate the paper's theorems on given constants
     Bounds(BoundsArgs),
     /// Measure this machine: reading, fitting, memory

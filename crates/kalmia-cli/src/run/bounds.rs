@@ -40,7 +40,8 @@ fn list(json: bool) -> Result<()> {
 }
 
 fn describe(entry: &Entry) -> String {
-    let mut text = format!("{}: {}\nin the paper: {}\nholds: {}\n\nparameters\n", entry.name, entry.summary, entry.label, entry.holds);
+    let mut text =
+        format!("{}: {}\nin the paper: {}\nholds: {}\n\nparameters\n", entry.name, entry.summary, entry.label, entry.holds);
     for parameter in entry.parameters {
         let default = parameter.default.map_or(String::new(), |value| format!(" [default: {value}]"));
         let _ = writeln!(text, "  --{} {}; {}{default}", parameter.name, parameter.description(), parameter.domain.phrase());
@@ -99,9 +100,11 @@ fn evaluate(file: &str) -> Result<()> {
     let functions = document.get_mut("functions").and_then(Value::as_object_mut);
     for (name, function) in functions.ok_or_else(|| bad("there is no object `functions`".into()))? {
         let entry = find(name).map_err(|error| bad(error.to_string()))?;
-        let cases = function.get_mut("cases").and_then(Value::as_array_mut).ok_or_else(|| bad(format!("`{name}` has no `cases`")))?;
+        let cases =
+            function.get_mut("cases").and_then(Value::as_array_mut).ok_or_else(|| bad(format!("`{name}` has no `cases`")))?;
         for (i, case) in cases.iter_mut().enumerate() {
-            let label = case.get("name").and_then(Value::as_str).map_or(format!("number {}", i + 1), |label| format!("`{label}`"));
+            let label =
+                case.get("name").and_then(Value::as_str).map_or(format!("number {}", i + 1), |label| format!("`{label}`"));
             let wrong = |reason: String| bad(format!("`{name}`, case {label}: {reason}"));
             let input = case.get("in").cloned().ok_or_else(|| wrong("there is no `in`".into()))?;
             let inputs: Inputs = serde_json::from_value(input).map_err(|error| wrong(error.to_string()))?;

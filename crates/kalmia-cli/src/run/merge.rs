@@ -37,21 +37,27 @@ pub fn run(args: &MergeArgs) -> Result<()> {
     }
     let worth = match exact {
         true => "exact: equal, to rounding, to one model that learned all rows",
-        false => "approximate: the information of both was added, the prior counted once; one model that learned all rows would differ",
+        false => {
+            "approximate: the information of both was added, the prior counted once; one model that learned all rows would differ"
+        }
     };
     ui::print(&format!("{worth}\n{} rows, written to {}\n", grouped(rows), args.output.display()))
 }
 
 /// Refuses models whose coordinates mean different things.
 fn same_features(a: &Encoder, b: &Encoder, a_path: &Path, b_path: &Path) -> Result<()> {
-    let refuse = |reason: String| Err(Failure::usage(format!("{} and {} cannot be merged: {reason}", a_path.display(), b_path.display())));
+    let refuse =
+        |reason: String| Err(Failure::usage(format!("{} and {} cannot be merged: {reason}", a_path.display(), b_path.display())));
     let coding = |encoder: &Encoder| encoder.target().map(|target| (target.name.clone(), target.coding.clone()));
     if coding(a) != coding(b) {
         return refuse("their targets differ, or are coded differently (give both fits the same --positive)".into());
     }
     let (one, two) = (a.features(), b.features());
     if let Some((x, y)) = one.iter().zip(two).find(|(x, y)| x.name != y.name || x.meaning != y.meaning) {
-        return refuse(format!("feature `{}` of one stands where `{}` of the other does; levels must appear in the same order", x.name, y.name));
+        return refuse(format!(
+            "feature `{}` of one stands where `{}` of the other does; levels must appear in the same order",
+            x.name, y.name
+        ));
     }
     match one.len() == two.len() {
         true => Ok(()),

@@ -9,5 +9,6 @@ pub mod fit;
 pub mod inspect;
 pub mod merge;
 pub mod predict;
+pub mod reproduce;
 pub mod shell;
 pub mod update;

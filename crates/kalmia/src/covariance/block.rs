@@ -1,7 +1,9 @@
 //! The scalar steps of a block of rows, in the `B x B` world of their mutual inner products.
 
 use crate::error::Result;
+use crate::linalg::{Buffer, Threads, View, ViewMut, multiply};
 use crate::rule::Step;
+use pulp::{Arch, Simd, WithSimd};
 
 /// A row whose variance fell below this share of its value at the start of the block has lost too many digits in the elimination.
 pub(super) const SMALLEST_SHARE: f64 = 1e-4;
@@ -24,6 +26,67 @@ pub(super) enum Outcome {
     Complete,
     /// The first `rows` are decided; the next one comes with its step where it was already asked for.
     Short { rows: usize, next: Option<Step> },
+}
+
+impl Outcome {
+    /// Rows decided, of a block of `rows`.
+    pub fn decided(&self, rows: usize) -> usize {
+        match *self {
+            Outcome::Complete => rows,
+            Outcome::Short { rows, .. } => rows,
+        }
+    }
+}
+
+/// A block seen from its rows alone: inner products, linear predictors, decisions.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scalars {
+    /// $X^\top PX$, a row of it a row of the block; then what [`Decisions::run`] leaves.
+    pub g: Buffer,
+    /// The linear predictors.
+    m: Vec<f64>,
+    /// $z$ with $\sum_t g_t P_t x_t = (PX) z$.
+    pub z: Vec<f64>,
+    pub decisions: Decisions,
+}
+
+impl Scalars {
+    pub fn reserve(&mut self, rows: usize) {
+        self.g.reserve(rows * rows);
+        for v in [&mut self.m, &mut self.z] {
+            v.resize(rows.max(v.len()), 0.0);
+        }
+        self.decisions.reserve(rows);
+    }
+
+    /// Decides the rows of `x`, whose inner products are in `g`, and solves for `z`.
+    pub fn decide<D>(&mut self, theta: &[f64], x: &[f64], dim: usize, decide: &mut D) -> Result<Outcome>
+    where
+        D: FnMut(usize, f64, f64) -> Result<Step>,
+    {
+        let rows = x.len() / dim;
+        let (xs, theta) = (View::columns(x, dim, rows, dim), View::columns(theta, dim, 1, dim));
+        multiply(ViewMut::columns(&mut self.m, rows, 1, rows), false, 1.0, xs.t(), theta, Threads::ONE);
+        Arch::new().dispatch(Decide { scalars: self, rows, decide })
+    }
+}
+
+struct Decide<'a, D> {
+    scalars: &'a mut Scalars,
+    rows: usize,
+    decide: &'a mut D,
+}
+
+impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Decide<'_, D> {
+    type Output = Result<Outcome>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> Result<Outcome> {
+        let Scalars { g, m, z, decisions } = self.scalars;
+        let outcome = decisions.run(g, self.rows, &mut m[..self.rows], self.decide)?;
+        decisions.solve_gain(g, self.rows, &mut z[..outcome.decided(self.rows)]);
+        Ok(outcome)
+    }
 }
 
 /// The decisions of a block: everything that closing it needs.

@@ -23,16 +23,47 @@ const LARGEST: f64 = 37.0;
 /// assert_eq!((ranking.auc(), ranking.error_bound()), (0.75, 0.0));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "BTreeMap<i32, [f64; 2]>", into = "BTreeMap<i32, [f64; 2]>")]
 pub struct Ranking {
-    /// Bin of the log-odds to the weights of non-events and events.
-    bins: BTreeMap<i32, [f64; 2]>,
+    /// The weights of non-events and events in each bin of the log-odds, from the lowest; empty before the first row.
+    bins: Vec<[f64; 2]>,
+}
+
+/// The bin of log-odds 0.
+const CENTRE: i32 = (LARGEST * BINS_PER_UNIT) as i32;
+/// All bins: both ends are cut to bins of their own.
+const BINS: usize = 2 * CENTRE as usize + 1;
+
+/// In files, only the bins that have weight.
+impl From<Ranking> for BTreeMap<i32, [f64; 2]> {
+    fn from(ranking: Ranking) -> Self {
+        let bins = (-CENTRE..).zip(ranking.bins);
+        bins.filter(|(_, bin)| *bin != [0.0, 0.0]).collect()
+    }
+}
+
+impl From<BTreeMap<i32, [f64; 2]>> for Ranking {
+    fn from(map: BTreeMap<i32, [f64; 2]>) -> Self {
+        let mut ranking = Self::default();
+        for (bin, weights) in map {
+            *ranking.bin(bin) = weights;
+        }
+        ranking
+    }
 }
 
 impl Ranking {
+    fn bin(&mut self, bin: i32) -> &mut [f64; 2] {
+        if self.bins.is_empty() {
+            self.bins.resize(BINS, [0.0; 2]);
+        }
+        &mut self.bins[(bin.clamp(-CENTRE, CENTRE) + CENTRE) as usize]
+    }
+
     /// Counts a row with target between 0 and 1 (a proportion counts as that share of an event) and predicted probability `p`.
     pub fn row(&mut self, y: f64, p: f64, weight: f64) {
-        let odds = (p.ln() - (-p).ln_1p()).clamp(-LARGEST, LARGEST);
-        let bin = self.bins.entry((odds * BINS_PER_UNIT).floor() as i32).or_default();
+        let odds = (p / (1.0 - p)).ln().clamp(-LARGEST, LARGEST);
+        let bin = self.bin((odds * BINS_PER_UNIT).floor() as i32);
         bin[0] += weight * (1.0 - y);
         bin[1] += weight * y;
     }
@@ -40,7 +71,7 @@ impl Ranking {
     /// $P(\text{score of an event} > \text{score of a non-event})$, ties by half; NaN until both were seen.
     pub fn auc(&self) -> f64 {
         let (mut below, mut ordered) = (0.0, 0.0);
-        for [failures, successes] in self.bins.values() {
+        for [failures, successes] in self.bins.iter() {
             ordered += successes * (below + 0.5 * failures);
             below += failures;
         }
@@ -50,11 +81,11 @@ impl Ranking {
     /// The most by which [`Ranking::auc`] can be off; 0 where no bin holds an event and a non-event. Equal scores are true ties,
     /// which the bound cannot know.
     pub fn error_bound(&self) -> f64 {
-        0.5 * self.bins.values().map(|[failures, successes]| failures * successes).sum::<f64>() / self.pairs()
+        0.5 * self.bins.iter().map(|[failures, successes]| failures * successes).sum::<f64>() / self.pairs()
     }
 
     fn pairs(&self) -> f64 {
-        let [failures, successes] = self.bins.values().fold([0.0, 0.0], |sum, bin| [sum[0] + bin[0], sum[1] + bin[1]]);
+        let [failures, successes] = self.bins.iter().fold([0.0, 0.0], |sum, bin| [sum[0] + bin[0], sum[1] + bin[1]]);
         failures * successes
     }
 }
@@ -100,6 +131,8 @@ mod tests {
         ranking.row(0.0, 0.0, 1.0);
         ranking.row(0.0, 1.0, 1.0);
         assert!(ranking.bins.len() < 9474);
+        let stored: BTreeMap<i32, [f64; 2]> = ranking.clone().into();
+        assert!(stored.len() < 9474 && Ranking::from(stored) == ranking);
         assert!((ranking.auc() - 0.5).abs() < 1e-4);
         assert!(Ranking::default().auc().is_nan());
     }

@@ -116,6 +116,8 @@ impl Family for AnyFamily {
         fn loss(&self, y: f64, u: f64) -> f64;
         #[inline(always)]
         fn derivatives(&self, y: f64, u: f64) -> (f64, f64);
+        #[inline(always)]
+        fn look(&self, y: f64, u: f64) -> (f64, f64, f64);
         fn log_base(&self, y: f64) -> f64;
         #[inline(always)]
         fn mean(&self, u: f64) -> f64;

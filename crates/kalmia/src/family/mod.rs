@@ -83,6 +83,12 @@ pub trait Family: Clone + Debug + Send + Sync {
     fn loss(&self, y: f64, u: f64) -> f64;
     /// $(\ell'(y,u),\; \ell''(y,u))$, derivatives in $u$.
     fn derivatives(&self, y: f64, u: f64) -> (f64, f64);
+    /// $(E[y\mid u],\; \ell(y,u),\; \ell'(y,u))$, what an observer is shown; to override where the three share work.
+    #[inline]
+    fn look(&self, y: f64, u: f64) -> (f64, f64, f64) {
+        (self.mean(u), self.loss(y, u), self.derivatives(y, u).0)
+    }
+
     /// The term in `y` alone: $\ln p(y\mid u) = \text{log\_base}(y) - \ell(y,u)$.
     fn log_base(&self, y: f64) -> f64;
     /// $E[y \mid u]$.

@@ -285,7 +285,7 @@ impl Sight<'_, '_> {
             return diverged("the step", if step.gain.is_finite() { step.curvature * s } else { step.gain });
         }
         if let Some(observer) = &mut self.observer {
-            let u = m + observation.offset;
+            let (mean, loss, slope) = family.look(observation.y, m + observation.offset);
             observer.row(&Seen {
                 index: i,
                 x: self.rows.x(i),
@@ -293,9 +293,9 @@ impl Sight<'_, '_> {
                 linear: m,
                 variance: s,
                 dispersion: family.dispersion().unwrap_or(1.0),
-                mean: family.mean(u),
-                loss: family.loss(observation.y, u),
-                gradient: observation.derivatives(family, m).0,
+                mean,
+                loss,
+                gradient: observation.weight * slope,
                 step,
             });
         }

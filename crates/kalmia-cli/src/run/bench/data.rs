@@ -85,7 +85,8 @@ pub fn write_both(csv: &Path, parquet: &Path, bytes: u64) -> Result<u64> {
         let done = written >= bytes;
         if done || columns[0].len() == 65_536 {
             let names = Generator::HEADER.trim_end().split(',');
-            let arrays = names.zip(&mut columns).map(|(name, v)| (name, Arc::new(Float64Array::from(std::mem::take(v))) as ArrayRef));
+            let arrays =
+                names.zip(&mut columns).map(|(name, v)| (name, Arc::new(Float64Array::from(std::mem::take(v))) as ArrayRef));
             let batch = RecordBatch::try_from_iter(arrays).map_err(|error| Failure::Other(error.to_string()))?;
             let open = match &mut writer {
                 Some(open) => open,

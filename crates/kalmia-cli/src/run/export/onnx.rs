@@ -50,7 +50,11 @@ pub fn encode(model: &Model, version: &str) -> Vec<u8> {
         .text(3, version)
         .message(7, graph)
         .message(8, Message::default().text(1, "").int(2, OPSET))
-        .messages(14, [("features", &*features), ("link", link.name()), ("target", target)].map(|(k, v)| Message::default().text(1, k).text(2, v)))
+        .messages(
+            14,
+            [("features", &*features), ("link", link.name()), ("target", target)]
+                .map(|(k, v)| Message::default().text(1, k).text(2, v)),
+        )
         .into_bytes()
 }
 

@@ -19,7 +19,12 @@ pub struct Sink<'a> {
 enum Form<'a> {
     Csv(csv::Writer<Box<dyn Write + 'a>>),
     /// The bytes are gathered in memory a row group at a time, then handed on.
-    Parquet { file: &'a mut dyn Write, writer: Option<ArrowWriter<Vec<u8>>>, texts: Vec<StringBuilder>, numbers: Vec<Float64Builder> },
+    Parquet {
+        file: &'a mut dyn Write,
+        writer: Option<ArrowWriter<Vec<u8>>>,
+        texts: Vec<StringBuilder>,
+        numbers: Vec<Float64Builder>,
+    },
 }
 
 impl<'a> Sink<'a> {
@@ -37,7 +42,7 @@ impl<'a> Sink<'a> {
     pub fn head(&mut self, kept: &[String]) -> io::Result<()> {
         self.names = kept.iter().cloned().chain(COLUMNS.map(String::from)).collect();
         match &mut self.form {
-            Form::Csv(out) => out.write_record(&self.names).map_err(io::Error::from),
+            Form::Csv(out) => out.write_record(&self.names).map_err(system),
             Form::Parquet { texts, numbers, .. } => {
                 texts.resize_with(kept.len(), StringBuilder::new);
                 numbers.resize_with(COLUMNS.len(), Float64Builder::new);
@@ -51,13 +56,14 @@ impl<'a> Sink<'a> {
         match &mut self.form {
             Form::Csv(out) => {
                 for text in kept {
-                    out.write_field(text)?;
+                    out.write_field(text).map_err(system)?;
                 }
                 match line {
-                    Some(line) => line.values().into_iter().try_for_each(|value| out.write_field(value.to_string()))?,
-                    None => COLUMNS.iter().try_for_each(|_| out.write_field(""))?,
+                    Some(line) => line.values().into_iter().try_for_each(|value| out.write_field(value.to_string())),
+                    None => COLUMNS.iter().try_for_each(|_| out.write_field("")),
                 }
-                out.write_record(None::<&[u8]>)?;
+                .and_then(|()| out.write_record(None::<&[u8]>))
+                .map_err(system)?;
             }
             Form::Parquet { texts, numbers, .. } => {
                 kept.zip(texts).for_each(|(text, column)| column.append_value(String::from_utf8_lossy(text)));
@@ -74,7 +80,8 @@ impl<'a> Sink<'a> {
     fn flush(&mut self) -> io::Result<()> {
         let Form::Parquet { file, writer, texts, numbers } = &mut self.form else { return Ok(()) };
         let arrays = texts.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
-        let arrays: Vec<ArrayRef> = arrays.chain(numbers.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef)).collect();
+        let arrays: Vec<ArrayRef> =
+            arrays.chain(numbers.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef)).collect();
         let columns = self.names.iter().zip(arrays).map(|(name, array)| (name, array, true));
         let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(io::Error::other)?;
         let open = match writer {
@@ -97,5 +104,13 @@ impl<'a> Sink<'a> {
             }
             Form::Parquet { writer: None, .. } => Ok(()),
         }
+    }
+}
+
+/// The system's own error, which tells a closed pipe.
+fn system(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }

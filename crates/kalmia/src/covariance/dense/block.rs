@@ -1,8 +1,8 @@
 //! Blocks of rows on the dense form: two products with `P` a block, at matrix-product speed.
 
+use super::Dense;
 use super::row::LARGEST_CANCELLATION;
-use super::{Decisions, Dense, block_rows};
-use crate::covariance::block::{Outcome, SMALLEST_SHARE};
+use crate::covariance::block::{Outcome, SMALLEST_SHARE, Scalars, block_rows};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, multiply};
 use crate::rule::Step;
@@ -19,11 +19,8 @@ pub(super) struct Work {
     v: Buffer,
     /// A diagonal panel of $P$, in full.
     diagonal: Buffer,
-    g: Buffer,
     t: Buffer,
-    m: Vec<f64>,
-    z: Vec<f64>,
-    decisions: Decisions,
+    scalars: Scalars,
 }
 
 impl Work {
@@ -31,11 +28,8 @@ impl Work {
         self.u.reserve(stride * rows);
         self.v.reserve(stride * rows);
         self.diagonal.reserve(PANEL * PANEL);
-        self.g.reserve(rows * rows);
         self.t.reserve(rows * rows);
-        self.m.resize(rows, 0.0);
-        self.z.resize(rows, 0.0);
-        self.decisions.reserve(rows);
+        self.scalars.reserve(rows);
     }
 }
 
@@ -51,18 +45,12 @@ where
     let work = &mut p.block;
     let xs = View::columns(x, dim, rows, dim);
     let us = View::columns(&work.u, dim, rows, stride);
-    multiply(ViewMut::columns(&mut work.g, rows, rows, rows), false, 1.0, xs.t(), us, Threads::ONE);
-    if !keeps_digits(&p.p, stride, x, dim, &work.g) {
+    multiply(ViewMut::columns(&mut work.scalars.g, rows, rows, rows), false, 1.0, xs.t(), us, Threads::ONE);
+    if !keeps_digits(&p.p, stride, x, dim, &work.scalars.g) {
         return Ok(Outcome::Short { rows: 0, next: None });
     }
-    let theta_view = View::columns(theta, dim, 1, dim);
-    multiply(ViewMut::columns(&mut work.m, rows, 1, rows), false, 1.0, xs.t(), theta_view, Threads::ONE);
-    let outcome = Arch::new().dispatch(Decide { work, rows, decide })?;
-    let rows = match outcome {
-        Outcome::Complete => rows,
-        Outcome::Short { rows, .. } => rows,
-    };
-    close(p, theta, x.len() / dim, rows, threads);
+    let outcome = work.scalars.decide(theta, x, dim, decide)?;
+    close(p, theta, rows, outcome.decided(rows), threads);
     Ok(outcome)
 }
 
@@ -76,26 +64,19 @@ fn keeps_digits(p: &[f64], stride: usize, x: &[f64], dim: usize, g: &[f64]) -> b
     })
 }
 
-struct Decide<'a, D> {
+struct Transform<'a> {
     work: &'a mut Work,
+    stride: usize,
     rows: usize,
-    decide: &'a mut D,
 }
 
-impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Decide<'_, D> {
-    type Output = Result<Outcome>;
+impl WithSimd for Transform<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> Result<Outcome> {
-        let Decide { work, rows, decide } = self;
-        let outcome = work.decisions.run(&mut work.g, rows, &mut work.m[..rows], decide)?;
-        let done = match outcome {
-            Outcome::Complete => rows,
-            Outcome::Short { rows, .. } => rows,
-        };
-        work.decisions.solve_gain(&work.g, rows, &mut work.z[..done]);
-        work.decisions.transform(&work.g, rows, done, &mut work.t);
-        Ok(outcome)
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let Work { scalars: Scalars { g, decisions, .. }, t, .. } = self.work;
+        decisions.transform(g, self.stride, self.rows, t);
     }
 }
 
@@ -132,8 +113,9 @@ fn close(p: &mut Dense, theta: &mut Buffer, stride_rows: usize, rows: usize, thr
     }
     let Dense { dim, stride, p, block: work, .. } = p;
     let (dim, stride) = (*dim, *stride);
+    Arch::new().dispatch(Transform { work, stride: stride_rows, rows });
     let u = View::columns(&work.u, dim, rows, stride);
-    let z = View::columns(&work.z, rows, 1, rows);
+    let z = View::columns(&work.scalars.z, rows, 1, rows);
     multiply(ViewMut::columns(theta, dim, 1, dim), true, 1.0, u, z, Threads::ONE);
     let t = View::columns(&work.t, rows, rows, stride_rows);
     multiply(ViewMut::columns(&mut work.v, dim, rows, stride), false, 1.0, u, t, threads);

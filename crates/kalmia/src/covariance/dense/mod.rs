@@ -5,7 +5,6 @@ mod row;
 mod small;
 
 use super::Covariance;
-use super::block::{Decisions, block_rows};
 use crate::error::{Error, Result, require, require_len};
 use crate::linalg::{Buffer, Threads, cholesky_lower};
 use crate::rule::Step;

@@ -11,7 +11,7 @@
 //! Every `S` has eigenvalues of at least 1, so no step can fail. At the end $W = PX$, which moves the coefficients.
 
 use super::Factored;
-use crate::covariance::block::{Decisions, Outcome, block_rows};
+use crate::covariance::block::{Outcome, Scalars, block_rows};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cholesky_upper, invert_upper, multiply};
 use crate::rule::Step;
@@ -42,10 +42,7 @@ pub(super) struct Work {
     inverse: Buffer,
     root_d: Buffer,
     root_alpha: Vec<f64>,
-    g: Buffer,
-    m: Vec<f64>,
-    gain: Vec<f64>,
-    decisions: Decisions,
+    scalars: Scalars,
 }
 
 impl Work {
@@ -62,14 +59,11 @@ impl Work {
             (&mut self.s, PANEL * PANEL),
             (&mut self.inverse, PANEL * PANEL),
             (&mut self.root_d, stride),
-            (&mut self.g, rows * rows),
         ] {
             buffer.reserve(len);
         }
-        for v in [&mut self.root_alpha, &mut self.m, &mut self.gain] {
-            v.resize(rows.max(v.len()), 0.0);
-        }
-        self.decisions.reserve(rows);
+        self.root_alpha.resize(rows.max(self.root_alpha.len()), 0.0);
+        self.scalars.reserve(rows);
     }
 }
 
@@ -84,43 +78,16 @@ where
     project(p, x, rows, threads);
     let work = &mut p.block;
     let f = View::columns(&work.f, dim, rows, stride);
-    multiply(ViewMut::columns(&mut work.g, rows, rows, rows), false, 1.0, f.t(), f, Threads::ONE);
-    let (xs, theta_view) = (View::columns(x, dim, rows, dim), View::columns(theta, dim, 1, dim));
-    multiply(ViewMut::columns(&mut work.m, rows, 1, rows), false, 1.0, xs.t(), theta_view, Threads::ONE);
-    let outcome = Arch::new().dispatch(Decide { work, rows, decide })?;
-    let done = match outcome {
-        Outcome::Complete => rows,
-        Outcome::Short { rows, .. } => rows,
-    };
+    multiply(ViewMut::columns(&mut work.scalars.g, rows, rows, rows), false, 1.0, f.t(), f, Threads::ONE);
+    let outcome = work.scalars.decide(theta, x, dim, decide)?;
+    let done = outcome.decided(rows);
+    for (root, alpha) in work.root_alpha.iter_mut().zip(&work.scalars.decisions.curvature[..done]) {
+        *root = alpha.sqrt();
+    }
     if done > 0 {
         close(p, theta, done, threads);
     }
     Ok(outcome)
-}
-
-struct Decide<'a, D> {
-    work: &'a mut Work,
-    rows: usize,
-    decide: &'a mut D,
-}
-
-impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Decide<'_, D> {
-    type Output = Result<Outcome>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> Result<Outcome> {
-        let Decide { work, rows, decide } = self;
-        let outcome = work.decisions.run(&mut work.g, rows, &mut work.m[..rows], decide)?;
-        let done = match outcome {
-            Outcome::Complete => rows,
-            Outcome::Short { rows, .. } => rows,
-        };
-        work.decisions.solve_gain(&work.g, rows, &mut work.gain[..done]);
-        for (root, alpha) in work.root_alpha.iter_mut().zip(&work.decisions.curvature[..done]) {
-            *root = alpha.sqrt();
-        }
-        Ok(outcome)
-    }
 }
 
 /// $F = D^{1/2}U^\top X$, by panels of columns of `U`.
@@ -193,7 +160,7 @@ fn close(p: &mut Factored, theta: &mut Buffer, rows: usize, threads: Threads) {
         }
     }
     let w = View::columns(&work.w, dim, rows, stride);
-    let gain = View::columns(&work.gain, rows, 1, rows);
+    let gain = View::columns(&work.scalars.z, rows, 1, rows);
     multiply(ViewMut::columns(theta, dim, 1, dim), true, 1.0, w, gain, Threads::ONE);
 }
 

@@ -150,14 +150,38 @@ impl<C: Covariance> Bank<C> {
         let beliefs = || self.members.iter().map(|m| (m.log_weight.exp(), m, m.trail.linear[i], m.trail.variance[i]));
         let spread = |m: &Member<C>, s: f64| context.dispersion.estimate(m.residual) * s;
         let variance = beliefs().map(|(w, member, m, s)| w * (spread(member, s) + (m - linear).powi(2))).sum();
-        // of labels the evidence, which the weights need anyway, is the mean already; a weight would have sharpened it
-        let known = if observation.weight == 1.0 { family.mean_from_evidence(observation.y, log_mixture) } else { None };
-        let mean =
-            known.unwrap_or_else(|| beliefs().map(|(w, _, m, s)| w * moderated(family, m + observation.offset, s)).sum::<f64>());
+        let mean = self.predicted(family, &observation, log_mixture, i);
         let best = self.best();
         let gradient = observation.derivatives(family, best.trail.linear[i]).0;
         let (x, step, dispersion) = (rows.x(i), best.trail.step[i], self.dispersion(context.dispersion));
         Seen { index: i, x, observation, linear, variance, dispersion, mean, loss: 0.0, gradient, step }
+    }
+
+    /// The mean that the mixture predicts for row `i`.
+    fn predicted<F: Family>(&self, family: &F, observation: &Observation, log_mixture: f64, i: usize) -> f64 {
+        // of labels the evidence, which the weights need anyway, is the mean already; a weight would have sharpened it
+        if observation.weight == 1.0
+            && let Some(mean) = family.mean_from_evidence(observation.y, log_mixture)
+        {
+            return mean;
+        }
+        if family.bounded_gradient() || family.normal_noise().is_some() {
+            let mean = |m: &Member<C>| family.moderated_mean(m.trail.linear[i] + observation.offset, m.trail.variance[i]);
+            return self.members.iter().map(|member| member.log_weight.exp() * mean(member)).sum();
+        }
+        let (m, s) = self.middle(i);
+        family.moderated_mean(m + observation.offset, s.min(1.0))
+    }
+
+    /// The linear predictor of row `i` and its variance by the member in the middle, half of the weight being on either side. Where the mean
+    /// grows without bound, the mean over members would be that of the vaguest one alone, and its expectation that of the belief's far tail.
+    fn middle(&self, i: usize) -> (f64, f64) {
+        let up_to =
+            |m: f64| self.members.iter().filter(move |other| other.trail.linear[i] <= m).map(|other| other.log_weight.exp());
+        let total: f64 = self.members.iter().map(|member| member.log_weight.exp()).sum();
+        let upper = self.members.iter().filter(|member| up_to(member.trail.linear[i]).sum::<f64>() >= 0.5 * total);
+        let middle = upper.min_by(|a, b| a.trail.linear[i].total_cmp(&b.trail.linear[i])).unwrap_or(self.best());
+        (middle.trail.linear[i], middle.trail.variance[i])
     }
 
     /// The member with the largest weight.
@@ -200,13 +224,6 @@ impl<C: Covariance> Bank<C> {
         };
         self.members.iter().map(belief).collect()
     }
-}
-
-/// The mean moderated by the uncertainty. Where the mean grows without bound, so would its expectation under a vague belief (it then
-/// speaks of the belief's far tail alone): there the variance counts up to 1.
-fn moderated<F: Family>(family: &F, m: f64, s: f64) -> f64 {
-    let bounded = family.bounded_gradient() || family.normal_noise().is_some();
-    family.moderated_mean(m, if bounded { s } else { s.min(1.0) })
 }
 
 impl Bank<Factored> {

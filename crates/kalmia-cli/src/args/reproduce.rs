@@ -1,0 +1,47 @@
+//! The arguments of `kalmia reproduce`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Reproduce the paper's experiments and figures
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  kalmia reproduce all
+  kalmia reproduce comparison1 beyond --horizon 1e4 --replicates 20 --out figures
+  kalmia reproduce theta-star --iterations 1e9")]
+pub struct ReproduceArgs {
+    /// comparison1, density, comparison10, misspecified, beyond, bounds, all; or theta-star alone
+    #[arg(required = true, value_name = "FIGURE")]
+    pub figures: Vec<String>,
+    /// Rows of each replicate
+    #[arg(long, default_value = "1e5", value_parser = whole)]
+    pub horizon: u64,
+    /// Independent replicates
+    #[arg(long, default_value = "100", value_parser = whole)]
+    pub replicates: u64,
+    /// Seed of every random stream
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Threads, 0 for one a core; the numbers do not depend on it
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// Folder for the figures and the report
+    #[arg(long, default_value = "reproduction", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Steps of the filter for theta-star
+    #[arg(long, default_value = "1e9", value_parser = whole)]
+    pub iterations: u64,
+    /// Print every number as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A whole number, also written as `1e5`.
+fn whole(text: &str) -> Result<u64, String> {
+    let value: f64 = text.parse().map_err(|_| "expected a whole number such as 100000 or 1e5".to_string())?;
+    if value.fract() == 0.0 && (0.0..9e15).contains(&value) {
+        Ok(value as u64)
+    } else {
+        Err("expected a whole number, 0 or more".into())
+    }
+}

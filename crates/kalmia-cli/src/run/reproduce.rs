@@ -1,0 +1,128 @@
+//! `kalmia reproduce`: the paper's experiments, figures and report, by the laboratory.
+
+use crate::args::ReproduceArgs;
+use crate::error::{Failure, Result};
+use crate::report::{self, Table};
+use crate::ui::{self, Ui};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use kalmia_lab::{Error, Figure, Progress, Report, Run, Settings};
+use std::io::{IsTerminal, stderr};
+use std::sync::Mutex;
+
+/// Runs the command.
+pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
+    ui::catch_interrupts();
+    let bar = Bar::new(ui.talks());
+    if args.figures.iter().any(|name| name == "theta-star") {
+        if args.figures.len() > 1 {
+            return Err(Failure::usage("theta-star is not a figure: ask for it alone"));
+        }
+        return theta_star(args, &bar);
+    }
+    let figures = Figure::parse_list(args.figures.iter().map(|name| &**name)).map_err(failure)?;
+    let settings = Settings {
+        horizon: args.horizon,
+        replicates: args.replicates as usize,
+        seed: args.seed,
+        threads: args.threads,
+        out: args.out.clone(),
+    };
+    let report = kalmia_lab::reproduce(&figures, &settings, &bar, ui::stop_flag()).map_err(failure)?;
+    if args.json {
+        ui::print(&report::json(&report.to_json())?)?;
+    } else {
+        ui::print(&summary(&report))?;
+    }
+    if report.interrupted {
+        let kept = report.figures.len();
+        return Err(Failure::Interrupted(format!("interrupted: {kept} of {} figures are finished and kept", figures.len())));
+    }
+    Ok(())
+}
+
+/// The claims with their verdicts, and where the report is.
+fn summary(report: &Report) -> String {
+    let mut table = Table::new(["figure", "what the paper says", "measured"]);
+    for claim in &report.claims {
+        table.row([claim.panel.to_string(), claim.text.to_string(), claim.verdict.word().to_string()]);
+    }
+    let mut text = if report.claims.is_empty() { String::new() } else { table.render() + "\n" };
+    text +=
+        &format!("{} files in {} after {:.0} s", report.files.len(), report.settings.out.display(), report.elapsed.as_secs_f64());
+    if let Some(page) = report.files.last() {
+        text += &format!("; open {}", page.display());
+    }
+    text + "\n"
+}
+
+fn theta_star(args: &ReproduceArgs, bar: &Bar) -> Result<()> {
+    let threads = if args.threads > 0 { args.threads } else { std::thread::available_parallelism().map_or(1, |n| n.get()) };
+    let run = Run { threads, progress: bar, cancel: ui::stop_flag() };
+    let star = kalmia_lab::theta_star(args.iterations, args.seed, &run).map_err(failure)?;
+    bar.finish();
+    if args.json {
+        let view = serde_json::json!({ "quadrature": star.quadrature, "estimate": star.estimate, "path": star.path });
+        return ui::print(&report::json(&view)?);
+    }
+    let mut table = Table::new(["coefficient", "quadrature", "static EKF"]);
+    for (j, (exact, estimate)) in star.quadrature.iter().zip(star.estimate).enumerate() {
+        table.row([j.to_string(), format!("{exact:.12}"), format!("{estimate:.6}")]);
+    }
+    let mut text = table.render() + "\n";
+    for (n, distance) in &star.path {
+        text += &format!("after {:>13} rows: distance {distance:.3e}\n", ui::grouped(*n));
+    }
+    ui::print(&text)
+}
+
+/// Bad requests are usage, the rest is failure.
+fn failure(error: Error) -> Failure {
+    match error {
+        Error::UnknownFigure { .. } | Error::Setting { .. } | Error::Output { .. } => Failure::usage(error.to_string()),
+        Error::Learner(error) => Failure::Library(error),
+        Error::Cancelled => Failure::Interrupted("interrupted".into()),
+        other => Failure::Other(other.to_string()),
+    }
+}
+
+/// A progress bar on standard error, drawn only on a terminal.
+struct Bar {
+    shown: bool,
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Bar {
+    fn new(talks: bool) -> Self {
+        Self { shown: talks && stderr().is_terminal(), bar: Mutex::new(None) }
+    }
+
+    fn with(&self, act: impl FnOnce(&mut Option<ProgressBar>)) {
+        if self.shown {
+            act(&mut self.bar.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        }
+    }
+}
+
+impl Progress for Bar {
+    fn start(&self, task: &str, total: u64) {
+        self.with(|bar| {
+            let style = ProgressStyle::with_template("{prefix:28} {bar:24} {percent:>3} %  {eta} left  {msg}");
+            let target = ProgressDrawTarget::stderr_with_hz(8);
+            let new = ProgressBar::with_draw_target(Some(total), target)
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            *bar = Some(new.with_prefix(task.to_owned()));
+        });
+    }
+
+    fn advance(&self, units: u64) {
+        self.with(|bar| bar.iter().for_each(|bar| bar.inc(units)));
+    }
+
+    fn note(&self, text: &str) {
+        self.with(|bar| bar.iter().for_each(|bar| bar.set_message(text.to_owned())));
+    }
+
+    fn finish(&self) {
+        self.with(|bar| bar.take().iter().for_each(|bar| bar.finish_and_clear()));
+    }
+}

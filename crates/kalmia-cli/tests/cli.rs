@@ -1,0 +1,19 @@
+//! The command as a user meets it: every test runs the real binary in a folder of its own.
+
+#[path = "cli/harness.rs"]
+mod harness;
+
+#[path = "cli/checkpoint.rs"]
+mod checkpoint;
+#[path = "cli/examples.rs"]
+mod examples;
+#[path = "cli/fit.rs"]
+mod fit;
+#[path = "cli/golden.rs"]
+mod golden;
+#[path = "cli/hostile.rs"]
+mod hostile;
+#[path = "cli/model.rs"]
+mod model;
+#[path = "cli/small.rs"]
+mod small;

@@ -1,0 +1,165 @@
+//! Fits: what is printed, which family is chosen, and that the result does not depend on how the rows arrive.
+
+use crate::harness::{Folder, number, table};
+
+#[test]
+fn json_has_the_promised_shape() {
+    let folder = Folder::new("shape");
+    folder.write("t.csv", table(3000, ["0", "1"]));
+    let fit = folder.json("fit t.csv --target y --json");
+    assert_eq!((fit["rows"].as_u64(), fit["skipped"].as_u64()), (Some(3000), Some(0)));
+    assert_eq!((fit["family"].as_str(), fit["method"].as_str()), (Some("bernoulli"), Some("auto")));
+    assert!(number(&fit, "progressive.loss") < 0.8 * number(&fit, "progressive.baseline_loss"));
+    assert!(number(&fit, "seconds") > 0.0 && number(&fit, "rows_per_second") > 0.0);
+    let names: Vec<_> = fit["coefficients"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["(intercept)", "a", "b", "c"]);
+    for key in ["estimate", "std_error", "lower", "upper"] {
+        number(&fit["coefficients"][1], key);
+    }
+    assert!(number(&fit, "coefficients.1.lower") > 0.0 && number(&fit, "coefficients.2.upper") < 0.0);
+    assert!(number(&fit, "coefficients.3.lower") < 0.0 && number(&fit, "coefficients.3.upper") > 0.0);
+}
+
+#[test]
+fn every_way_in_gives_the_same_model() {
+    let folder = Folder::new("ways");
+    let text = table(5000, ["0", "1"]);
+    folder.write("t.csv", &text);
+    folder.write("t.tsv", text.replace(',', "\t"));
+    folder.write("t.txt", text.replace(',', ";"));
+    let (head, body) = text.split_once('\n').unwrap();
+    let lines: Vec<&str> = body.lines().collect();
+    folder.write("part-1.csv", format!("{head}\n{}\n", lines[..1700].join("\n")));
+    folder.write("part-2.csv", format!("{head}\n{}\n", lines[1700..].join("\n")));
+    folder.write("bare.csv", body);
+    let json = |row: &&str| {
+        let v: Vec<&str> = row.split(',').collect();
+        format!("{{\"a\":{},\"b\":{},\"c\":{},\"y\":{}}}", v[0], v[1], v[2], v[3])
+    };
+    folder.write("t.jsonl", lines.iter().map(json).collect::<Vec<_>>().join("\n"));
+    let coefficients = |words: &str| folder.json(&format!("fit {words} --json"))["coefficients"].to_string();
+    let expected = coefficients("t.csv --target y");
+    for words in [
+        "t.tsv --target y",
+        "t.txt --delimiter ; --target y",
+        "part-?.csv --target y",
+        "part-1.csv part-2.csv --target y",
+        "t.jsonl --target y",
+        "t.csv --target y --features a,b,c",
+        "t.csv -t y --family bernoulli",
+    ] {
+        assert_eq!(coefficients(words), expected, "{words}");
+    }
+    let bare = coefficients("bare.csv --no-header --target c4");
+    assert_eq!(bare.replace("c1", "a").replace("c2", "b").replace("\"c3", "\"c"), expected);
+    let piped = folder.pipe("fit - --target y --json", text.as_bytes()).ok();
+    let piped: serde_json::Value = serde_json::from_str(&piped).unwrap();
+    assert_eq!(piped["coefficients"].to_string(), expected);
+}
+
+#[test]
+fn text_labels_are_learned_and_positive_turns_them_round() {
+    let folder = Folder::new("labels");
+    folder.write("t.csv", table(2000, ["no", "yes"]));
+    let (yes, no) = (folder.json("fit t.csv -t y --json"), folder.json("fit t.csv -t y --positive no --json"));
+    assert_eq!(yes["family"], "bernoulli");
+    let (a, b) = (number(&yes, "coefficients.1.estimate"), number(&no, "coefficients.1.estimate"));
+    assert!(a > 1.0 && (a + b).abs() < 1e-9 * a, "{a} {b}");
+    folder.run("fit t.csv -t y --positive maybe").fails(2, &["maybe", "--positive"]);
+}
+
+#[test]
+fn counts_are_noticed_and_a_contradiction_names_the_family() {
+    let folder = Folder::new("families");
+    let counts: String = (0..50).map(|i| format!("{},{}\n", i % 7, i % 4)).collect();
+    folder.write("t.csv", format!("x,y\n{counts}"));
+    let run = folder.run("fit t.csv -t y");
+    assert!(run.stderr().contains("--family poisson"), "{}", run.stderr());
+    assert!(run.ok().starts_with("gaussian of `y` by auto, 50 rows"));
+    assert!(folder.ok("--quiet fit t.csv -t y --family poisson").contains("deviance"));
+    let labels: String = (0..1500).map(|i| format!("{},{}\n", i % 7, i % 2)).collect();
+    folder.write("late.csv", format!("x,y\n{labels}3,2\n"));
+    folder.run("fit late.csv -t y").fails(2, &["late.csv, row 1501", "--family poisson", "target `y` is 2"]);
+    folder.write("two.csv", "x,y\n1,1\n2,2\n3,1\n4,2\n");
+    folder.run("fit two.csv -t y").fails(2, &["--positive 2", "--family gaussian"]);
+    assert!(folder.json("fit two.csv -t y --positive 2 --json")["family"] == "bernoulli");
+    folder.run("fit t.csv -t y --family gama").fails(2, &["gama", "gamma"]);
+}
+
+#[test]
+fn every_method_fits_and_gaussian_intervals_hold() {
+    let folder = Folder::new("methods");
+    folder.write("t.csv", table(3000, ["0", "1"]));
+    for method in ["auto", "ekf", "truncated", "implicit", "moment", "ons", "asgd"] {
+        let fit = folder.json(&format!("fit t.csv -t y --method {method} --json"));
+        assert_eq!(fit["method"], method);
+        let loss = number(&fit, "progressive.loss");
+        assert!(loss < number(&fit, "progressive.baseline_loss"), "{method}: {loss}");
+        assert_eq!(fit["coefficients"][1]["std_error"].is_null(), ["ons", "asgd"].contains(&method));
+    }
+    // y is c with noise of deviation 1/sqrt(3) here: 95 % intervals must hold about 95 % of the rows
+    let fit = folder.json("fit t.csv -t c --json");
+    assert_eq!(fit["family"], "gaussian");
+    let coverage = number(&fit, "progressive.coverage");
+    assert!((0.93..=1.0).contains(&coverage), "{coverage}");
+    assert!((number(&fit, "dispersion") - 1.0 / 3.0).abs() < 0.03);
+    folder.run("fit t.csv -t y --method ekf --drift adapt").fails(2, &["--drift adapt", "auto"]);
+}
+
+#[test]
+fn missing_values_stop_skip_or_are_imputed() {
+    let folder = Folder::new("missing");
+    let mut text = table(100, ["0", "1"]);
+    text.push_str("0.5,,0.1,1\n");
+    folder.write("t.csv", text);
+    folder.run("fit t.csv -t y").fails(2, &["t.csv, row 101 (line 102), column `b`: missing value", "--missing skip"]);
+    let skipped = folder.json("fit t.csv -t y --missing skip --json");
+    assert_eq!((skipped["rows"].as_u64(), skipped["skipped"].as_u64()), (Some(100), Some(1)));
+    let mean = folder.json("fit t.csv -t y --missing mean --json");
+    assert_eq!(mean["rows"].as_u64(), Some(101));
+    assert_eq!(mean["coefficients"][4]["name"], "b:missing");
+}
+
+#[test]
+fn levels_that_come_late_enter_and_a_drift_is_told() {
+    let folder = Folder::new("late");
+    let mut text = String::from("x,c,y\n");
+    for i in 0..3000 {
+        let level = if i < 2000 { ["p", "q"][i % 2] } else { ["p", "q", "r"][i % 3] };
+        text.push_str(&format!(
+            "{},{level},{}\n",
+            (i * 7 % 13) as f64 / 13.0,
+            f64::from(level == "r") * 3.0 + (i * 5 % 11) as f64 / 11.0
+        ));
+    }
+    folder.write("t.csv", &text);
+    let fit = folder.json("fit t.csv -t y --json");
+    let last = &fit["coefficients"].as_array().unwrap()[3];
+    assert_eq!(last["name"], "c=r");
+    assert!((number(last, "estimate") - 3.0).abs() < 0.05, "{last}");
+    folder.run("fit t.csv -t y --method ons --radius 5 --exp-concavity 0.1").fails(2, &["c=r", "fixed number of features"]);
+    // a level that jumps every 4000 rows, under a noise of known size
+    let moved: String = (0..20_000).map(|i: i32| format!("{},{}\n", i % 5, i % 5 + i * 7919 % 3 + 4 * (i / 4000 % 2))).collect();
+    folder.write("drift.csv", format!("x,y\n{moved}"));
+    let summary = folder.ok("--quiet fit drift.csv -t y");
+    assert!(summary.contains("--drift adapt would gain"), "{summary}");
+    let (off, adapt) = (folder.json("fit drift.csv -t y --json"), folder.json("fit drift.csv -t y --drift adapt --json"));
+    assert!(number(&adapt, "progressive.loss") < 0.5 * number(&off, "progressive.loss"));
+    assert!(adapt["drift"].is_null());
+}
+
+#[test]
+fn traces_and_pictures_are_written() {
+    let folder = Folder::new("pictures");
+    folder.write("t.csv", table(2000, ["0", "1"]));
+    let fit = folder.json("fit t.csv -t y --trace trace.csv --plot loss.svg --json");
+    folder.ok("fit t.csv -t y --plot loss.png");
+    let trace = folder.text("trace.csv");
+    let last: Vec<&str> = trace.lines().last().unwrap().split(',').collect();
+    assert_eq!(trace.lines().next(), Some("rows,loss,baseline_loss"));
+    assert_eq!((last[0], last[1].parse().unwrap()), ("2000", number(&fit, "progressive.loss")));
+    assert!(folder.text("loss.svg").starts_with("<svg"));
+    assert!(folder.read("loss.png").starts_with(b"\x89PNG"));
+    folder.run("fit t.csv -t y --plot loss.jpg").fails(2, &[".svg or .png"]);
+    folder.run("fit t.csv -t y -o no/such/model.kalmia").fails(2, &["there is no folder"]);
+}

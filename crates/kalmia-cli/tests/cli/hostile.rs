@@ -1,0 +1,112 @@
+//! Inputs and models that cannot be used: one error that names the fault, the promised exit code, nothing half written.
+
+use crate::harness::{Folder, table};
+use std::process::Stdio;
+
+#[test]
+fn bad_inputs_are_named() {
+    let folder = Folder::new("inputs");
+    folder.write("t.csv", table(10, ["0", "1"]));
+    folder.write("empty.csv", "");
+    folder.write("head.csv", "a,y\n");
+    folder.write("quote.csv", "a,y\n\"1,0\n2,1\n");
+    folder.write("nul.csv", b"a,y\n1\x002,0\n2,1\n");
+    folder.write("latin.csv", b"a,y\ncaf\xe9,0\nth\xe9,1\n");
+    folder.write("dates.csv", "d,y\n2024-01-01,0\n2024-01-02,1\n");
+    folder.write("binary.parquet", b"PAR1 and nothing else PAR1");
+    std::fs::create_dir(folder.path("folder")).unwrap();
+    let cases: &[(&str, &[&str])] = &[
+        ("fit no.csv -t y", &["no.csv"]),
+        ("fit folder -t y", &["is a folder"]),
+        ("fit empty.csv -t y", &["empty.csv is empty"]),
+        ("fit head.csv -t y", &["no data rows"]),
+        ("fit t.csv -t yy", &["did you mean `y`"]),
+        ("fit t.csv", &["--target"]),
+        ("fit t.csv -t y --weight y", &["two roles"]),
+        ("fit t.csv -t y --delimiter ab", &["--delimiter"]),
+        ("fit t.csv -t y --prior 0", &["--prior"]),
+        ("fit *.nothing -t y", &["*.nothing"]),
+        ("fit quote.csv -t y", &["quote.csv"]),
+        ("fit nul.csv -t y --features b", &["nul.csv has no column `b`"]),
+        ("fit latin.csv -t y", &["latin.csv"]),
+        ("fit dates.csv -t y", &["column `d`"]),
+        ("fit binary.parquet -t y", &["binary.parquet"]),
+        ("predict t.csv t.csv", &["not a kalmia model"]),
+        ("inspect no.kalmia", &["no.kalmia"]),
+        ("bounds no_such_bound", &["did you mean"]),
+    ];
+    for (words, said) in cases {
+        let words = if words.starts_with("fit") { format!("{words} -o out") } else { (*words).into() };
+        folder.run(&words).fails(2, said);
+        assert!(!folder.exists("out"), "{words} left a file");
+    }
+}
+
+#[test]
+fn headers_and_lines_without_end_are_refused() {
+    let folder = Folder::new("wide");
+    let header: String = (0..1_000_000).map(|i| format!("c{i},")).collect();
+    folder.write("wide.csv", format!("{header}y\n"));
+    folder.run("fit wide.csv -t y").fails(2, &["wide.csv", "--max-features"]);
+    let mut line = b"a,y\n1,".to_vec();
+    line.resize(100_000_000, b'1');
+    folder.write("long.csv", line);
+    folder.run("fit long.csv -t y").fails(2, &["long.csv, row 1"]);
+}
+
+#[test]
+fn a_text_among_millions_of_numbers_is_named() {
+    use std::io::Write;
+    let folder = Folder::new("deep");
+    let mut out = std::io::BufWriter::new(std::fs::File::create(folder.path("t.csv")).unwrap());
+    out.write_all(b"x,y\n").unwrap();
+    let lines: String = (0..1000).map(|i| format!("{},{}\n", i % 9, i * 7 % 10)).collect();
+    for _ in 0..3000 {
+        out.write_all(lines.as_bytes()).unwrap();
+    }
+    out.write_all(b"oops,1\n").unwrap();
+    drop(out);
+    folder.run("fit t.csv -t y --method ekf --prior 0.01").fails(2, &["t.csv, row 3000001 (line 3000002), column `x`: `oops`"]);
+}
+
+#[test]
+fn damaged_models_are_refused() {
+    let folder = Folder::new("damaged");
+    folder.write("t.csv", table(300, ["0", "1"]));
+    folder.ok("fit t.csv -t y -o m.kalmia");
+    let good = folder.read("m.kalmia");
+    for at in [0, 9, 40, 200, good.len() / 2, good.len() - 1] {
+        let mut bad = good.clone();
+        bad[at] ^= 0x20;
+        folder.write("bad.kalmia", bad);
+        folder.run("predict bad.kalmia t.csv").fails(2, &["bad.kalmia"]);
+    }
+    folder.write("bad.kalmia", &good[..good.len() - 9]);
+    folder.run("update bad.kalmia t.csv").fails(2, &["cut short"]);
+    assert_eq!(folder.read("bad.kalmia").len(), good.len() - 9);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_of_its_own() {
+    let folder = Folder::new("full");
+    folder.write("t.csv", table(300, ["0", "1"]));
+    folder.ok("fit t.csv -t y -o m.kalmia");
+    folder.run("fit t.csv -t y -o /dev/full").fails(1, &["cannot write model file /dev/full"]);
+    folder.run("fit t.csv -t y --trace /dev/full").fails(1, &["cannot write /dev/full"]);
+    let full = || Stdio::from(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let status = folder.command("predict m.kalmia t.csv").stdout(full()).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let folder = Folder::new("pipe");
+    folder.write("t.csv", table(60_000, ["0", "1"]));
+    folder.ok("--quiet fit t.csv -t y -o m.kalmia");
+    let mut child = folder.command("predict m.kalmia t.csv").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
+}
