@@ -85,6 +85,8 @@ class Estimator(BaseEstimator):
             names = _data.names(X)
             parts = list(_data.blocks(X))
             X = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty((0, 0))
+        if not reset and self._is_plain(X):
+            return X
         if names is None:
             return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
         X = validate_data(self, X, dtype=np.float64, reset=reset, skip_check_array=False, ensure_min_samples=1) if reset else X
@@ -95,6 +97,11 @@ class Estimator(BaseEstimator):
         elif X.shape[1] != self.n_features_in_:
             raise InputError(f"X has {X.shape[1]} features, but {type(self).__name__} expects {self.n_features_in_}")
         return X
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether `X` needs no conversion and no look at its columns' names; the learner checks the numbers themselves."""
+        fits = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.shape[1] == self.n_features_in_
+        return fits and len(X) > 0 and not hasattr(self, "feature_names_in_")
 
     def _weights(self, sample_weight: Any, X: Any) -> np.ndarray | None:
         return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)

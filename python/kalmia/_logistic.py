@@ -93,8 +93,11 @@ class LogisticRegression(ClassifierMixin, Estimator):
         weight = self._weights(sample_weight, X)
         count = 1 if len(known) == 2 else len(known)
         rows = X.shape[0] if reset else None
-        # several learners: copies, so that a refused call leaves all as they were
-        learners = [self._new_learner(rows) for _ in range(count)] if first else [one.copy() for one in self.learners_]
+        if first:
+            learners = [self._new_learner(rows) for _ in range(count)]
+        else:
+            # of several learners copies, so that a refused call leaves all as they were; one sees to that itself
+            learners = self.learners_ if count == 1 else [one.copy() for one in self.learners_]
         results = []
         for k, learner in enumerate(learners):
             run = learner.learn_many if means else learner.feed
