@@ -36,7 +36,9 @@ fn bisect(cdf: impl Fn(f64) -> f64, q: f64, mut low: f64, mut high: f64, whole: 
         let middle = if wide { low.max(least).sqrt() * high.sqrt() } else { low + 0.5 * (high - low) };
         let middle = if whole { middle.floor() } else { middle };
         let narrow = !whole && high - low <= 1e-13 * high.abs().max(f64::MIN_POSITIVE);
-        if narrow || middle <= low || middle >= high {
+        // put so that an end that is not a number ends the search too
+        let inside = middle > low && middle < high;
+        if narrow || !inside {
             return high;
         }
         if cdf(middle) >= q {
@@ -50,6 +52,12 @@ fn bisect(cdf: impl Fn(f64) -> f64, q: f64, mut low: f64, mut high: f64, whole: 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_a_number_ends_the_search() {
+        assert!(!smallest(|_| f64::NAN, 0.5, f64::NAN, f64::NAN, f64::NEG_INFINITY, false).is_finite());
+        assert!((0.0..=1.0).contains(&smallest(|_| f64::NAN, 0.5, 0.0, 1.0, f64::NEG_INFINITY, false)));
+    }
 
     #[test]
     fn the_bracket_need_not_hold_the_answer() {

@@ -192,6 +192,9 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
             return Err(Error::State(format!("the state has a {} covariance, the filter a {} one", state.form, C::NAME)));
         }
         require_len("theta", state.theta.len(), state.prior.dim())?;
+        for &value in state.theta.iter().chain(&state.covariance) {
+            require(value.is_finite(), "state", value, "must be finite")?;
+        }
         let covariance = C::from_parts(&state.covariance, state.prior.dim())?;
         let filter = Self::new(state.family, state.rule, state.prior)?.with_drift(state.drift)?;
         Ok(Self { count: state.count, theta: Buffer::from_slice(&state.theta), covariance, ..filter })

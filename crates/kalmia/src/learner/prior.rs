@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// $\theta_1$ and $P_1$; a diagonal $P_1$ is kept as such.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct Prior {
     mean: Vec<f64>,
     spread: Spread,
@@ -16,6 +17,25 @@ pub struct Prior {
 enum Spread {
     Diagonal(Vec<f64>),
     Full(Vec<f64>),
+}
+
+/// A prior as a file holds it, not yet checked.
+#[derive(Deserialize)]
+struct Stored {
+    mean: Vec<f64>,
+    spread: Spread,
+}
+
+impl TryFrom<Stored> for Prior {
+    type Error = Error;
+
+    fn try_from(stored: Stored) -> Result<Self> {
+        let prior = match stored.spread {
+            Spread::Diagonal(variances) => Self::diagonal(variances)?,
+            Spread::Full(matrix) => Self::full(matrix, stored.mean.len())?,
+        };
+        prior.with_mean(&stored.mean)
+    }
 }
 
 impl Prior {
@@ -102,5 +122,26 @@ impl Prior {
             }
         }
         self.mean.push(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_cannot_hold_a_prior_that_no_constructor_makes() {
+        for prior in [Prior::isotropic(2, 3.0).unwrap(), Prior::full(vec![2.0, 0.5, 0.5, 1.0], 2).unwrap()] {
+            let text = serde_json::to_string(&prior.with_mean(&[1.0, -2.0]).unwrap()).unwrap();
+            let back: Prior = serde_json::from_str(&text).unwrap();
+            assert_eq!(serde_json::to_string(&back).unwrap(), text);
+        }
+        for bad in [
+            r#"{"mean":[0.0],"spread":{"diagonal":[1.0,1.0]}}"#,
+            r#"{"mean":[0.0],"spread":{"diagonal":[-1.0]}}"#,
+            r#"{"mean":[0.0,0.0],"spread":{"full":[1.0,2.0,2.0,1.0]}}"#,
+        ] {
+            assert!(serde_json::from_str::<Prior>(bad).is_err(), "{bad}");
+        }
     }
 }
