@@ -6,6 +6,9 @@ use crate::family::{AnyFamily, Family};
 use crate::learner::{Observer, Seen};
 use serde::{Deserialize, Serialize};
 
+/// Probabilities this close to one half are called neither way.
+const TIE: f64 = 1e-9;
+
 /// The normal quantile of a 95 % interval.
 const DEVIATIONS: f64 = 1.959_963_984_540_054;
 
@@ -157,7 +160,9 @@ impl Progressive {
             self.absolute += weight * (y - mean).abs();
             self.square += weight * (y - mean) * (y - mean);
             if let Some((ranking, calibration)) = &mut self.labels {
-                self.correct += if (mean > 0.5) == (y > 0.5) { weight } else { 0.0 };
+                // a tie, as before the first row, is half right; rounding must not decide it
+                let tie = (mean - 0.5).abs() < TIE;
+                self.correct += weight * if tie { 0.5 } else { f64::from((mean > 0.5) == (y > 0.5)) };
                 ranking.row(y, mean, weight);
                 calibration.row(y, mean, weight);
             }
