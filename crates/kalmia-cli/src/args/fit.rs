@@ -75,7 +75,7 @@ pub struct RoleArgs {
     /// The column to learn (libsvm has its own)
     #[arg(long, short, value_name = "COLUMN")]
     pub target: Option<String>,
-    /// What the target is: auto, gaussian[:variance], bernoulli, binomial[:trials], poisson or gamma[:dispersion]
+    /// What the target is: auto, gaussian, bernoulli, binomial, poisson or gamma; gaussian:VARIANCE, binomial:TRIALS and gamma:DISPERSION fix a parameter
     #[arg(long, value_name = "FAMILY", default_value = "auto")]
     pub family: String,
     /// The feature columns, in this order; by default every other column

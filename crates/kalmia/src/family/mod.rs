@@ -139,7 +139,7 @@ pub trait Family: Clone + Debug + Send + Sync {
         gaussian_expectation(m, s, |u| self.mean(u))
     }
 
-    /// $E[y]$ from $\ln P(y)$ of one `y`, where there are two values only, 0 and 1.
+    /// The mean of `y` from $\ln P(y)$ of one `y`, where there are two values only, 0 and 1.
     fn mean_from_evidence(&self, _y: f64, _log_evidence: f64) -> Option<f64> {
         None
     }

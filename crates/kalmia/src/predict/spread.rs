@@ -4,7 +4,7 @@ use super::{Mixture, Prediction, gaussian_expectation};
 use crate::family::Family;
 
 impl<F: Family> Prediction<F> {
-    /// $\mathrm{Var}[y] = E[\mathrm{Var}(y\mid u)] + \mathrm{Var}[E(y\mid u)]$; infinite with a learned noise of 2 degrees of freedom or fewer.
+    /// The variance of `y`: the mean of its variance given `u` plus the variance of its mean given `u`; infinite with a learned noise of 2 degrees of freedom or fewer.
     pub fn variance(&self) -> f64 {
         self.second_moment() - self.mean * self.mean
     }
@@ -29,7 +29,7 @@ impl<F: Family> Prediction<F> {
 }
 
 impl<F: Family> Mixture<F> {
-    /// $\mathrm{Var}[y]$, within the members and between them.
+    /// The variance of `y`, within the members and between them.
     pub fn variance(&self) -> f64 {
         self.parts().iter().map(|(weight, part)| weight * (part.variance() + (part.mean - self.mean).powi(2))).sum()
     }
