@@ -41,14 +41,20 @@ fn bench(root: &Path) -> Result<Outcome, String> {
     cargo(root, "test --workspace --bench *")
 }
 
-/// The test profile shares its compiled dependencies with the step `test`.
+/// Every example is declared with `harness = false`, so that its test is its own `main`. One build of the workspace, as in the step
+/// `test`: crate by crate, other features would be unified and everything compiled again.
 fn examples(root: &Path) -> Result<Outcome, String> {
     let found = targets(root, "examples")?;
     for (package, example) in &found {
-        eprintln!("-- {package}: {example}");
-        cargo(root, &format!("run --quiet --profile test --package {package} --example {example}"))?;
+        let manifest = root.join("crates").join(package).join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).map_err(|error| format!("cannot read {}: {error}", manifest.display()))?;
+        if !text.contains(&format!("[[example]]\nname = \"{example}\"\nharness = false")) {
+            return Err(format!(
+                "example {example} of {package} would not run: declare it with `harness = false` in its Cargo.toml"
+            ));
+        }
     }
-    Ok(if found.is_empty() { Skipped("no crate has examples") } else { Passed })
+    if found.is_empty() { Ok(Skipped("no crate has examples")) } else { cargo(root, "test --workspace --example *") }
 }
 
 /// The package's own `pyproject.toml` says what is needed: pip fetches the build backend and the extra `test`.
@@ -175,6 +181,13 @@ mod tests {
         for step in [bench, examples, python] {
             assert!(matches!(step(&workspace.0), Ok(Skipped(_))));
         }
+    }
+
+    #[test]
+    fn an_example_that_would_not_run_is_refused() {
+        let workspace = Workspace::new("undeclared", &["crates/a/examples/one.rs", "crates/a/Cargo.toml"]);
+        let error = examples(&workspace.0).unwrap_err();
+        assert!(error.starts_with("example one of a would not run"), "{error}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Reads files into blocks and prints what they hold: `cargo run --release --example rows -- TARGET FILE...`
+//! Reads files into blocks and prints what they hold: `cargo run --release --example rows -- TARGET FILE...`;
+//! without arguments, a set of the repository.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -20,11 +21,12 @@ fn run(target: &str, files: &[String]) -> Result<()> {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some((target, files)) = arguments.split_first() else {
-        eprintln!("usage: rows TARGET FILE...");
-        return ExitCode::from(2);
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/breast_cancer.csv");
+    let result = match arguments.split_first() {
+        Some((target, files)) => run(target, files),
+        None => run("benign", &[own.to_string()]),
     };
-    match run(target, files) {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
