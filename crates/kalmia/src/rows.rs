@@ -40,18 +40,18 @@ impl Observation {
     }
 }
 
-/// Where the first feature stands that is not finite or too large. Whole runs are judged without a branch, which the compiler
-/// turns into SIMD.
-fn first_illegal(x: &[f64]) -> Option<usize> {
-    let illegal = |v: &f64| v.is_nan() || v.abs() > LARGEST;
-    let run = x.chunks(64).position(|run| run.iter().fold(false, |bad, v| bad | illegal(v)))?;
-    x[64 * run..].iter().position(illegal).map(|at| 64 * run + at)
+/// Where the first number stands that is not finite or larger than `limit`. Whole runs are judged without a branch, which the
+/// compiler turns into SIMD.
+fn first_beyond(limit: f64, x: &[f64]) -> Option<usize> {
+    let beyond = |v: &f64| v.is_nan() || v.abs() > limit;
+    let run = x.chunks(64).position(|run| run.iter().fold(false, |bad, v| bad | beyond(v)))?;
+    x[64 * run..].iter().position(beyond).map(|at| 64 * run + at)
 }
 
 /// Checks the features of one row.
 pub(crate) fn check_features(x: &[f64], dim: usize) -> Result<()> {
     require_len("x", x.len(), dim)?;
-    match first_illegal(x) {
+    match first_beyond(LARGEST, x) {
         Some(column) => Err(Error::Feature { row: 0, column, value: x[column] }),
         None => Ok(()),
     }
@@ -139,9 +139,9 @@ impl<'a> Rows<'a> {
     /// [`Rows::validate`], and whether all numbers are of moderate size, at most $10^{30}$.
     pub(crate) fn check<F: Family>(&self, family: &F, dim: usize) -> Result<bool> {
         require_len("row", self.dim, dim)?;
-        let moderate = |values: &[f64]| values.iter().all(|v| v.abs() <= MODERATE);
+        let moderate = |values: &[f64]| first_beyond(MODERATE, values).is_none();
         let mut all = moderate(self.x);
-        if !all && let Some(at) = self.x.iter().position(|v| v.is_nan() || v.abs() > LARGEST) {
+        if !all && let Some(at) = first_beyond(LARGEST, self.x) {
             return Err(Error::Feature { row: at / self.dim, column: at % self.dim, value: self.x[at] });
         }
         for (row, &value) in self.y.iter().enumerate() {

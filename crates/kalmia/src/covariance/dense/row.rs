@@ -82,12 +82,11 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
         }
         vector::clear(simd, before);
         pass(simd, p, shape, 0.0, before, row, v, dots);
-        let mut m = vector::dot(simd, theta, row);
+        let (mut m, mut s) = (vector::dot(simd, theta, row), vector::dot(simd, v, row));
         // what the row before still owes to P: the pass of this row pays it
         let mut owed = 0.0;
         for i in first.. {
-            let step = variance(simd, S::as_simd_f64s(row).0, S::as_simd_f64s(v).0, S::as_simd_f64s(diagonal).0)
-                .map_err(|value| Error::PrecisionLost { row: i, value })
+            let step = checked(simd, i, s, S::as_simd_f64s(row).0, S::as_simd_f64s(diagonal).0)
                 .and_then(|s| decide(i, m, s).map(|step| (step.gain, step.contraction(s))));
             let upcoming = rows.next();
             let ((gain, c), upcoming) = match (step, upcoming) {
@@ -101,13 +100,14 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
                     return Ok(());
                 }
             };
-            // P_t x_{t+1} and theta_t'x_{t+1} do not wait for the decision; its rank-one effect on them is added afterwards
+            // P_t x_{t+1}, theta_t'x_{t+1} and x_{t+1}'P_t x_{t+1} do not wait for the decision; its rank-one effect is added afterwards
             vector::load(simd, upcoming, next);
             pass(simd, p, shape, owed, before, next, product, dots);
-            let overlap = vector::dot(simd, v, next);
+            let (overlap, before_row) = (vector::dot(simd, v, next), vector::dot(simd, product, next));
             m = vector::dot(simd, theta, next) + gain * overlap;
             vector::axpy(simd, gain, v, theta);
             vector::axpy(simd, -c * overlap, v, product);
+            s = next_variance(before_row, c, overlap, || vector::dot(simd, product, next));
             vector::add_squares(simd, -c, v, diagonal);
             owed = c;
             std::mem::swap(before, v);
@@ -118,17 +118,26 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
     }
 }
 
-/// $s = x^\top v$, or what is left of it when cancellation ate its digits.
+/// $s$ itself, or the loss reported when cancellation ate its digits.
 #[inline(always)]
-pub(super) fn variance<S: Simd>(simd: S, x: &[S::f64s], v: &[S::f64s], diagonal: &[S::f64s]) -> std::result::Result<f64, f64> {
-    let mut sum = simd.splat_f64s(0.0);
-    let mut size = sum;
-    for ((x, v), p) in x.iter().zip(v).zip(diagonal) {
-        sum = simd.mul_add_f64s(*x, *v, sum);
+pub(super) fn checked<S: Simd>(simd: S, row: usize, s: f64, x: &[S::f64s], diagonal: &[S::f64s]) -> Result<f64> {
+    let mut size = simd.splat_f64s(0.0);
+    for (x, p) in x.iter().zip(diagonal) {
         size = simd.mul_add_f64s(simd.mul_f64s(*x, *x), *p, size);
     }
-    let (s, size) = (simd.reduce_sum_f64s(sum), simd.reduce_sum_f64s(size));
-    if size <= LARGEST_CANCELLATION * s && s >= 0.0 { Ok(s) } else { Err(s) }
+    let kept = simd.reduce_sum_f64s(size) <= LARGEST_CANCELLATION * s && s >= 0.0;
+    if kept { Ok(s) } else { Err(Error::PrecisionLost { row, value: s }) }
+}
+
+/// Below this share of its value before the row at hand, the next row's $s$ is summed anew.
+const SMALLEST_SHARE: f64 = 1e-4;
+
+/// $s' = s - c\,o^2$ of the next row, from $s = x^\top Px$ before the row at hand and their overlap $o$: two operations after the
+/// decision in place of a sum, as the next decision waits for nothing else. Where most of it cancels, `sum` tells.
+#[inline(always)]
+pub(super) fn next_variance(before: f64, c: f64, overlap: f64, sum: impl FnOnce() -> f64) -> f64 {
+    let s = before - c * overlap * overlap;
+    if s >= SMALLEST_SHARE * before { s } else { sum() }
 }
 
 /// Sizes of the stored matrix.

@@ -1,7 +1,7 @@
 //! Rows one by one on a small dense matrix: both triangles stored, and the vectors of a row held in `N` SIMD registers.
 
-use super::row::{Learn, variance};
-use crate::error::{Error, Result};
+use super::row::{Learn, checked, next_variance};
+use crate::error::Result;
 use crate::rule::Step;
 use pulp::Simd;
 
@@ -33,12 +33,11 @@ where
     before.fill(0.0);
     let mut at: [S::f64s; N] = load(simd, row);
     let mut v = matrix.pass(0.0, before, paid, row);
-    let mut m = dot(simd, theta, at);
+    let (mut m, mut s) = (dot(simd, theta, at), dot(simd, v, at));
     let mut outcome = Ok(());
     for i in first.. {
-        let decided = variance(simd, &at, &v, &diagonal)
-            .map_err(|value| Error::PrecisionLost { row: i, value })
-            .and_then(|s| decide(i, m, s).map(|step| (step.gain, step.contraction(s))));
+        let decided =
+            checked(simd, i, s, &at, &diagonal).and_then(|s| decide(i, m, s).map(|step| (step.gain, step.contraction(s))));
         let (gain, c) = match decided {
             Ok(decided) => decided,
             Err(error) => {
@@ -47,7 +46,7 @@ where
                 break;
             }
         };
-        // P_t x_{t+1} and theta_t'x_{t+1} do not wait for the decision; its rank-one effect on them is added afterwards
+        // what the next row needs does not wait for the decision; its rank-one effect is added afterwards
         let upcoming = rows.next();
         let product = match upcoming {
             Some(upcoming) => matrix.pass(owed, before, paid, upcoming),
@@ -66,11 +65,12 @@ where
         };
         row = upcoming;
         at = load(simd, row);
-        let overlap = dot(simd, v, at);
+        let (overlap, before_row) = (dot(simd, v, at), dot(simd, product, at));
         m = dot(simd, theta, at) + gain * overlap;
         add(simd, gain, v, &mut theta);
         v = product;
         add(simd, -c * overlap, paid, &mut v);
+        s = next_variance(before_row, c, overlap, || dot(simd, v, at));
         for r in 0..N {
             let scaled = simd.mul_f64s(simd.splat_f64s(-c), paid[r]);
             diagonal[r] = simd.mul_add_f64s(scaled, paid[r], diagonal[r]);
