@@ -40,12 +40,38 @@ impl Observation {
     }
 }
 
-/// Where the first number stands that is not finite or larger than `limit`. Whole runs are judged without a branch, which the
-/// compiler turns into SIMD.
+/// Where the first number stands that is not finite or larger than `limit`. Whole runs are judged without a branch, in SIMD.
 fn first_beyond(limit: f64, x: &[f64]) -> Option<usize> {
     let beyond = |v: &f64| v.is_nan() || v.abs() > limit;
-    let run = x.chunks(64).position(|run| run.iter().fold(false, |bad, v| bad | beyond(v)))?;
-    x[64 * run..].iter().position(beyond).map(|at| 64 * run + at)
+    let run = pulp::Arch::new().dispatch(FirstRun { limit, x })?;
+    x[RUN * run..].iter().position(beyond).map(|at| RUN * run + at)
+}
+
+/// Numbers judged at once.
+const RUN: usize = 64;
+
+/// The first run of numbers with one beyond the limit.
+struct FirstRun<'a> {
+    limit: f64,
+    x: &'a [f64],
+}
+
+impl pulp::WithSimd for FirstRun<'_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> Option<usize> {
+        for (i, run) in self.x.chunks(RUN).enumerate() {
+            let mut all = true;
+            for v in run {
+                all &= v.abs() <= self.limit;
+            }
+            if !all {
+                return Some(i);
+            }
+        }
+        None
+    }
 }
 
 /// Checks the features of one row.

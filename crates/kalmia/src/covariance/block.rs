@@ -1,5 +1,6 @@
 //! The scalar steps of a block of rows, in the `B x B` world of their mutual inner products.
 
+use super::Decide;
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, multiply};
 use crate::rule::Step;
@@ -60,24 +61,21 @@ impl Scalars {
     }
 
     /// Decides the rows of `x`, whose inner products are in `g`, and solves for `z`.
-    pub fn decide<D>(&mut self, theta: &[f64], x: &[f64], dim: usize, decide: &mut D) -> Result<Outcome>
-    where
-        D: FnMut(usize, f64, f64) -> Result<Step>,
-    {
+    pub fn decide(&mut self, theta: &[f64], x: &[f64], dim: usize, decide: &mut Decide<'_>) -> Result<Outcome> {
         let rows = x.len() / dim;
         let (xs, theta) = (View::columns(x, dim, rows, dim), View::columns(theta, dim, 1, dim));
         multiply(ViewMut::columns(&mut self.m, rows, 1, rows), false, 1.0, xs.t(), theta, Threads::ONE);
-        Arch::new().dispatch(Decide { scalars: self, rows, decide })
+        Arch::new().dispatch(Run { scalars: self, rows, decide })
     }
 }
 
-struct Decide<'a, D> {
+struct Run<'a, 'd> {
     scalars: &'a mut Scalars,
     rows: usize,
-    decide: &'a mut D,
+    decide: &'a mut Decide<'d>,
 }
 
-impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Decide<'_, D> {
+impl WithSimd for Run<'_, '_> {
     type Output = Result<Outcome>;
 
     #[inline(always)]
@@ -111,10 +109,7 @@ impl Decisions {
     /// Runs the rows: on entry `g[i * stride + k]` holds $x_i^\top P x_k$ for $k \ge i$ and `m` the linear predictors under the belief before the
     /// block; on return row `j` of `g` holds $x_j^\top P_j x_k$, from which the corrections of later rows follow.
     #[inline(always)]
-    pub fn run<D>(&mut self, g: &mut [f64], stride: usize, m: &mut [f64], decide: &mut D) -> Result<Outcome>
-    where
-        D: FnMut(usize, f64, f64) -> Result<Step>,
-    {
+    pub fn run(&mut self, g: &mut [f64], stride: usize, m: &mut [f64], decide: &mut Decide<'_>) -> Result<Outcome> {
         let rows = m.len();
         for j in 0..rows {
             self.start[j] = g[j * stride + j];

@@ -13,6 +13,10 @@ use crate::rule::Step;
 use block::Outcome;
 use std::fmt::Debug;
 
+/// `decide(i, m, s)`: the step of row `i`, whose linear predictor is `m` with variance `s`. Behind a pointer, so that one copy of the kernels
+/// serves every family and rule; the call costs about a nanosecond a row.
+pub type Decide<'a> = dyn FnMut(usize, f64, f64) -> Result<Step> + 'a;
+
 /// A positive definite matrix that learns rows: the linear algebra of the recursion.
 ///
 /// `theta` is always a [`Buffer`] of [`Buffer::padded`]`(dim)` entries with zeros behind the last coefficient.
@@ -34,9 +38,7 @@ pub trait Covariance: Clone + Debug + Send + Sync {
 
     /// Learns the rows of `x` in order; `decide(i, m, s)` is called once a row with $m=\theta^\top x_i$ and $s=x_i^\top Px_i$, both before
     /// the row. An error of `decide` stops at that row: the belief then holds the rows before it, or, in a block, the rows before the block.
-    fn learn<D>(&mut self, theta: &mut Buffer, x: &[f64], decide: D, threads: Threads) -> Result<()>
-    where
-        D: FnMut(usize, f64, f64) -> Result<Step>;
+    fn learn(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()>;
 
     /// $s = x^\top Px$.
     fn variance(&self, x: &[f64]) -> f64;
@@ -83,31 +85,24 @@ pub trait Covariance: Clone + Debug + Send + Sync {
 /// The two ways through the rows that both forms have.
 trait Blocks: Covariance {
     /// Rows in order, each by itself; `first` is the index that `decide` sees for the first of them.
-    fn rows_one_by_one<D>(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut D) -> Result<()>
-    where
-        D: FnMut(usize, f64, f64) -> Result<Step>;
+    fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()>;
 
     /// Rows as one block.
-    fn rows_in_block<D>(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut D, threads: Threads) -> Result<Outcome>
-    where
-        D: FnMut(usize, f64, f64) -> Result<Step>;
+    fn rows_in_block(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<Outcome>;
 }
 
 /// Fewer rows than this are not worth a block.
 const SMALLEST_BLOCK: usize = 16;
 
 /// Cuts the rows into blocks where the dimension is at least `from`; what a block leaves, for want of digits, goes row by row.
-fn learn_in_blocks<C: Blocks, D>(
+fn learn_in_blocks<C: Blocks>(
     p: &mut C,
     theta: &mut Buffer,
     x: &[f64],
     from: usize,
-    decide: &mut D,
+    decide: &mut Decide<'_>,
     threads: Threads,
-) -> Result<()>
-where
-    D: FnMut(usize, f64, f64) -> Result<Step>,
-{
+) -> Result<()> {
     let dim = p.dim();
     if dim == 0 {
         return Ok(());
@@ -134,4 +129,15 @@ where
         }
     }
     Ok(())
+}
+
+/// Below this share of its value before the row at hand, the next row's $s$ is summed anew.
+const SMALLEST_SHARE: f64 = 1e-4;
+
+/// $s' = s - c\,o^2$ of the next row, from $s = x^\top Px$ before the row at hand and their overlap $o$: two operations after the
+/// decision in place of a sum, as the next decision waits for nothing else. `None` where most of it cancels.
+#[inline(always)]
+fn next_variance(before: f64, c: f64, overlap: f64) -> Option<f64> {
+    let s = before - c * overlap * overlap;
+    if s >= SMALLEST_SHARE * before { Some(s) } else { None }
 }

@@ -102,7 +102,7 @@ pub trait Family: Clone + Debug + Send + Sync {
     /// A draw of `y` given `u`.
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64;
 
-    /// Closed form of the moment-matching step, where the family has one.
+    /// Closed form of the moment-matching step, where the family has one (the same to $10^{-9}$, if not to the last bit).
     fn exact_moments(&self, _observation: &Observation, _m: f64, _s: f64) -> Option<Moments> {
         None
     }

@@ -218,13 +218,17 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         let mut sight = Sight { rows, observer };
         let Self { family, rule, prior, drift, count, theta, covariance, threads, units, .. } = self;
         if *drift == Drift::Off {
-            let decide = |i, m, s| sight.decide(family, rule, i, m, s, *count + i as u64 + 1);
-            return covariance.learn(theta, rows.features(), decide, *threads);
+            return covariance.learn(
+                theta,
+                rows.features(),
+                &mut |i, m, s| sight.decide(family, rule, i, m, s, *count + i as u64 + 1),
+                *threads,
+            );
         }
         for i in 0..rows.len() {
             let t = *count + i as u64 + 1;
             move_belief(drift, prior, t, theta, covariance, units, *threads)?;
-            covariance.learn(theta, rows.x(i), |_, m, s| sight.decide(family, rule, i, m, s, t), *threads)?;
+            covariance.learn(theta, rows.x(i), &mut |_, m, s| sight.decide(family, rule, i, m, s, t), *threads)?;
         }
         Ok(())
     }
@@ -254,13 +258,13 @@ fn move_belief<C: Covariance>(
             units.clear();
             units.resize(k * dim, 0.0);
             (0..k).for_each(|i| units[i * dim + coordinate(i)] = 1.0);
-            let pull = |i: usize, m: f64, s: f64| {
+            let mut pull = |i: usize, m: f64, s: f64| {
                 let j = coordinate(i);
                 let curvature = share / (k as f64 * prior.variance(j));
                 Ok(Step { gain: curvature * (prior.mean()[j] - m) / (1.0 + curvature * s), curvature })
             };
             p.scale(1.0 / factor);
-            p.learn(theta, units, pull, threads)
+            p.learn(theta, units, &mut pull, threads)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod cholesky;
+pub(crate) mod lanes;
 mod product;
 pub(crate) mod vector;
 

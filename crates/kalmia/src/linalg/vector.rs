@@ -83,3 +83,48 @@ pub(crate) fn reduce4<S: Simd>(simd: S, sums: [S::f64s; 4], out: &mut [f64]) {
     out[2] = simd.reduce_sum_f64s(sums[2]);
     out[3] = simd.reduce_sum_f64s(sums[3]);
 }
+
+// Vectors of a few registers, held in an array: what a small dimension needs.
+
+/// A row of at most `N` registers, padded with zeros.
+#[inline(always)]
+pub(crate) fn registers<S: Simd, const N: usize>(simd: S, row: &[f64]) -> [S::f64s; N] {
+    let (head, tail) = S::as_simd_f64s(row);
+    let mut registers = [simd.splat_f64s(0.0); N];
+    for (register, value) in registers.iter_mut().zip(head) {
+        *register = *value;
+    }
+    if !tail.is_empty() {
+        registers[head.len()] = simd.partial_load_f64s(tail);
+    }
+    registers
+}
+
+/// Writes the registers; a call to memcpy would cost more than the few of them.
+#[allow(clippy::manual_memcpy)]
+#[inline(always)]
+pub(crate) fn store_registers<S: Simd, const N: usize>(registers: [S::f64s; N], line: &mut [f64]) {
+    let line = &mut S::as_mut_simd_f64s(line).0[..N];
+    for r in 0..N {
+        line[r] = registers[r];
+    }
+}
+
+/// $a^\top b$.
+#[inline(always)]
+pub(crate) fn dot_registers<S: Simd, const N: usize>(simd: S, a: [S::f64s; N], b: [S::f64s; N]) -> f64 {
+    let mut sum = simd.mul_f64s(a[0], b[0]);
+    for r in 1..N {
+        sum = simd.mul_add_f64s(a[r], b[r], sum);
+    }
+    simd.reduce_sum_f64s(sum)
+}
+
+/// $y \mathrel{+}= ax$.
+#[inline(always)]
+pub(crate) fn axpy_registers<S: Simd, const N: usize>(simd: S, a: f64, x: [S::f64s; N], y: &mut [S::f64s; N]) {
+    let a = simd.splat_f64s(a);
+    for r in 0..N {
+        y[r] = simd.mul_add_f64s(a, x[r], y[r]);
+    }
+}

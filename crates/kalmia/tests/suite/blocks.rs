@@ -48,11 +48,11 @@ fn check<C: Covariance>(dim: usize, rows: usize, cut: usize) {
     let mut seen = Vec::new();
     let mut first = 0;
     for x in x.chunks(cut * dim) {
-        let decide = |i: usize, m: f64, s: f64| -> Result<Step> {
+        let mut decide = |i: usize, m: f64, s: f64| -> Result<Step> {
             seen.push((m, s));
             Ok(rule(first + i, m, s))
         };
-        form.learn(&mut theta, x, decide, Threads::ONE).unwrap();
+        form.learn(&mut theta, x, &mut decide, Threads::ONE).unwrap();
         first += x.len() / dim;
     }
     let close = |a: f64, b: f64, scale: f64| assert!((a - b).abs() <= 1e-9 * scale, "{a} {b} dim {dim} rows {rows} cut {cut}");

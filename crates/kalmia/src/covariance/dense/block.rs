@@ -2,10 +2,10 @@
 
 use super::Dense;
 use super::row::LARGEST_CANCELLATION;
+use crate::covariance::Decide;
 use crate::covariance::block::{Outcome, SMALLEST_SHARE, Scalars, block_rows};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, multiply};
-use crate::rule::Step;
 use pulp::{Arch, Simd, WithSimd};
 
 /// Columns of `P` that go through a product together.
@@ -34,10 +34,7 @@ impl Work {
 }
 
 /// Learns one block of rows; see [`Outcome`] for blocks that end early.
-pub(super) fn learn<D>(p: &mut Dense, theta: &mut Buffer, x: &[f64], decide: &mut D, threads: Threads) -> Result<Outcome>
-where
-    D: FnMut(usize, f64, f64) -> Result<Step>,
-{
+pub(super) fn learn(p: &mut Dense, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<Outcome> {
     let (dim, stride) = (p.dim, p.stride);
     let rows = x.len() / dim;
     p.block.reserve(stride, rows.max(block_rows(dim)));

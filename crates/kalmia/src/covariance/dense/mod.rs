@@ -4,10 +4,9 @@ mod block;
 mod row;
 mod small;
 
-use super::Covariance;
+use super::{Covariance, Decide};
 use crate::error::{Error, Result, require, require_len};
 use crate::linalg::{Buffer, Threads, cholesky_lower};
-use crate::rule::Step;
 
 /// Side of the tiles in which the upper triangle is kept: tiles on the diagonal are stored in full.
 const TILE: usize = Buffer::LINE;
@@ -102,11 +101,8 @@ impl Covariance for Dense {
         self.dim
     }
 
-    fn learn<D>(&mut self, theta: &mut Buffer, x: &[f64], mut decide: D, threads: Threads) -> Result<()>
-    where
-        D: FnMut(usize, f64, f64) -> Result<Step>,
-    {
-        super::learn_in_blocks(self, theta, x, BLOCK_FROM, &mut decide, threads)
+    fn learn(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()> {
+        super::learn_in_blocks(self, theta, x, BLOCK_FROM, decide, threads)
     }
 
     fn variance(&self, x: &[f64]) -> f64 {
@@ -179,23 +175,17 @@ impl Covariance for Dense {
 }
 
 impl super::Blocks for Dense {
-    fn rows_one_by_one<D>(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut D) -> Result<()>
-    where
-        D: FnMut(usize, f64, f64) -> Result<Step>,
-    {
+    fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
         row::learn(self, theta, x, first, decide)
     }
 
-    fn rows_in_block<D>(
+    fn rows_in_block(
         &mut self,
         theta: &mut Buffer,
         x: &[f64],
-        decide: &mut D,
+        decide: &mut Decide<'_>,
         threads: Threads,
-    ) -> Result<super::block::Outcome>
-    where
-        D: FnMut(usize, f64, f64) -> Result<Step>,
-    {
+    ) -> Result<super::block::Outcome> {
         block::learn(self, theta, x, decide, threads)
     }
 }

@@ -1,6 +1,7 @@
 //! Rows one by one on the dense form: one fused pass over what is stored of `P` a row.
 
 use super::{Dense, FULL_UP_TO, TILE, small};
+use crate::covariance::{Decide, next_variance};
 use crate::error::{Error, Result};
 use crate::linalg::{Buffer, vector};
 use crate::rule::Step;
@@ -43,32 +44,29 @@ impl Work {
 }
 
 /// Learns rows in order, fusing the update of one with the product of the next.
-pub(super) fn learn<D>(p: &mut Dense, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut D) -> Result<()>
-where
-    D: FnMut(usize, f64, f64) -> Result<Step>,
-{
+pub(super) fn learn(p: &mut Dense, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
     Arch::new().dispatch(Learn { p, theta, x, first, decide })
 }
 
-pub(super) struct Learn<'a, D> {
+pub(super) struct Learn<'a, 'd> {
     pub p: &'a mut Dense,
     pub theta: &'a mut Buffer,
     pub x: &'a [f64],
     pub first: usize,
-    pub decide: &'a mut D,
+    pub decide: &'a mut Decide<'d>,
 }
 
-impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
+impl WithSimd for Learn<'_, '_> {
     type Output = Result<()>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
         // the two small sizes in registers of 8 and of 4 numbers; other widths take the general way
         match (S::F64_LANES, self.p.stride) {
-            (8, 16) => return small::learn::<S, D, 2>(simd, self),
-            (8, 32) => return small::learn::<S, D, 4>(simd, self),
-            (4, 16) => return small::learn::<S, D, 4>(simd, self),
-            (4, 32) => return small::learn::<S, D, 8>(simd, self),
+            (8, 16) => return small::learn::<S, 2>(simd, self),
+            (8, 32) => return small::learn::<S, 4>(simd, self),
+            (4, 16) => return small::learn::<S, 4>(simd, self),
+            (4, 32) => return small::learn::<S, 8>(simd, self),
             _ => {}
         }
         let Learn { p: Dense { dim, stride, p, work, .. }, theta, x, first, decide } = self;
@@ -86,20 +84,23 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
         // what the row before still owes to P: the pass of this row pays it
         let mut owed = 0.0;
         for i in first.. {
-            let step = checked(simd, i, s, S::as_simd_f64s(row).0, S::as_simd_f64s(diagonal).0)
-                .and_then(|s| decide(i, m, s).map(|step| (step.gain, step.contraction(s))));
+            let step = match checked(simd, i, s, S::as_simd_f64s(row).0, S::as_simd_f64s(diagonal).0) {
+                Ok(()) => decide(i, m, s),
+                Err(lost) => Err(lost),
+            };
             let upcoming = rows.next();
-            let ((gain, c), upcoming) = match (step, upcoming) {
+            let (Step { gain, curvature }, upcoming) = match (step, upcoming) {
                 (Ok(step), Some(upcoming)) => (step, upcoming),
                 (step, _) => {
                     vector::clear(simd, next);
                     pass(simd, p, shape, owed, before, next, product, dots);
-                    let (gain, c) = step?;
-                    pass(simd, p, shape, c, v, next, product, dots);
-                    vector::axpy(simd, gain, v, theta);
+                    let step = step?;
+                    pass(simd, p, shape, step.contraction(s), v, next, product, dots);
+                    vector::axpy(simd, step.gain, v, theta);
                     return Ok(());
                 }
             };
+            let c = Step { gain, curvature }.contraction(s);
             // P_t x_{t+1}, theta_t'x_{t+1} and x_{t+1}'P_t x_{t+1} do not wait for the decision; its rank-one effect is added afterwards
             vector::load(simd, upcoming, next);
             pass(simd, p, shape, owed, before, next, product, dots);
@@ -107,7 +108,10 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
             m = vector::dot(simd, theta, next) + gain * overlap;
             vector::axpy(simd, gain, v, theta);
             vector::axpy(simd, -c * overlap, v, product);
-            s = next_variance(before_row, c, overlap, || vector::dot(simd, product, next));
+            s = match next_variance(before_row, c, overlap) {
+                Some(s) => s,
+                None => vector::dot(simd, product, next),
+            };
             vector::add_squares(simd, -c, v, diagonal);
             owed = c;
             std::mem::swap(before, v);
@@ -118,26 +122,15 @@ impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
     }
 }
 
-/// $s$ itself, or the loss reported when cancellation ate its digits.
+/// Whether $s$ has its digits, or cancellation ate them.
 #[inline(always)]
-pub(super) fn checked<S: Simd>(simd: S, row: usize, s: f64, x: &[S::f64s], diagonal: &[S::f64s]) -> Result<f64> {
+pub(super) fn checked<S: Simd>(simd: S, row: usize, s: f64, x: &[S::f64s], diagonal: &[S::f64s]) -> Result<()> {
     let mut size = simd.splat_f64s(0.0);
     for (x, p) in x.iter().zip(diagonal) {
         size = simd.mul_add_f64s(simd.mul_f64s(*x, *x), *p, size);
     }
     let kept = simd.reduce_sum_f64s(size) <= LARGEST_CANCELLATION * s && s >= 0.0;
-    if kept { Ok(s) } else { Err(Error::PrecisionLost { row, value: s }) }
-}
-
-/// Below this share of its value before the row at hand, the next row's $s$ is summed anew.
-const SMALLEST_SHARE: f64 = 1e-4;
-
-/// $s' = s - c\,o^2$ of the next row, from $s = x^\top Px$ before the row at hand and their overlap $o$: two operations after the
-/// decision in place of a sum, as the next decision waits for nothing else. Where most of it cancels, `sum` tells.
-#[inline(always)]
-pub(super) fn next_variance(before: f64, c: f64, overlap: f64, sum: impl FnOnce() -> f64) -> f64 {
-    let s = before - c * overlap * overlap;
-    if s >= SMALLEST_SHARE * before { s } else { sum() }
+    if kept { Ok(()) } else { Err(Error::PrecisionLost { row, value: s }) }
 }
 
 /// Sizes of the stored matrix.

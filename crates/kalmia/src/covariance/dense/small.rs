@@ -1,16 +1,14 @@
 //! Rows one by one on a small dense matrix: both triangles stored, and the vectors of a row held in `N` SIMD registers.
 
-use super::row::{Learn, checked, next_variance};
+use super::row::{Learn, checked};
+use crate::covariance::next_variance;
 use crate::error::Result;
-use crate::rule::Step;
+use crate::linalg::vector;
 use pulp::Simd;
 
 /// As [`super::row`], for a padded dimension of exactly `N` registers.
 #[inline(always)]
-pub(super) fn learn<S: Simd, D, const N: usize>(simd: S, learn: Learn<'_, D>) -> Result<()>
-where
-    D: FnMut(usize, f64, f64) -> Result<Step>,
-{
+pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_>) -> Result<()> {
     let Learn { p, theta, x, first, decide } = learn;
     let dim = p.dim;
     let before = &mut p.work.before;
@@ -31,15 +29,17 @@ where
     let zero = [simd.splat_f64s(0.0); N];
     let (mut owed, mut paid) = (0.0, zero);
     before.fill(0.0);
-    let mut at: [S::f64s; N] = load(simd, row);
+    let mut at: [S::f64s; N] = vector::registers(simd, row);
     let mut v = matrix.pass(0.0, before, paid, row);
-    let (mut m, mut s) = (dot(simd, theta, at), dot(simd, v, at));
+    let (mut m, mut s) = (vector::dot_registers(simd, theta, at), vector::dot_registers(simd, v, at));
     let mut outcome = Ok(());
     for i in first.. {
-        let decided =
-            checked(simd, i, s, &at, &diagonal).and_then(|s| decide(i, m, s).map(|step| (step.gain, step.contraction(s))));
-        let (gain, c) = match decided {
-            Ok(decided) => decided,
+        let step = match checked(simd, i, s, &at, &diagonal) {
+            Ok(()) => decide(i, m, s),
+            Err(lost) => Err(lost),
+        };
+        let (gain, c) = match step {
+            Ok(step) => (step.gain, step.contraction(s)),
             Err(error) => {
                 outcome = Err(error);
                 matrix.pay(owed, before, paid);
@@ -57,20 +57,23 @@ where
         };
         paid = v;
         owed = c;
-        store::<S, N>(v, before);
+        vector::store_registers::<S, N>(v, before);
         let Some(upcoming) = upcoming else {
-            add(simd, gain, v, &mut theta);
+            vector::axpy_registers(simd, gain, v, &mut theta);
             matrix.pay(owed, before, paid);
             break;
         };
         row = upcoming;
-        at = load(simd, row);
-        let (overlap, before_row) = (dot(simd, v, at), dot(simd, product, at));
-        m = dot(simd, theta, at) + gain * overlap;
-        add(simd, gain, v, &mut theta);
+        at = vector::registers(simd, row);
+        let (overlap, before_row) = (vector::dot_registers(simd, v, at), vector::dot_registers(simd, product, at));
+        m = vector::dot_registers(simd, theta, at) + gain * overlap;
+        vector::axpy_registers(simd, gain, v, &mut theta);
         v = product;
-        add(simd, -c * overlap, paid, &mut v);
-        s = next_variance(before_row, c, overlap, || dot(simd, v, at));
+        vector::axpy_registers(simd, -c * overlap, paid, &mut v);
+        s = match next_variance(before_row, c, overlap) {
+            Some(s) => s,
+            None => vector::dot_registers(simd, v, at),
+        };
         for r in 0..N {
             let scaled = simd.mul_f64s(simd.splat_f64s(-c), paid[r]);
             diagonal[r] = simd.mul_add_f64s(scaled, paid[r], diagonal[r]);
@@ -135,45 +138,5 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
                 column[r] = self.simd.mul_add_f64s(cv, registers[r], column[r]);
             }
         }
-    }
-}
-
-#[inline(always)]
-fn load<S: Simd, const N: usize>(simd: S, row: &[f64]) -> [S::f64s; N] {
-    let (head, tail) = S::as_simd_f64s(row);
-    let mut registers = [simd.splat_f64s(0.0); N];
-    for (register, value) in registers.iter_mut().zip(head) {
-        *register = *value;
-    }
-    if !tail.is_empty() {
-        registers[head.len()] = simd.partial_load_f64s(tail);
-    }
-    registers
-}
-
-// a call to memcpy costs more than the few registers
-#[allow(clippy::manual_memcpy)]
-#[inline(always)]
-fn store<S: Simd, const N: usize>(registers: [S::f64s; N], line: &mut [f64]) {
-    let line = &mut S::as_mut_simd_f64s(line).0[..N];
-    for r in 0..N {
-        line[r] = registers[r];
-    }
-}
-
-#[inline(always)]
-fn dot<S: Simd, const N: usize>(simd: S, a: [S::f64s; N], b: [S::f64s; N]) -> f64 {
-    let mut sum = simd.mul_f64s(a[0], b[0]);
-    for r in 1..N {
-        sum = simd.mul_add_f64s(a[r], b[r], sum);
-    }
-    simd.reduce_sum_f64s(sum)
-}
-
-#[inline(always)]
-fn add<S: Simd, const N: usize>(simd: S, a: f64, x: [S::f64s; N], y: &mut [S::f64s; N]) {
-    let a = simd.splat_f64s(a);
-    for r in 0..N {
-        y[r] = simd.mul_add_f64s(a, x[r], y[r]);
     }
 }

@@ -11,10 +11,10 @@
 //! Every `S` has eigenvalues of at least 1, so no step can fail. At the end $W = PX$, which moves the coefficients.
 
 use super::Factored;
+use crate::covariance::Decide;
 use crate::covariance::block::{Outcome, Scalars, block_rows};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cholesky_upper, invert_upper, multiply};
-use crate::rule::Step;
 use pulp::{Arch, Simd, WithSimd};
 
 /// Columns of a panel $J$.
@@ -68,10 +68,13 @@ impl Work {
 }
 
 /// Learns one block of rows; see [`Outcome`] for blocks that end early.
-pub(super) fn learn<D>(p: &mut Factored, theta: &mut Buffer, x: &[f64], decide: &mut D, threads: Threads) -> Result<Outcome>
-where
-    D: FnMut(usize, f64, f64) -> Result<Step>,
-{
+pub(super) fn learn(
+    p: &mut Factored,
+    theta: &mut Buffer,
+    x: &[f64],
+    decide: &mut Decide<'_>,
+    threads: Threads,
+) -> Result<Outcome> {
     let (dim, stride) = (p.dim, p.stride);
     let rows = x.len() / dim;
     p.block.reserve(stride, rows.max(block_rows(dim)));

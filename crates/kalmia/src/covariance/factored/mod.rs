@@ -2,12 +2,12 @@
 
 mod block;
 mod row;
+mod small;
 
-use super::Covariance;
 use super::dense::{check_matrix, check_variances};
+use super::{Covariance, Decide};
 use crate::error::{Error, Result, require_len};
 use crate::linalg::{Buffer, Threads};
-use crate::rule::Step;
 
 /// From this dimension on rows are learned in blocks.
 const BLOCK_FROM: usize = 256;
@@ -124,11 +124,8 @@ impl Covariance for Factored {
         self.dim
     }
 
-    fn learn<D>(&mut self, theta: &mut Buffer, x: &[f64], mut decide: D, threads: Threads) -> Result<()>
-    where
-        D: FnMut(usize, f64, f64) -> Result<Step>,
-    {
-        super::learn_in_blocks(self, theta, x, BLOCK_FROM, &mut decide, threads)
+    fn learn(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()> {
+        super::learn_in_blocks(self, theta, x, BLOCK_FROM, decide, threads)
     }
 
     fn variance(&self, x: &[f64]) -> f64 {
@@ -191,23 +188,17 @@ impl Covariance for Factored {
 }
 
 impl super::Blocks for Factored {
-    fn rows_one_by_one<D>(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut D) -> Result<()>
-    where
-        D: FnMut(usize, f64, f64) -> Result<Step>,
-    {
+    fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
         row::learn(self, theta, x, first, decide)
     }
 
-    fn rows_in_block<D>(
+    fn rows_in_block(
         &mut self,
         theta: &mut Buffer,
         x: &[f64],
-        decide: &mut D,
+        decide: &mut Decide<'_>,
         threads: Threads,
-    ) -> Result<super::block::Outcome>
-    where
-        D: FnMut(usize, f64, f64) -> Result<Step>,
-    {
+    ) -> Result<super::block::Outcome> {
         block::learn(self, theta, x, decide, threads)
     }
 }

@@ -1,9 +1,9 @@
 //! Rows one by one on the factored form: Bierman's update fused with the next row's projection, one pass over `U` a row.
 
-use super::Factored;
+use super::{Factored, small};
+use crate::covariance::Decide;
 use crate::error::Result;
 use crate::linalg::{Buffer, vector};
-use crate::rule::Step;
 use pulp::{Arch, Simd, WithSimd};
 
 /// Columns handled together, so that a loaded line of `k` and `x` serves all of them.
@@ -40,26 +40,33 @@ impl Work {
 }
 
 /// Learns rows in order.
-pub(super) fn learn<D>(p: &mut Factored, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut D) -> Result<()>
-where
-    D: FnMut(usize, f64, f64) -> Result<Step>,
-{
+pub(super) fn learn(p: &mut Factored, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
     Arch::new().dispatch(Learn { p, theta, x, first, decide })
 }
 
-struct Learn<'a, D> {
-    p: &'a mut Factored,
-    theta: &'a mut Buffer,
-    x: &'a [f64],
-    first: usize,
-    decide: &'a mut D,
+pub(super) struct Learn<'a, 'd> {
+    pub p: &'a mut Factored,
+    pub theta: &'a mut Buffer,
+    pub x: &'a [f64],
+    pub first: usize,
+    pub decide: &'a mut Decide<'d>,
 }
 
-impl<D: FnMut(usize, f64, f64) -> Result<Step>> WithSimd for Learn<'_, D> {
+impl WithSimd for Learn<'_, '_> {
     type Output = Result<()>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
+        // looking ahead takes one pass more a call
+        if self.x.len() > self.p.dim {
+            match (S::F64_LANES, self.p.dim) {
+                (8, 1..=16) => return small::learn::<S, 2>(simd, self),
+                (8, 17..=small::UP_TO) => return small::learn::<S, 4>(simd, self),
+                (4, 1..=16) => return small::learn::<S, 4>(simd, self),
+                (4, 17..=small::UP_TO) => return small::learn::<S, 8>(simd, self),
+                _ => {}
+            }
+        }
         let Learn { p: Factored { dim, stride, u, d, work, .. }, theta, x, first, decide } = self;
         let (dim, stride) = (*dim, *stride);
         let mut rows = x.chunks_exact(dim);

@@ -76,11 +76,11 @@ impl<C: Covariance> Member<C> {
             Ok(tilted.step)
         };
         if walk.is_empty() {
-            return covariance.learn(theta, rows.features(), decide, threads);
+            return covariance.learn(theta, rows.features(), &mut decide, threads);
         }
         for i in 0..rows.len() {
             covariance.add_diagonal(walk);
-            covariance.learn(theta, rows.x(i), |_, m, s| decide(i, m, s), threads)?;
+            covariance.learn(theta, rows.x(i), &mut |_, m, s| decide(i, m, s), threads)?;
         }
         Ok(())
     }

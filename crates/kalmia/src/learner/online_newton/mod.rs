@@ -197,7 +197,7 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
         let size = norm(x);
         let (mut pull, mut alpha) = (0.0, 0.0);
         projector.point.copy_from_slice(&belief.w[..x.len()]);
-        let decide = |_, linear: f64, variance: f64| -> Result<Step> {
+        let mut decide = |_, linear: f64, variance: f64| -> Result<Step> {
             let step = rule.step(family, &seen, linear, variance, t);
             let gradient = seen.derivatives(family, linear).0;
             (pull, alpha) = (rule.step_size() * gradient, step.curvature);
@@ -215,7 +215,7 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
             }
             Ok(step)
         };
-        belief.covariance.learn(&mut belief.w, x, decide, *threads).map_err(|error| at_row(error, i))?;
+        belief.covariance.learn(&mut belief.w, x, &mut decide, *threads).map_err(|error| at_row(error, i))?;
         belief.count = t;
         add_outer(&mut belief.precision, alpha, x);
         let length = norm(&belief.w);

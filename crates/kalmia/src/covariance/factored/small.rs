@@ -1,0 +1,194 @@
+//! Rows one by one on a small factored matrix: the vectors of a row held in SIMD registers, and nothing of the next row waits for
+//! the decision at hand but a few operations.
+//!
+//! With $f = U^\top x$ of the row at hand, $f^0 = U^\top x'$ of the next row under the same $U$, and Bierman's
+//! $u_j \mathrel{+}= \lambda_j\sum_{i<j} v_iu_i$, the next row's projection after the update is $f_j' = f_j^0 + \lambda_j\sum_{i<j} v_if_i^0$.
+
+use super::row::Learn;
+use crate::covariance::next_variance;
+use crate::error::Result;
+use crate::linalg::lanes::{Lanes, MOST};
+use crate::linalg::vector;
+use crate::rule::Step;
+use pulp::Simd;
+
+/// Largest dimension of this path.
+pub(super) const UP_TO: usize = 32;
+
+/// As [`super::row`], for a dimension of at most `N` registers.
+#[inline(always)]
+pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_>) -> Result<()> {
+    let Learn { p, theta, x, first, decide } = learn;
+    let (zero, dim) = ([simd.splat_f64s(0.0); N], p.dim);
+    let mut factor =
+        Factor { simd, lanes: Lanes::new(simd), columns: S::as_mut_simd_f64s(&mut p.u).0, height: p.stride / S::F64_LANES, dim };
+    let coefficients = S::as_mut_simd_f64s(theta).0;
+    let mut theta: [S::f64s; N] = copy(zero, coefficients);
+    let mut d: [S::f64s; N] = copy(zero, S::as_simd_f64s(&p.d).0);
+    let mut rows = x.chunks_exact(dim);
+    let Some(row) = rows.next() else { return Ok(()) };
+    let mut owed = Owed { lambda: [0.0; UP_TO], v: [0.0; UP_TO], gain: 0.0 };
+    let mut at = At { f: zero, v: zero, below: zero, carry: [0.0; N], s: 0.0 };
+    let x = vector::registers(simd, row);
+    at.f = factor.pass(&owed, x).1;
+    at.project(simd, factor.lanes, &d);
+    let mut m = vector::dot_registers(simd, theta, x);
+    let mut outcome = Ok(());
+    for i in first.. {
+        let step = match decide(i, m, at.s) {
+            Ok(step) => step,
+            Err(error) => {
+                outcome = Err(error);
+                break;
+            }
+        };
+        let upcoming = rows.next();
+        let x = match upcoming {
+            Some(row) => vector::registers(simd, row),
+            None => zero,
+        };
+        let (k, f0) = factor.pass(&owed, x);
+        vector::axpy_registers(simd, owed.gain, k, &mut theta);
+        m = vector::dot_registers(simd, theta, x);
+        m += step.gain * at.advance(simd, factor.lanes, &mut d, step, f0, &mut owed);
+        if upcoming.is_none() {
+            break;
+        }
+    }
+    let (k, _) = factor.pass(&owed, zero);
+    vector::axpy_registers(simd, owed.gain, k, &mut theta);
+    write(theta, coefficients);
+    write(d, S::as_mut_simd_f64s(&mut p.d).0);
+    outcome
+}
+
+/// A row that is decided but not yet in `U`: $\lambda$, $v$ and its gain along $k = \sum_j v_ju_j$.
+struct Owed {
+    lambda: [f64; UP_TO],
+    v: [f64; UP_TO],
+    gain: f64,
+}
+
+/// The row at hand under the belief before it.
+struct At<S: Simd, const N: usize> {
+    f: [S::f64s; N],
+    /// $v = Df$.
+    v: [S::f64s; N],
+    /// $\sum_{i<j} v_if_i$, and the same at the first lane of each register.
+    below: [S::f64s; N],
+    carry: [f64; N],
+    /// $s = x^\top Px$.
+    s: f64,
+}
+
+impl<S: Simd, const N: usize> At<S, N> {
+    /// $v$ and the running sums from $f$; leaves their total in `s`.
+    #[inline(always)]
+    fn project(&mut self, simd: S, lanes: Lanes<S>, d: &[S::f64s; N]) {
+        let mut sum = 0.0;
+        for r in 0..N {
+            self.v[r] = simd.mul_f64s(d[r], self.f[r]);
+            let terms = simd.mul_f64s(self.v[r], self.f[r]);
+            self.below[r] = simd.add_f64s(lanes.below(terms), simd.splat_f64s(sum));
+            self.carry[r] = sum;
+            sum += simd.reduce_sum_f64s(terms);
+        }
+        self.s = sum;
+    }
+
+    /// Bierman's scalars, $a_j = 1 + \alpha\sum_{i\le j} v_if_i$, $\lambda_j = -\alpha f_j/a_{j-1}$, $d_j \leftarrow d_j a_{j-1}/a_j$, and from $f^0$ what the
+    /// next row needs; returns $x^\top Px'$.
+    #[inline(always)]
+    fn advance(&mut self, simd: S, lanes: Lanes<S>, d: &mut [S::f64s; N], step: Step, f0: [S::f64s; N], owed: &mut Owed) -> f64 {
+        let (one, alpha) = (simd.splat_f64s(1.0), simd.splat_f64s(step.curvature));
+        let (mut overlap, mut before) = (0.0, simd.splat_f64s(0.0));
+        vector::store_registers::<S, N>(self.v, &mut owed.v);
+        for r in 0..N {
+            before = simd.mul_add_f64s(simd.mul_f64s(d[r], f0[r]), f0[r], before);
+            let shared = simd.mul_f64s(self.v[r], f0[r]);
+            let shared_below = simd.add_f64s(lanes.below(shared), simd.splat_f64s(overlap));
+            overlap += simd.reduce_sum_f64s(shared);
+            let upto = simd.mul_add_f64s(self.v[r], self.f[r], self.below[r]);
+            let inverse = simd.div_f64s(one, simd.mul_add_f64s(alpha, upto, one));
+            let earlier = lanes.push(inverse, 1.0 / (1.0 + step.curvature * self.carry[r]));
+            let lambda = simd.neg_f64s(simd.mul_f64s(simd.mul_f64s(alpha, self.f[r]), earlier));
+            d[r] = simd.mul_f64s(d[r], simd.mul_f64s(simd.mul_add_f64s(alpha, self.below[r], one), inverse));
+            S::as_mut_simd_f64s(&mut owed.lambda).0[r] = lambda;
+            self.f[r] = simd.mul_add_f64s(lambda, shared_below, f0[r]);
+        }
+        owed.gain = step.gain;
+        let c = step.contraction(self.s);
+        self.project(simd, lanes, d);
+        self.s = match next_variance(simd.reduce_sum_f64s(before), c, overlap) {
+            Some(s) => s,
+            // summed anew, as a value at hand would become a conditional move, and the next decision wait for it
+            None => vector::dot_registers(simd, self.v, self.f),
+        };
+        overlap
+    }
+}
+
+/// The stored $U$: columns of `height` registers, of which the first ones reach down to the diagonal.
+struct Factor<'a, S: Simd> {
+    simd: S,
+    lanes: Lanes<S>,
+    columns: &'a mut [S::f64s],
+    height: usize,
+    dim: usize,
+}
+
+impl<S: Simd> Factor<'_, S> {
+    /// Pays what is owed, $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$, and projects `x` by the new $U$; returns both.
+    #[inline(always)]
+    fn pass<const N: usize>(&mut self, owed: &Owed, x: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]) {
+        let zero = [self.simd.splat_f64s(0.0); N];
+        let (mut k, mut f) = (zero, zero);
+        macro_rules! groups {
+            ($($height:literal)*) => {$(
+                if $height <= N {
+                    f[$height - 1] = self.group::<N, $height>(owed, &x, &mut k);
+                }
+            )*};
+        }
+        groups!(1 2 3 4 5 6 7 8);
+        (k, f)
+    }
+
+    /// The columns whose diagonal stands in register `B - 1`.
+    #[inline(always)]
+    fn group<const N: usize, const B: usize>(&mut self, owed: &Owed, x: &[S::f64s; N], k: &mut [S::f64s; N]) -> S::f64s {
+        let simd = self.simd;
+        let (start, end) = ((B - 1) * S::F64_LANES, (B * S::F64_LANES).min(self.dim).min(UP_TO));
+        let mut sums = [simd.splat_f64s(0.0); MOST];
+        for j in start..end {
+            let column = &mut self.columns[j * self.height..][..B];
+            let (lambda, v) = (simd.splat_f64s(owed.lambda[j]), simd.splat_f64s(owed.v[j]));
+            let mut sum = simd.splat_f64s(0.0);
+            for r in 0..B {
+                let old = column[r];
+                let new = simd.mul_add_f64s(lambda, k[r], old);
+                k[r] = simd.mul_add_f64s(v, old, k[r]);
+                column[r] = new;
+                sum = simd.mul_add_f64s(new, x[r], sum);
+            }
+            sums[Lanes::<S>::slot(j - start)] = sum;
+        }
+        self.lanes.totals(&sums)
+    }
+}
+
+/// The first `N` registers of a padded line, zeros where it is shorter.
+#[inline(always)]
+fn copy<T: Copy, const N: usize>(mut registers: [T; N], line: &[T]) -> [T; N] {
+    for (register, value) in registers.iter_mut().zip(line) {
+        *register = *value;
+    }
+    registers
+}
+
+#[inline(always)]
+fn write<T: Copy, const N: usize>(registers: [T; N], line: &mut [T]) {
+    for (value, register) in line.iter_mut().zip(registers) {
+        *value = register;
+    }
+}

@@ -1,0 +1,148 @@
+//! Sums across the lanes of SIMD registers: running sums within one, and the totals of several in one.
+
+use pulp::Simd;
+
+/// Most lanes that a register has here.
+pub(crate) const MOST: usize = 8;
+
+const INDEX: [f64; MOST] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+/// Positive in every other run of 1, 2 and 4 lanes.
+const RUNS: [[f64; MOST]; 3] = [
+    [1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0],
+    [1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0],
+    [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0],
+];
+
+/// Masks that the sums need, made once; for registers of 4 or 8 numbers.
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes<S: Simd> {
+    simd: S,
+    /// Lanes from 1, 2 and 4 on.
+    from: [S::m64s; 3],
+    runs: [S::m64s; 3],
+}
+
+impl<S: Simd> Lanes<S> {
+    #[inline(always)]
+    pub fn new(simd: S) -> Self {
+        let index = S::as_simd_f64s(&INDEX).0[0];
+        let zero = simd.splat_f64s(0.0);
+        let from = |step: f64| simd.greater_than_or_equal_f64s(index, simd.splat_f64s(step));
+        let run = |k: usize| simd.greater_than_f64s(S::as_simd_f64s(&RUNS[k]).0[0], zero);
+        Self { simd, from: [from(1.0), from(2.0), from(4.0)], runs: [run(0), run(1), run(2)] }
+    }
+
+    /// The sums of the lanes below each lane.
+    #[inline(always)]
+    pub fn below(&self, x: S::f64s) -> S::f64s {
+        let zero = self.simd.splat_f64s(0.0);
+        let mut sum = self.simd.select_f64s(self.from[0], self.simd.rotate_right_f64s(x, 1), zero);
+        macro_rules! step {
+            ($k:literal, $lanes:literal) => {
+                let moved = self.simd.select_f64s(self.from[$k], self.simd.rotate_right_f64s(sum, $lanes), zero);
+                sum = self.simd.add_f64s(sum, moved);
+            };
+        }
+        step!(0, 1);
+        step!(1, 2);
+        if S::F64_LANES == 8 {
+            step!(2, 4);
+        }
+        sum
+    }
+
+    /// `x` one lane up, `first` in the lane that is free.
+    #[inline(always)]
+    pub fn push(&self, x: S::f64s, first: f64) -> S::f64s {
+        self.simd.select_f64s(self.from[0], self.simd.rotate_right_f64s(x, 1), self.simd.splat_f64s(first))
+    }
+
+    /// Where [`Lanes::totals`] wants the register whose total goes to `lane`: its bits reversed.
+    #[inline(always)]
+    pub fn slot(lane: usize) -> usize {
+        const SLOTS: [usize; MOST] = [0, 4, 2, 6, 1, 5, 3, 7];
+        SLOTS[lane] * S::F64_LANES / MOST
+    }
+
+    /// The totals of as many registers as a register has lanes, in one.
+    #[inline(always)]
+    pub fn totals(&self, slots: &[S::f64s; MOST]) -> S::f64s {
+        if S::F64_LANES == 8 {
+            let pairs = [
+                self.merge(2, slots[0], slots[1]),
+                self.merge(2, slots[2], slots[3]),
+                self.merge(2, slots[4], slots[5]),
+                self.merge(2, slots[6], slots[7]),
+            ];
+            let fours = [self.merge(1, pairs[0], pairs[1]), self.merge(1, pairs[2], pairs[3])];
+            return self.merge(0, fours[0], fours[1]);
+        }
+        let pairs = [self.merge(1, slots[0], slots[1]), self.merge(1, slots[2], slots[3])];
+        self.merge(0, pairs[0], pairs[1])
+    }
+
+    /// Adds neighbouring runs of $2^k$ lanes: those of `a` into the even runs, those of `b` into the odd ones.
+    #[inline(always)]
+    fn merge(&self, k: usize, a: S::f64s, b: S::f64s) -> S::f64s {
+        let (simd, even) = (self.simd, self.runs[k]);
+        let (down, up) = (simd.rotate_left_f64s(a, 1 << k), simd.rotate_right_f64s(b, 1 << k));
+        simd.add_f64s(simd.select_f64s(even, a, b), simd.select_f64s(even, down, up))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pulp::{Arch, WithSimd};
+
+    struct Check;
+
+    impl WithSimd for Check {
+        type Output = ();
+
+        fn with_simd<S: Simd>(self, simd: S) {
+            if ![4, 8].contains(&S::F64_LANES) {
+                return;
+            }
+            let (lanes, width) = (Lanes::new(simd), S::F64_LANES);
+            let value = |i: usize, j: usize| ((i * 37 + j * 11) % 23) as f64 - 9.0;
+            let mut slots = [simd.splat_f64s(0.0); MOST];
+            for j in 0..width {
+                let column: Vec<f64> = (0..width).map(|i| value(i, j)).collect();
+                let register = S::as_simd_f64s(&column).0[0];
+                slots[Lanes::<S>::slot(j)] = register;
+                let (mut below, mut pushed) = (vec![0.0; width], vec![0.0; width]);
+                S::as_mut_simd_f64s(&mut below).0[0] = lanes.below(register);
+                S::as_mut_simd_f64s(&mut pushed).0[0] = lanes.push(register, 77.0);
+                let sums: Vec<f64> = (0..width).map(|i| column[..i].iter().sum()).collect();
+                assert_eq!(below, sums);
+                assert_eq!((pushed[0], &pushed[1..]), (77.0, &column[..width - 1]));
+            }
+            let mut totals = vec![0.0; width];
+            S::as_mut_simd_f64s(&mut totals).0[0] = lanes.totals(&slots);
+            let sums: Vec<f64> = (0..width).map(|j| (0..width).map(|i| value(i, j)).sum()).collect();
+            assert_eq!(totals, sums);
+        }
+    }
+
+    #[test]
+    fn sums_over_lanes() {
+        Arch::new().dispatch(Check);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            pulp::Simd::vectorize(simd, Check2(simd));
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    struct Check2(pulp::x86::V3);
+
+    #[cfg(target_arch = "x86_64")]
+    impl pulp::NullaryFnOnce for Check2 {
+        type Output = ();
+
+        fn call(self) {
+            Check.with_simd(self.0);
+        }
+    }
+}
