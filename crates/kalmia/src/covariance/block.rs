@@ -2,7 +2,7 @@
 
 use super::Decide;
 use crate::error::Result;
-use crate::linalg::{Buffer, Threads, View, ViewMut, multiply};
+use crate::linalg::{Buffer, Threads, View, ViewMut, cut, multiply};
 use crate::rule::Step;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -14,10 +14,33 @@ const LARGEST_GROWTH: f64 = 1e5;
 /// Rows in a block: wide enough for the products to run at full speed, narrow against the dimension.
 pub(super) fn block_rows(dim: usize) -> usize {
     match dim {
-        0..512 => 64,
+        0..512 => 48,
         512..1536 => 128,
         _ => 192,
     }
+}
+
+/// Columns of a triangular product that go together; more would waste half of their square.
+pub(super) const STRIP: usize = 32;
+
+/// The inner products $a_i^\top b_k$, $i \ge k$, of columns `stride` apart: column `k` of `g` from its diagonal on.
+pub(super) fn gram(
+    g: &mut [f64],
+    (a, a_stride): (&[f64], usize),
+    (b, b_stride): (&[f64], usize),
+    dim: usize,
+    rows: usize,
+    threads: Threads,
+) {
+    threads.each(cut(g, rows, threads.falling(rows, STRIP)), |(range, g)| {
+        for start in range.clone().step_by(STRIP) {
+            let width = STRIP.min(range.end - start);
+            let from = (start - range.start) * rows + start;
+            let lhs = View::columns(&a[start * a_stride..], dim, rows - start, a_stride).t();
+            let rhs = View::columns(&b[start * b_stride..], dim, width, b_stride);
+            multiply(ViewMut::columns(&mut g[from..], rows - start, width, rows), false, 1.0, lhs, rhs);
+        }
+    });
 }
 
 /// How far a block got.
@@ -42,7 +65,7 @@ impl Outcome {
 /// A block seen from its rows alone: inner products, linear predictors, decisions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scalars {
-    /// $X^\top PX$, a row of it a row of the block; then what [`Decisions::run`] leaves.
+    /// $X^\top PX$ from the diagonal on, a row of it a row of the block; then what [`Decisions::run`] leaves.
     pub g: Buffer,
     /// The linear predictors.
     m: Vec<f64>,
@@ -64,7 +87,7 @@ impl Scalars {
     pub fn decide(&mut self, theta: &[f64], x: &[f64], dim: usize, decide: &mut Decide<'_>) -> Result<Outcome> {
         let rows = x.len() / dim;
         let (xs, theta) = (View::columns(x, dim, rows, dim), View::columns(theta, dim, 1, dim));
-        multiply(ViewMut::columns(&mut self.m, rows, 1, rows), false, 1.0, xs.t(), theta, Threads::ONE);
+        multiply(ViewMut::columns(&mut self.m, rows, 1, rows), false, 1.0, xs.t(), theta);
         Arch::new().dispatch(Run { scalars: self, rows, decide })
     }
 }

@@ -91,6 +91,9 @@ trait Blocks: Covariance {
     fn rows_in_block(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<Outcome>;
 }
 
+/// Below this dimension a second core costs more than it gives.
+const PARALLEL_FROM: usize = 640;
+
 /// Fewer rows than this are not worth a block.
 const SMALLEST_BLOCK: usize = 16;
 
@@ -110,6 +113,7 @@ fn learn_in_blocks<C: Blocks>(
     if dim < from {
         return p.rows_one_by_one(theta, x, 0, decide);
     }
+    let threads = if dim < PARALLEL_FROM { Threads::ONE } else { threads };
     let size = block::block_rows(dim);
     for (b, x) in x.chunks(size * dim).enumerate() {
         let first = b * size;

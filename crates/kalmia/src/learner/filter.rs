@@ -10,9 +10,6 @@ use crate::rows::{MODERATE, Rows, check_features};
 use crate::rule::{Rule, Step};
 use serde::{Deserialize, Serialize};
 
-/// From this dimension on products may use all cores.
-const PARALLEL_FROM: usize = 1000;
-
 /// How the coefficients may move between rows.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -88,7 +85,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     pub fn new(family: F, rule: R, prior: Prior) -> Result<Self> {
         let covariance = prior.covariance()?;
         let theta = Buffer::from_slice(prior.mean());
-        let threads = default_threads(prior.dim());
+        let threads = default_threads();
         Ok(Self { family, rule, prior, drift: Drift::Off, count: 0, theta, covariance, threads, spare: None, units: Vec::new() })
     }
 
@@ -110,7 +107,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         Ok(self)
     }
 
-    /// With at most this many cores; the default is all of them from dimension 1000 on, and one below.
+    /// With at most this many cores; the default is all of them. Below dimension 640 one is fastest and used.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = Threads(threads.max(1));
         self
@@ -359,8 +356,7 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
     }
 }
 
-/// All cores where products are large enough to share.
-pub(super) fn default_threads(dim: usize) -> Threads {
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    Threads(if dim >= PARALLEL_FROM { cores } else { 1 })
+/// All cores of the machine.
+pub(super) fn default_threads() -> Threads {
+    Threads(std::thread::available_parallelism().map_or(1, |n| n.get()))
 }

@@ -4,10 +4,13 @@ mod buffer;
 mod cholesky;
 pub(crate) mod lanes;
 mod product;
+mod threads;
 pub(crate) mod vector;
 
 pub use buffer::Buffer;
 pub use cholesky::{cholesky_lower, solve_lower, solve_lower_transposed};
 pub(crate) use cholesky::{cholesky_upper, invert_upper};
-pub use product::{Threads, square_product};
+pub use product::square_product;
 pub(crate) use product::{View, ViewMut, multiply};
+pub use threads::Threads;
+pub(crate) use threads::cut;

@@ -3,13 +3,13 @@
 use super::Dense;
 use super::row::LARGEST_CANCELLATION;
 use crate::covariance::Decide;
-use crate::covariance::block::{Outcome, SMALLEST_SHARE, Scalars, block_rows};
+use crate::covariance::block::{Outcome, SMALLEST_SHARE, STRIP, Scalars, block_rows, gram};
 use crate::error::Result;
-use crate::linalg::{Buffer, Threads, View, ViewMut, multiply};
+use crate::linalg::{Buffer, Threads, View, ViewMut, cut, multiply};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Columns of `P` that go through a product together.
-const PANEL: usize = 128;
+const PANEL: usize = 64;
 
 /// Scratch of a block, made at the first block and kept.
 #[derive(Debug, Clone, Default)]
@@ -17,17 +17,16 @@ pub(super) struct Work {
     /// $U = PX$, then the scaled $V$.
     u: Buffer,
     v: Buffer,
-    /// A diagonal panel of $P$, in full.
-    diagonal: Buffer,
     t: Buffer,
     scalars: Scalars,
+    /// Whether the diagonal panels of $P$ hold both triangles.
+    pub mirrored: bool,
 }
 
 impl Work {
     fn reserve(&mut self, stride: usize, rows: usize) {
         self.u.reserve(stride * rows);
         self.v.reserve(stride * rows);
-        self.diagonal.reserve(PANEL * PANEL);
         self.t.reserve(rows * rows);
         self.scalars.reserve(rows);
     }
@@ -38,12 +37,17 @@ pub(super) fn learn(p: &mut Dense, theta: &mut Buffer, x: &[f64], decide: &mut D
     let (dim, stride) = (p.dim, p.stride);
     let rows = x.len() / dim;
     p.block.reserve(stride, rows.max(block_rows(dim)));
-    product(p, x, rows, threads);
-    let work = &mut p.block;
-    let xs = View::columns(x, dim, rows, dim);
-    let us = View::columns(&work.u, dim, rows, stride);
-    multiply(ViewMut::columns(&mut work.scalars.g, rows, rows, rows), false, 1.0, xs.t(), us, Threads::ONE);
-    if !keeps_digits(&p.p, stride, x, dim, &work.scalars.g) {
+    if !p.block.mirrored {
+        mirror(p);
+    }
+    let Dense { p: matrix, block: work, .. } = p;
+    // each core takes some of the rows
+    let share = rows.div_ceil(threads.0);
+    threads.each(work.u[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)), |(u, x)| {
+        product(matrix, dim, stride, x, u);
+    });
+    gram(&mut work.scalars.g[..rows * rows], (x, dim), (&work.u, stride), dim, rows, threads);
+    if !keeps_digits(matrix, stride, x, dim, &work.scalars.g) {
         return Ok(Outcome::Short { rows: 0, next: None });
     }
     let outcome = work.scalars.decide(theta, x, dim, decide)?;
@@ -56,8 +60,12 @@ fn keeps_digits(p: &[f64], stride: usize, x: &[f64], dim: usize, g: &[f64]) -> b
     let rows = x.len() / dim;
     let largest = LARGEST_CANCELLATION * SMALLEST_SHARE;
     x.chunks_exact(dim).enumerate().all(|(i, x)| {
-        let size: f64 = x.iter().enumerate().map(|(j, x)| x * x * p[j * stride + j]).sum();
-        size <= largest * g[i * rows + i]
+        // eight sums, so that one addition need not wait for another
+        let mut sums = [0.0; Buffer::LINE];
+        for (j, x) in x.iter().enumerate() {
+            sums[j % Buffer::LINE] += x * x * p[j * stride + j];
+        }
+        sums.iter().sum::<f64>() <= largest * g[i * rows + i]
     })
 }
 
@@ -77,28 +85,32 @@ impl WithSimd for Transform<'_> {
     }
 }
 
-/// $U = PX$ from the upper panels: each serves both triangles, the diagonal one is mirrored first.
-fn product(p: &mut Dense, x: &[f64], rows: usize, threads: Threads) {
-    let Dense { dim, stride, p, block: work, .. } = p;
-    let (dim, stride) = (*dim, *stride);
+/// Copies the upper triangle of the diagonal panels to the lower one, which only blocks read; they keep it so.
+fn mirror(p: &mut Dense) {
+    p.block.mirrored = true;
+    for start in (0..p.dim).step_by(PANEL) {
+        let end = p.dim.min(start + PANEL);
+        for j in start..end {
+            for i in j + 1..end {
+                p.p[j * p.stride + i] = p.p[i * p.stride + j];
+            }
+        }
+    }
+}
+
+/// $U = PX$ from the upper panels: each serves both triangles.
+fn product(p: &[f64], dim: usize, stride: usize, x: &[f64], u: &mut [f64]) {
+    let rows = x.len() / dim;
     for start in (0..dim).step_by(PANEL) {
         let width = PANEL.min(dim - start);
         let columns = &p[start * stride..];
-        for j in 0..width {
-            for i in 0..=j {
-                let value = columns[j * stride + start + i];
-                work.diagonal[j * PANEL + i] = value;
-                work.diagonal[i * PANEL + j] = value;
-            }
-        }
         let here = View::columns(&x[start..], width, rows, dim);
-        let above = View::columns(columns, start, width, stride);
-        let diagonal = View::columns(&work.diagonal, width, width, PANEL);
-        multiply(ViewMut::columns(&mut work.u[start..], width, rows, stride), false, 1.0, diagonal, here, threads);
+        let full = View::columns(columns, start + width, width, stride);
+        let all = View::columns(x, start + width, rows, dim);
+        multiply(ViewMut::columns(&mut u[start..], width, rows, stride), false, 1.0, full.t(), all);
         if start > 0 {
-            let before = View::columns(x, start, rows, dim);
-            multiply(ViewMut::columns(&mut work.u[start..], width, rows, stride), true, 1.0, above.t(), before, threads);
-            multiply(ViewMut::columns(&mut work.u, start, rows, stride), true, 1.0, above, here, threads);
+            let above = View::columns(columns, start, width, stride);
+            multiply(ViewMut::columns(u, start, rows, stride), true, 1.0, above, here);
         }
     }
 }
@@ -111,16 +123,26 @@ fn close(p: &mut Dense, theta: &mut Buffer, stride_rows: usize, rows: usize, thr
     let Dense { dim, stride, p, block: work, .. } = p;
     let (dim, stride) = (*dim, *stride);
     Arch::new().dispatch(Transform { work, stride: stride_rows, rows });
-    let u = View::columns(&work.u, dim, rows, stride);
-    let z = View::columns(&work.scalars.z, rows, 1, rows);
-    multiply(ViewMut::columns(theta, dim, 1, dim), true, 1.0, u, z, Threads::ONE);
-    let t = View::columns(&work.t, rows, rows, stride_rows);
-    multiply(ViewMut::columns(&mut work.v, dim, rows, stride), false, 1.0, u, t, threads);
-    for start in (0..dim).step_by(PANEL) {
-        let width = PANEL.min(dim - start);
-        let end = start + width;
-        let lhs = View::columns(&work.v, end, rows, stride);
-        let rhs = View::columns(&work.v[start..], width, rows, stride).t();
-        multiply(ViewMut::columns(&mut p[start * stride..], end, width, stride), true, -1.0, lhs, rhs, threads);
-    }
+    let Work { u, v, t, scalars, .. } = work;
+    let z = View::columns(&scalars.z, rows, 1, rows);
+    multiply(ViewMut::columns(theta, dim, 1, dim), true, 1.0, View::columns(u, dim, rows, stride), z);
+    threads.each(cut(v, stride, threads.rising(rows, STRIP)), |(range, v)| {
+        for start in range.clone().step_by(STRIP) {
+            let width = STRIP.min(range.end - start);
+            let (u, t) = (
+                View::columns(u, dim, start + width, stride),
+                View::columns(&t[start * stride_rows..], start + width, width, stride_rows),
+            );
+            multiply(ViewMut::columns(&mut v[(start - range.start) * stride..], dim, width, stride), false, 1.0, u, t);
+        }
+    });
+    threads.each(cut(p, stride, threads.rising(dim, PANEL)), |(range, p)| {
+        for start in range.clone().step_by(PANEL) {
+            let width = PANEL.min(range.end - start);
+            let end = start + width;
+            let lhs = View::columns(v, end, rows, stride);
+            let rhs = View::columns(&v[start..], width, rows, stride).t();
+            multiply(ViewMut::columns(&mut p[(start - range.start) * stride..], end, width, stride), true, -1.0, lhs, rhs);
+        }
+    });
 }

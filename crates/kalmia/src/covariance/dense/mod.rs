@@ -15,7 +15,7 @@ const TILE: usize = Buffer::LINE;
 const FULL_UP_TO: usize = 32;
 
 /// From this dimension on rows are learned in blocks.
-const BLOCK_FROM: usize = 160;
+const BLOCK_FROM: usize = 144;
 
 /// The upper triangle of $P$ by tiles of 8 x 8, column-major with padded columns (both triangles where the dimension is small).
 ///
@@ -176,6 +176,7 @@ impl Covariance for Dense {
 
 impl super::Blocks for Dense {
     fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
+        self.block.mirrored = false;
         row::learn(self, theta, x, first, decide)
     }
 

@@ -12,10 +12,11 @@
 
 use super::Factored;
 use crate::covariance::Decide;
-use crate::covariance::block::{Outcome, Scalars, block_rows};
+use crate::covariance::block::{Outcome, Scalars, block_rows, gram};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cholesky_upper, invert_upper, multiply};
 use pulp::{Arch, Simd, WithSimd};
+use std::ops::Range;
 
 /// Columns of a panel $J$.
 const PANEL: usize = 32;
@@ -29,38 +30,41 @@ pub(super) struct Work {
     f: Buffer,
     /// $W$.
     w: Buffer,
-    /// $L_J$ before and after.
-    panel: Buffer,
-    moved: Buffer,
-    /// $F_J A^{1/2}$, $Y = F_J A^{1/2} H$, $Z = R^{-T} Y$, all `PANEL` rows.
+    /// $L_J$ before and after, for the rows of each core.
+    strips: Vec<[Buffer; 2]>,
+    /// $F_J A^{1/2}$ and $Z = R^{-T} Y$, `PANEL` rows.
     fj: Buffer,
-    y: Buffer,
     z: Buffer,
+    /// $Y = F_J H$ and $R^{-1}$ of each panel: what its columns need.
+    y: Buffer,
+    inverse: Buffer,
     /// $H$ in the scale where $A = I$.
     h: Buffer,
     s: Buffer,
-    inverse: Buffer,
     root_d: Buffer,
     root_alpha: Vec<f64>,
     scalars: Scalars,
 }
 
 impl Work {
-    fn reserve(&mut self, stride: usize, rows: usize) {
+    fn reserve(&mut self, stride: usize, rows: usize, threads: Threads) {
+        let panels = stride.div_ceil(PANEL);
         for (buffer, len) in [
             (&mut self.f, stride * rows),
             (&mut self.w, stride * rows),
-            (&mut self.panel, stride * PANEL),
-            (&mut self.moved, stride * PANEL),
             (&mut self.fj, PANEL * rows),
-            (&mut self.y, PANEL * rows),
             (&mut self.z, PANEL * rows),
+            (&mut self.y, panels * PANEL * rows),
+            (&mut self.inverse, panels * PANEL * PANEL),
             (&mut self.h, rows * rows),
             (&mut self.s, PANEL * PANEL),
-            (&mut self.inverse, PANEL * PANEL),
             (&mut self.root_d, stride),
         ] {
             buffer.reserve(len);
+        }
+        self.strips.resize_with(threads.0.max(self.strips.len()), Default::default);
+        for strip in self.strips.iter_mut().flatten() {
+            strip.reserve(stride * PANEL);
         }
         self.root_alpha.resize(rows.max(self.root_alpha.len()), 0.0);
         self.scalars.reserve(rows);
@@ -77,11 +81,17 @@ pub(super) fn learn(
 ) -> Result<Outcome> {
     let (dim, stride) = (p.dim, p.stride);
     let rows = x.len() / dim;
-    p.block.reserve(stride, rows.max(block_rows(dim)));
-    project(p, x, rows, threads);
-    let work = &mut p.block;
-    let f = View::columns(&work.f, dim, rows, stride);
-    multiply(ViewMut::columns(&mut work.scalars.g, rows, rows, rows), false, 1.0, f.t(), f, Threads::ONE);
+    p.block.reserve(stride, rows.max(block_rows(dim)), threads);
+    let Factored { u, d, block: work, .. } = p;
+    for (root, d) in work.root_d.iter_mut().zip(d.iter()) {
+        *root = d.sqrt();
+    }
+    // each core takes some of the rows
+    let share = rows.div_ceil(threads.0);
+    threads.each(work.f[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)), |(f, x)| {
+        project(u, &work.root_d, dim, stride, x, f);
+    });
+    gram(&mut work.scalars.g[..rows * rows], (&work.f, stride), (&work.f, stride), dim, rows, threads);
     let outcome = work.scalars.decide(theta, x, dim, decide)?;
     let done = outcome.decided(rows);
     for (root, alpha) in work.root_alpha.iter_mut().zip(&work.scalars.decisions.curvature[..done]) {
@@ -94,101 +104,126 @@ pub(super) fn learn(
 }
 
 /// $F = D^{1/2}U^\top X$, by panels of columns of `U`.
-fn project(p: &mut Factored, x: &[f64], rows: usize, threads: Threads) {
-    let Factored { dim, stride, u, d, block: work, .. } = p;
-    let (dim, stride) = (*dim, *stride);
-    for (root, d) in work.root_d.iter_mut().zip(d.iter()) {
-        *root = d.sqrt();
-    }
+fn project(u: &[f64], root_d: &[f64], dim: usize, stride: usize, x: &[f64], f: &mut [f64]) {
+    let rows = x.len() / dim;
     for start in (0..dim).step_by(PROJECTION) {
         let width = PROJECTION.min(dim - start);
         let columns = View::columns(&u[start * stride..], start + width, width, stride);
         let above = View::columns(x, start + width, rows, dim);
-        multiply(ViewMut::columns(&mut work.f[start..], width, rows, stride), false, 1.0, columns.t(), above, threads);
+        multiply(ViewMut::columns(&mut f[start..], width, rows, stride), false, 1.0, columns.t(), above);
     }
-    for column in work.f.chunks_exact_mut(stride).take(rows) {
-        for (f, root) in column[..dim].iter_mut().zip(work.root_d.iter()) {
+    for column in f.chunks_exact_mut(stride).take(rows) {
+        for (f, root) in column[..dim].iter_mut().zip(root_d) {
             *f *= root;
         }
     }
 }
 
-/// Moves the factor and the coefficients by the first `rows` decisions.
+/// Moves the factor and the coefficients by the first `rows` decisions: first what all panels need of the block, in the `B x B` world, then the
+/// rows of `U`, which do not know of each other.
 fn close(p: &mut Factored, theta: &mut Buffer, rows: usize, threads: Threads) {
     let Factored { dim, stride, u, d, block: work, .. } = p;
     let (dim, stride) = (*dim, *stride);
-    work.w[..stride * rows].fill(0.0);
     work.h[..rows * rows].fill(0.0);
     for i in 0..rows {
         work.h[i * rows + i] = 1.0;
     }
-    for start in (0..dim).step_by(PANEL) {
+    for (panel, start) in (0..dim).step_by(PANEL).enumerate() {
         let width = PANEL.min(dim - start);
-        let end = start + width;
-        small_factors(work, start, width, rows, stride);
-        let columns = &mut u[start * stride..];
-        // L_J before, and W H F_J' taken from it
-        for (j, (panel, moved)) in
-            work.panel.chunks_exact_mut(stride).zip(work.moved.chunks_exact_mut(stride)).take(width).enumerate()
-        {
-            let root = work.root_d[start + j];
-            for ((panel, moved), u) in panel[..end].iter_mut().zip(moved).zip(&columns[j * stride..]) {
-                *panel = root * u;
-                *moved = *panel;
-            }
-        }
-        if start > 0 {
-            let w = View::columns(&work.w, start, rows, stride);
-            let y = View::columns(&work.y, width, rows, PANEL).t();
-            multiply(ViewMut::columns(&mut work.moved, start, width, stride), true, -1.0, w, y, threads);
-        }
-        let (panel, fj) = (
-            View::columns(&work.panel, end, width, stride),
-            View { data: &work.f[start..], rows: width, cols: rows, row: 1, col: stride },
-        );
-        multiply(ViewMut::columns(&mut work.w, end, rows, stride), true, 1.0, panel, fj, threads);
-        // L_J R^-1, back in unit upper form
+        small_factors(work, panel, start, width, rows, stride);
+        // R^-1 such that U comes out in unit form
         for j in 0..width {
-            let root = work.root_d[start + j] * work.inverse[j * PANEL + j];
+            let column = &mut work.inverse[(panel * PANEL + j) * PANEL..][..=j];
+            let root = work.root_d[start + j] * column[j];
             d[start + j] = root * root;
-            work.inverse[j * PANEL..][..=j].iter_mut().for_each(|v| *v /= root);
+            column.iter_mut().for_each(|v| *v /= root);
         }
-        let moved = View::columns(&work.moved, end, width, stride);
-        let inverse = View::columns(&work.inverse, width, width, PANEL);
-        multiply(ViewMut::columns(columns, end, width, stride), false, 1.0, moved, inverse, threads);
-        for j in 0..width {
-            let diagonal = j * stride + start + j;
-            columns[diagonal] = 1.0;
-            columns[diagonal + 1..j * stride + end].fill(0.0);
-        }
+    }
+    work.w[..stride * rows].fill(0.0);
+    let factors = Factors { dim, stride, rows, root_d: &work.root_d, f: &work.f, y: &work.y, inverse: &work.inverse };
+    let mut rest = Some((ViewMut::columns(u, dim, dim, stride), ViewMut::columns(&mut work.w, dim, rows, stride)));
+    let parts = threads.falling(dim, PANEL).zip(&mut work.strips).map(|(range, strip)| {
+        let (u, w) = rest.take().expect("rows are left");
+        let ((u, u_rest), (w, w_rest)) = (u.split_rows(range.len()), w.split_rows(range.len()));
+        rest = Some((u_rest, w_rest));
+        (range, strip, u, w)
+    });
+    threads.each(parts, |(range, strip, u, w)| factors.move_rows(range, strip, u, w));
+    for j in 0..dim {
+        let column = &mut u[j * stride..][..dim.min((j / PANEL + 1) * PANEL)];
+        column[j] = 1.0;
+        column[j + 1..].fill(0.0);
     }
     let w = View::columns(&work.w, dim, rows, stride);
     let gain = View::columns(&work.scalars.z, rows, 1, rows);
-    multiply(ViewMut::columns(theta, dim, 1, dim), true, 1.0, w, gain, Threads::ONE);
+    multiply(ViewMut::columns(theta, dim, 1, dim), true, 1.0, w, gain);
+}
+
+/// What every row of `U` needs of the block.
+struct Factors<'a> {
+    dim: usize,
+    stride: usize,
+    rows: usize,
+    root_d: &'a [f64],
+    f: &'a [f64],
+    y: &'a [f64],
+    inverse: &'a [f64],
+}
+
+impl Factors<'_> {
+    /// The rows of `range`, panel by panel: $L_J \leftarrow (L_J - WHF_J^\top)R^{-1}$ and $W \mathrel{+}= L_JF_J$.
+    fn move_rows(&self, range: Range<usize>, strip: &mut [Buffer; 2], mut u: ViewMut<'_>, mut w: ViewMut<'_>) {
+        let &Self { dim, stride, rows, .. } = self;
+        let [before, after] = strip;
+        for start in (range.start..dim).step_by(PANEL) {
+            let (panel, width) = (start / PANEL, PANEL.min(dim - start));
+            let height = range.end.min(start + width) - range.start;
+            let mut columns = u.part(0..height, start..start + width);
+            for j in 0..width {
+                let root = self.root_d[start + j];
+                let (before, after) = (&mut before[j * stride..], &mut after[j * stride..]);
+                for ((before, after), u) in before.iter_mut().zip(after).zip(columns.column(j)) {
+                    *before = root * *u;
+                    *after = *before;
+                }
+            }
+            // rows of this panel have no W yet
+            let above = height.min(start - range.start);
+            let y = View::columns(&self.y[panel * PANEL * rows..], width, rows, PANEL).t();
+            multiply(ViewMut::columns(after, above, width, stride), true, -1.0, w.part(0..above, 0..rows).view(), y);
+            let (before, fj) =
+                (View::columns(before, height, width, stride), View::columns(&self.f[start..], width, rows, stride));
+            multiply(w.part(0..height, 0..rows), true, 1.0, before, fj);
+            let inverse = View::columns(&self.inverse[panel * PANEL * PANEL..], width, width, PANEL);
+            multiply(columns, false, 1.0, View::columns(after, height, width, stride), inverse);
+        }
+    }
 }
 
 /// The small matrices of a panel: $R^{-1}$ in `inverse`, $HF_J^\top$ (transposed, scaled) in `y`, and the next $H$.
-fn small_factors(work: &mut Work, start: usize, width: usize, rows: usize, stride: usize) {
+fn small_factors(work: &mut Work, panel: usize, start: usize, width: usize, rows: usize, stride: usize) {
     for (i, root) in work.root_alpha[..rows].iter().enumerate() {
         for j in 0..width {
             work.fj[i * PANEL + j] = root * work.f[i * stride + start + j];
         }
     }
+    let ys = &mut work.y[panel * PANEL * rows..];
+    let inverses = &mut work.inverse[panel * PANEL * PANEL..];
     let fj = View::columns(&work.fj, width, rows, PANEL);
     let h = View::columns(&work.h, rows, rows, rows);
-    multiply(ViewMut::columns(&mut work.y, width, rows, PANEL), false, 1.0, fj, h, Threads::ONE);
-    let y = View::columns(&work.y, width, rows, PANEL);
-    multiply(ViewMut::columns(&mut work.s, width, width, width), false, 1.0, y, fj.t(), Threads::ONE);
+    multiply(ViewMut::columns(ys, width, rows, PANEL), false, 1.0, fj, h);
+    let y = View::columns(ys, width, rows, PANEL);
+    multiply(ViewMut::columns(&mut work.s, width, width, width), false, 1.0, y, fj.t());
     for j in 0..width {
         work.s[j * width + j] += 1.0;
     }
-    Arch::new().dispatch(Invert { s: &mut work.s, inverse: &mut work.inverse, width });
-    let inverse = View::columns(&work.inverse, width, width, PANEL);
-    multiply(ViewMut::columns(&mut work.z, width, rows, PANEL), false, 1.0, inverse.t(), y, Threads::ONE);
+    Arch::new().dispatch(Invert { s: &mut work.s, inverse: inverses, width });
+    let inverse = View::columns(inverses, width, width, PANEL);
+    multiply(ViewMut::columns(&mut work.z, width, rows, PANEL), false, 1.0, inverse.t(), y);
     let z = View::columns(&work.z, width, rows, PANEL);
-    multiply(ViewMut::columns(&mut work.h, rows, rows, rows), true, -1.0, z.t(), z, Threads::ONE);
+    multiply(ViewMut::columns(&mut work.h, rows, rows, rows), true, -1.0, z.t(), z);
     for (i, root) in work.root_alpha[..rows].iter().enumerate() {
-        work.y[i * PANEL..][..width].iter_mut().for_each(|y| *y *= root);
+        ys[i * PANEL..][..width].iter_mut().for_each(|y| *y *= root);
     }
 }
 

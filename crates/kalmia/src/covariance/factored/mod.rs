@@ -10,7 +10,7 @@ use crate::error::{Error, Result, require_len};
 use crate::linalg::{Buffer, Threads};
 
 /// From this dimension on rows are learned in blocks.
-const BLOCK_FROM: usize = 256;
+const BLOCK_FROM: usize = 448;
 
 /// $U$ unit upper triangular (column-major, padded columns, the diagonal stored as ones, zeros below) and $D$ a positive diagonal.
 #[derive(Debug)]

@@ -86,8 +86,8 @@ impl<S: Simd, const N: usize> At<S, N> {
     #[inline(always)]
     fn project(&mut self, simd: S, lanes: Lanes<S>, d: &[S::f64s; N]) {
         let mut sum = 0.0;
-        for r in 0..N {
-            self.v[r] = simd.mul_f64s(d[r], self.f[r]);
+        for (r, &d) in d.iter().enumerate() {
+            self.v[r] = simd.mul_f64s(d, self.f[r]);
             let terms = simd.mul_f64s(self.v[r], self.f[r]);
             self.below[r] = simd.add_f64s(lanes.below(terms), simd.splat_f64s(sum));
             self.carry[r] = sum;

@@ -136,7 +136,7 @@ impl<F: Family> Auto<F> {
             stage: Stage::Static(Bank::default()),
             sentinel: Sentinel::default(),
             mean: vec![0.0; dim],
-            threads: super::filter::default_threads(dim),
+            threads: super::filter::default_threads(),
         };
         auto.rebuild()?;
         Ok(auto)

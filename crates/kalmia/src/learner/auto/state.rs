@@ -119,7 +119,7 @@ impl<F: Family> Auto<F> {
             stage,
             sentinel: state.sentinel,
             mean: vec![0.0; dim],
-            threads: default_threads(dim),
+            threads: default_threads(),
         };
         match &auto.stage {
             Stage::Static(bank) => bank.mean(&mut auto.mean),
