@@ -118,3 +118,11 @@ def test_the_command_goes_on_where_python_stopped(run, patients, tmp_path):
     run("update", model_file, rest, "-o", tmp_path / "more.kalmia")
     model.partial_fit(X[200:], table["high"][200:])
     np.testing.assert_allclose(kalmia.load(tmp_path / "more.kalmia").coef_, model.coef_, rtol=1e-9)
+
+
+def test_the_command_leaves_several_classes_to_python(run, tmp_path):
+    model, X, y = estimators()["three"]
+    path = tmp_path / "three.kalmia"
+    model.fit(X, y).save(path)
+    said = run("inspect", path, fails=2)
+    assert "three.kalmia: a model of several classes" in said and "`kalmia.load` reads" in said

@@ -3,8 +3,8 @@
 use crate::engine::Engine;
 use crate::error::{input, plain, translate};
 use crate::matrix::{Table, each_block, flat};
-use crate::metrics::Metrics;
 use crate::prediction::Prediction;
+use kalmia::evaluate::Metrics;
 use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -394,7 +394,7 @@ impl Learner {
     /// How good the predictions made before each row were, as a dictionary; None where they are not kept.
     #[getter]
     fn progressive<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        self.metrics.as_ref().map(|metrics| metrics.report(py)).transpose()
+        self.metrics.as_ref().map(|metrics| crate::metrics::report(metrics, py)).transpose()
     }
 
     /// The state as bytes: the same state gives the same bytes.
