@@ -63,8 +63,7 @@ class Regression(RegressorMixin, Estimator):
         weight = self._weights(sample_weight, X)
         offset = None if offset is None else np.asarray(offset, dtype=np.float64)
         learner = self._new_learner(X.shape[0] if reset else None) if first else self._learner
-        run = learner.learn_many if means else learner.feed
-        result = run(X, y, weight, offset)
+        result = learner.learn_many(X, y, weight, offset, means=means)
         self.learners_ = [learner]
         return result
 

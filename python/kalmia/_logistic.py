@@ -96,8 +96,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
             learners = self.learners_ if count == 1 else [one.copy() for one in self.learners_]
         results = []
         for k, learner in enumerate(learners):
-            run = learner.learn_many if means else learner.feed
-            results.append(run(X, (codes == (1 if count == 1 else k)).astype(np.float64), weight))
+            y = (codes == (1 if count == 1 else k)).astype(np.float64)
+            results.append(learner.learn_many(X, y, weight, means=means))
         self.classes_, self.learners_ = known, learners
         return self._normalised(results) if means else None
 
