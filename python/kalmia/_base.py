@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils import check_array
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from . import _data, _files, _plots
 from ._kalmia import Learner, model
@@ -57,17 +58,12 @@ class Estimator(BaseEstimator):
         horizon=None,
         step=None,
     ):
-        self.method = method
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.drift = drift
-        self.scale = scale
-        self.beta = beta
-        self.radius = radius
-        self.exp_concavity = exp_concavity
-        self.gradient_bound = gradient_bound
-        self.horizon = horizon
-        self.step = step
+        self._keep(locals())
+
+    def _keep(self, given: dict[str, Any]) -> None:
+        """Keeps a constructor's parameters as they were given; scikit-learn wants each class to name its own."""
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
 
     # -- tables ---------------------------------------------------------------------------------------------------------
 
@@ -102,6 +98,19 @@ class Estimator(BaseEstimator):
         """Whether `X` needs no conversion and no look at its columns' names; the learner checks the numbers themselves."""
         fits = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.shape[1] == self.n_features_in_
         return fits and len(X) > 0 and not hasattr(self, "feature_names_in_")
+
+    @staticmethod
+    def _column(y: Any, rows: int, *, numbers: bool) -> np.ndarray:
+        """`y` as one column with a number, or a label, for each row."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        y = y.to_numpy() if hasattr(y, "to_numpy") else y
+        if numbers:
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        y = column_or_1d(y, warn=True)
+        if len(y) != rows:
+            raise ValueError(f"X has {rows} rows, but y has {len(y)}")
+        return y
 
     def _weights(self, sample_weight: Any, X: Any) -> np.ndarray | None:
         return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)

@@ -1,7 +1,7 @@
 """Types of the compiled module; python/tests/test_stubs.py compares them with it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 from numpy import float64
 from numpy.typing import ArrayLike, NDArray
@@ -49,10 +49,14 @@ class Prediction:
 
 class Learner:
     def learn(self, x: ArrayLike, y: float, weight: float = 1.0, offset: float = 0.0) -> None: ...
+    @overload
     def learn_many(
-        self, X: Any, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None
+        self, X: Any, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None, *, means: Literal[False]
+    ) -> None: ...
+    @overload
+    def learn_many(
+        self, X: Any, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None, *, means: Literal[True] = True
     ) -> Vector: ...
-    def feed(self, X: Any, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> None: ...
     def predict(self, x: ArrayLike, offset: float = 0.0) -> Prediction: ...
     def predict_many(self, X: Any, offset: ArrayLike | None = None) -> Vector: ...
     def predict_std(self, X: Any, offset: ArrayLike | None = None) -> tuple[Vector, Vector]: ...

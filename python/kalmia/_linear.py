@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_tweedie_score
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ._base import PARAMETERS, Estimator
 
@@ -61,27 +59,13 @@ class Regression(RegressorMixin, Estimator):
     def _learn(self, X, y, sample_weight, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
         first = reset or self._is_fresh()
         X = self._table(X, first)
-        y = self._targets(y, X.shape[0])
+        y = self._column(y, X.shape[0], numbers=True)
         weight = self._weights(sample_weight, X)
         offset = None if offset is None else np.asarray(offset, dtype=np.float64)
         learner = self._new_learner(X.shape[0] if reset else None) if first else self._learner
-        run = learner.learn_many if means else learner.feed
-        result = run(X, y, weight, offset)
+        result = learner.learn_many(X, y, weight, offset, means=means)
         self.learners_ = [learner]
         return result
-
-    @staticmethod
-    def _targets(y: Any, rows: int) -> np.ndarray:
-        from sklearn.utils import check_array
-
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        if hasattr(y, "to_numpy"):
-            y = y.to_numpy()
-        y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
-        if len(y) != rows:
-            raise ValueError(f"X has {rows} rows, but y has {len(y)}")
-        return y
 
     def predict(self, X, return_std=False, offset=None):
         """The expectation of the target.
@@ -153,6 +137,11 @@ class Regression(RegressorMixin, Estimator):
         """The dispersion in use (the noise variance, or Gamma's), learned by ``"auto"``."""
         return self._learner.dispersion
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self._power is not None
+        return tags
+
 
 class LinearRegression(Regression):
     __doc__ = f"""Linear regression, learned in one pass.
@@ -193,20 +182,7 @@ class LinearRegression(Regression):
         step=None,
         noise_variance=1.0,
     ):
-        super().__init__(
-            method,
-            prior_variance=prior_variance,
-            fit_intercept=fit_intercept,
-            drift=drift,
-            scale=scale,
-            beta=beta,
-            radius=radius,
-            exp_concavity=exp_concavity,
-            gradient_bound=gradient_bound,
-            horizon=horizon,
-            step=step,
-        )
-        self.noise_variance = noise_variance
+        self._keep(locals())
 
     def _family_name(self) -> str:
         return f"gaussian:{self.noise_variance!r}"
@@ -226,11 +202,6 @@ class PoissonRegression(Regression):
 
     _family = "poisson"
     _power = 1
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags
 
 
 class GammaRegression(Regression):
@@ -267,25 +238,7 @@ class GammaRegression(Regression):
         step=None,
         dispersion=1.0,
     ):
-        super().__init__(
-            method,
-            prior_variance=prior_variance,
-            fit_intercept=fit_intercept,
-            drift=drift,
-            scale=scale,
-            beta=beta,
-            radius=radius,
-            exp_concavity=exp_concavity,
-            gradient_bound=gradient_bound,
-            horizon=horizon,
-            step=step,
-        )
-        self.dispersion = dispersion
+        self._keep(locals())
 
     def _family_name(self) -> str:
         return f"gamma:{self.dispersion!r}"
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags

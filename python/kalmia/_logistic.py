@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from . import _plots
 from ._base import PARAMETERS, Estimator
@@ -81,13 +81,9 @@ class LogisticRegression(ClassifierMixin, Estimator):
     def _learn(self, X, y, sample_weight, classes, *, reset: bool, means: bool = False) -> np.ndarray | None:
         first = reset or self._is_fresh()
         X = self._table(X, first)
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
+        y = self._column(y, X.shape[0], numbers=False)
         if first and classes is None:
             check_classification_targets(y)
-        if len(y) != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)}")
         known = self._known_classes(y, classes, first)
         codes = self._codes(y, known)
         weight = self._weights(sample_weight, X)
@@ -100,8 +96,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
             learners = self.learners_ if count == 1 else [one.copy() for one in self.learners_]
         results = []
         for k, learner in enumerate(learners):
-            run = learner.learn_many if means else learner.feed
-            results.append(run(X, (codes == (1 if count == 1 else k)).astype(np.float64), weight))
+            y = (codes == (1 if count == 1 else k)).astype(np.float64)
+            results.append(learner.learn_many(X, y, weight, means=means))
         self.classes_, self.learners_ = known, learners
         return self._normalised(results) if means else None
 

@@ -207,9 +207,10 @@ class Classifier(_Model, base.MiniBatchClassifier):
         self._grow(new)
         self._prepare(labels)
         for label, learner in self._learners.items():
-            learner.feed(table, np.fromiter((one == label for one in labels), dtype=np.float64, count=len(labels)))
+            y = np.fromiter((one == label for one in labels), dtype=np.float64, count=len(labels))
+            learner.learn_many(table, y, means=False)
         if self._unseen is not None:
-            self._unseen.feed(table, np.zeros(len(labels)))
+            self._unseen.learn_many(table, np.zeros(len(labels)), means=False)
 
     def _table_of(self, columns: list[Any], values: list[np.ndarray]) -> np.ndarray:
         if self._pair is not None:
@@ -293,7 +294,7 @@ class Regressor(_Model, base.MiniBatchRegressor):
         table, new = self._columns.table(X, True)
         if new:
             self._learner.grow(new)
-        self._learner.feed(table, np.asarray(y, dtype=np.float64))
+        self._learner.learn_many(table, np.asarray(y, dtype=np.float64), means=False)
 
     def predict_one(self, x: dict) -> float:
         """The expectation of the target."""

@@ -1,9 +1,6 @@
 """Model files: what is saved is what is loaded, and the command's files are the same."""
 
 import io
-import os
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,8 +9,6 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 import kalmia
-
-ROOT = Path(__file__).parents[2]
 
 
 def estimators():
@@ -71,20 +66,6 @@ def test_files_that_are_no_models_are_refused(tmp_path):
         kalmia.LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0]).save(tmp_path / "none" / "x.kalmia")
 
 
-def command():
-    """The command that this workspace built last, or the one that the environment names."""
-    built = [ROOT / "target" / profile / "kalmia" for profile in ("debug", "release")]
-    named = [Path(os.environ["KALMIA_COMMAND"])] if "KALMIA_COMMAND" in os.environ else []
-    found = named or sorted((path for path in built if path.exists()), key=lambda path: -path.stat().st_mtime)
-    if not found:
-        pytest.skip("the command is not built")
-    return str(found[0])
-
-
-def run(*arguments):
-    return subprocess.run([command(), *map(str, arguments)], check=True, capture_output=True, text=True).stdout
-
-
 @pytest.fixture
 def patients(tmp_path):
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
@@ -95,7 +76,7 @@ def patients(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["auto", "moment"])
-def test_the_command_reads_what_python_saved(patients, tmp_path, method):
+def test_the_command_reads_what_python_saved(run, patients, tmp_path, method):
     path, table = patients
     X = table.iloc[:, :10]
     for model, y in [(kalmia.LogisticRegression(method), table["high"]), (kalmia.LinearRegression(method), table["y"])]:
@@ -109,7 +90,7 @@ def test_the_command_reads_what_python_saved(patients, tmp_path, method):
 
 
 @pytest.mark.parametrize("target", ["high", "y"])
-def test_python_reads_what_the_command_fitted(patients, tmp_path, target):
+def test_python_reads_what_the_command_fitted(run, patients, tmp_path, target):
     path, table = patients
     other = {"high": "y", "y": "high"}[target]
     model_file = tmp_path / "model.kalmia"
@@ -127,7 +108,7 @@ def test_python_reads_what_the_command_fitted(patients, tmp_path, target):
         model.predict(np.zeros((2, 11)))
 
 
-def test_the_command_goes_on_where_python_stopped(patients, tmp_path):
+def test_the_command_goes_on_where_python_stopped(run, patients, tmp_path):
     path, table = patients
     X, model_file = table.iloc[:, :10], tmp_path / "model.kalmia"
     model = kalmia.LogisticRegression().fit(X[:200], table["high"][:200])
@@ -137,3 +118,11 @@ def test_the_command_goes_on_where_python_stopped(patients, tmp_path):
     run("update", model_file, rest, "-o", tmp_path / "more.kalmia")
     model.partial_fit(X[200:], table["high"][200:])
     np.testing.assert_allclose(kalmia.load(tmp_path / "more.kalmia").coef_, model.coef_, rtol=1e-9)
+
+
+def test_the_command_leaves_several_classes_to_python(run, tmp_path):
+    model, X, y = estimators()["three"]
+    path = tmp_path / "three.kalmia"
+    model.fit(X, y).save(path)
+    said = run("inspect", path, fails=2)
+    assert "three.kalmia: a model of several classes" in said and "`kalmia.load` reads" in said

@@ -57,7 +57,8 @@ fn examples(root: &Path) -> Result<Outcome, String> {
     if found.is_empty() { Ok(Skipped("no crate has examples")) } else { cargo(root, "test --workspace --example *") }
 }
 
-/// The package's own `pyproject.toml` says what is needed: pip fetches the build backend and the extra `test`.
+/// The package's own `pyproject.toml` says what is needed: pip fetches the build backend and the extra `test`. The command that
+/// some tests run is the one that the step `test` made: its tests need it, and the same flags unify the same features.
 fn python(root: &Path) -> Result<Outcome, String> {
     if !root.join("python/pyproject.toml").is_file() {
         return Ok(Skipped("python/pyproject.toml does not exist"));
@@ -69,7 +70,13 @@ fn python(root: &Path) -> Result<Outcome, String> {
     if !has_pip(&interpreter) {
         execute(Command::new(system).args(["-m", "venv", "--clear"]).arg(&venv))?;
     }
-    let run = |args: &str| execute(Command::new(&interpreter).current_dir(root).arg("-m").args(args.split(' ')));
+    cargo(root, "test --workspace --test cli --no-run")?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
+    let command = target.join("debug").join(format!("kalmia{}", std::env::consts::EXE_SUFFIX));
+    let run = |args: &str| {
+        let mut python = Command::new(&interpreter);
+        execute(python.current_dir(root).env("KALMIA_COMMAND", &command).arg("-m").args(args.split(' ')))
+    };
     run("pip install --quiet --disable-pip-version-check pytest ./python[test]")?;
     run("pytest python")
 }

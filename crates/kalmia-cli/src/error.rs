@@ -1,6 +1,6 @@
 //! What ends a command early, the exit code it has, and how it is told.
 
-use kalmia::file::FileError;
+use kalmia::file::{FileError, MODEL_SET, Problem};
 use kalmia_data::{Block, Encoder, Error as DataError, Location};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -106,6 +106,12 @@ impl Failure {
         let mut text = match self {
             // the library's words for settings are not those of the command
             Self::Data(DataError::MissingValue { at, column }) => format!("{at}, column `{column}`: missing value"),
+            Self::File(FileError::Content { path, problem: Problem::Kind { found, .. } }) if found == MODEL_SET => {
+                format!(
+                    "model file {}: a model of several classes, which Python saved and `kalmia.load` reads there; the command has one model a file, of a number or of two classes",
+                    path.display()
+                )
+            }
             _ => self.to_string(),
         };
         let mut cause = std::error::Error::source(self);

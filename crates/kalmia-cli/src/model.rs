@@ -1,19 +1,12 @@
 //! The command's model: learner, encoder, settings, metrics and provenance, in one file.
 
 use crate::error::Result;
-use kalmia::evaluate::{Cadence, Progressive, Trace};
-use kalmia::file::{self, Metadata};
-use kalmia::learner::{Observer, Seen};
-use kalmia::{AnyFamily, AnyLearner, AnyState, Family, Learner};
+use kalmia::evaluate::Metrics;
+use kalmia::file::{self, MODEL, Metadata};
+use kalmia::{AnyFamily, AnyLearner, Family, Learner};
 use kalmia_data::{Encoder, Fingerprint, Format, Position};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-
-/// The kind in the file.
-pub const KIND: &str = "model";
-
-/// Ratio of rows between two points of the trail.
-const TRAIL_FACTOR: f64 = 1.05;
 
 /// A model in memory.
 #[derive(Debug, Clone)]
@@ -55,15 +48,6 @@ pub struct Settings {
     pub header: bool,
 }
 
-/// Progressive evaluation, with its course for pictures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Metrics {
-    /// All rows so far.
-    pub progressive: Progressive,
-    loss: Trace,
-    baseline: Trace,
-}
-
 /// Where the rows came from.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct History {
@@ -95,60 +79,14 @@ pub struct Merge {
     pub parts: Vec<History>,
 }
 
-/// The file's content, by reference for writing.
-#[derive(Serialize)]
-struct Stored<'a> {
-    encoder: &'a Encoder,
-    history: &'a History,
-    learner: AnyState,
-    metrics: &'a Metrics,
-    settings: &'a Settings,
-}
-
 /// The file's content as read.
-#[derive(Deserialize)]
-struct Read {
-    encoder: Encoder,
-    history: History,
-    learner: AnyState,
-    metrics: Metrics,
-    settings: Settings,
-}
-
-impl Metrics {
-    /// Nothing seen.
-    pub fn new(family: AnyFamily) -> Result<Self> {
-        let trace = || Trace::new(Cadence::Geometric { factor: TRAIL_FACTOR });
-        Ok(Self { progressive: Progressive::new(family), loss: trace()?, baseline: trace()? })
-    }
-
-    /// Rows, mean loss and mean loss of the constant predictor, along the way and now.
-    pub fn course(&self) -> Vec<(u64, f64, f64)> {
-        let pairs = self.loss.points().iter().zip(self.baseline.points());
-        let mut course: Vec<_> = pairs.map(|(loss, baseline)| (loss.0, loss.1, baseline.1)).collect();
-        let rows = self.progressive.rows();
-        if rows > 0 && course.last().is_none_or(|last| last.0 < rows) {
-            course.push((rows, self.progressive.loss(), self.progressive.report().constant_loss));
-        }
-        course
-    }
-}
-
-impl Observer for Metrics {
-    fn row(&mut self, seen: &Seen<'_>) {
-        let Self { progressive, loss, baseline } = self;
-        Observer::row(progressive, seen);
-        let rows = progressive.rows();
-        loss.record(rows, || progressive.loss());
-        baseline.record(rows, || progressive.report().constant_loss);
-    }
-}
+type Read = file::Model<Encoder, History, Metrics, Settings>;
 
 impl Model {
     /// Reads and checks a model file.
     pub fn load(path: &Path) -> Result<(Self, String)> {
-        let loaded = file::load::<Read>(path, KIND)?;
-        let Read { encoder, history, learner, metrics, settings } = loaded.state;
+        let loaded = file::load::<Read>(path, MODEL)?;
+        let file::Model { encoder, history, learner, metrics, settings } = loaded.state;
         let learner = AnyLearner::restore(learner)?;
         Ok((Self { learner, encoder, settings, metrics, history }, loaded.version))
     }
@@ -184,7 +122,7 @@ impl View<'_> {
         metadata.insert("method".into(), learner.method().into());
         metadata.insert("rows".into(), learner.count().into());
         metadata.insert("target".into(), self.encoder.target().map(|target| target.name.clone()).into());
-        let stored = Stored { encoder: self.encoder, history, learner: learner.state(), metrics, settings };
-        Ok(file::save(path, KIND, &stored, metadata)?)
+        let stored = file::Model { encoder: self.encoder, history, learner: learner.state(), metrics, settings };
+        Ok(file::save(path, MODEL, &stored, metadata)?)
     }
 }

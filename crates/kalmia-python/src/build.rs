@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::error::{input, plain};
 use crate::kinds::{auto, wrap};
 use crate::learner::Learner;
-use crate::metrics::Metrics;
+use kalmia::evaluate::Metrics;
 use kalmia::{AnyFamily, AnyLearner, AnyRule, AveragedSgd, Filter, NewtonSettings, OnlineNewtonStep, Prior, Truncated};
 use pyo3::prelude::*;
 

@@ -4,30 +4,17 @@ use crate::engine::Engine;
 use crate::error::{file as refuse, input, plain};
 use crate::kinds::wrap;
 use crate::learner::Learner;
-use crate::metrics::Metrics;
 use crate::schema::Schema;
-use kalmia::file::{Metadata, ModelFile};
-use kalmia::{AnyLearner, AnyState};
+use kalmia::AnyLearner;
+use kalmia::evaluate::Metrics;
+use kalmia::file::{MODEL, MODEL_SET, Metadata, Model, ModelFile};
 use kalmia_data::Encoder;
 use pyo3::prelude::*;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// What the command calls its files.
-const MODEL: &str = "model";
-/// Several learners, one a class; the command has no use for them.
-const SET: &str = "model-set";
-
 /// A model as the command stores it; history and settings are only carried.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    encoder: Encoder,
-    history: Value,
-    learner: AnyState,
-    metrics: Metrics,
-    settings: Value,
-}
+type Stored = Model<Encoder, Value, Metrics, Value>;
 
 /// A file's content: learners with what they need beside.
 type Content<'py> = (Vec<Bound<'py, PyAny>>, Schema, String, String);
@@ -41,7 +28,7 @@ fn stored(learner: &Learner, encoder: &Encoder, settings: &Value) -> PyResult<St
         None => Metrics::new(plain_learner.family()).map_err(plain)?,
     };
     let history = json!({"runs": [], "merged": null});
-    Ok(Stored { encoder: encoder.clone(), history, learner: plain_learner.state(), metrics, settings: settings.clone() })
+    Ok(Model { encoder: encoder.clone(), history, learner: plain_learner.state(), metrics, settings: settings.clone() })
 }
 
 /// Writes learners with their schema; `settings` and `metadata` are JSON objects.
@@ -58,7 +45,7 @@ pub fn save_model(
     let models = learners.iter().map(|one| stored(one, &schema.0, &settings)).collect::<PyResult<Vec<_>>>()?;
     let file = match &models[..] {
         [one] => ModelFile::new(MODEL, one, metadata),
-        many => ModelFile::new(SET, many, metadata),
+        many => ModelFile::new(MODEL_SET, many, metadata),
     };
     file.map_err(refuse)?.write(&path).map_err(refuse)
 }
@@ -69,11 +56,11 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
     let file = ModelFile::read(&path).map_err(refuse)?;
     let at = |problem: kalmia::file::Problem| refuse(problem.at(&path));
     let models: Vec<Stored> =
-        if file.kind() == SET { file.state(SET).map_err(at)? } else { vec![file.state(MODEL).map_err(at)?] };
+        if file.kind() == MODEL_SET { file.state(MODEL_SET).map_err(at)? } else { vec![file.state(MODEL).map_err(at)?] };
     let metadata = serde_json::to_string(file.metadata()).map_err(refuse)?;
     let mut learners = Vec::with_capacity(models.len());
     let mut last = None;
-    for Stored { encoder, learner, metrics, settings, .. } in models {
+    for Model { encoder, learner, metrics, settings, .. } in models {
         let engine = Engine::Plain(AnyLearner::restore(learner).map_err(plain)?);
         let intercept = encoder.options().intercept;
         learners.push(wrap(py, Learner { engine, intercept, metrics: Some(metrics) })?);

@@ -3,8 +3,8 @@
 use crate::engine::Engine;
 use crate::error::{input, plain, translate};
 use crate::matrix::{Table, each_block, flat};
-use crate::metrics::Metrics;
 use crate::prediction::Prediction;
+use kalmia::evaluate::Metrics;
 use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -193,12 +193,14 @@ impl Learner {
     ///     Targets.
     /// weight, offset : array_like of shape (n,), optional
     ///     Multiply the loss, and are added to the linear predictor.
+    /// means : bool
+    ///     Whether to give the means back, which takes time of its own.
     ///
     /// Returns
     /// -------
-    /// ndarray of shape (n,)
+    /// ndarray of shape (n,), or None
     ///     The mean predicted for each row before it was learned.
-    #[pyo3(signature = (X, y, weight=None, offset=None))]
+    #[pyo3(signature = (X, y, weight=None, offset=None, *, means=true))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
     fn learn_many<'py>(
         &mut self,
@@ -207,24 +209,11 @@ impl Learner {
         y: Numbers<'py>,
         weight: Option<Numbers<'py>>,
         offset: Option<Numbers<'py>>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let mut means = Vec::with_capacity(y.as_array().len());
-        self.learn_blocks(py, X, &y, weight.as_ref(), offset.as_ref(), Some(&mut means))?;
-        Ok(PyArray1::from_vec(py, means))
-    }
-
-    /// As :meth:`learn_many`, returning nothing.
-    #[pyo3(signature = (X, y, weight=None, offset=None))]
-    #[expect(non_snake_case, reason = "the name that Python users expect")]
-    fn feed<'py>(
-        &mut self,
-        py: Python<'py>,
-        X: &Bound<'py, PyAny>,
-        y: Numbers<'py>,
-        weight: Option<Numbers<'py>>,
-        offset: Option<Numbers<'py>>,
-    ) -> PyResult<()> {
-        self.learn_blocks(py, X, &y, weight.as_ref(), offset.as_ref(), None)
+        means: bool,
+    ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        let mut found = means.then(|| Vec::with_capacity(y.as_array().len()));
+        self.learn_blocks(py, X, &y, weight.as_ref(), offset.as_ref(), found.as_mut())?;
+        Ok(found.map(|means| PyArray1::from_vec(py, means)))
     }
 
     /// What is known of the target of a row.
@@ -394,7 +383,7 @@ impl Learner {
     /// How good the predictions made before each row were, as a dictionary; None where they are not kept.
     #[getter]
     fn progressive<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        self.metrics.as_ref().map(|metrics| metrics.report(py)).transpose()
+        self.metrics.as_ref().map(|metrics| crate::metrics::report(metrics, py)).transpose()
     }
 
     /// The state as bytes: the same state gives the same bytes.

@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::error::{input, translate};
-use crate::metrics::Metrics;
+use kalmia::evaluate::Metrics;
 use kalmia::{Observer, Rows, Seen};
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use pyo3::prelude::*;

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::error::{file, input, plain};
 use crate::kinds::wrap;
 use crate::learner::Learner;
-use crate::metrics::Metrics;
+use kalmia::evaluate::Metrics;
 use kalmia::file::ModelFile;
 use kalmia::{AnyLearner, AnyState, Averaged, AveragedState};
 use pyo3::prelude::*;

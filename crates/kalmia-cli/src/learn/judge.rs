@@ -3,8 +3,8 @@
 //! Rows are judged in their order whatever the threads do, so that the sums do not depend on timing.
 
 use crate::error::{Failure, Result};
-use crate::model::Metrics;
 use kalmia::Observation;
+use kalmia::evaluate::Metrics;
 use kalmia::learner::{Observer, Seen};
 use kalmia::rule::Step;
 use std::sync::Arc;

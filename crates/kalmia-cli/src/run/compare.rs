@@ -3,10 +3,10 @@
 use crate::args::CompareArgs;
 use crate::error::{Failure, Result};
 use crate::learn::{build, choose_family, horizon, learn_block};
-use crate::model::Metrics;
 use crate::plan::ComparePlan;
 use crate::report::{self, Curve, Scores, Table, number};
 use crate::ui::{self, Ui, grouped};
+use kalmia::evaluate::Metrics;
 use kalmia::{AnyFamily, AnyLearner, Family};
 use kalmia_data::{Block, Encoder, Mode, Reader};
 use serde::Serialize;

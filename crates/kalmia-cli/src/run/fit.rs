@@ -3,11 +3,12 @@
 use crate::args::FitArgs;
 use crate::error::{Failure, Result};
 use crate::learn::{Pass, build, choose_family, horizon};
-use crate::model::{History, Metrics, Model, Run, Settings};
+use crate::model::{History, Model, Run, Settings};
 use crate::plan::FitPlan;
 use crate::report::{self, Curve, Summary};
 use crate::ui::{self, Ui};
 use kalmia::Learner;
+use kalmia::evaluate::Metrics;
 use kalmia_data::{Block, Encoder, EncoderOptions, Mode, Position, Reader};
 use std::path::Path;
 use std::time::Duration;

@@ -2,11 +2,12 @@
 
 use crate::args::MergeArgs;
 use crate::error::{Failure, Result};
-use crate::model::{History, Merge, Metrics, Model};
+use crate::model::{History, Merge, Model};
 use crate::plan::writable;
 use crate::report;
 use crate::ui::{self, grouped};
 use kalmia::Learner;
+use kalmia::evaluate::Metrics;
 use kalmia_data::Encoder;
 use std::path::Path;
 

@@ -88,6 +88,18 @@ fn damaged_models_are_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_model_of_several_classes_is_left_to_python() {
+    let folder = Folder::new("classes");
+    folder.write("t.csv", table(10, ["0", "1"]));
+    let several: [u64; 0] = [];
+    kalmia::file::save(folder.path("m.kalmia"), kalmia::file::MODEL_SET, &several, Default::default()).unwrap();
+    for words in ["inspect m.kalmia", "predict m.kalmia t.csv", "update m.kalmia t.csv", "export m.kalmia"] {
+        let error = folder.run(words).fails(2, &["m.kalmia", "several classes", "Python", "kalmia.load"]);
+        assert!(!error.contains("update kalmia"), "{error}");
+    }
+}
+
+#[test]
 fn a_full_disk_is_an_error_of_its_own() {
     let folder = Folder::new("full");
     folder.write("t.csv", table(300, ["0", "1"]));

@@ -3,6 +3,7 @@
 mod calibration;
 mod certificate;
 mod deviance;
+mod metrics;
 mod progressive;
 mod ranking;
 mod trace;
@@ -10,6 +11,7 @@ mod trace;
 pub use calibration::{Calibration, ReliabilityBin};
 pub use certificate::Certificate;
 pub use deviance::deviance;
+pub use metrics::Metrics;
 pub use progressive::{Classification, Coverage, Progressive, Regression, Report};
 pub use ranking::Ranking;
 pub use trace::{Cadence, Trace};

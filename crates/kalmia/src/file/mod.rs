@@ -22,10 +22,12 @@ mod atomic;
 mod container;
 mod de;
 mod error;
+mod model;
 mod ser;
 
 pub use atomic::replace;
 pub use error::{FileError, Problem};
+pub use model::{MODEL, MODEL_SET, Model};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -3,7 +3,7 @@
 use super::Link;
 use super::proto::Message;
 use crate::model::Model;
-use kalmia::Learner;
+use kalmia::{AnyFamily, Learner};
 use kalmia_data::Meaning;
 
 /// `TensorProto.DataType.DOUBLE`.
@@ -23,22 +23,26 @@ pub fn encode(model: &Model, version: &str) -> Vec<u8> {
             weights.push(coefficient);
         }
     }
-    let link = Link::of(&model.family());
+    let family = model.family();
+    let link = Link::of(&family);
     let activation = match link {
         Link::Identity => "Identity",
         Link::Logit => "Sigmoid",
         Link::Log => "Exp",
     };
-    let nodes = [
-        node("MatMul", &["x", "coefficients"], "product"),
-        node("Add", &["product", "intercept"], "linear"),
-        node(activation, &["linear"], "mean"),
-    ];
+    let mut nodes = vec![node("MatMul", &["x", "coefficients"], "product"), node("Add", &["product", "intercept"], "linear")];
+    let mut tensors = vec![tensor("coefficients", &[weights.len() as u64, 1], &weights), tensor("intercept", &[1], &[bias])];
+    match trials(&family) {
+        None => nodes.push(node(activation, &["linear"], "mean")),
+        Some(trials) => {
+            nodes.extend([node(activation, &["linear"], "probability"), node("Mul", &["probability", "trials"], "mean")]);
+            tensors.push(tensor("trials", &[1], &[trials as f64]));
+        }
+    }
     let graph = Message::default()
         .messages(1, nodes)
         .text(2, "kalmia")
-        .message(5, tensor("coefficients", &[weights.len() as u64, 1], &weights))
-        .message(5, tensor("intercept", &[1], &[bias]))
+        .messages(5, tensors)
         .message(11, value("x", weights.len() as u64))
         .message(12, value("linear", 1))
         .message(12, value("mean", 1));
@@ -56,6 +60,11 @@ pub fn encode(model: &Model, version: &str) -> Vec<u8> {
                 .map(|(k, v)| Message::default().text(1, k).text(2, v)),
         )
         .into_bytes()
+}
+
+/// The number by which a probability becomes the mean of a count.
+fn trials(family: &AnyFamily) -> Option<u64> {
+    if let AnyFamily::Binomial(binomial) = family { binomial.trials() } else { None }
 }
 
 /// `NodeProto`.
