@@ -32,7 +32,7 @@ impl Textbook {
     }
 }
 
-fn check<C: Covariance>(dim: usize, rows: usize, cut: usize) {
+fn check<C: Covariance>(dim: usize, rows: usize, cut: usize, threads: usize) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64((dim * 1000 + rows) as u64);
     let x: Vec<f64> = (0..rows * dim).map(|i| if i % dim == 0 { 1.0 } else { uniform(&mut rng) - 0.5 }).collect();
     let y: Vec<f64> = (0..rows).map(|_| if uniform(&mut rng) < 0.4 { 1.0 } else { 0.0 }).collect();
@@ -52,7 +52,7 @@ fn check<C: Covariance>(dim: usize, rows: usize, cut: usize) {
             seen.push((m, s));
             Ok(rule(first + i, m, s))
         };
-        form.learn(&mut theta, x, &mut decide, Threads::ONE).unwrap();
+        form.learn(&mut theta, x, &mut decide, Threads(threads)).unwrap();
         first += x.len() / dim;
     }
     let close = |a: f64, b: f64, scale: f64| assert!((a - b).abs() <= 1e-9 * scale, "{a} {b} dim {dim} rows {rows} cut {cut}");
@@ -73,8 +73,17 @@ fn check<C: Covariance>(dim: usize, rows: usize, cut: usize) {
 fn every_form_and_cut_is_the_textbook_recursion() {
     for (dim, rows) in [(1, 5), (2, 30), (3, 40), (8, 50), (11, 100), (17, 100), (33, 64), (100, 150), (200, 300), (300, 400)] {
         for cut in [1, 7, 1000] {
-            check::<Dense>(dim, rows, cut);
-            check::<Factored>(dim, rows, cut);
+            check::<Dense>(dim, rows, cut, 1);
+            check::<Factored>(dim, rows, cut, 1);
         }
+    }
+    check::<Factored>(460, 120, 50, 1);
+}
+
+#[test]
+fn cores_share_a_block_without_a_trace() {
+    for threads in [1, 2, 3] {
+        check::<Dense>(650, 150, 1000, threads);
+        check::<Factored>(650, 150, 1000, threads);
     }
 }
