@@ -57,7 +57,7 @@ pub fn run(args: &BenchArgs, ui: Ui) -> Result<()> {
     ui.note(&format!("writing {megabytes} MB of CSV, and the same rows as Parquet, to {}", folder.path().display()));
     let rows = data::write_both(&csv, &parquet, megabytes * 1_000_000)?;
     let bytes = std::fs::metadata(&csv).map_err(Failure::output(&csv))?.len();
-    let speed = speed(&csv, &parquet, rows, bytes, if args.quick { 1 } else { 3 }, ui)?;
+    let speed = speed(&csv, &parquet, rows, bytes, if args.quick { 1 } else { 5 }, ui)?;
     let sizes = if args.quick { [10_000, 200_000] } else { [100_000, 10_000_000] };
     let memory = sizes.map(|rows| {
         ui.note(&format!("peak memory of fit --method auto on {} rows", grouped(rows)));

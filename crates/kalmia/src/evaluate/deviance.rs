@@ -44,7 +44,13 @@ fn trials_deviance(trials: f64, y: f64, mean: f64) -> f64 {
 
 /// $a\ln(a/b)$, 0 at $a = 0$.
 fn weighted_log(a: f64, b: f64) -> f64 {
-    if a == 0.0 { 0.0 } else { a * (a / b).ln() }
+    if a == 0.0 {
+        0.0
+    } else if a == 1.0 {
+        -b.ln()
+    } else {
+        a * (a / b).ln()
+    }
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl Metrics {
         let mut course: Vec<_> = pairs.map(|(loss, baseline)| (loss.0, loss.1, baseline.1)).collect();
         let rows = self.progressive.rows();
         if rows > 0 && course.last().is_none_or(|last| last.0 < rows) {
-            course.push((rows, self.progressive.loss(), self.progressive.report().constant_loss));
+            course.push((rows, self.progressive.loss(), self.progressive.constant_loss()));
         }
         course
     }
@@ -53,6 +53,6 @@ impl Observer for Metrics {
         Observer::row(progressive, seen);
         let rows = progressive.rows();
         loss.record(rows, || progressive.loss());
-        baseline.record(rows, || progressive.report().constant_loss);
+        baseline.record(rows, || progressive.constant_loss());
     }
 }

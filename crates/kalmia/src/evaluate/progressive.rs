@@ -1,9 +1,11 @@
 //! Progressive evaluation: every row is predicted before it is learned, so each row is a test row.
 
+use super::deviance::SMALLEST_PROBABILITY;
 use super::{Cadence, Calibration, Ranking, ReliabilityBin, Trace, deviance};
 use crate::error::{Error, Result, require};
 use crate::family::{AnyFamily, Family};
 use crate::learner::{Observer, Seen};
+use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
 /// Probabilities this close to one half are called neither way.
@@ -145,16 +147,16 @@ impl Progressive {
         };
         require(mean.is_finite(), "mean", mean, "must be finite")?;
         require(weight.is_finite() && weight >= 0.0, "weight", weight, "must be finite, 0 or more")?;
-        self.count(y, mean, interval, weight);
+        self.count(y, mean, 0.5 * deviance(&self.family, y, mean), interval, weight);
         Ok(())
     }
 
-    fn count(&mut self, y: f64, mean: f64, interval: Option<(f64, f64)>, weight: f64) {
+    fn count(&mut self, y: f64, mean: f64, loss: f64, interval: Option<(f64, f64)>, weight: f64) {
         self.rows += 1;
         if weight > 0.0 {
             let constant = self.constant().map_or(0.0, |constant| 0.5 * deviance(&self.family, y, constant));
             self.weight += weight;
-            self.loss += weight * 0.5 * deviance(&self.family, y, mean);
+            self.loss += weight * loss;
             self.constant_loss += weight * constant;
             self.total += weight * y;
             self.absolute += weight * (y - mean).abs();
@@ -205,6 +207,11 @@ impl Progressive {
         self.loss / self.weight
     }
 
+    /// Mean loss of the constant predictor so far.
+    pub fn constant_loss(&self) -> f64 {
+        self.constant_loss / self.weight
+    }
+
     /// Points (rows, mean loss so far); empty without [`Progressive::with_trace`].
     pub fn trace(&self) -> &[(u64, f64)] {
         self.trace.as_ref().map_or(&[], |trace| trace.points())
@@ -246,7 +253,13 @@ impl Observer for Progressive {
             let half = DEVIATIONS * (seen.dispersion + seen.variance).sqrt();
             (seen.mean - half, seen.mean + half)
         });
-        self.count(seen.observation.y, seen.mean, interval, seen.observation.weight);
+        let Observation { y, weight, .. } = seen.observation;
+        // of labels the learner has the logarithm already; a weight would have sharpened a mixture's
+        let loss = match self.family {
+            AnyFamily::Bernoulli(_) if weight == 1.0 => seen.loss.clamp(0.0, -SMALLEST_PROBABILITY.ln()),
+            _ => 0.5 * deviance(&self.family, y, seen.mean),
+        };
+        self.count(y, seen.mean, loss, interval, weight);
     }
 }
 
