@@ -46,7 +46,7 @@ impl<C> Default for Bank<C> {
 impl<C: Covariance> Bank<C> {
     pub fn new(mut members: Vec<Member<C>>) -> Self {
         let share = -(members.len() as f64).ln();
-        members.iter_mut().for_each(|m| m.log_weight = share);
+        members.iter_mut().for_each(|m| m.set_log_weight(share));
         Self::with_weights(members)
     }
 
@@ -104,7 +104,7 @@ impl<C: Covariance> Bank<C> {
         if let [only] = self.log_density[..] {
             return only;
         }
-        let joint = || self.members.iter().zip(&self.log_density).map(|(m, l)| m.log_weight + l);
+        let joint = || self.members.iter().zip(&self.log_density).map(|(m, l)| m.log_weight() + l);
         let largest = joint().fold(f64::NEG_INFINITY, f64::max);
         largest + joint().map(|l| (l - largest).exp()).sum::<f64>().ln()
     }
@@ -116,15 +116,15 @@ impl<C: Covariance> Bank<C> {
             return;
         }
         for ((member, log_density), added) in self.members.iter_mut().zip(&self.log_density).zip(&self.added) {
-            let ratio = log_density - log_mixture;
-            member.influence += member.log_weight.exp() * (ratio.exp() - 1.0).abs();
-            member.log_weight += ratio;
+            let before = member.weight();
+            member.set_log_weight(member.log_weight() + (log_density - log_mixture));
+            member.influence += (member.weight() - before).abs();
             member.residual += added;
         }
         if self.members.iter().any(|m| m.q > 0.0) {
             let even = SHARE / self.members.len() as f64;
             for member in &mut self.members {
-                member.log_weight = ((1.0 - SHARE) * member.log_weight.exp() + even).ln();
+                member.set_log_weight(((1.0 - SHARE) * member.weight() + even).ln());
             }
         }
     }
@@ -133,7 +133,7 @@ impl<C: Covariance> Bank<C> {
     fn linear(&self, i: usize) -> f64 {
         match &self.members[..] {
             [only] => only.trail.linear[i],
-            members => members.iter().map(|m| m.log_weight.exp() * m.trail.linear[i]).sum(),
+            members => members.iter().map(|m| m.weight() * m.trail.linear[i]).sum(),
         }
     }
 
@@ -147,7 +147,7 @@ impl<C: Covariance> Bank<C> {
         log_mixture: f64,
     ) -> Seen<'a> {
         let (family, linear) = (context.family, self.linear(i));
-        let beliefs = || self.members.iter().map(|m| (m.log_weight.exp(), m, m.trail.linear[i], m.trail.variance[i]));
+        let beliefs = || self.members.iter().map(|m| (m.weight(), m, m.trail.linear[i], m.trail.variance[i]));
         let spread = |m: &Member<C>, s: f64| context.dispersion.estimate(m.residual) * s;
         let variance = beliefs().map(|(w, member, m, s)| w * (spread(member, s) + (m - linear).powi(2))).sum();
         let mean = self.predicted(family, &observation, log_mixture, i);
@@ -167,7 +167,7 @@ impl<C: Covariance> Bank<C> {
         }
         if family.bounded_gradient() || family.normal_noise().is_some() {
             let mean = |m: &Member<C>| family.moderated_mean(m.trail.linear[i] + observation.offset, m.trail.variance[i]);
-            return self.members.iter().map(|member| member.log_weight.exp() * mean(member)).sum();
+            return self.members.iter().map(|member| member.weight() * mean(member)).sum();
         }
         let (m, s) = self.middle(i);
         family.moderated_mean(m + observation.offset, s.min(1.0))
@@ -176,9 +176,8 @@ impl<C: Covariance> Bank<C> {
     /// The linear predictor of row `i` and its variance by the member in the middle, half of the weight being on either side. Where the mean
     /// grows without bound, the mean over members would be that of the vaguest one alone, and its expectation that of the belief's far tail.
     fn middle(&self, i: usize) -> (f64, f64) {
-        let up_to =
-            |m: f64| self.members.iter().filter(move |other| other.trail.linear[i] <= m).map(|other| other.log_weight.exp());
-        let total: f64 = self.members.iter().map(|member| member.log_weight.exp()).sum();
+        let up_to = |m: f64| self.members.iter().filter(move |other| other.trail.linear[i] <= m).map(|other| other.weight());
+        let total: f64 = self.members.iter().map(|member| member.weight()).sum();
         let upper = self.members.iter().filter(|member| up_to(member.trail.linear[i]).sum::<f64>() >= 0.5 * total);
         let middle = upper.min_by(|a, b| a.trail.linear[i].total_cmp(&b.trail.linear[i])).unwrap_or(self.best());
         (middle.trail.linear[i], middle.trail.variance[i])
@@ -186,7 +185,7 @@ impl<C: Covariance> Bank<C> {
 
     /// The member with the largest weight.
     pub fn best(&self) -> &Member<C> {
-        self.members.iter().max_by(|a, b| a.log_weight.total_cmp(&b.log_weight)).expect("a bank has members")
+        self.members.iter().max_by(|a, b| a.log_weight().total_cmp(&b.log_weight())).expect("a bank has members")
     }
 
     /// The best member's estimate of the dispersion.
@@ -195,14 +194,14 @@ impl<C: Covariance> Bank<C> {
     }
 
     pub fn weights(&self) -> Vec<(f64, f64, f64)> {
-        self.members.iter().map(|m| (m.p, m.q, m.log_weight.exp())).collect()
+        self.members.iter().map(|m| (m.p, m.q, m.weight())).collect()
     }
 
     /// The mean of the coefficients.
     pub fn mean(&self, mean: &mut [f64]) {
         mean.fill(0.0);
         for member in &self.members {
-            let weight = member.log_weight.exp();
+            let weight = member.weight();
             mean.iter_mut().zip(member.theta.iter()).for_each(|(mean, t)| *mean += weight * t);
         }
     }
@@ -211,7 +210,7 @@ impl<C: Covariance> Bank<C> {
     pub fn entry(&self, dispersion: &Dispersion, mean: &[f64], i: usize, j: usize) -> f64 {
         let part = |m: &Member<C>| {
             let within = dispersion.estimate(m.residual) * m.covariance.entry(i, j);
-            m.log_weight.exp() * (within + (m.theta[i] - mean[i]) * (m.theta[j] - mean[j]))
+            m.weight() * (within + (m.theta[i] - mean[i]) * (m.theta[j] - mean[j]))
         };
         self.members.iter().map(part).sum()
     }
@@ -220,7 +219,7 @@ impl<C: Covariance> Bank<C> {
     pub fn beliefs(&self, x: &[f64]) -> Vec<(f64, f64, f64, f64, f64)> {
         let belief = |m: &Member<C>| {
             let linear = m.theta.iter().zip(x).map(|(t, x)| t * x).sum();
-            (m.log_weight.exp(), m.p, m.residual, linear, m.covariance.variance(x))
+            (m.weight(), m.p, m.residual, linear, m.covariance.variance(x))
         };
         self.members.iter().map(belief).collect()
     }
@@ -238,15 +237,15 @@ impl Bank<Factored> {
 
     /// Drops members that no longer matter after `count` rows: by weight at every look, by influence at the powers of two.
     pub fn drop_idle(&mut self, count: u64) {
-        let heaviest = self.best().log_weight;
+        let heaviest = self.best().log_weight();
         let doubled = count.is_power_of_two() && count > CHUNK;
         let idle = |m: &Member<Factored>| {
-            m.log_weight < SMALLEST_WEIGHT.ln() || (doubled && m.influence < SMALLEST_INFLUENCE * count as f64)
+            m.log_weight() < SMALLEST_WEIGHT.ln() || (doubled && m.influence < SMALLEST_INFLUENCE * count as f64)
         };
-        self.members.retain(|m| m.log_weight == heaviest || !idle(m));
-        let total: f64 = self.members.iter().map(|m| m.log_weight.exp()).sum();
+        self.members.retain(|m| m.log_weight() == heaviest || !idle(m));
+        let total: f64 = self.members.iter().map(|m| m.weight()).sum();
         for member in &mut self.members {
-            member.log_weight -= total.ln();
+            member.set_log_weight(member.log_weight() - total.ln());
             if doubled {
                 member.influence = 0.0;
             }

@@ -17,7 +17,9 @@ pub(super) struct Member<C> {
     pub theta: Buffer,
     pub covariance: C,
     /// Logarithm of the normalised weight.
-    pub log_weight: f64,
+    log_weight: f64,
+    /// The weight itself, $e$ to the power above.
+    weight: f64,
     /// $\sum w\,r^2/(1+ws)$ in units of the dispersion.
     pub residual: f64,
     /// How much the member moved the mixture since the last look.
@@ -54,11 +56,25 @@ impl<C: Covariance> Member<C> {
             theta,
             covariance,
             log_weight: 0.0,
+            weight: 1.0,
             residual: 0.0,
             influence: 0.0,
             walk: Vec::new(),
             trail: Trail::default(),
         }
+    }
+
+    pub fn log_weight(&self) -> f64 {
+        self.log_weight
+    }
+
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    pub fn set_log_weight(&mut self, log_weight: f64) {
+        self.log_weight = log_weight;
+        self.weight = log_weight.exp();
     }
 
     /// Learns a chunk under unit dispersion, keeping what was predicted.

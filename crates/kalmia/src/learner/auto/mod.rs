@@ -344,7 +344,7 @@ impl<F: Family> Auto<F> {
     fn look(&mut self) {
         let Stage::Static(bank) = &mut self.stage else { return };
         bank.drop_idle(self.count);
-        let settled = self.count >= SETTLED_ROWS || bank.best().log_weight > SETTLED_WEIGHT.ln();
+        let settled = self.count >= SETTLED_ROWS || bank.best().log_weight() > SETTLED_WEIGHT.ln();
         if self.drift == AutoDrift::Adapt && settled {
             let best = bank.best();
             // a belief so ill-conditioned that it has no dense form stays static

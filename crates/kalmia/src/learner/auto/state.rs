@@ -48,7 +48,7 @@ fn members<C: Covariance>(bank: &Bank<C>) -> (String, Vec<MemberState>) {
         q: m.q,
         theta: m.theta[..m.covariance.dim()].to_vec(),
         covariance: m.covariance.parts(),
-        log_weight: m.log_weight,
+        log_weight: m.log_weight(),
         residual: m.residual,
         influence: m.influence,
         walk: m.walk.clone(),
@@ -60,7 +60,7 @@ fn bank<C: Covariance>(members: Vec<MemberState>, dim: usize) -> Result<Bank<C>>
     let member = |state: MemberState| {
         require_len("theta", state.theta.len(), dim)?;
         let mut member = Member::new(state.p, state.q, Buffer::from_slice(&state.theta), C::from_parts(&state.covariance, dim)?);
-        member.log_weight = state.log_weight;
+        member.set_log_weight(state.log_weight);
         member.residual = state.residual;
         member.influence = state.influence;
         member.walk = state.walk;
