@@ -13,8 +13,11 @@ use crate::rows::{Observation, Rows};
 
 /// A member below this weight is dropped at the next look.
 const SMALLEST_WEIGHT: f64 = 1e-12;
-/// A member that moved the mixture by less than this a row over the last doubling of the rows is dropped.
-const SMALLEST_INFLUENCE: f64 = 1e-10;
+/// A member whose weight strayed by less than this a row over the last doubling of the rows is dropped.
+///
+/// Bayes' mixture telescopes: without a member of weight $w_t$ its total loss from row `t` to row `T` changes by exactly
+/// $\ln\frac{1-w_t}{1-w_T}$. So a member matters by how far its weight still moves, which the last doubling tells.
+const SMALLEST_INFLUENCE: f64 = 1e-9;
 /// Share of the weight that walking members exchange a row.
 const SHARE: f64 = 1e-3;
 
@@ -46,7 +49,10 @@ impl<C> Default for Bank<C> {
 impl<C: Covariance> Bank<C> {
     pub fn new(mut members: Vec<Member<C>>) -> Self {
         let share = -(members.len() as f64).ln();
-        members.iter_mut().for_each(|m| m.set_log_weight(share));
+        for member in &mut members {
+            member.set_log_weight(share);
+            member.anchor = member.weight();
+        }
         Self::with_weights(members)
     }
 
@@ -116,9 +122,8 @@ impl<C: Covariance> Bank<C> {
             return;
         }
         for ((member, log_density), added) in self.members.iter_mut().zip(&self.log_density).zip(&self.added) {
-            let before = member.weight();
             member.set_log_weight(member.log_weight() + (log_density - log_mixture));
-            member.influence += (member.weight() - before).abs();
+            member.influence = member.influence.max((member.weight() - member.anchor).abs());
             member.residual += added;
         }
         if self.members.iter().any(|m| m.q > 0.0) {
@@ -247,6 +252,7 @@ impl Bank<Factored> {
         for member in &mut self.members {
             member.set_log_weight(member.log_weight() - total.ln());
             if doubled {
+                member.anchor = member.weight();
                 member.influence = 0.0;
             }
         }

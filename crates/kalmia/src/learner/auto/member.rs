@@ -22,7 +22,8 @@ pub(super) struct Member<C> {
     weight: f64,
     /// $\sum w\,r^2/(1+ws)$ in units of the dispersion.
     pub residual: f64,
-    /// How much the member moved the mixture since the last look.
+    /// The weight at the last look, and how far it has strayed since.
+    pub anchor: f64,
     pub influence: f64,
     /// Random walk a row, one a coefficient; empty for a static member.
     pub walk: Vec<f64>,
@@ -58,6 +59,7 @@ impl<C: Covariance> Member<C> {
             log_weight: 0.0,
             weight: 1.0,
             residual: 0.0,
+            anchor: 1.0,
             influence: 0.0,
             walk: Vec::new(),
             trail: Trail::default(),

@@ -79,6 +79,8 @@ pub struct Auto<F> {
     sentinel: Sentinel,
     mean: Vec<f64>,
     threads: Threads,
+    /// Drops no member; the tests measure by it what dropping costs.
+    keeps_all: bool,
 }
 
 /// The members, static or walking.
@@ -137,6 +139,7 @@ impl<F: Family> Auto<F> {
             sentinel: Sentinel::default(),
             mean: vec![0.0; dim],
             threads: super::filter::default_threads(),
+            keeps_all: false,
         };
         auto.rebuild()?;
         Ok(auto)
@@ -343,7 +346,9 @@ impl<F: Family> Auto<F> {
     /// Looks at the weights after `count` rows: drops members, or starts the walks.
     fn look(&mut self) {
         let Stage::Static(bank) = &mut self.stage else { return };
-        bank.drop_idle(self.count);
+        if !self.keeps_all {
+            bank.drop_idle(self.count);
+        }
         let settled = self.count >= SETTLED_ROWS || bank.best().log_weight() > SETTLED_WEIGHT.ln();
         if self.drift == AutoDrift::Adapt && settled {
             let best = bank.best();
@@ -400,5 +405,35 @@ impl<F: Family> Learner for Auto<F> {
             Stage::Walking(bank) => bank.mean(&mut self.mean),
         }
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::Bernoulli;
+    use crate::learner::Seen;
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    #[test]
+    fn a_dropped_member_is_not_missed() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+        let (dim, batch) = (4, 1 << 12);
+        let mut dropping = Auto::new(Bernoulli, dim).unwrap().with_intercept();
+        let mut keeping = Auto { keeps_all: true, ..dropping.clone() };
+        let (mut with, mut without) = (0.0, 0.0);
+        for _ in 0..1 << 6 {
+            let x: Vec<f64> = (0..dim * batch).map(|i| if i % dim == 0 { 1.0 } else { rng.random_range(-1.0..1.0) }).collect();
+            let chance = |row: &[f64]| Bernoulli.mean(0.5 * row[0] + row[1] - 2.0 * row[2]);
+            let y: Vec<f64> = x.chunks(dim).map(|row| f64::from(rng.random::<f64>() < chance(row))).collect();
+            let rows = Rows::new(dim, &x, &y).unwrap();
+            dropping.learn_observed(rows, Some(&mut |seen: &Seen<'_>| without += seen.loss)).unwrap();
+            keeping.learn_observed(rows, Some(&mut |seen: &Seen<'_>| with += seen.loss)).unwrap();
+        }
+        // one by its weight after another, then the one of size 10, whose weight of 0.002 has come to rest
+        let sizes: Vec<f64> = dropping.weights().iter().map(|weight| weight.0).collect();
+        assert_eq!((sizes, keeping.weights().len()), (vec![0.1, 1.0], SIZES.len()));
+        assert!((without / with - 1.0).abs() < 1e-9, "{without} {with}");
     }
 }

@@ -38,6 +38,8 @@ struct MemberState {
     covariance: Vec<f64>,
     log_weight: f64,
     residual: f64,
+    #[serde(default)]
+    anchor: Option<f64>,
     influence: f64,
     walk: Vec<f64>,
 }
@@ -50,6 +52,7 @@ fn members<C: Covariance>(bank: &Bank<C>) -> (String, Vec<MemberState>) {
         covariance: m.covariance.parts(),
         log_weight: m.log_weight(),
         residual: m.residual,
+        anchor: Some(m.anchor),
         influence: m.influence,
         walk: m.walk.clone(),
     };
@@ -62,6 +65,7 @@ fn bank<C: Covariance>(members: Vec<MemberState>, dim: usize) -> Result<Bank<C>>
         let mut member = Member::new(state.p, state.q, Buffer::from_slice(&state.theta), C::from_parts(&state.covariance, dim)?);
         member.set_log_weight(state.log_weight);
         member.residual = state.residual;
+        member.anchor = state.anchor.unwrap_or(member.weight());
         member.influence = state.influence;
         member.walk = state.walk;
         Ok(member)
@@ -120,6 +124,7 @@ impl<F: Family> Auto<F> {
             sentinel: state.sentinel,
             mean: vec![0.0; dim],
             threads: default_threads(),
+            keeps_all: false,
         };
         match &auto.stage {
             Stage::Static(bank) => bank.mean(&mut auto.mean),
