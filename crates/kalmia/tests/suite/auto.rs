@@ -292,6 +292,38 @@ fn drift_is_followed_when_asked_and_reported_when_not() {
     let ((still, report), (follows, _)) = (loss(&fixed, AutoDrift::Off), loss(&fixed, AutoDrift::Adapt));
     println!("fixed: static {still:.4}, adapting {follows:.4}, {report:?}");
     assert!(follows < still + 0.001 && !report.unwrap().drift());
+    // static to the last bit where nothing moves, and once it is sure as good as the one that was told
+    let (detects, report) = loss(&fixed, AutoDrift::Detect);
+    assert!(detects == still && report.is_some());
+    let ((detects, none), (follows, _)) = (loss(&moving, AutoDrift::Detect), loss(&moving, AutoDrift::Adapt));
+    assert!(none.is_none() && detects < follows + 0.02, "{detects} {follows}");
+}
+
+#[test]
+fn a_drift_is_detected_at_the_same_row_whatever_the_batches() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(10);
+    let n = 6000;
+    let x: Vec<f64> = (0..2 * n).map(|i| if i % 2 == 0 { 1.0 } else { uniform(&mut rng) - 0.5 }).collect();
+    let swing = |t: usize| 2.0 * (t as f64 / 500.0).sin();
+    let y: Vec<f64> = (0..n).map(|t| f64::from(uniform(&mut rng) < Bernoulli.mean(swing(t) + x[2 * t + 1]))).collect();
+    let means = |batch: usize| {
+        let mut auto = Auto::new(Bernoulli, 2).unwrap().with_drift(AutoDrift::Detect);
+        let (mut means, mut switched) = (Vec::new(), None);
+        for (x, y) in x.chunks(2 * batch).zip(y.chunks(batch)) {
+            auto.learn_observed(Rows::new(2, x, y).unwrap(), Some(&mut |s: &Seen<'_>| means.push(s.mean))).unwrap();
+            if auto.drift_report().is_none() {
+                switched.get_or_insert(auto.count());
+            }
+            auto = Auto::restore(auto.state()).unwrap();
+        }
+        (means, switched)
+    };
+    let (one_by_one, switched) = means(1);
+    assert!(switched.is_some_and(|row| row < 5000), "{switched:?}");
+    for batch in [77, 1000, n] {
+        let worst = one_by_one.iter().zip(means(batch).0).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e-9, "batch {batch}: {worst}");
+    }
 }
 
 #[test]

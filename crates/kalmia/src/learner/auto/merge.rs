@@ -18,7 +18,8 @@ impl<F: Family + PartialEq> Auto<F> {
         if self.family != other.family || self.dim != other.dim || self.drift != other.drift {
             return Err(Error::State("only learners with the same family, features and drift can be merged".into()));
         }
-        if self.drift == AutoDrift::Adapt {
+        let walks = |auto: &Self| auto.drift == AutoDrift::Adapt || matches!(auto.stage, Stage::Walking(_));
+        if walks(self) || walks(other) {
             return Err(Error::State("learners that follow a drift cannot be merged: their rows have an order".into()));
         }
         for (short, long) in [(other, self), (self, other)] {

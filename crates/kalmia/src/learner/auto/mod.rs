@@ -49,6 +49,27 @@ pub enum AutoDrift {
     Off,
     /// Members with random walks of several sizes share the weight.
     Adapt,
+    /// Static until the sentinel is sure of a drift, then as [`AutoDrift::Adapt`].
+    Detect,
+}
+
+impl AutoDrift {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Adapt, Self::Detect];
+
+    /// Name in settings and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Adapt => "adapt",
+            Self::Detect => "detect",
+        }
+    }
+
+    /// The inverse of [`AutoDrift::name`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|drift| drift.name() == name)
+    }
 }
 
 /// The default learner.
@@ -187,7 +208,12 @@ impl<F: Family> Auto<F> {
 
     /// What following a drift would have gained, as far as the sentinel can tell; `None` where the learner follows it already.
     pub fn drift_report(&self) -> Option<DriftReport> {
-        (self.drift == AutoDrift::Off).then(|| self.sentinel.report())
+        self.is_watched().then(|| self.sentinel.report())
+    }
+
+    /// Whether the learner is static, so that the sentinel watches for a drift.
+    fn is_watched(&self) -> bool {
+        self.drift != AutoDrift::Adapt && matches!(self.stage, Stage::Static(_))
     }
 
     /// Standard errors of the coefficients: within the members and between them.
@@ -334,7 +360,7 @@ impl<F: Family> Auto<F> {
                 });
             }
         }
-        let sentinel = (self.drift == AutoDrift::Off).then_some(&mut self.sentinel);
+        let sentinel = self.is_watched().then_some(&mut self.sentinel);
         let context =
             bank::Context { family: &self.family, dispersion: &mut self.dispersion, sentinel, first, threads: self.threads };
         match &mut self.stage {
@@ -350,7 +376,12 @@ impl<F: Family> Auto<F> {
             bank.drop_idle(self.count);
         }
         let settled = self.count >= SETTLED_ROWS || bank.best().log_weight() > SETTLED_WEIGHT.ln();
-        if self.drift == AutoDrift::Adapt && settled {
+        let moves = match self.drift {
+            AutoDrift::Off => false,
+            AutoDrift::Adapt => true,
+            AutoDrift::Detect => self.sentinel.report().drift(),
+        };
+        if moves && settled {
             let best = bank.best();
             // a belief so ill-conditioned that it has no dense form stays static
             if let Ok(covariance) = Dense::from_matrix(&best.covariance.matrix(), self.dim) {
@@ -376,8 +407,10 @@ impl<F: Family> Learner for Auto<F> {
 
     fn learn_observed(&mut self, rows: Rows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
         rows.validate(&self.family, self.dim)?;
-        // only the walking members, being dense, can fail beyond this point
-        let before = (self.drift == AutoDrift::Adapt && self.kept.is_none()).then(|| self.clone());
+        // only walking members, being dense, can fail beyond this point; walks begin at a look
+        let looks = self.count % CHUNK + rows.len() as u64 >= CHUNK;
+        let walks = matches!(self.stage, Stage::Walking(_)) || (self.drift != AutoDrift::Off && looks);
+        let before = walks.then(|| self.clone());
         let mut run = |auto: &mut Self| {
             let mut i = 0;
             while i < rows.len() {
