@@ -25,8 +25,9 @@ PARAMETERS = """Parameters
         ``"moment"``); 1 by default.
     fit_intercept : bool
         Whether to learn a constant.
-    drift : bool
-        Whether the coefficients may move with time; ``"auto"`` only.
+    drift : {"detect", "off", "adapt"}
+        Whether the coefficients may move with time, for ``"auto"``: static until it is beyond doubt that they do and then
+        followed, static, or followed from the start. The other methods are static.
     scale, beta : float
         The floor under the curvature, ``scale * t ** -beta``; ``"truncated"`` only.
     radius, exp_concavity, gradient_bound : float, optional
@@ -49,7 +50,7 @@ class Estimator(BaseEstimator):
         *,
         prior_variance=None,
         fit_intercept=True,
-        drift=False,
+        drift="detect",
         scale=1.0,
         beta=0.49,
         radius=None,
@@ -132,7 +133,7 @@ class Estimator(BaseEstimator):
             gradient_bound=self.gradient_bound,
             horizon=horizon if self.method == "asgd" else None,
             step=self.step,
-            drift=bool(self.drift),
+            drift=self.drift,
         )
 
     def _family_name(self) -> str:

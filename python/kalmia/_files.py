@@ -23,7 +23,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     settings = {
         "family": learners[0].family,
         "method": estimator.method,
-        "drift": "adapt" if estimator.drift else "off",
+        "drift": estimator.drift if estimator.method == "auto" else "off",
         "prior": estimator.prior_variance or 1.0,
         "radius": estimator.radius or 1.0,
         "exp_concavity": estimator.exp_concavity or 1.0,
@@ -118,7 +118,7 @@ def _parameters(settings: dict[str, Any]) -> dict[str, Any]:
     method = settings["method"]
     found: dict[str, Any] = {"method": method}
     if method == "auto":
-        found["drift"] = settings["drift"] == "adapt"
+        found["drift"] = settings["drift"]
     elif method == "ons":
         found |= {"radius": settings["radius"], "exp_concavity": settings["exp_concavity"]}
     elif method == "asgd":

@@ -116,7 +116,8 @@ class Classifier(_Model, base.MiniBatchClassifier):
     fit_intercept
         Whether to learn a constant.
     drift
-        Whether the coefficients may move with time; ``"auto"`` only.
+        Whether the coefficients may move with time, for ``"auto"``: ``"detect"`` is static until it is beyond doubt that they
+        do and then follows them, ``"off"`` is static, ``"adapt"`` follows from the start.
     classes
         All labels, where they are known; the last of two is the one whose probability is learned.
 
@@ -135,7 +136,7 @@ class Classifier(_Model, base.MiniBatchClassifier):
         method: str = "auto",
         prior_variance: float | None = None,
         fit_intercept: bool = True,
-        drift: bool = False,
+        drift: str = "detect",
         classes: tuple | None = None,
     ):
         self.method = method
@@ -254,7 +255,8 @@ class Regressor(_Model, base.MiniBatchRegressor):
     fit_intercept
         Whether to learn a constant.
     drift
-        Whether the coefficients may move with time; ``"auto"`` only.
+        Whether the coefficients may move with time, for ``"auto"``: ``"detect"`` is static until it is beyond doubt that they
+        do and then follows them, ``"off"`` is static, ``"adapt"`` follows from the start.
 
     Examples
     --------
@@ -272,7 +274,7 @@ class Regressor(_Model, base.MiniBatchRegressor):
         method: str = "auto",
         prior_variance: float | None = None,
         fit_intercept: bool = True,
-        drift: bool = False,
+        drift: str = "detect",
     ):
         self.family = family
         self.method = method

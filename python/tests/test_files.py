@@ -22,7 +22,7 @@ def estimators():
         "poisson": (kalmia.PoissonRegression(fit_intercept=False), small, np.round(amounts / 50)),
         "gamma": (kalmia.GammaRegression(), X.to_numpy(), amounts),
         "numbers": (kalmia.LogisticRegression(), X, (y > 140).astype(int)),
-        "truth": (kalmia.LogisticRegression(drift=True), X, y > 140),
+        "truth": (kalmia.LogisticRegression(drift="adapt"), X, y > 140),
         "texts": (kalmia.LogisticRegression("moment"), small, np.where(y > 140, "high", "low")),
         "one and two": (kalmia.LogisticRegression("ons", radius=2.0, exp_concavity=0.1), small, (y > 140) + 1),
         "three": (kalmia.LogisticRegression(), flowers, load_iris().target_names[kinds]),

@@ -99,7 +99,7 @@ MAKERS = [
     lambda: kalmia.AveragedSGD(3, "bernoulli", 400, 0.1),
     lambda: kalmia.Averaged(kalmia.Filter(3)),
     lambda: kalmia.Auto(3),
-    lambda: kalmia.Auto(3, drift=True),
+    lambda: kalmia.Auto(3, drift="adapt"),
 ]
 
 

@@ -14,11 +14,11 @@ MODELS = [
     Classifier(),
     Classifier("moment", prior_variance=10.0),
     Classifier("implicit", fit_intercept=False),
-    Classifier(drift=True),
+    Classifier(drift="adapt"),
     Regressor(),
     Regressor("gaussian", "ekf", prior_variance=0.01, fit_intercept=False),
     Regressor("gamma"),
-    Regressor(drift=True),
+    Regressor(drift="adapt"),
 ]
 
 

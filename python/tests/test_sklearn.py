@@ -165,7 +165,8 @@ def test_a_refused_call_changes_nothing():
         ({"method": "auto", "prior_variance": 2.0}, "takes no prior_variance"),
         ({"method": "ekf", "prior_variance": -1.0}, "pivot 0 is -1"),
         ({"method": "ons"}, "needs the radius"),
-        ({"method": "ekf", "drift": True}, "drift=True needs"),
+        ({"method": "ekf", "drift": "adapt"}, 'drift="adapt" needs'),
+        ({"drift": "perhaps"}, "drift is"),
         ({"method": "truncated", "beta": 0.7}, "parameter `beta` is 0.7"),
     ],
 )

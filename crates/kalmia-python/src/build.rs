@@ -2,10 +2,12 @@
 
 use crate::engine::Engine;
 use crate::error::{input, plain};
-use crate::kinds::{auto, wrap};
+use crate::kinds::{auto, drift, wrap};
 use crate::learner::Learner;
 use kalmia::evaluate::Metrics;
-use kalmia::{AnyFamily, AnyLearner, AnyRule, AveragedSgd, Filter, NewtonSettings, OnlineNewtonStep, Prior, Truncated};
+use kalmia::{
+    AnyFamily, AnyLearner, AnyRule, AutoDrift, AveragedSgd, Filter, NewtonSettings, OnlineNewtonStep, Prior, Truncated,
+};
 use pyo3::prelude::*;
 
 /// The settings that only some methods take.
@@ -18,7 +20,7 @@ struct Settings {
     gradient_bound: Option<f64>,
     horizon: Option<u64>,
     step: Option<f64>,
-    drift: bool,
+    drift: AutoDrift,
 }
 
 /// A learner that keeps its progressive loss, by the name of its method; the estimators are built on it.
@@ -41,8 +43,8 @@ struct Settings {
 ///     Of ``"ons"``; for labels the paper's constants stand in for the last two.
 /// horizon, step : optional
 ///     Of ``"asgd"``: the number of rows, and the step, by default 1 over the root of the horizon.
-/// drift : bool
-///     Of ``"auto"``: whether the coefficients may move.
+/// drift : {"detect", "off", "adapt"}
+///     Of ``"auto"``: whether the coefficients may move; the others are static.
 ///
 /// Returns
 /// -------
@@ -56,7 +58,7 @@ struct Settings {
 /// (3, 'auto')
 #[pyfunction]
 #[pyo3(signature = (method, family, features, *, intercept=true, prior_variance=None, scale=1.0, beta=0.49, radius=None,
-                    exp_concavity=None, gradient_bound=None, horizon=None, step=None, drift=false))]
+                    exp_concavity=None, gradient_bound=None, horizon=None, step=None, drift="detect"))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn model<'py>(
     py: Python<'py>,
@@ -72,19 +74,29 @@ pub fn model<'py>(
     gradient_bound: Option<f64>,
     horizon: Option<u64>,
     step: Option<f64>,
-    drift: bool,
+    drift: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let family: AnyFamily = family.parse().map_err(plain)?;
     let dim = features + usize::from(intercept);
-    let settings = Settings { prior_variance, scale, beta, radius, exp_concavity, gradient_bound, horizon, step, drift };
+    let settings = Settings {
+        prior_variance,
+        scale,
+        beta,
+        radius,
+        exp_concavity,
+        gradient_bound,
+        horizon,
+        step,
+        drift: self::drift(drift)?,
+    };
     let learner = build(method, family, dim, intercept, &settings)?;
     let metrics = Some(Metrics::new(family).map_err(plain)?);
     wrap(py, Learner { engine: Engine::Plain(learner), intercept, metrics })
 }
 
 fn build(method: &str, family: AnyFamily, dim: usize, intercept: bool, settings: &Settings) -> PyResult<AnyLearner> {
-    if settings.drift && method != "auto" {
-        return Err(input(format!("drift=True needs method=\"auto\", not {method:?}")));
+    if settings.drift == AutoDrift::Adapt && method != "auto" {
+        return Err(input(format!("drift=\"adapt\" needs method=\"auto\", not {method:?}")));
     }
     if settings.prior_variance.is_some() && ["auto", "ons", "asgd"].contains(&method) {
         let message = "takes no prior_variance; the filters ekf, truncated, implicit and moment do";

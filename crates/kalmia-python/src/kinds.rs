@@ -280,8 +280,8 @@ impl Averaged {
 ///     As for :class:`Filter`; a dispersion is learned.
 /// intercept : bool
 ///     Whether feature 0 is the constant 1: shifting the other features then changes nothing.
-/// drift : bool
-///     Whether the coefficients may move with time.
+/// drift : {"off", "adapt", "detect"}
+///     Whether the coefficients may move with time: not at all, followed, or followed once it is beyond doubt that they do.
 ///
 /// Examples
 /// --------
@@ -296,9 +296,10 @@ pub struct Auto;
 #[pymethods]
 impl Auto {
     #[new]
-    #[pyo3(signature = (dim, family=FamilyArgument::Name("bernoulli".into()), intercept=false, drift=false),
-           text_signature = "(dim, family='bernoulli', intercept=False, drift=False)")]
-    fn new(dim: usize, family: FamilyArgument, intercept: bool, drift: bool) -> PyResult<PyClassInitializer<Self>> {
+    #[pyo3(signature = (dim, family=FamilyArgument::Name("bernoulli".into()), intercept=false, drift="off"),
+           text_signature = "(dim, family='bernoulli', intercept=False, drift='off')")]
+    fn new(dim: usize, family: FamilyArgument, intercept: bool, drift: &str) -> PyResult<PyClassInitializer<Self>> {
+        let drift = self::drift(drift)?;
         let engine = match family {
             FamilyArgument::Name(_) => Engine::Plain(AnyLearner::Auto(auto(family.built_in()?, dim, intercept, drift)?)),
             FamilyArgument::Custom(family) => Engine::CustomAuto(auto(family.0, dim, intercept, drift)?),
@@ -318,13 +319,18 @@ impl Auto {
 }
 
 /// The library's default learner.
-pub fn auto<F: kalmia::Family>(family: F, dim: usize, intercept: bool, drift: bool) -> PyResult<kalmia::Auto<F>> {
+pub fn auto<F: kalmia::Family>(family: F, dim: usize, intercept: bool, drift: AutoDrift) -> PyResult<kalmia::Auto<F>> {
     if intercept && dim == 0 {
         return Err(input("dim is 0: with an intercept it must be at least 1"));
     }
     let auto = kalmia::Auto::new(family, dim).map_err(plain)?;
     let auto = if intercept { auto.with_intercept() } else { auto };
-    Ok(auto.with_drift(if drift { AutoDrift::Adapt } else { AutoDrift::Off }))
+    Ok(auto.with_drift(drift))
+}
+
+/// A drift by its name.
+pub fn drift(name: &str) -> PyResult<AutoDrift> {
+    AutoDrift::from_name(name).ok_or_else(|| input(format!("drift is {name:?}: it must be \"off\", \"adapt\" or \"detect\"")))
 }
 
 /// The learner as an object of its class.

@@ -2,6 +2,7 @@
 
 use super::data::{MissingChoice, SourceArgs};
 use clap::{Args, ValueEnum};
+use kalmia::learner::AutoDrift;
 use std::path::PathBuf;
 
 const FIT_EXAMPLES: &str = "\
@@ -168,4 +169,17 @@ pub enum DriftChoice {
     Off,
     /// Followed
     Adapt,
+    /// Static until a drift is beyond doubt, then followed
+    Detect,
+}
+
+impl DriftChoice {
+    /// As the library calls it.
+    pub fn library(self) -> AutoDrift {
+        match self {
+            Self::Off => AutoDrift::Off,
+            Self::Adapt => AutoDrift::Adapt,
+            Self::Detect => AutoDrift::Detect,
+        }
+    }
 }

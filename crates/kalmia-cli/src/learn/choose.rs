@@ -46,7 +46,7 @@ pub fn choose_family(asked: &str, target: &Target) -> Result<Chosen> {
 pub fn build(settings: &Settings, family: AnyFamily, dim: usize, intercept: bool, horizon: Option<u64>) -> Result<AnyLearner> {
     Ok(match settings.method.as_str() {
         "auto" => {
-            let drift = if settings.drift == "adapt" { AutoDrift::Adapt } else { AutoDrift::Off };
+            let drift = AutoDrift::from_name(&settings.drift).unwrap_or_default();
             let auto = Auto::new(family, dim)?.with_drift(drift);
             AnyLearner::Auto(if intercept { auto.with_intercept() } else { auto })
         }

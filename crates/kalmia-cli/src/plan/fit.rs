@@ -129,8 +129,9 @@ fn settings(source: &SourceArgs, roles: &RoleArgs, learn: &LearnArgs, method: Me
     if roles.family != "auto" {
         roles.family.parse::<AnyFamily>()?;
     }
-    if learn.drift == DriftChoice::Adapt && method != MethodName::Auto {
-        return Err(Failure::usage(format!("--drift adapt is for --method auto; {} is static", method.name())));
+    if learn.drift != DriftChoice::Off && method != MethodName::Auto {
+        let (drift, method) = (learn.drift.library().name(), method.name());
+        return Err(Failure::usage(format!("--drift {drift} is for --method auto; {method} is static")));
     }
     if !(learn.prior > 0.0 && learn.prior.is_finite()) {
         return Err(Failure::usage(format!("--prior {}: the variance must be finite and positive", learn.prior)));
@@ -139,7 +140,7 @@ fn settings(source: &SourceArgs, roles: &RoleArgs, learn: &LearnArgs, method: Me
     Ok(Settings {
         family: roles.family.trim().to_ascii_lowercase(),
         method: method.name().into(),
-        drift: if learn.drift == DriftChoice::Adapt { "adapt" } else { "off" }.into(),
+        drift: learn.drift.library().name().into(),
         prior: learn.prior,
         radius: learn.radius,
         exp_concavity: learn.exp_concavity,
