@@ -58,7 +58,8 @@ def test_every_table_gives_the_same_estimator_and_learner(kind):
         assert list(model.feature_names_in_) == NAMES
     low, same = kalmia.Auto(6), kalmia.Auto(6)
     means = low.learn_many(tables()[kind], Y)
-    np.testing.assert_allclose(means, same.learn_many(X.copy(), Y), rtol=1e-12)
+    # a stream comes in batches of its own, which round otherwise
+    np.testing.assert_allclose(means, same.learn_many(X.copy(), Y), rtol=1e-9, atol=1e-13)
     np.testing.assert_allclose(low.predict_many(tables()[kind]), same.predict_many(X), rtol=1e-12)
 
 

@@ -42,5 +42,6 @@ def test_the_command_prints_a_table_and_draws(tmp_path, capsys):
 def test_losing_is_said():
     results = [(small(True), {"kalmia": 0.5, "other": 0.4})]
     assert not_best(results) == ["small: other has 0.4, kalmia 0.5"]
-    assert "**0.4**" in table(results, {"kalmia": 10.0, "other": 20.0})
+    text = table(results, {"rows shuffled": {"kalmia": 10.0, "other": 20.0}})
+    assert "**0.4**" in text and "rows shuffled | 10 | **20** |" in text
     assert mean_loss(np.zeros(2), np.array([0.0, np.nan]), False) == np.inf

@@ -9,18 +9,20 @@ from .sets import DataSet
 Results = list[tuple[DataSet, dict[str, float]]]
 
 
-def table(results: Results, speeds: dict[str, float]) -> str:
-    """A row a set, a column a peer, the best in bold; the last row is the speed."""
-    names = list(speeds)
+def table(results: Results, speeds: dict[str, dict[str, float]]) -> str:
+    """A row a set, a column a peer, the best in bold; then a row for each of the speeds."""
+    names = list(results[0][1])
     lines = ["| set (rows x features) | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for data, found in results:
         best = min(found.values())
         cells = [_cell(found[name], best) for name in names]
         kind = "log-loss" if data.labels else "RMSE"
         lines.append(f"| {data.name} ({len(data.y)} x {data.X.shape[1]}), {kind} | " + " | ".join(cells) + " |")
-    fastest = max(speeds.values())
-    cells = [f"**{rate:,.0f}**" if rate == fastest else f"{rate:,.0f}" for rate in speeds.values()]
-    return "\n".join([*lines, "| rows per second, batches of 1000 | " + " | ".join(cells) + " |"])
+    for what, rates in speeds.items():
+        fastest = max(rates.values())
+        cells = [f"**{rate:,.0f}**" if rate == fastest else f"{rate:,.0f}" for rate in rates.values()]
+        lines.append(f"| rows per second in batches of 1000, {what} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def _cell(value: float, best: float) -> str:

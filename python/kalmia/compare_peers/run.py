@@ -1,4 +1,4 @@
-"""Runs the comparison: progressive losses on every set, then rows per second at 11 coefficients."""
+"""Runs the comparison: progressive losses on every set, then rows per second."""
 
 from __future__ import annotations
 
