@@ -46,6 +46,11 @@ fn textbook(dim: usize, x: &[f64], y: &[f64], theta: &mut [f64], p: &mut [f64], 
 trait Contender {
     fn name(&self) -> String;
     fn run(&mut self, dim: usize, x: &[f64], y: &[f64]);
+
+    /// How many filters a mixture still has.
+    fn filters(&self) -> Option<usize> {
+        None
+    }
 }
 
 struct Textbook {
@@ -105,7 +110,11 @@ impl Mixture {
 
 impl Contender for Mixture {
     fn name(&self) -> String {
-        format!("auto, {} filters left", self.0.weights().len())
+        "auto".into()
+    }
+
+    fn filters(&self) -> Option<usize> {
+        Some(self.0.weights().len())
     }
 
     fn run(&mut self, dim: usize, x: &[f64], y: &[f64]) {
@@ -159,8 +168,8 @@ fn main() {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let peak = peak(limit / 4);
     println!("matrix-product peak on one core: {:.1} GFlop/s", peak / 1e9);
-    println!("| d | learner | rows/s | x textbook | % of peak |");
-    println!("|---|---|---|---|---|");
+    let mut lines: Vec<(String, Vec<f64>)> = Vec::new();
+    let mut filters = Vec::new();
     for &dim in dims {
         let n = if full { (4_000_000 / (dim * dim)).clamp(384, 8192) } else { 40 };
         let (x, y) = rows(dim, n, 7);
@@ -176,9 +185,37 @@ fn main() {
             Box::new(Mixture::new(dim, if full { (1_500_000_000 / (dim * dim)).clamp(3000, 200_000) } else { n })),
         ];
         let rates = measure(&mut contenders, dim, &x, &y, limit);
-        for (contender, rate) in contenders.iter().zip(&rates) {
-            let share = 300.0 * (dim * dim) as f64 * rate / peak;
-            println!("| {dim} | {} | {rate:.0} | {:.1} | {share:.0} |", contender.name(), rate / rates[0]);
+        lines.resize_with(contenders.len(), Default::default);
+        for ((contender, rate), line) in contenders.iter().zip(&rates).zip(&mut lines) {
+            line.0 = contender.name();
+            line.1.push(*rate);
         }
+        filters.push(contenders.iter().find_map(|contender| contender.filters()).unwrap_or(0));
+    }
+    print(dims, &lines, peak);
+    println!("\nauto had {filters:?} filters left");
+}
+
+/// Rows per second with the ratio to the textbook, and the share of the matrix-product peak at three operations an entry of `P` and row.
+fn print(dims: &[usize], lines: &[(String, Vec<f64>)], peak: f64) {
+    let row = |name: &str, cells: Vec<String>| println!("| {name} | {} |", cells.join(" | "));
+    row("rows a second, d =", dims.iter().map(usize::to_string).collect());
+    println!("|---|{}", "---:|".repeat(dims.len()));
+    let books = &lines[0].1;
+    for (name, rates) in lines {
+        row(name, rates.iter().zip(books).map(|(rate, book)| format!("{} (x {:.1})", short(*rate), rate / book)).collect());
+    }
+    for (name, rates) in lines.iter().filter(|line| ["dense", "factored"].contains(&line.0.as_str())) {
+        let share = |(rate, dim): (&f64, &usize)| format!("{:.0} %", 300.0 * (dim * dim) as f64 * rate / peak);
+        row(&format!("{name}, of the product's peak"), rates.iter().zip(dims).map(share).collect());
+    }
+}
+
+fn short(rate: f64) -> String {
+    match rate {
+        1e6.. => format!("{:.1} M", rate / 1e6),
+        1e4.. => format!("{:.0} k", rate / 1e3),
+        1e3.. => format!("{:.1} k", rate / 1e3),
+        _ => format!("{rate:.0}"),
     }
 }
