@@ -3,6 +3,8 @@
 mod block;
 mod dense;
 mod factored;
+#[cfg(test)]
+mod simd_tests;
 
 pub use dense::Dense;
 pub use factored::Factored;

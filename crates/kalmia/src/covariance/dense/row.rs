@@ -224,3 +224,23 @@ fn group_pass<S: Simd>(
     }
     sums
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::covariance::{Covariance, simd_tests};
+
+    #[test]
+    fn every_instruction_set_gives_the_same_answer() {
+        simd_tests::check(|dim, x, how| {
+            let mut p = Dense::from_diagonal(&vec![0.7; dim]).unwrap();
+            let mut theta = Buffer::zeros(dim);
+            let mut seen = Vec::new();
+            let mut decide = simd_tests::decide(&mut seen);
+            how.run(Learn { p: &mut p, theta: &mut theta, x, first: 0, decide: &mut decide }).unwrap();
+            drop(decide);
+            seen.extend(theta[..dim].iter().chain(&p.matrix()));
+            seen
+        });
+    }
+}

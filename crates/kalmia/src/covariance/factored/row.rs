@@ -163,3 +163,23 @@ fn pass<S: Simd>(simd: S, u: &mut [f64], dim: usize, stride: usize, work: &mut W
         vector::reduce4(simd, sums, &mut f[j..]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::covariance::{Covariance, simd_tests};
+
+    #[test]
+    fn every_instruction_set_gives_the_same_answer() {
+        simd_tests::check(|dim, x, how| {
+            let mut p = Factored::from_diagonal(&vec![0.7; dim]).unwrap();
+            let mut theta = Buffer::zeros(dim);
+            let mut seen = Vec::new();
+            let mut decide = simd_tests::decide(&mut seen);
+            how.run(Learn { p: &mut p, theta: &mut theta, x, first: 0, decide: &mut decide }).unwrap();
+            drop(decide);
+            seen.extend(theta[..dim].iter().chain(&p.matrix()));
+            seen
+        });
+    }
+}

@@ -1,0 +1,61 @@
+//! The row kernels under each instruction set that this machine has, whatever the one it would choose.
+
+use crate::error::Result;
+use crate::rule::Step;
+use pulp::{Arch, Scalar, Simd, WithSimd};
+
+/// An instruction set.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum How {
+    Chosen,
+    Scalar,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(pulp::x86::V3),
+}
+
+impl How {
+    pub fn run<W: WithSimd>(self, work: W) -> W::Output {
+        match self {
+            How::Chosen => Arch::new().dispatch(work),
+            How::Scalar => Scalar::new().vectorize(Under(Scalar::new(), work)),
+            #[cfg(target_arch = "x86_64")]
+            How::Avx2(simd) => simd.vectorize(Under(simd, work)),
+        }
+    }
+}
+
+struct Under<S, W>(S, W);
+
+impl<S: Simd, W: WithSimd> pulp::NullaryFnOnce for Under<S, W> {
+    type Output = W::Output;
+
+    #[inline(always)]
+    fn call(self) -> W::Output {
+        self.1.with_simd(self.0)
+    }
+}
+
+/// A rule of sorts that keeps what it was asked.
+pub(super) fn decide(seen: &mut Vec<f64>) -> impl FnMut(usize, f64, f64) -> Result<Step> {
+    |i, m, s| {
+        seen.extend([m, s]);
+        let curvature = 0.1 + (i % 3) as f64 * 0.2;
+        Ok(Step { gain: ((i % 5) as f64 - 2.0 - m) * curvature / (1.0 + curvature * s), curvature })
+    }
+}
+
+/// Runs rows of several dimensions and compares all numbers that `run` returns.
+pub(super) fn check(run: impl Fn(usize, &[f64], How) -> Vec<f64>) {
+    let mut hows = vec![How::Scalar];
+    #[cfg(target_arch = "x86_64")]
+    hows.extend(pulp::x86::V3::try_new().map(How::Avx2));
+    for dim in [1, 4, 8, 11, 16, 17, 28, 32, 33, 50] {
+        let x: Vec<f64> = (0..40 * dim).map(|i| ((i * 7919 % 1009) as f64 / 504.5 - 1.0) * (1.0 + (i % 3) as f64)).collect();
+        let chosen = run(dim, &x, How::Chosen);
+        for how in &hows {
+            for (a, b) in chosen.iter().zip(run(dim, &x, *how)) {
+                assert!((a - b).abs() <= 1e-11 * (1.0 + a.abs()), "{how:?}, dimension {dim}: {a} {b}");
+            }
+        }
+    }
+}
