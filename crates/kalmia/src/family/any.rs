@@ -125,6 +125,8 @@ impl Family for AnyFamily {
         fn quantile(&self, u: f64, q: f64) -> f64;
         fn cdf(&self, u: f64, y: f64) -> f64;
         #[inline(always)]
+        fn likelihood(&self, y: f64, u: f64) -> Option<(f64, f64, f64)>;
+        #[inline(always)]
         fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments>;
         fn bounded_gradient(&self) -> bool;
         fn largest_linear(&self) -> f64;

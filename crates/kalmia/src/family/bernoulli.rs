@@ -205,6 +205,15 @@ impl Family for Bernoulli {
         Some(if y == 1.0 { log_evidence.exp() } else { -log_evidence.exp_m1() }.clamp(0.0, 1.0))
     }
 
+    #[inline(always)]
+    fn likelihood(&self, y: f64, u: f64) -> Option<(f64, f64, f64)> {
+        let z = if y > 0.0 { 1.0 } else { -1.0 };
+        let e = (-u.abs()).exp();
+        let r = 1.0 / (1.0 + e);
+        let (own, other) = if z * u >= 0.0 { (r, e * r) } else { (e * r, r) };
+        Some((own, -z * other, e * r * r))
+    }
+
     /// A narrow belief has its step from a series.
     #[inline(always)]
     fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments> {
@@ -246,6 +255,9 @@ mod tests {
     fn one_look_is_the_three_functions() {
         for u in [-700.0, -3.0, -0.0, 0.0, 0.7, 40.0] {
             for y in [0.0, 1.0] {
+                let (likelihood, first, second) = Bernoulli.likelihood(y, u).unwrap();
+                assert!((likelihood / (-Bernoulli.loss(y, u)).exp() - 1.0).abs() < 1e-13);
+                assert_eq!((first, second), Bernoulli.derivatives(y, u));
                 assert_eq!(Bernoulli.look(y, u), (Bernoulli.mean(u), Bernoulli.loss(y, u), Bernoulli.derivatives(y, u).0));
             }
         }

@@ -102,6 +102,11 @@ pub trait Family: Clone + Debug + Send + Sync {
     /// A draw of `y` given `u`.
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64;
 
+    /// $e^{-\ell(y,u)}$ with $\ell'$ and $\ell''$, where it comes at no cost beside those; integrals of the likelihood then need no logarithm.
+    fn likelihood(&self, _y: f64, _u: f64) -> Option<(f64, f64, f64)> {
+        None
+    }
+
     /// Closed form of the moment-matching step, where the family has one (the same to $10^{-9}$, if not to the last bit).
     fn exact_moments(&self, _observation: &Observation, _m: f64, _s: f64) -> Option<Moments> {
         None

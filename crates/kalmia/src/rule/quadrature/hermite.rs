@@ -10,6 +10,8 @@ const SQUARE_LIMIT: f64 = 2e-12;
 const LEAST_PART: f64 = 0.03;
 /// Bound on what the terms of $r$ of degree $2N-2$, seen through those of $\ell''$, do to $\mathrm{Var}[u]$ and so to $c$.
 const PAIR_LIMIT: f64 = 1e-11;
+/// Below it a likelihood is not divided by.
+const SMALLEST_LIKELIHOOD: f64 = 1e-200;
 /// Relative gap allowed between the two forms of $c$.
 const GAP: f64 = 3e-11;
 
@@ -73,27 +75,44 @@ fn apply<F: Family, const N: usize>(
 ) -> Option<Tilted> {
     let scale = centre.variance.sqrt();
     let at = tilt.m + centre.shift;
-    let mut nodes: [(f64, f64, f64); N] = std::array::from_fn(|i| {
-        let (first, second) = tilt.observation.derivatives(tilt.family, at + scale * rule[i].0);
-        (0.0, first - centre.first, second)
-    });
+    let (family, observation) = (tilt.family, tilt.observation);
     let middle = scale * rule[N / 2].0;
-    let loss = if integral.is_some() { 0.0 } else { tilt.observation.loss(tilt.family, at + middle) };
-    for i in 0..N {
-        let x = scale * rule[i].0;
-        let rise = match integral {
-            Some(rows) => {
-                let sum: f64 = (0..N).map(|j| rows[i][j].0 * nodes[j].1 + rows[i][j].1 * scale * nodes[j].2).sum();
-                scale * sum + centre.first * (x - middle)
-            }
-            None => tilt.observation.loss(tilt.family, at + x) - loss,
-        };
-        nodes[i].0 = rise + (x - middle) * (centre.slope - 0.5 * centre.curvature * (x + middle));
+    // r at the nodes relative to the one in the middle, and the derivatives
+    let mut nodes = [(0.0, 0.0, 0.0); N];
+    let quadratic = |x: f64| (x - middle) * (centre.slope - 0.5 * centre.curvature * (x + middle));
+    let likelihood = |x: f64| family.likelihood(observation.y, at + x + observation.offset);
+    let direct = if integral.is_none() && observation.weight == 1.0 { likelihood(middle) } else { None };
+    let mut loss = 0.0;
+    if let Some((reference, ..)) = direct.filter(|found| found.0 > SMALLEST_LIKELIHOOD) {
+        for (node, (point, _)) in nodes.iter_mut().zip(rule) {
+            let x = scale * point;
+            let (likelihood, first, second) = likelihood(x)?;
+            *node = (likelihood / reference * (-quadratic(x)).exp(), first - centre.first, second);
+        }
+    } else {
+        for (node, (point, _)) in nodes.iter_mut().zip(rule) {
+            let (first, second) = observation.derivatives(family, at + scale * point);
+            *node = (0.0, first - centre.first, second);
+        }
+        if integral.is_none() {
+            loss = observation.loss(family, at + middle);
+        }
+        for i in 0..N {
+            let x = scale * rule[i].0;
+            let rise = match integral {
+                Some(rows) => {
+                    let sum: f64 = (0..N).map(|j| rows[i][j].0 * nodes[j].1 + rows[i][j].1 * scale * nodes[j].2).sum();
+                    scale * sum + centre.first * (x - middle)
+                }
+                None => observation.loss(family, at + x) - loss,
+            };
+            nodes[i].0 = (-(rise + quadratic(x))).exp();
+        }
     }
     let mut sums = Sums::default();
     let mut top = [0.0; 6];
-    for (&(exponent, delta, second), &(node, q)) in nodes.iter().zip(rule) {
-        let r = (-exponent).exp() * q;
+    for (&(ratio, delta, second), &(node, q)) in nodes.iter().zip(rule) {
+        let r = ratio * q;
         sums.add(r * q, scale * node, delta, second);
         let rx = r * node;
         for (sum, term) in top.iter_mut().zip([r, rx, r * delta, rx * delta, r * second, rx * second]) {
