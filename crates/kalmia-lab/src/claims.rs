@@ -105,7 +105,7 @@ fn ons_averaging(panel: &Panel) -> Option<Claim> {
     let mut claim = better(ONS_AVERAGE, panel, "ons_averaged", "ons")?;
     if claim.verdict == Verdict::Contradicted {
         claim.evidence.push_str(
-            "; with so small a constant the last iterate still approaches θ*, and the mean of all keeps the long way from 0",
+            "; with so small a constant the iterates need long to come near θ*, and their mean still holds the way from 0",
         );
     }
     Some(claim)
