@@ -1,6 +1,7 @@
 //! The paper's claims about its experiments, each with a verdict computed from the replicates.
 
 use crate::experiment::{Curve, Panel};
+use crate::number::{scientific, signed, uncertain};
 use crate::statistics::{mean, paired_score, standard_error};
 
 /// Standard errors that decide a claim: one false verdict in several hundred claims.
@@ -85,7 +86,7 @@ pub fn claims(panels: &[&Panel]) -> Vec<Claim> {
 
 /// `mean ± standard error` at the horizon.
 fn at_horizon(curve: &Curve) -> String {
-    format!("{} {:.3e} ± {:.1e}", curve.label, mean(curve.last()), standard_error(curve.last()))
+    format!("{} {}", curve.label, uncertain(mean(curve.last()), standard_error(curve.last())))
 }
 
 /// A verdict on "`good` has a smaller error than `bad`" at the horizon, replicates paired.
@@ -96,7 +97,7 @@ fn better(text: &'static str, panel: &Panel, good: &str, bad: &str) -> Option<Cl
         text,
         panel: panel.name,
         verdict: Verdict::from_score(score),
-        evidence: format!("{}, {}; paired difference {score:.1} standard errors", at_horizon(good), at_horizon(bad)),
+        evidence: format!("{}, {}; paired difference {} standard errors", at_horizon(good), at_horizon(bad), signed(score, 1)),
     })
 }
 
@@ -104,7 +105,7 @@ fn ons_averaging(panel: &Panel) -> Option<Claim> {
     let mut claim = better(ONS_AVERAGE, panel, "ons_averaged", "ons")?;
     if claim.verdict == Verdict::Contradicted {
         claim.evidence.push_str(
-            "; with so small a constant the last iterate still approaches θ*, and the mean of all keeps the long way from 0",
+            "; with so small a constant the iterates need long to come near θ*, and their mean still holds the way from 0",
         );
     }
     Some(claim)
@@ -124,10 +125,10 @@ fn ekf_is_best(panel: &Panel) -> Option<Claim> {
         panel: panel.name,
         verdict: Verdict::from_score(score(last)),
         evidence: format!(
-            "{}, next {}; smallest paired difference {:.1} standard errors{since}",
+            "{}, next {}; smallest paired difference {} standard errors{since}",
             at_horizon(ekf),
             at_horizon(closest),
-            score(last)
+            signed(score(last), 1)
         ),
     })
 }
@@ -146,10 +147,11 @@ fn similar(text: &'static str, panel: &Panel, a: &str, b: &str, tolerance: f64) 
         Verdict::Undecided
     };
     let evidence = format!(
-        "{}, {}; relative difference {:+.2e} ± {error:.1e}, margin {:.0} %",
+        "{}, {}; relative difference {} ± {}, margin {:.0} %",
         at_horizon(a),
         at_horizon(b),
-        gap,
+        scientific(gap, 1),
+        scientific(error, 1),
         100.0 * tolerance
     );
     Some(Claim { text, panel: panel.name, verdict, evidence })
@@ -163,7 +165,10 @@ fn ons_stands_still(panel: &Panel) -> Option<Claim> {
         text: ONS_STILL,
         panel: panel.name,
         verdict: if moved < 0.01 { Verdict::Confirmed } else { Verdict::Contradicted },
-        evidence: format!("no replicate's squared error ever leaves ‖θ*‖² = {norm2} by more than {moved:.1e}, relatively"),
+        evidence: format!(
+            "no replicate's squared error ever leaves ‖θ*‖² = {norm2} by more than a share of {}",
+            scientific(moved, 1)
+        ),
     })
 }
 
@@ -175,9 +180,10 @@ fn constants_matter(theory: &Panel, optimistic: &Panel) -> Option<Claim> {
         panel: optimistic.name,
         verdict: Verdict::from_score(score),
         evidence: format!(
-            "averaged ONS {:.3e} with the constant 2.0e-4 and {:.3e} with 2.5e-2; paired difference {score:.1} standard errors",
-            mean(low.last()),
-            mean(high.last())
+            "{} with the constant 2.0·10⁻⁴, {} with 2.5·10⁻²; paired difference {} standard errors",
+            at_horizon(low),
+            at_horizon(high),
+            signed(score, 1)
         ),
     })
 }

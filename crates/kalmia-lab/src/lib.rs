@@ -16,6 +16,7 @@ pub mod figures;
 pub mod kernel;
 pub mod lanes;
 pub mod likelihood;
+mod number;
 pub mod output;
 pub mod pool;
 pub mod quadrature;

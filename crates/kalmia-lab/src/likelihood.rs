@@ -25,7 +25,8 @@ pub fn maximum_likelihood(x: &[f64], y: &[f64], start: [f64; D]) -> Option<[f64;
         loop {
             let trial = std::array::from_fn(|j| theta[j] - scale * step[j]);
             let there = Pass::at(x, y, &trial);
-            if there.loss <= here.loss || scale < 1e-6 {
+            // Near the maximum the gain is below the rounding of the sum, and shorter steps would be tried in vain.
+            if there.loss <= here.loss * (1.0 + 1e-12) || scale < 1e-6 {
                 (theta, here) = (trial, there);
                 break;
             }

@@ -4,10 +4,11 @@ use crate::chart::escape;
 use crate::claims::{Claim, Verdict};
 use crate::experiment::Panel;
 use crate::figures::Finished;
+use crate::number::{count, uncertain};
 use crate::settings::Settings;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Decisions on the paper's open readings that the experiments follow; numbers of the project's list of errata.
 pub const DECISIONS: [(&str, &str); 7] = [
@@ -90,8 +91,8 @@ fn panel_json(panel: &Panel) -> Value {
 }
 
 const STYLE: &str = "body{font:16px/1.5 'DejaVu Sans',Verdana,sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#28282f}\
-h1{font-size:1.7rem}h2{font-size:1.25rem;margin-top:2.5rem;border-bottom:1px solid #d8dade}figure{margin:1rem 0}\
-.row{display:flex;flex-wrap:wrap;gap:1rem}.row figure{flex:1 1 30rem}svg{max-width:100%;height:auto}\
+h1{font-size:1.7rem}h2{font-size:1.25rem;margin-top:2.5rem;border-bottom:1px solid #d8dade}h2 code{float:right;font-size:.9rem;font-weight:normal;color:#777}figure{margin:1rem 0}\
+.row{display:flex;flex-wrap:wrap;gap:1rem}.row figure{flex:1 1 30rem}.alone svg{width:48rem}.time{font-size:.9rem;color:#777}svg{max-width:100%;height:auto}\
 figcaption{font-size:.9rem;color:#555}blockquote{margin:.5rem 0;padding-left:1rem;border-left:3px solid #c8ccd2;color:#444}\
 table{border-collapse:collapse;font-size:.9rem}td,th{padding:.3rem .6rem;border-bottom:1px solid #e2e4e8;text-align:left;vertical-align:top}\
 td.n{text-align:right;white-space:nowrap}.confirmed{color:#00734f;font-weight:bold}.contradicted{color:#b33a00;font-weight:bold}\
@@ -104,11 +105,12 @@ pub(crate) fn html(report: &Report) -> String {
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>kalmia: the paper's experiments</title>\
          <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body>\n\
          <h1>Stochastic online optimization with the static extended Kalman filter: the experiments made anew</h1>\n\
-         <p>kalmia {}, seed {}, {} replicates of {} rows, {:.1} s in total.{}</p>\n",
+         <p>kalmia {}, seed {}, {} replicates of {} rows; made on {} in {:.1} s.{}</p>\n",
         env!("CARGO_PKG_VERSION"),
         settings.seed,
         settings.replicates,
-        settings.horizon,
+        count(settings.horizon),
+        date(SystemTime::now()),
         report.elapsed.as_secs_f64(),
         if report.interrupted { " <strong>The run was interrupted: only finished figures are shown.</strong>" } else { "" }
     );
@@ -137,22 +139,50 @@ fn claims_section(claims: &[Claim]) -> String {
         count(Verdict::Contradicted),
         count(Verdict::Undecided)
     );
-    for claim in claims {
-        let word = claim.verdict.word();
-        out.push_str(&format!(
-            "<tr><td>{}</td><td>{}</td><td class=\"{word}\">{word}</td><td>{}</td></tr>\n",
-            escape(claim.text),
-            claim.panel,
-            escape(&claim.evidence)
-        ));
+    for group in claims.chunk_by(|a, b| a.text == b.text) {
+        let mut head = format!("<td rowspan=\"{}\">{}</td>", group.len(), escape(group[0].text));
+        for claim in group {
+            let (word, evidence) = (claim.verdict.word(), unbroken(&claim.evidence));
+            out.push_str(&format!(
+                "<tr>{head}<td>{}</td><td class=\"{word}\">{word}</td><td>{evidence}</td></tr>\n",
+                claim.panel
+            ));
+            head.clear();
+        }
     }
     out + "</table>\n"
 }
 
+/// Text whose `value ± error` stays on one line.
+fn unbroken(text: &str) -> String {
+    escape(text).replace(" ± ", "&nbsp;±&nbsp;").replace("n = ", "n&nbsp;=&nbsp;")
+}
+
+/// `2026-01-31 12:00 UTC`, by the civil calendar.
+fn date(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (minutes, days) = (seconds / 60 % 1440, seconds / 86_400);
+    // Years begin in March, so that the day that comes and goes is the last one.
+    let from = days + 719_468;
+    let (era, day) = (from / 146_097, from % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+}
+
 fn figure_section(finished: &Finished, time: Duration) -> String {
     let name = finished.figure.name();
-    let mut out =
-        format!("<h2 id=\"{name}\">{name}</h2>\n<blockquote>{}</blockquote>\n<div class=\"row\">\n", escape(finished.paper));
+    // One narrow picture is drawn larger.
+    let row = if matches!(&finished.pictures[..], [one] if one.scene.width < 600.0) { "row alone" } else { "row" };
+    let mut out = format!(
+        "<h2 id=\"{name}\">{}<code>{name}</code></h2>\n<blockquote>{}</blockquote>\n<div class=\"{row}\">\n",
+        escape(finished.figure.title()),
+        escape(finished.paper)
+    );
     for picture in &finished.pictures {
         let (svg, caption, file) = (picture.scene.to_svg(), escape(&picture.caption), &picture.name);
         out.push_str(&format!("<figure>{svg}<figcaption>{caption} Data: {file}.csv.</figcaption></figure>\n"));
@@ -161,7 +191,7 @@ fn figure_section(finished: &Finished, time: Duration) -> String {
     for panel in &finished.panels {
         out.push_str(&panel_table(panel));
     }
-    out + &format!("<p>{:.1} s.</p>\n", time.as_secs_f64())
+    out + &format!("<p class=\"time\">Computed in {:.1} s.</p>\n", time.as_secs_f64())
 }
 
 /// The mean squared errors at the powers of ten.
@@ -170,16 +200,29 @@ fn panel_table(panel: &Panel) -> String {
     let shown: Vec<usize> = (0..panel.checkpoints.len()).filter(|&k| is_power(panel.checkpoints[k])).collect();
     let mut out =
         format!("<details><summary>{}: mean squared error ± standard error</summary><table>\n<tr><th></th>", panel.name);
-    shown.iter().for_each(|&k| out.push_str(&format!("<th>n = {}</th>", panel.checkpoints[k])));
+    shown.iter().for_each(|&k| out.push_str(&format!("<th>n = {}</th>", count(panel.checkpoints[k]))));
     out.push_str("</tr>\n");
     for curve in &panel.curves {
         let (mse, error) = (curve.mse(), curve.standard_error());
         out.push_str(&format!("<tr><td>{}</td>", escape(curve.label)));
         for &k in &shown {
-            let cell = if mse[k].is_finite() { format!("{:.3e} ± {:.1e}", mse[k], error[k]) } else { "–".into() };
+            let cell = if mse[k].is_finite() { uncertain(mse[k], error[k]) } else { "–".into() };
             out.push_str(&format!("<td class=\"n\">{cell}</td>"));
         }
         out.push_str("</tr>\n");
     }
     out + "</table></details>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_follow_the_calendar() {
+        let at = |seconds| date(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01 00:00 UTC");
+        assert_eq!(at(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(at(1_735_689_599), "2024-12-31 23:59 UTC");
+    }
 }

@@ -41,6 +41,18 @@ impl Figure {
         }
     }
 
+    /// What it shows, as a heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Figure::Comparison1 => "Mean squared error for θ*",
+            Figure::Density => "Density of the Bernoulli parameter",
+            Figure::Comparison10 => "Mean squared error for θ*/10",
+            Figure::Misspecified => "The misspecified setting",
+            Figure::Beyond => "Beyond the paper: the library's other rules on the same rows",
+            Figure::Bounds => "The theorems beside simulation",
+        }
+    }
+
     /// The figures named, in the order of the report and without repetition; `all` stands for every one.
     ///
     /// ```

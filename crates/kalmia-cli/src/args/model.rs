@@ -128,7 +128,7 @@ pub enum ExportFormat {
 #[command(after_help = "Examples:
   kalmia bounds list
   kalmia bounds result_logistic --help
-  kalmia bounds uniform_design --d 11
+  kalmia bounds uniform_design --m 10
   kalmia bounds evaluate cases.json")]
 pub struct BoundsArgs {
     /// `list`, `evaluate FILE.json`, or a bound and its parameters as `--name value`

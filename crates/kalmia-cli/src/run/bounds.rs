@@ -44,9 +44,16 @@ fn describe(entry: &Entry) -> String {
         format!("{}: {}\nin the paper: {}\nholds: {}\n\nparameters\n", entry.name, entry.summary, entry.label, entry.holds);
     for parameter in entry.parameters {
         let default = parameter.default.map_or(String::new(), |value| format!(" [default: {value}]"));
-        let _ = writeln!(text, "  --{} {}; {}{default}", parameter.name, parameter.description(), parameter.domain.phrase());
+        let _ =
+            writeln!(text, "  --{} {}; {}{default}", parameter.name, plain(parameter.description()), parameter.domain.phrase());
     }
     text
+}
+
+/// A description without the marks of its formulas and its full stop.
+fn plain(text: &str) -> String {
+    let text = text.trim_end_matches('.').replace("{\\rm app}", "app").replace("\\tau", "tau");
+    text.replace('$', "").replace('{', "(").replace('}', ")")
 }
 
 /// `--name value` and `--name=value`, in any order; names as in the paper's table, a hyphen for an underscore allowed.
@@ -78,8 +85,8 @@ fn one(entry: &Entry, inputs: &Inputs, json: bool) -> Result<()> {
         return ui::print(&report::json(&object)?);
     }
     let mut table = match corrected {
-        Some(_) => Table::new(["value", "as printed", "corrected"]),
-        None => Table::new(["value", ""]),
+        Some(_) => Table::new(["", "as printed", "corrected"]),
+        None => Table::new(["", "value"]),
     };
     for (name, value) in out.iter() {
         let other = corrected.as_ref().map(|c| c.iter().find(|(n, _)| *n == name).map_or(String::new(), |(_, v)| v.to_string()));

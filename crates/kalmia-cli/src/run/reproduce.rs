@@ -42,11 +42,14 @@ pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
 
 /// The claims with their verdicts, and where the report is.
 fn summary(report: &Report) -> String {
-    let mut table = Table::new(["figure", "what the paper says", "measured"]);
-    for claim in &report.claims {
-        table.row([claim.panel.to_string(), claim.text.to_string(), claim.verdict.word().to_string()]);
+    let mut text = String::new();
+    for group in report.claims.chunk_by(|a, b| a.text == b.text) {
+        text += &format!("{}\n", group[0].text);
+        group.iter().for_each(|claim| text += &format!("    {:<24}  {}\n", claim.panel, claim.verdict.word()));
     }
-    let mut text = if report.claims.is_empty() { String::new() } else { table.render() + "\n" };
+    if !text.is_empty() {
+        text.push('\n');
+    }
     text +=
         &format!("{} files in {} after {:.0} s", report.files.len(), report.settings.out.display(), report.elapsed.as_secs_f64());
     if let Some(page) = report.files.last() {

@@ -17,7 +17,7 @@ pub struct Axis {
 pub(super) type Tick = (f64, Option<String>);
 
 impl Axis {
-    /// A logarithmic axis of whole decades around the positive values.
+    /// A logarithmic axis around the positive values, its ends 1, 2 or 5 times a power of ten.
     pub fn log(label: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.into_iter().filter(|v| v.is_finite() && *v > 0.0) {
@@ -26,12 +26,12 @@ impl Axis {
         if low > high {
             (low, high) = (1.0, 10.0);
         }
-        // A value a hair outside a decade does not open another one.
-        let (low, mut high) = ((low.log10() + 1e-3).floor(), (high.log10() - 1e-3).ceil());
+        // A value a hair outside an end does not move it.
+        let (low, mut high) = (round_down(low * 1.002), round_up(high / 1.002));
         if high <= low {
-            high = low + 1.0;
+            high = 10.0 * low;
         }
-        Self { label: label.into(), log: true, low: 10f64.powf(low), high: 10f64.powf(high) }
+        Self { label: label.into(), log: true, low, high }
     }
 
     /// A linear axis between two ends.
@@ -55,16 +55,21 @@ impl Axis {
     }
 
     fn log_ticks(&self) -> Vec<Tick> {
-        let (first, last) = (self.low.log10().round() as i32, self.high.log10().round() as i32);
+        let inside = |value: f64| value > self.low * 0.999 && value < self.high * 1.001;
+        let (first, last) = ((self.low.log10() + 1e-3).floor() as i32, (self.high.log10() - 1e-3).ceil() as i32);
         let stride = ((last - first) / 9 + 1).max(1);
+        // Less than two decades: their halves and fifths have labels too.
+        let short = (first..=last).filter(|&decade| inside(10f64.powi(decade))).count() < 2;
         let mut ticks = Vec::new();
         for decade in first..=last {
             let label = (decade - first) % stride == 0;
             ticks.push((10f64.powi(decade), label.then(|| power_of_ten(decade))));
-            if decade < last && stride == 1 {
-                ticks.extend((2..10).map(|k| (f64::from(k) * 10f64.powi(decade), None)));
+            if stride == 1 {
+                let label = |k: i32| (short && (k == 2 || k == 5)).then(|| format!("{k}·{}", power_of_ten(decade)));
+                ticks.extend((2..10).map(|k| (f64::from(k) * 10f64.powi(decade), label(k))));
             }
         }
+        ticks.retain(|tick| inside(tick.0));
         ticks
     }
 
@@ -79,8 +84,20 @@ impl Axis {
     }
 }
 
+/// The largest of 1, 2 and 5 times a power of ten that is not above the value.
+fn round_down(value: f64) -> f64 {
+    let power = 10f64.powf(value.log10().floor());
+    [5.0, 2.0].into_iter().find(|k| k * power <= value).unwrap_or(1.0) * power
+}
+
+/// The smallest of 1, 2 and 5 times a power of ten that is not below the value.
+fn round_up(value: f64) -> f64 {
+    let power = 10f64.powf(value.log10().floor());
+    [1.0, 2.0, 5.0].into_iter().find(|k| k * power >= value).unwrap_or(10.0) * power
+}
+
 /// `10` with the exponent raised.
-pub(super) fn power_of_ten(exponent: i32) -> String {
+pub(crate) fn power_of_ten(exponent: i32) -> String {
     let raise = |c| match c {
         '-' => '⁻',
         '1' => '¹',
@@ -96,14 +113,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn log_axes_cover_their_values_in_whole_decades() {
-        let axis = Axis::log("n", [0.03, 7.0, f64::NAN, -1.0]);
+    fn log_axes_cover_their_values_to_round_ends() {
+        let axis = Axis::log("n", [0.013, 7.0, f64::NAN, -1.0]);
         assert!((axis.low / 0.01 - 1.0).abs() < 1e-12 && (axis.high / 10.0 - 1.0).abs() < 1e-12);
         let labels: Vec<String> = axis.ticks().into_iter().filter_map(|t| t.1).collect();
         assert_eq!(labels, ["10⁻²", "10⁻¹", "10⁰", "10¹"]);
         assert!((axis.place(1.0) - 2.0 / 3.0).abs() < 1e-12);
         let exact = Axis::log("n", [1.0, 1000.0]);
         assert!((exact.low - 1.0).abs() < 1e-12 && (exact.high - 1000.0).abs() < 1e-9);
+        let tight = Axis::log("n", [56.0, 543.0]);
+        assert!((tight.low - 50.0).abs() < 1e-9 && (tight.high - 1000.0).abs() < 1e-9, "{tight:?}");
+        let labels = |axis: Axis| axis.ticks().into_iter().filter_map(|t| t.1).collect::<Vec<String>>();
+        assert_eq!(labels(tight), ["10²", "10³"]);
+        assert_eq!(labels(Axis::log("n", [2.5, 40.0])), ["2·10⁰", "5·10⁰", "10¹", "2·10¹", "5·10¹"]);
         assert_eq!(power_of_ten(-10), "10⁻¹⁰");
     }
 

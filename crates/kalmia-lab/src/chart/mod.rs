@@ -7,6 +7,7 @@ mod scene;
 mod svg;
 
 pub use axis::Axis;
+pub(crate) use axis::power_of_ten;
 pub use plot::{Mark, Plot, Series, compose};
 pub use scene::{Anchor, Color, Scene, Shape};
 pub(crate) use svg::escape;

@@ -1,4 +1,4 @@
-//! Plots side by side: frames, grids, curves with bands, and legends.
+//! Plots in rows of two: frames, grids, curves with bands, and legends.
 
 use super::axis::Axis;
 use super::scene::{Anchor, Color, Scene, Shape};
@@ -49,19 +49,25 @@ const LEFT: f64 = 72.0;
 const TOP: f64 = 38.0;
 const RIGHT: f64 = 18.0;
 const LEGEND_ROW: f64 = 19.0;
+const COLUMNS: usize = 2;
 
-/// Draws the plots from left to right, legends below.
+/// Draws the plots in rows of two, legends below; a last one alone stands in the middle.
 pub fn compose(description: &str, plots: &[Plot]) -> Scene {
-    let rows = plots.iter().map(|p| legend_rows(p).len()).max().unwrap_or(0);
-    let cell = LEFT + FRAME.0 + RIGHT;
+    let entries = plots.iter().map(|p| legend_rows(p).len()).max().unwrap_or(0);
+    let (width, height) = (LEFT + FRAME.0 + RIGHT, TOP + FRAME.1 + 52.0 + entries as f64 * LEGEND_ROW + 8.0);
+    let columns = plots.len().min(COLUMNS);
     let mut scene = Scene {
-        width: cell * plots.len() as f64,
-        height: TOP + FRAME.1 + 52.0 + rows as f64 * LEGEND_ROW + 8.0,
+        width: width * columns as f64,
+        height: height * plots.len().div_ceil(COLUMNS) as f64,
         description: description.into(),
         ..Scene::default()
     };
-    for (column, plot) in plots.iter().enumerate() {
-        Canvas { scene: &mut scene, plot, left: column as f64 * cell + LEFT }.draw();
+    for (row, plots) in plots.chunks(COLUMNS).enumerate() {
+        let margin = (columns - plots.len()) as f64 * width / 2.0;
+        for (column, plot) in plots.iter().enumerate() {
+            let (left, top) = (margin + column as f64 * width + LEFT, row as f64 * height + TOP);
+            Canvas { scene: &mut scene, plot, left, top }.draw();
+        }
     }
     scene
 }
@@ -78,11 +84,12 @@ struct Canvas<'a> {
     scene: &'a mut Scene,
     plot: &'a Plot,
     left: f64,
+    top: f64,
 }
 
 impl Canvas<'_> {
     fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
-        (self.left + self.plot.x.place(x) * FRAME.0, TOP + (1.0 - self.plot.y.place(y)) * FRAME.1)
+        (self.left + self.plot.x.place(x) * FRAME.0, self.top + (1.0 - self.plot.y.place(y)) * FRAME.1)
     }
 
     fn draw(&mut self) {
@@ -101,19 +108,19 @@ impl Canvas<'_> {
     }
 
     fn grid(&mut self) {
-        let (bottom, right) = (TOP + FRAME.1, self.left + FRAME.0);
+        let (bottom, right) = (self.top + FRAME.1, self.left + FRAME.0);
         for (value, label) in self.plot.x.ticks() {
             let x = self.left + self.plot.x.place(value) * FRAME.0;
             let Some(label) = label else {
                 self.scene.line(vec![(x, bottom), (x, bottom + 3.0)], Color::INK, 0.6, &[]);
                 continue;
             };
-            self.scene.line(vec![(x, TOP), (x, bottom)], Color::GRID, 1.0, &[]);
+            self.scene.line(vec![(x, self.top), (x, bottom)], Color::GRID, 1.0, &[]);
             self.scene.line(vec![(x, bottom), (x, bottom + 6.0)], Color::INK, 1.0, &[]);
             self.scene.text((x, bottom + 19.0), 12.0, Anchor::Middle, label);
         }
         for (value, label) in self.plot.y.ticks() {
-            let y = TOP + (1.0 - self.plot.y.place(value)) * FRAME.1;
+            let y = self.top + (1.0 - self.plot.y.place(value)) * FRAME.1;
             let Some(label) = label else {
                 self.scene.line(vec![(self.left - 3.0, y), (self.left, y)], Color::INK, 0.6, &[]);
                 continue;
@@ -137,7 +144,7 @@ impl Canvas<'_> {
     fn curve(&mut self, series: &Series) {
         let points: Vec<_> = series.points.iter().map(|&p| self.at(p)).collect();
         if let (true, Some(first), Some(last)) = (series.filled, points.first(), points.last()) {
-            let floor = TOP + FRAME.1;
+            let floor = self.top + FRAME.1;
             let around = [(first.0, floor)].into_iter().chain(points.iter().copied()).chain([(last.0, floor)]);
             self.scene.shapes.push(Shape::Area { points: around.collect(), color: series.color, opacity: 0.35 });
         }
@@ -150,20 +157,20 @@ impl Canvas<'_> {
     }
 
     fn frame_and_labels(&mut self) {
-        let (bottom, right) = (TOP + FRAME.1, self.left + FRAME.0);
+        let (bottom, right) = (self.top + FRAME.1, self.left + FRAME.0);
         for mark in &self.plot.marks {
             let (x, _) = self.at((mark.x, self.plot.y.low));
-            self.scene.line(vec![(x, TOP), (x, bottom)], Color::INK, 1.0, &[4.0, 3.0]);
+            self.scene.line(vec![(x, self.top), (x, bottom)], Color::INK, 1.0, &[4.0, 3.0]);
             let near_the_edge = x > right - 90.0;
             let (x, anchor) = if near_the_edge { (x - 5.0, Anchor::End) } else { (x + 5.0, Anchor::Start) };
-            self.scene.text((x, TOP + 15.0), 11.5, anchor, mark.label.clone());
+            self.scene.text((x, self.top + 15.0), 11.5, anchor, mark.label.clone());
         }
-        let corners = vec![(self.left, TOP), (right, TOP), (right, bottom), (self.left, bottom), (self.left, TOP)];
+        let corners = vec![(self.left, self.top), (right, self.top), (right, bottom), (self.left, bottom), (self.left, self.top)];
         self.scene.line(corners, Color::INK, 1.0, &[]);
-        self.scene.text((self.left + FRAME.0 / 2.0, TOP - 14.0), 14.0, Anchor::Middle, self.plot.title.clone());
+        self.scene.text((self.left + FRAME.0 / 2.0, self.top - 14.0), 14.0, Anchor::Middle, self.plot.title.clone());
         self.scene.text((self.left + FRAME.0 / 2.0, bottom + 39.0), 13.0, Anchor::Middle, self.plot.x.label.clone());
         self.scene.shapes.push(Shape::Text {
-            at: (self.left - 52.0, TOP + FRAME.1 / 2.0),
+            at: (self.left - 52.0, self.top + FRAME.1 / 2.0),
             size: 13.0,
             anchor: Anchor::Middle,
             vertical: true,
@@ -172,7 +179,7 @@ impl Canvas<'_> {
     }
 
     fn legend(&mut self) {
-        let top = TOP + FRAME.1 + 60.0;
+        let top = self.top + FRAME.1 + 60.0;
         for (row, entries) in legend_rows(self.plot).into_iter().enumerate() {
             let y = top + row as f64 * LEGEND_ROW;
             for (column, series) in entries.into_iter().enumerate() {

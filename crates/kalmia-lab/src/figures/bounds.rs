@@ -84,9 +84,10 @@ fn caption(settings: &Settings, measured: &Bounds) -> String {
         }
     };
     format!(
-        "Cumulative excess risk, mean and worst of {} replicates, beside the leading terms of the theorems (P₁ = I, D_X = √11). Left: \
-         y = θ'X + N(0,1), θ = θ*/10; {}. Middle: logistic, well specified; {}; the excess of a step is measured at its own fresh X. \
-         Right: λ_max(P_t) of the truncated EKF (β = 0.49); Proposition 11 claims the bound only from a T far beyond these rows.",
+        "Cumulative excess risk, mean and worst of {} replicates, beside the leading terms of the theorems (P₁ = I, D_X = √11); \
+         after τ, n counts from τ. Above left: \
+         y = θ'X + N(0,1), θ = θ*/10; {}. Above right: logistic, well specified; {}; the excess of a step is measured at its own fresh X. \
+         Below: λ_max(P_t) of the truncated EKF (β = 0.49); Proposition 11 claims the bound only from a T far beyond these rows.",
         settings.replicates,
         tau(measured.quadratic_tau, bounds::EPSILON_QUADRATIC),
         tau(measured.logistic_tau, measured.theory.epsilon_logistic),

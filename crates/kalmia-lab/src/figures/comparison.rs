@@ -7,6 +7,7 @@ use crate::density::{Density, mode_means};
 use crate::error::Result;
 use crate::experiment::{Comparison, Panel};
 use crate::kernel::OnsConstants;
+use crate::number::scientific;
 use crate::pool::Run;
 use crate::quadrature::misspecified_star;
 use crate::settings::{Figure, Settings};
@@ -48,9 +49,9 @@ pub(super) fn comparison1(settings: &Settings, run: &Run) -> Result<Finished> {
     )?;
     let caption = format!(
         "Mean squared error for θ* = (−9, 0, 3, −9, 4, −9, 15, 0, −7, 1, 0), P₁ = I, {}. The ONS uses the published optimistic \
-         exp-concavity constant 1.5·10⁻¹⁴ in place of e^(−D√d) = {:.1e}.",
+         exp-concavity constant 1.5·10⁻¹⁴ in place of e^(−D√d) = {}.",
         sample(settings),
-        OnsConstants::exp_concavity(norm(&World::Strong.generator()))
+        scientific(OnsConstants::exp_concavity(norm(&World::Strong.generator())), 1)
     );
     let picture = mse_picture(&panels[0], "θ*, ONS constant 1.5·10⁻¹⁴", caption, 1);
     let paper = "“Mean squared error in log-log scale for θ*. The ONS is applied with our optimistic exp-concavity constant \
@@ -68,7 +69,7 @@ pub(super) fn comparison10(settings: &Settings, run: &Run) -> Result<Finished> {
         format!("Mean squared error for θ*/10, P₁ = I, {}. The ONS uses the exp-concavity constant {constant}.", sample(settings))
     };
     let pictures = vec![
-        mse_picture(&panels[0], "θ*/10, ONS constant 2.0·10⁻⁴", caption(format!("e^(−D√d) = {theory:.2e}")), 1),
+        mse_picture(&panels[0], "θ*/10, ONS constant 2.0·10⁻⁴", caption(format!("e^(−D√d) = {}", scientific(theory, 2))), 1),
         mse_picture(&panels[1], "θ*/10, ONS constant 2.5·10⁻²", caption("2.5·10⁻², the published optimistic one".into()), 1),
     ];
     let paper = "“Mean squared error in log-log scale for θ*/10. The ONS is applied with the exp-concavity constant e^(−D√d) ≈ 2.0·10⁻⁴ \
@@ -90,9 +91,10 @@ pub(super) fn misspecified(settings: &Settings, run: &Run) -> Result<Finished> {
         modes[0], modes[1]
     );
     let caption = format!(
-        "Misspecified setting: mean squared error, P₁ = I, {}. θ* by quadrature, norm {:.6}; the ONS uses e^(−D√d) = {constant:.2e}.",
+        "Misspecified setting: mean squared error, P₁ = I, {}. θ* by quadrature, norm {:.6}; the ONS uses e^(−D√d) = {}.",
         sample(settings),
-        norm(&star)
+        norm(&star),
+        scientific(constant, 2)
     );
     let pictures = vec![
         Picture {

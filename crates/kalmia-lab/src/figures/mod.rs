@@ -10,6 +10,7 @@ use crate::chart::{Axis, Color, Plot, Scene, Series, compose};
 use crate::density::Density;
 use crate::error::Result;
 use crate::experiment::Panel;
+use crate::number::count;
 use crate::pool::Run;
 use crate::settings::{Figure, Settings};
 use crate::world::D;
@@ -65,9 +66,13 @@ fn finished(figure: Figure, paper: &'static str, pictures: Vec<Picture>, panels:
     Finished { figure, paper, pictures, panels, densities: Vec::new(), bounds: None }
 }
 
-/// `100 replicates, bands ± 1.96 standard errors`.
+/// `100 replicates of 10⁵ rows, ...`.
 fn sample(settings: &Settings) -> String {
-    format!("{} replicates of {} rows, bands of 1.96 standard errors", settings.replicates, settings.horizon)
+    format!(
+        "{} replicates of {} rows, bands of 1.96 standard errors of the logarithm",
+        settings.replicates,
+        count(settings.horizon)
+    )
 }
 
 /// Colour and dashes of an algorithm, the same in every figure.
@@ -103,7 +108,9 @@ fn mse_picture(panel: &Panel, title: &str, caption: String, from: u64) -> Pictur
                 csv.push_str(&format!("{},{n},{mse:e},{error:e}\n", curve.key));
                 if n >= from {
                     points.push((n as f64, mse));
-                    band.push((mse - 1.96 * error, mse + 1.96 * error));
+                    // Of the logarithm, so that a wide band does not reach 0 on a log axis.
+                    let factor = (1.96 * error / mse).exp();
+                    band.push((mse / factor, mse * factor));
                 }
             }
         }

@@ -1,0 +1,56 @@
+//! Numbers as a reader expects them: two digits of a standard error, powers of ten raised.
+
+use crate::chart::power_of_ten;
+
+/// `3.1·10⁻⁵` with the given decimals of the mantissa.
+pub(crate) fn scientific(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$e}").replacen('-', "−", usize::from(value < 0.0));
+    match text.split_once('e').map(|(mantissa, exponent)| (mantissa, exponent.parse())) {
+        Some((mantissa, Ok(0))) => mantissa.to_owned(),
+        Some((mantissa, Ok(exponent))) => format!("{mantissa}·{}", power_of_ten(exponent)),
+        _ => text,
+    }
+}
+
+/// `56.12 ± 0.51`: both to the second digit of the error.
+pub(crate) fn uncertain(value: f64, error: f64) -> String {
+    let decimals = if error > 0.0 { 1.0 - error.log10().floor() } else { f64::INFINITY };
+    if decimals <= 6.0 && value.abs() < 1e6 {
+        let decimals = decimals.max(0.0) as usize;
+        format!("{} ± {error:.decimals$}", signed(value, decimals))
+    } else if error == 0.0 {
+        format!("{} ± 0", scientific(value, 3))
+    } else {
+        format!("{} ± {}", scientific(value, 3), scientific(error, 1))
+    }
+}
+
+/// A number with a typographic minus.
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
+    format!("{value:.decimals$}").replace('-', "−")
+}
+
+/// A count: `10⁵`, or its digits.
+pub(crate) fn count(n: u64) -> String {
+    match n.checked_ilog10() {
+        Some(exponent) if exponent >= 3 && 10u64.pow(exponent) == n => power_of_ten(exponent as i32),
+        _ => n.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_decide_the_digits() {
+        assert_eq!(uncertain(56.1234, 0.512), "56.12 ± 0.51");
+        assert_eq!(uncertain(0.0079041, 0.00039), "0.00790 ± 0.00039");
+        assert_eq!(uncertain(-1234.6, 31.0), "−1235 ± 31");
+        assert_eq!(uncertain(542.9999, 1.24e-7), "5.430·10² ± 1.2·10⁻⁷");
+        assert_eq!(uncertain(543.0, 0.0), "5.430·10² ± 0");
+        assert_eq!(scientific(-6.67e-16, 1), "−6.7·10⁻¹⁶");
+        assert_eq!(scientific(2.5, 1), "2.5");
+        assert_eq!([1, 100, 100_000, 250_000].map(count), ["1", "100", "10⁵", "250000"]);
+    }
+}
