@@ -47,16 +47,6 @@ impl Engine {
         each!(self, inner => inner.learn_observed(rows, observer))
     }
 
-    /// Refuses rows that [`Engine::learn`] would refuse for their numbers.
-    pub fn validate(&self, rows: Rows<'_>) -> Result<()> {
-        match self {
-            Self::Plain(inner) => rows.validate(&inner.family(), inner.dim()),
-            Self::Averaged(inner) => rows.validate(&inner.inner().family(), inner.dim()),
-            Self::CustomFilter(inner) => rows.validate(inner.family(), inner.dim()),
-            Self::CustomAuto(inner) => rows.validate(&inner.family(), inner.dim()),
-        }
-    }
-
     /// The method's name.
     pub fn method(&self) -> &'static str {
         match self {

@@ -87,7 +87,6 @@ impl Learner {
                 let (engine, metrics, means) = (&mut this.engine, &mut this.metrics, means.as_deref_mut());
                 let before = &mut before;
                 py.detach(move || {
-                    table.validate(engine, start)?;
                     before.get_or_insert_with(|| (engine.clone(), metrics.clone()));
                     table.learn(engine, metrics.as_mut(), means, start)
                 })?;

@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::error::{input, translate};
-use kalmia::evaluate::Metrics;
+use kalmia::evaluate::{Judge, Metrics};
 use kalmia::{Observer, Rows, Seen};
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use pyo3::prelude::*;
@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Numbers in a block: small enough for the cache, and a multiple of the library's own chunks in rows.
 const BLOCK_NUMBERS: usize = 1 << 15;
+/// Rows of a table that are worth a thread of its own to judge them.
+const LARGE: usize = 20_000;
 /// How long learning goes on before signals (Ctrl-C) are looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -107,14 +109,6 @@ impl Table<'_> {
         Ok(rows)
     }
 
-    /// Refuses an illegal row anywhere in the table, before anything is learned from it.
-    pub fn validate(&self, engine: &Engine, start: usize) -> PyResult<()> {
-        each_block(&self.x, self.intercept, |first, n, x| {
-            let rows = self.rows(first, n, x).map_err(|error| translate(error, start + first))?;
-            engine.validate(rows).map_err(|error| translate(error, start + first))
-        })
-    }
-
     /// Learns every row in order, without the interpreter's lock but for a look at signals now and then. `start` rows of the
     /// same call came before.
     pub fn learn(
@@ -126,11 +120,15 @@ impl Table<'_> {
     ) -> PyResult<()> {
         let mut looked = Instant::now();
         let watched = metrics.is_some() || means.is_some();
+        let judged = metrics.as_deref().filter(|_| self.x.nrows() >= LARGE);
+        let mut judge = judged.map(|metrics| Judge::start(metrics.clone()));
         each_block(&self.x, self.intercept, |first, n, x| {
             let rows = self.rows(first, n, x).map_err(|error| translate(error, start + first))?;
             let mut watch = |seen: &Seen<'_>| {
-                if let Some(metrics) = &mut metrics {
-                    Observer::row(*metrics, seen);
+                match (&mut judge, &mut metrics) {
+                    (Some(judge), _) => judge.row(seen),
+                    (None, Some(metrics)) => metrics.row(seen),
+                    (None, None) => {}
                 }
                 if let Some(means) = &mut means {
                     means.push(seen.mean);
@@ -139,11 +137,18 @@ impl Table<'_> {
             // without a watcher the default learner need not work out its mixture's mean
             let observer: Option<&mut dyn Observer> = if watched { Some(&mut watch) } else { None };
             engine.learn(rows, observer).map_err(|error| translate(error, start + first))?;
+            if let Some(judge) = &mut judge {
+                judge.hand_over();
+            }
             if looked.elapsed() > PATIENCE {
                 looked = Instant::now();
                 Python::attach(|py| py.check_signals())?;
             }
             Ok(())
-        })
+        })?;
+        if let (Some(metrics), Some(judge)) = (metrics, judge) {
+            *metrics = judge.finish();
+        }
+        Ok(())
     }
 }

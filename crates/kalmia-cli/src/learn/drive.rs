@@ -1,10 +1,10 @@
 //! The loop over blocks.
 
-use super::judge::Judge;
 use crate::error::{Failure, Result, locate};
 use crate::model::Model;
 use crate::plan::Every;
 use crate::ui::{self, Ui};
+use kalmia::evaluate::Judge;
 use kalmia::learner::Observer;
 use kalmia::{AnyLearner, Learner, Rows};
 use kalmia_data::{Block, Encoder, Reader};
@@ -62,13 +62,13 @@ impl Pass<'_> {
         while pending || reader.next_block(&mut block)? {
             pending = false;
             learn_block(&mut model.learner, &mut judge, &block, reader.encoder(), chosen)?;
-            judge.hand_over()?;
+            judge.hand_over();
             if let Some(run) = model.history.runs.last_mut() {
                 run.position = reader.position();
             }
             if ui::stop_requested() {
                 meter.finish();
-                model.metrics = judge.finish()?;
+                model.metrics = judge.finish();
                 return Err(self.interrupted(model, reader));
             }
             let rows = model.learner.count();
@@ -78,13 +78,13 @@ impl Pass<'_> {
                 Some(Every::Time(every)) => last.1.elapsed() >= every,
             };
             if let (true, Some(path)) = (due, self.output) {
-                model.metrics = judge.look()?;
+                model.metrics = judge.look();
                 model.view(reader.encoder()).save(path)?;
                 last = (rows, Instant::now());
             }
             meter.tick(reader.progress(), rows - start, || judge.loss());
         }
-        model.metrics = judge.finish()?;
+        model.metrics = judge.finish();
         if let Some(run) = model.history.runs.last_mut() {
             run.finished = true;
         }

@@ -2,7 +2,6 @@
 
 mod choose;
 mod drive;
-mod judge;
 
 pub use choose::{build, choose_family, horizon};
 pub use drive::{Pass, learn_block};

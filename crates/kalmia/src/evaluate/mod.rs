@@ -3,6 +3,7 @@
 mod calibration;
 mod certificate;
 mod deviance;
+mod judge;
 mod metrics;
 mod progressive;
 mod ranking;
@@ -11,6 +12,7 @@ mod trace;
 pub use calibration::{Calibration, ReliabilityBin};
 pub use certificate::Certificate;
 pub use deviance::deviance;
+pub use judge::Judge;
 pub use metrics::Metrics;
 pub use progressive::{Classification, Coverage, Progressive, Regression, Report};
 pub use ranking::Ranking;

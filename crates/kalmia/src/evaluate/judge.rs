@@ -2,11 +2,11 @@
 //!
 //! Rows are judged in their order whatever the threads do, so that the sums do not depend on timing.
 
-use crate::error::{Failure, Result};
-use kalmia::Observation;
-use kalmia::evaluate::Metrics;
-use kalmia::learner::{Observer, Seen};
-use kalmia::rule::Step;
+use super::Metrics;
+use crate::learner::{Observer, Seen};
+use crate::rows::Observation;
+use crate::rule::Step;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -32,7 +32,20 @@ enum Message {
     Look(Sender<Metrics>),
 }
 
-/// The metrics at work elsewhere; an observer that gathers the rows of a block.
+/// [`Metrics`] at work on a thread of their own; an observer that gathers rows until they are handed over.
+///
+/// ```
+/// use kalmia::evaluate::{Judge, Metrics};
+/// use kalmia::{AnyFamily, Auto, Learner, Rows};
+/// let family: AnyFamily = "gaussian".parse()?;
+/// let (mut model, mut judge) = (Auto::new(family, 1)?, Judge::start(Metrics::new(family)?));
+/// for (x, y) in [([1.0, 2.0], [1.1, 1.9]), ([3.0, 4.0], [3.2, 3.9])] {
+///     model.learn_observed(Rows::new(1, &x, &y)?, Some(&mut judge))?;
+///     judge.hand_over();
+/// }
+/// assert_eq!(judge.finish().progressive.rows(), 4);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
 pub struct Judge {
     rows: Vec<Predicted>,
     sender: Option<SyncSender<Message>>,
@@ -69,23 +82,25 @@ impl Judge {
     }
 
     /// Hands the gathered rows over.
-    pub fn hand_over(&mut self) -> Result<()> {
+    pub fn hand_over(&mut self) {
         let mut next = self.spare.try_recv().unwrap_or_default();
         next.clear();
         let rows = std::mem::replace(&mut self.rows, next);
-        self.send(Message::Rows(rows))
+        self.send(Message::Rows(rows));
     }
 
-    fn send(&self, message: Message) -> Result<()> {
-        let sent = self.sender.as_ref().map(|sender| sender.send(message));
-        if matches!(sent, Some(Ok(()))) { Ok(()) } else { Err(gone()) }
+    /// A thread that is gone has panicked; [`Judge::finish`] passes that on.
+    fn send(&self, message: Message) {
+        if let Some(sender) = &self.sender {
+            let _ = sender.send(message);
+        }
     }
 
     /// The metrics after all rows handed over.
-    pub fn look(&self) -> Result<Metrics> {
+    pub fn look(&mut self) -> Metrics {
         let (answer, metrics) = channel();
-        self.send(Message::Look(answer))?;
-        metrics.recv().map_err(|_| gone())
+        self.send(Message::Look(answer));
+        metrics.recv().unwrap_or_else(|_| self.end())
     }
 
     /// The mean loss at about this time, for people.
@@ -93,15 +108,16 @@ impl Judge {
         Some(f64::from_bits(self.loss.load(Ordering::Relaxed))).filter(|loss| loss.is_finite())
     }
 
-    /// The metrics back.
-    pub fn finish(mut self) -> Result<Metrics> {
-        self.sender = None;
-        self.thread.take().and_then(|thread| thread.join().ok()).ok_or_else(gone)
+    /// The metrics after all rows handed over, and the end of the thread.
+    pub fn finish(mut self) -> Metrics {
+        self.end()
     }
-}
 
-fn gone() -> Failure {
-    Failure::Other("the thread of the metrics ended early".into())
+    fn end(&mut self) -> Metrics {
+        self.sender = None;
+        let thread = self.thread.take().expect("a judge ends once");
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    }
 }
 
 impl Predicted {
