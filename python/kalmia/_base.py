@@ -101,8 +101,11 @@ class Estimator(BaseEstimator):
         return fits and len(X) > 0 and not hasattr(self, "feature_names_in_")
 
     @staticmethod
-    def _column(y: Any, rows: int, *, numbers: bool) -> np.ndarray:
-        """`y` as one column with a number, or a label, for each row."""
+    def _column(y: Any, rows: int, *, numbers: bool, first: bool) -> np.ndarray:
+        """`y` as one column with a number, or a label, for each row; after the first call the learner checks plain numbers itself."""
+        plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype == np.float64
+        if plain and not first and len(y) == rows:
+            return y
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         y = y.to_numpy() if hasattr(y, "to_numpy") else y

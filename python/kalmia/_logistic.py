@@ -81,7 +81,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
     def _learn(self, X, y, sample_weight, classes, *, reset: bool, means: bool = False) -> np.ndarray | None:
         first = reset or self._is_fresh()
         X = self._table(X, first)
-        y = self._column(y, X.shape[0], numbers=False)
+        y = self._column(y, X.shape[0], numbers=False, first=first)
         if first and classes is None:
             check_classification_targets(y)
         known = self._known_classes(y, classes, first)

@@ -22,23 +22,30 @@ const LARGEST: f64 = 37.0;
 /// }
 /// assert_eq!((ranking.auc(), ranking.error_bound()), (0.75, 0.0));
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "BTreeMap<i32, [f64; 2]>", into = "BTreeMap<i32, [f64; 2]>")]
 pub struct Ranking {
-    /// The weights of non-events and events in each bin of the log-odds, from the lowest; empty before the first row.
+    /// The weights of non-events and events in the bins of the log-odds from `first` on; those seen and some about them, so that a
+    /// copy is small.
     bins: Vec<[f64; 2]>,
+    first: i32,
 }
 
-/// The bin of log-odds 0.
-const CENTRE: i32 = (LARGEST * BINS_PER_UNIT) as i32;
-/// All bins: both ends are cut to bins of their own.
-const BINS: usize = 2 * CENTRE as usize + 1;
+/// The last bin: both ends are cut to bins of their own.
+const LAST: i32 = (LARGEST * BINS_PER_UNIT) as i32;
+/// Bins that are added at a time.
+const GROWTH: i32 = 256;
+
+impl PartialEq for Ranking {
+    fn eq(&self, other: &Self) -> bool {
+        self.filled().eq(other.filled())
+    }
+}
 
 /// In files, only the bins that have weight.
 impl From<Ranking> for BTreeMap<i32, [f64; 2]> {
     fn from(ranking: Ranking) -> Self {
-        let bins = (-CENTRE..).zip(ranking.bins);
-        bins.filter(|(_, bin)| *bin != [0.0, 0.0]).collect()
+        ranking.filled().collect()
     }
 }
 
@@ -53,11 +60,26 @@ impl From<BTreeMap<i32, [f64; 2]>> for Ranking {
 }
 
 impl Ranking {
+    /// The bins that have weight.
+    fn filled(&self) -> impl Iterator<Item = (i32, [f64; 2])> {
+        (self.first..).zip(self.bins.iter().copied()).filter(|(_, bin)| *bin != [0.0, 0.0])
+    }
+
     fn bin(&mut self, bin: i32) -> &mut [f64; 2] {
+        let bin = bin.clamp(-LAST, LAST);
         if self.bins.is_empty() {
-            self.bins.resize(BINS, [0.0; 2]);
+            self.first = bin;
         }
-        &mut self.bins[(bin.clamp(-CENTRE, CENTRE) + CENTRE) as usize]
+        if bin < self.first {
+            let first = (bin - GROWTH).max(-LAST);
+            self.bins.splice(..0, std::iter::repeat_n([0.0; 2], (self.first - first) as usize));
+            self.first = first;
+        }
+        let at = (bin - self.first) as usize;
+        if at >= self.bins.len() {
+            self.bins.resize((at + GROWTH as usize).min((LAST - self.first) as usize + 1), [0.0; 2]);
+        }
+        &mut self.bins[at]
     }
 
     /// Counts a row with target between 0 and 1 (a proportion counts as that share of an event) and predicted probability `p`.
