@@ -60,7 +60,7 @@ def picture(results: Results, speeds: dict[str, float], path: str) -> None:
     left.invert_yaxis()
     left.set_xlabel("progressive loss, relative to the best")
     left.grid(axis="x", linewidth=0.3)
-    left.legend(fontsize=8)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=len(speeds), fontsize=8, frameon=False)
     right.barh(list(speeds), list(speeds.values()))
     right.invert_yaxis()
     right.set_xscale("log")
