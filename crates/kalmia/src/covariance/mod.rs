@@ -96,6 +96,16 @@ trait Blocks: Covariance {
 /// Below this dimension a second core costs more than it gives.
 const PARALLEL_FROM: usize = 640;
 
+/// Rows to be learned one by one, fusing the update of one with what the next one needs; each form is a `WithSimd` of its own.
+struct Learn<'a, 'd, P> {
+    p: &'a mut P,
+    theta: &'a mut Buffer,
+    x: &'a [f64],
+    /// The index that `decide` sees for the first row.
+    first: usize,
+    decide: &'a mut Decide<'d>,
+}
+
 /// Fewer rows than this are not worth a block.
 const SMALLEST_BLOCK: usize = 16;
 

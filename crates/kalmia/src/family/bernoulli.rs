@@ -95,6 +95,29 @@ fn narrow_moments(m: f64, s: f64) -> Moments {
     Moments { log_evidence, step }
 }
 
+/// What one exponential tells of a label at `u`.
+struct At {
+    /// $e^{-|u|}$ and $1/(1+e^{-|u|})$.
+    e: f64,
+    r: f64,
+    /// The probability of the label.
+    own: f64,
+    first: f64,
+    second: f64,
+}
+
+impl At {
+    // l' from the product zu and l'' from |u|, so that (x,y) -> (-x,-y) changes no bit (identity I22).
+    #[inline(always)]
+    fn new(y: f64, u: f64) -> Self {
+        let z = if y > 0.0 { 1.0 } else { -1.0 };
+        let e = (-u.abs()).exp();
+        let r = 1.0 / (1.0 + e);
+        let (own, other) = if z * u >= 0.0 { (r, e * r) } else { (e * r, r) };
+        Self { e, r, own, first: -z * other, second: e * r * r }
+    }
+}
+
 impl Family for Bernoulli {
     fn name(&self) -> &'static str {
         "bernoulli"
@@ -125,24 +148,18 @@ impl Family for Bernoulli {
         softplus(if y > 0.0 { -u } else { u })
     }
 
-    // l' from the product zu and l'' from |u|, so that (x,y) -> (-x,-y) changes no bit (identity I22).
     #[inline(always)]
     fn derivatives(&self, y: f64, u: f64) -> (f64, f64) {
-        let z = if y > 0.0 { 1.0 } else { -1.0 };
-        let e = (-u.abs()).exp();
-        let r = 1.0 / (1.0 + e);
-        let tail = if z * u >= 0.0 { e * r } else { r };
-        (-z * tail, e * r * r)
+        let At { first, second, .. } = At::new(y, u);
+        (first, second)
     }
 
     /// One exponential for all three.
     #[inline(always)]
     fn look(&self, y: f64, u: f64) -> (f64, f64, f64) {
-        let z = if y > 0.0 { 1.0 } else { -1.0 };
-        let e = (-u.abs()).exp();
-        let r = 1.0 / (1.0 + e);
-        let tail = if z * u >= 0.0 { e * r } else { r };
-        (if u >= 0.0 { r } else { e * r }, (-z * u).max(0.0) + ln_1p(e), -z * tail)
+        let At { e, r, first, .. } = At::new(y, u);
+        let mean = if u >= 0.0 { r } else { e * r };
+        (mean, (if y > 0.0 { -u } else { u }).max(0.0) + ln_1p(e), first)
     }
 
     fn log_base(&self, _y: f64) -> f64 {
@@ -207,11 +224,8 @@ impl Family for Bernoulli {
 
     #[inline(always)]
     fn likelihood(&self, y: f64, u: f64) -> Option<(f64, f64, f64)> {
-        let z = if y > 0.0 { 1.0 } else { -1.0 };
-        let e = (-u.abs()).exp();
-        let r = 1.0 / (1.0 + e);
-        let (own, other) = if z * u >= 0.0 { (r, e * r) } else { (e * r, r) };
-        Some((own, -z * other, e * r * r))
+        let At { own, first, second, .. } = At::new(y, u);
+        Some((own, first, second))
     }
 
     /// A narrow belief has its step from a series.

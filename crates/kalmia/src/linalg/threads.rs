@@ -30,18 +30,19 @@ impl Threads {
 
     /// Cuts `0..len` at multiples of `unit` into a range a core, of equal area under a line that rises from 0.
     pub(crate) fn rising(self, len: usize, unit: usize) -> impl Iterator<Item = Range<usize>> {
-        let at = move |k: usize| {
-            let share = (k as f64 / self.0 as f64).sqrt() * len as f64;
-            if k == self.0 { len } else { (share as usize).next_multiple_of(unit).min(len) }
-        };
-        (0..self.0).map(move |k| at(k)..at(k + 1)).filter(|range| !range.is_empty())
+        self.cuts(len, unit, f64::sqrt)
     }
 
     /// The same for a line that falls to 0.
     pub(crate) fn falling(self, len: usize, unit: usize) -> impl Iterator<Item = Range<usize>> {
+        self.cuts(len, unit, |area| 1.0 - (1.0 - area).sqrt())
+    }
+
+    /// `place` is the share of the length up to which a share of the area lies.
+    fn cuts(self, len: usize, unit: usize, place: fn(f64) -> f64) -> impl Iterator<Item = Range<usize>> {
         let at = move |k: usize| {
-            let share = (1.0 - (1.0 - k as f64 / self.0 as f64).sqrt()) * len as f64;
-            if k == self.0 { len } else { (share as usize).next_multiple_of(unit).min(len) }
+            let cut = (place(k as f64 / self.0 as f64) * len as f64) as usize;
+            if k == self.0 { len } else { cut.next_multiple_of(unit).min(len) }
         };
         (0..self.0).map(move |k| at(k)..at(k + 1)).filter(|range| !range.is_empty())
     }

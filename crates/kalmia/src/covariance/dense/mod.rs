@@ -4,9 +4,10 @@ mod block;
 mod row;
 mod small;
 
-use super::{Covariance, Decide};
+use super::{Covariance, Decide, Learn};
 use crate::error::{Error, Result, require, require_len};
 use crate::linalg::{Buffer, Threads, cholesky_lower};
+use pulp::Arch;
 
 /// Side of the tiles in which the upper triangle is kept: tiles on the diagonal are stored in full.
 const TILE: usize = Buffer::LINE;
@@ -177,7 +178,7 @@ impl Covariance for Dense {
 impl super::Blocks for Dense {
     fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
         self.block.mirrored = false;
-        row::learn(self, theta, x, first, decide)
+        Arch::new().dispatch(Learn { p: self, theta, x, first, decide })
     }
 
     fn rows_in_block(

@@ -1,11 +1,10 @@
 //! Rows one by one on the dense form: one fused pass over what is stored of `P` a row.
 
 use super::{Dense, FULL_UP_TO, TILE, small};
-use crate::covariance::{Decide, next_variance};
+use crate::covariance::{Learn, next_variance};
 use crate::error::{Error, Result};
 use crate::linalg::{Buffer, vector};
-use crate::rule::Step;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 /// Largest $\sum_i x_i^2P_{ii} / x^\top Px$: beyond it fewer than four digits of $s$ are left.
 pub(super) const LARGEST_CANCELLATION: f64 = 1e12;
@@ -43,20 +42,7 @@ impl Work {
     }
 }
 
-/// Learns rows in order, fusing the update of one with the product of the next.
-pub(super) fn learn(p: &mut Dense, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
-    Arch::new().dispatch(Learn { p, theta, x, first, decide })
-}
-
-pub(super) struct Learn<'a, 'd> {
-    pub p: &'a mut Dense,
-    pub theta: &'a mut Buffer,
-    pub x: &'a [f64],
-    pub first: usize,
-    pub decide: &'a mut Decide<'d>,
-}
-
-impl WithSimd for Learn<'_, '_> {
+impl WithSimd for Learn<'_, '_, Dense> {
     type Output = Result<()>;
 
     #[inline(always)]
@@ -89,7 +75,7 @@ impl WithSimd for Learn<'_, '_> {
                 Err(lost) => Err(lost),
             };
             let upcoming = rows.next();
-            let (Step { gain, curvature }, upcoming) = match (step, upcoming) {
+            let (step, upcoming) = match (step, upcoming) {
                 (Ok(step), Some(upcoming)) => (step, upcoming),
                 (step, _) => {
                     vector::clear(simd, next);
@@ -100,7 +86,7 @@ impl WithSimd for Learn<'_, '_> {
                     return Ok(());
                 }
             };
-            let c = Step { gain, curvature }.contraction(s);
+            let (gain, c) = (step.gain, step.contraction(s));
             // P_t x_{t+1}, theta_t'x_{t+1} and x_{t+1}'P_t x_{t+1} do not wait for the decision; its rank-one effect is added afterwards
             vector::load(simd, upcoming, next);
             pass(simd, p, shape, owed, before, next, product, dots);
@@ -227,20 +213,8 @@ fn group_pass<S: Simd>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::covariance::{Covariance, simd_tests};
-
     #[test]
     fn every_instruction_set_gives_the_same_answer() {
-        simd_tests::check(|dim, x, how| {
-            let mut p = Dense::from_diagonal(&vec![0.7; dim]).unwrap();
-            let mut theta = Buffer::zeros(dim);
-            let mut seen = Vec::new();
-            let mut decide = simd_tests::decide(&mut seen);
-            how.run(Learn { p: &mut p, theta: &mut theta, x, first: 0, decide: &mut decide }).unwrap();
-            drop(decide);
-            seen.extend(theta[..dim].iter().chain(&p.matrix()));
-            seen
-        });
+        crate::covariance::simd_tests::check::<super::Dense>();
     }
 }

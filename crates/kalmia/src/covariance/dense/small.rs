@@ -1,14 +1,15 @@
 //! Rows one by one on a small dense matrix: both triangles stored, and the vectors of a row held in `N` SIMD registers.
 
-use super::row::{Learn, checked};
-use crate::covariance::next_variance;
+use super::Dense;
+use super::row::checked;
+use crate::covariance::{Learn, next_variance};
 use crate::error::Result;
 use crate::linalg::vector;
 use pulp::Simd;
 
 /// As [`super::row`], for a padded dimension of exactly `N` registers.
 #[inline(always)]
-pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_>) -> Result<()> {
+pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
     let Learn { p, theta, x, first, decide } = learn;
     let dim = p.dim;
     let before = &mut p.work.before;

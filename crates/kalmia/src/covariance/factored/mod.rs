@@ -5,9 +5,10 @@ mod row;
 mod small;
 
 use super::dense::{check_matrix, check_variances};
-use super::{Covariance, Decide};
+use super::{Covariance, Decide, Learn};
 use crate::error::{Error, Result, require_len};
 use crate::linalg::{Buffer, Threads};
+use pulp::Arch;
 
 /// From this dimension on rows are learned in blocks.
 const BLOCK_FROM: usize = 448;
@@ -189,7 +190,7 @@ impl Covariance for Factored {
 
 impl super::Blocks for Factored {
     fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
-        row::learn(self, theta, x, first, decide)
+        Arch::new().dispatch(Learn { p: self, theta, x, first, decide })
     }
 
     fn rows_in_block(

@@ -1,10 +1,10 @@
 //! Rows one by one on the factored form: Bierman's update fused with the next row's projection, one pass over `U` a row.
 
 use super::{Factored, small};
-use crate::covariance::Decide;
+use crate::covariance::Learn;
 use crate::error::Result;
 use crate::linalg::{Buffer, vector};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 /// Columns handled together, so that a loaded line of `k` and `x` serves all of them.
 const GROUP: usize = 4;
@@ -39,20 +39,7 @@ impl Work {
     }
 }
 
-/// Learns rows in order.
-pub(super) fn learn(p: &mut Factored, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
-    Arch::new().dispatch(Learn { p, theta, x, first, decide })
-}
-
-pub(super) struct Learn<'a, 'd> {
-    pub p: &'a mut Factored,
-    pub theta: &'a mut Buffer,
-    pub x: &'a [f64],
-    pub first: usize,
-    pub decide: &'a mut Decide<'d>,
-}
-
-impl WithSimd for Learn<'_, '_> {
+impl WithSimd for Learn<'_, '_, Factored> {
     type Output = Result<()>;
 
     #[inline(always)]
@@ -166,20 +153,8 @@ fn pass<S: Simd>(simd: S, u: &mut [f64], dim: usize, stride: usize, work: &mut W
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::covariance::{Covariance, simd_tests};
-
     #[test]
     fn every_instruction_set_gives_the_same_answer() {
-        simd_tests::check(|dim, x, how| {
-            let mut p = Factored::from_diagonal(&vec![0.7; dim]).unwrap();
-            let mut theta = Buffer::zeros(dim);
-            let mut seen = Vec::new();
-            let mut decide = simd_tests::decide(&mut seen);
-            how.run(Learn { p: &mut p, theta: &mut theta, x, first: 0, decide: &mut decide }).unwrap();
-            drop(decide);
-            seen.extend(theta[..dim].iter().chain(&p.matrix()));
-            seen
-        });
+        crate::covariance::simd_tests::check::<super::Factored>();
     }
 }

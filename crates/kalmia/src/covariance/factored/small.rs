@@ -4,8 +4,8 @@
 //! With $f = U^\top x$ of the row at hand, $f^0 = U^\top x'$ of the next row under the same $U$, and Bierman's
 //! $u_j \mathrel{+}= \lambda_j\sum_{i<j} v_iu_i$, the next row's projection after the update is $f_j' = f_j^0 + \lambda_j\sum_{i<j} v_if_i^0$.
 
-use super::row::Learn;
-use crate::covariance::next_variance;
+use super::Factored;
+use crate::covariance::{Learn, next_variance};
 use crate::error::Result;
 use crate::linalg::lanes::{Lanes, MOST};
 use crate::linalg::vector;
@@ -17,7 +17,7 @@ pub(super) const UP_TO: usize = 32;
 
 /// As [`super::row`], for a dimension of at most `N` registers.
 #[inline(always)]
-pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_>) -> Result<()> {
+pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Factored>) -> Result<()> {
     let Learn { p, theta, x, first, decide } = learn;
     let (zero, dim) = ([simd.splat_f64s(0.0); N], p.dim);
     let mut factor =
