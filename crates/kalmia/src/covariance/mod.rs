@@ -147,13 +147,13 @@ fn learn_in_blocks<C: Blocks>(
     Ok(())
 }
 
-/// Below this share of its value before the row at hand, the next row's $s$ is summed anew.
+/// Below this share of its value before the rows at hand, the next row's $s$ is summed anew.
 const SMALLEST_SHARE: f64 = 1e-4;
 
-/// $s' = s - c\,o^2$ of the next row, from $s = x^\top Px$ before the row at hand and their overlap $o$: two operations after the
-/// decision in place of a sum, as the next decision waits for nothing else. `None` where most of it cancels.
+/// $s'$ of the next row, from $s = x^\top Px$ before the rows at hand and what they take from it (their $c\,o^2$ with the overlap $o$): a few
+/// operations after the decision in place of a sum, as the next decision waits for nothing else. `None` where most of it cancels.
 #[inline(always)]
-fn next_variance(before: f64, c: f64, overlap: f64) -> Option<f64> {
-    let s = before - c * overlap * overlap;
+fn remaining(before: f64, lost: f64) -> Option<f64> {
+    let s = before - lost;
     if s >= SMALLEST_SHARE * before { Some(s) } else { None }
 }

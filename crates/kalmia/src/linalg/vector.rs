@@ -100,6 +100,17 @@ pub(crate) fn registers<S: Simd, const N: usize>(simd: S, row: &[f64]) -> [S::f6
     registers
 }
 
+/// The first row of `rows`; behind its last number may stand some of the next row, for use in products with vectors that have zeros there.
+#[inline(always)]
+pub(crate) fn head<S: Simd, const N: usize>(simd: S, rows: &[f64], dim: usize) -> [S::f64s; N] {
+    if rows.len() < N * S::F64_LANES {
+        return registers(simd, &rows[..dim]);
+    }
+    let mut registers = [simd.splat_f64s(0.0); N];
+    registers.copy_from_slice(&S::as_simd_f64s(rows).0[..N]);
+    registers
+}
+
 /// Writes the registers; a call to memcpy would cost more than the few of them.
 #[allow(clippy::manual_memcpy)]
 #[inline(always)]
@@ -126,5 +137,22 @@ pub(crate) fn axpy_registers<S: Simd, const N: usize>(simd: S, a: f64, x: [S::f6
     let a = simd.splat_f64s(a);
     for r in 0..N {
         y[r] = simd.mul_add_f64s(a, x[r], y[r]);
+    }
+}
+
+/// $y_i \mathrel{+}= ax_i^2$.
+#[inline(always)]
+pub(crate) fn add_squares_registers<S: Simd, const N: usize>(simd: S, a: f64, x: [S::f64s; N], y: &mut [S::f64s; N]) {
+    let a = simd.splat_f64s(a);
+    for r in 0..N {
+        y[r] = simd.mul_add_f64s(simd.mul_f64s(a, x[r]), x[r], y[r]);
+    }
+}
+
+/// The inverse of [`registers`] for a padded line, which may be shorter.
+#[inline(always)]
+pub(crate) fn write_registers<T: Copy, const N: usize>(registers: [T; N], line: &mut [T]) {
+    for (value, register) in line.iter_mut().zip(registers) {
+        *value = register;
     }
 }

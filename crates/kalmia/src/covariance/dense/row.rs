@@ -1,7 +1,7 @@
 //! Rows one by one on the dense form: one fused pass over what is stored of `P` a row.
 
 use super::{Dense, FULL_UP_TO, TILE, small};
-use crate::covariance::{Learn, next_variance};
+use crate::covariance::{Learn, remaining};
 use crate::error::{Error, Result};
 use crate::linalg::{Buffer, vector};
 use pulp::{Simd, WithSimd};
@@ -94,7 +94,7 @@ impl WithSimd for Learn<'_, '_, Dense> {
             m = vector::dot(simd, theta, next) + gain * overlap;
             vector::axpy(simd, gain, v, theta);
             vector::axpy(simd, -c * overlap, v, product);
-            s = match next_variance(before_row, c, overlap) {
+            s = match remaining(before_row, c * overlap * overlap) {
                 Some(s) => s,
                 None => vector::dot(simd, product, next),
             };
@@ -113,7 +113,7 @@ impl WithSimd for Learn<'_, '_, Dense> {
 pub(super) fn checked<S: Simd>(simd: S, row: usize, s: f64, x: &[S::f64s], diagonal: &[S::f64s]) -> Result<()> {
     let mut size = simd.splat_f64s(0.0);
     for (x, p) in x.iter().zip(diagonal) {
-        size = simd.mul_add_f64s(simd.mul_f64s(*x, *x), *p, size);
+        size = simd.mul_add_f64s(simd.mul_f64s(*x, *p), *x, size);
     }
     let kept = simd.reduce_sum_f64s(size) <= LARGEST_CANCELLATION * s && s >= 0.0;
     if kept { Ok(()) } else { Err(Error::PrecisionLost { row, value: s }) }

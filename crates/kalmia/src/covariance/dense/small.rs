@@ -2,7 +2,7 @@
 
 use super::Dense;
 use super::row::checked;
-use crate::covariance::{Learn, next_variance};
+use crate::covariance::{Learn, remaining};
 use crate::error::Result;
 use crate::linalg::vector;
 use pulp::Simd;
@@ -10,28 +10,25 @@ use pulp::Simd;
 /// As [`super::row`], for a padded dimension of exactly `N` registers.
 #[inline(always)]
 pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
-    let Learn { p, theta, x, first, decide } = learn;
+    let Learn { p, theta: coefficients, x, first, decide } = learn;
+    if x.is_empty() {
+        return Ok(());
+    }
     let dim = p.dim;
     let before = &mut p.work.before;
     before.fill(0.0);
     for j in 0..dim {
         before[j] = p.p[j * p.stride + j];
     }
-    let mut diagonal = [simd.splat_f64s(0.0); N];
-    diagonal.copy_from_slice(&S::as_simd_f64s(before).0[..N]);
+    let mut diagonal: [S::f64s; N] = vector::registers(simd, before);
+    let mut theta: [S::f64s; N] = vector::registers(simd, coefficients);
     let mut matrix = Matrix::<S, N> { simd, columns: S::as_mut_simd_f64s(&mut p.p).0, dim };
-    let coefficients = S::as_mut_simd_f64s(theta).0;
-    let mut theta = [simd.splat_f64s(0.0); N];
-    for (theta, value) in theta.iter_mut().zip(coefficients.iter()) {
-        *theta = *value;
-    }
-    let mut rows = x.chunks_exact(dim);
-    let Some(mut row) = rows.next() else { return Ok(()) };
     let zero = [simd.splat_f64s(0.0); N];
     let (mut owed, mut paid) = (0.0, zero);
     before.fill(0.0);
-    let mut at: [S::f64s; N] = vector::registers(simd, row);
-    let mut v = matrix.pass(0.0, before, paid, row);
+    let mut rest = x;
+    let mut at: [S::f64s; N] = vector::head(simd, rest, dim);
+    let mut v = matrix.pass(0.0, before, paid, rest);
     let (mut m, mut s) = (vector::dot_registers(simd, theta, at), vector::dot_registers(simd, v, at));
     let mut outcome = Ok(());
     for i in first.. {
@@ -48,43 +45,41 @@ pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Dense
             }
         };
         // what the next row needs does not wait for the decision; its rank-one effect is added afterwards
-        let upcoming = rows.next();
-        let product = match upcoming {
-            Some(upcoming) => matrix.pass(owed, before, paid, upcoming),
-            None => {
-                matrix.pay(owed, before, paid);
-                zero
-            }
+        rest = &rest[dim..];
+        let more = !rest.is_empty();
+        let product = if more {
+            matrix.pass(owed, before, paid, rest)
+        } else {
+            matrix.pay(owed, before, paid);
+            zero
         };
         paid = v;
         owed = c;
         vector::store_registers::<S, N>(v, before);
-        let Some(upcoming) = upcoming else {
+        if !more {
             vector::axpy_registers(simd, gain, v, &mut theta);
             matrix.pay(owed, before, paid);
             break;
-        };
-        row = upcoming;
-        at = vector::registers(simd, row);
+        }
+        at = vector::head(simd, rest, dim);
         let (overlap, before_row) = (vector::dot_registers(simd, v, at), vector::dot_registers(simd, product, at));
         m = vector::dot_registers(simd, theta, at) + gain * overlap;
         vector::axpy_registers(simd, gain, v, &mut theta);
         v = product;
         vector::axpy_registers(simd, -c * overlap, paid, &mut v);
-        s = match next_variance(before_row, c, overlap) {
+        s = match remaining(before_row, c * overlap * overlap) {
             Some(s) => s,
             None => vector::dot_registers(simd, v, at),
         };
-        for r in 0..N {
-            let scaled = simd.mul_f64s(simd.splat_f64s(-c), paid[r]);
-            diagonal[r] = simd.mul_add_f64s(scaled, paid[r], diagonal[r]);
-        }
+        vector::add_squares_registers(simd, -c, paid, &mut diagonal);
     }
-    for (value, theta) in coefficients.iter_mut().zip(theta) {
-        *value = theta;
-    }
+    vector::write_registers(theta, S::as_mut_simd_f64s(coefficients).0);
     outcome
 }
+
+/// Bytes after which addresses look alike to the processor, and a load waits for an earlier store that it has nothing to do with: columns
+/// that far apart are loaded together, before either is stored.
+const ALIKE: usize = 4096;
 
 /// The stored matrix, `N` registers a column.
 struct Matrix<'a, S: Simd, const N: usize> {
@@ -94,35 +89,40 @@ struct Matrix<'a, S: Simd, const N: usize> {
 }
 
 impl<S: Simd, const N: usize> Matrix<'_, S, N> {
-    /// $P \mathrel{-}= c\,vv^\top$ (`v` in memory and in registers), and $Px$ with the new $P$.
+    /// $P \mathrel{-}= c\,vv^\top$ (`v` in memory and in registers), and $Px$ with the new $P$ for the first row of `x`.
     #[inline(always)]
     fn pass(&mut self, c: f64, v: &[f64], registers: [S::f64s; N], x: &[f64]) -> [S::f64s; N] {
         let simd = self.simd;
-        let (mut even, mut odd) = ([simd.splat_f64s(0.0); N], [simd.splat_f64s(0.0); N]);
-        let (v, x) = (&v[..self.dim], &x[..self.dim]);
-        let columns = &mut self.columns[..self.dim * N];
-        // two sums, so that one column need not wait for the column before
-        macro_rules! column {
-            ($column:expr, $j:expr, $sum:ident) => {
-                let (cv, xj) = (simd.splat_f64s(-c * v[$j]), simd.splat_f64s(x[$j]));
-                for r in 0..N {
-                    let p = simd.mul_add_f64s(cv, registers[r], $column[r]);
-                    $column[r] = p;
-                    $sum[r] = simd.mul_add_f64s(p, xj, $sum[r]);
-                }
-            };
+        let zero = [simd.splat_f64s(0.0); N];
+        let (mut even, mut odd) = (zero, zero);
+        let apart = self.dim.min(ALIKE / (size_of::<f64>() * S::F64_LANES * N));
+        let (low, high) = self.columns[..self.dim * N].split_at_mut(apart * N);
+        let (v_low, v_high) = v[..self.dim].split_at(apart);
+        let (x_low, x_high) = x[..self.dim].split_at(apart);
+        let (paired, alone) = low.split_at_mut(high.len());
+        let pairs = v_high.len();
+        let pair = paired.chunks_exact_mut(N).zip(high.chunks_exact_mut(N));
+        for (((a, b), (va, vb)), (xa, xb)) in pair.zip(v_low.iter().zip(v_high)).zip(x_low.iter().zip(x_high)) {
+            let (va, vb) = (simd.splat_f64s(-c * va), simd.splat_f64s(-c * vb));
+            let (xa, xb) = (simd.splat_f64s(*xa), simd.splat_f64s(*xb));
+            let (mut pa, mut pb) = (zero, zero);
+            for r in 0..N {
+                pa[r] = simd.mul_add_f64s(va, registers[r], a[r]);
+                pb[r] = simd.mul_add_f64s(vb, registers[r], b[r]);
+            }
+            for r in 0..N {
+                (a[r], b[r]) = (pa[r], pb[r]);
+                even[r] = simd.mul_add_f64s(pa[r], xa, even[r]);
+                odd[r] = simd.mul_add_f64s(pb[r], xb, odd[r]);
+            }
         }
-        let mut pairs = columns.chunks_exact_mut(2 * N);
-        let mut j = 0;
-        for pair in &mut pairs {
-            let (a, b) = pair.split_at_mut(N);
-            column!(a, j, even);
-            column!(b, j + 1, odd);
-            j += 2;
-        }
-        let last = pairs.into_remainder();
-        if !last.is_empty() {
-            column!(last, j, even);
+        for ((column, v), x) in alone.chunks_exact_mut(N).zip(&v_low[pairs..]).zip(&x_low[pairs..]) {
+            let (v, x) = (simd.splat_f64s(-c * v), simd.splat_f64s(*x));
+            for r in 0..N {
+                let p = simd.mul_add_f64s(v, registers[r], column[r]);
+                column[r] = p;
+                even[r] = simd.mul_add_f64s(p, x, even[r]);
+            }
         }
         for r in 0..N {
             even[r] = simd.add_f64s(even[r], odd[r]);

@@ -5,7 +5,7 @@
 //! $u_j \mathrel{+}= \lambda_j\sum_{i<j} v_iu_i$, the next row's projection after the update is $f_j' = f_j^0 + \lambda_j\sum_{i<j} v_if_i^0$.
 
 use super::Factored;
-use crate::covariance::{Learn, next_variance};
+use crate::covariance::{Learn, remaining};
 use crate::error::Result;
 use crate::linalg::lanes::{Lanes, MOST};
 use crate::linalg::vector;
@@ -18,18 +18,19 @@ pub(super) const UP_TO: usize = 32;
 /// As [`super::row`], for a dimension of at most `N` registers.
 #[inline(always)]
 pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Factored>) -> Result<()> {
-    let Learn { p, theta, x, first, decide } = learn;
+    let Learn { p, theta: coefficients, x, first, decide } = learn;
     let (zero, dim) = ([simd.splat_f64s(0.0); N], p.dim);
     let mut factor =
         Factor { simd, lanes: Lanes::new(simd), columns: S::as_mut_simd_f64s(&mut p.u).0, height: p.stride / S::F64_LANES, dim };
-    let coefficients = S::as_mut_simd_f64s(theta).0;
-    let mut theta: [S::f64s; N] = copy(zero, coefficients);
-    let mut d: [S::f64s; N] = copy(zero, S::as_simd_f64s(&p.d).0);
-    let mut rows = x.chunks_exact(dim);
-    let Some(row) = rows.next() else { return Ok(()) };
+    let mut theta = vector::registers(simd, coefficients);
+    let mut d = vector::registers(simd, &p.d);
+    if x.is_empty() {
+        return Ok(());
+    }
     let mut owed = Owed { lambda: [0.0; UP_TO], v: [0.0; UP_TO], gain: 0.0 };
     let mut at = At { f: zero, v: zero, below: zero, carry: [0.0; N], s: 0.0 };
-    let x = vector::registers(simd, row);
+    let mut rest = x;
+    let x = vector::head(simd, rest, dim);
     at.f = factor.pass(&owed, x).1;
     at.project(simd, factor.lanes, &d);
     let mut m = vector::dot_registers(simd, theta, x);
@@ -42,23 +43,20 @@ pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Facto
                 break;
             }
         };
-        let upcoming = rows.next();
-        let x = match upcoming {
-            Some(row) => vector::registers(simd, row),
-            None => zero,
-        };
+        rest = &rest[dim..];
+        let x = if rest.is_empty() { zero } else { vector::head(simd, rest, dim) };
         let (k, f0) = factor.pass(&owed, x);
         vector::axpy_registers(simd, owed.gain, k, &mut theta);
         m = vector::dot_registers(simd, theta, x);
         m += step.gain * at.advance(simd, factor.lanes, &mut d, step, f0, &mut owed);
-        if upcoming.is_none() {
+        if rest.is_empty() {
             break;
         }
     }
     let (k, _) = factor.pass(&owed, zero);
     vector::axpy_registers(simd, owed.gain, k, &mut theta);
-    write(theta, coefficients);
-    write(d, S::as_mut_simd_f64s(&mut p.d).0);
+    vector::write_registers(theta, S::as_mut_simd_f64s(coefficients).0);
+    vector::write_registers(d, S::as_mut_simd_f64s(&mut p.d).0);
     outcome
 }
 
@@ -119,7 +117,7 @@ impl<S: Simd, const N: usize> At<S, N> {
         owed.gain = step.gain;
         let c = step.contraction(self.s);
         self.project(simd, lanes, d);
-        self.s = match next_variance(simd.reduce_sum_f64s(before), c, overlap) {
+        self.s = match remaining(simd.reduce_sum_f64s(before), c * overlap * overlap) {
             Some(s) => s,
             // summed anew, as a value at hand would become a conditional move, and the next decision wait for it
             None => vector::dot_registers(simd, self.v, self.f),
@@ -174,21 +172,5 @@ impl<S: Simd> Factor<'_, S> {
             sums[Lanes::<S>::slot(j - start)] = sum;
         }
         self.lanes.totals(&sums)
-    }
-}
-
-/// The first `N` registers of a padded line, zeros where it is shorter.
-#[inline(always)]
-fn copy<T: Copy, const N: usize>(mut registers: [T; N], line: &[T]) -> [T; N] {
-    for (register, value) in registers.iter_mut().zip(line) {
-        *register = *value;
-    }
-    registers
-}
-
-#[inline(always)]
-fn write<T: Copy, const N: usize>(registers: [T; N], line: &mut [T]) {
-    for (value, register) in line.iter_mut().zip(registers) {
-        *value = register;
     }
 }
