@@ -150,7 +150,7 @@ impl Decisions {
             if growth > LARGEST_GROWTH {
                 return Ok(Outcome::Short { rows: j, next: Some(step) });
             }
-            let c = step.contraction(s);
+            let c = step.contraction;
             self.gain[j] = step.gain;
             self.curvature[j] = step.curvature;
             self.contraction[j] = c;

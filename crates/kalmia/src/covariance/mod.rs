@@ -138,7 +138,7 @@ fn learn_in_blocks<C: Blocks>(
         if let Outcome::Short { rows: done, next } = outcome {
             let mut decided = next;
             let mut once = |i: usize, m: f64, s: f64| match decided.take() {
-                Some(step) => Ok(step),
+                Some(step) => Ok(Step::new(step.gain, step.curvature, s)),
                 None => decide(i, m, s),
             };
             p.rows_one_by_one(theta, &x[done * dim..], first + done, &mut once)?;

@@ -42,7 +42,7 @@ fn decide(seen: &mut Vec<f64>) -> impl FnMut(usize, f64, f64) -> Result<Step> {
     |i, m, s| {
         seen.extend([m, s]);
         let curvature = 0.1 + (i % 3) as f64 * 0.2;
-        Ok(Step { gain: ((i % 5) as f64 - 2.0 - m) * curvature / (1.0 + curvature * s), curvature })
+        Ok(Step::against((m + 2.0 - (i % 5) as f64) * curvature, curvature, s))
     }
 }
 

@@ -123,8 +123,7 @@ impl Judge {
 impl Predicted {
     fn seen(&self, index: usize) -> Seen<'_> {
         let Self { observation, linear, variance, dispersion, mean, loss } = *self;
-        let step = Step { gain: 0.0, curvature: 0.0 };
-        Seen { index, x: &[], observation, linear, variance, dispersion, mean, loss, gradient: 0.0, step }
+        Seen { index, x: &[], observation, linear, variance, dispersion, mean, loss, gradient: 0.0, step: Step::NONE }
     }
 }
 

@@ -14,6 +14,13 @@ const TIE: f64 = 1e-9;
 /// The normal quantile of a 95 % interval.
 const DEVIATIONS: f64 = 1.959_963_984_540_054;
 
+/// Products of probabilities below this are taken to logarithms.
+const SMALLEST_PRODUCT: f64 = 1e-280;
+
+fn one() -> f64 {
+    1.0
+}
+
 /// Running sums of what was predicted against what came, for one family; part of a checkpoint, and continues bit for bit.
 ///
 /// The loss of a row is half its [`deviance`]: the log-loss for labels, half the squared error for the Gaussian family. Beside it stands the loss of
@@ -41,6 +48,9 @@ pub struct Progressive {
     weight: f64,
     loss: f64,
     constant_loss: f64,
+    /// Probabilities whose logarithms are still to be taken from the sum above, multiplied.
+    #[serde(default = "one")]
+    chances: f64,
     /// $\sum wy$.
     total: f64,
     absolute: f64,
@@ -121,6 +131,7 @@ impl Progressive {
             weight: 0.0,
             loss: 0.0,
             constant_loss: 0.0,
+            chances: 1.0,
             total: 0.0,
             absolute: 0.0,
             square: 0.0,
@@ -154,10 +165,9 @@ impl Progressive {
     fn count(&mut self, y: f64, mean: f64, loss: f64, interval: Option<(f64, f64)>, weight: f64) {
         self.rows += 1;
         if weight > 0.0 {
-            let constant = self.constant().map_or(0.0, |constant| 0.5 * deviance(&self.family, y, constant));
+            self.count_constant(y, weight);
             self.weight += weight;
             self.loss += weight * loss;
-            self.constant_loss += weight * constant;
             self.total += weight * y;
             self.absolute += weight * (y - mean).abs();
             self.square += weight * (y - mean) * (y - mean);
@@ -177,6 +187,22 @@ impl Progressive {
         let (loss, weight) = (self.loss, self.weight);
         if let Some(trace) = self.trace.as_mut().filter(|_| weight > 0.0) {
             trace.record(self.rows, || loss / weight);
+        }
+    }
+
+    /// The constant predictor's loss; of labels one logarithm serves many rows.
+    fn count_constant(&mut self, y: f64, weight: f64) {
+        match (self.constant(), &self.family) {
+            (Some(constant), AnyFamily::Bernoulli(_)) if weight == 1.0 => {
+                self.chances *= if y > 0.5 { constant } else { 1.0 - constant };
+                if self.chances < SMALLEST_PRODUCT {
+                    self.constant_loss -= self.chances.ln();
+                    self.chances = 1.0;
+                }
+            }
+            (constant, family) => {
+                self.constant_loss += weight * constant.map_or(0.0, |constant| 0.5 * deviance(family, y, constant));
+            }
         }
     }
 
@@ -209,7 +235,7 @@ impl Progressive {
 
     /// Mean loss of the constant predictor so far.
     pub fn constant_loss(&self) -> f64 {
-        self.constant_loss / self.weight
+        (self.constant_loss - self.chances.ln()) / self.weight
     }
 
     /// Points (rows, mean loss so far); empty without [`Progressive::with_trace`].
@@ -235,7 +261,7 @@ impl Progressive {
             rows: self.rows,
             weight: self.weight,
             loss: mean(self.loss),
-            constant_loss: mean(self.constant_loss),
+            constant_loss: self.constant_loss(),
             deviance: 2.0 * mean(self.loss),
             classification,
             regression: gaussian.then(|| Regression { rmse: mean(self.square).sqrt(), mae: mean(self.absolute) }),

@@ -3,7 +3,7 @@
 use super::{Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 use crate::error::{Error, Result, require};
 use crate::rows::Observation;
-use crate::rule::Moments;
+use crate::rule::{Evidence, Moments};
 use rand::Rng;
 use std::str::FromStr;
 
@@ -132,7 +132,7 @@ impl Family for AnyFamily {
         fn largest_linear(&self) -> f64;
         fn normal_noise(&self) -> Option<f64>;
         fn moderated_mean(&self, m: f64, s: f64) -> f64;
-        fn mean_from_evidence(&self, y: f64, log_evidence: f64) -> Option<f64>;
+        fn mean_from_evidence(&self, y: f64, evidence: Evidence) -> Option<f64>;
         fn discrete(&self) -> bool;
         fn log_density(&self, y: f64, u: f64) -> f64;
     }

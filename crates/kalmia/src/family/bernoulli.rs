@@ -3,7 +3,7 @@
 use super::Family;
 use crate::predict::gaussian_expectation;
 use crate::rows::Observation;
-use crate::rule::{Moments, Step};
+use crate::rule::{Evidence, Moments, Step};
 use rand::{Rng, RngExt};
 
 /// $\ell(y,u) = \ln(1+e^{-zu})$, $z = 2y-1$; labels 0/1, -1/+1 and booleans give the same trajectory.
@@ -89,10 +89,9 @@ fn narrow_moments(m: f64, s: f64) -> Moments {
     let inverse = 1.0 / a;
     let cancelled = 2.0 * b + b * b - c - (q - p) * bend * (1.0 + c);
     let contraction = q * (p * (1.0 + c) + q * cancelled) * (inverse * inverse);
-    let step = Step { gain: q * (1.0 + b) * inverse, curvature: contraction / (1.0 - contraction * s) };
-    // 1 - Z = q - pq bend
-    let log_evidence = if m > 0.0 { ln_1p(-q * (1.0 - p * bend)) } else { (p * a).ln() };
-    Moments { log_evidence, step }
+    let step = Step { gain: q * (1.0 + b) * inverse, curvature: contraction / (1.0 - contraction * s), contraction };
+    let evidence = Evidence::Label { own: p * a, other: q * (1.0 - p * bend) };
+    Moments { evidence, slope: -q, step }
 }
 
 /// What one exponential tells of a label at `u`.
@@ -218,8 +217,14 @@ impl Family for Bernoulli {
         sum * step / std::f64::consts::TAU.sqrt()
     }
 
-    fn mean_from_evidence(&self, y: f64, log_evidence: f64) -> Option<f64> {
-        Some(if y == 1.0 { log_evidence.exp() } else { -log_evidence.exp_m1() }.clamp(0.0, 1.0))
+    #[inline(always)]
+    fn mean_from_evidence(&self, y: f64, evidence: Evidence) -> Option<f64> {
+        Some(match (evidence, y == 1.0) {
+            (Evidence::Label { own: mean, .. }, true) | (Evidence::Label { other: mean, .. }, false) => mean,
+            (Evidence::Log(value), true) => value.exp(),
+            (Evidence::Log(value), false) => -value.exp_m1(),
+        })
+        .map(|mean| mean.clamp(0.0, 1.0))
     }
 
     #[inline(always)]
@@ -238,6 +243,7 @@ impl Family for Bernoulli {
         }
         let mut moments = narrow_moments(u, s);
         moments.step.gain *= z;
+        moments.slope *= z;
         Some(moments)
     }
 
@@ -288,8 +294,9 @@ mod tests {
                     let integral = crate::rule::moments(&Bernoulli, &other, m, s);
                     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
                     let same = close(series.step.gain, integral.step.gain)
-                        && close(series.step.contraction(s), integral.step.contraction(s))
-                        && (series.log_evidence - integral.log_evidence).abs() < 1e-10 * integral.log_evidence.abs() + 1e-15;
+                        && close(series.step.contraction, integral.step.contraction)
+                        && close(series.slope, integral.slope)
+                        && (series.evidence.ln() - integral.evidence.ln()).abs() < 1e-10 * integral.evidence.ln().abs() + 1e-15;
                     assert!(same, "y {y}, m {m}, s {s}: {series:?} {integral:?}");
                 }
             }

@@ -4,7 +4,7 @@ use super::Family;
 use super::special::{normal_cdf, normal_quantile};
 use crate::error::{Error, Result, require};
 use crate::rows::Observation;
-use crate::rule::{Moments, Step};
+use crate::rule::{Evidence, Moments, Step};
 use rand::{Rng, RngExt};
 
 /// $\ell(y,u) = (y-u)^2/(2\sigma^2)$.
@@ -105,8 +105,9 @@ impl Family for Gaussian {
         let spread = 1.0 + curvature * s;
         let residual = observation.y - observation.offset - m;
         Some(Moments {
-            log_evidence: -0.5 * (spread.ln() + curvature * residual * residual / spread),
-            step: Step { gain: curvature * residual / spread, curvature },
+            evidence: Evidence::Log(-0.5 * (spread.ln() + curvature * residual * residual / spread)),
+            slope: -curvature * residual,
+            step: Step::against(-curvature * residual, curvature, s),
         })
     }
 

@@ -20,7 +20,7 @@ pub use poisson::Poisson;
 
 use crate::predict::gaussian_expectation;
 use crate::rows::Observation;
-use crate::rule::Moments;
+use crate::rule::{Evidence, Moments};
 use rand::Rng;
 use std::fmt::Debug;
 
@@ -144,8 +144,8 @@ pub trait Family: Clone + Debug + Send + Sync {
         gaussian_expectation(m, s, |u| self.mean(u))
     }
 
-    /// The mean of `y` from $\ln P(y)$ of one `y`, where there are two values only, 0 and 1.
-    fn mean_from_evidence(&self, _y: f64, _log_evidence: f64) -> Option<f64> {
+    /// The mean of `y` from $P(y)$ of one `y`, where there are two values only, 0 and 1.
+    fn mean_from_evidence(&self, _y: f64, _evidence: Evidence) -> Option<f64> {
         None
     }
 

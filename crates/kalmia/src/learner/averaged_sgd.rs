@@ -127,7 +127,7 @@ impl<F: Family> AveragedSgd<F> {
                 return Err(Error::Diverged { row: i, quantity, value });
             }
             if let Some(observer) = &mut observer {
-                let step = Step { gain, curvature: 0.0 };
+                let step = Step { gain, ..Step::NONE };
                 Look { observation: seen, linear, variance: 0.0, gradient, step }.show(family, rows, i, &mut **observer);
             }
             let share = 1.0 / (*count + i as u64 + 1) as f64;

@@ -258,7 +258,7 @@ fn move_belief<C: Covariance>(
             let mut pull = |i: usize, m: f64, s: f64| {
                 let j = coordinate(i);
                 let curvature = share / (k as f64 * prior.variance(j));
-                Ok(Step { gain: curvature * (prior.mean()[j] - m) / (1.0 + curvature * s), curvature })
+                Ok(Step::against(curvature * (m - prior.mean()[j]), curvature, s))
             };
             p.scale(1.0 / factor);
             p.learn(theta, units, &mut pull, threads)

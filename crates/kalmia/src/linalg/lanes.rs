@@ -51,10 +51,11 @@ impl<S: Simd> Lanes<S> {
         sum
     }
 
-    /// `x` one lane up, `first` in the lane that is free.
+    /// `x` one lane up with the first lane of `first` in the lane that is free, and `x` turned by one lane, whose first lane is the last of `x`.
     #[inline(always)]
-    pub fn push(&self, x: S::f64s, first: f64) -> S::f64s {
-        self.simd.select_f64s(self.from[0], self.simd.rotate_right_f64s(x, 1), self.simd.splat_f64s(first))
+    pub fn push(&self, x: S::f64s, first: S::f64s) -> (S::f64s, S::f64s) {
+        let turned = self.simd.rotate_right_f64s(x, 1);
+        (self.simd.select_f64s(self.from[0], turned, first), turned)
     }
 
     /// Where [`Lanes::totals`] wants the register whose total goes to `lane`: its bits reversed.
@@ -111,12 +112,13 @@ mod tests {
                 let column: Vec<f64> = (0..width).map(|i| value(i, j)).collect();
                 let register = S::as_simd_f64s(&column).0[0];
                 slots[Lanes::<S>::slot(j)] = register;
-                let (mut below, mut pushed) = (vec![0.0; width], vec![0.0; width]);
+                let (mut below, mut pushed, mut turned) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
                 S::as_mut_simd_f64s(&mut below).0[0] = lanes.below(register);
-                S::as_mut_simd_f64s(&mut pushed).0[0] = lanes.push(register, 77.0);
+                (S::as_mut_simd_f64s(&mut pushed).0[0], S::as_mut_simd_f64s(&mut turned).0[0]) =
+                    lanes.push(register, simd.splat_f64s(77.0));
                 let sums: Vec<f64> = (0..width).map(|i| column[..i].iter().sum()).collect();
                 assert_eq!(below, sums);
-                assert_eq!((pushed[0], &pushed[1..]), (77.0, &column[..width - 1]));
+                assert_eq!((pushed[0], &pushed[1..], turned[0]), (77.0, &column[..width - 1], column[width - 1]));
             }
             let mut totals = vec![0.0; width];
             S::as_mut_simd_f64s(&mut totals).0[0] = lanes.totals(&slots);

@@ -20,6 +20,6 @@ impl Rule for Ekf {
     #[inline(always)]
     fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
         let (first, curvature) = observation.derivatives(family, m);
-        Step { gain: -first / (1.0 + curvature * s), curvature }
+        Step::against(first, curvature, s)
     }
 }

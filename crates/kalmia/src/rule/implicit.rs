@@ -22,11 +22,11 @@ impl Rule for Implicit {
     #[inline]
     fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
         if observation.weight == 0.0 {
-            return Step { gain: 0.0, curvature: 0.0 };
+            return Step::NONE;
         }
         let at_m = observation.derivatives(family, m);
         let root = solve(family, observation, m, s, at_m);
-        Step::bounded(root.gain, root.second)
+        Step::bounded(root.gain, root.second, s)
     }
 
     fn can_diverge<F: Family>(&self, _family: &F) -> bool {

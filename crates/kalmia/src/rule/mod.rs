@@ -19,39 +19,79 @@ use crate::family::Family;
 use crate::rows::Observation;
 use std::fmt::Debug;
 
-/// What a rule decides: $\theta \mathrel{+}= g\,Px$ and $P^{-1} \mathrel{+}= \alpha\,xx^\top$.
+/// What a rule decides: $\theta \mathrel{+}= g\,Px$, and $P^{-1} \mathrel{+}= \alpha\,xx^\top$, which is $P \mathrel{-}= c\,(Px)(Px)^\top$.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// $g$, the gain along $Px$.
     pub gain: f64,
     /// $\alpha \ge 0$, the precision that the row adds along $x$.
     pub curvature: f64,
+    /// $c = \alpha/(1+\alpha s)$; beside $\alpha$ because some rules have the one and some the other, and the next row waits for it.
+    pub contraction: f64,
 }
 
 /// Bound on what a safe rule returns, so that products with $s$ and $Px$ stay finite where the loss itself overflows.
 const BOUND: f64 = 1e150;
 
 impl Step {
-    /// A step cut to the range of finite numbers, $\alpha \ge 0$.
+    /// Nothing moves.
+    pub const NONE: Self = Self { gain: 0.0, curvature: 0.0, contraction: 0.0 };
+
+    /// The step with gain $g$ and precision $\alpha$ of a row with variance $s = x^\top Px$.
     #[inline(always)]
-    fn bounded(gain: f64, curvature: f64) -> Self {
-        Self { gain: gain.clamp(-BOUND, BOUND), curvature: curvature.clamp(0.0, BOUND) }
+    pub fn new(gain: f64, curvature: f64, s: f64) -> Self {
+        Self { gain, curvature, contraction: curvature / (1.0 + curvature * s) }
     }
 
-    /// $c = \alpha/(1+\alpha s)$, so that $P \mathrel{-}= c\,(Px)(Px)^\top$.
+    /// The step against a slope, $g = -\ell'/(1+\alpha s)$.
     #[inline(always)]
-    pub fn contraction(&self, s: f64) -> f64 {
-        self.curvature / (1.0 + self.curvature * s)
+    pub fn against(slope: f64, curvature: f64, s: f64) -> Self {
+        let spread = 1.0 + curvature * s;
+        Self { gain: -slope / spread, curvature, contraction: curvature / spread }
+    }
+
+    /// A step cut to the range of finite numbers, $\alpha \ge 0$.
+    #[inline(always)]
+    fn bounded(gain: f64, curvature: f64, s: f64) -> Self {
+        Self::new(gain.clamp(-BOUND, BOUND), curvature.clamp(0.0, BOUND), s)
     }
 }
 
 /// The tilted belief about $u \sim N(m, s)$ after seeing `y`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moments {
-    /// $\ln Z = \ln E[e^{-w\ell(y,u+o)}]$ (without [`Family::log_base`]).
-    pub log_evidence: f64,
+    /// $Z = E[e^{-w\ell(y,u+o)}]$ (without [`Family::log_base`]).
+    pub evidence: Evidence,
+    /// $w\ell'(y,m+o)$.
+    pub slope: f64,
     /// $g = (\ln Z)'(m)$ and $\alpha = c/(1-cs)$, $c = -(\ln Z)''(m)$.
     pub step: Step,
+}
+
+/// How likely an observation was, in the form in which it was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Evidence {
+    /// Its logarithm.
+    Log(f64),
+    /// Of one of two labels: its probability and that of the other.
+    Label {
+        /// The label that came.
+        own: f64,
+        /// The other, $1$ less the first but with its own digits.
+        other: f64,
+    },
+}
+
+impl Evidence {
+    /// The logarithm.
+    #[inline(always)]
+    pub fn ln(self) -> f64 {
+        match self {
+            Self::Log(value) => value,
+            Self::Label { own, other } if own > 0.5 => (-other).ln_1p(),
+            Self::Label { own, .. } => own.ln(),
+        }
+    }
 }
 
 /// A scalar update rule.

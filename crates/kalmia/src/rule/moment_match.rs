@@ -1,7 +1,7 @@
 //! The step after which the belief keeps the exact mean and variance of the linear predictor.
 
 use super::quadrature::{self, Tilt, Tilted};
-use super::{Moments, Rule, Step};
+use super::{Evidence, Moments, Rule, Step};
 use crate::family::Family;
 use crate::rows::Observation;
 
@@ -26,10 +26,10 @@ impl Rule for MomentMatch {
         if let Some(exact) = family.exact_moments(observation, m, s) {
             return exact.step;
         }
-        match tilt(family, observation, m, s) {
-            Ok(tilted) => tilted.step,
-            Err(step) => step,
+        if observation.weight == 0.0 {
+            return Step::NONE;
         }
+        tilt(family, observation, m, s, observation.derivatives(family, m)).map_or_else(|step| step, |tilted| tilted.step)
     }
 
     fn can_diverge<F: Family>(&self, _family: &F) -> bool {
@@ -37,7 +37,7 @@ impl Rule for MomentMatch {
     }
 }
 
-/// $\ln Z$ and the moment-matching step of one observation for $u \sim N(m, s)$, $s \ge 0$.
+/// $Z$ and the moment-matching step of one observation for $u \sim N(m, s)$, $s \ge 0$.
 ///
 /// ```
 /// use kalmia::family::Bernoulli;
@@ -45,7 +45,7 @@ impl Rule for MomentMatch {
 ///
 /// // By symmetry a label is a coin flip under any belief centred on 0.
 /// let tilted = moments(&Bernoulli, &Observation::new(1.0), 0.0, 9.0);
-/// assert!((tilted.log_evidence.exp() - 0.5).abs() < 1e-12);
+/// assert!((tilted.evidence.ln().exp() - 0.5).abs() < 1e-12);
 /// assert!(tilted.step.gain > 0.0);
 /// ```
 #[inline]
@@ -53,22 +53,22 @@ pub fn moments<F: Family>(family: &F, observation: &Observation, m: f64, s: f64)
     if let Some(exact) = family.exact_moments(observation, m, s) {
         return exact;
     }
-    match tilt(family, observation, m, s) {
-        Ok(tilted) => tilted.moments(&Tilt { family, observation, m, s }),
-        Err(step) if observation.weight == 0.0 => Moments { log_evidence: 0.0, step },
-        Err(step) => Moments { log_evidence: -observation.loss(family, m), step },
-    }
-}
-
-/// The integrals, or without a spread or a weight the step that needs none.
-#[inline]
-fn tilt<F: Family>(family: &F, observation: &Observation, m: f64, s: f64) -> Result<Tilted, Step> {
     if observation.weight == 0.0 {
-        return Err(Step { gain: 0.0, curvature: 0.0 });
+        return Moments { evidence: Evidence::Log(0.0), slope: 0.0, step: Step::NONE };
     }
     let at_m = observation.derivatives(family, m);
+    let (log_evidence, step) = match tilt(family, observation, m, s, at_m) {
+        Ok(tilted) => (tilted.log_evidence(&Tilt { family, observation, m, s }), tilted.step),
+        Err(step) => (-observation.loss(family, m), step),
+    };
+    Moments { evidence: Evidence::Log(log_evidence), slope: at_m.0, step }
+}
+
+/// The integrals, or without a spread the step that needs none.
+#[inline]
+fn tilt<F: Family>(family: &F, observation: &Observation, m: f64, s: f64, at_m: (f64, f64)) -> Result<Tilted, Step> {
     if s <= 0.0 {
-        return Err(Step::bounded(-at_m.0, at_m.1));
+        return Err(Step::bounded(-at_m.0, at_m.1, s));
     }
     Ok(quadrature::integrate(&Tilt { family, observation, m, s }, at_m))
 }

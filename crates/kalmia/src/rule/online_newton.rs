@@ -67,7 +67,8 @@ impl Rule for OnlineNewton {
     fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
         let (first, _) = observation.derivatives(family, m);
         let curvature = first * first;
-        Step { gain: -first * self.step_size() / (1.0 + curvature * s), curvature }
+        let step = Step::against(first, curvature, s);
+        Step { gain: step.gain * self.step_size(), ..step }
     }
 }
 

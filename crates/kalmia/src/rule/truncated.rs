@@ -61,6 +61,6 @@ impl Rule for Truncated {
         let (first, second) = observation.derivatives(family, m);
         // the floor is under l'', which the weight multiplies as it does the loss: a row of weight 0 moves nothing
         let curvature = second.max(observation.weight * self.threshold(t));
-        Step { gain: -first / (1.0 + curvature * s), curvature }
+        Step::against(first, curvature, s)
     }
 }

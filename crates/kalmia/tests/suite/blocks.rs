@@ -21,7 +21,7 @@ impl Textbook {
         let s: f64 = x.iter().zip(&v).map(|(x, v)| x * v).sum();
         let m: f64 = x.iter().zip(&self.theta).map(|(x, t)| x * t).sum();
         let step = step(m, s);
-        let c = step.contraction(s);
+        let c = step.contraction;
         for i in 0..d {
             self.theta[i] += step.gain * v[i];
             for j in 0..d {

@@ -3,7 +3,7 @@
 use crate::losses;
 
 use kalmia::family::{Bernoulli, Gaussian};
-use kalmia::rule::{Ekf, Implicit, MomentMatch, Moments, moments};
+use kalmia::rule::{Ekf, Evidence, Implicit, MomentMatch, Moments, moments};
 use kalmia::{Family, Observation, Rule, Step};
 use losses::{ABSOLUTE, GAMMA, HUBER, POISSON, SQUARE};
 use rand::{RngExt, SeedableRng};
@@ -51,8 +51,8 @@ fn moments_agree_with_high_precision_integrals() {
         let tolerance = if case.s <= 100.0 { 1e-9 } else { 1e-6 };
         let errors = [
             relative(found.step.gain, case.g),
-            relative(found.step.contraction(case.s), case.c),
-            (found.log_evidence - case.ln_z).abs() / case.ln_z.abs().max(1.0),
+            relative(found.step.contraction, case.c),
+            (found.evidence.ln() - case.ln_z).abs() / case.ln_z.abs().max(1.0),
         ];
         if !errors.iter().all(|e| *e <= tolerance) {
             failures.push(format!("{case:?}: errors of g, c, ln Z {errors:?}"));
@@ -100,7 +100,7 @@ fn quadrature_finds_the_gaussian_closed_form() {
         assert!(relative(found.step.gain, exact.step.gain) < 1e-10, "{row:?} m {m} s {s}: {found:?} {exact:?}");
         assert!(relative(found.step.curvature, exact.step.curvature) < 1e-10, "{row:?} m {m} s {s}: {found:?} {exact:?}");
         assert!(
-            (found.log_evidence - exact.log_evidence).abs() < 1e-10 * exact.log_evidence.abs().max(1.0),
+            (found.evidence.ln() - exact.evidence.ln()).abs() < 1e-10 * exact.evidence.ln().abs().max(1.0),
             "{found:?} {exact:?}"
         );
     }
@@ -151,10 +151,10 @@ fn implicit_stops_at_a_kink() {
 fn check_finite<F: Family>(family: &F, row: &Observation, m: f64, s: f64) {
     let tilted = moments(family, row, m, s);
     let context = || format!("{} {row:?} m {m:e} s {s:e}: {tilted:?}", family.name());
-    assert!(!tilted.log_evidence.is_nan() && tilted.log_evidence < f64::INFINITY, "{}", context());
+    assert!(!tilted.evidence.ln().is_nan() && tilted.evidence.ln() < f64::INFINITY, "{}", context());
     for step in [tilted.step, Implicit.step(family, row, m, s, 1)] {
         assert!(step.gain.is_finite() && step.curvature.is_finite() && step.curvature >= 0.0, "{step:?} in {}", context());
-        let contraction = step.contraction(s) * s;
+        let contraction = step.contraction * s;
         assert!(
             (0.0..=1.0 + f64::EPSILON).contains(&contraction) && (m + s * step.gain).is_finite(),
             "{step:?} in {}",
@@ -189,9 +189,9 @@ fn check_differences<F: Family>(family: &F, row: &Observation, m: f64, s: f64) {
     let at = |k: f64| moments(family, row, m + k * h, s);
     let [a, b, c, d] = [-2.0, -1.0, 1.0, 2.0].map(at);
     let difference = |f: fn(&Moments) -> f64| (8.0 * (f(&c) - f(&b)) - (f(&d) - f(&a))) / (12.0 * h);
-    let (g, minus_c) = (difference(|x| x.log_evidence), difference(|x| x.step.gain));
-    let contraction = here.step.contraction(s);
-    let rounding = 1e-14 * here.log_evidence.abs().max(1.0) / h;
+    let (g, minus_c) = (difference(|x| x.evidence.ln()), difference(|x| x.step.gain));
+    let contraction = here.step.contraction;
+    let rounding = 1e-14 * here.evidence.ln().abs().max(1.0) / h;
     assert!((g - here.step.gain).abs() <= 1e-6 * here.step.gain.abs() + rounding, "{row:?} m {m} s {s}: {g} {here:?}");
     assert!(
         (minus_c + contraction).abs() <= 1e-6 * (contraction + g.abs() / s.sqrt()),
@@ -232,7 +232,7 @@ fn kinks_cost_accuracy_only() {
         for (family, tolerance) in [(HUBER, 1e-6), (ABSOLUTE, 1e-4)] {
             let row = Observation::new(0.4);
             let Step { gain, .. } = moments(&family, &row, m, s).step;
-            let contraction = moments(&family, &row, m, s).step.contraction(s);
+            let contraction = moments(&family, &row, m, s).step.contraction;
             let (shift, variance) = brute_force(&family, &row, m, s);
             assert!((gain * s - shift).abs() <= tolerance * s.sqrt(), "{family:?} {m} {s}: {gain} {}", shift / s);
             assert!((s - contraction * s * s - variance).abs() <= tolerance * s, "{family:?} {m} {s}: {contraction} {variance}");
@@ -246,7 +246,7 @@ fn a_known_predictor_or_a_weightless_row_moves_as_it_must() {
     let (first, second) = row.derivatives(&Bernoulli, -0.4);
     let point = moments(&Bernoulli, &row, -0.4, 0.0);
     assert_eq!((point.step.gain, point.step.curvature), (-first, second));
-    assert_eq!(point.log_evidence, -row.loss(&Bernoulli, -0.4));
+    assert_eq!(point.evidence.ln(), -row.loss(&Bernoulli, -0.4));
     let nothing = Observation { y: 3.0, weight: 0.0, offset: 0.0 };
-    assert_eq!(moments(&POISSON, &nothing, 900.0, 2.0), Moments { log_evidence: 0.0, step: Step { gain: 0.0, curvature: 0.0 } });
+    assert_eq!(moments(&POISSON, &nothing, 900.0, 2.0), Moments { evidence: Evidence::Log(0.0), slope: 0.0, step: Step::NONE });
 }

@@ -81,12 +81,12 @@ impl WithSimd for Learn<'_, '_, Dense> {
                     vector::clear(simd, next);
                     pass(simd, p, shape, owed, before, next, product, dots);
                     let step = step?;
-                    pass(simd, p, shape, step.contraction(s), v, next, product, dots);
+                    pass(simd, p, shape, step.contraction, v, next, product, dots);
                     vector::axpy(simd, step.gain, v, theta);
                     return Ok(());
                 }
             };
-            let (gain, c) = (step.gain, step.contraction(s));
+            let (gain, c) = (step.gain, step.contraction);
             // P_t x_{t+1}, theta_t'x_{t+1} and x_{t+1}'P_t x_{t+1} do not wait for the decision; its rank-one effect is added afterwards
             vector::load(simd, upcoming, next);
             pass(simd, p, shape, owed, before, next, product, dots);

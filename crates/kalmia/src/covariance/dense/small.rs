@@ -37,7 +37,7 @@ pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Dense
             Err(lost) => Err(lost),
         };
         let (gain, c) = match step {
-            Ok(step) => (step.gain, step.contraction(s)),
+            Ok(step) => (step.gain, step.contraction),
             Err(error) => {
                 outcome = Err(error);
                 matrix.pay(owed, before, paid);

@@ -28,7 +28,7 @@ pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Facto
         return Ok(());
     }
     let mut owed = Owed { lambda: [0.0; UP_TO], v: [0.0; UP_TO], gain: 0.0 };
-    let mut at = At { f: zero, v: zero, below: zero, carry: [0.0; N], s: 0.0 };
+    let mut at = At { f: zero, v: zero, below: zero, s: 0.0 };
     let mut rest = x;
     let x = vector::head(simd, rest, dim);
     at.f = factor.pass(&owed, x).1;
@@ -72,9 +72,8 @@ struct At<S: Simd, const N: usize> {
     f: [S::f64s; N],
     /// $v = Df$.
     v: [S::f64s; N],
-    /// $\sum_{i<j} v_if_i$, and the same at the first lane of each register.
+    /// $\sum_{i<j} v_if_i$.
     below: [S::f64s; N],
-    carry: [f64; N],
     /// $s = x^\top Px$.
     s: f64,
 }
@@ -88,7 +87,6 @@ impl<S: Simd, const N: usize> At<S, N> {
             self.v[r] = simd.mul_f64s(d, self.f[r]);
             let terms = simd.mul_f64s(self.v[r], self.f[r]);
             self.below[r] = simd.add_f64s(lanes.below(terms), simd.splat_f64s(sum));
-            self.carry[r] = sum;
             sum += simd.reduce_sum_f64s(terms);
         }
         self.s = sum;
@@ -99,7 +97,7 @@ impl<S: Simd, const N: usize> At<S, N> {
     #[inline(always)]
     fn advance(&mut self, simd: S, lanes: Lanes<S>, d: &mut [S::f64s; N], step: Step, f0: [S::f64s; N], owed: &mut Owed) -> f64 {
         let (one, alpha) = (simd.splat_f64s(1.0), simd.splat_f64s(step.curvature));
-        let (mut overlap, mut before) = (0.0, simd.splat_f64s(0.0));
+        let (mut overlap, mut before, mut last) = (0.0, simd.splat_f64s(0.0), one);
         vector::store_registers::<S, N>(self.v, &mut owed.v);
         for r in 0..N {
             before = simd.mul_add_f64s(simd.mul_f64s(d[r], f0[r]), f0[r], before);
@@ -108,16 +106,16 @@ impl<S: Simd, const N: usize> At<S, N> {
             overlap += simd.reduce_sum_f64s(shared);
             let upto = simd.mul_add_f64s(self.v[r], self.f[r], self.below[r]);
             let inverse = simd.div_f64s(one, simd.mul_add_f64s(alpha, upto, one));
-            let earlier = lanes.push(inverse, 1.0 / (1.0 + step.curvature * self.carry[r]));
+            let (earlier, rotated) = lanes.push(inverse, last);
+            last = rotated;
             let lambda = simd.neg_f64s(simd.mul_f64s(simd.mul_f64s(alpha, self.f[r]), earlier));
             d[r] = simd.mul_f64s(d[r], simd.mul_f64s(simd.mul_add_f64s(alpha, self.below[r], one), inverse));
             S::as_mut_simd_f64s(&mut owed.lambda).0[r] = lambda;
             self.f[r] = simd.mul_add_f64s(lambda, shared_below, f0[r]);
         }
         owed.gain = step.gain;
-        let c = step.contraction(self.s);
         self.project(simd, lanes, d);
-        self.s = match remaining(simd.reduce_sum_f64s(before), c * overlap * overlap) {
+        self.s = match remaining(simd.reduce_sum_f64s(before), step.contraction * overlap * overlap) {
             Some(s) => s,
             // summed anew, as a value at hand would become a conditional move, and the next decision wait for it
             None => vector::dot_registers(simd, self.v, self.f),

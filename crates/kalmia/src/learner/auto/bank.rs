@@ -7,17 +7,23 @@ use super::{CHUNK, WALKS};
 use crate::covariance::{Covariance, Dense, Factored};
 use crate::error::Result;
 use crate::family::Family;
+use crate::family::special::{exp_m1, ln_1p};
 use crate::learner::{Observer, Seen};
 use crate::linalg::Threads;
 use crate::rows::{Observation, Rows};
+use crate::rule::Evidence;
 
 /// A member below this weight is dropped at the next look.
 const SMALLEST_WEIGHT: f64 = 1e-12;
+/// No weight falls below this between looks, so that a member that was dismissed too early can come back.
+const LEAST: f64 = 1e-300;
 /// A member whose weight strayed by less than this a row over the last doubling of the rows is dropped.
 ///
 /// Bayes' mixture telescopes: without a member of weight $w_t$ its total loss from row `t` to row `T` changes by exactly
 /// $\ln\frac{1-w_t}{1-w_T}$. So a member matters by how far its weight still moves, which the last doubling tells.
 const SMALLEST_INFLUENCE: f64 = 1e-9;
+/// Log evidences this close are weighed by their differences.
+const ALIKE: f64 = 1.0;
 /// Share of the weight that walking members exchange a row.
 const SHARE: f64 = 1e-3;
 
@@ -35,30 +41,31 @@ pub(super) struct Context<'a, F> {
 #[derive(Debug, Clone)]
 pub(super) struct Bank<C> {
     pub members: Vec<Member<C>>,
-    /// A row's log predictive densities and residuals, one a member.
-    log_density: Vec<f64>,
+    /// Of a row, one a member: its evidence, the weights after it, and what it adds to the residuals.
+    evidence: Vec<Evidence>,
+    next: Vec<f64>,
     added: Vec<f64>,
 }
 
 impl<C> Default for Bank<C> {
     fn default() -> Self {
-        Self { members: Vec::new(), log_density: Vec::new(), added: Vec::new() }
+        Self { members: Vec::new(), evidence: Vec::new(), next: Vec::new(), added: Vec::new() }
     }
 }
 
 impl<C: Covariance> Bank<C> {
     pub fn new(mut members: Vec<Member<C>>) -> Self {
-        let share = -(members.len() as f64).ln();
+        let share = 1.0 / members.len() as f64;
         for member in &mut members {
-            member.set_log_weight(share);
-            member.anchor = member.weight();
+            member.weight = share;
+            member.anchor = share;
         }
         Self::with_weights(members)
     }
 
     pub fn with_weights(members: Vec<Member<C>>) -> Self {
         let zeros = vec![0.0; members.len()];
-        Self { members, log_density: zeros.clone(), added: zeros }
+        Self { evidence: vec![Evidence::Log(0.0); members.len()], members, next: zeros.clone(), added: zeros }
     }
 
     /// Each member learns the rows, then the weights follow row by row.
@@ -74,15 +81,15 @@ impl<C: Covariance> Bank<C> {
         for i in 0..rows.len() {
             let mut observation = rows.observation(i);
             observation.y = context.family.code(observation.y);
-            let log_mixture = self.weigh(&context, &observation, i);
+            let evidence = self.weigh(&context, &observation, i);
             if let Some(observer) = &mut observer {
                 let shared = if context.dispersion.kind == Kind::Normal {
                     context.dispersion.shared(observation.weight)
                 } else {
                     context.family.log_base(observation.y)
                 };
-                let seen = self.seen(&context, rows, observation, i, log_mixture);
-                observer.row(&Seen { index: context.first + i, loss: -(log_mixture + shared), ..seen });
+                let seen = self.seen(&context, rows, observation, i, evidence);
+                observer.row(&Seen { index: context.first + i, loss: -(evidence.ln() + shared), ..seen });
             }
             if context.sentinel.is_some() {
                 let (linear, dispersion) = (self.linear(i), self.dispersion(context.dispersion));
@@ -90,46 +97,40 @@ impl<C: Covariance> Bank<C> {
                     sentinel.row(&context.family.with_dispersion(dispersion), &observation, linear);
                 }
             }
-            self.settle(log_mixture);
+            self.settle();
             context.dispersion.rows += observation.weight;
         }
         Ok(())
     }
 
-    /// The log predictive density of each member, and of the mixture.
-    fn weigh<F: Family>(&mut self, context: &Context<'_, F>, observation: &Observation, i: usize) -> f64 {
+    /// How likely the mixture found a row; leaves the weights after it in `next`.
+    fn weigh<F: Family>(&mut self, context: &Context<'_, F>, observation: &Observation, i: usize) -> Evidence {
         let dispersion = &*context.dispersion;
-        for ((member, log_density), added) in self.members.iter().zip(&mut self.log_density).zip(&mut self.added) {
+        let Self { members, evidence, next, added } = self;
+        for ((member, evidence), added) in members.iter().zip(&mut *evidence).zip(added) {
             let (m, s) = (member.trail.linear[i], member.trail.variance[i]);
             *added = dispersion.residual(context.family, observation, m, s, member.residual);
-            *log_density = match dispersion.kind {
-                Kind::Normal => dispersion.own(member.residual, *added, observation.weight, s),
+            *evidence = match dispersion.kind {
+                Kind::Normal => Evidence::Log(dispersion.own(member.residual, *added, observation.weight, s)),
                 _ => member.trail.evidence[i],
             };
         }
-        if let [only] = self.log_density[..] {
+        if let [only] = evidence[..] {
+            next[0] = 1.0;
             return only;
         }
-        let joint = || self.members.iter().zip(&self.log_density).map(|(m, l)| m.log_weight() + l);
-        let largest = joint().fold(f64::NEG_INFINITY, f64::max);
-        largest + joint().map(|l| (l - largest).exp()).sum::<f64>().ln()
+        posterior(members.iter().map(|member| member.weight), evidence, next)
     }
 
     /// Moves weights and residuals after a row.
-    fn settle(&mut self, log_mixture: f64) {
-        if let [only] = &mut self.members[..] {
-            only.residual += self.added[0];
-            return;
-        }
-        for ((member, log_density), added) in self.members.iter_mut().zip(&self.log_density).zip(&self.added) {
-            member.set_log_weight(member.log_weight() + (log_density - log_mixture));
-            member.influence = member.influence.max((member.weight() - member.anchor).abs());
+    fn settle(&mut self) {
+        let several = self.members.len() > 1;
+        let (walks, even) = (self.members.iter().any(|m| m.q > 0.0), SHARE / self.members.len() as f64);
+        for ((member, &next), added) in self.members.iter_mut().zip(&self.next).zip(&self.added) {
             member.residual += added;
-        }
-        if self.members.iter().any(|m| m.q > 0.0) {
-            let even = SHARE / self.members.len() as f64;
-            for member in &mut self.members {
-                member.set_log_weight(((1.0 - SHARE) * member.weight() + even).ln());
+            if several {
+                member.weight = if walks { (1.0 - SHARE) * next + even } else { next.max(LEAST) };
+                member.influence = member.influence.max((member.weight - member.anchor).abs());
             }
         }
     }
@@ -138,7 +139,7 @@ impl<C: Covariance> Bank<C> {
     fn linear(&self, i: usize) -> f64 {
         match &self.members[..] {
             [only] => only.trail.linear[i],
-            members => members.iter().map(|m| m.weight() * m.trail.linear[i]).sum(),
+            members => members.iter().map(|m| m.weight * m.trail.linear[i]).sum(),
         }
     }
 
@@ -149,30 +150,30 @@ impl<C: Covariance> Bank<C> {
         rows: Rows<'a>,
         observation: Observation,
         i: usize,
-        log_mixture: f64,
+        evidence: Evidence,
     ) -> Seen<'a> {
         let (family, linear) = (context.family, self.linear(i));
-        let beliefs = || self.members.iter().map(|m| (m.weight(), m, m.trail.linear[i], m.trail.variance[i]));
+        let beliefs = || self.members.iter().map(|m| (m.weight, m, m.trail.linear[i], m.trail.variance[i]));
         let spread = |m: &Member<C>, s: f64| context.dispersion.estimate(m.residual) * s;
         let variance = beliefs().map(|(w, member, m, s)| w * (spread(member, s) + (m - linear).powi(2))).sum();
-        let mean = self.predicted(family, &observation, log_mixture, i);
+        let mean = self.predicted(family, &observation, evidence, i);
         let best = self.best();
-        let gradient = observation.derivatives(family, best.trail.linear[i]).0;
-        let (x, step, dispersion) = (rows.x(i), best.trail.step[i], self.dispersion(context.dispersion));
+        let (gradient, step) = (best.trail.slope[i], best.trail.step[i]);
+        let (x, dispersion) = (rows.x(i), self.dispersion(context.dispersion));
         Seen { index: i, x, observation, linear, variance, dispersion, mean, loss: 0.0, gradient, step }
     }
 
     /// The mean that the mixture predicts for row `i`.
-    fn predicted<F: Family>(&self, family: &F, observation: &Observation, log_mixture: f64, i: usize) -> f64 {
+    fn predicted<F: Family>(&self, family: &F, observation: &Observation, evidence: Evidence, i: usize) -> f64 {
         // of labels the evidence, which the weights need anyway, is the mean already; a weight would have sharpened it
         if observation.weight == 1.0
-            && let Some(mean) = family.mean_from_evidence(observation.y, log_mixture)
+            && let Some(mean) = family.mean_from_evidence(observation.y, evidence)
         {
             return mean;
         }
         if family.bounded_gradient() || family.normal_noise().is_some() {
             let mean = |m: &Member<C>| family.moderated_mean(m.trail.linear[i] + observation.offset, m.trail.variance[i]);
-            return self.members.iter().map(|member| member.weight() * mean(member)).sum();
+            return self.members.iter().map(|member| member.weight * mean(member)).sum();
         }
         let (m, s) = self.middle(i);
         family.moderated_mean(m + observation.offset, s.min(1.0))
@@ -181,8 +182,8 @@ impl<C: Covariance> Bank<C> {
     /// The linear predictor of row `i` and its variance by the member in the middle, half of the weight being on either side. Where the mean
     /// grows without bound, the mean over members would be that of the vaguest one alone, and its expectation that of the belief's far tail.
     fn middle(&self, i: usize) -> (f64, f64) {
-        let up_to = |m: f64| self.members.iter().filter(move |other| other.trail.linear[i] <= m).map(|other| other.weight());
-        let total: f64 = self.members.iter().map(|member| member.weight()).sum();
+        let up_to = |m: f64| self.members.iter().filter(move |other| other.trail.linear[i] <= m).map(|other| other.weight);
+        let total: f64 = self.members.iter().map(|member| member.weight).sum();
         let upper = self.members.iter().filter(|member| up_to(member.trail.linear[i]).sum::<f64>() >= 0.5 * total);
         let middle = upper.min_by(|a, b| a.trail.linear[i].total_cmp(&b.trail.linear[i])).unwrap_or(self.best());
         (middle.trail.linear[i], middle.trail.variance[i])
@@ -190,7 +191,7 @@ impl<C: Covariance> Bank<C> {
 
     /// The member with the largest weight.
     pub fn best(&self) -> &Member<C> {
-        self.members.iter().max_by(|a, b| a.log_weight().total_cmp(&b.log_weight())).expect("a bank has members")
+        self.members.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).expect("a bank has members")
     }
 
     /// The best member's estimate of the dispersion.
@@ -199,14 +200,14 @@ impl<C: Covariance> Bank<C> {
     }
 
     pub fn weights(&self) -> Vec<(f64, f64, f64)> {
-        self.members.iter().map(|m| (m.p, m.q, m.weight())).collect()
+        self.members.iter().map(|m| (m.p, m.q, m.weight)).collect()
     }
 
     /// The mean of the coefficients.
     pub fn mean(&self, mean: &mut [f64]) {
         mean.fill(0.0);
         for member in &self.members {
-            let weight = member.weight();
+            let weight = member.weight;
             mean.iter_mut().zip(member.theta.iter()).for_each(|(mean, t)| *mean += weight * t);
         }
     }
@@ -215,7 +216,7 @@ impl<C: Covariance> Bank<C> {
     pub fn entry(&self, dispersion: &Dispersion, mean: &[f64], i: usize, j: usize) -> f64 {
         let part = |m: &Member<C>| {
             let within = dispersion.estimate(m.residual) * m.covariance.entry(i, j);
-            m.weight() * (within + (m.theta[i] - mean[i]) * (m.theta[j] - mean[j]))
+            m.weight * (within + (m.theta[i] - mean[i]) * (m.theta[j] - mean[j]))
         };
         self.members.iter().map(part).sum()
     }
@@ -224,7 +225,7 @@ impl<C: Covariance> Bank<C> {
     pub fn beliefs(&self, x: &[f64]) -> Vec<(f64, f64, f64, f64, f64)> {
         let belief = |m: &Member<C>| {
             let linear = m.theta.iter().zip(x).map(|(t, x)| t * x).sum();
-            (m.weight(), m.p, m.residual, linear, m.covariance.variance(x))
+            (m.weight, m.p, m.residual, linear, m.covariance.variance(x))
         };
         self.members.iter().map(belief).collect()
     }
@@ -242,21 +243,21 @@ impl Bank<Factored> {
 
     /// Drops members that no longer matter after `count` rows: by weight at every look, by influence at the powers of two.
     pub fn drop_idle(&mut self, count: u64) {
-        let heaviest = self.best().log_weight();
+        let heaviest = self.best().weight;
         let doubled = count.is_power_of_two() && count > CHUNK;
-        let idle = |m: &Member<Factored>| {
-            m.log_weight() < SMALLEST_WEIGHT.ln() || (doubled && m.influence < SMALLEST_INFLUENCE * count as f64)
-        };
-        self.members.retain(|m| m.log_weight() == heaviest || !idle(m));
-        let total: f64 = self.members.iter().map(|m| m.weight()).sum();
+        let idle =
+            |m: &Member<Factored>| m.weight < SMALLEST_WEIGHT || (doubled && m.influence < SMALLEST_INFLUENCE * count as f64);
+        self.members.retain(|m| m.weight == heaviest || !idle(m));
+        let total: f64 = self.members.iter().map(|m| m.weight).sum();
         for member in &mut self.members {
-            member.set_log_weight(member.log_weight() - total.ln());
+            member.weight /= total;
             if doubled {
-                member.anchor = member.weight();
+                member.anchor = member.weight;
                 member.influence = 0.0;
             }
         }
-        self.log_density.truncate(self.members.len());
+        self.evidence.truncate(self.members.len());
+        self.next.truncate(self.members.len());
         self.added.truncate(self.members.len());
     }
 }
@@ -273,5 +274,84 @@ impl Bank<Dense> {
             member
         };
         Self::new(WALKS.iter().map(member).collect())
+    }
+}
+
+/// Bayes' rule: the weights after a row, in `next`, and the evidence of the mixture.
+fn posterior(weights: impl Iterator<Item = f64> + Clone, evidence: &[Evidence], next: &mut [f64]) -> Evidence {
+    let (mut total, mut rest) = (0.0, 0.0);
+    let labels = weights.clone().zip(evidence).zip(&mut *next).all(|((weight, evidence), next)| {
+        let Evidence::Label { own, other } = *evidence else { return false };
+        *next = weight * own;
+        total += *next;
+        rest += weight * other;
+        true
+    });
+    if labels {
+        next.iter_mut().for_each(|next| *next /= total);
+        return Evidence::Label { own: total, other: rest };
+    }
+    next.iter_mut().zip(evidence).for_each(|(next, evidence)| *next = evidence.ln());
+    Evidence::Log(posterior_of_logs(weights, next))
+}
+
+/// The same where `next` holds the log evidences; returns that of the mixture.
+fn posterior_of_logs(weights: impl Iterator<Item = f64> + Clone, next: &mut [f64]) -> f64 {
+    let heaviest = weights.clone().zip(&*next).max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0.0, |(_, &log)| log);
+    if next.iter().all(|log| (log - heaviest).abs() <= ALIKE) {
+        // members soon agree, and little is left to work out
+        let mut change = 0.0;
+        for (weight, next) in weights.clone().zip(&mut *next) {
+            *next = exp_m1(*next - heaviest);
+            change += weight * *next;
+        }
+        weights.zip(next).for_each(|(weight, next)| *next = weight * (1.0 + *next) / (1.0 + change));
+        return heaviest + ln_1p(change);
+    }
+    let largest = next.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut total = 0.0;
+    for (weight, next) in weights.zip(&mut *next) {
+        *next = weight * (*next - largest).exp();
+        total += *next;
+    }
+    next.iter_mut().for_each(|next| *next /= total);
+    largest + total.ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WEIGHTS: [f64; 4] = [0.2, 1e-200, 0.7, 0.1];
+
+    fn check(logs: [f64; 4], found: f64, next: [f64; 4], what: &str) {
+        let joint = |k: usize| f64::ln(WEIGHTS[k]) + logs[k];
+        let largest = (0..4).map(joint).fold(f64::NEG_INFINITY, f64::max);
+        let expected = largest + (0..4).map(|k| (joint(k) - largest).exp()).sum::<f64>().ln();
+        assert!((found - expected).abs() < 1e-14 * (1.0 + expected.abs()), "{what}: {found} {expected}");
+        for (k, next) in next.iter().enumerate() {
+            let weight = (joint(k) - expected).exp();
+            assert!((next - weight).abs() < 1e-12 * weight, "{what}, {k}: {next} {weight}");
+        }
+    }
+
+    #[test]
+    fn every_way_is_bayes_rule() {
+        let mut next = [0.0; 4];
+        for spread in [1e-9, 1e-3, 0.02, 0.9, 3.0, 300.0] {
+            let logs = [-2.0, -2.0 + spread, -2.0 - spread, -2.0 - 0.3 * spread];
+            let found = posterior(WEIGHTS.into_iter(), &logs.map(Evidence::Log), &mut next);
+            check(logs, found.ln(), next, "logs");
+        }
+        for own in [1e-7, 0.3, 0.6, 1.0 - 1e-7] {
+            let chances = [own, 0.9 * own, 0.5 * own, own];
+            let labels = chances.map(|own| Evidence::Label { own, other: 1.0 - own });
+            let found = posterior(WEIGHTS.into_iter(), &labels, &mut next);
+            check(chances.map(f64::ln), found.ln(), next, "labels");
+            // a member that has a logarithm turns all to logarithms
+            let mixed = [labels[0], labels[1], Evidence::Log(chances[2].ln()), labels[3]];
+            let found = posterior(WEIGHTS.into_iter(), &mixed, &mut next);
+            check(chances.map(f64::ln), found.ln(), next, "mixed");
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::family::Family;
 use crate::linalg::{Buffer, Threads};
 use crate::rows::Rows;
-use crate::rule::{Step, moments};
+use crate::rule::{Evidence, Step, moments};
 
 /// A belief with its share of the mixture.
 #[derive(Debug, Clone)]
@@ -16,10 +16,8 @@ pub(super) struct Member<C> {
     pub q: f64,
     pub theta: Buffer,
     pub covariance: C,
-    /// Logarithm of the normalised weight.
-    log_weight: f64,
-    /// The weight itself, $e$ to the power above.
-    weight: f64,
+    /// Share of the mixture.
+    pub weight: f64,
     /// $\sum w\,r^2/(1+ws)$ in units of the dispersion.
     pub residual: f64,
     /// The weight at the last look, and how far it has strayed since.
@@ -36,16 +34,18 @@ pub(super) struct Trail {
     pub linear: Vec<f64>,
     pub variance: Vec<f64>,
     pub step: Vec<Step>,
-    /// Log evidence under unit dispersion, without the base measure.
-    pub evidence: Vec<f64>,
+    pub slope: Vec<f64>,
+    /// Under unit dispersion, without the base measure.
+    pub evidence: Vec<Evidence>,
 }
 
 impl Trail {
     fn reset(&mut self, rows: usize) {
         self.linear.resize(rows, 0.0);
         self.variance.resize(rows, 0.0);
-        self.evidence.resize(rows, 0.0);
-        self.step.resize(rows, Step { gain: 0.0, curvature: 0.0 });
+        self.slope.resize(rows, 0.0);
+        self.evidence.resize(rows, Evidence::Log(0.0));
+        self.step.resize(rows, Step::NONE);
     }
 }
 
@@ -56,7 +56,6 @@ impl<C: Covariance> Member<C> {
             q,
             theta,
             covariance,
-            log_weight: 0.0,
             weight: 1.0,
             residual: 0.0,
             anchor: 1.0,
@@ -64,19 +63,6 @@ impl<C: Covariance> Member<C> {
             walk: Vec::new(),
             trail: Trail::default(),
         }
-    }
-
-    pub fn log_weight(&self) -> f64 {
-        self.log_weight
-    }
-
-    pub fn weight(&self) -> f64 {
-        self.weight
-    }
-
-    pub fn set_log_weight(&mut self, log_weight: f64) {
-        self.log_weight = log_weight;
-        self.weight = log_weight.exp();
     }
 
     /// Learns a chunk under unit dispersion, keeping what was predicted.
@@ -89,7 +75,8 @@ impl<C: Covariance> Member<C> {
             let tilted = moments(family, &observation, m, s);
             trail.linear[i] = m;
             trail.variance[i] = s;
-            trail.evidence[i] = tilted.log_evidence;
+            trail.evidence[i] = tilted.evidence;
+            trail.slope[i] = tilted.slope;
             trail.step[i] = tilted.step;
             Ok(tilted.step)
         };

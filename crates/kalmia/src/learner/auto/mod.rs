@@ -375,7 +375,7 @@ impl<F: Family> Auto<F> {
         if !self.keeps_all {
             bank.drop_idle(self.count);
         }
-        let settled = self.count >= SETTLED_ROWS || bank.best().log_weight() > SETTLED_WEIGHT.ln();
+        let settled = self.count >= SETTLED_ROWS || bank.best().weight > SETTLED_WEIGHT;
         let moves = match self.drift {
             AutoDrift::Off => false,
             AutoDrift::Adapt => true,

@@ -4,11 +4,15 @@
 //! Kalman recursion whose state walks; their losses against the static learner's are what drift costs at least.
 
 use crate::family::Family;
+use crate::family::special::ln_1p;
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
 /// Squared steady-state gains of the walkers.
 const WALKS: [f64; 2] = [1e-4, 1e-6];
+
+/// Below it a likelihood is compared by its logarithm.
+const SMALLEST_LIKELIHOOD: f64 = 1e-200;
 
 /// Most that one row counts for, so that a single surprise does not decide.
 const LARGEST_GAIN: f64 = 20.0;
@@ -58,26 +62,24 @@ impl Sentinel {
         self.rows += 1;
         let rate = 1.0 / self.rows as f64;
         let u = m + observation.offset;
-        let (_, second) = family.derivatives(observation.y, u);
-        self.curvature += (second - self.curvature) * rate;
+        let still = At::new(family, observation.y, u);
+        self.curvature += (still.second - self.curvature) * rate;
         self.size += (m * m - self.size) * rate;
-        let static_loss = family.loss(observation.y, u);
         let unit = 1.0 / self.curvature.max(1e-12);
         let slope_unit = unit / self.size.max(1e-12);
         for (walker, q) in self.walkers.iter_mut().zip(WALKS) {
             walker.p[0] += q * unit;
             walker.p[2] += q * slope_unit;
-            let corrected = u + walker.beta[0] + walker.beta[1] * m;
-            let gain = (static_loss - family.loss(observation.y, corrected)).clamp(-LARGEST_GAIN, LARGEST_GAIN);
+            let moved = At::new(family, observation.y, u + walker.beta[0] + walker.beta[1] * m);
+            let gain = moved.gain(&still).clamp(-LARGEST_GAIN, LARGEST_GAIN);
             walker.gain += gain;
             walker.square += gain * gain;
-            let (first, second) = family.derivatives(observation.y, corrected);
             // a curvature of at least l'^2 keeps the step from overshooting
-            let curvature = second.max(first * first);
+            let curvature = moved.second.max(moved.first * moved.first);
             let v = [walker.p[0] + walker.p[1] * m, walker.p[1] + walker.p[2] * m];
             let s = v[0] + v[1] * m;
-            let spread = 1.0 + curvature * s;
-            let (g, c) = (-first / spread, curvature / spread);
+            let inverse = 1.0 / (1.0 + curvature * s);
+            let (g, c) = (-moved.first * inverse, curvature * inverse);
             if g.is_finite() && c.is_finite() {
                 walker.beta = [walker.beta[0] + g * v[0], walker.beta[1] + g * v[1]];
                 walker.p = [walker.p[0] - c * v[0] * v[0], walker.p[1] - c * v[0] * v[1], walker.p[2] - c * v[1] * v[1]];
@@ -91,5 +93,51 @@ impl Sentinel {
         let best = self.walkers.iter().max_by(|a, b| a.gain.total_cmp(&b.gain)).expect("two walkers");
         let gain = best.gain / n;
         DriftReport { rows: self.rows, gain, standard_error: ((best.square / n - gain * gain).max(0.0) / n).sqrt() }
+    }
+}
+
+/// A row at one linear predictor.
+struct At {
+    /// The likelihood where it is cheap and large enough to divide by, else the loss.
+    fit: Fit,
+    first: f64,
+    second: f64,
+}
+
+enum Fit {
+    Likelihood(f64),
+    Loss(f64),
+}
+
+impl At {
+    #[inline(always)]
+    fn new<F: Family>(family: &F, y: f64, u: f64) -> Self {
+        match family.likelihood(y, u) {
+            Some((likelihood, first, second)) if likelihood > SMALLEST_LIKELIHOOD => {
+                Self { fit: Fit::Likelihood(likelihood), first, second }
+            }
+            _ => {
+                let (first, second) = family.derivatives(y, u);
+                Self { fit: Fit::Loss(family.loss(y, u)), first, second }
+            }
+        }
+    }
+
+    /// By how much the loss is smaller than at the other.
+    #[inline(always)]
+    fn gain(&self, other: &Self) -> f64 {
+        match (&self.fit, &other.fit) {
+            (Fit::Likelihood(own), Fit::Likelihood(others)) => ln_1p((own - others) / others),
+            (own, others) => others.loss() - own.loss(),
+        }
+    }
+}
+
+impl Fit {
+    fn loss(&self) -> f64 {
+        match self {
+            Self::Likelihood(likelihood) => -likelihood.ln(),
+            Self::Loss(loss) => *loss,
+        }
     }
 }

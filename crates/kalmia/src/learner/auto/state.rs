@@ -37,6 +37,9 @@ struct MemberState {
     theta: Vec<f64>,
     covariance: Vec<f64>,
     log_weight: f64,
+    /// Older files have its logarithm only.
+    #[serde(default)]
+    weight: Option<f64>,
     residual: f64,
     #[serde(default)]
     anchor: Option<f64>,
@@ -50,7 +53,8 @@ fn members<C: Covariance>(bank: &Bank<C>) -> (String, Vec<MemberState>) {
         q: m.q,
         theta: m.theta[..m.covariance.dim()].to_vec(),
         covariance: m.covariance.parts(),
-        log_weight: m.log_weight(),
+        log_weight: m.weight.ln(),
+        weight: Some(m.weight),
         residual: m.residual,
         anchor: Some(m.anchor),
         influence: m.influence,
@@ -63,9 +67,9 @@ fn bank<C: Covariance>(members: Vec<MemberState>, dim: usize) -> Result<Bank<C>>
     let member = |state: MemberState| {
         require_len("theta", state.theta.len(), dim)?;
         let mut member = Member::new(state.p, state.q, Buffer::from_slice(&state.theta), C::from_parts(&state.covariance, dim)?);
-        member.set_log_weight(state.log_weight);
+        member.weight = state.weight.unwrap_or(state.log_weight.exp());
         member.residual = state.residual;
-        member.anchor = state.anchor.unwrap_or(member.weight());
+        member.anchor = state.anchor.unwrap_or(member.weight);
         member.influence = state.influence;
         member.walk = state.walk;
         Ok(member)

@@ -241,7 +241,7 @@ impl Textbook {
         let (m, s) = (dot(&self.theta, x), dot(x, &v));
         let step = rule.step(family, &observation, m, s, self.t);
         self.theta.iter_mut().zip(&v).for_each(|(t, v)| *t += step.gain * v);
-        let c = step.contraction(s);
+        let c = step.contraction;
         for (row, vi) in self.p.a.chunks_mut(x.len()).zip(&v) {
             row.iter_mut().zip(&v).for_each(|(p, vj)| *p -= c * vi * vj);
         }
