@@ -85,36 +85,33 @@ class LogisticRegression(ClassifierMixin, Estimator):
         if first and classes is None:
             check_classification_targets(y)
         known = self._known_classes(y, classes, first)
-        codes = self._codes(y, known)
+        targets = self._targets(y, known)
         weight = self._weights(sample_weight, X)
-        count = 1 if len(known) == 2 else len(known)
+        count = len(targets)
         rows = X.shape[0] if reset else None
         if first:
             learners = [self._new_learner(rows) for _ in range(count)]
         else:
             # of several learners copies, so that a refused call leaves all as they were; one sees to that itself
             learners = self.learners_ if count == 1 else [one.copy() for one in self.learners_]
-        results = []
-        for k, learner in enumerate(learners):
-            y = (codes == (1 if count == 1 else k)).astype(np.float64)
-            results.append(learner.learn_many(X, y, weight, means=means))
+        results = [learner.learn_many(X, target, weight, means=means) for learner, target in zip(learners, targets, strict=True)]
         self.classes_, self.learners_ = known, learners
         return self._normalised(results) if means else None
 
     @staticmethod
-    def _codes(y: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """The place of each label among the classes."""
-        codes = np.full(len(y), -1)
-        for k, label in enumerate(known):
-            codes[y == label] = k
-        if (codes < 0).any():
-            unknown = np.unique(y[codes < 0]).tolist()
+    def _targets(y: np.ndarray, known: np.ndarray) -> list[np.ndarray]:
+        """Where each class is, as 0 and 1; of two classes the second alone."""
+        found = [y == label for label in known]
+        seen = found[0] | found[1] if len(found) == 2 else np.any(found, axis=0)
+        if not seen.all():
+            unknown = np.unique(y[~seen]).tolist()
             raise InputError(f"y holds {unknown[:3]}, which are not among the classes {known.tolist()[:5]}")
-        return codes
+        return [target.astype(np.float64) for target in (found[1:] if len(found) == 2 else found)]
 
     def _known_classes(self, y: np.ndarray, classes, first: bool) -> np.ndarray:
         if not first:
-            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            same = classes is None or np.array_equal(classes, self.classes_) or np.array_equal(np.unique(classes), self.classes_)
+            if not same:
                 raise InputError(f"classes are {list(np.unique(classes))}, but the first call had {list(self.classes_)}")
             return self.classes_
         known = np.unique(y if classes is None else classes)

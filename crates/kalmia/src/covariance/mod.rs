@@ -19,6 +19,9 @@ use std::fmt::Debug;
 /// serves every family and rule; the call costs about a nanosecond a row.
 pub type Decide<'a> = dyn FnMut(usize, f64, f64) -> Result<Step> + 'a;
 
+/// `decide(k, i, m, s)`: the same for two beliefs, `k` being 0 or 1.
+pub type DecideTwo<'a> = dyn FnMut(usize, usize, f64, f64) -> Result<Step> + 'a;
+
 /// A positive definite matrix that learns rows: the linear algebra of the recursion.
 ///
 /// `theta` is always a [`Buffer`] of [`Buffer::padded`]`(dim)` entries with zeros behind the last coefficient.
@@ -41,6 +44,15 @@ pub trait Covariance: Clone + Debug + Send + Sync {
     /// Learns the rows of `x` in order; `decide(i, m, s)` is called once a row with $m=\theta^\top x_i$ and $s=x_i^\top Px_i$, both before
     /// the row. An error of `decide` stops at that row: the belief then holds the rows before it, or, in a block, the rows before the block.
     fn learn(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()>;
+
+    /// Two beliefs learn the same rows, as [`Covariance::learn`] would teach them one after the other; side by side where that hides the wait
+    /// for a decision. An error leaves both somewhere on the way.
+    fn learn_two(beliefs: [(&mut Self, &mut Buffer); 2], x: &[f64], decide: &mut DecideTwo<'_>, threads: Threads) -> Result<()> {
+        for (k, (p, theta)) in beliefs.into_iter().enumerate() {
+            p.learn(theta, x, &mut |i, m, s| decide(k, i, m, s), threads)?;
+        }
+        Ok(())
+    }
 
     /// $s = x^\top Px$.
     fn variance(&self, x: &[f64]) -> f64;
@@ -104,6 +116,13 @@ struct Learn<'a, 'd, P> {
     /// The index that `decide` sees for the first row.
     first: usize,
     decide: &'a mut Decide<'d>,
+}
+
+/// Rows to be learned by two beliefs side by side.
+struct LearnTwo<'a, 'd, P> {
+    beliefs: [(&'a mut P, &'a mut Buffer); 2],
+    x: &'a [f64],
+    decide: &'a mut DecideTwo<'d>,
 }
 
 /// Fewer rows than this are not worth a block.

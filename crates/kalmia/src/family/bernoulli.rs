@@ -31,67 +31,109 @@ fn ln_1p(e: f64) -> f64 {
     sum.ln() + (e - (sum - 1.0)) / sum
 }
 
-/// Largest variance at which four terms of the series in `s` are exact to rounding.
-const NARROW: f64 = 4e-3;
-
-/// $\sum_k \frac{s^k}{2^kk!}\sigma^{(2k)}(m)$ for $k \le 4$, the derivatives of the logistic function in $p = \sigma(m)$ and $v = p(1-p)$; each
-/// is a multiple of `v`, so that the tails keep their relative accuracy.
-fn moderated_narrow(m: f64, s: f64) -> f64 {
-    let e = (-m.abs()).exp();
-    let r = 1.0 / (1.0 + e);
-    let (p, v, h) = (if m >= 0.0 { r } else { e * r }, e * r * r, 0.5 * s);
-    let fourth = 1.0 + v * (-252.0 + v * (5040.0 - 20160.0 * v));
-    let third = 1.0 + v * (-60.0 + 360.0 * v);
-    let series = 1.0 + h / 2.0 * (1.0 - 12.0 * v + h / 3.0 * (third + h / 4.0 * fourth));
-    p + h * v * (1.0 - 2.0 * p) * series
-}
-
-/// Largest variance at which the same terms give the moment-matching step to $10^{-10}$.
-const NARROW_STEP: f64 = 1e-2;
-/// Largest variance at which two of the terms do.
-const VERY_NARROW: f64 = 2e-4;
+/// Terms of the series in $h = s/2$ at most.
+const TERMS: usize = 9;
+/// Largest variances at which 2, 4, 6 and 9 terms give the moment-matching step to $10^{-10}$.
+const NARROW: [f64; 4] = [2e-4, 1e-2, 3e-2, 8e-2];
+/// Largest variance at which they give the mean to rounding.
+const NARROW_MEAN: f64 = 4e-3;
 /// Beyond it the terms of $c$ cancel too far.
 const NEAR: f64 = 16.0;
 
-/// The moment-matching step of a label 1 from the series in $h = s/2$ of $Z = E[\sigma(u)]$ and of its derivatives,
-/// $Z^{(i)} = \sum_{k\le 4} \frac{h^k}{k!}\sigma^{(2k+i)}(m)$: one exponential, where an integral takes several.
-///
-/// With $p = \sigma(m)$, $q = 1 - p$: $Z = pA$, $Z' = pq(1+b)$, $Z'' = pq(q-p)(1+c)$, so that $g = q(1+b)/A$ and the contraction is
-/// $q(q(1+b)^2 - (q-p)A(1+c))/A^2$, where what does not cancel as $p \to 0$ is taken out first.
-#[inline(always)]
-fn narrow_moments(m: f64, s: f64) -> Moments {
-    let e = (-m.abs()).exp();
-    let r = 1.0 / (1.0 + e);
-    let (p, q) = if m >= 0.0 { (r, e * r) } else { (e * r, r) };
-    let (v, h) = (e * r * r, 0.5 * s);
-    // the polynomials in v of the derivatives of order 2k+1 and 2k+2
-    let odd = [1.0 - 6.0 * v, 1.0 + v * (-30.0 + 120.0 * v)];
-    let even = [1.0 - 12.0 * v, 1.0 + v * (-60.0 + 360.0 * v)];
-    let (mut odd_rest, mut even_rest, mut bend_rest) = (0.0, 0.0, 0.0);
-    if s > VERY_NARROW {
-        let third = h / 3.0;
-        let odd = [
-            1.0 + v * (-126.0 + v * (1680.0 - 5040.0 * v)),
-            1.0 + v * (-510.0 + v * (17_640.0 + v * (-151_200.0 + 362_880.0 * v))),
-        ];
-        let even_after = [
-            1.0 + v * (-252.0 + v * (5040.0 - 20_160.0 * v)),
-            1.0 + v * (-1020.0 + v * (52_920.0 + v * (-604_800.0 + 1_814_400.0 * v))),
-        ];
-        odd_rest = third * (odd[0] + 0.25 * h * odd[1]);
-        even_rest = third * (even_after[0] + 0.25 * h * even_after[1]);
-        bend_rest = third * (even[1] + 0.25 * h * even_after[0]);
+/// Polynomials in `v`, one a term.
+type Polynomials = [[f64; TERMS + 1]; TERMS + 1];
+
+/// With $p = \sigma(m)$, $q = 1-p$, $v = pq$ the derivatives of the logistic function are $\sigma^{(2k+1)} = v\,A_k(v)$ and $\sigma^{(2k+2)} = v(q-p)\,B_k(v)$,
+/// $B_k = A_k + vA_k'$, $A_{k+1} = (1-6v)B_k + v(1-4v)B_k'$; here are $A_k/k!$ and $B_k/k!$.
+const DERIVATIVES: (Polynomials, Polynomials) = {
+    let (mut a, mut b) = ([[0.0; TERMS + 1]; TERMS + 1], [[0.0; TERMS + 1]; TERMS + 1]);
+    a[0][0] = 1.0;
+    let mut k = 0;
+    while k <= TERMS {
+        let mut j = 0;
+        while j <= k {
+            b[k][j] = (j + 1) as f64 * a[k][j];
+            if k < TERMS {
+                a[k + 1][j] += (j + 1) as f64 * b[k][j] / (k + 1) as f64;
+                a[k + 1][j + 1] -= (6 + 4 * j) as f64 * b[k][j] / (k + 1) as f64;
+            }
+            j += 1;
+        }
+        k += 1;
     }
-    let bend = (q - p) * h * (1.0 + 0.5 * h * (even[0] + bend_rest));
-    let a = 1.0 + q * bend;
-    let b = h * (odd[0] + 0.5 * h * (odd[1] + odd_rest));
-    let c = h * (even[0] + 0.5 * h * (even[1] + even_rest));
-    let inverse = 1.0 / a;
-    let cancelled = 2.0 * b + b * b - c - (q - p) * bend * (1.0 + c);
-    let contraction = q * (p * (1.0 + c) + q * cancelled) * (inverse * inverse);
-    let step = Step { gain: q * (1.0 + b) * inverse, curvature: contraction / (1.0 - contraction * s), contraction };
-    let evidence = Evidence::Label { own: p * a, other: q * (1.0 - p * bend) };
-    Moments { evidence, slope: -q, step }
+    (a, b)
+};
+
+/// $E[\sigma(u)]$ and its derivatives in $m$ for a narrow belief, by their series in $h$.
+struct Narrow {
+    p: f64,
+    q: f64,
+    /// $Z = p(1 + q\,\text{bend})$.
+    bend: f64,
+    /// $Z' = pq(1+b)$.
+    b: f64,
+    /// $Z'' = pq(q-p)(1+c)$.
+    c: f64,
+}
+
+impl Narrow {
+    /// `None` where nine terms are not enough. Each term is a multiple of `v`, so that the tails keep their relative accuracy.
+    #[inline(always)]
+    fn new(m: f64, s: f64) -> Option<Self> {
+        if s > NARROW[3] {
+            return None;
+        }
+        let e = (-m.abs()).exp();
+        let r = 1.0 / (1.0 + e);
+        let (p, q) = if m >= 0.0 { (r, e * r) } else { (e * r, r) };
+        let (v, h) = (e * r * r, 0.5 * s);
+        let [b, c, below] = if s <= NARROW[0] {
+            sums::<2>(v, h)
+        } else if s <= NARROW[1] {
+            sums::<4>(v, h)
+        } else if s <= NARROW[2] {
+            sums::<6>(v, h)
+        } else {
+            sums::<9>(v, h)
+        };
+        Some(Self { p, q, bend: (q - p) * below, b, c })
+    }
+
+    fn mean(&self) -> f64 {
+        self.p + self.p * self.q * self.bend
+    }
+
+    /// The moment-matching step of a label 1: $g = q(1+b)/A$ with $A = 1 + q\,\text{bend}$, and the contraction $q(q(1+b)^2 - (q-p)A(1+c))/A^2$, where what
+    /// does not cancel as $p \to 0$ is taken out first.
+    #[inline(always)]
+    fn moments(&self, s: f64) -> Moments {
+        let Self { p, q, bend, b, c } = *self;
+        let a = 1.0 + q * bend;
+        let inverse = 1.0 / a;
+        let cancelled = 2.0 * b + b * b - c - (q - p) * bend * (1.0 + c);
+        let contraction = q * (p * (1.0 + c) + q * cancelled) * (inverse * inverse);
+        let step = Step { gain: q * (1.0 + b) * inverse, curvature: contraction / (1.0 - contraction * s), contraction };
+        Moments { evidence: Evidence::Label { own: p * a, other: q * (1.0 - p * bend) }, slope: -q, step }
+    }
+}
+
+/// $\sum_{k=1}^K \frac{h^k}{k!}A_k$, $\sum_{k=1}^K \frac{h^k}{k!}B_k$ and $\sum_{k=1}^K \frac{h^k}{k!}B_{k-1}$ at `v`.
+#[inline(always)]
+fn sums<const K: usize>(v: f64, h: f64) -> [f64; 3] {
+    const { assert!(K <= TERMS) };
+    let (a, b) = (&DERIVATIVES.0, &DERIVATIVES.1);
+    let mut sums = [0.0; 3];
+    for k in (1..=K).rev() {
+        let (mut odd, mut even) = (a[k][k], b[k][k]);
+        for j in (0..k).rev() {
+            odd = a[k][j] + v * odd;
+            even = b[k][j] + v * even;
+        }
+        // as many terms of each sum, so that they cancel in the tails
+        let below = if k < K { h * (even * (1.0 / (k + 1) as f64) + sums[2]) } else { 0.0 };
+        sums = [h * (odd + sums[0]), h * (even + sums[1]), below];
+    }
+    [sums[0], sums[1], h * (1.0 + sums[2])]
 }
 
 /// What one exponential tells of a label at `u`.
@@ -199,8 +241,10 @@ impl Family for Bernoulli {
         if deviation > 4.0 {
             return gaussian_expectation(m, s, logistic);
         }
-        if s <= NARROW {
-            return moderated_narrow(m, s);
+        if s <= NARROW_MEAN
+            && let Some(narrow) = Narrow::new(m, s)
+        {
+            return narrow.mean();
         }
         // The lower tail keeps its relative accuracy, and P(1) + P(0) = 1 to the last bit.
         if m > 0.0 {
@@ -238,10 +282,10 @@ impl Family for Bernoulli {
     fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments> {
         let z = if observation.y > 0.0 { 1.0 } else { -1.0 };
         let u = z * (m + observation.offset);
-        if !(s <= NARROW_STEP && u.abs() <= NEAR && observation.weight == 1.0) {
+        if u.abs() > NEAR || observation.weight != 1.0 {
             return None;
         }
-        let mut moments = narrow_moments(u, s);
+        let mut moments = Narrow::new(u, s)?.moments(s);
         moments.step.gain *= z;
         moments.slope *= z;
         Some(moments)
@@ -288,7 +332,7 @@ mod tests {
     fn a_narrow_belief_steps_as_the_integral_does() {
         for y in [0.0, 1.0] {
             for m in [-NEAR, -9.0, -3.3, -1.0, -0.1, 0.0, 0.4, 1.7, 6.0, 12.0, NEAR] {
-                for s in [1e-9, 1e-5, VERY_NARROW, 1e-3, NARROW_STEP] {
+                for s in [1e-9, 1e-5, NARROW[0], 1e-3, NARROW[1], 2e-2, NARROW[2], 5e-2, NARROW[3]] {
                     let series = Bernoulli.exact_moments(&Observation::new(y), m, s).expect("narrow");
                     let other = Observation { y, weight: 1.0 + f64::EPSILON, offset: 0.0 };
                     let integral = crate::rule::moments(&Bernoulli, &other, m, s);
@@ -306,10 +350,10 @@ mod tests {
     #[test]
     fn a_narrow_belief_moderates_as_the_integral_does() {
         for m in [-30.0, -8.0, -2.3, -1.0, -0.1, 0.0, 0.4, 1.7, 6.0, 20.0] {
-            for s in [1e-9, 1e-5, 1e-3, NARROW] {
-                let (series, integral) = (moderated_narrow(m, s), gaussian_expectation(m, s, logistic));
+            for s in [1e-9, 1e-5, 1e-3, NARROW_MEAN] {
+                let (series, integral) = (Bernoulli.moderated_mean(m, s), gaussian_expectation(m, s, logistic));
                 assert!((series / integral - 1.0).abs() < 1e-12, "m {m}, s {s}: {series:e} {integral:e}");
-                assert!((series + moderated_narrow(-m, s) - 1.0).abs() < 1e-15);
+                assert!((series + Bernoulli.moderated_mean(-m, s) - 1.0).abs() < 1e-15);
             }
         }
     }

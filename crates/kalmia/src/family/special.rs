@@ -51,7 +51,19 @@ pub(crate) fn ln_1p(x: f64) -> f64 {
     if x.abs() > NEAR_ZERO[1] {
         return x.ln_1p();
     }
-    let z = x / (2.0 + x);
+    twice_artanh(x / (2.0 + x))
+}
+
+/// $\ln(a/b)$ of two positive numbers.
+#[inline(always)]
+pub(crate) fn ln_ratio(a: f64, b: f64) -> f64 {
+    let (difference, sum) = (a - b, a + b);
+    if difference.abs() > 0.5 * NEAR_ZERO[1] * sum { (a / b).ln() } else { twice_artanh(difference / sum) }
+}
+
+/// $\ln\frac{1+z}{1-z}$ near 0.
+#[inline(always)]
+fn twice_artanh(z: f64) -> f64 {
     let w = z * z;
     let upper = 1.0 / 9.0 + w * (1.0 / 11.0 + w * (1.0 / 13.0));
     2.0 * (z + z * w * (1.0 / 3.0 + w * (0.2 + w * (1.0 / 7.0 + w * upper))))
@@ -232,7 +244,9 @@ mod tests {
     fn series_near_zero_are_the_standard_librarys() {
         for k in -400..=400 {
             let [x, z] = NEAR_ZERO.map(|near| f64::from(k) / 400.0 * 1.1 * near);
-            for (own, standard) in [(exp_m1(x), x.exp_m1()), (ln_1p(z), z.ln_1p())] {
+            for (own, standard) in
+                [(exp_m1(x), x.exp_m1()), (ln_1p(z), z.ln_1p()), (ln_ratio(3.0 + z, 3.0), (((3.0 + z) - 3.0) / 3.0).ln_1p())]
+            {
                 assert!((own - standard).abs() <= 4.0 * f64::EPSILON * standard.abs(), "{x}: {own:e} {standard:e}");
             }
         }

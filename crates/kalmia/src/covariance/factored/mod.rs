@@ -5,7 +5,7 @@ mod row;
 mod small;
 
 use super::dense::{check_matrix, check_variances};
-use super::{Covariance, Decide, Learn};
+use super::{Covariance, Decide, DecideTwo, Learn, LearnTwo};
 use crate::error::{Error, Result, require_len};
 use crate::linalg::{Buffer, Threads};
 use pulp::Arch;
@@ -127,6 +127,16 @@ impl Covariance for Factored {
 
     fn learn(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()> {
         super::learn_in_blocks(self, theta, x, BLOCK_FROM, decide, threads)
+    }
+
+    fn learn_two(beliefs: [(&mut Self, &mut Buffer); 2], x: &[f64], decide: &mut DecideTwo<'_>, threads: Threads) -> Result<()> {
+        let [(p, theta), (other, other_theta)] = beliefs;
+        if x.len() > p.dim && p.dim <= small::UP_TO && p.dim == other.dim {
+            let two = LearnTwo { beliefs: [(p, theta), (other, other_theta)], x, decide };
+            return Arch::new().dispatch(two);
+        }
+        p.learn(theta, x, &mut |i, m, s| decide(0, i, m, s), threads)?;
+        other.learn(other_theta, x, &mut |i, m, s| decide(1, i, m, s), threads)
     }
 
     fn variance(&self, x: &[f64]) -> f64 {

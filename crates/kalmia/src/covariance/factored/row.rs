@@ -1,7 +1,7 @@
 //! Rows one by one on the factored form: Bierman's update fused with the next row's projection, one pass over `U` a row.
 
 use super::{Factored, small};
-use crate::covariance::Learn;
+use crate::covariance::{Learn, LearnTwo};
 use crate::error::Result;
 use crate::linalg::{Buffer, vector};
 use pulp::{Simd, WithSimd};
@@ -79,6 +79,27 @@ impl WithSimd for Learn<'_, '_, Factored> {
             }
         }
         Ok(())
+    }
+}
+
+impl WithSimd for LearnTwo<'_, '_, Factored> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
+        match (S::F64_LANES, self.x.len(), self.beliefs[0].0.dim) {
+            (8, _, 1..=16) => small::learn_two::<S, 2>(simd, self),
+            (8, _, _) => small::learn_two::<S, 4>(simd, self),
+            (4, _, 1..=16) => small::learn_two::<S, 4>(simd, self),
+            (4, _, _) => small::learn_two::<S, 8>(simd, self),
+            _ => {
+                let Self { beliefs, x, decide } = self;
+                for (k, (p, theta)) in beliefs.into_iter().enumerate() {
+                    Learn { p, theta, x, first: 0, decide: &mut |i, m, s| decide(k, i, m, s) }.with_simd(simd)?;
+                }
+                Ok(())
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! $u_j \mathrel{+}= \lambda_j\sum_{i<j} v_iu_i$, the next row's projection after the update is $f_j' = f_j^0 + \lambda_j\sum_{i<j} v_if_i^0$.
 
 use super::Factored;
-use crate::covariance::{Learn, remaining};
+use crate::covariance::{Learn, LearnTwo, remaining};
 use crate::error::Result;
 use crate::linalg::lanes::{Lanes, MOST};
 use crate::linalg::vector;
@@ -18,46 +18,108 @@ pub(super) const UP_TO: usize = 32;
 /// As [`super::row`], for a dimension of at most `N` registers.
 #[inline(always)]
 pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Factored>) -> Result<()> {
-    let Learn { p, theta: coefficients, x, first, decide } = learn;
-    let (zero, dim) = ([simd.splat_f64s(0.0); N], p.dim);
-    let mut factor =
-        Factor { simd, lanes: Lanes::new(simd), columns: S::as_mut_simd_f64s(&mut p.u).0, height: p.stride / S::F64_LANES, dim };
-    let mut theta = vector::registers(simd, coefficients);
-    let mut d = vector::registers(simd, &p.d);
+    let Learn { p, theta, x, first, decide } = learn;
+    let dim = p.dim;
     if x.is_empty() {
         return Ok(());
     }
-    let mut owed = Owed { lambda: [0.0; UP_TO], v: [0.0; UP_TO], gain: 0.0 };
-    let mut at = At { f: zero, v: zero, below: zero, s: 0.0 };
     let mut rest = x;
-    let x = vector::head(simd, rest, dim);
-    at.f = factor.pass(&owed, x).1;
-    at.project(simd, factor.lanes, &d);
-    let mut m = vector::dot_registers(simd, theta, x);
+    let mut run = Run::<S, N>::start(simd, p, theta, rest);
     let mut outcome = Ok(());
     for i in first.. {
-        let step = match decide(i, m, at.s) {
-            Ok(step) => step,
-            Err(error) => {
-                outcome = Err(error);
-                break;
+        match decide(i, run.m, run.at.s) {
+            Ok(step) => {
+                rest = &rest[dim..];
+                run.advance(step, rest);
             }
-        };
-        rest = &rest[dim..];
-        let x = if rest.is_empty() { zero } else { vector::head(simd, rest, dim) };
-        let (k, f0) = factor.pass(&owed, x);
-        vector::axpy_registers(simd, owed.gain, k, &mut theta);
-        m = vector::dot_registers(simd, theta, x);
-        m += step.gain * at.advance(simd, factor.lanes, &mut d, step, f0, &mut owed);
-        if rest.is_empty() {
+            Err(error) => outcome = Err(error),
+        }
+        if outcome.is_err() || rest.is_empty() {
             break;
         }
     }
-    let (k, _) = factor.pass(&owed, zero);
-    vector::axpy_registers(simd, owed.gain, k, &mut theta);
-    vector::write_registers(theta, S::as_mut_simd_f64s(coefficients).0);
-    vector::write_registers(d, S::as_mut_simd_f64s(&mut p.d).0);
+    run.finish();
     outcome
+}
+
+/// Two beliefs about the same rows, row by row in turn: while one waits for its decision the other goes on.
+#[inline(always)]
+pub(super) fn learn_two<S: Simd, const N: usize>(simd: S, learn: LearnTwo<'_, '_, Factored>) -> Result<()> {
+    let LearnTwo { beliefs: [(p, theta), (other, other_theta)], x, decide } = learn;
+    let dim = p.dim;
+    if x.is_empty() {
+        return Ok(());
+    }
+    let mut rest = x;
+    let mut run = Run::<S, N>::start(simd, p, theta, rest);
+    let mut other = Run::<S, N>::start(simd, other, other_theta, rest);
+    let mut outcome = Ok(());
+    for i in 0.. {
+        match (decide(0, i, run.m, run.at.s), decide(1, i, other.m, other.at.s)) {
+            (Ok(step), Ok(other_step)) => {
+                rest = &rest[dim..];
+                run.advance(step, rest);
+                other.advance(other_step, rest);
+            }
+            (Err(error), _) | (_, Err(error)) => outcome = Err(error),
+        }
+        if outcome.is_err() || rest.is_empty() {
+            break;
+        }
+    }
+    run.finish();
+    other.finish();
+    outcome
+}
+
+/// A belief on its way through rows.
+struct Run<'a, S: Simd, const N: usize> {
+    simd: S,
+    factor: Factor<'a, S>,
+    theta: [S::f64s; N],
+    d: [S::f64s; N],
+    owed: Owed,
+    at: At<S, N>,
+    /// $\theta^\top x$ of the row at hand.
+    m: f64,
+    coefficients: &'a mut [f64],
+    diagonal: &'a mut [f64],
+}
+
+impl<'a, S: Simd, const N: usize> Run<'a, S, N> {
+    /// At the first of `rows`.
+    #[inline(always)]
+    fn start(simd: S, p: &'a mut Factored, coefficients: &'a mut [f64], rows: &[f64]) -> Self {
+        let Factored { dim, stride, u, d: diagonal, .. } = p;
+        let (zero, lanes) = ([simd.splat_f64s(0.0); N], Lanes::new(simd));
+        let mut factor = Factor { simd, lanes, columns: S::as_mut_simd_f64s(u).0, height: *stride / S::F64_LANES, dim: *dim };
+        let (theta, d) = (vector::registers(simd, coefficients), vector::registers(simd, diagonal));
+        let owed = Owed { lambda: [0.0; UP_TO], v: [0.0; UP_TO], gain: 0.0 };
+        let x = vector::head(simd, rows, *dim);
+        let mut at = At { f: factor.pass(&owed, x).1, v: zero, below: zero, s: 0.0 };
+        at.project(simd, lanes, &d);
+        Self { simd, factor, theta, d, owed, at, m: vector::dot_registers(simd, theta, x), coefficients, diagonal }
+    }
+
+    /// Takes the step of the row at hand, and on to the first of `rows`, if there is one.
+    #[inline(always)]
+    fn advance(&mut self, step: Step, rows: &[f64]) {
+        let simd = self.simd;
+        let x = if rows.is_empty() { [simd.splat_f64s(0.0); N] } else { vector::head(simd, rows, self.factor.dim) };
+        let (k, f0) = self.factor.pass(&self.owed, x);
+        vector::axpy_registers(simd, self.owed.gain, k, &mut self.theta);
+        let m = vector::dot_registers(simd, self.theta, x);
+        self.m = m + step.gain * self.at.advance(simd, self.factor.lanes, &mut self.d, step, f0, &mut self.owed);
+    }
+
+    /// Pays what is owed and writes the belief back.
+    #[inline(always)]
+    fn finish(mut self) {
+        let (k, _) = self.factor.pass(&self.owed, [self.simd.splat_f64s(0.0); N]);
+        vector::axpy_registers(self.simd, self.owed.gain, k, &mut self.theta);
+        vector::write_registers(self.theta, S::as_mut_simd_f64s(self.coefficients).0);
+        vector::write_registers(self.d, S::as_mut_simd_f64s(self.diagonal).0);
+    }
 }
 
 /// A row that is decided but not yet in `U`: $\lambda$, $v$ and its gain along $k = \sum_j v_ju_j$.

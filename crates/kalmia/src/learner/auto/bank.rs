@@ -75,8 +75,12 @@ impl<C: Covariance> Bank<C> {
         rows: Rows<'_>,
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
-        for member in &mut self.members {
-            member.learn(context.family, rows, context.threads)?;
+        let walks = self.members.iter().any(|m| m.q > 0.0);
+        for members in self.members.chunks_mut(2) {
+            match members {
+                [first, second] if !walks => Member::learn_two([first, second], context.family, rows, context.threads)?,
+                members => members.iter_mut().try_for_each(|m| m.learn(context.family, rows, context.threads))?,
+            }
         }
         for i in 0..rows.len() {
             let mut observation = rows.observation(i);

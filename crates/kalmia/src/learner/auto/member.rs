@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::family::Family;
 use crate::linalg::{Buffer, Threads};
 use crate::rows::Rows;
-use crate::rule::{Evidence, Step, moments};
+use crate::rule::{Evidence, Moments, Step, moments};
 
 /// A belief with its share of the mixture.
 #[derive(Debug, Clone)]
@@ -28,8 +28,8 @@ pub(super) struct Member<C> {
     pub trail: Trail,
 }
 
-/// What a member said of each row of a chunk.
-#[derive(Debug, Clone, Default)]
+/// What a member said of each row of a chunk; scratch, which a copy of the member does without.
+#[derive(Debug, Default)]
 pub(super) struct Trail {
     pub linear: Vec<f64>,
     pub variance: Vec<f64>,
@@ -39,6 +39,12 @@ pub(super) struct Trail {
     pub evidence: Vec<Evidence>,
 }
 
+impl Clone for Trail {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 impl Trail {
     fn reset(&mut self, rows: usize) {
         self.linear.resize(rows, 0.0);
@@ -46,6 +52,20 @@ impl Trail {
         self.slope.resize(rows, 0.0);
         self.evidence.resize(rows, Evidence::Log(0.0));
         self.step.resize(rows, Step::NONE);
+    }
+
+    /// The step of row `i`, noted.
+    #[inline(always)]
+    fn decide<F: Family>(&mut self, family: &F, rows: Rows<'_>, i: usize, m: f64, s: f64) -> Step {
+        let mut observation = rows.observation(i);
+        observation.y = family.code(observation.y);
+        let Moments { evidence, slope, step } = moments(family, &observation, m, s);
+        self.linear[i] = m;
+        self.variance[i] = s;
+        self.slope[i] = slope;
+        self.evidence[i] = evidence;
+        self.step[i] = step;
+        step
     }
 }
 
@@ -69,17 +89,7 @@ impl<C: Covariance> Member<C> {
     pub fn learn<F: Family>(&mut self, family: &F, rows: Rows<'_>, threads: Threads) -> Result<()> {
         let Self { theta, covariance, trail, walk, .. } = self;
         trail.reset(rows.len());
-        let mut decide = |i: usize, m: f64, s: f64| {
-            let mut observation = rows.observation(i);
-            observation.y = family.code(observation.y);
-            let tilted = moments(family, &observation, m, s);
-            trail.linear[i] = m;
-            trail.variance[i] = s;
-            trail.evidence[i] = tilted.evidence;
-            trail.slope[i] = tilted.slope;
-            trail.step[i] = tilted.step;
-            Ok(tilted.step)
-        };
+        let mut decide = |i: usize, m: f64, s: f64| Ok(trail.decide(family, rows, i, m, s));
         if walk.is_empty() {
             return covariance.learn(theta, rows.features(), &mut decide, threads);
         }
@@ -88,6 +98,17 @@ impl<C: Covariance> Member<C> {
             covariance.learn(theta, rows.x(i), &mut |_, m, s| decide(i, m, s), threads)?;
         }
         Ok(())
+    }
+
+    /// The same for two static members at once.
+    pub fn learn_two<F: Family>(members: [&mut Self; 2], family: &F, rows: Rows<'_>, threads: Threads) -> Result<()> {
+        let [first, second] = members;
+        first.trail.reset(rows.len());
+        second.trail.reset(rows.len());
+        let trails = [&mut first.trail, &mut second.trail];
+        let mut decide = |k: usize, i: usize, m: f64, s: f64| Ok(trails[k].decide(family, rows, i, m, s));
+        let beliefs = [(&mut first.covariance, &mut first.theta), (&mut second.covariance, &mut second.theta)];
+        C::learn_two(beliefs, rows.features(), &mut decide, threads)
     }
 
     /// One more coefficient.

@@ -4,7 +4,7 @@
 //! Kalman recursion whose state walks; their losses against the static learner's are what drift costs at least.
 
 use crate::family::Family;
-use crate::family::special::ln_1p;
+use crate::family::special::ln_ratio;
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
@@ -65,8 +65,9 @@ impl Sentinel {
         let still = At::new(family, observation.y, u);
         self.curvature += (still.second - self.curvature) * rate;
         self.size += (m * m - self.size) * rate;
-        let unit = 1.0 / self.curvature.max(1e-12);
-        let slope_unit = unit / self.size.max(1e-12);
+        let size = self.size.max(1e-12);
+        let slope_unit = 1.0 / (self.curvature.max(1e-12) * size);
+        let unit = slope_unit * size;
         for (walker, q) in self.walkers.iter_mut().zip(WALKS) {
             walker.p[0] += q * unit;
             walker.p[2] += q * slope_unit;
@@ -116,18 +117,22 @@ impl At {
             Some((likelihood, first, second)) if likelihood > SMALLEST_LIKELIHOOD => {
                 Self { fit: Fit::Likelihood(likelihood), first, second }
             }
-            _ => {
-                let (first, second) = family.derivatives(y, u);
-                Self { fit: Fit::Loss(family.loss(y, u)), first, second }
-            }
+            _ => Self::by_loss(family, y, u),
         }
+    }
+
+    // not inlined: the compiler would take divisions by a number that only another family has out of the loop, and divide by whatever is there
+    #[inline(never)]
+    fn by_loss<F: Family>(family: &F, y: f64, u: f64) -> Self {
+        let (first, second) = family.derivatives(y, u);
+        Self { fit: Fit::Loss(family.loss(y, u)), first, second }
     }
 
     /// By how much the loss is smaller than at the other.
     #[inline(always)]
     fn gain(&self, other: &Self) -> f64 {
         match (&self.fit, &other.fit) {
-            (Fit::Likelihood(own), Fit::Likelihood(others)) => ln_1p((own - others) / others),
+            (Fit::Likelihood(own), Fit::Likelihood(others)) => ln_ratio(*own, *others),
             (own, others) => others.loss() - own.loss(),
         }
     }
