@@ -1,9 +1,13 @@
 //! The Bernoulli family with the logistic link: $P(y=1) = 1/(1+e^{-u})$.
 
+mod narrow;
+mod wide;
+
 use super::Family;
 use crate::predict::gaussian_expectation;
 use crate::rows::Observation;
-use crate::rule::{Evidence, Moments, Step};
+use crate::rule::{Evidence, Moments};
+use narrow::Narrow;
 use rand::{Rng, RngExt};
 
 /// $\ell(y,u) = \ln(1+e^{-zu})$, $z = 2y-1$; labels 0/1, -1/+1 and booleans give the same trajectory.
@@ -29,111 +33,6 @@ pub fn softplus(u: f64) -> f64 {
 fn ln_1p(e: f64) -> f64 {
     let sum = 1.0 + e;
     sum.ln() + (e - (sum - 1.0)) / sum
-}
-
-/// Terms of the series in $h = s/2$ at most.
-const TERMS: usize = 9;
-/// Largest variances at which 2, 4, 6 and 9 terms give the moment-matching step to $10^{-10}$.
-const NARROW: [f64; 4] = [2e-4, 1e-2, 3e-2, 8e-2];
-/// Largest variance at which they give the mean to rounding.
-const NARROW_MEAN: f64 = 4e-3;
-/// Beyond it the terms of $c$ cancel too far.
-const NEAR: f64 = 16.0;
-
-/// Polynomials in `v`, one a term.
-type Polynomials = [[f64; TERMS + 1]; TERMS + 1];
-
-/// With $p = \sigma(m)$, $q = 1-p$, $v = pq$ the derivatives of the logistic function are $\sigma^{(2k+1)} = v\,A_k(v)$ and $\sigma^{(2k+2)} = v(q-p)\,B_k(v)$,
-/// $B_k = A_k + vA_k'$, $A_{k+1} = (1-6v)B_k + v(1-4v)B_k'$; here are $A_k/k!$ and $B_k/k!$.
-const DERIVATIVES: (Polynomials, Polynomials) = {
-    let (mut a, mut b) = ([[0.0; TERMS + 1]; TERMS + 1], [[0.0; TERMS + 1]; TERMS + 1]);
-    a[0][0] = 1.0;
-    let mut k = 0;
-    while k <= TERMS {
-        let mut j = 0;
-        while j <= k {
-            b[k][j] = (j + 1) as f64 * a[k][j];
-            if k < TERMS {
-                a[k + 1][j] += (j + 1) as f64 * b[k][j] / (k + 1) as f64;
-                a[k + 1][j + 1] -= (6 + 4 * j) as f64 * b[k][j] / (k + 1) as f64;
-            }
-            j += 1;
-        }
-        k += 1;
-    }
-    (a, b)
-};
-
-/// $E[\sigma(u)]$ and its derivatives in $m$ for a narrow belief, by their series in $h$.
-struct Narrow {
-    p: f64,
-    q: f64,
-    /// $Z = p(1 + q\,\text{bend})$.
-    bend: f64,
-    /// $Z' = pq(1+b)$.
-    b: f64,
-    /// $Z'' = pq(q-p)(1+c)$.
-    c: f64,
-}
-
-impl Narrow {
-    /// `None` where nine terms are not enough. Each term is a multiple of `v`, so that the tails keep their relative accuracy.
-    #[inline(always)]
-    fn new(m: f64, s: f64) -> Option<Self> {
-        if s > NARROW[3] {
-            return None;
-        }
-        let e = (-m.abs()).exp();
-        let r = 1.0 / (1.0 + e);
-        let (p, q) = if m >= 0.0 { (r, e * r) } else { (e * r, r) };
-        let (v, h) = (e * r * r, 0.5 * s);
-        let [b, c, below] = if s <= NARROW[0] {
-            sums::<2>(v, h)
-        } else if s <= NARROW[1] {
-            sums::<4>(v, h)
-        } else if s <= NARROW[2] {
-            sums::<6>(v, h)
-        } else {
-            sums::<9>(v, h)
-        };
-        Some(Self { p, q, bend: (q - p) * below, b, c })
-    }
-
-    fn mean(&self) -> f64 {
-        self.p + self.p * self.q * self.bend
-    }
-
-    /// The moment-matching step of a label 1: $g = q(1+b)/A$ with $A = 1 + q\,\text{bend}$, and the contraction $q(q(1+b)^2 - (q-p)A(1+c))/A^2$, where what
-    /// does not cancel as $p \to 0$ is taken out first.
-    #[inline(always)]
-    fn moments(&self, s: f64) -> Moments {
-        let Self { p, q, bend, b, c } = *self;
-        let a = 1.0 + q * bend;
-        let inverse = 1.0 / a;
-        let cancelled = 2.0 * b + b * b - c - (q - p) * bend * (1.0 + c);
-        let contraction = q * (p * (1.0 + c) + q * cancelled) * (inverse * inverse);
-        let step = Step { gain: q * (1.0 + b) * inverse, curvature: contraction / (1.0 - contraction * s), contraction };
-        Moments { evidence: Evidence::Label { own: p * a, other: q * (1.0 - p * bend) }, slope: -q, step }
-    }
-}
-
-/// $\sum_{k=1}^K \frac{h^k}{k!}A_k$, $\sum_{k=1}^K \frac{h^k}{k!}B_k$ and $\sum_{k=1}^K \frac{h^k}{k!}B_{k-1}$ at `v`.
-#[inline(always)]
-fn sums<const K: usize>(v: f64, h: f64) -> [f64; 3] {
-    const { assert!(K <= TERMS) };
-    let (a, b) = (&DERIVATIVES.0, &DERIVATIVES.1);
-    let mut sums = [0.0; 3];
-    for k in (1..=K).rev() {
-        let (mut odd, mut even) = (a[k][k], b[k][k]);
-        for j in (0..k).rev() {
-            odd = a[k][j] + v * odd;
-            even = b[k][j] + v * even;
-        }
-        // as many terms of each sum, so that they cancel in the tails
-        let below = if k < K { h * (even * (1.0 / (k + 1) as f64) + sums[2]) } else { 0.0 };
-        sums = [h * (odd + sums[0]), h * (even + sums[1]), below];
-    }
-    [sums[0], sums[1], h * (1.0 + sums[2])]
 }
 
 /// What one exponential tells of a label at `u`.
@@ -241,7 +140,7 @@ impl Family for Bernoulli {
         if deviation > 4.0 {
             return gaussian_expectation(m, s, logistic);
         }
-        if s <= NARROW_MEAN
+        if s <= narrow::NARROW_MEAN
             && let Some(narrow) = Narrow::new(m, s)
         {
             return narrow.mean();
@@ -277,15 +176,20 @@ impl Family for Bernoulli {
         Some((own, first, second))
     }
 
-    /// A narrow belief has its step from a series.
+    /// A series for a narrow belief, a fixed rule for a wider one.
     #[inline(always)]
     fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments> {
         let z = if observation.y > 0.0 { 1.0 } else { -1.0 };
         let u = z * (m + observation.offset);
-        if u.abs() > NEAR || observation.weight != 1.0 {
+        if observation.weight != 1.0 {
             return None;
         }
-        let mut moments = Narrow::new(u, s)?.moments(s);
+        let narrow = if u.abs() <= narrow::NEAR { Narrow::new(u, s) } else { None };
+        let mut moments = match narrow {
+            Some(narrow) => narrow.moments(s),
+            None if s <= wide::WIDE && u.abs() <= wide::NEAR => wide::moments(u, s),
+            None => return None,
+        };
         moments.step.gain *= z;
         moments.slope *= z;
         Some(moments)
@@ -329,11 +233,15 @@ mod tests {
 
     /// Against the integrals, which a weight of 1 + epsilon takes.
     #[test]
-    fn a_narrow_belief_steps_as_the_integral_does() {
+    fn a_belief_steps_as_the_integral_does() {
         for y in [0.0, 1.0] {
-            for m in [-NEAR, -9.0, -3.3, -1.0, -0.1, 0.0, 0.4, 1.7, 6.0, 12.0, NEAR] {
-                for s in [1e-9, 1e-5, NARROW[0], 1e-3, NARROW[1], 2e-2, NARROW[2], 5e-2, NARROW[3]] {
-                    let series = Bernoulli.exact_moments(&Observation::new(y), m, s).expect("narrow");
+            for m in [-narrow::NEAR, -9.0, -wide::NEAR, -3.3, -1.0, -0.1, 0.0, 0.4, 1.7, wide::NEAR, 12.0, narrow::NEAR] {
+                let [very, quite, rather, just] = narrow::NARROW;
+                for s in [1e-9, 1e-5, very, 1e-3, quite, 2e-2, rather, 5e-2, just, 0.1, 0.4, 1.0, wide::WIDE] {
+                    let Some(series) = Bernoulli.exact_moments(&Observation::new(y), m, s) else {
+                        assert!(s > just && m.abs() > wide::NEAR);
+                        continue;
+                    };
                     let other = Observation { y, weight: 1.0 + f64::EPSILON, offset: 0.0 };
                     let integral = crate::rule::moments(&Bernoulli, &other, m, s);
                     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
@@ -350,7 +258,7 @@ mod tests {
     #[test]
     fn a_narrow_belief_moderates_as_the_integral_does() {
         for m in [-30.0, -8.0, -2.3, -1.0, -0.1, 0.0, 0.4, 1.7, 6.0, 20.0] {
-            for s in [1e-9, 1e-5, 1e-3, NARROW_MEAN] {
+            for s in [1e-9, 1e-5, 1e-3, narrow::NARROW_MEAN] {
                 let (series, integral) = (Bernoulli.moderated_mean(m, s), gaussian_expectation(m, s, logistic));
                 assert!((series / integral - 1.0).abs() < 1e-12, "m {m}, s {s}: {series:e} {integral:e}");
                 assert!((series + Bernoulli.moderated_mean(-m, s) - 1.0).abs() < 1e-15);
