@@ -237,7 +237,7 @@ mod tests {
         for y in [0.0, 1.0] {
             for m in [-narrow::NEAR, -9.0, -wide::NEAR, -3.3, -1.0, -0.1, 0.0, 0.4, 1.7, wide::NEAR, 12.0, narrow::NEAR] {
                 let [very, quite, rather, just] = narrow::NARROW;
-                for s in [1e-9, 1e-5, very, 1e-3, quite, 2e-2, rather, 5e-2, just, 0.1, 0.4, 1.0, wide::WIDE] {
+                for s in [1e-9, 1e-5, very, 1e-3, quite, 2e-2, rather, 5e-2, just, 0.1, 0.4, 1.2, 1.3, 2.0, wide::WIDE] {
                     let Some(series) = Bernoulli.exact_moments(&Observation::new(y), m, s) else {
                         assert!(s > just && m.abs() > wide::NEAR);
                         continue;
