@@ -11,33 +11,24 @@ pub(super) const SMALLEST_SHARE: f64 = 1e-4;
 /// Largest $\sum_t \alpha_t x_t^\top P x_t$ of a block, for the same reason.
 const LARGEST_GROWTH: f64 = 1e5;
 
-/// Rows in a block: wide enough for the products to run at full speed, narrow against the dimension.
-pub(super) fn block_rows(dim: usize) -> usize {
-    match dim {
-        0..512 => 48,
-        512..1536 => 128,
-        _ => 192,
-    }
+/// Below this dimension all of a block's work fits into the second cache.
+pub(super) const LARGE: usize = 512;
+
+/// Rows in a block of a large dimension: wide enough for the products to run at full speed, narrow against the dimension.
+pub(super) fn large_block(dim: usize) -> usize {
+    if dim < 1536 { 128 } else { 192 }
 }
 
 /// Columns of a triangular product that go together; more would waste half of their square.
 pub(super) const STRIP: usize = 32;
 
-/// The inner products $a_i^\top b_k$, $i \ge k$, of columns `stride` apart: column `k` of `g` from its diagonal on.
-pub(super) fn gram(
-    g: &mut [f64],
-    (a, a_stride): (&[f64], usize),
-    (b, b_stride): (&[f64], usize),
-    dim: usize,
-    rows: usize,
-    threads: Threads,
-) {
+/// The inner products $a_i^\top b_k$, $i \ge k$, of the columns of two matrices: column `k` of `g` from its diagonal on.
+pub(super) fn gram(g: &mut [f64], a: View<'_>, b: View<'_>, rows: usize, threads: Threads) {
     threads.each(cut(g, rows, threads.falling(rows, STRIP)), |(range, g)| {
         for start in range.clone().step_by(STRIP) {
             let width = STRIP.min(range.end - start);
             let from = (start - range.start) * rows + start;
-            let lhs = View::columns(&a[start * a_stride..], dim, rows - start, a_stride).t();
-            let rhs = View::columns(&b[start * b_stride..], dim, width, b_stride);
+            let (lhs, rhs) = (a.cols(start..rows).t(), b.cols(start..start + width));
             multiply(ViewMut::columns(&mut g[from..], rows - start, width, rows), false, 1.0, lhs, rhs);
         }
     });

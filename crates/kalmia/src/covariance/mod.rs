@@ -101,6 +101,9 @@ trait Blocks: Covariance {
     /// Rows in order, each by itself; `first` is the index that `decide` sees for the first of them.
     fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()>;
 
+    /// Rows that make a block.
+    fn block_rows(dim: usize) -> usize;
+
     /// Rows as one block.
     fn rows_in_block(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<Outcome>;
 }
@@ -145,7 +148,7 @@ fn learn_in_blocks<C: Blocks>(
         return p.rows_one_by_one(theta, x, 0, decide);
     }
     let threads = if dim < PARALLEL_FROM { Threads::ONE } else { threads };
-    let size = block::block_rows(dim);
+    let size = C::block_rows(dim);
     for (b, x) in x.chunks(size * dim).enumerate() {
         let first = b * size;
         let rows = x.len() / dim;

@@ -44,6 +44,15 @@ impl<'a> View<'a> {
         Self { data: data.as_ptr(), rows, cols, row: 1, col, life: PhantomData }
     }
 
+    /// The columns of a range.
+    #[inline]
+    pub fn cols(self, range: Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.cols, "columns of a matrix");
+        let offset = if range.is_empty() { 0 } else { range.start * self.col };
+        // SAFETY: the first element of a part that is not empty lies within the view; an empty part is never read.
+        Self { data: unsafe { self.data.add(offset) }, cols: range.len(), ..self }
+    }
+
     /// The transpose.
     #[inline]
     pub fn t(self) -> Self {
@@ -164,6 +173,16 @@ mod tests {
         below.part(1..3, 2..4).column(1).fill(-1.0);
         above.part(0..1, 0..1).column(0)[0] = -2.0;
         assert_eq!((data[0], data[17], data[18], data[16]), (-2.0, -1.0, -1.0, 16.0));
+    }
+
+    #[test]
+    fn columns_of_a_view_are_where_they_should_be() {
+        let data: Vec<f64> = (0..12).map(f64::from).collect();
+        // rows 1 and 2 of 3 x 4 as columns, times one vector
+        let rows = View::columns(&data, 3, 4, 3).t().cols(1..3);
+        let mut sums = [0.0; 2];
+        multiply(ViewMut::columns(&mut sums, 2, 1, 2), false, 1.0, rows.t(), View::columns(&[1.0; 4], 4, 1, 4));
+        assert_eq!(sums, [1.0 + 4.0 + 7.0 + 10.0, 2.0 + 5.0 + 8.0 + 11.0]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ const TILE: usize = Buffer::LINE;
 const FULL_UP_TO: usize = 32;
 
 /// From this dimension on rows are learned in blocks.
-const BLOCK_FROM: usize = 144;
+const BLOCK_FROM: usize = 120;
 
 /// The upper triangle of $P$ by tiles of 8 x 8, column-major with padded columns (both triangles where the dimension is small).
 ///
@@ -179,6 +179,10 @@ impl super::Blocks for Dense {
     fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
         self.block.mirrored = false;
         Arch::new().dispatch(Learn { p: self, theta, x, first, decide })
+    }
+
+    fn block_rows(dim: usize) -> usize {
+        block::block_rows(dim)
     }
 
     fn rows_in_block(

@@ -12,7 +12,7 @@
 
 use super::Factored;
 use crate::covariance::Decide;
-use crate::covariance::block::{Outcome, Scalars, block_rows, gram};
+use crate::covariance::block::{LARGE, Outcome, Scalars, gram, large_block};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cholesky_upper, invert_upper, multiply};
 use pulp::{Arch, Simd, WithSimd};
@@ -22,6 +22,11 @@ use std::ops::Range;
 const PANEL: usize = 32;
 /// Columns that go through the projection $U^\top X$ together.
 const PROJECTION: usize = 128;
+
+/// Rows that make a block; in a small dimension fewer would not pay for the factor of each panel.
+pub(super) fn block_rows(dim: usize) -> usize {
+    if dim < LARGE { 48 } else { large_block(dim) }
+}
 
 /// Scratch of a block, made at the first block and kept. Matrices over the coefficients have columns `stride` apart.
 #[derive(Debug, Clone, Default)]
@@ -91,7 +96,8 @@ pub(super) fn learn(
     threads.each(work.f[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)), |(f, x)| {
         project(u, &work.root_d, dim, stride, x, f);
     });
-    gram(&mut work.scalars.g[..rows * rows], (&work.f, stride), (&work.f, stride), dim, rows, threads);
+    let f = View::columns(&work.f, dim, rows, stride);
+    gram(&mut work.scalars.g[..rows * rows], f, f, rows, threads);
     let outcome = work.scalars.decide(theta, x, dim, decide)?;
     let done = outcome.decided(rows);
     for (root, alpha) in work.root_alpha.iter_mut().zip(&work.scalars.decisions.curvature[..done]) {

@@ -203,6 +203,10 @@ impl super::Blocks for Factored {
         Arch::new().dispatch(Learn { p: self, theta, x, first, decide })
     }
 
+    fn block_rows(dim: usize) -> usize {
+        block::block_rows(dim)
+    }
+
     fn rows_in_block(
         &mut self,
         theta: &mut Buffer,
