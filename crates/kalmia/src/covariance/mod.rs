@@ -9,7 +9,7 @@ mod simd_tests;
 pub use dense::Dense;
 pub use factored::Factored;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::{Buffer, Threads};
 use crate::rule::Step;
 use block::Outcome;
@@ -54,6 +54,18 @@ pub trait Covariance: Clone + Debug + Send + Sync {
         Ok(())
     }
 
+    /// As [`Covariance::learn`], with $P \mathrel{+}= \mathrm{diag}(q)$ before each row.
+    fn learn_walking(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        q: &[f64],
+        decide: &mut Decide<'_>,
+        threads: Threads,
+    ) -> Result<()> {
+        walk_row_by_row(self, theta, x, q, decide, threads)
+    }
+
     /// $s = x^\top Px$.
     fn variance(&self, x: &[f64]) -> f64;
 
@@ -96,6 +108,24 @@ pub trait Covariance: Clone + Debug + Send + Sync {
     fn from_parts(parts: &[f64], dim: usize) -> Result<Self>;
 }
 
+fn walk_row_by_row<C: Covariance>(
+    p: &mut C,
+    theta: &mut Buffer,
+    x: &[f64],
+    q: &[f64],
+    decide: &mut Decide<'_>,
+    threads: Threads,
+) -> Result<()> {
+    for (i, x) in x.chunks_exact(p.dim().max(1)).enumerate() {
+        p.add_diagonal(q);
+        p.learn(theta, x, &mut |_, m, s| decide(i, m, s), threads).map_err(|error| match error {
+            Error::PrecisionLost { value, .. } => Error::PrecisionLost { row: i, value },
+            other => other,
+        })?;
+    }
+    Ok(())
+}
+
 /// The two ways through the rows that both forms have.
 trait Blocks: Covariance {
     /// Rows in order, each by itself; `first` is the index that `decide` sees for the first of them.
@@ -119,6 +149,8 @@ struct Learn<'a, 'd, P> {
     /// The index that `decide` sees for the first row.
     first: usize,
     decide: &'a mut Decide<'d>,
+    /// What is added to the diagonal before each row: nothing, or, in a dense matrix, a number a coefficient.
+    walk: &'a [f64],
 }
 
 /// Rows to be learned by two beliefs side by side.

@@ -47,20 +47,20 @@ fn decide(seen: &mut Vec<f64>) -> impl FnMut(usize, f64, f64) -> Result<Step> {
 }
 
 /// Everything that a form says of the rows and holds after them.
-fn run<C: Covariance>(dim: usize, x: &[f64], how: How) -> Vec<f64>
+fn run<C: Covariance>(dim: usize, x: &[f64], walk: &[f64], how: How) -> Vec<f64>
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
 {
     let mut p = C::from_diagonal(&vec![0.7; dim]).unwrap();
     let mut theta = Buffer::zeros(dim);
     let mut seen = Vec::new();
-    how.run(Learn { p: &mut p, theta: &mut theta, x, first: 0, decide: &mut decide(&mut seen) }).unwrap();
+    how.run(Learn { p: &mut p, theta: &mut theta, x, first: 0, decide: &mut decide(&mut seen), walk }).unwrap();
     seen.extend(theta[..dim].iter().chain(&p.matrix()));
     seen
 }
 
-/// Runs rows of several dimensions under each instruction set and compares all numbers.
-pub(super) fn check<C: Covariance>()
+/// Runs rows of several dimensions under each instruction set and compares all numbers; `walk` is what is added to a diagonal a row.
+pub(super) fn check<C: Covariance>(walk: impl Fn(usize) -> &'static [f64])
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
 {
@@ -69,9 +69,9 @@ where
     hows.extend(pulp::x86::V3::try_new().map(How::Avx2));
     for dim in [1, 4, 8, 11, 16, 17, 28, 32, 33, 50] {
         let x: Vec<f64> = (0..40 * dim).map(|i| ((i * 7919 % 1009) as f64 / 504.5 - 1.0) * (1.0 + (i % 3) as f64)).collect();
-        let chosen = run::<C>(dim, &x, How::Chosen);
+        let chosen = run::<C>(dim, &x, walk(dim), How::Chosen);
         for how in &hows {
-            for (a, b) in chosen.iter().zip(run::<C>(dim, &x, *how)) {
+            for (a, b) in chosen.iter().zip(run::<C>(dim, &x, walk(dim), *how)) {
                 assert!((a - b).abs() <= 1e-11 * (1.0 + a.abs()), "{how:?}, dimension {dim}: {a} {b}");
             }
         }

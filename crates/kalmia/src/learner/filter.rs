@@ -214,26 +214,24 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     fn run(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
         let mut sight = Sight { rows, observer };
         let Self { family, rule, prior, drift, count, theta, covariance, threads, units, .. } = self;
-        if *drift == Drift::Off {
-            return covariance.learn(
-                theta,
-                rows.features(),
-                &mut |i, m, s| sight.decide(family, rule, i, m, s, *count + i as u64 + 1),
-                *threads,
-            );
+        let mut decide = |i: usize, m: f64, s: f64| sight.decide(family, rule, i, m, s, *count + i as u64 + 1);
+        match drift {
+            Drift::Off => covariance.learn(theta, rows.features(), &mut decide, *threads),
+            Drift::Walk { variances } => covariance.learn_walking(theta, rows.features(), variances, &mut decide, *threads),
+            Drift::Forget { factor } => {
+                for i in 0..rows.len() {
+                    forget(*factor, prior, *count + i as u64 + 1, theta, covariance, units, *threads)?;
+                    covariance.learn(theta, rows.x(i), &mut |_, m, s| decide(i, m, s), *threads)?;
+                }
+                Ok(())
+            }
         }
-        for i in 0..rows.len() {
-            let t = *count + i as u64 + 1;
-            move_belief(drift, prior, t, theta, covariance, units, *threads)?;
-            covariance.learn(theta, rows.x(i), &mut |_, m, s| sight.decide(family, rule, i, m, s, t), *threads)?;
-        }
-        Ok(())
     }
 }
 
-/// What happens to the belief before row `t`.
-fn move_belief<C: Covariance>(
-    drift: &Drift,
+/// What forgetting does to the belief before row `t`.
+fn forget<C: Covariance>(
+    factor: f64,
     prior: &Prior,
     t: u64,
     theta: &mut Buffer,
@@ -241,29 +239,20 @@ fn move_belief<C: Covariance>(
     units: &mut Vec<f64>,
     threads: Threads,
 ) -> Result<()> {
-    match drift {
-        Drift::Off => Ok(()),
-        Drift::Walk { variances } => {
-            p.add_diagonal(variances);
-            Ok(())
-        }
-        Drift::Forget { factor } => {
-            let dim = prior.dim();
-            let share = dim as f64 * (1.0 - factor);
-            let k = (share.ceil() as usize).min(dim);
-            let coordinate = |i: usize| ((t.wrapping_mul(k as u64) + i as u64) % dim as u64) as usize;
-            units.clear();
-            units.resize(k * dim, 0.0);
-            (0..k).for_each(|i| units[i * dim + coordinate(i)] = 1.0);
-            let mut pull = |i: usize, m: f64, s: f64| {
-                let j = coordinate(i);
-                let curvature = share / (k as f64 * prior.variance(j));
-                Ok(Step::against(curvature * (m - prior.mean()[j]), curvature, s))
-            };
-            p.scale(1.0 / factor);
-            p.learn(theta, units, &mut pull, threads)
-        }
-    }
+    let dim = prior.dim();
+    let share = dim as f64 * (1.0 - factor);
+    let k = (share.ceil() as usize).min(dim);
+    let coordinate = |i: usize| ((t.wrapping_mul(k as u64) + i as u64) % dim as u64) as usize;
+    units.clear();
+    units.resize(k * dim, 0.0);
+    (0..k).for_each(|i| units[i * dim + coordinate(i)] = 1.0);
+    let mut pull = |i: usize, m: f64, s: f64| {
+        let j = coordinate(i);
+        let curvature = share / (k as f64 * prior.variance(j));
+        Ok(Step::against(curvature * (m - prior.mean()[j]), curvature, s))
+    };
+    p.scale(1.0 / factor);
+    p.learn(theta, units, &mut pull, threads)
 }
 
 /// The rows of a call and who watches them.

@@ -149,6 +149,14 @@ pub(crate) fn add_squares_registers<S: Simd, const N: usize>(simd: S, a: f64, x:
     }
 }
 
+/// $y_i \mathrel{+}= a_ix_i$.
+#[inline(always)]
+pub(crate) fn add_product_registers<S: Simd, const N: usize>(simd: S, a: [S::f64s; N], x: [S::f64s; N], y: &mut [S::f64s; N]) {
+    for r in 0..N {
+        y[r] = simd.mul_add_f64s(a[r], x[r], y[r]);
+    }
+}
+
 /// The inverse of [`registers`] for a padded line, which may be shorter.
 #[inline(always)]
 pub(crate) fn write_registers<T: Copy, const N: usize>(registers: [T; N], line: &mut [T]) {

@@ -113,7 +113,7 @@ fn forgetting_is_the_discounted_information_with_the_prior_fed_back() {
 fn walking<C: Covariance>() {
     for family in common::families() {
         for rule in ["truncated", "moment"] {
-            for dim in [1, 4, 9] {
+            for dim in [1, 4, 9, 20] {
                 let variances: Vec<f64> = (0..dim).map(|j| if j % 3 == 1 { 0.0 } else { 0.01 * (1 + j) as f64 }).collect();
                 let data = Data::draw(&mut rng(3), &family, dim, 60);
                 let mut book = common::Textbook::new(prior(dim).mean(), Matrix::new(prior(dim).matrix()));

@@ -106,6 +106,21 @@ impl Covariance for Dense {
         super::learn_in_blocks(self, theta, x, BLOCK_FROM, decide, threads)
     }
 
+    fn learn_walking(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        q: &[f64],
+        decide: &mut Decide<'_>,
+        threads: Threads,
+    ) -> Result<()> {
+        if q.is_empty() || self.dim > FULL_UP_TO {
+            return super::walk_row_by_row(self, theta, x, q, decide, threads);
+        }
+        self.block.mirrored = false;
+        Arch::new().dispatch(Learn { p: self, theta, x, first: 0, decide, walk: q })
+    }
+
     fn variance(&self, x: &[f64]) -> f64 {
         let mut s = 0.0;
         for (j, &xj) in x.iter().enumerate() {
@@ -178,7 +193,7 @@ impl Covariance for Dense {
 impl super::Blocks for Dense {
     fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
         self.block.mirrored = false;
-        Arch::new().dispatch(Learn { p: self, theta, x, first, decide })
+        Arch::new().dispatch(Learn { p: self, theta, x, first, decide, walk: &[] })
     }
 
     fn block_rows(dim: usize) -> usize {

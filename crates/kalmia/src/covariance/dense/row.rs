@@ -1,7 +1,7 @@
 //! Rows one by one on the dense form: one fused pass over what is stored of `P` a row.
 
 use super::{Dense, FULL_UP_TO, TILE, small};
-use crate::covariance::{Learn, remaining};
+use crate::covariance::{Covariance, Learn, remaining};
 use crate::error::{Error, Result};
 use crate::linalg::{Buffer, vector};
 use pulp::{Simd, WithSimd};
@@ -48,64 +48,85 @@ impl WithSimd for Learn<'_, '_, Dense> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
         // the two small sizes in registers of 8 and of 4 numbers; other widths take the general way
-        match (S::F64_LANES, self.p.stride) {
-            (8, 16) => return small::learn::<S, 2>(simd, self),
-            (8, 32) => return small::learn::<S, 4>(simd, self),
-            (4, 16) => return small::learn::<S, 4>(simd, self),
-            (4, 32) => return small::learn::<S, 8>(simd, self),
-            _ => {}
+        match (S::F64_LANES, self.p.stride, self.walk.is_empty()) {
+            (8, 16, true) => small::learn::<S, 2, false>(simd, self),
+            (8, 16, false) => small::learn::<S, 2, true>(simd, self),
+            (8, 32, true) => small::learn::<S, 4, false>(simd, self),
+            (8, 32, false) => small::learn::<S, 4, true>(simd, self),
+            (4, 16, true) => small::learn::<S, 4, false>(simd, self),
+            (4, 16, false) => small::learn::<S, 4, true>(simd, self),
+            (4, 32, true) => small::learn::<S, 8, false>(simd, self),
+            (4, 32, false) => small::learn::<S, 8, true>(simd, self),
+            (_, _, true) => fused(simd, self),
+            (_, _, false) => row_by_row(simd, self),
         }
-        let Learn { p: Dense { dim, stride, p, work, .. }, theta, x, first, decide } = self;
-        let shape = Shape { dim: *dim, stride: *stride };
-        let Work { x: row, next, v, before, product, dots, diagonal } = work;
-        let mut rows = x.chunks_exact(shape.dim);
-        let Some(head) = rows.next() else { return Ok(()) };
-        vector::load(simd, head, row);
-        for (j, value) in diagonal[..shape.dim].iter_mut().enumerate() {
-            *value = p[j * shape.stride + j];
-        }
-        vector::clear(simd, before);
-        pass(simd, p, shape, 0.0, before, row, v, dots);
-        let (mut m, mut s) = (vector::dot(simd, theta, row), vector::dot(simd, v, row));
-        // what the row before still owes to P: the pass of this row pays it
-        let mut owed = 0.0;
-        for i in first.. {
-            let step = match checked(simd, i, s, S::as_simd_f64s(row).0, S::as_simd_f64s(diagonal).0) {
-                Ok(()) => decide(i, m, s),
-                Err(lost) => Err(lost),
-            };
-            let upcoming = rows.next();
-            let (step, upcoming) = match (step, upcoming) {
-                (Ok(step), Some(upcoming)) => (step, upcoming),
-                (step, _) => {
-                    vector::clear(simd, next);
-                    pass(simd, p, shape, owed, before, next, product, dots);
-                    let step = step?;
-                    pass(simd, p, shape, step.contraction, v, next, product, dots);
-                    vector::axpy(simd, step.gain, v, theta);
-                    return Ok(());
-                }
-            };
-            let (gain, c) = (step.gain, step.contraction);
-            // P_t x_{t+1}, theta_t'x_{t+1} and x_{t+1}'P_t x_{t+1} do not wait for the decision; its rank-one effect is added afterwards
-            vector::load(simd, upcoming, next);
-            pass(simd, p, shape, owed, before, next, product, dots);
-            let (overlap, before_row) = (vector::dot(simd, v, next), vector::dot(simd, product, next));
-            m = vector::dot(simd, theta, next) + gain * overlap;
-            vector::axpy(simd, gain, v, theta);
-            vector::axpy(simd, -c * overlap, v, product);
-            s = match remaining(before_row, c * overlap * overlap) {
-                Some(s) => s,
-                None => vector::dot(simd, product, next),
-            };
-            vector::add_squares(simd, -c, v, diagonal);
-            owed = c;
-            std::mem::swap(before, v);
-            std::mem::swap(v, product);
-            std::mem::swap(row, next);
-        }
-        Ok(())
     }
+}
+
+/// Each pass over `P` pays what the row before owes and gives $Px$ of the row after.
+#[inline(always)]
+fn fused<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
+    let Learn { p: Dense { dim, stride, p, work, .. }, theta, x, first, decide, .. } = learn;
+    let shape = Shape { dim: *dim, stride: *stride };
+    let Work { x: row, next, v, before, product, dots, diagonal } = work;
+    let mut rows = x.chunks_exact(shape.dim);
+    let Some(head) = rows.next() else { return Ok(()) };
+    vector::load(simd, head, row);
+    for (j, value) in diagonal[..shape.dim].iter_mut().enumerate() {
+        *value = p[j * shape.stride + j];
+    }
+    vector::clear(simd, before);
+    pass(simd, p, shape, 0.0, before, row, v, dots);
+    let (mut m, mut s) = (vector::dot(simd, theta, row), vector::dot(simd, v, row));
+    // what the row before still owes to P: the pass of this row pays it
+    let mut owed = 0.0;
+    for i in first.. {
+        let step = match checked(simd, i, s, S::as_simd_f64s(row).0, S::as_simd_f64s(diagonal).0) {
+            Ok(()) => decide(i, m, s),
+            Err(lost) => Err(lost),
+        };
+        let upcoming = rows.next();
+        let (step, upcoming) = match (step, upcoming) {
+            (Ok(step), Some(upcoming)) => (step, upcoming),
+            (step, _) => {
+                vector::clear(simd, next);
+                pass(simd, p, shape, owed, before, next, product, dots);
+                let step = step?;
+                pass(simd, p, shape, step.contraction, v, next, product, dots);
+                vector::axpy(simd, step.gain, v, theta);
+                return Ok(());
+            }
+        };
+        let (gain, c) = (step.gain, step.contraction);
+        // P_t x_{t+1}, theta_t'x_{t+1} and x_{t+1}'P_t x_{t+1} do not wait for the decision; its rank-one effect is added afterwards
+        vector::load(simd, upcoming, next);
+        pass(simd, p, shape, owed, before, next, product, dots);
+        let (overlap, before_row) = (vector::dot(simd, v, next), vector::dot(simd, product, next));
+        m = vector::dot(simd, theta, next) + gain * overlap;
+        vector::axpy(simd, gain, v, theta);
+        vector::axpy(simd, -c * overlap, v, product);
+        s = match remaining(before_row, c * overlap * overlap) {
+            Some(s) => s,
+            None => vector::dot(simd, product, next),
+        };
+        vector::add_squares(simd, -c, v, diagonal);
+        owed = c;
+        std::mem::swap(before, v);
+        std::mem::swap(v, product);
+        std::mem::swap(row, next);
+    }
+    Ok(())
+}
+
+/// A walk where no kernel takes it on the way.
+#[inline(always)]
+fn row_by_row<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
+    let Learn { p, theta, x, first, decide, walk } = learn;
+    for (i, x) in x.chunks_exact(p.dim).enumerate() {
+        p.add_diagonal(walk);
+        fused(simd, Learn { p, theta, x, first: first + i, decide, walk: &[] })?;
+    }
+    Ok(())
 }
 
 /// Whether $s$ has its digits, or cancellation ate them.
@@ -215,6 +236,7 @@ fn group_pass<S: Simd>(
 mod tests {
     #[test]
     fn every_instruction_set_gives_the_same_answer() {
-        crate::covariance::simd_tests::check::<super::Dense>();
+        crate::covariance::simd_tests::check::<super::Dense>(|_| &[]);
+        crate::covariance::simd_tests::check::<super::Dense>(|dim| &[0.01; 50][..dim]);
     }
 }

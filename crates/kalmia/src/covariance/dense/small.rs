@@ -1,16 +1,20 @@
 //! Rows one by one on a small dense matrix: both triangles stored, and the vectors of a row held in `N` SIMD registers.
 
-use super::Dense;
 use super::row::checked;
+use super::{Dense, FULL_UP_TO};
 use crate::covariance::{Learn, remaining};
 use crate::error::Result;
 use crate::linalg::vector;
 use pulp::Simd;
 
-/// As [`super::row`], for a padded dimension of exactly `N` registers.
+/// Rows after which a walk is added to the stored diagonal.
+const FOLD: usize = 16;
+
+/// As [`super::row`], for a padded dimension of exactly `N` registers. With `WALK`, $P$ is the stored matrix and a diagonal beside it, which grows with
+/// each row and is added to the matrix now and then.
 #[inline(always)]
-pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
-    let Learn { p, theta: coefficients, x, first, decide } = learn;
+pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
+    let Learn { p, theta: coefficients, x, first, decide, walk } = learn;
     if x.is_empty() {
         return Ok(());
     }
@@ -29,6 +33,12 @@ pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Dense
     let mut rest = x;
     let mut at: [S::f64s; N] = vector::head(simd, rest, dim);
     let mut v = matrix.pass(0.0, before, paid, rest);
+    let walk: [S::f64s; N] = vector::registers(simd, walk);
+    let mut beside = walk;
+    if WALK {
+        vector::add_product_registers(simd, beside, at, &mut v);
+        vector::axpy_registers(simd, 1.0, walk, &mut diagonal);
+    }
     let (mut m, mut s) = (vector::dot_registers(simd, theta, at), vector::dot_registers(simd, v, at));
     let mut outcome = Ok(());
     for i in first.. {
@@ -47,7 +57,11 @@ pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Dense
         // what the next row needs does not wait for the decision; its rank-one effect is added afterwards
         rest = &rest[dim..];
         let more = !rest.is_empty();
-        let product = if more {
+        if WALK && (i - first) % FOLD == FOLD - 1 {
+            matrix.add_diagonal(beside);
+            beside = zero;
+        }
+        let mut product = if more {
             matrix.pass(owed, before, paid, rest)
         } else {
             matrix.pay(owed, before, paid);
@@ -62,6 +76,11 @@ pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Dense
             break;
         }
         at = vector::head(simd, rest, dim);
+        if WALK {
+            vector::axpy_registers(simd, 1.0, walk, &mut beside);
+            vector::axpy_registers(simd, 1.0, walk, &mut diagonal);
+            vector::add_product_registers(simd, beside, at, &mut product);
+        }
         let (overlap, before_row) = (vector::dot_registers(simd, v, at), vector::dot_registers(simd, product, at));
         m = vector::dot_registers(simd, theta, at) + gain * overlap;
         vector::axpy_registers(simd, gain, v, &mut theta);
@@ -72,6 +91,9 @@ pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Dense
             None => vector::dot_registers(simd, v, at),
         };
         vector::add_squares_registers(simd, -c, paid, &mut diagonal);
+    }
+    if WALK {
+        matrix.add_diagonal(beside);
     }
     vector::write_registers(theta, S::as_mut_simd_f64s(coefficients).0);
     outcome
@@ -128,6 +150,18 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
             even[r] = simd.add_f64s(even[r], odd[r]);
         }
         even
+    }
+
+    /// $P \mathrel{+}= \mathrm{diag}(q)$.
+    #[inline(always)]
+    fn add_diagonal(&mut self, q: [S::f64s; N]) {
+        let mut line = [0.0; FULL_UP_TO];
+        vector::store_registers::<S, N>(q, &mut line);
+        for (j, q) in line[..self.dim].iter().enumerate() {
+            let column = &mut self.columns[j * N..][..N];
+            let entries: &mut [f64] = pulp::bytemuck::cast_slice_mut(column);
+            entries[j] += q;
+        }
     }
 
     /// $P \mathrel{-}= c\,vv^\top$.

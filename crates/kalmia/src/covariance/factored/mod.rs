@@ -200,7 +200,7 @@ impl Covariance for Factored {
 
 impl super::Blocks for Factored {
     fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
-        Arch::new().dispatch(Learn { p: self, theta, x, first, decide })
+        Arch::new().dispatch(Learn { p: self, theta, x, first, decide, walk: &[] })
     }
 
     fn block_rows(dim: usize) -> usize {

@@ -54,7 +54,7 @@ impl WithSimd for Learn<'_, '_, Factored> {
                 _ => {}
             }
         }
-        let Learn { p: Factored { dim, stride, u, d, work, .. }, theta, x, first, decide } = self;
+        let Learn { p: Factored { dim, stride, u, d, work, .. }, theta, x, first, decide, .. } = self;
         let (dim, stride) = (*dim, *stride);
         let mut rows = x.chunks_exact(dim);
         let Some(row) = rows.next() else { return Ok(()) };
@@ -95,7 +95,7 @@ impl WithSimd for LearnTwo<'_, '_, Factored> {
             _ => {
                 let Self { beliefs, x, decide } = self;
                 for (k, (p, theta)) in beliefs.into_iter().enumerate() {
-                    Learn { p, theta, x, first: 0, decide: &mut |i, m, s| decide(k, i, m, s) }.with_simd(simd)?;
+                    Learn { p, theta, x, first: 0, decide: &mut |i, m, s| decide(k, i, m, s), walk: &[] }.with_simd(simd)?;
                 }
                 Ok(())
             }
@@ -176,6 +176,6 @@ fn pass<S: Simd>(simd: S, u: &mut [f64], dim: usize, stride: usize, work: &mut W
 mod tests {
     #[test]
     fn every_instruction_set_gives_the_same_answer() {
-        crate::covariance::simd_tests::check::<super::Factored>();
+        crate::covariance::simd_tests::check::<super::Factored>(|_| &[]);
     }
 }

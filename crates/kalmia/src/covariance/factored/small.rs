@@ -18,7 +18,7 @@ pub(super) const UP_TO: usize = 32;
 /// As [`super::row`], for a dimension of at most `N` registers.
 #[inline(always)]
 pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Factored>) -> Result<()> {
-    let Learn { p, theta, x, first, decide } = learn;
+    let Learn { p, theta, x, first, decide, .. } = learn;
     let dim = p.dim;
     if x.is_empty() {
         return Ok(());

@@ -93,11 +93,7 @@ impl<C: Covariance> Member<C> {
         if walk.is_empty() {
             return covariance.learn(theta, rows.features(), &mut decide, threads);
         }
-        for i in 0..rows.len() {
-            covariance.add_diagonal(walk);
-            covariance.learn(theta, rows.x(i), &mut |_, m, s| decide(i, m, s), threads)?;
-        }
-        Ok(())
+        covariance.learn_walking(theta, rows.features(), walk, &mut decide, threads)
     }
 
     /// The same for two static members at once.
