@@ -3,6 +3,7 @@
 mod buffer;
 mod cholesky;
 pub(crate) mod lanes;
+mod near;
 mod product;
 mod threads;
 pub(crate) mod vector;
@@ -10,6 +11,7 @@ pub(crate) mod vector;
 pub use buffer::Buffer;
 pub use cholesky::{cholesky_lower, solve_lower, solve_lower_transposed};
 pub(crate) use cholesky::{cholesky_upper, invert_upper};
+pub(crate) use near::{Lines, Near};
 pub use product::square_product;
 pub(crate) use product::{View, ViewMut, multiply};
 pub use threads::Threads;

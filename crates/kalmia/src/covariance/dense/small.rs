@@ -4,7 +4,7 @@ use super::row::checked;
 use super::{Dense, FULL_UP_TO};
 use crate::covariance::{Learn, remaining};
 use crate::error::Result;
-use crate::linalg::vector;
+use crate::linalg::{Lines, Near, vector};
 use pulp::Simd;
 
 /// Rows after which a walk is added to the stored diagonal.
@@ -19,14 +19,15 @@ pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: L
         return Ok(());
     }
     let dim = p.dim;
-    let before = &mut p.work.before;
-    before.fill(0.0);
-    for j in 0..dim {
-        before[j] = p.p[j * p.stride + j];
+    let mut line = Lines([0.0; FULL_UP_TO]);
+    let before = &mut line.0;
+    for (j, value) in before[..dim].iter_mut().enumerate() {
+        *value = p.p[j * p.stride + j];
     }
     let mut diagonal: [S::f64s; N] = vector::registers(simd, before);
     let mut theta: [S::f64s; N] = vector::registers(simd, coefficients);
-    let mut matrix = Matrix::<S, N> { simd, columns: S::as_mut_simd_f64s(&mut p.p).0, dim };
+    let mut near = Near::new(&p.p, x.len() / dim);
+    let mut matrix = Matrix::<S, N> { simd, columns: S::as_mut_simd_f64s(near.numbers(&mut p.p)).0, dim };
     let zero = [simd.splat_f64s(0.0); N];
     let (mut owed, mut paid) = (0.0, zero);
     before.fill(0.0);
@@ -95,6 +96,7 @@ pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: L
     if WALK {
         matrix.add_diagonal(beside);
     }
+    near.put_back(&mut p.p);
     vector::write_registers(theta, S::as_mut_simd_f64s(coefficients).0);
     outcome
 }

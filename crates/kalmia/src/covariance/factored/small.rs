@@ -8,9 +8,10 @@ use super::Factored;
 use crate::covariance::{Learn, LearnTwo, remaining};
 use crate::error::Result;
 use crate::linalg::lanes::{Lanes, MOST};
-use crate::linalg::vector;
+use crate::linalg::{Lines, vector};
 use crate::rule::Step;
 use pulp::Simd;
+use std::ops::Range;
 
 /// Largest dimension of this path.
 pub(super) const UP_TO: usize = 32;
@@ -18,13 +19,14 @@ pub(super) const UP_TO: usize = 32;
 /// As [`super::row`], for a dimension of at most `N` registers.
 #[inline(always)]
 pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Factored>) -> Result<()> {
-    let Learn { p, theta, x, first, decide, .. } = learn;
-    let dim = p.dim;
+    let Learn { p: Factored { dim, stride, u, d, .. }, theta, x, first, decide, .. } = learn;
+    let (shape, dim) = ((*dim, *stride), *dim);
     if x.is_empty() {
         return Ok(());
     }
     let mut rest = x;
-    let mut run = Run::<S, N>::start(simd, p, theta, rest);
+    let mut packed = Packed::EMPTY;
+    let mut run = Run::<S, N>::start(simd, shape, (u, &mut packed), d, theta, rest);
     let mut outcome = Ok(());
     for i in first.. {
         match decide(i, run.m, run.at.s) {
@@ -46,20 +48,21 @@ pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Facto
 #[inline(always)]
 pub(super) fn learn_two<S: Simd, const N: usize>(simd: S, learn: LearnTwo<'_, '_, Factored>) -> Result<()> {
     let LearnTwo { beliefs: [(p, theta), (other, other_theta)], x, decide } = learn;
-    let dim = p.dim;
+    let (shape, dim) = ((p.dim, p.stride), p.dim);
     if x.is_empty() {
         return Ok(());
     }
     let mut rest = x;
-    let mut run = Run::<S, N>::start(simd, p, theta, rest);
-    let mut other = Run::<S, N>::start(simd, other, other_theta, rest);
+    let (mut packed, mut other_packed) = (Packed::EMPTY, Packed::EMPTY);
+    let mut run = Run::<S, N>::start(simd, shape, (&mut p.u, &mut packed), &mut p.d, theta, rest);
+    let mut other_run = Run::<S, N>::start(simd, shape, (&mut other.u, &mut other_packed), &mut other.d, other_theta, rest);
     let mut outcome = Ok(());
     for i in 0.. {
-        match (decide(0, i, run.m, run.at.s), decide(1, i, other.m, other.at.s)) {
+        match (decide(0, i, run.m, run.at.s), decide(1, i, other_run.m, other_run.at.s)) {
             (Ok(step), Ok(other_step)) => {
                 rest = &rest[dim..];
                 run.advance(step, rest);
-                other.advance(other_step, rest);
+                other_run.advance(other_step, rest);
             }
             (Err(error), _) | (_, Err(error)) => outcome = Err(error),
         }
@@ -68,7 +71,7 @@ pub(super) fn learn_two<S: Simd, const N: usize>(simd: S, learn: LearnTwo<'_, '_
         }
     }
     run.finish();
-    other.finish();
+    other_run.finish();
     outcome
 }
 
@@ -82,6 +85,8 @@ struct Run<'a, S: Simd, const N: usize> {
     at: At<S, N>,
     /// $\theta^\top x$ of the row at hand.
     m: f64,
+    u: &'a mut [f64],
+    stride: usize,
     coefficients: &'a mut [f64],
     diagonal: &'a mut [f64],
 }
@@ -89,16 +94,28 @@ struct Run<'a, S: Simd, const N: usize> {
 impl<'a, S: Simd, const N: usize> Run<'a, S, N> {
     /// At the first of `rows`.
     #[inline(always)]
-    fn start(simd: S, p: &'a mut Factored, coefficients: &'a mut [f64], rows: &[f64]) -> Self {
-        let Factored { dim, stride, u, d: diagonal, .. } = p;
+    fn start(
+        simd: S,
+        (dim, stride): (usize, usize),
+        (u, packed): (&'a mut [f64], &'a mut Packed),
+        diagonal: &'a mut [f64],
+        coefficients: &'a mut [f64],
+        rows: &[f64],
+    ) -> Self {
         let (zero, lanes) = ([simd.splat_f64s(0.0); N], Lanes::new(simd));
-        let mut factor = Factor { simd, lanes, columns: S::as_mut_simd_f64s(u).0, height: *stride / S::F64_LANES, dim: *dim };
+        let columns = S::as_mut_simd_f64s(&mut packed.0.0).0;
+        for j in 0..dim {
+            let column = Factor::<S>::place(j);
+            let height = column.len();
+            columns[column].copy_from_slice(&S::as_simd_f64s(&u[j * stride..]).0[..height]);
+        }
+        let mut factor = Factor { simd, lanes, columns, dim };
         let (theta, d) = (vector::registers(simd, coefficients), vector::registers(simd, diagonal));
         let owed = Owed { lambda: [0.0; UP_TO], v: [0.0; UP_TO], gain: 0.0 };
-        let x = vector::head(simd, rows, *dim);
+        let x = vector::head(simd, rows, dim);
         let mut at = At { f: factor.pass(&owed, x).1, v: zero, below: zero, s: 0.0 };
         at.project(simd, lanes, &d);
-        Self { simd, factor, theta, d, owed, at, m: vector::dot_registers(simd, theta, x), coefficients, diagonal }
+        Self { simd, factor, theta, d, owed, at, m: vector::dot_registers(simd, theta, x), u, stride, coefficients, diagonal }
     }
 
     /// Takes the step of the row at hand, and on to the first of `rows`, if there is one.
@@ -117,6 +134,10 @@ impl<'a, S: Simd, const N: usize> Run<'a, S, N> {
     fn finish(mut self) {
         let (k, _) = self.factor.pass(&self.owed, [self.simd.splat_f64s(0.0); N]);
         vector::axpy_registers(self.simd, self.owed.gain, k, &mut self.theta);
+        for j in 0..self.factor.dim {
+            let column = &self.factor.columns[Factor::<S>::place(j)];
+            S::as_mut_simd_f64s(&mut self.u[j * self.stride..]).0[..column.len()].copy_from_slice(column);
+        }
         vector::write_registers(self.theta, S::as_mut_simd_f64s(self.coefficients).0);
         vector::write_registers(self.d, S::as_mut_simd_f64s(self.diagonal).0);
     }
@@ -186,16 +207,30 @@ impl<S: Simd, const N: usize> At<S, N> {
     }
 }
 
-/// The stored $U$: columns of `height` registers, of which the first ones reach down to the diagonal.
+/// $U$ for the time of a batch: of each column the registers that reach down to the diagonal, on the stack. So close together no two of its addresses, nor
+/// those of what the compiler keeps beside it, are 4096 bytes apart (up to dimension 28), which would let a load wait for a store that it has nothing to do with.
+struct Packed(Lines<{ UP_TO * (UP_TO + MOST) / 2 }>);
+
+impl Packed {
+    const EMPTY: Self = Self(Lines([0.0; UP_TO * (UP_TO + MOST) / 2]));
+}
+
 struct Factor<'a, S: Simd> {
     simd: S,
     lanes: Lanes<S>,
     columns: &'a mut [S::f64s],
-    height: usize,
     dim: usize,
 }
 
 impl<S: Simd> Factor<'_, S> {
+    /// Where column `j` stands.
+    #[inline(always)]
+    fn place(j: usize) -> Range<usize> {
+        let (group, lane) = (j / S::F64_LANES, j % S::F64_LANES);
+        let start = S::F64_LANES * group * (group + 1) / 2 + lane * (group + 1);
+        start..start + group + 1
+    }
+
     /// Pays what is owed, $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$, and projects `x` by the new $U$; returns both.
     #[inline(always)]
     fn pass<const N: usize>(&mut self, owed: &Owed, x: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]) {
@@ -219,7 +254,7 @@ impl<S: Simd> Factor<'_, S> {
         let (start, end) = ((B - 1) * S::F64_LANES, (B * S::F64_LANES).min(self.dim).min(UP_TO));
         let mut sums = [simd.splat_f64s(0.0); MOST];
         for j in start..end {
-            let column = &mut self.columns[j * self.height..][..B];
+            let column = &mut self.columns[S::F64_LANES * B * (B - 1) / 2 + (j - start) * B..][..B];
             let (lambda, v) = (simd.splat_f64s(owed.lambda[j]), simd.splat_f64s(owed.v[j]));
             let mut sum = simd.splat_f64s(0.0);
             for r in 0..B {
