@@ -88,8 +88,8 @@ impl Evidence {
     pub fn ln(self) -> f64 {
         match self {
             Self::Log(value) => value,
-            Self::Label { own, other } if own > 0.5 => (-other).ln_1p(),
-            Self::Label { own, .. } => own.ln(),
+            // near 1 with the digits that rounding took
+            Self::Label { own, other } => own.ln() + if own > 0.5 { (1.0 - own) - other } else { 0.0 },
         }
     }
 }
