@@ -1,6 +1,6 @@
 //! The row kernels under each instruction set that this machine has, whatever the one it would choose.
 
-use super::{Covariance, Learn};
+use super::{Covariance, Factored, Learn, LearnTwo};
 use crate::error::Result;
 use crate::linalg::Buffer;
 use crate::rule::Step;
@@ -46,6 +46,18 @@ fn decide(seen: &mut Vec<f64>) -> impl FnMut(usize, f64, f64) -> Result<Step> {
     }
 }
 
+/// The instruction sets that this machine has beside the one it chooses.
+fn others() -> Vec<How> {
+    let mut hows = vec![How::Scalar];
+    #[cfg(target_arch = "x86_64")]
+    hows.extend(pulp::x86::V3::try_new().map(How::Avx2));
+    hows
+}
+
+fn rows(dim: usize) -> Vec<f64> {
+    (0..40 * dim).map(|i| ((i * 7919 % 1009) as f64 / 504.5 - 1.0) * (1.0 + (i % 3) as f64)).collect()
+}
+
 /// Everything that a form says of the rows and holds after them.
 fn run<C: Covariance>(dim: usize, x: &[f64], walk: &[f64], how: How) -> Vec<f64>
 where
@@ -64,15 +76,38 @@ pub(super) fn check<C: Covariance>(walk: impl Fn(usize) -> &'static [f64])
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
 {
-    let mut hows = vec![How::Scalar];
-    #[cfg(target_arch = "x86_64")]
-    hows.extend(pulp::x86::V3::try_new().map(How::Avx2));
     for dim in [1, 4, 8, 11, 16, 17, 28, 32, 33, 50] {
-        let x: Vec<f64> = (0..40 * dim).map(|i| ((i * 7919 % 1009) as f64 / 504.5 - 1.0) * (1.0 + (i % 3) as f64)).collect();
+        let x = rows(dim);
         let chosen = run::<C>(dim, &x, walk(dim), How::Chosen);
-        for how in &hows {
-            for (a, b) in chosen.iter().zip(run::<C>(dim, &x, walk(dim), *how)) {
+        for how in others() {
+            for (a, b) in chosen.iter().zip(run::<C>(dim, &x, walk(dim), how)) {
                 assert!((a - b).abs() <= 1e-11 * (1.0 + a.abs()), "{how:?}, dimension {dim}: {a} {b}");
+            }
+        }
+    }
+}
+
+/// Two beliefs side by side say and hold what each does alone.
+#[test]
+fn two_at_a_time_are_one_after_the_other() {
+    for dim in [1, 8, 11, 16, 17, 28, 32] {
+        let x = rows(dim);
+        for how in others().into_iter().chain([How::Chosen]) {
+            let prior = |variance| Factored::from_diagonal(&vec![variance; dim]).unwrap();
+            let (mut p, mut theta, mut seen) =
+                ([prior(0.7), prior(3.0)], [Buffer::zeros(dim), Buffer::zeros(dim)], [vec![], vec![]]);
+            let ([p0, p1], [t0, t1]) = (&mut p, &mut theta);
+            let mut ask = |k: usize, i: usize, m: f64, s: f64| decide(&mut seen[k])(i, m, s);
+            how.run(LearnTwo { beliefs: [(p0, t0), (p1, t1)], x: &x, decide: &mut ask }).unwrap();
+            for (k, variance) in [0.7, 3.0].into_iter().enumerate() {
+                let (mut p1, mut theta1, mut seen1) = (prior(variance), Buffer::zeros(dim), vec![]);
+                how.run(Learn { p: &mut p1, theta: &mut theta1, x: &x, first: 0, decide: &mut decide(&mut seen1), walk: &[] })
+                    .unwrap();
+                assert_eq!(
+                    (&seen[k], &theta[k][..], p[k].parts()),
+                    (&seen1, &theta1[..], p1.parts()),
+                    "{how:?}, dimension {dim}"
+                );
             }
         }
     }

@@ -215,6 +215,7 @@ impl Packed {
     const EMPTY: Self = Self(Lines([0.0; UP_TO * (UP_TO + MOST) / 2]));
 }
 
+/// The packed $U$ at work.
 struct Factor<'a, S: Simd> {
     simd: S,
     lanes: Lanes<S>,
@@ -254,6 +255,7 @@ impl<S: Simd> Factor<'_, S> {
         let (start, end) = ((B - 1) * S::F64_LANES, (B * S::F64_LANES).min(self.dim).min(UP_TO));
         let mut sums = [simd.splat_f64s(0.0); MOST];
         for j in start..end {
+            // the place of column j
             let column = &mut self.columns[S::F64_LANES * B * (B - 1) / 2 + (j - start) * B..][..B];
             let (lambda, v) = (simd.splat_f64s(owed.lambda[j]), simd.splat_f64s(owed.v[j]));
             let mut sum = simd.splat_f64s(0.0);
