@@ -13,12 +13,12 @@ pub struct ReproduceArgs {
     /// comparison1, density, comparison10, misspecified, beyond, bounds, all; or theta-star alone
     #[arg(required = true, value_name = "FIGURE")]
     pub figures: Vec<String>,
-    /// Rows of each replicate
-    #[arg(long, default_value = "1e5", value_parser = whole)]
-    pub horizon: u64,
-    /// Independent replicates
-    #[arg(long, default_value = "100", value_parser = whole)]
-    pub replicates: u64,
+    /// Rows of each replicate of a figure [default: 1e5]
+    #[arg(long, value_parser = whole)]
+    pub horizon: Option<u64>,
+    /// Independent replicates of a figure [default: 100]
+    #[arg(long, value_parser = whole)]
+    pub replicates: Option<u64>,
     /// Seed of every random stream
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

@@ -17,12 +17,15 @@ pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
         if args.figures.len() > 1 {
             return Err(Failure::usage("theta-star is not a figure: ask for it alone"));
         }
+        if args.horizon.or(args.replicates).is_some() {
+            return Err(Failure::usage("theta-star is one long run: its length is --iterations, not --horizon or --replicates"));
+        }
         return theta_star(args, &bar);
     }
     let figures = Figure::parse_list(args.figures.iter().map(|name| &**name)).map_err(failure)?;
     let settings = Settings {
-        horizon: args.horizon,
-        replicates: args.replicates as usize,
+        horizon: args.horizon.unwrap_or(100_000),
+        replicates: args.replicates.unwrap_or(100) as usize,
         seed: args.seed,
         threads: args.threads,
         out: args.out.clone(),

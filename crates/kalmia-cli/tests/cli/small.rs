@@ -1,4 +1,4 @@
-//! The small commands: bounds, bench, completions, the manual page and the help.
+//! The small commands: bounds, reproduce, bench, completions, the manual page and the help.
 
 use crate::harness::{Folder, number, repository};
 use serde_json::Value;
@@ -48,6 +48,19 @@ fn a_file_of_cases_is_filled_in() {
         }
     }
     assert!(compared > 300, "{compared}");
+}
+
+#[test]
+fn reproduce_draws_what_is_asked_and_refuses_the_rest() {
+    let folder = Folder::new("reproduce");
+    let report = folder.json("--quiet reproduce comparison1 --horizon 200 --replicates 2 --out drawn --json");
+    assert!(report.is_object() && folder.path("drawn/report.html").is_file());
+    let star = folder.json("--quiet reproduce theta-star --iterations 1e4 --json");
+    assert_eq!(star["estimate"].as_array().map(Vec::len), Some(11));
+    folder.run("reproduce theta-star --horizon 1e4").fails(2, &["--iterations"]);
+    folder.run("reproduce theta-star density").fails(2, &["theta-star"]);
+    folder.run("reproduce comparison2").fails(2, &["comparison2"]);
+    folder.run("reproduce density --horizon 0").fails(2, &["horizon"]);
 }
 
 #[test]
