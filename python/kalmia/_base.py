@@ -85,7 +85,9 @@ class Estimator(BaseEstimator):
         if not reset and self._is_plain(X):
             return X
         if names is None:
-            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+            # the learner looks at every number of such an array itself
+            plain = type(X) is np.ndarray and X.dtype == np.float64
+            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_all_finite=not plain)
         X = validate_data(self, X, dtype=np.float64, reset=reset, skip_check_array=False, ensure_min_samples=1) if reset else X
         if reset:
             self.feature_names_in_ = np.array(names, dtype=object)
