@@ -118,3 +118,14 @@ def test_columns_must_stay_the_same():
         model.predict(TABLE.rename_columns(list("abcdef")))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(pd.DataFrame(X, columns=list("abcdef")))
+
+
+def test_a_missing_number_is_named_by_the_callers_column():
+    X, y = np.ones((5, 2)), [0, 1, 0, 1, 1]
+    X[3, 1] = np.nan
+    with pytest.raises(kalmia.InputError, match="row 3, feature 1 is NaN"):
+        kalmia.LogisticRegression().fit(X, y)
+    model = kalmia.LogisticRegression().fit(np.nan_to_num(X), y)
+    for refused in (model.predict_proba, lambda X: model.partial_fit(X, y)):
+        with pytest.raises(kalmia.InputError, match="row 3, feature 1 is NaN"):
+            refused(X)

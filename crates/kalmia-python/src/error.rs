@@ -34,6 +34,17 @@ pub fn translate(error: kalmia::Error, first: usize) -> PyErr {
     raise(class, error.to_string())
 }
 
+/// [`translate`] where a constant may stand before the caller's features.
+pub fn of_features(error: kalmia::Error, first: usize, intercept: bool) -> PyErr {
+    let error = match error {
+        kalmia::Error::Feature { row, column, value } if intercept => {
+            kalmia::Error::Feature { row, column: column.saturating_sub(1), value }
+        }
+        other => other,
+    };
+    translate(error, first)
+}
+
 /// [`translate`] for what has no row.
 pub fn plain(error: kalmia::Error) -> PyErr {
     translate(error, 0)

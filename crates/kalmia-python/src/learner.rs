@@ -1,7 +1,7 @@
 //! The base class of all learners: learning, predicting and looking inside.
 
 use crate::engine::Engine;
-use crate::error::{input, plain, translate};
+use crate::error::{input, of_features, plain};
 use crate::matrix::{Table, each_block, flat};
 use crate::prediction::Prediction;
 use kalmia::evaluate::Metrics;
@@ -135,7 +135,7 @@ impl Learner {
                         let row = start + first + i;
                         let offset = offset.map_or(0.0, |o| o[row]);
                         let answer = engine.predict(&x[i * dim..(i + 1) * dim], offset);
-                        answer.and_then(|answer| take(&answer)).map_err(|error| translate(error, row))?;
+                        answer.and_then(|answer| take(&answer)).map_err(|error| of_features(error, row, self.intercept))?;
                     }
                     Python::attach(|py| py.check_signals())
                 })

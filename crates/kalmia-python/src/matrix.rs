@@ -1,7 +1,7 @@
 //! Rows out of numpy arrays of any layout, block by block, and the learning loop that can be interrupted.
 
 use crate::engine::Engine;
-use crate::error::{input, translate};
+use crate::error::{input, of_features, translate};
 use kalmia::evaluate::{Judge, Metrics};
 use kalmia::{Observer, Rows, Seen};
 use numpy::ndarray::{ArrayView1, ArrayView2};
@@ -136,7 +136,7 @@ impl Table<'_> {
             };
             // without a watcher the default learner need not work out its mixture's mean
             let observer: Option<&mut dyn Observer> = if watched { Some(&mut watch) } else { None };
-            engine.learn(rows, observer).map_err(|error| translate(error, start + first))?;
+            engine.learn(rows, observer).map_err(|error| of_features(error, start + first, self.intercept))?;
             if let Some(judge) = &mut judge {
                 judge.hand_over();
             }
