@@ -86,8 +86,8 @@ class Estimator(BaseEstimator):
             return X
         if names is None:
             # the learner looks at every number of such an array itself
-            plain = type(X) is np.ndarray and X.dtype == np.float64
-            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_all_finite=not plain)
+            finite = not self._is_array(X)
+            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_all_finite=finite)
         X = validate_data(self, X, dtype=np.float64, reset=reset, skip_check_array=False, ensure_min_samples=1) if reset else X
         if reset:
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -99,14 +99,18 @@ class Estimator(BaseEstimator):
 
     def _is_plain(self, X: Any) -> bool:
         """Whether `X` needs no conversion and no look at its columns' names; the learner checks the numbers themselves."""
-        fits = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.shape[1] == self.n_features_in_
+        fits = self._is_array(X) and X.ndim == 2 and X.shape[1] == self.n_features_in_
         return fits and len(X) > 0 and not hasattr(self, "feature_names_in_")
 
     @staticmethod
-    def _column(y: Any, rows: int, *, numbers: bool, first: bool) -> np.ndarray:
+    def _is_array(values: Any) -> bool:
+        """Whether these are numbers as the learner takes them."""
+        return type(values) is np.ndarray and values.dtype == np.float64
+
+    @classmethod
+    def _column(cls, y: Any, rows: int, *, numbers: bool, first: bool) -> np.ndarray:
         """`y` as one column with a number, or a label, for each row; after the first call the learner checks plain numbers itself."""
-        plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype == np.float64
-        if plain and not first and len(y) == rows:
+        if cls._is_array(y) and y.ndim == 1 and not first and len(y) == rows:
             return y
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")

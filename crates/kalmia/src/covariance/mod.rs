@@ -9,7 +9,7 @@ mod simd_tests;
 pub use dense::Dense;
 pub use factored::Factored;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::{Buffer, Threads};
 use crate::rule::Step;
 use block::Outcome;
@@ -48,10 +48,7 @@ pub trait Covariance: Clone + Debug + Send + Sync {
     /// Two beliefs learn the same rows, as [`Covariance::learn`] would teach them one after the other; side by side where that hides the wait
     /// for a decision. An error leaves both somewhere on the way.
     fn learn_two(beliefs: [(&mut Self, &mut Buffer); 2], x: &[f64], decide: &mut DecideTwo<'_>, threads: Threads) -> Result<()> {
-        for (k, (p, theta)) in beliefs.into_iter().enumerate() {
-            p.learn(theta, x, &mut |i, m, s| decide(k, i, m, s), threads)?;
-        }
-        Ok(())
+        one_after_the_other(beliefs, x, decide, threads)
     }
 
     /// As [`Covariance::learn`], with $P \mathrel{+}= \mathrm{diag}(q)$ before each row.
@@ -63,7 +60,11 @@ pub trait Covariance: Clone + Debug + Send + Sync {
         decide: &mut Decide<'_>,
         threads: Threads,
     ) -> Result<()> {
-        walk_row_by_row(self, theta, x, q, decide, threads)
+        for (i, x) in x.chunks_exact(self.dim().max(1)).enumerate() {
+            self.add_diagonal(q);
+            self.learn(theta, x, &mut |_, m, s| decide(i, m, s), threads)?;
+        }
+        Ok(())
     }
 
     /// $s = x^\top Px$.
@@ -108,20 +109,15 @@ pub trait Covariance: Clone + Debug + Send + Sync {
     fn from_parts(parts: &[f64], dim: usize) -> Result<Self>;
 }
 
-fn walk_row_by_row<C: Covariance>(
-    p: &mut C,
-    theta: &mut Buffer,
+/// [`Covariance::learn_two`] where nothing is gained side by side.
+fn one_after_the_other<C: Covariance>(
+    beliefs: [(&mut C, &mut Buffer); 2],
     x: &[f64],
-    q: &[f64],
-    decide: &mut Decide<'_>,
+    decide: &mut DecideTwo<'_>,
     threads: Threads,
 ) -> Result<()> {
-    for (i, x) in x.chunks_exact(p.dim().max(1)).enumerate() {
-        p.add_diagonal(q);
-        p.learn(theta, x, &mut |_, m, s| decide(i, m, s), threads).map_err(|error| match error {
-            Error::PrecisionLost { value, .. } => Error::PrecisionLost { row: i, value },
-            other => other,
-        })?;
+    for (k, (p, theta)) in beliefs.into_iter().enumerate() {
+        p.learn(theta, x, &mut |i, m, s| decide(k, i, m, s), threads)?;
     }
     Ok(())
 }
@@ -201,13 +197,13 @@ fn learn_in_blocks<C: Blocks>(
     Ok(())
 }
 
-/// Below this share of its value before the rows at hand, the next row's $s$ is summed anew.
+/// Below this share of its value before the row at hand, the next row's $s$ is summed anew.
 const SMALLEST_SHARE: f64 = 1e-4;
 
-/// $s'$ of the next row, from $s = x^\top Px$ before the rows at hand and what they take from it (their $c\,o^2$ with the overlap $o$): a few
-/// operations after the decision in place of a sum, as the next decision waits for nothing else. `None` where most of it cancels.
+/// $s' = s - c\,o^2$ of the next row, from $s = x^\top Px$ before the row at hand and their overlap $o$: two operations after the
+/// decision in place of a sum, as the next decision waits for nothing else. `None` where most of it cancels.
 #[inline(always)]
-fn remaining(before: f64, lost: f64) -> Option<f64> {
-    let s = before - lost;
+fn next_variance(before: f64, c: f64, overlap: f64) -> Option<f64> {
+    let s = before - c * overlap * overlap;
     if s >= SMALLEST_SHARE * before { Some(s) } else { None }
 }

@@ -1,5 +1,6 @@
 //! The area under the ROC curve in bounded memory: a histogram of the scores with fine bins.
 
+use crate::family::special::twice_artanh;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -121,9 +122,7 @@ fn coarse_ln(x: f64) -> f64 {
     let bits = x.to_bits() + (MANTISSA - (std::f64::consts::SQRT_2.to_bits() & MANTISSA));
     let exponent = (bits >> 52) as i32 - 1023;
     let m = f64::from_bits(x.to_bits().wrapping_sub((exponent as i64 as u64) << 52));
-    let z = (m - 1.0) / (m + 1.0);
-    let w = z * z;
-    f64::from(exponent) * std::f64::consts::LN_2 + 2.0 * z * (1.0 + w * (1.0 / 3.0 + w * (0.2 + w * (1.0 / 7.0 + w / 9.0))))
+    f64::from(exponent) * std::f64::consts::LN_2 + twice_artanh((m - 1.0) / (m + 1.0))
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub(crate) fn ln_ratio(a: f64, b: f64) -> f64 {
 
 /// $\ln\frac{1+z}{1-z}$ near 0.
 #[inline(always)]
-fn twice_artanh(z: f64) -> f64 {
+pub(crate) fn twice_artanh(z: f64) -> f64 {
     let w = z * z;
     let upper = 1.0 / 9.0 + w * (1.0 / 11.0 + w * (1.0 / 13.0));
     2.0 * (z + z * w * (1.0 / 3.0 + w * (0.2 + w * (1.0 / 7.0 + w * upper))))

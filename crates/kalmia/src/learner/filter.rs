@@ -1,5 +1,6 @@
 //! The Kalman recursion itself: a family, a rule and a covariance form.
 
+use super::seen::observation;
 use super::{Learner, Observer, Prior, Seen};
 use crate::covariance::{Covariance, Factored};
 use crate::error::{Error, Result, require, require_len};
@@ -264,9 +265,7 @@ struct Sight<'a, 'o> {
 impl Sight<'_, '_> {
     #[inline(always)]
     fn decide<F: Family, R: Rule>(&mut self, family: &F, rule: &R, i: usize, m: f64, s: f64, t: u64) -> Result<Step> {
-        let mut observation = self.rows.observation(i);
-        // legal by `Rows::validate`
-        observation.y = family.code(observation.y);
+        let observation = observation(family, &self.rows, i);
         let diverged = |quantity, value: f64| Err(Error::Diverged { row: i, quantity, value });
         let lost = (m + observation.offset).abs() > family.largest_linear() && rule.can_diverge(family);
         if lost || !m.is_finite() {

@@ -51,20 +51,19 @@ pub(super) fn learn(p: &mut Dense, theta: &mut Buffer, x: &[f64], decide: &mut D
         mirror(p);
     }
     let Dense { p: matrix, block: work, .. } = p;
-    if dim < LARGE {
+    let columns = if dim < LARGE {
         transpose(x, dim, &mut work.x);
         product_across(matrix, dim, stride, rows, &work.x, &mut work.u);
-        let across = View::columns(&work.x, rows, dim, rows).t();
-        gram(&mut work.scalars.g[..rows * rows], across, products(&work.u, dim, stride, rows), rows, threads);
+        View::columns(&work.x, rows, dim, rows).t()
     } else {
         // each core takes some of the rows
         let share = rows.div_ceil(threads.0);
         threads.each(work.u[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)), |(u, x)| {
             product(matrix, dim, stride, x, u);
         });
-        let along = View::columns(x, dim, rows, dim);
-        gram(&mut work.scalars.g[..rows * rows], along, products(&work.u, dim, stride, rows), rows, threads);
-    }
+        View::columns(x, dim, rows, dim)
+    };
+    gram(&mut work.scalars.g[..rows * rows], columns, products(&work.u, dim, stride, rows), rows, threads);
     if !keeps_digits(matrix, stride, x, dim, &work.scalars.g) {
         return Ok(Outcome::Short { rows: 0, next: None });
     }

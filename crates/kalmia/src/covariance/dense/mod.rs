@@ -112,10 +112,10 @@ impl Covariance for Dense {
         x: &[f64],
         q: &[f64],
         decide: &mut Decide<'_>,
-        threads: Threads,
+        _threads: Threads,
     ) -> Result<()> {
-        if q.is_empty() || self.dim > FULL_UP_TO {
-            return super::walk_row_by_row(self, theta, x, q, decide, threads);
+        if x.is_empty() {
+            return Ok(());
         }
         self.block.mirrored = false;
         Arch::new().dispatch(Learn { p: self, theta, x, first: 0, decide, walk: q })

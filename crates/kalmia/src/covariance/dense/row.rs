@@ -1,7 +1,7 @@
 //! Rows one by one on the dense form: one fused pass over what is stored of `P` a row.
 
 use super::{Dense, FULL_UP_TO, TILE, small};
-use crate::covariance::{Covariance, Learn, remaining};
+use crate::covariance::{Covariance, Learn, next_variance};
 use crate::error::{Error, Result};
 use crate::linalg::{Buffer, vector};
 use pulp::{Simd, WithSimd};
@@ -105,7 +105,7 @@ fn fused<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
         m = vector::dot(simd, theta, next) + gain * overlap;
         vector::axpy(simd, gain, v, theta);
         vector::axpy(simd, -c * overlap, v, product);
-        s = match remaining(before_row, c * overlap * overlap) {
+        s = match next_variance(before_row, c, overlap) {
             Some(s) => s,
             None => vector::dot(simd, product, next),
         };

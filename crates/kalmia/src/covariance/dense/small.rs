@@ -2,7 +2,7 @@
 
 use super::row::checked;
 use super::{Dense, FULL_UP_TO};
-use crate::covariance::{Learn, remaining};
+use crate::covariance::{Learn, next_variance};
 use crate::error::Result;
 use crate::linalg::{Lines, Near, vector};
 use pulp::Simd;
@@ -87,7 +87,7 @@ pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: L
         vector::axpy_registers(simd, gain, v, &mut theta);
         v = product;
         vector::axpy_registers(simd, -c * overlap, paid, &mut v);
-        s = match remaining(before_row, c * overlap * overlap) {
+        s = match next_variance(before_row, c, overlap) {
             Some(s) => s,
             None => vector::dot_registers(simd, v, at),
         };

@@ -130,13 +130,11 @@ impl Covariance for Factored {
     }
 
     fn learn_two(beliefs: [(&mut Self, &mut Buffer); 2], x: &[f64], decide: &mut DecideTwo<'_>, threads: Threads) -> Result<()> {
-        let [(p, theta), (other, other_theta)] = beliefs;
-        if x.len() > p.dim && p.dim <= small::UP_TO && p.dim == other.dim {
-            let two = LearnTwo { beliefs: [(p, theta), (other, other_theta)], x, decide };
-            return Arch::new().dispatch(two);
+        let dim = beliefs[0].0.dim;
+        if x.len() > dim && dim <= small::UP_TO && dim == beliefs[1].0.dim {
+            return Arch::new().dispatch(LearnTwo { beliefs, x, decide });
         }
-        p.learn(theta, x, &mut |i, m, s| decide(0, i, m, s), threads)?;
-        other.learn(other_theta, x, &mut |i, m, s| decide(1, i, m, s), threads)
+        super::one_after_the_other(beliefs, x, decide, threads)
     }
 
     fn variance(&self, x: &[f64]) -> f64 {

@@ -87,11 +87,11 @@ impl WithSimd for LearnTwo<'_, '_, Factored> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
-        match (S::F64_LANES, self.x.len(), self.beliefs[0].0.dim) {
-            (8, _, 1..=16) => small::learn_two::<S, 2>(simd, self),
-            (8, _, _) => small::learn_two::<S, 4>(simd, self),
-            (4, _, 1..=16) => small::learn_two::<S, 4>(simd, self),
-            (4, _, _) => small::learn_two::<S, 8>(simd, self),
+        match (S::F64_LANES, self.beliefs[0].0.dim) {
+            (8, 1..=16) => small::learn_two::<S, 2>(simd, self),
+            (8, _) => small::learn_two::<S, 4>(simd, self),
+            (4, 1..=16) => small::learn_two::<S, 4>(simd, self),
+            (4, _) => small::learn_two::<S, 8>(simd, self),
             _ => {
                 let Self { beliefs, x, decide } = self;
                 for (k, (p, theta)) in beliefs.into_iter().enumerate() {

@@ -5,7 +5,7 @@
 //! $u_j \mathrel{+}= \lambda_j\sum_{i<j} v_iu_i$, the next row's projection after the update is $f_j' = f_j^0 + \lambda_j\sum_{i<j} v_if_i^0$.
 
 use super::Factored;
-use crate::covariance::{Learn, LearnTwo, remaining};
+use crate::covariance::{Learn, LearnTwo, next_variance};
 use crate::error::Result;
 use crate::linalg::lanes::{Lanes, MOST};
 use crate::linalg::{Lines, vector};
@@ -198,7 +198,7 @@ impl<S: Simd, const N: usize> At<S, N> {
         }
         owed.gain = step.gain;
         self.project(simd, lanes, d);
-        self.s = match remaining(simd.reduce_sum_f64s(before), step.contraction * overlap * overlap) {
+        self.s = match next_variance(simd.reduce_sum_f64s(before), step.contraction, overlap) {
             Some(s) => s,
             // summed anew, as a value at hand would become a conditional move, and the next decision wait for it
             None => vector::dot_registers(simd, self.v, self.f),

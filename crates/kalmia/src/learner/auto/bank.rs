@@ -8,6 +8,7 @@ use crate::covariance::{Covariance, Dense, Factored};
 use crate::error::Result;
 use crate::family::Family;
 use crate::family::special::{exp_m1, ln_1p};
+use crate::learner::seen::observation;
 use crate::learner::{Observer, Seen};
 use crate::linalg::Threads;
 use crate::rows::{Observation, Rows};
@@ -75,7 +76,7 @@ impl<C: Covariance> Bank<C> {
         rows: Rows<'_>,
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
-        let walks = self.members.iter().any(|m| m.q > 0.0);
+        let walks = self.walks();
         for members in self.members.chunks_mut(2) {
             match members {
                 [first, second] if !walks => Member::learn_two([first, second], context.family, rows, context.threads)?,
@@ -83,8 +84,7 @@ impl<C: Covariance> Bank<C> {
             }
         }
         for i in 0..rows.len() {
-            let mut observation = rows.observation(i);
-            observation.y = context.family.code(observation.y);
+            let observation = observation(context.family, &rows, i);
             let evidence = self.weigh(&context, &observation, i);
             if let Some(observer) = &mut observer {
                 let shared = if context.dispersion.kind == Kind::Normal {
@@ -105,6 +105,11 @@ impl<C: Covariance> Bank<C> {
             context.dispersion.rows += observation.weight;
         }
         Ok(())
+    }
+
+    /// Whether members walk.
+    fn walks(&self) -> bool {
+        self.members.iter().any(|m| m.q > 0.0)
     }
 
     /// How likely the mixture found a row; leaves the weights after it in `next`.
@@ -129,7 +134,7 @@ impl<C: Covariance> Bank<C> {
     /// Moves weights and residuals after a row.
     fn settle(&mut self) {
         let several = self.members.len() > 1;
-        let (walks, even) = (self.members.iter().any(|m| m.q > 0.0), SHARE / self.members.len() as f64);
+        let (walks, even) = (self.walks(), SHARE / self.members.len() as f64);
         for ((member, &next), added) in self.members.iter_mut().zip(&self.next).zip(&self.added) {
             member.residual += added;
             if several {

@@ -3,6 +3,7 @@
 use crate::covariance::Covariance;
 use crate::error::Result;
 use crate::family::Family;
+use crate::learner::seen::observation;
 use crate::linalg::{Buffer, Threads};
 use crate::rows::Rows;
 use crate::rule::{Evidence, Moments, Step, moments};
@@ -57,8 +58,7 @@ impl Trail {
     /// The step of row `i`, noted.
     #[inline(always)]
     fn decide<F: Family>(&mut self, family: &F, rows: Rows<'_>, i: usize, m: f64, s: f64) -> Step {
-        let mut observation = rows.observation(i);
-        observation.y = family.code(observation.y);
+        let observation = observation(family, &rows, i);
         let Moments { evidence, slope, step } = moments(family, &observation, m, s);
         self.linear[i] = m;
         self.variance[i] = s;
