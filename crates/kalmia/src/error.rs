@@ -81,7 +81,7 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
-    /// The dense covariance lost its digits to ill-conditioned features.
+    /// The dense covariance lost its digits to ill-conditioned features, or to a row that knows far more than the belief before it.
     #[error(
         "row {row}: the dense covariance has lost its precision (x'Px came out as {value:e}); use the factored form, which keeps it"
     )]

@@ -278,3 +278,36 @@ fn a_dense_matrix_without_digits_says_so() {
     }
     assert!(failed > 0);
 }
+
+/// A prior so wide that one row cancels nearly all of it: the dense form keeps four digits or says that it cannot, by row and in blocks.
+#[test]
+fn a_nearly_flat_prior_is_exact_or_refused() {
+    let mut rng = rng(9);
+    let mut refused = 0;
+    for dim in [1, 3, 11, 28, 40, 130] {
+        let rows = 2 * dim + 8;
+        let x: Vec<f64> = (0..dim * rows).map(|_| common::centred(&mut rng)).collect();
+        let y: Vec<f64> = (0..rows).map(|_| common::centred(&mut rng)).collect();
+        let rows = Rows::new(dim, &x, &y).unwrap();
+        for exponent in [6, 9, 11, 13, 15, 16, 18, 30] {
+            let prior = Prior::isotropic(dim, 10f64.powi(exponent)).unwrap();
+            let mut dense: Filter<_, _, Dense> = Filter::new(Gaussian::default(), Ekf, prior.clone()).unwrap();
+            let mut factored: Filter<_, _, Factored> = Filter::new(Gaussian::default(), Ekf, prior).unwrap();
+            factored.learn(rows).unwrap();
+            match dense.learn(rows) {
+                Ok(()) => {
+                    for (d, f) in dense.standard_errors().iter().zip(factored.standard_errors()) {
+                        assert!((d / f - 1.0).abs() < 2e-2, "dim {dim}, prior 1e{exponent}: dense {d:e}, factored {f:e}");
+                    }
+                }
+                Err(error) => {
+                    assert!(matches!(error, Error::PrecisionLost { .. }), "{error}");
+                    assert_eq!(dense.count(), 0);
+                    assert!(exponent >= 11, "dim {dim}, prior 1e{exponent}: {error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 0);
+}

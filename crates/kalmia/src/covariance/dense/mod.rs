@@ -20,7 +20,7 @@ const BLOCK_FROM: usize = 120;
 
 /// The upper triangle of $P$ by tiles of 8 x 8, column-major with padded columns (both triangles where the dimension is small).
 ///
-/// Each row is checked for digits lost to cancellation in $x^\top Px$; a loss is reported as [`Error::PrecisionLost`], never returned
+/// Each row is checked for digits lost to cancellation in $x^\top Px$, before the row and by it; a loss is reported as [`Error::PrecisionLost`], never returned
 /// silently. [`super::Factored`] does not have that limit.
 #[derive(Debug)]
 pub struct Dense {

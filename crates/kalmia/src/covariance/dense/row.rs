@@ -1,12 +1,13 @@
 //! Rows one by one on the dense form: one fused pass over what is stored of `P` a row.
 
 use super::{Dense, FULL_UP_TO, TILE, small};
-use crate::covariance::{Covariance, Learn, next_variance};
+use crate::covariance::{Covariance, Decide, Learn, next_variance};
 use crate::error::{Error, Result};
 use crate::linalg::{Buffer, vector};
+use crate::rule::Step;
 use pulp::{Simd, WithSimd};
 
-/// Largest $\sum_i x_i^2P_{ii} / x^\top Px$: beyond it fewer than four digits of $s$ are left.
+/// Largest $\sum_i x_i^2P_{ii} / x^\top Px$, and largest $1+\alpha s$ of a row: beyond it fewer than four digits of $x^\top Px$ are left.
 pub(super) const LARGEST_CANCELLATION: f64 = 1e12;
 
 /// Columns handled together, so that a loaded line of `v` and `x` serves all of them.
@@ -81,10 +82,7 @@ fn fused<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
     // what the row before still owes to P: the pass of this row pays it
     let mut owed = 0.0;
     for i in first.. {
-        let step = match checked(simd, i, s, S::as_simd_f64s(row).0, S::as_simd_f64s(diagonal).0) {
-            Ok(()) => decide(i, m, s),
-            Err(lost) => Err(lost),
-        };
+        let step = decided(simd, i, (m, s), S::as_simd_f64s(row).0, S::as_simd_f64s(diagonal).0, decide);
         let upcoming = rows.next();
         let (step, upcoming) = match (step, upcoming) {
             (Ok(step), Some(upcoming)) => (step, upcoming),
@@ -129,15 +127,29 @@ fn row_by_row<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
     Ok(())
 }
 
-/// Whether $s$ has its digits, or cancellation ate them.
+/// The decision of row `i`, whose $x^\top Px$ must have its digits, and keep them when the row takes it to $s/(1+\alpha s)$.
 #[inline(always)]
-pub(super) fn checked<S: Simd>(simd: S, row: usize, s: f64, x: &[S::f64s], diagonal: &[S::f64s]) -> Result<()> {
+pub(super) fn decided<S: Simd>(
+    simd: S,
+    i: usize,
+    (m, s): (f64, f64),
+    x: &[S::f64s],
+    diagonal: &[S::f64s],
+    decide: &mut Decide<'_>,
+) -> Result<Step> {
     let mut size = simd.splat_f64s(0.0);
     for (x, p) in x.iter().zip(diagonal) {
         size = simd.mul_add_f64s(simd.mul_f64s(*x, *p), *x, size);
     }
-    let kept = simd.reduce_sum_f64s(size) <= LARGEST_CANCELLATION * s && s >= 0.0;
-    if kept { Ok(()) } else { Err(Error::PrecisionLost { row, value: s }) }
+    let has_digits = simd.reduce_sum_f64s(size) <= LARGEST_CANCELLATION * s && s >= 0.0;
+    if !has_digits {
+        return Err(Error::PrecisionLost { row: i, value: s });
+    }
+    let step = decide(i, m, s)?;
+    if step.curvature * s > LARGEST_CANCELLATION {
+        return Err(Error::PrecisionLost { row: i, value: s - step.contraction * s * s });
+    }
+    Ok(step)
 }
 
 /// Sizes of the stored matrix.

@@ -1,6 +1,6 @@
 //! Rows one by one on a small dense matrix: both triangles stored, and the vectors of a row held in `N` SIMD registers.
 
-use super::row::checked;
+use super::row::decided;
 use super::{Dense, FULL_UP_TO};
 use crate::covariance::{Learn, next_variance};
 use crate::error::Result;
@@ -43,11 +43,7 @@ pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: L
     let (mut m, mut s) = (vector::dot_registers(simd, theta, at), vector::dot_registers(simd, v, at));
     let mut outcome = Ok(());
     for i in first.. {
-        let step = match checked(simd, i, s, &at, &diagonal) {
-            Ok(()) => decide(i, m, s),
-            Err(lost) => Err(lost),
-        };
-        let (gain, c) = match step {
+        let (gain, c) = match decided(simd, i, (m, s), &at, &diagonal, decide) {
             Ok(step) => (step.gain, step.contraction),
             Err(error) => {
                 outcome = Err(error);
