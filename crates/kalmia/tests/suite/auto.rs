@@ -299,6 +299,29 @@ fn drift_is_followed_when_asked_and_reported_when_not() {
     assert!(none.is_none() && detects < follows + 0.02, "{detects} {follows}");
 }
 
+/// Without noise, with dummies beside an intercept and a repeated column: the static one of the walking members cannot keep its digits in the
+/// dense form, and leaves the mixture; the others go on.
+#[test]
+fn a_member_that_loses_its_digits_leaves_the_others() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(12);
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for _ in 0..6000 {
+        let (z, w) = (uniform(&mut rng) - 0.5, uniform(&mut rng) - 0.5);
+        let dummy = f64::from(z > 0.0);
+        x.extend([1.0, dummy, 1.0 - dummy, z, w, w]);
+        y.push(1.0 + 2.0 * dummy + 4.0 * (1.0 - dummy) + 3.0 * z + 11.0 * w);
+    }
+    let mut auto = Auto::new(Gaussian::default(), 6).unwrap().with_drift(AutoDrift::Adapt);
+    let mut late = 0.0f64;
+    let mut watch =
+        |seen: &Seen<'_>| late = if seen.index < 1000 { 0.0 } else { late.max((seen.mean - seen.observation.y).abs()) };
+    auto.learn_observed(Rows::new(6, &x, &y).unwrap(), Some(&mut watch)).unwrap();
+    let walks: Vec<f64> = auto.weights().iter().map(|weight| weight.1).collect();
+    assert_eq!(walks, [1e-6, 1e-5, 1e-4, 1e-3]);
+    assert!(late < 1e-6, "{late}");
+    assert_eq!(Auto::restore(auto.state()).unwrap().state(), auto.state());
+}
+
 #[test]
 fn a_drift_is_detected_at_the_same_row_whatever_the_batches() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(10);

@@ -76,11 +76,14 @@ impl<C: Covariance> Bank<C> {
         rows: Rows<'_>,
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
-        let walks = self.walks();
-        for members in self.members.chunks_mut(2) {
-            match members {
-                [first, second] if !walks => Member::learn_two([first, second], context.family, rows, context.threads)?,
-                members => members.iter_mut().try_for_each(|m| m.learn(context.family, rows, context.threads))?,
+        if C::CAN_LOSE_PRECISION {
+            self.learn_apart(&context, rows)?;
+        } else {
+            for members in self.members.chunks_mut(2) {
+                match members {
+                    [first, second] => Member::learn_two([first, second], context.family, rows, context.threads)?,
+                    members => members.iter_mut().try_for_each(|m| m.learn(context.family, rows, context.threads))?,
+                }
             }
         }
         for i in 0..rows.len() {
@@ -105,6 +108,35 @@ impl<C: Covariance> Bank<C> {
             context.dispersion.rows += observation.weight;
         }
         Ok(())
+    }
+
+    /// Each member by itself: one that loses its digits leaves the mixture, and an error is what leaves no member.
+    fn learn_apart<F: Family>(&mut self, context: &Context<'_, F>, rows: Rows<'_>) -> Result<()> {
+        let mut lost = None;
+        self.members.retain_mut(|member| match member.learn(context.family, rows, context.threads) {
+            Ok(()) => true,
+            Err(error) => {
+                lost = Some(error);
+                false
+            }
+        });
+        match lost {
+            Some(error) if self.members.is_empty() => Err(error),
+            Some(_) => {
+                self.share_out();
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// After members have left, weights that sum to 1 and as much scratch as members.
+    fn share_out(&mut self) {
+        let total: f64 = self.members.iter().map(|m| m.weight).sum();
+        self.members.iter_mut().for_each(|m| m.weight /= total);
+        self.evidence.truncate(self.members.len());
+        self.next.truncate(self.members.len());
+        self.added.truncate(self.members.len());
     }
 
     /// Whether members walk.
@@ -257,17 +289,13 @@ impl Bank<Factored> {
         let idle =
             |m: &Member<Factored>| m.weight < SMALLEST_WEIGHT || (doubled && m.influence < SMALLEST_INFLUENCE * count as f64);
         self.members.retain(|m| m.weight == heaviest || !idle(m));
-        let total: f64 = self.members.iter().map(|m| m.weight).sum();
-        for member in &mut self.members {
-            member.weight /= total;
-            if doubled {
+        self.share_out();
+        if doubled {
+            for member in &mut self.members {
                 member.anchor = member.weight;
                 member.influence = 0.0;
             }
         }
-        self.evidence.truncate(self.members.len());
-        self.next.truncate(self.members.len());
-        self.added.truncate(self.members.len());
     }
 }
 

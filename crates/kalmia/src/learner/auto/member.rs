@@ -8,6 +8,9 @@ use crate::linalg::{Buffer, Threads};
 use crate::rows::Rows;
 use crate::rule::{Evidence, Moments, Step, moments};
 
+/// Largest $\alpha s$ of a row for a member that can lose its digits.
+const SHARPEST: f64 = 1e10;
+
 /// A belief with its share of the mixture.
 #[derive(Debug, Clone)]
 pub(super) struct Member<C> {
@@ -89,7 +92,12 @@ impl<C: Covariance> Member<C> {
     pub fn learn<F: Family>(&mut self, family: &F, rows: Rows<'_>, threads: Threads) -> Result<()> {
         let Self { theta, covariance, trail, walk, .. } = self;
         trail.reset(rows.len());
-        let mut decide = |i: usize, m: f64, s: f64| Ok(trail.decide(family, rows, i, m, s));
+        let mut decide = |i: usize, m: f64, s: f64| {
+            let step = trail.decide(family, rows, i, m, s);
+            // a row that knows far more than the belief would leave a dense matrix without digits; the walk soon undoes the difference
+            let sharp = C::CAN_LOSE_PRECISION && step.curvature * s > SHARPEST;
+            Ok(if sharp { Step::new(step.gain, SHARPEST / s, s) } else { step })
+        };
         if walk.is_empty() {
             return covariance.learn(theta, rows.features(), &mut decide, threads);
         }
