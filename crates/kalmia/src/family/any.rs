@@ -3,7 +3,7 @@
 use super::{Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 use crate::error::{Error, Result, require};
 use crate::rows::Observation;
-use crate::rule::{Evidence, Moments};
+use crate::rule::{Evidence, Moments, Step};
 use rand::Rng;
 use std::str::FromStr;
 
@@ -116,6 +116,8 @@ impl Family for AnyFamily {
         fn loss(&self, y: f64, u: f64) -> f64;
         #[inline(always)]
         fn derivatives(&self, y: f64, u: f64) -> (f64, f64);
+        #[inline(always)]
+        fn kalman_step(&self, observation: &Observation, m: f64, s: f64) -> Step;
         #[inline(always)]
         fn look(&self, y: f64, u: f64) -> (f64, f64, f64);
         fn log_base(&self, y: f64) -> f64;

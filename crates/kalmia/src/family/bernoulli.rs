@@ -6,7 +6,7 @@ mod wide;
 use super::Family;
 use crate::predict::gaussian_expectation;
 use crate::rows::Observation;
-use crate::rule::{Evidence, Moments};
+use crate::rule::{Evidence, Moments, Step};
 use narrow::Narrow;
 use rand::{Rng, RngExt};
 
@@ -92,6 +92,19 @@ impl Family for Bernoulli {
     fn derivatives(&self, y: f64, u: f64) -> (f64, f64) {
         let At { first, second, .. } = At::new(y, u);
         (first, second)
+    }
+
+    /// With $e = e^{-|u|}$, $\alpha = we/(1+e)^2$ and $\ell' = \mp\{1, e\}/(1+e)$, so that $c = we/D$ and $g = \pm w\{1,e\}(1+e)/D$ with
+    /// $D = (1+e)^2 + wes$: the next row waits for one division in place of three.
+    #[inline(always)]
+    fn kalman_step(&self, observation: &Observation, m: f64, s: f64) -> Step {
+        let u = m + observation.offset;
+        let z = if observation.y > 0.0 { 1.0 } else { -1.0 };
+        let e = (-u.abs()).exp();
+        let (sum, own) = (1.0 + e, if z * u >= 0.0 { e } else { 1.0 });
+        let (square, scaled) = (sum * sum, observation.weight * e);
+        let inverse = 1.0 / (square + scaled * s);
+        Step { gain: z * observation.weight * own * sum * inverse, curvature: scaled / square, contraction: scaled * inverse }
     }
 
     /// One exponential for all three.
@@ -227,6 +240,25 @@ mod tests {
                 assert!((likelihood / (-Bernoulli.loss(y, u)).exp() - 1.0).abs() < 1e-13);
                 assert_eq!((first, second), Bernoulli.derivatives(y, u));
                 assert_eq!(Bernoulli.look(y, u), (Bernoulli.mean(u), Bernoulli.loss(y, u), Bernoulli.derivatives(y, u).0));
+            }
+        }
+    }
+
+    #[test]
+    fn one_division_gives_the_same_step() {
+        for (y, weight, offset) in [(0.0, 1.0, 0.0), (1.0, 1.0, 0.3), (1.0, 7.0, -2.0)] {
+            let observation = Observation { y, weight, offset };
+            for m in [-700.0, -30.0, -1.2, 0.0, 0.4, 5.0, 40.0] {
+                for s in [0.0, 1e-8, 0.3, 20.0, 1e9, 1e200] {
+                    let (first, curvature) = observation.derivatives(&Bernoulli, m);
+                    let (long, short) = (Step::against(first, curvature, s), Bernoulli.kalman_step(&observation, m, s));
+                    let close = |a: f64, b: f64| (a - b).abs() <= 1e-15 * a.abs();
+                    assert!(
+                        close(long.gain, short.gain) && close(long.curvature, short.curvature),
+                        "{m} {s}: {long:?} {short:?}"
+                    );
+                    assert!(close(long.contraction, short.contraction), "{m} {s}: {long:?} {short:?}");
+                }
             }
         }
     }

@@ -20,7 +20,7 @@ pub use poisson::Poisson;
 
 use crate::predict::gaussian_expectation;
 use crate::rows::Observation;
-use crate::rule::{Evidence, Moments};
+use crate::rule::{Evidence, Moments, Step};
 use rand::Rng;
 use std::fmt::Debug;
 
@@ -83,6 +83,12 @@ pub trait Family: Clone + Debug + Send + Sync {
     fn loss(&self, y: f64, u: f64) -> f64;
     /// $(\ell'(y,u),\; \ell''(y,u))$, derivatives in $u$.
     fn derivatives(&self, y: f64, u: f64) -> (f64, f64);
+    /// The step of the extended Kalman filter, $\alpha = w\ell''$ and $g = -w\ell'/(1+\alpha s)$; to override where one division serves for all.
+    #[inline(always)]
+    fn kalman_step(&self, observation: &Observation, m: f64, s: f64) -> Step {
+        let (first, curvature) = observation.derivatives(self, m);
+        Step::against(first, curvature, s)
+    }
     /// $(E[y\mid u],\; \ell(y,u),\; \ell'(y,u))$, what an observer is shown; to override where the three share work.
     #[inline]
     fn look(&self, y: f64, u: f64) -> (f64, f64, f64) {

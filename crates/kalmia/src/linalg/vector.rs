@@ -140,6 +140,15 @@ pub(crate) fn axpy_registers<S: Simd, const N: usize>(simd: S, a: f64, x: [S::f6
     }
 }
 
+/// $x \leftarrow ax$.
+#[inline(always)]
+pub(crate) fn scale_registers<S: Simd, const N: usize>(simd: S, a: f64, x: &mut [S::f64s; N]) {
+    let a = simd.splat_f64s(a);
+    for x in x {
+        *x = simd.mul_f64s(a, *x);
+    }
+}
+
 /// $y_i \mathrel{+}= ax_i^2$.
 #[inline(always)]
 pub(crate) fn add_squares_registers<S: Simd, const N: usize>(simd: S, a: f64, x: [S::f64s; N], y: &mut [S::f64s; N]) {

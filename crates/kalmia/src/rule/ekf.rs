@@ -19,7 +19,6 @@ impl Rule for Ekf {
 
     #[inline(always)]
     fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
-        let (first, curvature) = observation.derivatives(family, m);
-        Step::against(first, curvature, s)
+        family.kalman_step(observation, m, s)
     }
 }

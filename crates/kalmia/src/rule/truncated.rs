@@ -58,9 +58,9 @@ impl Rule for Truncated {
 
     #[inline(always)]
     fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, t: u64) -> Step {
-        let (first, second) = observation.derivatives(family, m);
         // the floor is under l'', which the weight multiplies as it does the loss: a row of weight 0 moves nothing
-        let curvature = second.max(observation.weight * self.threshold(t));
-        Step::against(first, curvature, s)
+        let floor = observation.weight * self.threshold(t);
+        let step = family.kalman_step(observation, m, s);
+        if step.curvature >= floor { step } else { Step::against(observation.derivatives(family, m).0, floor, s) }
     }
 }

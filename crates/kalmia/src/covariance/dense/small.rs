@@ -97,10 +97,6 @@ pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: L
     outcome
 }
 
-/// Bytes after which addresses look alike to the processor, and a load waits for an earlier store that it has nothing to do with: columns
-/// that far apart are loaded together, before either is stored.
-const ALIKE: usize = 4096;
-
 /// The stored matrix, `N` registers a column.
 struct Matrix<'a, S: Simd, const N: usize> {
     simd: S,
@@ -111,43 +107,23 @@ struct Matrix<'a, S: Simd, const N: usize> {
 impl<S: Simd, const N: usize> Matrix<'_, S, N> {
     /// $P \mathrel{-}= c\,vv^\top$ (`v` in memory and in registers), and $Px$ with the new $P$ for the first row of `x`.
     #[inline(always)]
-    fn pass(&mut self, c: f64, v: &[f64], registers: [S::f64s; N], x: &[f64]) -> [S::f64s; N] {
+    fn pass(&mut self, c: f64, v: &[f64], mut registers: [S::f64s; N], x: &[f64]) -> [S::f64s; N] {
         let simd = self.simd;
+        vector::scale_registers(simd, -c, &mut registers);
         let zero = [simd.splat_f64s(0.0); N];
-        let (mut even, mut odd) = (zero, zero);
-        let apart = self.dim.min(ALIKE / (size_of::<f64>() * S::F64_LANES * N));
-        let (low, high) = self.columns[..self.dim * N].split_at_mut(apart * N);
-        let (v_low, v_high) = v[..self.dim].split_at(apart);
-        let (x_low, x_high) = x[..self.dim].split_at(apart);
-        let (paired, alone) = low.split_at_mut(high.len());
-        let pairs = v_high.len();
-        let pair = paired.chunks_exact_mut(N).zip(high.chunks_exact_mut(N));
-        for (((a, b), (va, vb)), (xa, xb)) in pair.zip(v_low.iter().zip(v_high)).zip(x_low.iter().zip(x_high)) {
-            let (va, vb) = (simd.splat_f64s(-c * va), simd.splat_f64s(-c * vb));
-            let (xa, xb) = (simd.splat_f64s(*xa), simd.splat_f64s(*xb));
-            let (mut pa, mut pb) = (zero, zero);
-            for r in 0..N {
-                pa[r] = simd.mul_add_f64s(va, registers[r], a[r]);
-                pb[r] = simd.mul_add_f64s(vb, registers[r], b[r]);
-            }
-            for r in 0..N {
-                (a[r], b[r]) = (pa[r], pb[r]);
-                even[r] = simd.mul_add_f64s(pa[r], xa, even[r]);
-                odd[r] = simd.mul_add_f64s(pb[r], xb, odd[r]);
-            }
-        }
-        for ((column, v), x) in alone.chunks_exact_mut(N).zip(&v_low[pairs..]).zip(&x_low[pairs..]) {
-            let (v, x) = (simd.splat_f64s(-c * v), simd.splat_f64s(*x));
+        let (mut sum, mut other) = (zero, zero);
+        for ((column, v), x) in self.columns.chunks_exact_mut(N).zip(&v[..self.dim]).zip(&x[..self.dim]) {
+            let (v, x) = (simd.splat_f64s(*v), simd.splat_f64s(*x));
             for r in 0..N {
                 let p = simd.mul_add_f64s(v, registers[r], column[r]);
                 column[r] = p;
-                even[r] = simd.mul_add_f64s(p, x, even[r]);
+                sum[r] = simd.mul_add_f64s(p, x, sum[r]);
             }
+            // the columns in turn, so that one addition need not wait for another
+            std::mem::swap(&mut sum, &mut other);
         }
-        for r in 0..N {
-            even[r] = simd.add_f64s(even[r], odd[r]);
-        }
-        even
+        vector::axpy_registers(simd, 1.0, other, &mut sum);
+        sum
     }
 
     /// $P \mathrel{+}= \mathrm{diag}(q)$.
@@ -164,11 +140,12 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
 
     /// $P \mathrel{-}= c\,vv^\top$.
     #[inline(always)]
-    fn pay(&mut self, c: f64, v: &[f64], registers: [S::f64s; N]) {
-        for (column, &v) in self.columns.chunks_exact_mut(N).zip(&v[..self.dim]) {
-            let cv = self.simd.splat_f64s(-c * v);
+    fn pay(&mut self, c: f64, v: &[f64], mut registers: [S::f64s; N]) {
+        vector::scale_registers(self.simd, -c, &mut registers);
+        for (column, v) in self.columns.chunks_exact_mut(N).zip(&v[..self.dim]) {
+            let v = self.simd.splat_f64s(*v);
             for r in 0..N {
-                column[r] = self.simd.mul_add_f64s(cv, registers[r], column[r]);
+                column[r] = self.simd.mul_add_f64s(v, registers[r], column[r]);
             }
         }
     }
