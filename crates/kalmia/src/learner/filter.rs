@@ -86,7 +86,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     pub fn new(family: F, rule: R, prior: Prior) -> Result<Self> {
         let covariance = prior.covariance()?;
         let theta = Buffer::from_slice(prior.mean());
-        let threads = default_threads();
+        let threads = Threads::all();
         Ok(Self { family, rule, prior, drift: Drift::Off, count: 0, theta, covariance, threads, spare: None, units: Vec::new() })
     }
 
@@ -342,9 +342,4 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
         check_features(x, self.dim())?;
         Ok(self.coefficients().iter().zip(x).map(|(t, x)| t * x).sum())
     }
-}
-
-/// All cores of the machine.
-pub(super) fn default_threads() -> Threads {
-    Threads(std::thread::available_parallelism().map_or(1, |n| n.get()))
 }

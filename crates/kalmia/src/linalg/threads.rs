@@ -10,6 +10,11 @@ impl Threads {
     /// One core.
     pub const ONE: Threads = Threads(1);
 
+    /// All cores of the machine.
+    pub fn all() -> Self {
+        Self(std::thread::available_parallelism().map_or(1, |n| n.get()))
+    }
+
     /// Does the work of every part, each on a core of its own; a single part is done here, and allocates nothing.
     pub(crate) fn each<T: Send>(self, parts: impl Iterator<Item = T>, work: impl Fn(T) + Sync) {
         if self == Self::ONE {

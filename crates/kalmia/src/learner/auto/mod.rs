@@ -159,7 +159,7 @@ impl<F: Family> Auto<F> {
             stage: Stage::Static(Bank::default()),
             sentinel: Sentinel::default(),
             mean: vec![0.0; dim],
-            threads: super::filter::default_threads(),
+            threads: Threads::all(),
             keeps_all: false,
         };
         auto.rebuild()?;

@@ -9,8 +9,7 @@ use super::{Auto, AutoDrift, Kept, Stage};
 use crate::covariance::Covariance;
 use crate::error::{Error, Result, require_len};
 use crate::family::Family;
-use crate::learner::filter::default_threads;
-use crate::linalg::Buffer;
+use crate::linalg::{Buffer, Threads};
 use serde::{Deserialize, Serialize};
 
 /// The state of an [`Auto`], to be stored and restored.
@@ -127,7 +126,7 @@ impl<F: Family> Auto<F> {
             stage,
             sentinel: state.sentinel,
             mean: vec![0.0; dim],
-            threads: default_threads(),
+            threads: Threads::all(),
             keeps_all: false,
         };
         match &auto.stage {
