@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Data, rng};
-use kalmia::{AnyFamily, AnyRule, Covariance, Dense, Drift, Factored, Filter, Learner, Prior};
+use kalmia::{AnyFamily, AnyRule, Auto, AutoDrift, Bernoulli, Covariance, Dense, Drift, Factored, Filter, Learner, Prior};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -90,6 +90,20 @@ fn drift_allocates_nothing() {
     for drift in [Drift::Forget { factor: 0.9 }, Drift::Walk { variances: vec![1e-3; 28] }] {
         check::<Dense>(drift.clone());
         check::<Factored>(drift);
+    }
+}
+
+#[test]
+fn the_default_learner_allocates_nothing_once_it_has_settled() {
+    for drift in [AutoDrift::Off, AutoDrift::Adapt] {
+        let mut auto = Auto::new(AnyFamily::from(Bernoulli), 11).unwrap().with_drift(drift);
+        let data = Data::draw(&mut rng(4), &auto.family(), 11, 5000);
+        auto.learn(data.rows()).unwrap();
+        assert_eq!(auto.weights().iter().any(|weight| weight.1 > 0.0), drift == AutoDrift::Adapt);
+        for batch in [64, 1, 7] {
+            let rows = data.rows().slice(0..batch);
+            assert_eq!(allocations(|| auto.learn(rows).unwrap()), 0, "{drift:?}, {batch} rows");
+        }
     }
 }
 

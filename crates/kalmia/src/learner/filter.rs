@@ -54,6 +54,8 @@ pub struct Filter<F, R, C = Factored> {
     theta: Buffer,
     covariance: C,
     threads: Threads,
+    /// Whether no prior variance is beyond [`MODERATE`].
+    prior_is_moderate: bool,
     /// Where a batch that may fail on the way finds its start again.
     spare: Option<Box<(Buffer, C)>>,
     /// Unit rows along which the prior is fed back.
@@ -86,8 +88,19 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     pub fn new(family: F, rule: R, prior: Prior) -> Result<Self> {
         let covariance = prior.covariance()?;
         let theta = Buffer::from_slice(prior.mean());
-        let threads = Threads::all();
-        Ok(Self { family, rule, prior, drift: Drift::Off, count: 0, theta, covariance, threads, spare: None, units: Vec::new() })
+        Ok(Self {
+            family,
+            rule,
+            prior_is_moderate: is_moderate(&prior),
+            prior,
+            drift: Drift::Off,
+            count: 0,
+            theta,
+            covariance,
+            threads: Threads::all(),
+            spare: None,
+            units: Vec::new(),
+        })
     }
 
     /// With coefficients that move between rows.
@@ -159,6 +172,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     pub fn grow(&mut self, variance: f64) -> Result<()> {
         require(variance > 0.0 && variance.is_finite(), "variance", variance, "must be finite and positive")?;
         self.prior.grow(variance);
+        self.prior_is_moderate = is_moderate(&self.prior);
         self.covariance.grow(variance);
         let mut theta = Buffer::zeros(self.dim());
         theta[..self.dim() - 1].copy_from_slice(&self.theta[..self.dim() - 1]);
@@ -208,7 +222,8 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
 
     /// Whether no legal step from here can overflow on moderate rows (see [`Rows::check`]): steps are bounded by $10^{152}$, the families' largest slope.
     fn is_moderate(&self) -> bool {
-        (0..self.dim()).all(|j| self.prior.variance(j) <= MODERATE && self.theta[j].abs() <= 1e120)
+        // no early end, so that it goes in SIMD
+        self.prior_is_moderate && self.theta.iter().fold(true, |all, value| all & (value.abs() <= 1e120))
     }
 
     /// All rows of a call, without and with drift.
@@ -228,6 +243,10 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
             }
         }
     }
+}
+
+fn is_moderate(prior: &Prior) -> bool {
+    (0..prior.dim()).all(|j| prior.variance(j) <= MODERATE)
 }
 
 /// What forgetting does to the belief before row `t`.
@@ -323,7 +342,10 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
             }
         }
         let mut result = self.run(rows, observer);
-        if let (Ok(()), true, Some(value)) = (&result, guarded, self.theta.iter().find(|v| !v.is_finite())) {
+        if guarded
+            && result.is_ok()
+            && let Some(value) = self.theta.iter().find(|v| !v.is_finite())
+        {
             // earlier rows would have shown in the linear predictor of the row after them
             result = Err(Error::Diverged { row: rows.len() - 1, quantity: "a coefficient", value: *value });
         }

@@ -77,7 +77,7 @@ fn fused<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
         *value = p[j * shape.stride + j];
     }
     vector::clear(simd, before);
-    pass(simd, p, shape, 0.0, before, row, v, dots);
+    pass::<S, false, true>(simd, p, shape, 0.0, before, row, v, dots);
     let (mut m, mut s) = (vector::dot(simd, theta, row), vector::dot(simd, v, row));
     // what the row before still owes to P: the pass of this row pays it
     let mut owed = 0.0;
@@ -87,10 +87,11 @@ fn fused<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
         let (step, upcoming) = match (step, upcoming) {
             (Ok(step), Some(upcoming)) => (step, upcoming),
             (step, _) => {
-                vector::clear(simd, next);
-                pass(simd, p, shape, owed, before, next, product, dots);
+                if owed != 0.0 {
+                    pass::<S, true, false>(simd, p, shape, owed, before, next, product, dots);
+                }
                 let step = step?;
-                pass(simd, p, shape, step.contraction, v, next, product, dots);
+                pass::<S, true, false>(simd, p, shape, step.contraction, v, next, product, dots);
                 vector::axpy(simd, step.gain, v, theta);
                 return Ok(());
             }
@@ -98,7 +99,7 @@ fn fused<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
         let (gain, c) = (step.gain, step.contraction);
         // P_t x_{t+1}, theta_t'x_{t+1} and x_{t+1}'P_t x_{t+1} do not wait for the decision; its rank-one effect is added afterwards
         vector::load(simd, upcoming, next);
-        pass(simd, p, shape, owed, before, next, product, dots);
+        pass::<S, true, true>(simd, p, shape, owed, before, next, product, dots);
         let (overlap, before_row) = (vector::dot(simd, v, next), vector::dot(simd, product, next));
         m = vector::dot(simd, theta, next) + gain * overlap;
         vector::axpy(simd, gain, v, theta);
@@ -159,10 +160,10 @@ struct Shape {
     stride: usize,
 }
 
-/// $P \mathrel{-}= c\,vv^\top$ and $y = Px$ with the new $P$, in one pass over what is stored.
+/// $P \mathrel{-}= c\,vv^\top$ (with `PAY`) and $y = Px$ with the new $P$ (with `PRODUCT`), in one pass over what is stored.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn pass<S: Simd>(simd: S, p: &mut [f64], shape: Shape, c: f64, v: &[f64], x: &[f64], y: &mut [f64], dots: &mut [f64]) {
+fn pass<S: Simd, const PAY: bool, const PRODUCT: bool>(simd: S, p: &mut [f64], shape: Shape, c: f64, v: &[f64], x: &[f64], y: &mut [f64], dots: &mut [f64]) {
     let Shape { dim, stride } = shape;
     vector::clear(simd, y);
     let (vs, _) = S::as_simd_f64s(v);
@@ -185,12 +186,12 @@ fn pass<S: Simd>(simd: S, p: &mut [f64], shape: Shape, c: f64, v: &[f64], x: &[f
         let xj = vector::splat4(simd, 1.0, &x[j..]);
         let cv = vector::splat4(simd, -c, &v[j..]);
         let (ys, _) = S::as_mut_simd_f64s(y);
-        let sums = group_pass(simd, columns, cv, &vs[..end], xj, &xs[..end], &mut ys[..end], above);
-        if above > 0 {
+        let sums = group_pass::<S, PAY, PRODUCT>(simd, columns, cv, &vs[..end], xj, &xs[..end], &mut ys[..end], above);
+        if PRODUCT && above > 0 {
             vector::reduce4(simd, sums, &mut dots[j..]);
         }
     }
-    if !full {
+    if PRODUCT && !full {
         for (y, dot) in y[TILE..].iter_mut().zip(&dots[TILE..]) {
             *y += dot;
         }
@@ -200,7 +201,7 @@ fn pass<S: Simd>(simd: S, p: &mut [f64], shape: Shape, c: f64, v: &[f64], x: &[f
 /// One group of columns: tiles above the diagonal count for both triangles, the diagonal tile is stored in full and counts once.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn group_pass<S: Simd>(
+fn group_pass<S: Simd, const PAY: bool, const PRODUCT: bool>(
     simd: S,
     columns: [&mut [S::f64s]; GROUP],
     cv: [S::f64s; GROUP],
@@ -217,10 +218,15 @@ fn group_pass<S: Simd>(
     let mut sums = [simd.splat_f64s(0.0); GROUP];
     macro_rules! column {
         ($c:ident, $k:literal, $r:ident, $y:ident, $dot:literal) => {
-            let p = simd.mul_add_f64s(cv[$k], v[$r], $c[$r]);
-            $c[$r] = p;
-            $y = simd.mul_add_f64s(p, xj[$k], $y);
-            if $dot {
+            let mut p = $c[$r];
+            if PAY {
+                p = simd.mul_add_f64s(cv[$k], v[$r], p);
+                $c[$r] = p;
+            }
+            if PRODUCT {
+                $y = simd.mul_add_f64s(p, xj[$k], $y);
+            }
+            if PRODUCT && $dot {
                 sums[$k] = simd.mul_add_f64s(p, x[$r], sums[$k]);
             }
         };

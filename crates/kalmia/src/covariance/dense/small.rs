@@ -33,7 +33,7 @@ pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: L
     before.fill(0.0);
     let mut rest = x;
     let mut at: [S::f64s; N] = vector::head(simd, rest, dim);
-    let mut v = matrix.pass(0.0, before, paid, rest);
+    let mut v = matrix.product(rest);
     let walk: [S::f64s; N] = vector::registers(simd, walk);
     let mut beside = walk;
     if WALK {
@@ -105,6 +105,22 @@ struct Matrix<'a, S: Simd, const N: usize> {
 }
 
 impl<S: Simd, const N: usize> Matrix<'_, S, N> {
+    /// $Px$ for the first row of `x`.
+    #[inline(always)]
+    fn product(&self, x: &[f64]) -> [S::f64s; N] {
+        let zero = [self.simd.splat_f64s(0.0); N];
+        let (mut sum, mut other) = (zero, zero);
+        for (column, x) in self.columns.chunks_exact(N).zip(&x[..self.dim]) {
+            let x = self.simd.splat_f64s(*x);
+            for r in 0..N {
+                sum[r] = self.simd.mul_add_f64s(column[r], x, sum[r]);
+            }
+            std::mem::swap(&mut sum, &mut other);
+        }
+        vector::axpy_registers(self.simd, 1.0, other, &mut sum);
+        sum
+    }
+
     /// $P \mathrel{-}= c\,vv^\top$ (`v` in memory and in registers), and $Px$ with the new $P$ for the first row of `x`.
     #[inline(always)]
     fn pass(&mut self, c: f64, v: &[f64], mut registers: [S::f64s; N], x: &[f64]) -> [S::f64s; N] {
@@ -141,6 +157,9 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
     /// $P \mathrel{-}= c\,vv^\top$.
     #[inline(always)]
     fn pay(&mut self, c: f64, v: &[f64], mut registers: [S::f64s; N]) {
+        if c == 0.0 {
+            return;
+        }
         vector::scale_registers(self.simd, -c, &mut registers);
         for (column, v) in self.columns.chunks_exact_mut(N).zip(&v[..self.dim]) {
             let v = self.simd.splat_f64s(*v);

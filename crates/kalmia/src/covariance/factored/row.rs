@@ -44,24 +44,27 @@ impl WithSimd for Learn<'_, '_, Factored> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
+        if self.x.is_empty() {
+            return Ok(());
+        }
         // looking ahead takes one pass more a call
-        if self.x.len() > self.p.dim {
-            match (S::F64_LANES, self.p.dim) {
-                (8, 1..=16) => return small::learn::<S, 2>(simd, self),
-                (8, 17..=small::UP_TO) => return small::learn::<S, 4>(simd, self),
-                (4, 1..=16) => return small::learn::<S, 4>(simd, self),
-                (4, 17..=small::UP_TO) => return small::learn::<S, 8>(simd, self),
-                _ => {}
-            }
+        match (S::F64_LANES, self.p.dim, self.x.len() > self.p.dim) {
+            (8, 1..=16, true) => return small::learn::<S, 2>(simd, self),
+            (8, 17..=small::UP_TO, true) => return small::learn::<S, 4>(simd, self),
+            (4, 1..=16, true) => return small::learn::<S, 4>(simd, self),
+            (4, 17..=small::UP_TO, true) => return small::learn::<S, 8>(simd, self),
+            (8, 1..=16, false) => return small::learn_one::<S, 2>(simd, self),
+            (8, 17..=small::UP_TO, false) => return small::learn_one::<S, 4>(simd, self),
+            (4, 1..=16, false) => return small::learn_one::<S, 4>(simd, self),
+            (4, 17..=small::UP_TO, false) => return small::learn_one::<S, 8>(simd, self),
+            _ => {}
         }
         let Learn { p: Factored { dim, stride, u, d, work, .. }, theta, x, first, decide, .. } = self;
         let (dim, stride) = (*dim, *stride);
-        let mut rows = x.chunks_exact(dim);
-        let Some(row) = rows.next() else { return Ok(()) };
+        let (row, rest) = x.split_at(dim);
+        let mut rows = rest.chunks_exact(dim);
         vector::load(simd, row, &mut work.x);
-        work.lambda.fill(0.0);
-        work.v.fill(0.0);
-        pass(simd, u, dim, stride, work);
+        pass::<S, false, true>(simd, u, dim, stride, work);
         for i in first.. {
             let m = vector::dot(simd, theta, &work.x);
             let s = accumulate(d, dim, work);
@@ -69,10 +72,12 @@ impl WithSimd for Learn<'_, '_, Factored> {
             prepare(d, dim, step.curvature, work);
             let next = rows.next();
             match next {
-                Some(row) => vector::load(simd, row, &mut work.x),
-                None => vector::clear(simd, &mut work.x),
+                Some(row) => {
+                    vector::load(simd, row, &mut work.x);
+                    pass::<S, true, true>(simd, u, dim, stride, work);
+                }
+                None => pass::<S, true, false>(simd, u, dim, stride, work),
             }
-            pass(simd, u, dim, stride, work);
             vector::axpy(simd, step.gain, &work.k, theta);
             if next.is_none() {
                 break;
@@ -129,9 +134,10 @@ fn prepare(d: &mut [f64], dim: usize, alpha: f64, work: &mut Work) {
     }
 }
 
-/// Column by column: $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$, and $f_j \leftarrow u_j^\top x$ for the row that comes next.
+/// Column by column: $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$ (with `PAY`), and $f_j \leftarrow u_j^\top x$ for the row that comes
+/// next (with `PROJECT`).
 #[inline(always)]
-fn pass<S: Simd>(simd: S, u: &mut [f64], dim: usize, stride: usize, work: &mut Work) {
+fn pass<S: Simd, const PAY: bool, const PROJECT: bool>(simd: S, u: &mut [f64], dim: usize, stride: usize, work: &mut Work) {
     let Work { x, f, v, lambda, k, .. } = work;
     vector::clear(simd, k);
     let (x, _) = S::as_simd_f64s(x);
@@ -156,10 +162,15 @@ fn pass<S: Simd>(simd: S, u: &mut [f64], dim: usize, stride: usize, work: &mut W
             macro_rules! column {
                 ($c:ident, $i:literal) => {
                     let old = $c[r];
-                    let new = simd.mul_add_f64s(lj[$i], kr, old);
-                    kr = simd.mul_add_f64s(vj[$i], old, kr);
-                    $c[r] = new;
-                    sums[$i] = simd.mul_add_f64s(new, xr, sums[$i]);
+                    let mut new = old;
+                    if PAY {
+                        new = simd.mul_add_f64s(lj[$i], kr, old);
+                        kr = simd.mul_add_f64s(vj[$i], old, kr);
+                        $c[r] = new;
+                    }
+                    if PROJECT {
+                        sums[$i] = simd.mul_add_f64s(new, xr, sums[$i]);
+                    }
                 };
             }
             column!(c0, 0);
@@ -168,7 +179,9 @@ fn pass<S: Simd>(simd: S, u: &mut [f64], dim: usize, stride: usize, work: &mut W
             column!(c3, 3);
             k[r] = kr;
         }
-        vector::reduce4(simd, sums, &mut f[j..]);
+        if PROJECT {
+            vector::reduce4(simd, sums, &mut f[j..]);
+        }
     }
 }
 

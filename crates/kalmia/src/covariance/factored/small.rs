@@ -44,6 +44,26 @@ pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Facto
     outcome
 }
 
+/// A single row, on the matrix where it is stored.
+#[inline(always)]
+pub(super) fn learn_one<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Factored>) -> Result<()> {
+    let Learn { p: Factored { dim, stride, u, d: diagonal, .. }, theta: coefficients, x, first, decide, .. } = learn;
+    let (lanes, zero) = (Lanes::new(simd), [simd.splat_f64s(0.0); N]);
+    let (mut theta, mut d): ([S::f64s; N], _) = (vector::registers(simd, coefficients), vector::registers(simd, diagonal));
+    let columns = S::as_mut_simd_f64s(u).0;
+    let mut factor = Factor::<S, false> { simd, lanes, columns, apart: *stride / S::F64_LANES, dim: *dim };
+    let (x, mut owed) = (vector::head(simd, x, *dim), Owed::NOTHING);
+    let mut at = At { f: factor.pass::<N, false, true>(&owed, x).1, v: zero, below: zero, s: 0.0 };
+    at.project(simd, lanes, &d);
+    let step = decide(first, vector::dot_registers(simd, theta, x), at.s)?;
+    at.advance(simd, lanes, &mut d, step, zero, &mut owed);
+    let (k, _) = factor.pass::<N, true, false>(&owed, x);
+    vector::axpy_registers(simd, step.gain, k, &mut theta);
+    vector::write_registers(theta, S::as_mut_simd_f64s(coefficients).0);
+    vector::write_registers(d, S::as_mut_simd_f64s(diagonal).0);
+    Ok(())
+}
+
 /// Two beliefs about the same rows, row by row in turn: while one waits for its decision the other goes on.
 #[inline(always)]
 pub(super) fn learn_two<S: Simd, const N: usize>(simd: S, learn: LearnTwo<'_, '_, Factored>) -> Result<()> {
@@ -78,7 +98,7 @@ pub(super) fn learn_two<S: Simd, const N: usize>(simd: S, learn: LearnTwo<'_, '_
 /// A belief on its way through rows.
 struct Run<'a, S: Simd, const N: usize> {
     simd: S,
-    factor: Factor<'a, S>,
+    factor: Factor<'a, S, true>,
     theta: [S::f64s; N],
     d: [S::f64s; N],
     owed: Owed,
@@ -105,15 +125,15 @@ impl<'a, S: Simd, const N: usize> Run<'a, S, N> {
         let (zero, lanes) = ([simd.splat_f64s(0.0); N], Lanes::new(simd));
         let columns = S::as_mut_simd_f64s(&mut packed.0.0).0;
         for j in 0..dim {
-            let column = Factor::<S>::place(j);
+            let column = Factor::<S, true>::place(j);
             let height = column.len();
             columns[column].copy_from_slice(&S::as_simd_f64s(&u[j * stride..]).0[..height]);
         }
-        let mut factor = Factor { simd, lanes, columns, dim };
+        let mut factor = Factor { simd, lanes, columns, apart: 0, dim };
         let (theta, d) = (vector::registers(simd, coefficients), vector::registers(simd, diagonal));
-        let owed = Owed { lambda: [0.0; UP_TO], v: [0.0; UP_TO], gain: 0.0 };
+        let owed = Owed::NOTHING;
         let x = vector::head(simd, rows, dim);
-        let mut at = At { f: factor.pass(&owed, x).1, v: zero, below: zero, s: 0.0 };
+        let mut at = At { f: factor.pass::<N, false, true>(&owed, x).1, v: zero, below: zero, s: 0.0 };
         at.project(simd, lanes, &d);
         Self { simd, factor, theta, d, owed, at, m: vector::dot_registers(simd, theta, x), u, stride, coefficients, diagonal }
     }
@@ -123,7 +143,7 @@ impl<'a, S: Simd, const N: usize> Run<'a, S, N> {
     fn advance(&mut self, step: Step, rows: &[f64]) {
         let simd = self.simd;
         let x = if rows.is_empty() { [simd.splat_f64s(0.0); N] } else { vector::head(simd, rows, self.factor.dim) };
-        let (k, f0) = self.factor.pass(&self.owed, x);
+        let (k, f0) = self.factor.pass::<N, true, true>(&self.owed, x);
         vector::axpy_registers(simd, self.owed.gain, k, &mut self.theta);
         let m = vector::dot_registers(simd, self.theta, x);
         self.m = m + step.gain * self.at.advance(simd, self.factor.lanes, &mut self.d, step, f0, &mut self.owed);
@@ -132,10 +152,10 @@ impl<'a, S: Simd, const N: usize> Run<'a, S, N> {
     /// Pays what is owed and writes the belief back.
     #[inline(always)]
     fn finish(mut self) {
-        let (k, _) = self.factor.pass(&self.owed, [self.simd.splat_f64s(0.0); N]);
+        let (k, _) = self.factor.pass::<N, true, false>(&self.owed, [self.simd.splat_f64s(0.0); N]);
         vector::axpy_registers(self.simd, self.owed.gain, k, &mut self.theta);
         for j in 0..self.factor.dim {
-            let column = &self.factor.columns[Factor::<S>::place(j)];
+            let column = &self.factor.columns[Factor::<S, true>::place(j)];
             S::as_mut_simd_f64s(&mut self.u[j * self.stride..]).0[..column.len()].copy_from_slice(column);
         }
         vector::write_registers(self.theta, S::as_mut_simd_f64s(self.coefficients).0);
@@ -148,6 +168,10 @@ struct Owed {
     lambda: [f64; UP_TO],
     v: [f64; UP_TO],
     gain: f64,
+}
+
+impl Owed {
+    const NOTHING: Self = Self { lambda: [0.0; UP_TO], v: [0.0; UP_TO], gain: 0.0 };
 }
 
 /// The row at hand under the belief before it.
@@ -215,16 +239,18 @@ impl Packed {
     const EMPTY: Self = Self(Lines([0.0; UP_TO * (UP_TO + MOST) / 2]));
 }
 
-/// The packed $U$ at work.
-struct Factor<'a, S: Simd> {
+/// $U$ at work, packed or as it is stored.
+struct Factor<'a, S: Simd, const PACKED: bool> {
     simd: S,
     lanes: Lanes<S>,
     columns: &'a mut [S::f64s],
+    /// Registers from column to column where it is not packed.
+    apart: usize,
     dim: usize,
 }
 
-impl<S: Simd> Factor<'_, S> {
-    /// Where column `j` stands.
+impl<S: Simd, const PACKED: bool> Factor<'_, S, PACKED> {
+    /// Where column `j` stands in the packed form.
     #[inline(always)]
     fn place(j: usize) -> Range<usize> {
         let (group, lane) = (j / S::F64_LANES, j % S::F64_LANES);
@@ -232,15 +258,19 @@ impl<S: Simd> Factor<'_, S> {
         start..start + group + 1
     }
 
-    /// Pays what is owed, $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$, and projects `x` by the new $U$; returns both.
+    /// With `PAY` pays what is owed, $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$, with `PROJECT` projects `x` by the new $U$; returns both.
     #[inline(always)]
-    fn pass<const N: usize>(&mut self, owed: &Owed, x: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]) {
+    fn pass<const N: usize, const PAY: bool, const PROJECT: bool>(
+        &mut self,
+        owed: &Owed,
+        x: [S::f64s; N],
+    ) -> ([S::f64s; N], [S::f64s; N]) {
         let zero = [self.simd.splat_f64s(0.0); N];
         let (mut k, mut f) = (zero, zero);
         macro_rules! groups {
             ($($height:literal)*) => {$(
                 if $height <= N {
-                    f[$height - 1] = self.group::<N, $height>(owed, &x, &mut k);
+                    f[$height - 1] = self.group::<N, $height, PAY, PROJECT>(owed, &x, &mut k);
                 }
             )*};
         }
@@ -250,24 +280,34 @@ impl<S: Simd> Factor<'_, S> {
 
     /// The columns whose diagonal stands in register `B - 1`.
     #[inline(always)]
-    fn group<const N: usize, const B: usize>(&mut self, owed: &Owed, x: &[S::f64s; N], k: &mut [S::f64s; N]) -> S::f64s {
+    fn group<const N: usize, const B: usize, const PAY: bool, const PROJECT: bool>(
+        &mut self,
+        owed: &Owed,
+        x: &[S::f64s; N],
+        k: &mut [S::f64s; N],
+    ) -> S::f64s {
         let simd = self.simd;
         let (start, end) = ((B - 1) * S::F64_LANES, (B * S::F64_LANES).min(self.dim).min(UP_TO));
         let mut sums = [simd.splat_f64s(0.0); MOST];
         for j in start..end {
-            // the place of column j
-            let column = &mut self.columns[S::F64_LANES * B * (B - 1) / 2 + (j - start) * B..][..B];
+            let from = if PACKED { S::F64_LANES * B * (B - 1) / 2 + (j - start) * B } else { j * self.apart };
+            let column = &mut self.columns[from..][..B];
             let (lambda, v) = (simd.splat_f64s(owed.lambda[j]), simd.splat_f64s(owed.v[j]));
             let mut sum = simd.splat_f64s(0.0);
             for r in 0..B {
-                let old = column[r];
-                let new = simd.mul_add_f64s(lambda, k[r], old);
-                k[r] = simd.mul_add_f64s(v, old, k[r]);
-                column[r] = new;
-                sum = simd.mul_add_f64s(new, x[r], sum);
+                let mut entries = column[r];
+                if PAY {
+                    let old = entries;
+                    entries = simd.mul_add_f64s(lambda, k[r], old);
+                    k[r] = simd.mul_add_f64s(v, old, k[r]);
+                    column[r] = entries;
+                }
+                if PROJECT {
+                    sum = simd.mul_add_f64s(entries, x[r], sum);
+                }
             }
             sums[Lanes::<S>::slot(j - start)] = sum;
         }
-        self.lanes.totals(&sums)
+        if PROJECT { self.lanes.totals(&sums) } else { sums[0] }
     }
 }

@@ -140,7 +140,7 @@ impl<C: Covariance> Bank<C> {
     }
 
     /// Whether members walk.
-    fn walks(&self) -> bool {
+    pub fn walks(&self) -> bool {
         self.members.iter().any(|m| m.q > 0.0)
     }
 

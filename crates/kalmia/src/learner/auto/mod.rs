@@ -369,6 +369,16 @@ impl<F: Family> Auto<F> {
         }
     }
 
+    /// Whether rows can be refused once they are checked: static members, being factored, never fail. A walking one, which is dense, gains enough with
+    /// each row that $\sum_j x_j^2P_{jj} / x^\top Px$ stays below $10^6$ and the number of rows, so that it keeps its digits unless numbers are beyond all measure.
+    fn can_fail(&self, moderate: bool, rows: usize) -> bool {
+        match &self.stage {
+            Stage::Walking(bank) => !moderate || !bank.walks(),
+            // walks begin at a look
+            Stage::Static(_) => !moderate && self.drift != AutoDrift::Off && self.count % CHUNK + rows as u64 >= CHUNK,
+        }
+    }
+
     /// Looks at the weights after `count` rows: drops members, or starts the walks.
     fn look(&mut self) {
         let Stage::Static(bank) = &mut self.stage else { return };
@@ -406,11 +416,8 @@ impl<F: Family> Learner for Auto<F> {
     }
 
     fn learn_observed(&mut self, rows: Rows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
-        rows.validate(&self.family, self.dim)?;
-        // only walking members, being dense, can fail beyond this point; walks begin at a look
-        let looks = self.count % CHUNK + rows.len() as u64 >= CHUNK;
-        let walks = matches!(self.stage, Stage::Walking(_)) || (self.drift != AutoDrift::Off && looks);
-        let before = walks.then(|| self.clone());
+        let moderate = rows.check(&self.family, self.dim)?;
+        let before = self.can_fail(moderate, rows.len()).then(|| self.clone());
         let mut run = |auto: &mut Self| {
             let mut i = 0;
             while i < rows.len() {
