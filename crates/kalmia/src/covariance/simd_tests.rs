@@ -58,30 +58,34 @@ fn rows(dim: usize) -> Vec<f64> {
     (0..40 * dim).map(|i| ((i * 7919 % 1009) as f64 / 504.5 - 1.0) * (1.0 + (i % 3) as f64)).collect()
 }
 
-/// Everything that a form says of the rows and holds after them.
-fn run<C: Covariance>(dim: usize, x: &[f64], walk: &[f64], how: How) -> Vec<f64>
+/// Everything that a form says of the rows, so many a call, and holds after them.
+fn run<C: Covariance>(dim: usize, x: &[f64], batch: usize, walk: &[f64], how: How) -> Vec<f64>
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
 {
     let mut p = C::from_diagonal(&vec![0.7; dim]).unwrap();
     let mut theta = Buffer::zeros(dim);
     let mut seen = Vec::new();
-    how.run(Learn { p: &mut p, theta: &mut theta, x, first: 0, decide: &mut decide(&mut seen), walk }).unwrap();
+    for (i, x) in x.chunks(batch * dim).enumerate() {
+        how.run(Learn { p: &mut p, theta: &mut theta, x, first: i * batch, decide: &mut decide(&mut seen), walk }).unwrap();
+    }
     seen.extend(theta[..dim].iter().chain(&p.matrix()));
     seen
 }
 
-/// Runs rows of several dimensions under each instruction set and compares all numbers; `walk` is what is added to a diagonal a row.
+/// Runs rows of several dimensions under each instruction set, many or one a call, and compares all numbers; `walk` is what is added to a diagonal a row.
 pub(super) fn check<C: Covariance>(walk: impl Fn(usize) -> &'static [f64])
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
 {
     for dim in [1, 4, 8, 11, 16, 17, 28, 32, 33, 50] {
         let x = rows(dim);
-        let chosen = run::<C>(dim, &x, walk(dim), How::Chosen);
-        for how in others() {
-            for (a, b) in chosen.iter().zip(run::<C>(dim, &x, walk(dim), how)) {
-                assert!((a - b).abs() <= 1e-11 * (1.0 + a.abs()), "{how:?}, dimension {dim}: {a} {b}");
+        let whole = run::<C>(dim, &x, 40, walk(dim), How::Chosen);
+        for how in others().into_iter().chain([How::Chosen]) {
+            for batch in [40, 3, 1] {
+                for (a, b) in whole.iter().zip(run::<C>(dim, &x, batch, walk(dim), how)) {
+                    assert!((a - b).abs() <= 1e-11 * (1.0 + a.abs()), "{how:?}, dimension {dim}, {batch} rows a call: {a} {b}");
+                }
             }
         }
     }
