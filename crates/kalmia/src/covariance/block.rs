@@ -11,11 +11,8 @@ pub(super) const SMALLEST_SHARE: f64 = 1e-4;
 /// Largest $\sum_t \alpha_t x_t^\top P x_t$ of a block, for the same reason.
 const LARGEST_GROWTH: f64 = 1e5;
 
-/// Below this dimension all of a block's work fits into the second cache.
-pub(super) const LARGE: usize = 512;
-
-/// Rows in a block of a large dimension: wide enough for the products to run at full speed, narrow against the dimension.
-pub(super) fn large_block(dim: usize) -> usize {
+/// Rows in a block: enough for the products to run at full speed, few against the dimension.
+pub(super) fn rows(dim: usize) -> usize {
     if dim < 1536 { 128 } else { 192 }
 }
 

@@ -3,6 +3,7 @@
 mod block;
 mod dense;
 mod factored;
+mod pairs;
 #[cfg(test)]
 mod simd_tests;
 
@@ -127,15 +128,13 @@ trait Blocks: Covariance {
     /// Rows in order, each by itself; `first` is the index that `decide` sees for the first of them.
     fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()>;
 
-    /// Rows that make a block.
-    fn block_rows(dim: usize) -> usize;
-
     /// Rows as one block.
     fn rows_in_block(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<Outcome>;
 }
 
-/// Below this dimension a second core costs more than it gives.
-const PARALLEL_FROM: usize = 640;
+/// From this dimension on rows are learned in blocks, which several cores can share: below it the matrix stays in the second cache from one pair of rows to
+/// the next, and a second core would cost more than it gives.
+const BLOCK_FROM: usize = 640;
 
 /// Rows to be learned one by one, fusing the update of one with what the next one needs; each form is a `WithSimd` of its own.
 struct Learn<'a, 'd, P> {
@@ -159,24 +158,16 @@ struct LearnTwo<'a, 'd, P> {
 /// Fewer rows than this are not worth a block.
 const SMALLEST_BLOCK: usize = 16;
 
-/// Cuts the rows into blocks where the dimension is at least `from`; what a block leaves, for want of digits, goes row by row.
-fn learn_in_blocks<C: Blocks>(
-    p: &mut C,
-    theta: &mut Buffer,
-    x: &[f64],
-    from: usize,
-    decide: &mut Decide<'_>,
-    threads: Threads,
-) -> Result<()> {
+/// Cuts the rows into blocks where the dimension is large enough; what a block leaves, for want of digits, goes row by row.
+fn learn_in_blocks<C: Blocks>(p: &mut C, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()> {
     let dim = p.dim();
     if dim == 0 {
         return Ok(());
     }
-    if dim < from {
+    if dim < BLOCK_FROM {
         return p.rows_one_by_one(theta, x, 0, decide);
     }
-    let threads = if dim < PARALLEL_FROM { Threads::ONE } else { threads };
-    let size = C::block_rows(dim);
+    let size = block::rows(dim);
     for (b, x) in x.chunks(size * dim).enumerate() {
         let first = b * size;
         let rows = x.len() / dim;

@@ -24,6 +24,13 @@ impl Buffer {
         len.next_multiple_of(LINE)
     }
 
+    /// Distance between columns of `len` numbers: whole cache lines, and no multiple of 2048 bytes, at which a processor would take neighbours for the
+    /// same place (see [`super::Near`]).
+    pub(crate) fn apart(len: usize) -> usize {
+        let padded = Self::padded(len);
+        if padded.is_multiple_of(256) { padded + LINE } else { padded }
+    }
+
     /// At least `len` zeros.
     pub fn zeros(len: usize) -> Self {
         Self { lines: vec![Line([0.0; LINE]); len.div_ceil(LINE)] }

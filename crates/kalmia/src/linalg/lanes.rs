@@ -86,6 +86,10 @@ impl<S: Simd> Lanes<S> {
     #[inline(always)]
     fn merge(&self, k: usize, a: S::f64s, b: S::f64s) -> S::f64s {
         let (simd, even) = (self.simd, self.runs[k]);
+        if 2 << k == S::F64_LANES {
+            let crossed = simd.rotate_right_f64s(simd.select_f64s(even, b, a), 1 << k);
+            return simd.add_f64s(simd.select_f64s(even, a, b), crossed);
+        }
         let (down, up) = (simd.rotate_left_f64s(a, 1 << k), simd.rotate_right_f64s(b, 1 << k));
         simd.add_f64s(simd.select_f64s(even, a, b), simd.select_f64s(even, down, up))
     }

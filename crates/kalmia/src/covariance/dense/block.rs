@@ -3,26 +3,17 @@
 use super::Dense;
 use super::row::LARGEST_CANCELLATION;
 use crate::covariance::Decide;
-use crate::covariance::block::{LARGE, Outcome, SMALLEST_SHARE, STRIP, Scalars, gram, large_block};
+use crate::covariance::block::{self, Outcome, SMALLEST_SHARE, STRIP, Scalars, gram};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cut, multiply};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Columns of `P` that go through a product together.
-fn panel(dim: usize) -> usize {
-    if dim < LARGE { 48 } else { 96 }
-}
-
-/// Rows that make a block; in a small dimension a whole number of registers in the product's kernels, and few against the dimension.
-pub(super) fn block_rows(dim: usize) -> usize {
-    if dim < LARGE { 24 } else { large_block(dim) }
-}
+const PANEL: usize = 96;
 
 /// Scratch of a block, made at the first block and kept.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
-    /// The rows across, where $U$ is kept across as well.
-    x: Buffer,
     /// $U = PX$, then the scaled $V$.
     u: Buffer,
     v: Buffer,
@@ -34,7 +25,6 @@ pub(super) struct Work {
 
 impl Work {
     fn reserve(&mut self, stride: usize, rows: usize) {
-        self.x.reserve(stride * rows);
         self.u.reserve(stride * rows);
         self.v.reserve(stride * rows);
         self.t.reserve(rows * rows);
@@ -46,24 +36,18 @@ impl Work {
 pub(super) fn learn(p: &mut Dense, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<Outcome> {
     let (dim, stride) = (p.dim, p.stride);
     let rows = x.len() / dim;
-    p.block.reserve(stride, rows.max(block_rows(dim)));
+    p.block.reserve(stride, rows.max(block::rows(dim)));
     if !p.block.mirrored {
         mirror(p);
     }
     let Dense { p: matrix, block: work, .. } = p;
-    let columns = if dim < LARGE {
-        transpose(x, dim, &mut work.x);
-        product_across(matrix, dim, stride, rows, &work.x, &mut work.u);
-        View::columns(&work.x, rows, dim, rows).t()
-    } else {
-        // each core takes some of the rows
-        let share = rows.div_ceil(threads.0);
-        threads.each(work.u[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)), |(u, x)| {
-            product(matrix, dim, stride, x, u);
-        });
-        View::columns(x, dim, rows, dim)
-    };
-    gram(&mut work.scalars.g[..rows * rows], columns, products(&work.u, dim, stride, rows), rows, threads);
+    // each core takes some of the rows
+    let share = rows.div_ceil(threads.0);
+    threads.each(work.u[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)), |(u, x)| {
+        product(matrix, dim, stride, x, u);
+    });
+    let (columns, products) = (View::columns(x, dim, rows, dim), View::columns(&work.u, dim, rows, stride));
+    gram(&mut work.scalars.g[..rows * rows], columns, products, rows, threads);
     if !keeps_digits(matrix, stride, x, dim, &work.scalars.g) {
         return Ok(Outcome::Short { rows: 0, next: None });
     }
@@ -105,8 +89,8 @@ impl WithSimd for Transform<'_> {
 /// Copies the upper triangle of the diagonal panels to the lower one, which only blocks read; they keep it so.
 fn mirror(p: &mut Dense) {
     p.block.mirrored = true;
-    for start in (0..p.dim).step_by(panel(p.dim)) {
-        let end = p.dim.min(start + panel(p.dim));
+    for start in (0..p.dim).step_by(PANEL) {
+        let end = p.dim.min(start + PANEL);
         for j in start..end {
             for i in j + 1..end {
                 p.p[j * p.stride + i] = p.p[i * p.stride + j];
@@ -115,39 +99,11 @@ fn mirror(p: &mut Dense) {
     }
 }
 
-/// $U$ as it is kept: a row of the block after the other, or in a small dimension across.
-fn products(u: &[f64], dim: usize, stride: usize, rows: usize) -> View<'_> {
-    if dim < LARGE { View::columns(u, rows, dim, rows).t() } else { View::columns(u, dim, rows, stride) }
-}
-
-/// Rows of `dim` numbers to columns.
-fn transpose(x: &[f64], dim: usize, across: &mut [f64]) {
-    let rows = x.len() / dim;
-    for (b, row) in x.chunks_exact(dim).enumerate() {
-        across[b..].iter_mut().step_by(rows).zip(row).for_each(|(to, from)| *to = *from);
-    }
-}
-
-/// As [`product`] with rows and results across: the product's kernels then take all numbers from where they are, without copies.
-fn product_across(p: &[f64], dim: usize, stride: usize, rows: usize, x: &[f64], u: &mut [f64]) {
-    for start in (0..dim).step_by(panel(dim)) {
-        let end = dim.min(start + panel(dim));
-        let columns = &p[start * stride..];
-        let (all, here) = (View::columns(x, rows, end, rows), View::columns(&x[start * rows..], rows, end - start, rows));
-        let full = View::columns(columns, end, end - start, stride);
-        multiply(ViewMut::columns(&mut u[start * rows..], rows, end - start, rows), false, 1.0, all, full);
-        if start > 0 {
-            let above = View::columns(columns, start, end - start, stride);
-            multiply(ViewMut::columns(u, rows, start, rows), true, 1.0, here, above.t());
-        }
-    }
-}
-
 /// $U = PX$ from the upper panels: each serves both triangles.
 fn product(p: &[f64], dim: usize, stride: usize, x: &[f64], u: &mut [f64]) {
     let rows = x.len() / dim;
-    for start in (0..dim).step_by(panel(dim)) {
-        let width = panel(dim).min(dim - start);
+    for start in (0..dim).step_by(PANEL) {
+        let width = PANEL.min(dim - start);
         let columns = &p[start * stride..];
         let here = View::columns(&x[start..], width, rows, dim);
         let full = View::columns(columns, start + width, width, stride);
@@ -169,7 +125,7 @@ fn close(p: &mut Dense, theta: &mut Buffer, stride_rows: usize, rows: usize, thr
     let (dim, stride) = (*dim, *stride);
     Arch::new().dispatch(Transform { work, stride: stride_rows, rows });
     let Work { u, v, t, scalars, .. } = work;
-    let (z, u) = (View::columns(&scalars.z, rows, 1, rows), products(u, dim, stride, stride_rows));
+    let (z, u) = (View::columns(&scalars.z, rows, 1, rows), View::columns(u, dim, stride_rows, stride));
     multiply(ViewMut::columns(theta, dim, 1, dim), true, 1.0, u.cols(0..rows), z);
     threads.each(cut(v, stride, threads.rising(rows, STRIP)), |(range, v)| {
         for start in range.clone().step_by(STRIP) {
@@ -179,10 +135,9 @@ fn close(p: &mut Dense, theta: &mut Buffer, stride_rows: usize, rows: usize, thr
             multiply(v, false, 1.0, u.cols(0..start + width), t);
         }
     });
-    let panel = panel(dim);
-    threads.each(cut(p, stride, threads.rising(dim, panel)), |(range, p)| {
-        for start in range.clone().step_by(panel) {
-            let width = panel.min(range.end - start);
+    threads.each(cut(p, stride, threads.rising(dim, PANEL)), |(range, p)| {
+        for start in range.clone().step_by(PANEL) {
+            let width = PANEL.min(range.end - start);
             let end = start + width;
             let lhs = View::columns(v, end, rows, stride);
             let rhs = View::columns(&v[start..], width, rows, stride).t();

@@ -15,9 +15,6 @@ const TILE: usize = Buffer::LINE;
 /// Up to this dimension both triangles are stored, in columns of 16 or 32: more arithmetic, but no sums across a SIMD register.
 const FULL_UP_TO: usize = 32;
 
-/// From this dimension on rows are learned in blocks.
-const BLOCK_FROM: usize = 120;
-
 /// The upper triangle of $P$ by tiles of 8 x 8, column-major with padded columns (both triangles where the dimension is small).
 ///
 /// Each row is checked for digits lost to cancellation in $x^\top Px$, before the row and by it; a loss is reported as [`Error::PrecisionLost`], never returned
@@ -54,7 +51,7 @@ impl PartialEq for Dense {
 
 impl Dense {
     fn empty(dim: usize) -> Self {
-        let stride = if dim <= FULL_UP_TO { dim.max(1).next_multiple_of(FULL_UP_TO / 2) } else { Buffer::padded(dim) };
+        let stride = if dim <= FULL_UP_TO { dim.max(1).next_multiple_of(FULL_UP_TO / 2) } else { Buffer::apart(dim) };
         let p = Buffer::zeros(stride * stride);
         Self { dim, stride, p, work: row::Work::new(stride), block: block::Work::default() }
     }
@@ -103,7 +100,7 @@ impl Covariance for Dense {
     }
 
     fn learn(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()> {
-        super::learn_in_blocks(self, theta, x, BLOCK_FROM, decide, threads)
+        super::learn_in_blocks(self, theta, x, decide, threads)
     }
 
     fn learn_walking(
@@ -194,10 +191,6 @@ impl super::Blocks for Dense {
     fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
         self.block.mirrored = false;
         Arch::new().dispatch(Learn { p: self, theta, x, first, decide, walk: &[] })
-    }
-
-    fn block_rows(dim: usize) -> usize {
-        block::block_rows(dim)
     }
 
     fn rows_in_block(

@@ -1,7 +1,8 @@
-//! Rows one by one on the dense form: one fused pass over what is stored of `P` a row.
+//! Rows on the dense form: the update by two rows fused with the products of the next two, one pass over what is stored of `P` a pair.
 
 use super::{Dense, FULL_UP_TO, TILE, small};
-use crate::covariance::{Covariance, Decide, Learn, next_variance};
+use crate::covariance::pairs::{self, Pairs};
+use crate::covariance::{Covariance, Decide, Learn};
 use crate::error::{Error, Result};
 use crate::linalg::{Buffer, vector};
 use crate::rule::Step;
@@ -13,33 +14,32 @@ pub(super) const LARGEST_CANCELLATION: f64 = 1e12;
 /// Columns handled together, so that a loaded line of `v` and `x` serves all of them.
 const GROUP: usize = 4;
 
-/// Scratch of the row pass.
+/// Scratch of the row pass: two rows at a time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
-    /// The row at hand and the one after it.
-    x: Buffer,
-    next: Buffer,
-    /// $Px$ of the row at hand, of the row before, and of the row after.
-    v: Buffer,
-    pub before: Buffer,
-    product: Buffer,
-    dots: Buffer,
-    /// The diagonal of $P$, nothing owed.
+    rows: [Row; 2],
+    /// The diagonal of $P$ with all settled rows in it.
     diagonal: Buffer,
+}
+
+/// What a row needs on its way.
+#[derive(Debug, Clone, Default)]
+struct Row {
+    x: Buffer,
+    /// $Px$, of a row to be decided and of one that was.
+    v: Buffer,
+    settled: Buffer,
+    /// What the stored triangle says of the other one.
+    dots: Buffer,
+    /// $c$ of the row that was decided.
+    contraction: f64,
 }
 
 impl Work {
     pub fn new(stride: usize) -> Self {
         let line = Buffer::zeros(stride);
-        Self {
-            x: line.clone(),
-            next: line.clone(),
-            v: line.clone(),
-            before: line.clone(),
-            product: line.clone(),
-            dots: line.clone(),
-            diagonal: line,
-        }
+        let row = Row { x: line.clone(), v: line.clone(), settled: line.clone(), dots: line.clone(), contraction: 0.0 };
+        Self { rows: [row.clone(), row], diagonal: line }
     }
 }
 
@@ -58,63 +58,20 @@ impl WithSimd for Learn<'_, '_, Dense> {
             (4, 16, false) => small::learn::<S, 4, true>(simd, self),
             (4, 32, true) => small::learn::<S, 8, false>(simd, self),
             (4, 32, false) => small::learn::<S, 8, true>(simd, self),
-            (_, _, true) => fused(simd, self),
+            (_, _, true) => two_by_two(simd, self),
             (_, _, false) => row_by_row(simd, self),
         }
     }
 }
 
-/// Each pass over `P` pays what the row before owes and gives $Px$ of the row after.
 #[inline(always)]
-fn fused<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
+fn two_by_two<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
     let Learn { p: Dense { dim, stride, p, work, .. }, theta, x, first, decide, .. } = learn;
     let shape = Shape { dim: *dim, stride: *stride };
-    let Work { x: row, next, v, before, product, dots, diagonal } = work;
-    let mut rows = x.chunks_exact(shape.dim);
-    let Some(head) = rows.next() else { return Ok(()) };
-    vector::load(simd, head, row);
-    for (j, value) in diagonal[..shape.dim].iter_mut().enumerate() {
+    for (j, value) in work.diagonal[..shape.dim].iter_mut().enumerate() {
         *value = p[j * shape.stride + j];
     }
-    vector::clear(simd, before);
-    pass::<S, false, true>(simd, p, shape, 0.0, before, row, v, dots);
-    let (mut m, mut s) = (vector::dot(simd, theta, row), vector::dot(simd, v, row));
-    // what the row before still owes to P: the pass of this row pays it
-    let mut owed = 0.0;
-    for i in first.. {
-        let step = decided(simd, i, (m, s), S::as_simd_f64s(row).0, S::as_simd_f64s(diagonal).0, decide);
-        let upcoming = rows.next();
-        let (step, upcoming) = match (step, upcoming) {
-            (Ok(step), Some(upcoming)) => (step, upcoming),
-            (step, _) => {
-                if owed != 0.0 {
-                    pass::<S, true, false>(simd, p, shape, owed, before, next, product, dots);
-                }
-                let step = step?;
-                pass::<S, true, false>(simd, p, shape, step.contraction, v, next, product, dots);
-                vector::axpy(simd, step.gain, v, theta);
-                return Ok(());
-            }
-        };
-        let (gain, c) = (step.gain, step.contraction);
-        // P_t x_{t+1}, theta_t'x_{t+1} and x_{t+1}'P_t x_{t+1} do not wait for the decision; its rank-one effect is added afterwards
-        vector::load(simd, upcoming, next);
-        pass::<S, true, true>(simd, p, shape, owed, before, next, product, dots);
-        let (overlap, before_row) = (vector::dot(simd, v, next), vector::dot(simd, product, next));
-        m = vector::dot(simd, theta, next) + gain * overlap;
-        vector::axpy(simd, gain, v, theta);
-        vector::axpy(simd, -c * overlap, v, product);
-        s = match next_variance(before_row, c, overlap) {
-            Some(s) => s,
-            None => vector::dot(simd, product, next),
-        };
-        vector::add_squares(simd, -c, v, diagonal);
-        owed = c;
-        std::mem::swap(before, v);
-        std::mem::swap(v, product);
-        std::mem::swap(row, next);
-    }
-    Ok(())
+    pairs::learn(simd, &mut OnTheWay { shape, p, work }, shape.dim, theta, x, first, decide)
 }
 
 /// A walk where no kernel takes it on the way.
@@ -123,7 +80,7 @@ fn row_by_row<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
     let Learn { p, theta, x, first, decide, walk } = learn;
     for (i, x) in x.chunks_exact(p.dim).enumerate() {
         p.add_diagonal(walk);
-        fused(simd, Learn { p, theta, x, first: first + i, decide, walk: &[] })?;
+        two_by_two(simd, Learn { p, theta, x, first: first + i, decide, walk: &[] })?;
     }
     Ok(())
 }
@@ -138,19 +95,28 @@ pub(super) fn decided<S: Simd>(
     diagonal: &[S::f64s],
     decide: &mut Decide<'_>,
 ) -> Result<Step> {
+    has_digits(simd, i, s, x, diagonal)?;
+    let step = decide(i, m, s)?;
+    keeps_digits(i, s, step)?;
+    Ok(step)
+}
+
+#[inline(always)]
+fn has_digits<S: Simd>(simd: S, i: usize, s: f64, x: &[S::f64s], diagonal: &[S::f64s]) -> Result<()> {
     let mut size = simd.splat_f64s(0.0);
     for (x, p) in x.iter().zip(diagonal) {
         size = simd.mul_add_f64s(simd.mul_f64s(*x, *p), *x, size);
     }
-    let has_digits = simd.reduce_sum_f64s(size) <= LARGEST_CANCELLATION * s && s >= 0.0;
-    if !has_digits {
-        return Err(Error::PrecisionLost { row: i, value: s });
-    }
-    let step = decide(i, m, s)?;
+    let kept = simd.reduce_sum_f64s(size) <= LARGEST_CANCELLATION * s && s >= 0.0;
+    if kept { Ok(()) } else { Err(Error::PrecisionLost { row: i, value: s }) }
+}
+
+#[inline(always)]
+fn keeps_digits(i: usize, s: f64, step: Step) -> Result<()> {
     if step.curvature * s > LARGEST_CANCELLATION {
         return Err(Error::PrecisionLost { row: i, value: s - step.contraction * s * s });
     }
-    Ok(step)
+    Ok(())
 }
 
 /// Sizes of the stored matrix.
@@ -160,16 +126,87 @@ struct Shape {
     stride: usize,
 }
 
-/// $P \mathrel{-}= c\,vv^\top$ (with `PAY`) and $y = Px$ with the new $P$ (with `PRODUCT`), in one pass over what is stored.
+/// A pair of rows on its way into the matrix.
+struct OnTheWay<'a> {
+    shape: Shape,
+    p: &'a mut [f64],
+    work: &'a mut Work,
+}
+
+impl Pairs for OnTheWay<'_> {
+    #[inline(always)]
+    fn load<S: Simd>(&mut self, simd: S, pair: &[f64]) {
+        for (row, x) in self.work.rows.iter_mut().zip(pair.chunks_exact(self.shape.dim)) {
+            vector::load(simd, x, &mut row.x);
+        }
+    }
+
+    #[inline(always)]
+    fn x(&self, row: usize) -> &[f64] {
+        &self.work.rows[row].x
+    }
+
+    #[inline(always)]
+    fn pass<S: Simd, const PAY: bool, const PREPARE: bool>(&mut self, simd: S, rows: usize) {
+        for row in &mut self.work.rows {
+            std::mem::swap(&mut row.v, &mut row.settled);
+        }
+        let [first, second] = &mut self.work.rows;
+        if rows == 1 {
+            pass::<S, 1, PAY, PREPARE>(simd, self.p, self.shape, [first]);
+        } else {
+            pass::<S, 2, PAY, PREPARE>(simd, self.p, self.shape, [first, second]);
+        }
+    }
+
+    #[inline(always)]
+    fn variance<S: Simd>(&mut self, simd: S, row: usize, i: usize) -> Result<f64> {
+        let Row { x, v, .. } = &self.work.rows[row];
+        let s = vector::dot(simd, v, x);
+        has_digits(simd, i, s, S::as_simd_f64s(x).0, S::as_simd_f64s(&self.work.diagonal).0)?;
+        Ok(s)
+    }
+
+    #[inline(always)]
+    fn settle<S: Simd>(&mut self, simd: S, row: usize, i: usize, s: f64, step: Step) -> Result<()> {
+        keeps_digits(i, s, step)?;
+        let row = &mut self.work.rows[row];
+        row.contraction = step.contraction;
+        vector::add_squares(simd, -step.contraction, &row.v, &mut self.work.diagonal);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn carry<S: Simd>(&mut self, simd: S, step: Step) -> f64 {
+        let [first, second] = &mut self.work.rows;
+        let overlap = vector::dot(simd, &first.v, &second.x);
+        vector::axpy(simd, -step.contraction * overlap, &first.v, &mut second.v);
+        overlap
+    }
+
+    #[inline(always)]
+    fn direction(&self, row: usize) -> &[f64] {
+        &self.work.rows[row].settled
+    }
+}
+
+/// For each of one or two rows $P \mathrel{-}= c\,vv^\top$ (with `PAY`), and then for each $y = Px$ with the new $P$ (with `PRODUCT`), in one pass over what is
+/// stored. Tiles above the diagonal count for both triangles, the diagonal tile is stored in full and counts once.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn pass<S: Simd, const PAY: bool, const PRODUCT: bool>(simd: S, p: &mut [f64], shape: Shape, c: f64, v: &[f64], x: &[f64], y: &mut [f64], dots: &mut [f64]) {
+fn pass<S: Simd, const R: usize, const PAY: bool, const PRODUCT: bool>(
+    simd: S,
+    p: &mut [f64],
+    shape: Shape,
+    mut rows: [&mut Row; R],
+) {
     let Shape { dim, stride } = shape;
-    vector::clear(simd, y);
-    let (vs, _) = S::as_simd_f64s(v);
-    let (xs, _) = S::as_simd_f64s(x);
     let lanes_per_tile = TILE / S::F64_LANES;
     let full = stride <= FULL_UP_TO;
+    if PRODUCT {
+        for row in &mut rows {
+            vector::clear(simd, &mut row.v);
+        }
+    }
     for (group, columns) in p.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate() {
         let j = group * GROUP;
         let tile = j / TILE * lanes_per_tile;
@@ -177,77 +214,69 @@ fn pass<S: Simd, const PAY: bool, const PRODUCT: bool>(simd: S, p: &mut [f64], s
         let (c0, rest) = columns.split_at_mut(stride);
         let (c1, rest) = rest.split_at_mut(stride);
         let (c2, c3) = rest.split_at_mut(stride);
-        let columns = [
-            &mut S::as_mut_simd_f64s(c0).0[..end],
-            &mut S::as_mut_simd_f64s(c1).0[..end],
-            &mut S::as_mut_simd_f64s(c2).0[..end],
-            &mut S::as_mut_simd_f64s(c3).0[..end],
-        ];
-        let xj = vector::splat4(simd, 1.0, &x[j..]);
-        let cv = vector::splat4(simd, -c, &v[j..]);
-        let (ys, _) = S::as_mut_simd_f64s(y);
-        let sums = group_pass::<S, PAY, PRODUCT>(simd, columns, cv, &vs[..end], xj, &xs[..end], &mut ys[..end], above);
+        let (c0, c1) = (&mut S::as_mut_simd_f64s(c0).0[..end], &mut S::as_mut_simd_f64s(c1).0[..end]);
+        let (c2, c3) = (&mut S::as_mut_simd_f64s(c2).0[..end], &mut S::as_mut_simd_f64s(c3).0[..end]);
+        let zeros = [simd.splat_f64s(0.0); GROUP];
+        let (mut cv, mut xj, mut sums) = ([zeros; R], [zeros; R], [zeros; R]);
+        for k in 0..R {
+            cv[k] = vector::splat4(simd, -rows[k].contraction, &rows[k].settled[j..]);
+            xj[k] = vector::splat4(simd, 1.0, &rows[k].x[j..]);
+        }
+        macro_rules! column {
+            ($c:ident, $g:literal, $r:ident, $v:ident, $x:ident, $y:ident, $dot:literal) => {
+                let mut p = $c[$r];
+                if PAY {
+                    for k in 0..R {
+                        p = simd.mul_add_f64s(cv[k][$g], $v[k], p);
+                    }
+                    $c[$r] = p;
+                }
+                if PRODUCT {
+                    for k in 0..R {
+                        $y[k] = simd.mul_add_f64s(p, xj[k][$g], $y[k]);
+                        if $dot {
+                            sums[k][$g] = simd.mul_add_f64s(p, $x[k], sums[k][$g]);
+                        }
+                    }
+                }
+            };
+        }
+        macro_rules! lines {
+            ($range:expr, $dot:literal) => {
+                for r in $range {
+                    let (mut v, mut x, mut y) = ([zeros[0]; R], [zeros[0]; R], [zeros[0]; R]);
+                    for k in 0..R {
+                        v[k] = S::as_simd_f64s(&rows[k].settled).0[r];
+                        x[k] = S::as_simd_f64s(&rows[k].x).0[r];
+                        y[k] = S::as_simd_f64s(&rows[k].v).0[r];
+                    }
+                    column!(c0, 0, r, v, x, y, $dot);
+                    column!(c1, 1, r, v, x, y, $dot);
+                    column!(c2, 2, r, v, x, y, $dot);
+                    column!(c3, 3, r, v, x, y, $dot);
+                    if PRODUCT {
+                        for k in 0..R {
+                            S::as_mut_simd_f64s(&mut rows[k].v).0[r] = y[k];
+                        }
+                    }
+                }
+            };
+        }
+        lines!(0..above, true);
+        lines!(above..end, false);
         if PRODUCT && above > 0 {
-            vector::reduce4(simd, sums, &mut dots[j..]);
+            for k in 0..R {
+                vector::reduce4(simd, sums[k], &mut rows[k].dots[j..]);
+            }
         }
     }
     if PRODUCT && !full {
-        for (y, dot) in y[TILE..].iter_mut().zip(&dots[TILE..]) {
-            *y += dot;
+        for row in rows {
+            for (y, dot) in row.v[TILE..].iter_mut().zip(&row.dots[TILE..]) {
+                *y += dot;
+            }
         }
     }
-}
-
-/// One group of columns: tiles above the diagonal count for both triangles, the diagonal tile is stored in full and counts once.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn group_pass<S: Simd, const PAY: bool, const PRODUCT: bool>(
-    simd: S,
-    columns: [&mut [S::f64s]; GROUP],
-    cv: [S::f64s; GROUP],
-    v: &[S::f64s],
-    xj: [S::f64s; GROUP],
-    x: &[S::f64s],
-    y: &mut [S::f64s],
-    above: usize,
-) -> [S::f64s; GROUP] {
-    let [c0, c1, c2, c3] = columns;
-    let end = y.len();
-    let (c0, c1, c2, c3) = (&mut c0[..end], &mut c1[..end], &mut c2[..end], &mut c3[..end]);
-    let (v, x) = (&v[..end], &x[..end]);
-    let mut sums = [simd.splat_f64s(0.0); GROUP];
-    macro_rules! column {
-        ($c:ident, $k:literal, $r:ident, $y:ident, $dot:literal) => {
-            let mut p = $c[$r];
-            if PAY {
-                p = simd.mul_add_f64s(cv[$k], v[$r], p);
-                $c[$r] = p;
-            }
-            if PRODUCT {
-                $y = simd.mul_add_f64s(p, xj[$k], $y);
-            }
-            if PRODUCT && $dot {
-                sums[$k] = simd.mul_add_f64s(p, x[$r], sums[$k]);
-            }
-        };
-    }
-    for r in 0..above {
-        let mut yr = y[r];
-        column!(c0, 0, r, yr, true);
-        column!(c1, 1, r, yr, true);
-        column!(c2, 2, r, yr, true);
-        column!(c3, 3, r, yr, true);
-        y[r] = yr;
-    }
-    for r in above..end {
-        let mut yr = y[r];
-        column!(c0, 0, r, yr, false);
-        column!(c1, 1, r, yr, false);
-        column!(c2, 2, r, yr, false);
-        column!(c3, 3, r, yr, false);
-        y[r] = yr;
-    }
-    sums
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 
 use super::Factored;
 use crate::covariance::Decide;
-use crate::covariance::block::{LARGE, Outcome, Scalars, gram, large_block};
+use crate::covariance::block::{self, Outcome, Scalars, gram};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cholesky_upper, invert_upper, multiply};
 use pulp::{Arch, Simd, WithSimd};
@@ -22,11 +22,6 @@ use std::ops::Range;
 const PANEL: usize = 32;
 /// Columns that go through the projection $U^\top X$ together.
 const PROJECTION: usize = 128;
-
-/// Rows that make a block; in a small dimension fewer would not pay for the factor of each panel.
-pub(super) fn block_rows(dim: usize) -> usize {
-    if dim < LARGE { 48 } else { large_block(dim) }
-}
 
 /// Scratch of a block, made at the first block and kept. Matrices over the coefficients have columns `stride` apart.
 #[derive(Debug, Clone, Default)]
@@ -86,7 +81,7 @@ pub(super) fn learn(
 ) -> Result<Outcome> {
     let (dim, stride) = (p.dim, p.stride);
     let rows = x.len() / dim;
-    p.block.reserve(stride, rows.max(block_rows(dim)), threads);
+    p.block.reserve(stride, rows.max(block::rows(dim)), threads);
     let Factored { u, d, block: work, .. } = p;
     for (root, d) in work.root_d.iter_mut().zip(d.iter()) {
         *root = d.sqrt();

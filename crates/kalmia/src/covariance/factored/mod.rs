@@ -10,9 +10,6 @@ use crate::error::{Error, Result, require_len};
 use crate::linalg::{Buffer, Threads};
 use pulp::Arch;
 
-/// From this dimension on rows are learned in blocks.
-const BLOCK_FROM: usize = 448;
-
 /// $U$ unit upper triangular (column-major, padded columns, the diagonal stored as ones, zeros below) and $D$ a positive diagonal.
 #[derive(Debug)]
 pub struct Factored {
@@ -48,7 +45,7 @@ impl PartialEq for Factored {
 
 impl Factored {
     fn empty(dim: usize) -> Self {
-        let stride = Buffer::padded(dim);
+        let stride = Buffer::apart(dim);
         let mut u = Buffer::zeros(stride * stride);
         for j in 0..dim {
             u[j * stride + j] = 1.0;
@@ -126,7 +123,7 @@ impl Covariance for Factored {
     }
 
     fn learn(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()> {
-        super::learn_in_blocks(self, theta, x, BLOCK_FROM, decide, threads)
+        super::learn_in_blocks(self, theta, x, decide, threads)
     }
 
     fn learn_two(beliefs: [(&mut Self, &mut Buffer); 2], x: &[f64], decide: &mut DecideTwo<'_>, threads: Threads) -> Result<()> {
@@ -199,10 +196,6 @@ impl Covariance for Factored {
 impl super::Blocks for Factored {
     fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
         Arch::new().dispatch(Learn { p: self, theta, x, first, decide, walk: &[] })
-    }
-
-    fn block_rows(dim: usize) -> usize {
-        block::block_rows(dim)
     }
 
     fn rows_in_block(
