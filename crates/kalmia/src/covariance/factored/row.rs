@@ -118,11 +118,11 @@ impl Pairs for OnTheWay<'_> {
 
     #[inline(always)]
     fn pass<S: Simd, const PAY: bool, const PREPARE: bool>(&mut self, simd: S, rows: usize) {
-        let shape = (self.dim, self.stride);
+        let (shape, [first, second]) = ((self.dim, self.stride), &mut self.work.rows);
         if rows == 1 {
-            pass_one::<S, PAY, PREPARE>(simd, self.u, shape, &mut self.work.rows[0]);
+            pass::<S, 1, PAY, PREPARE>(simd, self.u, shape, [first]);
         } else {
-            pass_two::<S, PAY, PREPARE>(simd, self.u, shape, &mut self.work.rows);
+            pass::<S, 2, PAY, PREPARE>(simd, self.u, shape, [first, second]);
         }
     }
 
@@ -194,93 +194,55 @@ fn running(terms: &[f64], below: &mut [f64]) -> f64 {
     total
 }
 
-/// Column by column, with `PAY` $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$, with `PROJECT` $f_j \leftarrow u_j^\top x$ for the row that comes next.
+/// Column by column, for each of one or two rows $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$ (with `PAY`), and then for each of those that
+/// come next $f_j \leftarrow u_j^\top x$ (with `PROJECT`).
 #[inline(always)]
-fn pass_one<S: Simd, const PAY: bool, const PROJECT: bool>(simd: S, u: &mut [f64], (dim, stride): (usize, usize), row: &mut Row) {
-    let Row { x, f, v, lambda, k } = row;
-    if PAY {
-        vector::clear(simd, k);
-    }
-    let (x, _) = S::as_simd_f64s(x);
-    let (k, _) = S::as_mut_simd_f64s(k);
-    for (group, columns) in u.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate() {
-        let j = group * GROUP;
-        let end = (j + GROUP).div_ceil(S::F64_LANES);
-        let [c0, c1, c2, c3] = columns_of::<S>(columns, stride, end);
-        let vj = vector::splat4(simd, 1.0, &v[j..]);
-        let lj = vector::splat4(simd, 1.0, &lambda[j..]);
-        let mut sums = [simd.splat_f64s(0.0); GROUP];
-        let (x, k) = (&x[..end], &mut k[..end]);
-        for r in 0..end {
-            let mut kr = k[r];
-            let xr = x[r];
-            macro_rules! column {
-                ($c:ident, $i:literal) => {
-                    let mut entries = $c[r];
-                    if PAY {
-                        let old = entries;
-                        entries = simd.mul_add_f64s(lj[$i], kr, old);
-                        kr = simd.mul_add_f64s(vj[$i], old, kr);
-                        $c[r] = entries;
-                    }
-                    if PROJECT {
-                        sums[$i] = simd.mul_add_f64s(entries, xr, sums[$i]);
-                    }
-                };
-            }
-            column!(c0, 0);
-            column!(c1, 1);
-            column!(c2, 2);
-            column!(c3, 3);
-            k[r] = kr;
-        }
-        if PROJECT {
-            vector::reduce4(simd, sums, &mut f[j..]);
-        }
-    }
-}
-
-/// The same for two rows, which pay one after the other.
-#[inline(always)]
-fn pass_two<S: Simd, const PAY: bool, const PROJECT: bool>(
+fn pass<S: Simd, const R: usize, const PAY: bool, const PROJECT: bool>(
     simd: S,
     u: &mut [f64],
     (dim, stride): (usize, usize),
-    rows: &mut [Row; 2],
+    mut rows: [&mut Row; R],
 ) {
-    let [Row { x: x0, f: f0, v: v0, lambda: l0, k: k0 }, Row { x: x1, f: f1, v: v1, lambda: l1, k: k1 }] = rows;
     if PAY {
-        vector::clear(simd, k0);
-        vector::clear(simd, k1);
+        for row in &mut rows {
+            vector::clear(simd, &mut row.k);
+        }
     }
-    let ((x0, _), (x1, _)) = (S::as_simd_f64s(x0), S::as_simd_f64s(x1));
-    let ((k0, _), (k1, _)) = (S::as_mut_simd_f64s(k0), S::as_mut_simd_f64s(k1));
     for (group, columns) in u.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate() {
         let j = group * GROUP;
         let end = (j + GROUP).div_ceil(S::F64_LANES);
-        let [c0, c1, c2, c3] = columns_of::<S>(columns, stride, end);
-        let (va, vb) = (vector::splat4(simd, 1.0, &v0[j..]), vector::splat4(simd, 1.0, &v1[j..]));
-        let (la, lb) = (vector::splat4(simd, 1.0, &l0[j..]), vector::splat4(simd, 1.0, &l1[j..]));
-        let zero = simd.splat_f64s(0.0);
-        let (mut sums, mut others) = ([zero; GROUP], [zero; GROUP]);
-        let (x0, x1, k0, k1) = (&x0[..end], &x1[..end], &mut k0[..end], &mut k1[..end]);
+        let (c0, rest) = columns.split_at_mut(stride);
+        let (c1, rest) = rest.split_at_mut(stride);
+        let (c2, c3) = rest.split_at_mut(stride);
+        let (c0, c1) = (&mut S::as_mut_simd_f64s(c0).0[..end], &mut S::as_mut_simd_f64s(c1).0[..end]);
+        let (c2, c3) = (&mut S::as_mut_simd_f64s(c2).0[..end], &mut S::as_mut_simd_f64s(c3).0[..end]);
+        let zeros = [simd.splat_f64s(0.0); GROUP];
+        let (mut vj, mut lj, mut sums) = ([zeros; R], [zeros; R], [zeros; R]);
+        for i in 0..R {
+            vj[i] = vector::splat4(simd, 1.0, &rows[i].v[j..]);
+            lj[i] = vector::splat4(simd, 1.0, &rows[i].lambda[j..]);
+        }
         for r in 0..end {
-            let (mut ka, mut kb) = (k0[r], k1[r]);
-            let (xa, xb) = (x0[r], x1[r]);
+            let (mut k, mut x) = ([zeros[0]; R], [zeros[0]; R]);
+            for i in 0..R {
+                k[i] = S::as_simd_f64s(&rows[i].k).0[r];
+                x[i] = S::as_simd_f64s(&rows[i].x).0[r];
+            }
             macro_rules! column {
-                ($c:ident, $i:literal) => {
+                ($c:ident, $g:literal) => {
                     let mut entries = $c[r];
                     if PAY {
-                        let old = entries;
-                        let between = simd.mul_add_f64s(la[$i], ka, old);
-                        ka = simd.mul_add_f64s(va[$i], old, ka);
-                        entries = simd.mul_add_f64s(lb[$i], kb, between);
-                        kb = simd.mul_add_f64s(vb[$i], between, kb);
+                        for i in 0..R {
+                            let old = entries;
+                            entries = simd.mul_add_f64s(lj[i][$g], k[i], old);
+                            k[i] = simd.mul_add_f64s(vj[i][$g], old, k[i]);
+                        }
                         $c[r] = entries;
                     }
                     if PROJECT {
-                        sums[$i] = simd.mul_add_f64s(entries, xa, sums[$i]);
-                        others[$i] = simd.mul_add_f64s(entries, xb, others[$i]);
+                        for i in 0..R {
+                            sums[i][$g] = simd.mul_add_f64s(entries, x[i], sums[i][$g]);
+                        }
                     }
                 };
             }
@@ -288,28 +250,18 @@ fn pass_two<S: Simd, const PAY: bool, const PROJECT: bool>(
             column!(c1, 1);
             column!(c2, 2);
             column!(c3, 3);
-            k0[r] = ka;
-            k1[r] = kb;
+            if PAY {
+                for i in 0..R {
+                    S::as_mut_simd_f64s(&mut rows[i].k).0[r] = k[i];
+                }
+            }
         }
         if PROJECT {
-            vector::reduce4(simd, sums, &mut f0[j..]);
-            vector::reduce4(simd, others, &mut f1[j..]);
+            for i in 0..R {
+                vector::reduce4(simd, sums[i], &mut rows[i].f[j..]);
+            }
         }
     }
-}
-
-/// A group of columns, each down to the register of its last diagonal entry.
-#[inline(always)]
-fn columns_of<S: Simd>(columns: &mut [f64], stride: usize, end: usize) -> [&mut [S::f64s]; GROUP] {
-    let (c0, rest) = columns.split_at_mut(stride);
-    let (c1, rest) = rest.split_at_mut(stride);
-    let (c2, c3) = rest.split_at_mut(stride);
-    [
-        &mut S::as_mut_simd_f64s(c0).0[..end],
-        &mut S::as_mut_simd_f64s(c1).0[..end],
-        &mut S::as_mut_simd_f64s(c2).0[..end],
-        &mut S::as_mut_simd_f64s(c3).0[..end],
-    ]
 }
 
 #[cfg(test)]
