@@ -100,6 +100,13 @@ impl<'a> Rows<'a> {
         Ok(Self { dim, x, y, weight: None, offset: None })
     }
 
+    /// The same rows with other features.
+    pub(crate) fn with_features(mut self, x: &'a [f64]) -> Self {
+        debug_assert_eq!(x.len(), self.x.len());
+        self.x = x;
+        self
+    }
+
     /// With a weight per row (multiplies the loss).
     pub fn with_weights(mut self, weight: &'a [f64]) -> Result<Self> {
         require_len("weight", weight.len(), self.y.len())?;

@@ -84,7 +84,7 @@ fn costs_little_more_than_the_right_prior() {
     assert!(auto_excess <= 1.2 * ekf_excess, "{auto_excess} against {ekf_excess}");
 }
 
-fn means(auto: &mut Auto<Bernoulli>, dim: usize, x: &[f64], y: &[f64]) -> Vec<f64> {
+fn means<F: Family>(auto: &mut Auto<F>, dim: usize, x: &[f64], y: &[f64]) -> Vec<f64> {
     let mut means = Vec::new();
     auto.learn_observed(Rows::new(dim, x, y).unwrap(), Some(&mut |s: &Seen<'_>| means.push(s.mean))).unwrap();
     means
@@ -297,6 +297,49 @@ fn drift_is_followed_when_asked_and_reported_when_not() {
     assert!(detects == still && report.is_some());
     let ((detects, none), (follows, _)) = (loss(&moving, AutoDrift::Detect), loss(&moving, AutoDrift::Adapt));
     assert!(none.is_none() && detects < follows + 0.02, "{detects} {follows}");
+}
+
+/// With an intercept a shift of a feature changes nothing, whether coefficients move or not; the intercept follows the shift.
+#[test]
+fn a_shifted_feature_changes_no_prediction_of_a_learner_that_follows_a_drift() {
+    fn check<F: Family + PartialEq>(family: F, target: impl Fn(f64, f64) -> f64) {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(13);
+        let n = 8000;
+        let draws: Vec<[f64; 3]> = (0..n).map(|_| [0; 3].map(|_| uniform(&mut rng) - 0.5)).collect();
+        let moving = |i: usize| (i as f64 / 1000.0).sin();
+        let y: Vec<f64> = draws.iter().enumerate().map(|(i, [z, q, e])| target(0.5 * z + 3.0 * q * moving(i), *e)).collect();
+        let run = |shift: f64| {
+            let x: Vec<f64> = draws.iter().flat_map(|[z, q, _]| [1.0, shift + z, *q]).collect();
+            let mut auto = Auto::new(family.clone(), 3).unwrap().with_intercept().with_drift(AutoDrift::Adapt);
+            let means = means(&mut auto, 3, &x, &y);
+            let last = auto.predict(&[1.0, shift + 0.2, 0.1], 0.0).unwrap();
+            (means, last, auto)
+        };
+        let (plain, there, auto) = run(0.0);
+        assert!(auto.weights().iter().any(|weight| weight.1 > 0.0));
+        for shift in [100.0, 2013.0, 1e6] {
+            let (shifted, here, moved) = run(shift);
+            // a shift of 1e6 leaves ten digits of the feature
+            for (i, (a, b)) in plain.iter().zip(&shifted).enumerate().skip(8) {
+                assert!((a - b).abs() < 1e-6 * (1.0 + a.abs()), "{} shift {shift} row {i}: {a} {b}", family.name());
+            }
+            let close = |a: f64, b: f64| (a - b).abs() < 1e-5 * a.abs();
+            assert!(close(there.mean, here.mean) && close(there.linear_variance, here.linear_variance), "{shift}");
+            assert!(close(auto.standard_errors()[1], moved.standard_errors()[1]));
+            let level = moved.coefficients()[0] + shift * moved.coefficients()[1];
+            assert!((level - auto.coefficients()[0]).abs() < 1e-5, "{shift}: {level} {}", auto.coefficients()[0]);
+            // the intercept's variance is that of the line at the feature's zero
+            let variance: f64 = [(0, 0, 1.0), (0, 1, 2.0 * shift), (1, 1, shift * shift)]
+                .map(|(i, j, times)| times * moved.covariance_entry(i, j))
+                .iter()
+                .sum();
+            let expected = auto.covariance_entry(0, 0);
+            assert!(shift > 1e4 || (variance / expected - 1.0).abs() < 1e-4, "{shift}: {variance} {expected}");
+            assert_eq!(Auto::restore(moved.state()).unwrap().state(), moved.state());
+        }
+    }
+    check(Bernoulli, |u, e| f64::from(e + 0.5 < Bernoulli.mean(u)));
+    check(Gaussian::default(), |u, e| u + e);
 }
 
 /// Without noise, with dummies beside an intercept and a repeated column: the static one of the walking members cannot keep its digits in the

@@ -66,6 +66,15 @@ impl Factored {
         Ok(factored)
     }
 
+    /// The covariance of the coefficients of centred features, $\theta_0' = \theta_0 + \sum_j \mu_j\theta_j$: in the factors the centres cancel by the digit.
+    pub(crate) fn recentred(mut self, centres: &[f64]) -> Self {
+        for j in 1..self.dim {
+            let column = &mut self.u[j * self.stride..][..=j];
+            column[0] += column.iter().zip(centres).skip(1).map(|(u, c)| u * c).sum::<f64>();
+        }
+        self
+    }
+
     /// $P \mathrel{+}= q\,e_je_j^\top$ (Agee and Turner), $j^2$ operations.
     fn add_to_coordinate(&mut self, j: usize, q: f64, a: &mut [f64]) {
         a.fill(0.0);

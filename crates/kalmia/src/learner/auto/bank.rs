@@ -42,15 +42,20 @@ pub(super) struct Context<'a, F> {
 #[derive(Debug, Clone)]
 pub(super) struct Bank<C> {
     pub members: Vec<Member<C>>,
+    /// What is taken off each feature, in units of feature 0, before the members see it; empty where they take it as it comes. A walk of a slope would
+    /// otherwise move the level as well, by the mean of its feature.
+    pub centres: Vec<f64>,
+    /// The rows at hand less the centres.
+    centred: Vec<f64>,
     /// Of a row, one a member: its evidence, the weights after it, and what it adds to the residuals.
     evidence: Vec<Evidence>,
     next: Vec<f64>,
     added: Vec<f64>,
 }
 
-impl<C> Default for Bank<C> {
+impl<C: Covariance> Default for Bank<C> {
     fn default() -> Self {
-        Self { members: Vec::new(), evidence: Vec::new(), next: Vec::new(), added: Vec::new() }
+        Self::with_weights(Vec::new())
     }
 }
 
@@ -66,7 +71,8 @@ impl<C: Covariance> Bank<C> {
 
     pub fn with_weights(members: Vec<Member<C>>) -> Self {
         let zeros = vec![0.0; members.len()];
-        Self { evidence: vec![Evidence::Log(0.0); members.len()], members, next: zeros.clone(), added: zeros }
+        let evidence = vec![Evidence::Log(0.0); members.len()];
+        Self { members, centres: Vec::new(), centred: Vec::new(), evidence, next: zeros.clone(), added: zeros }
     }
 
     /// Each member learns the rows, then the weights follow row by row.
@@ -76,16 +82,10 @@ impl<C: Covariance> Bank<C> {
         rows: Rows<'_>,
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
-        if C::CAN_LOSE_PRECISION {
-            self.learn_apart(&context, rows)?;
-        } else {
-            for members in self.members.chunks_mut(2) {
-                match members {
-                    [first, second] => Member::learn_two([first, second], context.family, rows, context.threads)?,
-                    members => members.iter_mut().try_for_each(|m| m.learn(context.family, rows, context.threads))?,
-                }
-            }
-        }
+        let mut centred = std::mem::take(&mut self.centred);
+        let learned = self.learn_members(&context, self.centre(rows, &mut centred));
+        self.centred = centred;
+        learned?;
         for i in 0..rows.len() {
             let observation = observation(context.family, &rows, i);
             let evidence = self.weigh(&context, &observation, i);
@@ -108,6 +108,27 @@ impl<C: Covariance> Bank<C> {
             context.dispersion.rows += observation.weight;
         }
         Ok(())
+    }
+
+    fn learn_members<F: Family>(&mut self, context: &Context<'_, F>, rows: Rows<'_>) -> Result<()> {
+        if C::CAN_LOSE_PRECISION {
+            return self.learn_apart(context, rows);
+        }
+        self.members.chunks_mut(2).try_for_each(|members| match members {
+            [first, second] => Member::learn_two([first, second], context.family, rows, context.threads),
+            members => members.iter_mut().try_for_each(|m| m.learn(context.family, rows, context.threads)),
+        })
+    }
+
+    /// The rows as the members see them.
+    fn centre<'a>(&self, rows: Rows<'a>, centred: &'a mut Vec<f64>) -> Rows<'a> {
+        if self.centres.is_empty() {
+            return rows;
+        }
+        centred.clear();
+        centred.extend_from_slice(rows.features());
+        centred.chunks_exact_mut(self.centres.len()).for_each(|x| take_off(&self.centres, x));
+        rows.with_features(centred)
     }
 
     /// Each member by itself: one that loses its digits leaves the mixture, and an error is what leaves no member.
@@ -147,7 +168,7 @@ impl<C: Covariance> Bank<C> {
     /// How likely the mixture found a row; leaves the weights after it in `next`.
     fn weigh<F: Family>(&mut self, context: &Context<'_, F>, observation: &Observation, i: usize) -> Evidence {
         let dispersion = &*context.dispersion;
-        let Self { members, evidence, next, added } = self;
+        let Self { members, evidence, next, added, .. } = self;
         for ((member, evidence), added) in members.iter().zip(&mut *evidence).zip(added) {
             let (m, s) = (member.trail.linear[i], member.trail.variance[i]);
             *added = dispersion.residual(context.family, observation, m, s, member.residual);
@@ -251,23 +272,43 @@ impl<C: Covariance> Bank<C> {
             let weight = member.weight;
             mean.iter_mut().zip(member.theta.iter()).for_each(|(mean, t)| *mean += weight * t);
         }
+        if !self.centres.is_empty() {
+            mean[0] -= dot(&self.centres, mean);
+        }
+    }
+
+    /// Coefficient `i` of a member.
+    fn coefficient(&self, member: &Member<C>, i: usize) -> f64 {
+        let off = if i == 0 { dot(&self.centres, &member.theta) } else { 0.0 };
+        member.theta[i] - off
+    }
+
+    /// Entry $(i,j)$ of a member's covariance.
+    fn member_entry(&self, member: &Member<C>, i: usize, j: usize) -> f64 {
+        if self.centres.is_empty() || (i > 0 && j > 0) {
+            return member.covariance.entry(i, j);
+        }
+        let parts = |i: usize| {
+            let centres = if i == 0 { &self.centres[..] } else { &[] };
+            std::iter::once((i, 1.0)).chain(centres.iter().enumerate().filter(|c| *c.1 != 0.0).map(|(k, c)| (k, -c)))
+        };
+        parts(i).flat_map(|a| parts(j).map(move |b| (a, b))).map(|(a, b)| a.1 * b.1 * member.covariance.entry(a.0, b.0)).sum()
     }
 
     /// Entry $(i,j)$ of the covariance, within the members and between them.
     pub fn entry(&self, dispersion: &Dispersion, mean: &[f64], i: usize, j: usize) -> f64 {
         let part = |m: &Member<C>| {
-            let within = dispersion.estimate(m.residual) * m.covariance.entry(i, j);
-            m.weight * (within + (m.theta[i] - mean[i]) * (m.theta[j] - mean[j]))
+            let within = dispersion.estimate(m.residual) * self.member_entry(m, i, j);
+            m.weight * (within + (self.coefficient(m, i) - mean[i]) * (self.coefficient(m, j) - mean[j]))
         };
         self.members.iter().map(part).sum()
     }
 
     /// Weight, prior size, residual, $\theta^\top x$ and $x^\top Px$ of each member.
     pub fn beliefs(&self, x: &[f64]) -> Vec<(f64, f64, f64, f64, f64)> {
-        let belief = |m: &Member<C>| {
-            let linear = m.theta.iter().zip(x).map(|(t, x)| t * x).sum();
-            (m.weight, m.p, m.residual, linear, m.covariance.variance(x))
-        };
+        let mut x = x.to_vec();
+        take_off(&self.centres, &mut x);
+        let belief = |m: &Member<C>| (m.weight, m.p, m.residual, dot(&x, &m.theta), m.covariance.variance(&x));
         self.members.iter().map(belief).collect()
     }
 }
@@ -301,17 +342,31 @@ impl Bank<Factored> {
 
 impl Bank<Dense> {
     /// Walking members that start from one belief; `prior` are the variances that the walks are relative to.
-    pub fn walking(start: &Member<Factored>, covariance: &Dense, prior: &[f64]) -> Self {
+    pub fn walking(start: &Member<Factored>, prior: &[f64], centres: &[f64]) -> Result<Self> {
+        let centres = if centres.iter().all(|centre| *centre == 0.0) { &[] } else { centres };
+        let covariance = Dense::from_matrix(&start.covariance.clone().recentred(centres).matrix(), prior.len())?;
+        let mut theta = start.theta.clone();
+        theta[0] += dot(centres, &start.theta);
         let member = |&q: &f64| {
-            let mut member = Member::new(start.p, q, start.theta.clone(), covariance.clone());
+            let mut member = Member::new(start.p, q, theta.clone(), covariance.clone());
             member.residual = start.residual;
             if q > 0.0 {
                 member.walk = prior.iter().map(|v| q * v).collect();
             }
             member
         };
-        Self::new(WALKS.iter().map(member).collect())
+        Ok(Self { centres: centres.to_vec(), ..Self::new(WALKS.iter().map(member).collect()) })
     }
+}
+
+/// $x_j \mathrel{-}= \mu_jx_0$.
+fn take_off(centres: &[f64], x: &mut [f64]) {
+    let first = x.first().copied().unwrap_or(0.0);
+    x.iter_mut().zip(centres).for_each(|(x, centre)| *x -= centre * first);
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Bayes' rule: the weights after a row, in `next`, and the evidence of the mixture.

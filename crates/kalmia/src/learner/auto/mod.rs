@@ -15,7 +15,7 @@ pub use sentinel::DriftReport;
 pub use state::AutoState;
 
 use super::{Learner, Observer};
-use crate::covariance::{Covariance, Dense, Factored};
+use crate::covariance::{Dense, Factored};
 use crate::error::{Result, require};
 use crate::family::Family;
 use crate::linalg::{Buffer, Threads};
@@ -274,7 +274,12 @@ impl<F: Family> Auto<F> {
         let level = self.level[0];
         match &mut self.stage {
             Stage::Static(bank) => bank.members.iter_mut().for_each(|m| m.grow(level * m.p)),
-            Stage::Walking(bank) => bank.members.iter_mut().for_each(|m| m.grow(level * m.p)),
+            Stage::Walking(bank) => {
+                bank.members.iter_mut().for_each(|m| m.grow(level * m.p));
+                if !bank.centres.is_empty() {
+                    bank.centres.push(0.0);
+                }
+            }
         }
     }
 
@@ -393,10 +398,10 @@ impl<F: Family> Auto<F> {
         };
         if moves && settled {
             let best = bank.best();
+            let prior = self.scales.variances(best.p * self.level[0]);
             // a belief so ill-conditioned that it has no dense form stays static
-            if let Ok(covariance) = Dense::from_matrix(&best.covariance.matrix(), self.dim) {
-                let prior = self.scales.variances(best.p * self.level[0]);
-                self.stage = Stage::Walking(Bank::walking(best, &covariance, &prior));
+            if let Ok(bank) = Bank::walking(best, &prior, self.scales.centres()) {
+                self.stage = Stage::Walking(bank);
             }
         }
     }

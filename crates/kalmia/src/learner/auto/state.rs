@@ -6,7 +6,7 @@ use super::member::Member;
 use super::scale::Scales;
 use super::sentinel::Sentinel;
 use super::{Auto, AutoDrift, Kept, Stage};
-use crate::covariance::Covariance;
+use crate::covariance::{Covariance, Dense};
 use crate::error::{Error, Result, require_len};
 use crate::family::Family;
 use crate::linalg::{Buffer, Threads};
@@ -25,6 +25,9 @@ pub struct AutoState<F> {
     kept: Option<Kept>,
     /// Covariance form of the members.
     form: String,
+    /// What is taken off the features of walking members; none in older files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    centres: Vec<f64>,
     members: Vec<MemberState>,
     sentinel: Sentinel,
 }
@@ -97,6 +100,10 @@ impl<F: Family> Auto<F> {
             level: self.level,
             kept: self.kept.clone(),
             form,
+            centres: match &self.stage {
+                Stage::Static(_) => Vec::new(),
+                Stage::Walking(bank) => bank.centres.clone(),
+            },
             members,
             sentinel: self.sentinel.clone(),
         }
@@ -111,7 +118,14 @@ impl<F: Family> Auto<F> {
         }
         let stage = match state.form.as_str() {
             "factored" => Stage::Static(bank(state.members, dim)?),
-            "dense" => Stage::Walking(bank(state.members, dim)?),
+            "dense" => {
+                if !state.centres.is_empty() {
+                    require_len("centres", state.centres.len(), dim)?;
+                }
+                let mut bank: Bank<Dense> = bank(state.members, dim)?;
+                bank.centres = state.centres;
+                Stage::Walking(bank)
+            }
             other => return Err(Error::State(format!("unknown covariance form {other}"))),
         };
         let mut auto = Self {
