@@ -1,5 +1,6 @@
 //! The default learner: what it promises of accuracy, scale, raw features, dispersion, state and drift.
 
+use kalmia::predict::Predictive;
 use kalmia::{Auto, AutoDrift, Bernoulli, Ekf, Family, Filter, Gamma, Gaussian, Learner, Poisson, Prior, Rows, Seen};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -340,6 +341,145 @@ fn a_shifted_feature_changes_no_prediction_of_a_learner_that_follows_a_drift() {
     }
     check(Bernoulli, |u, e| f64::from(e + 0.5 < Bernoulli.mean(u)));
     check(Gaussian::default(), |u, e| u + e);
+}
+
+/// A row of weight 0 is no row, whatever stands in it, and one of another weight is judged as one observation.
+#[test]
+fn rows_of_weight_zero_change_nothing_and_weights_no_loss() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(14);
+    let (mut x, mut y, mut weight) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut plain_x, mut plain_y) = (Vec::new(), Vec::new());
+    for i in 0..600 {
+        let z = uniform(&mut rng) - 0.5;
+        let target = 1.0 + 2.0 * z + 0.3 * (uniform(&mut rng) - 0.5);
+        if i % 7 == 3 {
+            x.extend([1.0, 1e6]);
+            y.push(1e9);
+            weight.push(0.0);
+        }
+        x.extend([1.0, z]);
+        y.push(target);
+        weight.push(1.0);
+        plain_x.extend([1.0, z]);
+        plain_y.push(target);
+    }
+    let learned = |rows: Rows<'_>| {
+        let mut auto = Auto::new(Gaussian::default(), 2).unwrap().with_intercept();
+        let mut losses = Vec::new();
+        let mut watch = |seen: &Seen<'_>| losses.extend((seen.observation.weight > 0.0).then_some(seen.loss));
+        auto.learn_observed(rows, Some(&mut watch)).unwrap();
+        (auto, losses)
+    };
+    let (with, seen) = learned(Rows::new(2, &x, &y).unwrap().with_weights(&weight).unwrap());
+    let (without, expected) = learned(Rows::new(2, &plain_x, &plain_y).unwrap());
+    // scales are taken after other rows of the warm-up, so that only the outcome is the same
+    for j in 0..2 {
+        let (a, b) = (with.standard_errors()[j], without.standard_errors()[j]);
+        assert!((a / b - 1.0).abs() < 1e-2, "{a} {b}");
+        assert!((with.coefficients()[j] - without.coefficients()[j]).abs() < 0.05 * b);
+    }
+    assert!((seen[300..].iter().sum::<f64>() / expected[300..].iter().sum::<f64>() - 1.0).abs() < 1e-2);
+}
+
+/// What an observer is told of a row is what was predicted for it, whatever the weights and the family.
+#[test]
+fn a_loss_is_the_density_that_was_predicted() {
+    fn check<F: Family>(family: F, link: impl Fn(f64) -> f64) {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(15);
+        let mut auto = Auto::new(family.clone(), 2).unwrap();
+        for i in 0..400 {
+            let x = [1.0, uniform(&mut rng) - 0.5];
+            let y = family.sample(link(0.4 + x[1]), &mut rng);
+            let weight = [1.0, 3.0, 0.25][i % 3];
+            let prediction = auto.predict(&x, 0.0).unwrap();
+            let mut seen = (0.0, 0.0);
+            let rows = Rows::new(2, &x, std::slice::from_ref(&y)).unwrap();
+            let weights = [weight];
+            let mut watch = |s: &Seen<'_>| seen = (s.loss, s.mean);
+            auto.learn_observed(rows.with_weights(&weights).unwrap(), Some(&mut watch)).unwrap();
+            // in the warm-up scales and members are taken anew before a row
+            if i > 128 {
+                let expected = -prediction.log_density(y);
+                assert!(
+                    (seen.0 - expected).abs() < 1e-6 * (1.0 + expected.abs()),
+                    "{} {i}: {} {expected}",
+                    family.name(),
+                    seen.0
+                );
+                assert!((seen.1 / prediction.mean - 1.0).abs() < 1e-6, "{} {i}: {} {}", family.name(), seen.1, prediction.mean);
+            }
+        }
+    }
+    check(Bernoulli, |u| u);
+    check(Gaussian::default(), |u| u);
+    check(Poisson, |u| u);
+    check(Gamma::new(0.05).unwrap(), |u| u);
+}
+
+/// A category that was never seen says nothing of the mean, and must not run away with it.
+#[test]
+fn an_unseen_feature_leaves_a_mean_of_the_size_of_the_others() {
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for i in 0..60 {
+        x.extend([1.0, f64::from(i % 2), 0.0]);
+        y.push(f64::from(i % 5));
+    }
+    let mut auto = Auto::new(Poisson, 3).unwrap().with_intercept();
+    auto.learn(Rows::new(3, &x, &y).unwrap()).unwrap();
+    let unseen = auto.predict(&[1.0, 0.0, 1.0], 0.0).unwrap();
+    assert!(unseen.mean > 0.5 && unseen.mean < 20.0, "{}", unseen.mean);
+    // vaguer than what is known, all the same
+    assert!(unseen.linear_variance > 10.0 * auto.predict(&[1.0, 0.0, 0.0], 0.0).unwrap().linear_variance);
+}
+
+/// The dispersion of few rows, which had been taken for that of the prior.
+#[test]
+fn a_small_dispersion_shows_in_few_rows() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(16);
+    let family = Gamma::new(0.004).unwrap();
+    let mut ratios = Vec::new();
+    for _ in 0..20 {
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        for _ in 0..100 {
+            let row = [1.0, uniform(&mut rng), uniform(&mut rng) - 0.5, 10.0 * uniform(&mut rng)];
+            y.push(family.sample(4.0 + row[1] - 2.0 * row[2] + 0.1 * row[3], &mut rng));
+            x.extend(row);
+        }
+        let mut auto = Auto::new(Gamma::default(), 4).unwrap().with_intercept();
+        auto.learn(Rows::new(4, &x, &y).unwrap()).unwrap();
+        ratios.push(auto.dispersion() / 0.004);
+    }
+    let mean = ratios.iter().sum::<f64>() / 20.0;
+    println!("dispersion relative to the truth after 100 rows: {mean:.2}");
+    assert!(mean > 0.85 && mean < 1.2, "{ratios:?}");
+}
+
+/// A feature that only one side has seen is known after merging.
+#[test]
+fn merging_takes_over_features_that_only_the_other_has_seen() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(17);
+    let mut draw = |slope: f64| -> (Vec<f64>, Vec<f64>) {
+        let rows = (0..500).map(|_| {
+            let (z, e) = (uniform(&mut rng) - 0.5, 0.1 * (uniform(&mut rng) - 0.5));
+            (if slope == 0.0 { [1.0, 0.0] } else { [1.0, z] }, 1.0 + slope * z * f64::from(slope != 0.0) + e)
+        });
+        let rows: Vec<_> = rows.collect();
+        (rows.iter().flat_map(|row| row.0).collect(), rows.iter().map(|row| row.1).collect())
+    };
+    let mut learned = |slope: f64| {
+        let (x, y) = draw(slope);
+        let mut auto = Auto::new(Gaussian::default(), 2).unwrap();
+        auto.learn(Rows::new(2, &x, &y).unwrap()).unwrap();
+        auto
+    };
+    let (blind, seeing) = (learned(0.0), learned(3.0));
+    for merged in [blind.merge(&seeing).unwrap().into_inner(), seeing.merge(&blind).unwrap().into_inner()] {
+        let prediction = merged.predict(&[0.0, 1.0], 0.0).unwrap();
+        assert!((prediction.mean - 3.0).abs() < 0.05, "{}", prediction.mean);
+        let mut later = merged.clone();
+        later.learn(Rows::new(2, &[1.0, 0.2], &[1.6]).unwrap()).unwrap();
+        assert!(later.standard_errors()[1] <= 1.01 * merged.standard_errors()[1]);
+    }
 }
 
 /// Without noise, with dummies beside an intercept and a repeated column: the static one of the walking members cannot keep its digits in the

@@ -1,7 +1,7 @@
 //! The members side by side: weights, losses, and who is dropped.
 
 use super::dispersion::{Dispersion, Kind};
-use super::member::Member;
+use super::member::{Judge, Member};
 use super::sentinel::Sentinel;
 use super::{CHUNK, WALKS};
 use crate::covariance::{Covariance, Dense, Factored};
@@ -12,7 +12,7 @@ use crate::learner::seen::observation;
 use crate::learner::{Observer, Seen};
 use crate::linalg::Threads;
 use crate::rows::{Observation, Rows};
-use crate::rule::Evidence;
+use crate::rule::{Evidence, moments};
 
 /// A member below this weight is dropped at the next look.
 const SMALLEST_WEIGHT: f64 = 1e-12;
@@ -25,6 +25,8 @@ const LEAST: f64 = 1e-300;
 const SMALLEST_INFLUENCE: f64 = 1e-9;
 /// Log evidences this close are weighed by their differences.
 const ALIKE: f64 = 1.0;
+/// Smallest dispersion that is guessed.
+const SMALLEST_DISPERSION: f64 = 1e-9;
 /// Share of the weight that walking members exchange a row.
 const SHARE: f64 = 1e-3;
 
@@ -36,6 +38,13 @@ pub(super) struct Context<'a, F> {
     /// Index of the first row for observers.
     pub first: usize,
     pub threads: Threads,
+}
+
+impl<F: Family> Context<'_, F> {
+    /// By what members judge a row.
+    fn judge(&self) -> Judge<'_, F> {
+        Judge { family: self.family, dispersion: if self.dispersion.kind == Kind::Pearson { self.dispersion.guess } else { 1.0 } }
+    }
 }
 
 /// Members with weights that sum to 1.
@@ -90,13 +99,9 @@ impl<C: Covariance> Bank<C> {
             let observation = observation(context.family, &rows, i);
             let evidence = self.weigh(&context, &observation, i);
             if let Some(observer) = &mut observer {
-                let shared = if context.dispersion.kind == Kind::Normal {
-                    context.dispersion.shared(observation.weight)
-                } else {
-                    context.family.log_base(observation.y)
-                };
+                let loss = -self.log_density(&context, &observation, i, evidence);
                 let seen = self.seen(&context, rows, observation, i, evidence);
-                observer.row(&Seen { index: context.first + i, loss: -(evidence.ln() + shared), ..seen });
+                observer.row(&Seen { index: context.first + i, loss, ..seen });
             }
             if context.sentinel.is_some() {
                 let (linear, dispersion) = (self.linear(i), self.dispersion(context.dispersion));
@@ -115,8 +120,8 @@ impl<C: Covariance> Bank<C> {
             return self.learn_apart(context, rows);
         }
         self.members.chunks_mut(2).try_for_each(|members| match members {
-            [first, second] => Member::learn_two([first, second], context.family, rows, context.threads),
-            members => members.iter_mut().try_for_each(|m| m.learn(context.family, rows, context.threads)),
+            [first, second] => Member::learn_two([first, second], context.judge(), rows, context.threads),
+            members => members.iter_mut().try_for_each(|m| m.learn(context.judge(), rows, context.threads)),
         })
     }
 
@@ -134,7 +139,7 @@ impl<C: Covariance> Bank<C> {
     /// Each member by itself: one that loses its digits leaves the mixture, and an error is what leaves no member.
     fn learn_apart<F: Family>(&mut self, context: &Context<'_, F>, rows: Rows<'_>) -> Result<()> {
         let mut lost = None;
-        self.members.retain_mut(|member| match member.learn(context.family, rows, context.threads) {
+        self.members.retain_mut(|member| match member.learn(context.judge(), rows, context.threads) {
             Ok(()) => true,
             Err(error) => {
                 lost = Some(error);
@@ -184,6 +189,31 @@ impl<C: Covariance> Bank<C> {
         posterior(members.iter().map(|member| member.weight), evidence, next)
     }
 
+    /// The log density that the mixture predicted for row `i`, that of one observation whatever its weight; `evidence` is what the weights saw of it.
+    fn log_density<F: Family>(&self, context: &Context<'_, F>, observation: &Observation, i: usize, evidence: Evidence) -> f64 {
+        let dispersion = &*context.dispersion;
+        if observation.weight == 1.0 && dispersion.kind != Kind::Pearson {
+            let shared = match dispersion.kind {
+                Kind::Normal => dispersion.shared(1.0),
+                _ => context.family.log_base(observation.y),
+            };
+            return evidence.ln() + shared;
+        }
+        let single = Observation { weight: 1.0, ..*observation };
+        let member = |member: &Member<C>| {
+            let (m, s) = (member.trail.linear[i], member.trail.variance[i]);
+            if dispersion.kind == Kind::Normal {
+                let added = dispersion.residual(context.family, &single, m, s, member.residual);
+                return dispersion.own(member.residual, added, 1.0, s) + dispersion.shared(1.0);
+            }
+            let estimate = dispersion.estimate(member.residual);
+            let family = context.family.with_dispersion(estimate);
+            moments(&family, &single, m, estimate * s).evidence.ln() + family.log_base(observation.y)
+        };
+        let mut logs: Vec<f64> = self.members.iter().map(member).collect();
+        posterior_of_logs(self.members.iter().map(|member| member.weight), &mut logs)
+    }
+
     /// Moves weights and residuals after a row.
     fn settle(&mut self) {
         let several = self.members.len() > 1;
@@ -214,11 +244,11 @@ impl<C: Covariance> Bank<C> {
         i: usize,
         evidence: Evidence,
     ) -> Seen<'a> {
-        let (family, linear) = (context.family, self.linear(i));
+        let linear = self.linear(i);
         let beliefs = || self.members.iter().map(|m| (m.weight, m, m.trail.linear[i], m.trail.variance[i]));
         let spread = |m: &Member<C>, s: f64| context.dispersion.estimate(m.residual) * s;
         let variance = beliefs().map(|(w, member, m, s)| w * (spread(member, s) + (m - linear).powi(2))).sum();
-        let mean = self.predicted(family, &observation, evidence, i);
+        let mean = self.predicted(context, &observation, evidence, i);
         let best = self.best();
         let (gradient, step) = (best.trail.slope[i], best.trail.step[i]);
         let (x, dispersion) = (rows.x(i), self.dispersion(context.dispersion));
@@ -226,29 +256,19 @@ impl<C: Covariance> Bank<C> {
     }
 
     /// The mean that the mixture predicts for row `i`.
-    fn predicted<F: Family>(&self, family: &F, observation: &Observation, evidence: Evidence, i: usize) -> f64 {
+    fn predicted<F: Family>(&self, context: &Context<'_, F>, observation: &Observation, evidence: Evidence, i: usize) -> f64 {
+        let family = context.family;
         // of labels the evidence, which the weights need anyway, is the mean already; a weight would have sharpened it
         if observation.weight == 1.0
             && let Some(mean) = family.mean_from_evidence(observation.y, evidence)
         {
             return mean;
         }
-        if family.bounded_gradient() || family.normal_noise().is_some() {
-            let mean = |m: &Member<C>| family.moderated_mean(m.trail.linear[i] + observation.offset, m.trail.variance[i]);
-            return self.members.iter().map(|member| member.weight * mean(member)).sum();
-        }
-        let (m, s) = self.middle(i);
-        family.moderated_mean(m + observation.offset, s.min(1.0))
-    }
-
-    /// The linear predictor of row `i` and its variance by the member in the middle, half of the weight being on either side. Where the mean
-    /// grows without bound, the mean over members would be that of the vaguest one alone, and its expectation that of the belief's far tail.
-    fn middle(&self, i: usize) -> (f64, f64) {
-        let up_to = |m: f64| self.members.iter().filter(move |other| other.trail.linear[i] <= m).map(|other| other.weight);
-        let total: f64 = self.members.iter().map(|member| member.weight).sum();
-        let upper = self.members.iter().filter(|member| up_to(member.trail.linear[i]).sum::<f64>() >= 0.5 * total);
-        let middle = upper.min_by(|a, b| a.trail.linear[i].total_cmp(&b.trail.linear[i])).unwrap_or(self.best());
-        (middle.trail.linear[i], middle.trail.variance[i])
+        let belief = |member: &Member<C>| {
+            let spread = context.dispersion.estimate(member.residual) * member.trail.variance[i];
+            (member.weight, member.trail.linear[i] + observation.offset, spread)
+        };
+        mean_of(family, self.members.iter().map(belief))
     }
 
     /// The member with the largest weight.
@@ -314,13 +334,13 @@ impl<C: Covariance> Bank<C> {
 }
 
 impl Bank<Factored> {
-    /// Replaces residual sums after a re-run of the warm-up.
-    pub fn refit<F: Family>(&mut self, family: &F, dispersion: &Dispersion, rows: Rows<'_>) {
+    /// Replaces residual sums, and with them the guess of the dispersion, after a re-run of the warm-up.
+    pub fn refit<F: Family>(&mut self, family: &F, dispersion: &mut Dispersion, rows: Rows<'_>) {
         for member in &mut self.members {
-            if let Some(residual) = dispersion.refit(family, rows, &member.theta) {
-                member.residual = residual;
-            }
+            let Some(residual) = dispersion.refit(family, rows, &member.theta) else { return };
+            member.residual = residual;
         }
+        dispersion.guess = (self.best().residual / dispersion.rows).clamp(SMALLEST_DISPERSION, 1.0 / SMALLEST_DISPERSION);
     }
 
     /// Drops members that no longer matter after `count` rows: by weight at every look, by influence at the powers of two.
@@ -357,6 +377,18 @@ impl Bank<Dense> {
         };
         Ok(Self { centres: centres.to_vec(), ..Self::new(WALKS.iter().map(member).collect()) })
     }
+}
+
+/// The mean of beliefs $(w, m, s)$ about the linear predictor. Where it grows without bound in $u$, the mean over members would be that of the vaguest one alone, and
+/// its expectation that of the belief's far tail: there the member in the middle speaks, half of the weight being on either side, with a variance of at most 1.
+pub(super) fn mean_of<F: Family>(family: &F, beliefs: impl Iterator<Item = (f64, f64, f64)> + Clone) -> f64 {
+    if family.bounded_gradient() || family.normal_noise().is_some() {
+        return beliefs.map(|(weight, m, s)| weight * family.moderated_mean(m, s)).sum();
+    }
+    let up_to = |m: f64| beliefs.clone().filter(|other| other.1 <= m).map(|other| other.0).sum::<f64>();
+    let total: f64 = beliefs.clone().map(|belief| belief.0).sum();
+    let upper = beliefs.clone().filter(|belief| up_to(belief.1) >= 0.5 * total);
+    upper.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(f64::NAN, |(_, m, s)| family.moderated_mean(m, s.min(1.0)))
 }
 
 /// $x_j \mathrel{-}= \mu_jx_0$.

@@ -61,6 +61,7 @@ impl Dispersion {
     pub fn residual<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, so_far: f64) -> f64 {
         let Observation { y, weight, offset } = *observation;
         match self.kind {
+            _ if weight == 0.0 => 0.0,
             Kind::None => 0.0,
             Kind::Normal => weight * (y - m - offset).powi(2) / (1.0 + weight * s),
             Kind::Pearson => {

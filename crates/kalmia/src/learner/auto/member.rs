@@ -1,11 +1,11 @@
 //! One filter of the mixture: a prior size, a belief, a weight.
 
 use crate::covariance::Covariance;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::learner::seen::observation;
 use crate::linalg::{Buffer, Threads};
-use crate::rows::Rows;
+use crate::rows::{Observation, Rows};
 use crate::rule::{Evidence, Moments, Step, moments};
 
 /// Largest $\alpha s$ of a row for a member that can lose its digits.
@@ -39,13 +39,41 @@ pub(super) struct Trail {
     pub variance: Vec<f64>,
     pub step: Vec<Step>,
     pub slope: Vec<f64>,
-    /// Under unit dispersion, without the base measure.
+    /// Under the judge's dispersion, without the base measure.
     pub evidence: Vec<Evidence>,
 }
 
 impl Clone for Trail {
     fn clone(&self) -> Self {
         Self::default()
+    }
+}
+
+/// The family, at unit dispersion, and the dispersion at which moments are matched: those of a skewed family depend on it, while the belief is kept in units of it.
+pub(super) struct Judge<'a, F> {
+    pub family: &'a F,
+    pub dispersion: f64,
+}
+
+impl<F> Clone for Judge<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Judge<'_, F> {}
+
+impl<F: Family> Judge<'_, F> {
+    #[inline(always)]
+    fn moments(&self, observation: &Observation, m: f64, s: f64) -> Moments {
+        let phi = self.dispersion;
+        if phi == 1.0 {
+            return moments(self.family, observation, m, s);
+        }
+        let sharper = Observation { weight: observation.weight / phi, ..*observation };
+        let Moments { evidence, slope, step } = moments(self.family, &sharper, m, phi * s);
+        let step = Step { gain: phi * step.gain, curvature: phi * step.curvature, contraction: phi * step.contraction };
+        Moments { evidence, slope: phi * slope, step }
     }
 }
 
@@ -60,15 +88,19 @@ impl Trail {
 
     /// The step of row `i`, noted.
     #[inline(always)]
-    fn decide<F: Family>(&mut self, family: &F, rows: Rows<'_>, i: usize, m: f64, s: f64) -> Step {
-        let observation = observation(family, &rows, i);
-        let Moments { evidence, slope, step } = moments(family, &observation, m, s);
+    fn decide<F: Family>(&mut self, judge: Judge<'_, F>, rows: Rows<'_>, i: usize, m: f64, s: f64) -> Result<Step> {
+        let observation = observation(judge.family, &rows, i);
+        let Moments { evidence, slope, step } = judge.moments(&observation, m, s);
         self.linear[i] = m;
         self.variance[i] = s;
         self.slope[i] = slope;
         self.evidence[i] = evidence;
         self.step[i] = step;
-        step
+        // an infinite m or s shows in the step
+        if !(step.gain.is_finite() && (step.curvature * s).is_finite() && m.is_finite()) {
+            return Err(Error::Diverged { row: i, quantity: "the linear predictor's variance", value: s });
+        }
+        Ok(step)
     }
 }
 
@@ -88,12 +120,12 @@ impl<C: Covariance> Member<C> {
         }
     }
 
-    /// Learns a chunk under unit dispersion, keeping what was predicted.
-    pub fn learn<F: Family>(&mut self, family: &F, rows: Rows<'_>, threads: Threads) -> Result<()> {
+    /// Learns a chunk in units of the dispersion, keeping what was predicted.
+    pub fn learn<F: Family>(&mut self, judge: Judge<'_, F>, rows: Rows<'_>, threads: Threads) -> Result<()> {
         let Self { theta, covariance, trail, walk, .. } = self;
         trail.reset(rows.len());
         let mut decide = |i: usize, m: f64, s: f64| {
-            let step = trail.decide(family, rows, i, m, s);
+            let step = trail.decide(judge, rows, i, m, s)?;
             // a row that knows far more than the belief would leave a dense matrix without digits; the walk soon undoes the difference
             let sharp = C::CAN_LOSE_PRECISION && step.curvature * s > SHARPEST;
             Ok(if sharp { Step::new(step.gain, SHARPEST / s, s) } else { step })
@@ -105,12 +137,12 @@ impl<C: Covariance> Member<C> {
     }
 
     /// The same for two static members at once.
-    pub fn learn_two<F: Family>(members: [&mut Self; 2], family: &F, rows: Rows<'_>, threads: Threads) -> Result<()> {
+    pub fn learn_two<F: Family>(members: [&mut Self; 2], judge: Judge<'_, F>, rows: Rows<'_>, threads: Threads) -> Result<()> {
         let [first, second] = members;
         first.trail.reset(rows.len());
         second.trail.reset(rows.len());
         let trails = [&mut first.trail, &mut second.trail];
-        let mut decide = |k: usize, i: usize, m: f64, s: f64| Ok(trails[k].decide(family, rows, i, m, s));
+        let mut decide = |k: usize, i: usize, m: f64, s: f64| trails[k].decide(judge, rows, i, m, s);
         let beliefs = [(&mut first.covariance, &mut first.theta), (&mut second.covariance, &mut second.theta)];
         C::learn_two(beliefs, rows.features(), &mut decide, threads)
     }

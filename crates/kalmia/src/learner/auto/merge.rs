@@ -2,7 +2,7 @@
 
 use super::bank::Bank;
 use super::dispersion::Kind;
-use super::{Auto, AutoDrift, Stage};
+use super::{Auto, AutoDrift, Stage, scale};
 use crate::covariance::{Covariance, Factored};
 use crate::error::{Error, Result};
 use crate::family::Family;
@@ -15,8 +15,9 @@ impl<F: Family + PartialEq> Auto<F> {
     /// member of `self` takes over the information that `other`'s best member gathered beyond its prior. That information is exact for
     /// normal noise, but the members' weights stay those of `self`, so the result counts as approximate.
     pub fn merge(&self, other: &Self) -> Result<Merged<Self>> {
-        if self.family != other.family || self.dim != other.dim || self.drift != other.drift {
-            return Err(Error::State("only learners with the same family, features and drift can be merged".into()));
+        let intercepts = self.scales.has_intercept() == other.scales.has_intercept();
+        if self.family != other.family || self.dim != other.dim || self.drift != other.drift || !intercepts {
+            return Err(Error::State("only learners with the same family, features, intercept and drift can be merged".into()));
         }
         let walks = |auto: &Self| auto.drift == AutoDrift::Adapt || matches!(auto.stage, Stage::Walking(_));
         if walks(self) || walks(other) {
@@ -39,7 +40,10 @@ impl<F: Family + PartialEq> Auto<F> {
             return Err(Error::State("a member of a mixture that follows a drift cannot be merged".into()));
         };
         let gathered = Gathered::of(other, theirs)?;
-        let dim = self.dim;
+        let (dim, level) = (self.dim, self.level[0]);
+        self.scales.adopt(&other.scales, |j, scale| {
+            bank.members.iter_mut().for_each(|m| m.set_prior(j, scale::variance(level * m.p, scale)));
+        });
         for member in &mut bank.members {
             let mut precision = inverse(&member.covariance.matrix(), dim)?;
             let mut weighted = product(&precision, &member.theta[..dim]);

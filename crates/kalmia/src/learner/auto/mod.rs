@@ -133,11 +133,13 @@ impl Kept {
         Rows::new(dim, &self.x, &self.y)?.with_weights(&self.weight)?.with_offsets(&self.offset)
     }
 
-    /// Mean square of `y` and its variance about the mean, over the first `n` rows.
-    fn spread(&self, n: usize) -> (f64, f64) {
-        let values = || self.y[..n].iter().zip(&self.offset).map(|(y, o)| y - o);
+    /// Rows that count, the mean square of their `y` and its variance about the mean.
+    fn spread(&self) -> (usize, f64, f64) {
+        let rows = self.y.iter().zip(&self.offset).zip(&self.weight);
+        let values = || rows.clone().filter(|row| *row.1 > 0.0).map(|((y, o), _)| y - o);
+        let n = values().count();
         let mean = values().sum::<f64>() / n as f64;
-        (values().map(|v| v * v).sum::<f64>() / n as f64, values().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64)
+        (n, values().map(|v| v * v).sum::<f64>() / n as f64, values().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64)
     }
 }
 
@@ -257,7 +259,10 @@ impl<F: Family> Auto<F> {
             let prediction = if degrees.is_finite() { prediction.with_degrees_of_freedom(degrees)? } else { prediction };
             Ok((weight, prediction))
         };
-        Mixture::new(parts.into_iter().map(predict).collect::<Result<Vec<_>>>()?)
+        let mut mixture = Mixture::new(parts.into_iter().map(predict).collect::<Result<Vec<_>>>()?)?;
+        let belief = |(weight, prediction): &(f64, Prediction<F>)| (*weight, prediction.linear, prediction.linear_variance);
+        mixture.mean = bank::mean_of(&self.family, mixture.parts().iter().map(belief));
+        Ok(mixture)
     }
 
     /// Appends a feature that was zero in every row so far; its first value other than zero sets its scale.
@@ -306,15 +311,20 @@ impl<F: Family> Auto<F> {
     /// One row of the warm-up: at powers of two the scales are taken anew and the rows before are run again.
     fn warm_up(&mut self, rows: Rows<'_>, i: usize, observer: Option<&mut dyn Observer>) -> Result<()> {
         let t = self.count + 1;
-        self.scales.add(rows.x(i));
+        if rows.observation(i).weight > 0.0 {
+            self.scales.add(rows.x(i));
+        }
         if t.is_power_of_two() {
             let kept = self.kept.take().unwrap_or_default();
             self.scales.settle();
-            self.set_level(&kept);
-            self.rebuild()?;
-            self.chunk(kept.rows(self.dim)?, 0, None)?;
-            if let Stage::Static(bank) = &mut self.stage {
-                bank.refit(&self.family, &self.dispersion, kept.rows(self.dim)?);
+            // a dispersion that moments depend on is found with them, in turns
+            for _ in 0..if self.dispersion.kind == Kind::Pearson { 3 } else { 1 } {
+                self.set_level(&kept);
+                self.rebuild()?;
+                self.chunk(kept.rows(self.dim)?, 0, None)?;
+                if let Stage::Static(bank) = &mut self.stage {
+                    bank.refit(&self.family, &mut self.dispersion, kept.rows(self.dim)?);
+                }
             }
             self.kept = Some(kept);
         }
@@ -330,18 +340,13 @@ impl<F: Family> Auto<F> {
         Ok(())
     }
 
-    /// The dispersion's guess and the prior's size in units of it, from the rows before.
+    /// For normal noise the guess of its variance and the prior's size in units of it, from the rows before.
     fn set_level(&mut self, kept: &Kept) {
-        let n = kept.y.len();
-        if n == 0 || self.dispersion.kind == Kind::None {
+        let (n, square, variance) = kept.spread();
+        if n == 0 || self.dispersion.kind != Kind::Normal {
             return;
         }
         let estimate = self.dispersion();
-        if self.dispersion.kind == Kind::Pearson {
-            self.dispersion.guess = estimate;
-            return;
-        }
-        let (square, variance) = kept.spread(n);
         let spread = if self.scales.has_intercept() && variance > 0.0 { variance } else { square };
         if spread > 0.0 {
             self.dispersion.guess = if n < 3 { spread } else { estimate.clamp(1e-12 * spread, spread) };
@@ -351,8 +356,14 @@ impl<F: Family> Auto<F> {
     }
 
     /// Rows through the members, then through the mixture.
-    fn chunk(&mut self, rows: Rows<'_>, first: usize, observer: Option<&mut dyn Observer>) -> Result<()> {
+    fn chunk(&mut self, rows: Rows<'_>, first: usize, mut observer: Option<&mut dyn Observer>) -> Result<()> {
         if self.scales.incomplete() {
+            // a walk has moved the prior by the time that a feature appears: it is set in that row, not before
+            let appears = |i: &usize| self.scales.completed_by(rows.x(*i));
+            if let (Stage::Walking(_), Some(at @ 1..)) = (&self.stage, (0..rows.len()).find(appears)) {
+                self.chunk(rows.slice(0..at), first, super::reborrow(&mut observer))?;
+                return self.chunk(rows.slice(at..rows.len()), first + at, observer);
+            }
             let (scales, stage, level) = (&mut self.scales, &mut self.stage, self.level[0]);
             for i in 0..rows.len() {
                 scales.complete(rows.x(i), |j, scale| match stage {
@@ -374,14 +385,10 @@ impl<F: Family> Auto<F> {
         }
     }
 
-    /// Whether rows can be refused once they are checked: static members, being factored, never fail. A walking one, which is dense, gains enough with
-    /// each row that $\sum_j x_j^2P_{jj} / x^\top Px$ stays below $10^6$ and the number of rows, so that it keeps its digits unless numbers are beyond all measure.
-    fn can_fail(&self, moderate: bool, rows: usize) -> bool {
-        match &self.stage {
-            Stage::Walking(bank) => !moderate || !bank.walks(),
-            // walks begin at a look
-            Stage::Static(_) => !moderate && self.drift != AutoDrift::Off && self.count % CHUNK + rows as u64 >= CHUNK,
-        }
+    /// Whether rows can be refused once they are checked: only numbers beyond all measure can overflow, and all walking members, which are dense, lose their digits:
+    /// each gains enough with a row that $\sum_j x_j^2P_{jj} / x^\top Px$ stays below $10^6$ and the number of rows.
+    fn can_fail(&self, moderate: bool) -> bool {
+        !moderate || matches!(&self.stage, Stage::Walking(bank) if !bank.walks())
     }
 
     /// Looks at the weights after `count` rows: drops members, or starts the walks.
@@ -422,7 +429,7 @@ impl<F: Family> Learner for Auto<F> {
 
     fn learn_observed(&mut self, rows: Rows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
         let moderate = rows.check(&self.family, self.dim)?;
-        let before = self.can_fail(moderate, rows.len()).then(|| self.clone());
+        let before = self.can_fail(moderate).then(|| self.clone());
         let mut run = |auto: &mut Self| {
             let mut i = 0;
             while i < rows.len() {

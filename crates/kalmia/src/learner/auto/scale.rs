@@ -47,7 +47,7 @@ impl Scales {
     /// Takes scales (and, with an intercept, centres) from the rows counted so far.
     pub fn settle(&mut self) {
         for j in 0..self.mean.len() {
-            let (mean, variance) = (self.mean[j], self.deviation[j] / self.rows);
+            let (mean, variance) = (self.mean[j], self.deviation[j] / self.rows.max(1.0));
             let size = (mean * mean + variance).sqrt();
             let spread = variance.sqrt();
             let centred = self.intercept && j > 0 && self.rows >= CENTRED_FROM && spread > CONSTANT * size;
@@ -65,6 +65,17 @@ impl Scales {
                 set(j, *scale);
             }
         }
+    }
+
+    /// Whether a row has the first value of a feature that waits for it.
+    pub fn completed_by(&self, x: &[f64]) -> bool {
+        self.scale.iter().zip(x).any(|(scale, x)| *scale == 0.0 && *x != 0.0)
+    }
+
+    /// Takes over the scales of features that only `other` has seen; calls `set(j, scale)` for each.
+    pub fn adopt(&mut self, other: &Self, set: impl FnMut(usize, f64)) {
+        let theirs: Vec<f64> = other.scale.clone();
+        self.complete(&theirs, set);
     }
 
     /// Whether a feature still waits for its first value.
