@@ -30,6 +30,9 @@ pub(super) trait Pairs {
     fn direction(&self, row: usize) -> &[f64];
 }
 
+/// Largest $\alpha s$ of a first row: beyond it the second one, which follows by a difference, would lose digits, and is prepared anew.
+const SHARPEST: f64 = 100.0;
+
 /// Learns the rows of `x`.
 #[inline(always)]
 pub(super) fn learn<S: Simd, P: Pairs>(
@@ -51,20 +54,29 @@ pub(super) fn learn<S: Simd, P: Pairs>(
     while let Some(pair) = at {
         let rows = pair.len() / dim;
         let m = [vector::dot(simd, theta, p.x(0)), vector::dot(simd, theta, p.x(1))];
-        let step = decided(simd, p, 0, i, m[0], decide)?;
+        let (step, s) = decided(simd, p, 0, i, m[0], decide)?;
+        if rows == 2 && step.curvature * s > SHARPEST {
+            let second = &pair[dim..];
+            p.load(simd, second);
+            p.pass::<S, true, true>(simd, 1);
+            vector::axpy(simd, step.gain, p.direction(0), theta);
+            (at, i) = (Some(second), i + 1);
+            continue;
+        }
         let mut gains = [step.gain, 0.0];
         let mut outcome = Ok(());
         if rows == 2 {
             let overlap = p.carry(simd, step);
             match decided(simd, p, 1, i + 1, m[1] + step.gain * overlap, decide) {
-                Ok(step) => gains[1] = step.gain,
+                Ok((step, _)) => gains[1] = step.gain,
                 Err(error) => outcome = Err(error),
             }
         }
         // of a pair whose second row is refused the first one is learned
         let paid = rows - usize::from(outcome.is_err());
         at = if outcome.is_ok() { pairs.next() } else { None };
-        match at {
+        let follows = at.filter(|_| paid == 2);
+        match follows {
             Some(pair) => {
                 p.load(simd, pair);
                 p.pass::<S, true, true>(simd, 2);
@@ -74,6 +86,11 @@ pub(super) fn learn<S: Simd, P: Pairs>(
         for (row, gain) in gains.into_iter().enumerate().take(paid) {
             vector::axpy(simd, gain, p.direction(row), theta);
         }
+        if let (Some(pair), None) = (at, follows) {
+            // a pair after a single row
+            p.load(simd, pair);
+            p.pass::<S, false, true>(simd, pair.len() / dim);
+        }
         outcome?;
         i += rows;
     }
@@ -81,9 +98,9 @@ pub(super) fn learn<S: Simd, P: Pairs>(
 }
 
 #[inline(always)]
-fn decided<S: Simd, P: Pairs>(simd: S, p: &mut P, row: usize, i: usize, m: f64, decide: &mut Decide<'_>) -> Result<Step> {
+fn decided<S: Simd, P: Pairs>(simd: S, p: &mut P, row: usize, i: usize, m: f64, decide: &mut Decide<'_>) -> Result<(Step, f64)> {
     let s = p.variance(simd, row, i)?;
     let step = decide(i, m, s)?;
     p.settle(simd, row, i, s, step)?;
-    Ok(step)
+    Ok((step, s))
 }

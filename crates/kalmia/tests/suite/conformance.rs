@@ -96,7 +96,7 @@ fn compare<C: Covariance>(
 #[test]
 fn a_block_is_its_rows_in_small_dimensions() {
     each(|family, rule| {
-        for (dim, rows) in [(1, 1), (1, 40), (2, 3), (3, 70), (7, 5), (8, 30), (17, 40), (33, 20)] {
+        for (dim, rows) in [(1, 1), (1, 40), (2, 3), (3, 70), (7, 5), (8, 30), (17, 40), (33, 21), (48, 30)] {
             blocks(family, rule, dim, rows, &prior(dim, 0.1, 1.0));
         }
     });
@@ -239,7 +239,7 @@ fn a_restored_filter_continues_bit_for_bit() {
 }
 
 fn grows<C: Covariance>(family: AnyFamily, rule: AnyRule) {
-    for dim in [1, 7, 8, 16, 17] {
+    for dim in [1, 7, 8, 16, 17, 31, 32, 33, 39, 40] {
         let data = Data::draw(&mut rng(10), &family, dim, 40);
         let early = prior(dim, 0.1, 1.0);
         let mut grown = filter::<C>(family, rule, &early);

@@ -32,12 +32,12 @@ pub struct Dense {
 /// Scratch is not copied: a clone makes its own, and `clone_from` keeps what it has and allocates nothing when the dimensions agree.
 impl Clone for Dense {
     fn clone(&self) -> Self {
-        Self { p: self.p.clone(), ..Self::empty(self.dim) }
+        Self { p: self.p.clone(), ..Self::with_stride(self.dim, self.stride) }
     }
 
     fn clone_from(&mut self, source: &Self) {
-        if self.dim != source.dim {
-            *self = Self::empty(source.dim);
+        if (self.dim, self.stride) != (source.dim, source.stride) {
+            *self = Self::with_stride(source.dim, source.stride);
         }
         self.p.clone_from(&source.p);
     }
@@ -52,6 +52,10 @@ impl PartialEq for Dense {
 impl Dense {
     fn empty(dim: usize) -> Self {
         let stride = if dim <= FULL_UP_TO { dim.max(1).next_multiple_of(FULL_UP_TO / 2) } else { Buffer::apart(dim) };
+        Self::with_stride(dim, stride)
+    }
+
+    fn with_stride(dim: usize, stride: usize) -> Self {
         let p = Buffer::zeros(stride * stride);
         Self { dim, stride, p, work: row::Work::new(stride), block: block::Work::default() }
     }
@@ -139,14 +143,21 @@ impl Covariance for Dense {
     }
 
     fn grow(&mut self, variance: f64) {
-        let mut grown = Self::empty(self.dim + 1);
-        for j in 0..self.dim {
-            for i in 0..=j {
-                grown.set(i, j, self.entry(i, j));
+        let dim = self.dim + 1;
+        if dim > self.stride || dim <= FULL_UP_TO + 1 {
+            // some room, so that many features in a row do not copy the matrix each
+            let mut grown =
+                if dim <= FULL_UP_TO { Self::empty(dim) } else { Self::with_stride(dim, Buffer::apart(dim + dim / 4)) };
+            for j in 0..self.dim {
+                for i in 0..=j {
+                    grown.set(i, j, self.entry(i, j));
+                }
             }
+            *self = grown;
         }
-        grown.set(self.dim, self.dim, variance);
-        *self = grown;
+        self.dim = dim;
+        self.block.mirrored = false;
+        self.set(dim - 1, dim - 1, variance);
     }
 
     fn set_untouched(&mut self, j: usize, variance: f64) {

@@ -8,8 +8,11 @@ use crate::linalg::{Buffer, vector};
 use crate::rule::Step;
 use pulp::{Simd, WithSimd};
 
-/// Largest $\sum_i x_i^2P_{ii} / x^\top Px$, and largest $1+\alpha s$ of a row: beyond it fewer than four digits of $x^\top Px$ are left.
+/// Largest $\sum_i x_i^2P_{ii} / x^\top Px$: beyond it fewer than four digits of $x^\top Px$ are left.
 pub(super) const LARGEST_CANCELLATION: f64 = 1e12;
+
+/// Largest $\alpha s$ of a row: it leaves half of the digits for the rows that follow.
+const SHARPEST: f64 = 1e8;
 
 /// Columns handled together, so that a loaded line of `v` and `x` serves all of them.
 const GROUP: usize = 4;
@@ -113,7 +116,7 @@ fn has_digits<S: Simd>(simd: S, i: usize, s: f64, x: &[S::f64s], diagonal: &[S::
 
 #[inline(always)]
 fn keeps_digits(i: usize, s: f64, step: Step) -> Result<()> {
-    if step.curvature * s > LARGEST_CANCELLATION {
+    if step.curvature * s > SHARPEST {
         return Err(Error::PrecisionLost { row: i, value: s - step.contraction * s * s });
     }
     Ok(())

@@ -25,12 +25,12 @@ pub struct Factored {
 /// Scratch is not copied: a clone makes its own, and `clone_from` keeps what it has and allocates nothing when the dimensions agree.
 impl Clone for Factored {
     fn clone(&self) -> Self {
-        Self { u: self.u.clone(), d: self.d.clone(), ..Self::empty(self.dim) }
+        Self { u: self.u.clone(), d: self.d.clone(), ..Self::with_stride(self.dim, self.stride) }
     }
 
     fn clone_from(&mut self, source: &Self) {
-        if self.dim != source.dim {
-            *self = Self::empty(source.dim);
+        if (self.dim, self.stride) != (source.dim, source.stride) {
+            *self = Self::with_stride(source.dim, source.stride);
         }
         self.u.clone_from(&source.u);
         self.d.clone_from(&source.d);
@@ -45,7 +45,10 @@ impl PartialEq for Factored {
 
 impl Factored {
     fn empty(dim: usize) -> Self {
-        let stride = Buffer::apart(dim);
+        Self::with_stride(dim, Buffer::apart(dim))
+    }
+
+    fn with_stride(dim: usize, stride: usize) -> Self {
         let mut u = Buffer::zeros(stride * stride);
         for j in 0..dim {
             u[j * stride + j] = 1.0;
@@ -158,13 +161,19 @@ impl Covariance for Factored {
     }
 
     fn grow(&mut self, variance: f64) {
-        let mut grown = Self::empty(self.dim + 1);
-        for j in 0..self.dim {
-            grown.u[j * grown.stride..][..=j].copy_from_slice(self.column(j));
+        let dim = self.dim + 1;
+        if dim > self.stride {
+            // some room, so that many features in a row do not copy the matrix each
+            let mut grown = Self::with_stride(dim, Buffer::apart(dim + dim / 4));
+            for j in 0..self.dim {
+                grown.u[j * grown.stride..][..=j].copy_from_slice(self.column(j));
+            }
+            grown.d[..self.dim].copy_from_slice(&self.d[..self.dim]);
+            *self = grown;
         }
-        grown.d[..self.dim].copy_from_slice(&self.d[..self.dim]);
-        grown.d[self.dim] = variance;
-        *self = grown;
+        self.dim = dim;
+        self.u[(dim - 1) * self.stride + dim - 1] = 1.0;
+        self.d[dim - 1] = variance;
     }
 
     fn set_untouched(&mut self, j: usize, variance: f64) {

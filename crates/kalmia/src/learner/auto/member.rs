@@ -8,8 +8,8 @@ use crate::linalg::{Buffer, Threads};
 use crate::rows::{Observation, Rows};
 use crate::rule::{Evidence, Moments, Step, moments};
 
-/// Largest $\alpha s$ of a row for a member that can lose its digits.
-const SHARPEST: f64 = 1e10;
+/// Largest $\alpha s$ of a row for a member that can lose its digits, well within what the dense form takes.
+const SHARPEST: f64 = 1e7;
 
 /// A belief with its share of the mixture.
 #[derive(Debug, Clone)]
