@@ -1,5 +1,6 @@
 //! What ends a command early, the exit code it has, and how it is told.
 
+use crate::args::Command;
 use kalmia::file::{FileError, MODEL_SET, Problem};
 use kalmia_data::{Block, Encoder, Error as DataError, Location};
 use std::io;
@@ -80,11 +81,20 @@ impl Failure {
         }
     }
 
-    /// What the option is called that helps.
-    pub fn hint(&self) -> Option<&'static str> {
+    /// What the option of the command is called that helps.
+    fn hint(&self, command: &Command) -> Option<&'static str> {
         let Self::Data(error) = self else { return None };
         match error {
-            DataError::MissingValue { .. } => Some("--missing skip leaves such rows out, --missing mean imputes them"),
+            DataError::MissingValue { .. } if command.chooses() => {
+                Some("--missing skip leaves such rows out, --missing mean imputes them")
+            }
+            DataError::MissingValue { .. } if matches!(command, Command::Predict(_)) => {
+                Some("--missing skip leaves the predictions of such rows empty")
+            }
+            DataError::MissingValue { .. } => Some("--missing skip leaves such rows out"),
+            DataError::NoColumn { .. } => Some("--delimiter, --no-header and --format say how to read the file"),
+            // the options below choose what a model has settled
+            _ if !command.chooses() => None,
             DataError::Setting(text) if text.contains("target") => Some("--target NAME says which column to learn"),
             DataError::Setting(text) if text.contains("feature columns") => {
                 Some("--features or --exclude chooses columns, --max-features raises the limit")
@@ -96,13 +106,12 @@ impl Failure {
             DataError::Column { reason, .. } if reason.contains("two values") => {
                 Some("kalmia learns numbers and two-valued labels; make one column for each class")
             }
-            DataError::NoColumn { .. } => Some("--delimiter, --no-header and --format say how to read the file"),
             _ => None,
         }
     }
 
     /// The whole message: the error, its causes where they say something new, and a hint.
-    pub fn render(&self) -> String {
+    pub fn render(&self, command: &Command) -> String {
         let mut text = match self {
             // the library's words for settings are not those of the command
             Self::Data(DataError::MissingValue { at, column }) => format!("{at}, column `{column}`: missing value"),
@@ -122,7 +131,7 @@ impl Failure {
             }
             cause = error.source();
         }
-        if let Some(hint) = self.hint() {
+        if let Some(hint) = self.hint(command) {
             text.push_str(&format!("\nhint: {hint}"));
         }
         text

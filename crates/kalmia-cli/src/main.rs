@@ -23,7 +23,7 @@ fn main() -> ExitCode {
             let colored = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
             let label = if colored { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
             // nobody to tell when standard error is closed
-            let _ = writeln!(std::io::stderr(), "{label} {}", failure.render());
+            let _ = writeln!(std::io::stderr(), "{label} {}", failure.render(&cli.command));
             ExitCode::from(failure.code())
         }
     }

@@ -85,14 +85,14 @@ impl Encoder {
                 continue;
             }
             for (row, drop) in drop.iter_mut().enumerate() {
-                if is_missing(values, row) && (slot >= target || self.options.missing != Missing::Mean) {
+                if is_missing(values, row) && (slot >= target || self.missing() != Missing::Mean) {
                     *drop = true;
                     first = Some(first.map_or((row, slot), |found| found.min((row, slot))));
                 }
             }
         }
         match first {
-            Some((row, slot)) if self.options.missing == Missing::Error => {
+            Some((row, slot)) if self.missing() == Missing::Error => {
                 Err(Error::MissingValue { at: origin.location(row), column: self.slot_name(slot) })
             }
             _ => Ok((0..batch.rows as u32).filter(|&row| !drop[row as usize]).collect()),

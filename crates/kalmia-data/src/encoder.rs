@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::batch::{Batch, Slot, Want};
 use crate::error::{Error, Result, nearest};
 use crate::infer;
-use crate::options::{EncoderOptions, Mode};
+use crate::options::{EncoderOptions, Missing, Mode};
 use crate::schema::{Column, Feature, Keys, Kind, Meaning};
 use crate::target::Target;
 
@@ -43,13 +43,16 @@ pub struct Encoder {
     chosen: bool,
     /// Whether the first block was seen, so that kinds are settled.
     settled: bool,
+    /// What a missing value does in this process, where that is not what the options say; never stored.
+    #[serde(skip)]
+    missing: Option<Missing>,
 }
 
 impl Encoder {
     /// An encoder that has seen nothing.
     pub fn new(options: EncoderOptions) -> Self {
         let (columns, target, features, keys, counts) = Default::default();
-        Self { options, columns, target, features, sparse: false, keys, counts, chosen: false, settled: false }
+        Self { options, columns, target, features, sparse: false, keys, counts, chosen: false, settled: false, missing: None }
     }
 
     /// What the columns are for, as given.
@@ -90,6 +93,21 @@ impl Encoder {
     /// Sets the counts to zero, for example before predicting with a stored encoder.
     pub fn reset_counts(&mut self) {
         self.counts = Counts::default();
+    }
+
+    /// What a missing value does.
+    pub(crate) fn missing(&self) -> Missing {
+        self.missing.unwrap_or(self.options.missing)
+    }
+
+    /// Treats missing values otherwise than the options say, until the encoder is stored. Means can replace them only where the options
+    /// had them kept from the first row on.
+    pub fn set_missing(&mut self, missing: Missing) -> Result<()> {
+        if missing == Missing::Mean && self.options.missing != Missing::Mean {
+            return Err(Error::Setting("missing values cannot become means: none were kept when the rows were learned".into()));
+        }
+        self.missing = Some(missing);
+        Ok(())
     }
 
     /// Whether the header is still to be seen.

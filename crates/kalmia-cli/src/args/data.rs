@@ -1,6 +1,8 @@
 //! Arguments about the files to read.
 
+use crate::error::{Failure, Result};
 use clap::{Args, ValueEnum};
+use kalmia_data::{Encoder, Missing};
 
 /// Which files, and how their bytes are read.
 #[derive(Debug, Clone, Args)]
@@ -45,4 +47,32 @@ pub enum MissingChoice {
     Skip,
     /// Take the mean of the rows before, and mark it by a feature of its own
     Mean,
+}
+
+impl MissingChoice {
+    /// As the readers call it.
+    pub fn library(self) -> Missing {
+        match self {
+            Self::Error => Missing::Error,
+            Self::Skip => Missing::Skip,
+            Self::Mean => Missing::Mean,
+        }
+    }
+}
+
+/// What a missing value does where a model says it already.
+#[derive(Debug, Clone, Args)]
+pub struct MissingArgs {
+    /// What a missing value does in this run, by default what it did in the fit; `mean` needs a model fitted with it
+    #[arg(long, value_enum, help_heading = "Reading")]
+    pub missing: Option<MissingChoice>,
+}
+
+impl MissingArgs {
+    /// Sets it for this run.
+    pub fn apply(&self, encoder: &mut Encoder) -> Result<()> {
+        let Some(choice) = self.missing else { return Ok(()) };
+        let none = |_| Failure::usage("--missing mean: the model keeps no means, as it was not fitted with --missing mean");
+        encoder.set_missing(choice.library()).map_err(none)
+    }
 }

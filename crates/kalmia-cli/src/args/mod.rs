@@ -5,7 +5,7 @@ mod fit;
 mod model;
 mod reproduce;
 
-pub use data::{FormatName, MissingChoice, SourceArgs};
+pub use data::{FormatName, SourceArgs};
 pub use fit::{CompareArgs, DriftChoice, FitArgs, LearnArgs, MethodName, RoleArgs};
 pub use model::{
     BenchArgs, BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf, MergeArgs,
@@ -61,4 +61,11 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page
     Man,
+}
+
+impl Command {
+    /// Whether the columns and the method are chosen here, not by a model.
+    pub fn chooses(&self) -> bool {
+        matches!(self, Self::Fit(_) | Self::Compare(_))
+    }
 }

@@ -1,6 +1,6 @@
 //! Arguments of the commands that take a model, and of the small ones.
 
-use super::data::SourceArgs;
+use super::data::{MissingArgs, SourceArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -17,6 +17,8 @@ pub struct PredictArgs {
     pub model: PathBuf,
     #[command(flatten)]
     pub source: SourceArgs,
+    #[command(flatten)]
+    pub missing: MissingArgs,
     /// Write here (.csv or .parquet) in place of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -47,6 +49,8 @@ pub struct EvaluateArgs {
     pub model: PathBuf,
     #[command(flatten)]
     pub source: SourceArgs,
+    #[command(flatten)]
+    pub missing: MissingArgs,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -65,6 +69,8 @@ pub struct UpdateArgs {
     pub model: PathBuf,
     #[command(flatten)]
     pub source: SourceArgs,
+    #[command(flatten)]
+    pub missing: MissingArgs,
     /// Write the model here in place of the one read
     #[arg(long, short, value_name = "MODEL")]
     pub output: Option<PathBuf>,

@@ -1,11 +1,11 @@
 //! Plans of the commands that choose a method.
 
 use super::{SourcePlan, picture, writable};
-use crate::args::{CompareArgs, DriftChoice, FitArgs, LearnArgs, MethodName, MissingChoice, RoleArgs, SourceArgs};
+use crate::args::{CompareArgs, DriftChoice, FitArgs, LearnArgs, MethodName, RoleArgs, SourceArgs};
 use crate::error::{Failure, Result};
 use crate::model::Settings;
 use kalmia::AnyFamily;
-use kalmia_data::{EncoderOptions, Missing};
+use kalmia_data::EncoderOptions;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -163,11 +163,7 @@ fn roles(args: &RoleArgs) -> Result<EncoderOptions> {
         exclude: args.exclude.clone(),
         categorical: args.categorical.clone(),
         intercept: !args.no_intercept,
-        missing: match args.missing {
-            MissingChoice::Error => Missing::Error,
-            MissingChoice::Skip => Missing::Skip,
-            MissingChoice::Mean => Missing::Mean,
-        },
+        missing: args.missing.library(),
         max_features: args.max_features.unwrap_or(defaults.max_features),
     })
 }

@@ -50,6 +50,7 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
     let (model, _) = Model::load(&args.model)?;
     let mut encoder = model.encoder.clone();
     encoder.reset_counts();
+    args.missing.apply(&mut encoder)?;
     let reader = Reader::open(source.inputs.clone(), source.options.clone(), encoder, Mode::Predict)?;
     let texts = match &args.keep[..] {
         [] => None,

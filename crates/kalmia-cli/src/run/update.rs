@@ -17,7 +17,9 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     writable(output)?;
     let source = SourcePlan::new(&args.source)?;
     let (mut model, _) = Model::load(&args.model)?;
-    let mut reader = Reader::open(source.inputs, source.options, model.encoder.clone(), Mode::Learn)?;
+    let mut encoder = model.encoder.clone();
+    args.missing.apply(&mut encoder)?;
+    let mut reader = Reader::open(source.inputs, source.options, encoder, Mode::Learn)?;
     ui::catch_interrupts();
     begin(&mut model, &mut reader, args, ui)?;
     let before = model.learner.count();

@@ -64,6 +64,30 @@ fn rows_left_out_keep_their_place() {
 }
 
 #[test]
+fn a_model_of_clean_rows_takes_rows_with_missing_values_when_told() {
+    let folder = Folder::new("told");
+    let clean = table(500, ["0", "1"]);
+    folder.write("t.csv", &clean);
+    folder.write("miss.csv", format!("{clean}0.5,,0.1,1\n"));
+    folder.ok("fit t.csv -t y -o m.kalmia");
+    for (command, hint) in
+        [("predict", "--missing skip leaves the predictions"), ("evaluate", "--missing skip"), ("update", "--missing skip")]
+    {
+        let error = folder.run(&format!("{command} m.kalmia miss.csv")).fails(2, &["row 501", "column `b`: missing value", hint]);
+        assert!(!error.contains("--missing mean"), "{error}");
+        folder.run(&format!("{command} m.kalmia miss.csv --missing mean")).fails(2, &["not fitted with --missing mean"]);
+    }
+    let out = folder.ok("predict m.kalmia miss.csv --missing skip");
+    assert_eq!((out.lines().count(), out.lines().last()), (502, Some(",,,,")));
+    let judged = folder.json("evaluate m.kalmia miss.csv --missing skip --json");
+    assert_eq!((judged["rows"].as_u64(), judged["skipped"].as_u64()), (Some(500), Some(1)));
+    let updated = folder.json("update m.kalmia miss.csv --missing skip --json");
+    assert_eq!((updated["rows"].as_u64(), updated["skipped"].as_u64()), (Some(1000), Some(1)));
+    // for that run only
+    folder.run("update m.kalmia miss.csv").fails(2, &["missing value"]);
+}
+
+#[test]
 fn evaluating_learns_nothing_and_counts_what_is_new() {
     let folder = Folder::new("evaluate");
     folder.write("t.csv", table(3000, ["no", "yes"]));
