@@ -81,7 +81,7 @@ impl Encoder {
                 let value = values.numbers[row].to_string();
                 return Err(Error::Value { at, column, value, reason: "is not a finite number; fix the value".into() });
             }
-            if mode == Mode::Predict && (slot == target || Some(slot) == weight) {
+            if (mode == Mode::Predict && slot == target) || (mode != Mode::Learn && Some(slot) == weight) {
                 continue;
             }
             for (row, drop) in drop.iter_mut().enumerate() {
@@ -119,7 +119,7 @@ impl Encoder {
                         ABSENT
                     } else if let Some(code) = column.levels.find(name) {
                         code
-                    } else if mode == Mode::Predict {
+                    } else if mode != Mode::Learn {
                         self.counts.unseen += 1;
                         UNSEEN
                     } else {
@@ -148,7 +148,7 @@ impl Encoder {
             if self.keys.feature(entry.key).is_some() || !self.wants_key(entry.key) || !kept(block, entry.row) {
                 continue;
             }
-            if mode == Mode::Predict {
+            if mode != Mode::Learn {
                 self.counts.unseen += 1;
             } else if seen.insert(entry.key) {
                 births.push(Birth { row: entry.row, column: 0, what: New::Index(entry.key) });

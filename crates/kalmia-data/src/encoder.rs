@@ -23,7 +23,7 @@ pub struct Counts {
     pub skipped: u64,
     /// Missing values replaced.
     pub imputed: u64,
-    /// Values of a level, or entries of a libsvm index, that the schema does not know (in [`Mode::Predict`]).
+    /// Values of a level, or entries of a libsvm index, that the schema does not know (not in [`Mode::Learn`]).
     pub unseen: u64,
     /// JSON members that no column of the schema takes.
     pub unknown_members: u64,
@@ -172,7 +172,7 @@ impl Encoder {
     pub(crate) fn slots(&self, mode: Mode) -> Vec<Slot> {
         let slot = |name: &String, want, required| Slot { name: name.clone(), want, required };
         let features = self.columns.iter().map(|c| slot(&c.name, c.kind.map_or(Want::Raw, Kind::want), true));
-        let target = self.target.iter().map(|t| slot(&t.name, t.want(self.options.positive.as_deref()), mode == Mode::Learn));
+        let target = self.target.iter().map(|t| slot(&t.name, t.want(self.options.positive.as_deref()), mode != Mode::Predict));
         let others = [&self.options.weight, &self.options.offset].into_iter().flatten();
         // A weight multiplies the loss, so prediction can do without it; the offset it cannot.
         let others =

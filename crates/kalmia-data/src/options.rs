@@ -145,4 +145,6 @@ pub enum Mode {
     Learn,
     /// The schema is fixed: unseen levels are counted and encode as zero, and the target may be absent.
     Predict,
+    /// As [`Mode::Predict`], but the target must be there: rows without one are treated as in [`Mode::Learn`].
+    Judge,
 }

@@ -80,7 +80,7 @@ impl Reader {
         let Some(first) = inputs.first().map(|input| input.name().to_owned()) else {
             return Err(Error::NoMatch { pattern: String::new() });
         };
-        if mode == Mode::Predict && !encoder.is_settled() {
+        if mode != Mode::Learn && !encoder.is_settled() {
             return Err(Error::Setting("an encoder that has seen no rows cannot predict".into()));
         }
         let (threaded, block_rows) = (options.threaded, options.block_rows);

@@ -1,7 +1,7 @@
 //! `kalmia evaluate`: losses on files without learning.
 
 use crate::args::EvaluateArgs;
-use crate::error::{Failure, Result, locate};
+use crate::error::{Result, locate};
 use crate::model::Model;
 use crate::plan::SourcePlan;
 use crate::report::{self, Scores};
@@ -29,7 +29,7 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     let mut encoder = model.encoder.clone();
     encoder.reset_counts();
     args.missing.apply(&mut encoder)?;
-    let mut reader = Reader::open(source.inputs, source.options, encoder, Mode::Predict)?;
+    let mut reader = Reader::open(source.inputs, source.options, encoder, Mode::Judge)?;
     let mut sums = Progressive::new(*model.metrics.progressive.family());
     let (mut block, mut meter) = (Block::new(), ui.progress(reader.progress()));
     while reader.next_block(&mut block)? {
@@ -54,12 +54,7 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
 }
 
 fn judge(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
-    let target = model.encoder.target().map_or("target", |target| &target.name);
     for (i, &y) in block.y.iter().enumerate() {
-        if y.is_nan() {
-            let reason = format!("target `{target}` is missing or is no value that the model knows");
-            return Err(Failure::Row { at: block.location(i), reason });
-        }
         let offset = block.offset.as_ref().map_or(0.0, |offset| offset[i]);
         // a weight column that is not there weighs all rows alike
         let weight = block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan()).unwrap_or(1.0);

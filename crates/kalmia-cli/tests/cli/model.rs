@@ -98,8 +98,18 @@ fn evaluating_learns_nothing_and_counts_what_is_new() {
     assert!(number(&result, "loss") < number(&result, "baseline_loss") && number(&result, "auc") > 0.8);
     assert!(folder.ok("evaluate m.kalmia t.csv").starts_with("3 000 rows\nloss "));
     assert!(folder.read("m.kalmia") == before);
+    folder.write("new.csv", "a,b,c\n0,0,0\n");
     folder.write("third.csv", "a,b,c,y\n0,0,0,perhaps\n");
-    folder.run("evaluate m.kalmia third.csv").fails(2, &["third.csv, row 1", "target `y`"]);
+    folder.run("evaluate m.kalmia third.csv").fails(2, &["third.csv, row 1", "column `y`", "third value"]);
+    folder.run("evaluate m.kalmia new.csv").fails(2, &["new.csv has no column `y`"]);
+    folder.write("gap.csv", "a,b,c,y\n0,0,0,yes\n0,0,0,\n1,0,0,no\n");
+    folder.run("evaluate m.kalmia gap.csv").fails(2, &["gap.csv, row 2", "column `y`: missing value", "--missing skip"]);
+    let gap = folder.json("evaluate m.kalmia gap.csv --missing skip --json");
+    assert_eq!((gap["rows"].as_u64(), gap["skipped"].as_u64()), (Some(2), Some(1)));
+    for missing in ["skip", "mean"] {
+        folder.ok(&format!("fit t.csv -t y --missing {missing} -o s.kalmia"));
+        assert!(folder.ok("evaluate s.kalmia gap.csv").starts_with("2 rows, 1 skipped\n"), "{missing}");
+    }
     folder.write(
         "cat.csv",
         (0..300).map(|i| format!("{},{}\n", ["p", "q"][i % 2], i % 5)).fold("k,y\n".into(), |a: String, b| a + &b),
