@@ -21,6 +21,8 @@ pub struct Model {
     pub metrics: Metrics,
     /// Where its rows came from.
     pub history: History,
+    /// What the file says beside its state; what others wrote there is carried along.
+    pub metadata: Metadata,
 }
 
 /// The arguments that decide what is learned; a resumed fit must have the same.
@@ -88,7 +90,7 @@ impl Model {
         let loaded = file::load::<Read>(path, MODEL)?;
         let file::Model { encoder, history, learner, metrics, settings } = loaded.state;
         let learner = AnyLearner::restore(learner)?;
-        Ok((Self { learner, encoder, settings, metrics, history }, loaded.version))
+        Ok((Self { learner, encoder, settings, metrics, history, metadata: loaded.metadata }, loaded.version))
     }
 
     /// Writes the model atomically.
@@ -116,8 +118,8 @@ pub struct View<'a> {
 impl View<'_> {
     /// Writes the file atomically.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let Model { learner, settings, metrics, history, .. } = self.model;
-        let mut metadata = Metadata::new();
+        let Model { learner, settings, metrics, history, metadata, .. } = self.model;
+        let mut metadata = metadata.clone();
         metadata.insert("family".into(), learner.family().name().into());
         metadata.insert("method".into(), learner.method().into());
         metadata.insert("rows".into(), learner.count().into());

@@ -68,6 +68,7 @@ pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
     if let Some(note) = chosen.note {
         ui.note(&format!("note: {note}"));
     }
+        metadata: Default::default(),
     let family = chosen.family;
     let mut model = Model {
         learner: build(&plan.settings, family, block.dim, plan.encoder.intercept, horizon)?,

@@ -31,6 +31,8 @@ pub fn run(args: &MergeArgs) -> Result<()> {
         // each model predicted its own rows only: nothing was predicted by the merged one yet
         metrics: Metrics::new(*a.metrics.progressive.family())?,
         history: History { runs: Vec::new(), merged: Some(Merge { exact, parts: vec![a.history, b.history] }) },
+        // what only one of them says may not hold for both
+        metadata: a.metadata.into_iter().filter(|(key, value)| b.metadata.get(key) == Some(value)).collect(),
     };
     model.save(&args.output)?;
     if args.json {
