@@ -1,6 +1,7 @@
 //! What ends a command early, the exit code it has, and how it is told.
 
 use crate::args::Command;
+use crate::ui;
 use kalmia::file::{FileError, MODEL_SET, Problem};
 use kalmia_data::{Block, Encoder, Error as DataError, Location};
 use std::io;
@@ -60,6 +61,16 @@ impl Failure {
     /// A file that cannot be written.
     pub fn output(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |reason| Self::Output { path: path.to_owned(), reason }
+    }
+
+    /// An interruption where a read gave up for one before there was anything to keep.
+    pub fn or_stop(self) -> Self {
+        match self {
+            Self::Data(_) if ui::stop_requested() => {
+                Self::Interrupted("interrupted while the first rows were read; nothing was learned".into())
+            }
+            other => other,
+        }
     }
 
     /// 2 where the user's arguments or input are at fault, else 1.

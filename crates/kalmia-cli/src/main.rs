@@ -11,12 +11,13 @@ mod ui;
 
 use args::{Cli, Command};
 use clap::Parser;
+use error::Failure;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match dispatch(&cli) {
+    match dispatch(&cli).map_err(Failure::or_stop) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {

@@ -13,6 +13,9 @@ mod fit;
 mod golden;
 #[path = "cli/hostile.rs"]
 mod hostile;
+#[cfg(unix)]
+#[path = "cli/interrupt.rs"]
+mod interrupt;
 #[path = "cli/model.rs"]
 mod model;
 #[path = "cli/small.rs"]

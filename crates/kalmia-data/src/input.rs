@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::options::Format;
+use crate::stoppable::Stoppable;
 
 /// One input in the order given.
 #[derive(Debug, Clone)]
@@ -21,7 +22,7 @@ pub struct Input {
 #[derive(Debug, Clone)]
 enum Place {
     File,
-    Stdin,
+    Stdin(Option<&'static AtomicBool>),
     Memory(Arc<[u8]>),
 }
 
@@ -44,14 +45,14 @@ impl Input {
         let mut inputs = Vec::new();
         for name in names.iter().map(AsRef::as_ref) {
             if name == "-" {
-                inputs.push(Self { name: name.into(), place: Place::Stdin });
+                inputs.push(Self { name: name.into(), place: Place::Stdin(None) });
             } else if name.contains(['*', '?', '[']) && !Path::new(name).exists() {
                 inputs.extend(matches_of(name)?);
             } else {
                 inputs.push(Self::file(name)?);
             }
         }
-        if inputs.iter().filter(|i| matches!(i.place, Place::Stdin)).count() > 1 {
+        if inputs.iter().filter(|i| matches!(i.place, Place::Stdin(_))).count() > 1 {
             return Err(Error::Setting("standard input (`-`) can be named only once".into()));
         }
         if inputs.is_empty() { Err(Error::NoMatch { pattern: String::new() }) } else { Ok(inputs) }
@@ -71,6 +72,14 @@ impl Input {
         Self { name: name.into(), place: Place::Memory(bytes.into()) }
     }
 
+    /// The same input, whose reading fails soon after `stop` is set even where standard input has nothing to give for the moment.
+    pub fn until(mut self, stop: &'static AtomicBool) -> Self {
+        if let Place::Stdin(flag) = &mut self.place {
+            *flag = Some(stop);
+        }
+        self
+    }
+
     /// The name given.
     pub fn name(&self) -> &str {
         &self.name
@@ -80,7 +89,7 @@ impl Input {
     pub fn size(&self) -> Option<u64> {
         match &self.place {
             Place::File => std::fs::metadata(&self.name).ok().filter(std::fs::Metadata::is_file).map(|m| m.len()),
-            Place::Stdin => None,
+            Place::Stdin(_) => None,
             Place::Memory(bytes) => Some(bytes.len() as u64),
         }
     }
@@ -88,7 +97,7 @@ impl Input {
     /// Size and hash, to be compared before a reading goes on.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         let content = match &self.place {
-            Place::Stdin => None,
+            Place::Stdin(_) => None,
             Place::Memory(bytes) => Some(content_of(&mut Cursor::new(bytes), bytes.len() as u64)),
             Place::File => match self.size() {
                 Some(size) => Some(content_of(&mut self.open_file()?, size)),
@@ -113,7 +122,7 @@ impl Input {
         Ok(match &self.place {
             Place::File => Some(Seekable::File(self.open_file()?)),
             Place::Memory(bytes) => Some(Seekable::Memory(bytes.clone())),
-            Place::Stdin => None,
+            Place::Stdin(_) => None,
         })
     }
 
@@ -121,7 +130,8 @@ impl Input {
     pub(crate) fn open(&self, format: Option<Format>, done: &Arc<AtomicU64>) -> Result<(Box<dyn Read + Send>, Format)> {
         let raw: Box<dyn Read + Send> = match &self.place {
             Place::File => Box::new(self.open_file()?),
-            Place::Stdin => Box::new(std::io::stdin()),
+            Place::Stdin(None) => Box::new(std::io::stdin()),
+            Place::Stdin(Some(stop)) => Box::new(Stoppable::start(std::io::stdin(), stop)),
             Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
         };
         let (reader, magic) = peek(Counted { inner: raw, done: done.clone() }).map_err(|e| self.io(e))?;

@@ -42,6 +42,7 @@ mod reader;
 mod scalar;
 mod schema;
 mod source;
+mod stoppable;
 mod target;
 mod text;
 

@@ -38,6 +38,30 @@ pub fn learn_block(
     learner.learn_observed(rows_of(block)?, Some(observer)).map_err(|error| locate(error, block, encoder, chosen))
 }
 
+/// What comes after a block.
+pub enum Next {
+    /// Another one.
+    Block,
+    /// The end of the input.
+    End,
+    /// An end that the user asked for.
+    Stop,
+}
+
+/// Reads the next block, unless a stop was asked for.
+pub fn next(reader: &mut Reader, block: &mut Block) -> Result<Next> {
+    if ui::stop_requested() {
+        return Ok(Next::Stop);
+    }
+    match reader.next_block(block) {
+        Ok(true) => Ok(Next::Block),
+        Ok(false) => Ok(Next::End),
+        // a read that waited and gave up; a fault of the input shows again when the run goes on
+        Err(_) if ui::stop_requested() => Ok(Next::Stop),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// A pass over the rest of a reader.
 pub struct Pass<'a> {
     /// Where checkpoints go.
@@ -59,17 +83,20 @@ impl Pass<'_> {
         let mut last = (model.learner.count(), Instant::now());
         let start = model.learner.count();
         let chosen = model.settings.family == "auto";
-        while pending || reader.next_block(&mut block)? {
-            pending = false;
+        loop {
+            match if pending { Next::Block } else { next(reader, &mut block)? } {
+                Next::Block => pending = false,
+                Next::End => break,
+                Next::Stop => {
+                    meter.finish();
+                    model.metrics = judge.finish();
+                    return Err(self.interrupted(model, reader));
+                }
+            }
             learn_block(&mut model.learner, &mut judge, &block, reader.encoder(), chosen)?;
             judge.hand_over();
             if let Some(run) = model.history.runs.last_mut() {
                 run.position = reader.position();
-            }
-            if ui::stop_requested() {
-                meter.finish();
-                model.metrics = judge.finish();
-                return Err(self.interrupted(model, reader));
             }
             let rows = model.learner.count();
             let due = match self.every {

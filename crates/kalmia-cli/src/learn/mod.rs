@@ -4,4 +4,4 @@ mod choose;
 mod drive;
 
 pub use choose::{build, choose_family, horizon};
-pub use drive::{Pass, learn_block};
+pub use drive::{Next, Pass, learn_block, next};

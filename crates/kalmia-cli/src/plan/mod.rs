@@ -6,6 +6,7 @@ pub use fit::{ComparePlan, Every, FitPlan};
 
 use crate::args::{FormatName, SourceArgs};
 use crate::error::{Failure, Result};
+use crate::ui;
 use kalmia_data::{Format, Input, SourceOptions};
 use std::path::Path;
 
@@ -21,7 +22,8 @@ pub struct SourcePlan {
 impl SourcePlan {
     /// Resolves names and patterns.
     pub fn new(args: &SourceArgs) -> Result<Self> {
-        Ok(Self { options: Self::reading(args)?, inputs: Input::resolve(&args.data)? })
+        let inputs = Input::resolve(&args.data)?.into_iter().map(|input| input.until(ui::stop_flag()));
+        Ok(Self { options: Self::reading(args)?, inputs: inputs.collect() })
     }
 
     /// How bytes are read, whatever the files.

@@ -1,0 +1,54 @@
+//! Ctrl-C while standard input has nothing to give: the command ends at once, keeps what it has and says how to go on.
+
+use crate::harness::{Folder, table};
+use std::io::Write;
+use std::process::{Child, ChildStdin, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The command with bytes on a standard input that stays open.
+fn start(folder: &Folder, words: &str, input: &[u8]) -> (Child, ChildStdin) {
+    let mut command = folder.command(words);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(input).unwrap();
+    (child, pipe)
+}
+
+/// Interrupts it and waits for its end, the pipe being open.
+fn interrupt((mut child, pipe): (Child, ChildStdin)) -> (Output, String) {
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let waits = child.try_wait().unwrap().is_none();
+    drop(pipe);
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!waits, "it ended only with its input\n{error}");
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    (output, error)
+}
+
+fn wait_for(folder: &Folder, name: &str) {
+    while !folder.exists(name) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_fit_that_waits_for_rows_ends_with_its_checkpoint() {
+    let folder = Folder::new("waits");
+    let text = table(2000, ["0", "1"]);
+    let running = start(&folder, "fit - -t y -o m.kalmia --checkpoint-every 1000", text.as_bytes());
+    wait_for(&folder, "m.kalmia");
+    let (_, error) = interrupt(running);
+    assert!(error.contains("interrupted after 1 024 rows, written to m.kalmia"), "{error}");
+    folder.pipe("--quiet fit - -t y --resume m.kalmia", text.as_bytes()).ok();
+    folder.pipe("--quiet fit - -t y -o whole.kalmia", text.as_bytes()).ok();
+    assert!(folder.read("m.kalmia") == folder.read("whole.kalmia"));
+    // a header without end
+    let (_, error) = interrupt(start(&folder, "fit - -t y -o none.kalmia", &vec![b'a'; 4 << 20]));
+    assert!(error.contains("nothing was learned") && !folder.exists("none.kalmia"), "{error}");
+}
