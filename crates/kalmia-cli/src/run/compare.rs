@@ -2,7 +2,7 @@
 
 use crate::args::CompareArgs;
 use crate::error::{Failure, Result};
-use crate::learn::{build, choose_family, horizon, learn_block};
+use crate::learn::{Next, build, choose_family, horizon, learn_block, next};
 use crate::plan::ComparePlan;
 use crate::report::{self, Curve, Scores, Table, number};
 use crate::ui::{self, Ui, grouped};
@@ -49,17 +49,24 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
     let mut runners = runners(&plan, chosen.family, block.dim, ui)?;
     let mut meter = ui.progress(reader.progress());
     let auto = asked == "auto";
-    loop {
+    let interrupted = loop {
         for runner in runners.iter_mut().filter(|runner| runner.stopped.is_none()) {
             runner.learn(&block, reader.encoder(), auto)?;
         }
         meter.tick(reader.progress(), reader.position().rows, || None);
-        if ui::stop_requested() || !reader.next_block(&mut block)? {
-            break;
+        match next(&mut reader, &mut block)? {
+            Next::Block => {}
+            Next::End => break false,
+            Next::Stop => break true,
         }
-    }
+    };
     meter.finish();
-    show(&plan, chosen.family, &target.name, runners)
+    let rows = reader.position().rows;
+    show(&plan, chosen.family, &target.name, runners)?;
+    if interrupted {
+        return Err(Failure::Interrupted(format!("interrupted after {} rows; the methods are compared on these", grouped(rows))));
+    }
+    Ok(())
 }
 
 /// The methods that apply; those that do not are told, or refused where they were named.

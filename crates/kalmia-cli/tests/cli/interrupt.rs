@@ -5,6 +5,9 @@ use std::io::Write;
 use std::process::{Child, ChildStdin, Output, Stdio};
 use std::time::{Duration, Instant};
 
+/// More than pipe, buffers and blocks ahead hold, so that the command has read of it once it is written.
+const ROWS: usize = 200_000;
+
 /// The command with bytes on a standard input that stays open.
 fn start(folder: &Folder, words: &str, input: &[u8]) -> (Child, ChildStdin) {
     let mut command = folder.command(words);
@@ -51,4 +54,13 @@ fn a_fit_that_waits_for_rows_ends_with_its_checkpoint() {
     // a header without end
     let (_, error) = interrupt(start(&folder, "fit - -t y -o none.kalmia", &vec![b'a'; 4 << 20]));
     assert!(error.contains("nothing was learned") && !folder.exists("none.kalmia"), "{error}");
+}
+
+#[test]
+fn a_comparison_says_that_it_was_interrupted() {
+    let folder = Folder::new("race");
+    let running = start(&folder, "compare - -t y --methods moment,ekf", table(ROWS, ["0", "1"]).as_bytes());
+    let (output, error) = interrupt(running);
+    assert!(error.contains("error: interrupted after "), "{error}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\nmoment "));
 }
