@@ -110,6 +110,17 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     kalmia::file::replace(path, |sink| sink.write_all(bytes)).map_err(Failure::output(path))
 }
 
+/// This command as it can be typed again.
+pub fn command_line() -> String {
+    std::env::args().map(|word| shell_word(&word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
 /// Digits in groups of three.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -125,6 +136,16 @@ pub fn grouped(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::shell_word;
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(shell_word("--target=y"), "--target=y");
+        assert_eq!(shell_word("day *.csv"), "'day *.csv'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
+
     #[test]
     fn digits_are_grouped_from_the_right() {
         assert_eq!([0, 12, 123, 1234, 1_234_567].map(super::grouped), ["0", "12", "123", "1 234", "1 234 567"]);

@@ -41,18 +41,11 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
 }
 
 fn pass<'a>(plan: &'a FitPlan, ui: Ui) -> Pass<'a> {
-    let mut words: Vec<String> = std::env::args().map(|word| shell_word(&word)).collect();
-    let resumes = |word: &String| word == "--resume" || word.starts_with("--resume=");
-    if let (false, Some(path)) = (words.iter().any(resumes), &plan.output) {
-        words.extend(["--resume".into(), shell_word(&path.to_string_lossy())]);
+    let mut again = ui::command_line();
+    if let (None, Some(path)) = (&plan.resume, &plan.output) {
+        again.push_str(&format!(" --resume {}", ui::shell_word(&path.to_string_lossy())));
     }
-    Pass { output: plan.output.as_deref(), every: plan.every, ui, again: words.join(" ") }
-}
-
-/// A word as a shell takes it.
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    Pass { output: plan.output.as_deref(), every: plan.every, ui, again }
 }
 
 /// From the first row on: the model, the rows learned and the time.
@@ -68,7 +61,6 @@ pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
     if let Some(note) = chosen.note {
         ui.note(&format!("note: {note}"));
     }
-        metadata: Default::default(),
     let family = chosen.family;
     let mut model = Model {
         learner: build(&plan.settings, family, block.dim, plan.encoder.intercept, horizon)?,
@@ -76,6 +68,7 @@ pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
         settings: plan.settings.clone(),
         metrics: Metrics::new(family)?,
         history: History { runs: vec![Run { files, before: 0, position: Position::default(), finished: false }], merged: None },
+        metadata: Default::default(),
     };
     let time = pass(plan, ui).run(&mut model, &mut reader, Some(block))?;
     model.encoder = reader.into_encoder();
@@ -142,17 +135,4 @@ fn picture(path: &Path, model: &Model) -> Result<()> {
     let curves = [curve(model.learner.method(), false, |p| p.1), curve("constant predictor", true, |p| p.2)];
     let target = model.encoder.target().map_or("", |target| &target.name);
     report::losses(path, &format!("Progressive loss of {target}"), &curves)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shell_word;
-
-    #[test]
-    fn words_survive_a_shell() {
-        assert_eq!(shell_word("--target=y"), "--target=y");
-        assert_eq!(shell_word("day *.csv"), "'day *.csv'");
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
-        assert_eq!(shell_word(""), "''");
-    }
 }

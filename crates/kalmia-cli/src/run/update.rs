@@ -17,30 +17,45 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     writable(output)?;
     let source = SourcePlan::new(&args.source)?;
     let (mut model, _) = Model::load(&args.model)?;
+    if let Some(checkpoint) = checkpoint(&model, args) {
+        model = checkpoint;
+    }
     let mut encoder = model.encoder.clone();
     args.missing.apply(&mut encoder)?;
     let mut reader = Reader::open(source.inputs, source.options, encoder, Mode::Learn)?;
     ui::catch_interrupts();
     begin(&mut model, &mut reader, args, ui)?;
     let before = model.learner.count();
-    let again = format!("kalmia update {} (with the same arguments as now)", output.display());
-    let time = Pass { output: Some(output), every, ui, again }.run(&mut model, &mut reader, None)?;
+    let time = Pass { output: Some(output), every, ui, again: ui::command_line() }.run(&mut model, &mut reader, None)?;
     model.encoder = reader.into_encoder();
     model.save(output)?;
     let summary = Summary::new(&model, model.learner.count() - before, time)?;
     ui::print(&if args.json { summary.json()? } else { summary.text() })
 }
 
+/// What `-o` holds, where that is an update of this very model that did not finish.
+fn checkpoint(model: &Model, args: &UpdateArgs) -> Option<Model> {
+    let (other, _) = Model::load(args.output.as_ref()?).ok()?;
+    let (run, before) = other.history.runs.split_last()?;
+    let same_rows = before == model.history.runs && other.history.merged == model.history.merged;
+    let same_way = other.settings == model.settings && other.encoder.options() == model.encoder.options();
+    (same_rows && same_way && !run.finished && run.before == model.learner.count()).then_some(other)
+}
+
 /// Starts a run, or goes to where an interrupted one stopped.
 fn begin(model: &mut Model, reader: &mut Reader, args: &UpdateArgs, ui: Ui) -> Result<()> {
-    let first = model.history.runs.len() <= 1 && model.history.merged.is_none();
     match model.history.runs.last().filter(|run| !run.finished) {
-        Some(_) if first => Err(Failure::usage(format!(
+        // an update has rows before it
+        Some(run) if run.before == 0 => Err(Failure::usage(format!(
             "{} is the checkpoint of a fit that did not finish; finish it first with `kalmia fit ... --resume {0}`",
             args.model.display()
         ))),
         Some(run) => {
-            reader.check_unchanged(&run.files)?;
+            let refuse = |error| {
+                let path = args.output.as_ref().unwrap_or(&args.model).display();
+                Failure::usage(format!("{path} holds an update that did not finish and goes on with its own files only: {error}"))
+            };
+            reader.check_unchanged(&run.files).map_err(refuse)?;
             reader.seek(run.position)?;
             ui.note(&format!("going on after row {}", ui::grouped(run.position.rows)));
             Ok(())

@@ -57,6 +57,28 @@ fn a_fit_that_waits_for_rows_ends_with_its_checkpoint() {
 }
 
 #[test]
+fn an_update_into_another_file_goes_on_when_given_again() {
+    let folder = Folder::new("goes-on");
+    let text = table(4000, ["0", "1"]);
+    folder.write("t.csv", &text);
+    folder.ok("--quiet fit t.csv -t y -o m.kalmia");
+    let before = folder.read("m.kalmia");
+    let update = |output: &str| format!("update m.kalmia - -o {output} --checkpoint-every 1000");
+    let running = start(&folder, &update("part.kalmia"), text.as_bytes());
+    wait_for(&folder, "part.kalmia");
+    let (_, error) = interrupt(running);
+    // as it can be pasted
+    assert!(error.trim_end().ends_with(&update("part.kalmia")), "{error}");
+    folder.run("update m.kalmia t.csv -o part.kalmia").fails(2, &["part.kalmia holds an update that did not finish"]);
+    let again = folder.pipe(&update("part.kalmia"), text.as_bytes());
+    assert!(again.stderr().contains("going on after row"), "{}", again.stderr());
+    again.ok();
+    folder.pipe(&update("whole.kalmia"), text.as_bytes()).ok();
+    assert!(folder.read("part.kalmia") == folder.read("whole.kalmia"));
+    assert!(folder.read("m.kalmia") == before);
+}
+
+#[test]
 fn a_comparison_says_that_it_was_interrupted() {
     let folder = Folder::new("race");
     let running = start(&folder, "compare - -t y --methods moment,ekf", table(ROWS, ["0", "1"]).as_bytes());
