@@ -9,7 +9,7 @@ use crate::error::{Error, Result, nearest};
 use crate::infer;
 use crate::options::{EncoderOptions, Missing, Mode};
 use crate::schema::{Column, Feature, Keys, Kind, Meaning};
-use crate::target::Target;
+use crate::target::{Coding, Target};
 
 /// The name of the constant feature.
 pub const INTERCEPT: &str = "(intercept)";
@@ -78,6 +78,13 @@ impl Encoder {
     /// The target, once a header was seen.
     pub fn target(&self) -> Option<&Target> {
         self.target.as_ref()
+    }
+
+    /// Whether a column, whatever its role, holds numbers as far as is known.
+    pub fn is_number(&self, name: &str) -> bool {
+        let feature = self.columns.iter().any(|column| column.name == name && column.kind == Some(Kind::Number));
+        let target = self.target.as_ref().is_some_and(|t| t.name == name && t.coding == Some(Coding::Number));
+        feature || target || [&self.options.weight, &self.options.offset].into_iter().flatten().any(|role| role == name)
     }
 
     /// Rows read, left out, and so on, over the encoder's whole life.

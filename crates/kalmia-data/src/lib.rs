@@ -55,4 +55,4 @@ pub use reader::{Position, Progress, Reader};
 pub use scalar::MISSING;
 pub use schema::{Column, Feature, Kind, Level, Levels, Meaning};
 pub use target::{Coding, Target};
-pub use text::{TextBlock, TextReader};
+pub use text::{TextBlock, TextKind, TextReader};

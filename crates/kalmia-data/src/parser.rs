@@ -12,6 +12,7 @@ use crate::input::Input;
 use crate::options::SourceOptions;
 use crate::reader::Position;
 use crate::source::{self, Plan, Source};
+use crate::text::TextKind;
 
 /// Reads batches; it knows nothing of encoding beyond the slots it was given.
 pub(crate) struct Parser {
@@ -48,6 +49,15 @@ impl Parser {
     pub fn header(&mut self) -> Result<Option<(&[String], bool)>> {
         self.open()?;
         Ok(self.source.as_ref().map(|source| (source.names(), source.is_sparse())))
+    }
+
+    /// What the texts of these columns of the present input are.
+    pub fn text_kinds(&self, names: &[String]) -> Vec<TextKind> {
+        let kind = |name: &String| {
+            let source = self.source.as_ref()?;
+            Some(source.text_kind(source.names().iter().position(|found| found == name)?))
+        };
+        names.iter().map(|name| kind(name).unwrap_or(TextKind::Text)).collect()
     }
 
     /// Sets what is read, of this input and those to come.

@@ -7,12 +7,24 @@ use crate::input::Input;
 use crate::options::SourceOptions;
 use crate::parser::Parser;
 
+/// What the texts of a column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextKind {
+    /// Anything.
+    Text,
+    /// Whole numbers of 64 bits.
+    Integer,
+    /// Numbers.
+    Number,
+}
+
 /// Reads columns as text, in blocks with the boundaries of [`crate::Reader`], so that the two can run side by side over
 /// the same inputs: row `i` of a [`crate::Block`] is row `block.input_row(i) - block.first_row` of the text block.
 pub struct TextReader {
     parser: Parser,
     batch: Batch,
     names: Vec<String>,
+    kinds: Vec<TextKind>,
     over: bool,
     block_rows: usize,
 }
@@ -30,14 +42,20 @@ impl TextReader {
             return Err(no_column(&file, missing, &header));
         }
         let names = columns.map_or(header, <[String]>::to_vec);
+        let kinds = parser.text_kinds(&names);
         let slots = names.iter().map(|name| Slot { name: name.clone(), want: Want::Text, required: true }).collect();
         parser.bind(slots, sparse)?;
-        Ok(Self { parser, batch: Batch::default(), names, over: false, block_rows })
+        Ok(Self { parser, batch: Batch::default(), names, kinds, over: false, block_rows })
     }
 
     /// The columns, in the order of their texts.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// What their texts are, where the first input's format tells: Parquet and Arrow do.
+    pub fn kinds(&self) -> &[TextKind] {
+        &self.kinds
     }
 
     /// The next block; `None` at the end, or after an error.

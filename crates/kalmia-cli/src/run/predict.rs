@@ -9,7 +9,7 @@ use crate::plan::{SourcePlan, writable};
 use crate::run::evaluate::with_row;
 use crate::ui::{Ui, grouped};
 use kalmia::{AnyFamily, Predictive};
-use kalmia_data::{Block, Mode, Reader, TextReader};
+use kalmia_data::{Block, Mode, Reader, TextKind, TextReader};
 use sink::Sink;
 
 /// What is written of a row.
@@ -43,6 +43,7 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
         return Err(Failure::usage(format!("--level {}: give a probability strictly between 0 and 1", args.level)));
     }
     args.output.as_deref().map(writable).transpose()?;
+    check_kept(&args.keep)?;
     let source = SourcePlan::new(&args.source)?;
     if !args.keep.is_empty() && source.inputs.iter().any(|input| input.name() == "-") {
         return Err(Failure::usage("--keep reads the input twice, which standard input cannot be: write it to a file first"));
@@ -57,6 +58,9 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
         [all] if all == "all" => Some(TextReader::open(source.inputs, source.options, None)?),
         names => Some(TextReader::open(source.inputs, source.options, Some(names))?),
     };
+    if let Some(texts) = &texts {
+        check_kept(texts.names())?;
+    }
     let of_mean = matches!(model.family(), AnyFamily::Bernoulli(_) | AnyFamily::Binomial(_));
     let of = args.interval.unwrap_or(if of_mean { IntervalOf::Mean } else { IntervalOf::Y });
     let mut job = Job { model, reader, texts, of, level: args.level, ui };
@@ -98,6 +102,20 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
     Ok(())
 }
 
+/// Refuses columns that would stand twice in the output.
+fn check_kept(names: &[String]) -> Result<()> {
+    for (i, name) in names.iter().enumerate() {
+        if COLUMNS.contains(&name.as_str()) {
+            let reason = "the output has a column of that name itself; rename it in the input, or keep others by name";
+            return Err(Failure::usage(format!("--keep: column `{name}` cannot be kept: {reason}")));
+        }
+        if names[..i].contains(name) {
+            return Err(Failure::usage(format!("--keep names column `{name}` twice")));
+        }
+    }
+    Ok(())
+}
+
 struct Job {
     model: Model,
     reader: Reader,
@@ -110,7 +128,7 @@ struct Job {
 impl Job {
     fn run(&mut self, sink: &mut Sink<'_>) -> Result<u64> {
         let names = self.texts.as_ref().map_or(Vec::new(), |texts| texts.names().to_vec());
-        sink.head(&names).map_err(Failure::Stdout)?;
+        sink.head(&names, &self.kinds()).map_err(Failure::Stdout)?;
         let (mut block, mut rows) = (Block::new(), 0);
         let mut meter = self.ui.progress(self.reader.progress());
         while self.reader.next_block(&mut block)? {
@@ -128,6 +146,16 @@ impl Job {
         }
         meter.finish();
         Ok(rows)
+    }
+
+    /// What the kept columns are: as the input's format says, else as the model knows them.
+    fn kinds(&self) -> Vec<TextKind> {
+        let Some(texts) = &self.texts else { return Vec::new() };
+        let kind = |(name, kind): (&String, &TextKind)| match kind {
+            TextKind::Text if self.model.encoder.is_number(name) => TextKind::Number,
+            kind => *kind,
+        };
+        texts.names().iter().zip(texts.kinds()).map(kind).collect()
     }
 
     fn predict(&self, block: &Block, i: usize) -> Result<Line> {

@@ -53,6 +53,53 @@ fn parquet_predictions_can_be_read_back() {
 }
 
 #[test]
+fn kept_columns_stay_what_they_are_and_never_stand_twice() {
+    use arrow_array::{Array, Int64Array, RecordBatch, StringArray};
+    use std::sync::Arc;
+    let folder = Folder::new("kept");
+    folder.write("t.csv", table(300, ["0", "1"]));
+    folder.ok("fit t.csv -t y -o m.kalmia");
+    folder.write("twice.csv", "a,b,c,mean\n0,0,0,1\n");
+    for keep in ["mean", "all"] {
+        let words = format!("predict m.kalmia twice.csv --keep {keep} -o p.csv");
+        folder.run(&words).fails(2, &["column `mean` cannot be kept"]);
+        assert!(!folder.exists("p.csv"));
+    }
+    folder.run("predict m.kalmia t.csv --keep a,a").fails(2, &["`a` twice"]);
+    let read = |name: &str| -> RecordBatch {
+        let file = std::fs::File::open(folder.path(name)).unwrap();
+        let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        reader.build().unwrap().next().unwrap().unwrap()
+    };
+    let types = |batch: &RecordBatch| -> Vec<String> {
+        batch.schema().fields().iter().map(|field| format!("{} {}", field.name(), field.data_type())).collect()
+    };
+    // the model knows `a` as a number, and `id` not at all
+    folder.write("new.csv", "id,a,b,c\n007,0.5,0,0\n8,NA,0,0\n");
+    folder.ok("predict m.kalmia new.csv --missing skip --keep id,a -o p.parquet");
+    let batch = read("p.parquet");
+    assert_eq!(types(&batch)[..3], ["id Utf8", "a Float64", "mean Float64"]);
+    assert!(batch.column(1).is_null(1) && !batch.column(1).is_null(0));
+    // Parquet says what its columns are, to the last digit
+    let ids = Int64Array::from(vec![Some(9_007_199_254_740_993), None]);
+    let zeros = || Arc::new(Int64Array::from(vec![0, 1])) as arrow_array::ArrayRef;
+    let names = Arc::new(StringArray::from(vec!["1", "2"])) as arrow_array::ArrayRef;
+    let columns =
+        [("id", Arc::new(ids.clone()) as arrow_array::ArrayRef), ("s", names), ("a", zeros()), ("b", zeros()), ("c", zeros())];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
+    let mut writer =
+        parquet::arrow::ArrowWriter::try_new(std::fs::File::create(folder.path("new.parquet")).unwrap(), batch.schema(), None)
+            .unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    folder.ok("predict m.kalmia new.parquet --keep id,s -o q.parquet");
+    let batch = read("q.parquet");
+    assert_eq!(types(&batch)[..2], ["id Int64", "s Utf8"]);
+    assert_eq!(batch.column(0).as_any().downcast_ref::<Int64Array>(), Some(&ids));
+    assert!(folder.ok("predict m.kalmia new.parquet --keep id").contains("\n9007199254740993,"));
+}
+
+#[test]
 fn rows_left_out_keep_their_place() {
     let folder = Folder::new("skipped");
     folder.write("t.csv", table(500, ["0", "1"]));

@@ -16,6 +16,7 @@ use crate::batch::{Batch, Column, Declared, Want};
 use crate::error::{Error, Location, Result};
 use crate::options::SourceOptions;
 use crate::scalar;
+use crate::text::TextKind;
 
 /// Rows decoded and not yet handed on.
 #[derive(Default)]
@@ -105,6 +106,17 @@ fn declared(of: &DataType) -> std::result::Result<Declared, String> {
     }
 }
 
+/// What the texts of column `i` are. 64-bit integers without a sign stay text, which loses no digit.
+pub(super) fn text_kind(schema: &Schema, i: usize) -> TextKind {
+    match schema.field(i).data_type() {
+        DataType::UInt64 => TextKind::Text,
+        integer if integer.is_integer() => TextKind::Integer,
+        DataType::Decimal128(..) => TextKind::Number,
+        number if number.is_floating() => TextKind::Number,
+        _ => TextKind::Text,
+    }
+}
+
 /// A value that its column cannot hold.
 struct Bad {
     row: usize,
@@ -133,6 +145,9 @@ fn append(array: &dyn Array, range: Range<usize>, column: &mut Column, want: Wan
         DataType::Int8 => numbers!(Int8Type, f64::from),
         DataType::Int16 => numbers!(Int16Type, f64::from),
         DataType::Int32 => numbers!(Int32Type, f64::from),
+        // as text every digit counts
+        DataType::Int64 if column.is_text => digits(array.as_primitive::<Int64Type>(), range, column),
+        DataType::UInt64 if column.is_text => digits(array.as_primitive::<UInt64Type>(), range, column),
         DataType::Int64 => numbers!(Int64Type, |v| v as f64),
         DataType::UInt8 => numbers!(UInt8Type, f64::from),
         DataType::UInt16 => numbers!(UInt16Type, f64::from),
@@ -172,6 +187,23 @@ fn numbers<T: ArrowPrimitiveType>(
             let mut value = Vec::new();
             scalar::write_number(to(array.value(row)), &mut value);
             return Err(Bad { row, value });
+        }
+    }
+    Ok(())
+}
+
+fn digits<T: ArrowPrimitiveType>(
+    array: &PrimitiveArray<T>,
+    range: Range<usize>,
+    column: &mut Column,
+) -> std::result::Result<(), Bad>
+where
+    T::Native: std::fmt::Display,
+{
+    for row in range {
+        match array.is_null(row) {
+            true => column.push_missing(),
+            false => column.texts.push(array.value(row).to_string().as_bytes()),
         }
     }
     Ok(())

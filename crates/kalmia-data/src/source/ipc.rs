@@ -4,11 +4,12 @@ use std::io::{BufReader, Read};
 
 use arrow_ipc::reader::StreamReader;
 
-use super::columnar::{Pending, check_types, guard, names};
+use super::columnar::{Pending, check_types, guard, names, text_kind};
 use super::{Plan, Source};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::options::SourceOptions;
+use crate::text::TextKind;
 
 const MAGIC: &[u8] = b"ARROW1\0\0";
 
@@ -60,6 +61,10 @@ impl Ipc {
 impl Source for Ipc {
     fn names(&self) -> &[String] {
         &self.names
+    }
+
+    fn text_kind(&self, i: usize) -> TextKind {
+        text_kind(&self.reader.schema(), i)
     }
 
     fn bind(&mut self, plan: &Plan) -> Result<()> {

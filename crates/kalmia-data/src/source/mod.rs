@@ -17,11 +17,17 @@ use crate::batch::{Batch, Slot, Want};
 use crate::error::{Error, Location, Result, excerpt};
 use crate::input::Input;
 use crate::options::{Format, SourceOptions};
+use crate::text::TextKind;
 
 /// One open input.
 pub(crate) trait Source: Send {
     /// The columns, in the order of the input.
     fn names(&self) -> &[String];
+
+    /// What the texts of column `i` are, where the format tells.
+    fn text_kind(&self, _i: usize) -> TextKind {
+        TextKind::Text
+    }
 
     /// Whether rows also bring entries under keys not known beforehand (libsvm).
     fn is_sparse(&self) -> bool {

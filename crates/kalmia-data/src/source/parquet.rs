@@ -11,12 +11,13 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::Result as ParquetResult;
 use parquet::file::reader::ChunkReader;
 
-use super::columnar::{Pending, check_types, guard, names};
+use super::columnar::{Pending, check_types, guard, names, text_kind};
 use super::{Plan, Source};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::input::{Input, Seekable};
 use crate::options::SourceOptions;
+use crate::text::TextKind;
 
 /// Rows decoded at a time.
 const DECODED: usize = 4096;
@@ -108,6 +109,10 @@ fn decoder<R: ChunkReader + 'static>(
 impl Source for Parquet {
     fn names(&self) -> &[String] {
         &self.names
+    }
+
+    fn text_kind(&self, i: usize) -> TextKind {
+        text_kind(self.meta.schema(), i)
     }
 
     fn bind(&mut self, plan: &Plan) -> Result<()> {

@@ -1,8 +1,9 @@
 //! Where predictions go: CSV text or a Parquet file.
 
 use super::{COLUMNS, Line};
-use arrow_array::builder::{Float64Builder, StringBuilder};
+use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
+use kalmia_data::{MISSING, TextKind};
 use parquet::arrow::ArrowWriter;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -22,9 +23,47 @@ enum Form<'a> {
     Parquet {
         file: &'a mut dyn Write,
         writer: Option<ArrowWriter<Vec<u8>>>,
-        texts: Vec<StringBuilder>,
+        kept: Vec<Kept>,
         numbers: Vec<Float64Builder>,
     },
+}
+
+/// A kept column.
+enum Kept {
+    Text(StringBuilder),
+    Integer(Int64Builder),
+    Number(Float64Builder),
+}
+
+impl Kept {
+    fn new(kind: &TextKind) -> Self {
+        match kind {
+            TextKind::Text => Self::Text(StringBuilder::new()),
+            TextKind::Integer => Self::Integer(Int64Builder::new()),
+            TextKind::Number => Self::Number(Float64Builder::new()),
+        }
+    }
+
+    /// Adds a value; where it is missing a number has none.
+    fn push(&mut self, text: &[u8]) -> io::Result<()> {
+        let text = String::from_utf8_lossy(text);
+        let word = Some(text.trim()).filter(|word| !MISSING.contains(word));
+        let strange = |_| io::Error::other(format!("`{}` in a kept column whose values before were numbers", text.trim()));
+        match self {
+            Self::Text(column) => column.append_value(&text),
+            Self::Integer(column) => column.append_option(word.map(str::parse).transpose().map_err(|_| strange(()))?),
+            Self::Number(column) => column.append_option(word.map(fast_float2::parse).transpose().map_err(|_| strange(()))?),
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Self::Text(column) => Arc::new(column.finish()),
+            Self::Integer(column) => Arc::new(column.finish()),
+            Self::Number(column) => Arc::new(column.finish()),
+        }
+    }
 }
 
 impl<'a> Sink<'a> {
@@ -35,16 +74,16 @@ impl<'a> Sink<'a> {
 
     /// A Parquet file.
     pub fn parquet(file: &'a mut dyn Write) -> Self {
-        Self { form: Form::Parquet { file, writer: None, texts: Vec::new(), numbers: Vec::new() }, names: Vec::new() }
+        Self { form: Form::Parquet { file, writer: None, kept: Vec::new(), numbers: Vec::new() }, names: Vec::new() }
     }
 
     /// Names the columns: those kept, then those of the prediction.
-    pub fn head(&mut self, kept: &[String]) -> io::Result<()> {
-        self.names = kept.iter().cloned().chain(COLUMNS.map(String::from)).collect();
+    pub fn head(&mut self, names: &[String], kinds: &[TextKind]) -> io::Result<()> {
+        self.names = names.iter().cloned().chain(COLUMNS.map(String::from)).collect();
         match &mut self.form {
             Form::Csv(out) => out.write_record(&self.names).map_err(system),
-            Form::Parquet { texts, numbers, .. } => {
-                texts.resize_with(kept.len(), StringBuilder::new);
+            Form::Parquet { kept, numbers, .. } => {
+                *kept = kinds.iter().map(Kept::new).collect();
                 numbers.resize_with(COLUMNS.len(), Float64Builder::new);
                 Ok(())
             }
@@ -52,10 +91,10 @@ impl<'a> Sink<'a> {
     }
 
     /// One row; without a prediction its fields are empty.
-    pub fn row<'t>(&mut self, kept: impl Iterator<Item = &'t [u8]>, line: Option<&Line>) -> io::Result<()> {
+    pub fn row<'t>(&mut self, texts: impl Iterator<Item = &'t [u8]>, line: Option<&Line>) -> io::Result<()> {
         match &mut self.form {
             Form::Csv(out) => {
-                for text in kept {
+                for text in texts {
                     out.write_field(text).map_err(system)?;
                 }
                 match line {
@@ -65,8 +104,8 @@ impl<'a> Sink<'a> {
                 .and_then(|()| out.write_record(None::<&[u8]>))
                 .map_err(system)?;
             }
-            Form::Parquet { texts, numbers, .. } => {
-                kept.zip(texts).for_each(|(text, column)| column.append_value(String::from_utf8_lossy(text)));
+            Form::Parquet { kept, numbers, .. } => {
+                kept.iter_mut().zip(texts).try_for_each(|(column, text)| column.push(text))?;
                 let values = line.map(Line::values);
                 numbers.iter_mut().enumerate().for_each(|(i, column)| column.append_option(values.map(|v| v[i])));
                 if numbers[0].values_slice().len() >= BATCH {
@@ -78,8 +117,8 @@ impl<'a> Sink<'a> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let Form::Parquet { file, writer, texts, numbers } = &mut self.form else { return Ok(()) };
-        let arrays = texts.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
+        let Form::Parquet { file, writer, kept, numbers } = &mut self.form else { return Ok(()) };
+        let arrays = kept.iter_mut().map(Kept::finish);
         let arrays: Vec<ArrayRef> =
             arrays.chain(numbers.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef)).collect();
         let columns = self.names.iter().zip(arrays).map(|(name, array)| (name, array, true));
