@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::ui::grouped;
 use kalmia::evaluate::{Progressive, Report};
+use kalmia::learner::AutoDrift;
 use kalmia::{AnyLearner, Family, Learner};
 use serde::Serialize;
 use std::fmt::Write;
@@ -65,15 +66,47 @@ pub struct Scores {
     pub coverage: Option<f64>,
 }
 
-/// What following a drift would have gained.
+/// A drift that was watched for, and what following it would have gained where it is not followed.
 #[derive(Debug, Serialize)]
 pub struct DriftNote {
     /// Loss a row.
-    pub gain: f64,
+    pub gain: Option<f64>,
     /// Its standard error.
-    pub standard_error: f64,
+    pub standard_error: Option<f64>,
     /// Whether it is beyond doubt.
     pub seen: bool,
+    /// Whether it was found on the way and is followed since.
+    pub followed: bool,
+}
+
+impl DriftNote {
+    /// None where no drift is watched for.
+    fn of(model: &Model) -> Option<Self> {
+        let AnyLearner::Auto(auto) = &model.learner else { return None };
+        match auto.drift_report() {
+            Some(report) => Some(Self {
+                gain: Some(report.gain),
+                standard_error: Some(report.standard_error),
+                seen: report.drift(),
+                followed: false,
+            }),
+            // members walk from the first row on unless the drift had to be found first
+            None if model.settings.drift == AutoDrift::Detect.name() && auto.weights().iter().any(|(_, walk, _)| *walk > 0.0) => {
+                Some(Self { gain: None, standard_error: None, seen: true, followed: true })
+            }
+            None => None,
+        }
+    }
+
+    /// What there is to say.
+    fn text(&self) -> Option<String> {
+        if self.followed {
+            return Some("a drift was found and is followed; coefficients are those of the last rows".into());
+        }
+        let (gain, error) = (number(self.gain?), number(self.standard_error?));
+        let gained = || format!("--drift adapt would gain at least {gain} a row (standard error {error})");
+        self.seen.then(|| format!("the coefficients seem to move; {}", gained()))
+    }
 }
 
 impl Scores {
@@ -117,7 +150,6 @@ impl Summary {
     pub fn new(model: &Model, rows: u64, time: Duration) -> Result<Self> {
         let counts = model.encoder.counts();
         let seconds = time.as_secs_f64();
-        let report = if let AnyLearner::Auto(auto) = &model.learner { auto.drift_report() } else { None };
         Ok(Self {
             rows: model.learner.count(),
             skipped: counts.skipped,
@@ -128,7 +160,7 @@ impl Summary {
             progressive: Scores::new(&model.metrics.progressive),
             coefficients: coefficients(model)?,
             dispersion: model.family().dispersion(),
-            drift: report.map(|r| DriftNote { gain: r.gain, standard_error: r.standard_error, seen: r.drift() }),
+            drift: DriftNote::of(model),
             seconds,
             rows_per_second: if seconds > 0.0 { rows as f64 / seconds } else { 0.0 },
         })
@@ -151,12 +183,8 @@ impl Summary {
         }
         out.push('\n');
         out.push_str(&table(&self.coefficients));
-        if let Some(drift) = self.drift.as_ref().filter(|drift| drift.seen) {
-            let (gain, error) = (number(drift.gain), number(drift.standard_error));
-            let _ = writeln!(
-                out,
-                "\ndrift: the coefficients seem to move; --drift adapt would gain at least {gain} a row (standard error {error})"
-            );
+        if let Some(drift) = self.drift.as_ref().and_then(DriftNote::text) {
+            let _ = writeln!(out, "\ndrift: {drift}");
         }
         out
     }

@@ -146,6 +146,12 @@ fn levels_that_come_late_enter_and_a_drift_is_told() {
     let (off, adapt) = (folder.json("fit drift.csv -t y --json"), folder.json("fit drift.csv -t y --drift adapt --json"));
     assert!(number(&adapt, "progressive.loss") < 0.5 * number(&off, "progressive.loss"));
     assert!(adapt["drift"].is_null());
+    let detect = folder.json("fit drift.csv -t y --drift detect --json");
+    assert_eq!((&detect["drift"]["seen"], &detect["drift"]["followed"]), (&true.into(), &true.into()), "{}", detect["drift"]);
+    let summary = folder.ok("--quiet fit drift.csv -t y --drift detect");
+    assert!(summary.contains("a drift was found and is followed"), "{summary}");
+    let still = folder.json("fit t.csv -t y --drift detect --json");
+    assert_eq!(still["drift"]["followed"], false);
 }
 
 #[test]
