@@ -1,5 +1,6 @@
 //! The loop over blocks.
 
+use super::Levels;
 use crate::error::{Failure, Result, locate};
 use crate::model::Model;
 use crate::plan::Every;
@@ -83,6 +84,7 @@ impl Pass<'_> {
         let mut last = (model.learner.count(), Instant::now());
         let start = model.learner.count();
         let chosen = model.settings.family == "auto";
+        let mut levels = if start == 0 { Levels::default() } else { Levels::new(reader.encoder()) };
         loop {
             match if pending { Next::Block } else { next(reader, &mut block)? } {
                 Next::Block => pending = false,
@@ -93,6 +95,8 @@ impl Pass<'_> {
                     return Err(self.interrupted(model, reader));
                 }
             }
+            // before the learning, which many features make slow
+            levels.look(reader.encoder(), self.ui);
             learn_block(&mut model.learner, &mut judge, &block, reader.encoder(), chosen)?;
             judge.hand_over();
             if let Some(run) = model.history.runs.last_mut() {

@@ -2,6 +2,8 @@
 
 mod choose;
 mod drive;
+mod levels;
 
 pub use choose::{build, choose_family, horizon};
 pub use drive::{Next, Pass, learn_block, next};
+pub use levels::Levels;

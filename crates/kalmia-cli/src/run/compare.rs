@@ -2,7 +2,7 @@
 
 use crate::args::CompareArgs;
 use crate::error::{Failure, Result};
-use crate::learn::{Next, build, choose_family, horizon, learn_block, next};
+use crate::learn::{Levels, Next, build, choose_family, horizon, learn_block, next};
 use crate::plan::ComparePlan;
 use crate::report::{self, Curve, Scores, Table, number};
 use crate::ui::{self, Ui, grouped};
@@ -49,7 +49,9 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
     let mut runners = runners(&plan, chosen.family, block.dim, ui)?;
     let mut meter = ui.progress(reader.progress());
     let auto = asked == "auto";
+    let mut levels = Levels::default();
     let interrupted = loop {
+        levels.look(reader.encoder(), ui);
         for runner in runners.iter_mut().filter(|runner| runner.stopped.is_none()) {
             runner.learn(&block, reader.encoder(), auto)?;
         }

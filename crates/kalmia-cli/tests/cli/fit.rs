@@ -155,6 +155,24 @@ fn levels_that_come_late_enter_and_a_drift_is_told() {
 }
 
 #[test]
+fn a_column_with_a_level_for_nearly_every_row_is_told_once() {
+    let folder = Folder::new("levels");
+    let rows = |n: usize, level: fn(usize) -> String| -> String {
+        (0..n).fold("my id,x,y\n".into(), |text: String, i| text + &format!("{},{},{}\n", level(i), i % 7, i % 11))
+    };
+    let told = |words: &str| folder.run(words).stderr().matches("--exclude 'my id'").count();
+    folder.write("id.csv", rows(120, |i| format!("n{i}")));
+    let run = folder.run("fit id.csv -t y -o m.kalmia");
+    assert!(run.stderr().contains("column `my id` has 120 levels in 120 rows"), "{}", run.stderr());
+    assert_eq!((told("fit id.csv -t y"), told("compare id.csv -t y --methods ekf"), told("update m.kalmia id.csv")), (1, 1, 0));
+    folder.write("few.csv", rows(120, |i| format!("n{}", i % 60)));
+    assert_eq!((told("fit few.csv -t y"), told("--quiet fit id.csv -t y")), (0, 0));
+    // never more than one row in two has a level of its own, but they are many
+    folder.write("many.csv", rows(2100, |i| format!("n{}", i / 2)));
+    assert_eq!(told("fit many.csv -t y --method ekf"), 1);
+}
+
+#[test]
 fn traces_and_pictures_are_written() {
     let folder = Folder::new("pictures");
     folder.write("t.csv", table(2000, ["0", "1"]));
