@@ -84,7 +84,8 @@ fn theta_star(args: &ReproduceArgs, bar: &Bar) -> Result<()> {
 /// Bad requests are usage, the rest is failure.
 fn failure(error: Error) -> Failure {
     match error {
-        Error::UnknownFigure { .. } | Error::Setting { .. } | Error::Output { .. } => Failure::usage(error.to_string()),
+        Error::UnknownFigure { .. } | Error::Setting { .. } => Failure::usage(error.to_string()),
+        Error::Output { path, source } => Failure::Output { path, reason: source },
         Error::Learner(error) => Failure::Library(error),
         Error::Cancelled => Failure::Interrupted("interrupted".into()),
         other => Failure::Other(other.to_string()),

@@ -60,6 +60,10 @@ fn reproduce_draws_what_is_asked_and_refuses_the_rest() {
     folder.run("reproduce theta-star --horizon 1e4").fails(2, &["--iterations"]);
     folder.run("reproduce theta-star density").fails(2, &["theta-star"]);
     folder.run("reproduce comparison2").fails(2, &["comparison2"]);
+    if cfg!(target_os = "linux") {
+        // a disk's refusal, as of any other output
+        folder.run("reproduce density --horizon 10 --out /proc/drawn").fails(1, &["cannot write /proc/drawn"]);
+    }
     folder.run("reproduce density --horizon 0").fails(2, &["horizon"]);
 }
 
