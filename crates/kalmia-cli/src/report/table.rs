@@ -12,9 +12,12 @@ impl Table {
         Self { rows: vec![head.map(String::from).to_vec()] }
     }
 
-    /// One more row.
+    /// One more row. Names and levels may hold line ends, which are shown as `\n`.
     pub fn row<I: IntoIterator<Item = String>>(&mut self, cells: I) {
-        self.rows.push(cells.into_iter().collect());
+        let shown = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+        let cells =
+            cells.into_iter().map(|cell| if cell.contains(char::is_control) { cell.chars().map(shown).collect() } else { cell });
+        self.rows.push(cells.collect());
     }
 
     /// The text, two spaces between columns.

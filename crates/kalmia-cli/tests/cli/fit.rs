@@ -141,6 +141,8 @@ fn levels_that_come_late_enter_and_a_drift_is_told() {
     // a level that jumps every 4000 rows, under a noise of known size
     let moved: String = (0..20_000).map(|i: i32| format!("{},{}\n", i % 5, i % 5 + i * 7919 % 3 + 4 * (i / 4000 % 2))).collect();
     folder.write("drift.csv", format!("x,y\n{moved}"));
+    folder.write("lines.csv", "c,y\np,1\n\"q\nr\",2\np,3\n");
+    assert!(folder.ok("fit lines.csv -t y").contains("\nc=q\\nr "));
     let summary = folder.ok("--quiet fit drift.csv -t y");
     assert!(summary.contains("--drift adapt would gain"), "{summary}");
     let (off, adapt) = (folder.json("fit drift.csv -t y --json"), folder.json("fit drift.csv -t y --drift adapt --json"));
