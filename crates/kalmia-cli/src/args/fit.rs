@@ -3,6 +3,7 @@
 use super::data::{MissingChoice, SourceArgs};
 use clap::{Args, ValueEnum};
 use kalmia::learner::AutoDrift;
+use kalmia_data::EncoderOptions;
 use std::path::PathBuf;
 
 const FIT_EXAMPLES: &str = "\
@@ -104,8 +105,8 @@ pub struct RoleArgs {
     #[arg(long, value_enum, default_value = "error", help_heading = "Columns")]
     pub missing: MissingChoice,
     /// Most features accepted, categories included
-    #[arg(long, value_name = "N", help_heading = "Columns")]
-    pub max_features: Option<usize>,
+    #[arg(long, value_name = "N", default_value_t = EncoderOptions::default().max_features, help_heading = "Columns")]
+    pub max_features: usize,
 }
 
 /// What a method may be told.

@@ -153,7 +153,6 @@ fn settings(source: &SourceArgs, roles: &RoleArgs, learn: &LearnArgs, method: Me
 
 /// What the columns are for.
 fn roles(args: &RoleArgs) -> Result<EncoderOptions> {
-    let defaults = EncoderOptions::default();
     Ok(EncoderOptions {
         target: args.target.clone(),
         positive: args.positive.clone(),
@@ -164,7 +163,7 @@ fn roles(args: &RoleArgs) -> Result<EncoderOptions> {
         categorical: args.categorical.clone(),
         intercept: !args.no_intercept,
         missing: args.missing.library(),
-        max_features: args.max_features.unwrap_or(defaults.max_features),
+        max_features: args.max_features,
     })
 }
 

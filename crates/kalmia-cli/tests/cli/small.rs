@@ -88,7 +88,7 @@ fn completions_manual_and_help_come_from_one_place() {
     let man = folder.ok("man");
     assert!(man.starts_with(".ie") && man.contains("checkpoint\\-every"));
     let help = folder.ok("fit --help");
-    assert!(help.contains("Examples:") && help.contains("Exit codes"), "{help}");
+    assert!(help.contains("Examples:") && help.contains("Exit codes") && help.contains("[default: 32768]"), "{help}");
     assert_eq!(folder.run("fit").output.status.code(), Some(2));
     assert_eq!(folder.run("fitt").output.status.code(), Some(2));
     assert_eq!(folder.run("--version").ok(), format!("kalmia {}\n", env!("CARGO_PKG_VERSION")));
