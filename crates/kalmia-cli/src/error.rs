@@ -1,9 +1,10 @@
 //! What ends a command early, the exit code it has, and how it is told.
 
 use crate::args::Command;
-use crate::ui;
+use crate::report::exact;
+use crate::ui::{self, counted};
 use kalmia::file::{FileError, MODEL_SET, Problem};
-use kalmia_data::{Block, Encoder, Error as DataError, Location};
+use kalmia_data::{Block, Counts, Encoder, Error as DataError, Location};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +72,14 @@ impl Failure {
             }
             other => other,
         }
+    }
+
+    /// Why no row was left to work on.
+    pub fn no_rows(counts: Counts) -> Self {
+        Self::usage(match counts.skipped {
+            0 => "the input has no data rows".into(),
+            skipped => format!("no row is left: {} left out for a missing value", counted(skipped, "row")),
+        })
     }
 
     /// 2 where the user's arguments or input are at fault, else 1.
@@ -156,7 +165,7 @@ pub fn locate(error: kalmia::Error, block: &Block, encoder: &Encoder, chosen: bo
     let reason = match &error {
         E::Feature { column, value, .. } => {
             let name = encoder.features().get(*column).map_or("?", |feature| &feature.name);
-            format!("feature `{name}` is {value}: features must be finite, at most 1e120 in size")
+            format!("feature `{name}` is {}: features must be finite, at most 1e120 in size", exact(*value))
         }
         E::Target { value, family, expected, .. } => {
             let name = encoder.target().map_or("target", |target| &target.name);
@@ -165,7 +174,7 @@ pub fn locate(error: kalmia::Error, block: &Block, encoder: &Encoder, chosen: bo
                 (true, true) => format!("; {family} was chosen from the first rows: give --family poisson or --family gaussian"),
                 (true, false) => format!("; {family} was chosen from the first rows: give --family gaussian"),
             };
-            format!("target `{name}` is {value}, the {family} family takes {expected}{hint}")
+            format!("target `{name}` is {}, the {family} family takes {expected}{hint}", exact(*value))
         }
         E::RowExtra { name, value, expected, .. } => format!("{name} is {value}, expected {expected}"),
         E::Diverged { quantity, value, .. } => {

@@ -121,6 +121,11 @@ pub fn shell_word(word: &str) -> String {
     if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
+/// So many things: `1 row`, `1 200 rows`.
+pub fn counted(n: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
 /// Digits in groups of three.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -144,6 +149,11 @@ mod tests {
         assert_eq!(shell_word("day *.csv"), "'day *.csv'");
         assert_eq!(shell_word("it's"), r"'it'\''s'");
         assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0, 1, 1200].map(|n| super::counted(n, "row")), ["0 rows", "1 row", "1 200 rows"]);
     }
 
     #[test]

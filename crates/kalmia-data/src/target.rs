@@ -56,6 +56,14 @@ impl Target {
         }
     }
 
+    /// The label coded 1, where labels are texts.
+    pub fn positive(&self) -> Option<&str> {
+        match &self.coding {
+            Some(Coding::Labels { positive, .. }) => Some(positive),
+            _ => None,
+        }
+    }
+
     /// Whether the first block holds exactly two values.
     pub fn is_two_valued(&self) -> bool {
         self.distinct.len() == 2 || matches!(self.coding, Some(Coding::Labels { .. } | Coding::Boolean))

@@ -124,13 +124,13 @@ impl Pass<'_> {
 
     /// Writes a checkpoint and says how to go on.
     fn interrupted(&self, model: &Model, reader: &Reader) -> Failure {
-        let rows = ui::grouped(model.learner.count());
+        let rows = ui::counted(model.learner.count(), "row");
         let Some(path) = self.output else {
-            return Failure::Interrupted(format!("interrupted after {rows} rows; nothing was written, as no -o MODEL was given"));
+            return Failure::Interrupted(format!("interrupted after {rows}; nothing was written, as no -o MODEL was given"));
         };
         match model.view(reader.encoder()).save(path) {
             Ok(()) => Failure::Interrupted(format!(
-                "interrupted after {rows} rows, written to {}; go on with\n  {}",
+                "interrupted after {rows}, written to {}; go on with\n  {}",
                 path.display(),
                 self.again
             )),

@@ -1,6 +1,6 @@
 //! Columns of text that make a feature of nearly every row, most often by mistake: an identifier, a decimal comma, a percent sign.
 
-use crate::ui::{Ui, grouped, shell_word};
+use crate::ui::{Ui, counted, shell_word};
 use kalmia_data::{Column, Encoder};
 
 /// Levels that are many in any case.
@@ -26,10 +26,10 @@ impl Levels {
             if !self.told.contains(&column.name) {
                 let (levels, rows) = (column.levels.as_slice().len() as u64, encoder.counts().rows);
                 ui.note(&format!(
-                    "note: column `{}` has {} levels in {} rows, each a feature; a fit with --exclude {} leaves it out",
+                    "note: column `{}` has {} in {}, each a feature; a fit with --exclude {} leaves it out",
                     column.name,
-                    grouped(levels),
-                    grouped(rows),
+                    counted(levels, "level"),
+                    counted(rows, "row"),
                     shell_word(&column.name)
                 ));
                 self.told.push(column.name.clone());

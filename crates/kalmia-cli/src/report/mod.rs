@@ -16,6 +16,17 @@ pub fn json<T: serde::Serialize>(value: &T) -> crate::error::Result<String> {
     Ok(text + "\n")
 }
 
+/// The target, with the label that counts as 1.
+pub fn target(name: &str, positive: Option<&str>) -> String {
+    positive.map_or(format!("`{name}`"), |label| format!("`{name}` (1 is `{label}`)"))
+}
+
+/// A number to the last digit, for programs: powers of ten in place of rows of zeros.
+pub fn exact(value: f64) -> String {
+    let size = value.abs();
+    if (size >= 1e16 && size.is_finite()) || (size < 1e-5 && size > 0.0) { format!("{value:e}") } else { value.to_string() }
+}
+
 /// A number for people: six significant digits, powers of ten where they help.
 pub fn number(value: f64) -> String {
     let size = value.abs();
@@ -31,7 +42,16 @@ pub fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::number;
+    use super::{exact, number};
+
+    #[test]
+    fn exact_numbers_are_short_and_read_back() {
+        assert_eq!([0.0, 1.0, 0.1, -1e300, 1e-300].map(exact), ["0", "1", "0.1", "-1e300", "1e-300"]);
+        for value in [f64::MAX, f64::MIN_POSITIVE, std::f64::consts::PI * 1e16] {
+            assert_eq!(exact(value).parse(), Ok(value));
+        }
+        assert_eq!([f64::INFINITY, f64::NAN].map(exact), ["inf", "NaN"]);
+    }
 
     #[test]
     fn numbers_have_six_digits() {

@@ -1,13 +1,14 @@
 //! The summary of a fit, an update or an evaluation.
 
 use super::coefficients::{Coefficient, coefficients, table};
-use super::number;
+use super::{number, target};
 use crate::error::Result;
 use crate::model::Model;
-use crate::ui::grouped;
+use crate::ui::{counted, grouped};
 use kalmia::evaluate::{Progressive, Report};
 use kalmia::learner::AutoDrift;
 use kalmia::{AnyLearner, Family, Learner};
+use kalmia_data::Target;
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
@@ -27,6 +28,8 @@ pub struct Summary {
     pub method: String,
     /// The target column.
     pub target: String,
+    /// The label that counts as 1, where the labels are texts.
+    pub positive: Option<String>,
     /// Losses of predictions made before each row was learned.
     pub progressive: Scores,
     /// The coefficients.
@@ -157,6 +160,7 @@ impl Summary {
             family: model.family().name().into(),
             method: model.learner.method().into(),
             target: model.encoder.target().map_or_else(String::new, |target| target.name.clone()),
+            positive: model.encoder.target().and_then(Target::positive).map(String::from),
             progressive: Scores::new(&model.metrics.progressive),
             coefficients: coefficients(model)?,
             dispersion: model.family().dispersion(),
@@ -168,12 +172,18 @@ impl Summary {
 
     /// The summary for people.
     pub fn text(&self) -> String {
-        let mut out = format!("{} of `{}` by {}, {} rows", self.family, self.target, self.method, grouped(self.rows));
+        let mut out = format!(
+            "{} of {} by {}, {}",
+            self.family,
+            target(&self.target, self.positive.as_deref()),
+            self.method,
+            counted(self.rows, "row")
+        );
         if self.skipped > 0 {
             let _ = write!(out, ", {} skipped", grouped(self.skipped));
         }
         if self.imputed > 0 {
-            let _ = write!(out, ", {} values imputed", grouped(self.imputed));
+            let _ = write!(out, ", {} imputed", counted(self.imputed, "value"));
         }
         let _ = writeln!(out, "\n\nprogressive: every row predicted before it was learned");
         out.push_str(&self.progressive.text());

@@ -5,7 +5,7 @@ use crate::error::{Failure, Result};
 use crate::learn::{Levels, Next, build, choose_family, horizon, learn_block, next};
 use crate::plan::ComparePlan;
 use crate::report::{self, Curve, Scores, Table, number};
-use crate::ui::{self, Ui, grouped};
+use crate::ui::{self, Ui, counted};
 use kalmia::evaluate::Metrics;
 use kalmia::{AnyFamily, AnyLearner, Family};
 use kalmia_data::{Block, Encoder, Mode, Reader};
@@ -63,10 +63,17 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
         }
     };
     meter.finish();
+    let counts = reader.encoder().counts();
+    if counts.rows == counts.skipped {
+        return Err(Failure::no_rows(counts));
+    }
     let rows = reader.position().rows;
     show(&plan, chosen.family, &target.name, runners)?;
     if interrupted {
-        return Err(Failure::Interrupted(format!("interrupted after {} rows; the methods are compared on these", grouped(rows))));
+        return Err(Failure::Interrupted(format!(
+            "interrupted after {}; the methods are compared on these",
+            counted(rows, "row")
+        )));
     }
     Ok(())
 }
@@ -169,5 +176,5 @@ fn table(family: AnyFamily, target: &str, lines: &[Line]) -> String {
         table.row(["constant predictor".into(), number(line.scores.baseline_loss), String::new(), String::new(), String::new()]);
     }
     let rows = lines.iter().map(|line| line.rows).max().unwrap_or(0);
-    format!("{} of `{target}`, {} rows, progressive\n\n{}", family.name(), grouped(rows), table.render())
+    format!("{} of `{target}`, {}, progressive\n\n{}", family.name(), counted(rows, "row"), table.render())
 }

@@ -1,11 +1,11 @@
 //! `kalmia evaluate`: losses on files without learning.
 
 use crate::args::EvaluateArgs;
-use crate::error::{Result, locate};
+use crate::error::{Failure, Result, locate};
 use crate::model::Model;
 use crate::plan::SourcePlan;
 use crate::report::{self, Scores};
-use crate::ui::{self, Ui, grouped};
+use crate::ui::{self, Ui, counted, grouped};
 use kalmia::evaluate::Progressive;
 use kalmia::{Family, Predictive};
 use kalmia_data::{Block, Mode, Reader};
@@ -38,13 +38,16 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     }
     meter.finish();
     let counts = reader.encoder().counts();
+    if sums.rows() == 0 {
+        return Err(Failure::no_rows(counts));
+    }
     let family = model.family().name();
     let scores = Scores::new(&sums);
     let result = Evaluation { rows: sums.rows(), skipped: counts.skipped, unseen_levels: counts.unseen, family, scores };
     if args.json {
         return ui::print(&report::json(&result)?);
     }
-    let mut head = format!("{} rows", grouped(result.rows));
+    let mut head = counted(result.rows, "row");
     for (n, what) in [(result.skipped, "skipped"), (result.unseen_levels, "values of levels never seen")] {
         if n > 0 {
             head.push_str(&format!(", {} {what}", grouped(n)));

@@ -36,7 +36,7 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
     }
     ui::print(&summary.text())?;
     let rate = ui::grouped(summary.rows_per_second as u64);
-    ui.note(&format!("{} rows in {:.2} s, {rate} rows/s", ui::grouped(rows), summary.seconds));
+    ui.note(&format!("{} in {:.2} s, {rate} rows/s", ui::counted(rows, "row"), summary.seconds));
     Ok(())
 }
 
@@ -72,8 +72,10 @@ pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
     };
     let time = pass(plan, ui).run(&mut model, &mut reader, Some(block))?;
     model.encoder = reader.into_encoder();
-    let rows = model.learner.count();
-    Ok((model, rows, time))
+    match model.learner.count() {
+        0 => Err(Failure::no_rows(model.encoder.counts())),
+        rows => Ok((model, rows, time)),
+    }
 }
 
 /// From the last row of a checkpoint on.

@@ -4,7 +4,7 @@ use crate::args::InspectArgs;
 use crate::error::Result;
 use crate::model::{History, Model, Run, Settings};
 use crate::report::{self, Coefficient, Scores, Table, coefficients, coefficients_text, number};
-use crate::ui::{self, grouped};
+use crate::ui::{self, counted};
 use kalmia::{AnyFamily, AnyLearner, Family, Learner};
 use kalmia_data::{Encoder, Kind};
 use serde::Serialize;
@@ -78,13 +78,13 @@ fn columns(encoder: &Encoder) -> Vec<ColumnView<'_>> {
 }
 
 fn text(view: &Inspection<'_>) -> String {
-    let target = view.target.map_or("", |target| &target.name);
     let mut out = format!(
-        "{} of `{target}` by {}, {} rows, {} features, written by kalmia {}\n",
+        "{} of {} by {}, {}, {}, written by kalmia {}\n",
         view.family.name(),
+        view.target.map_or_else(String::new, |target| report::target(&target.name, target.positive())),
         view.method,
-        grouped(view.rows),
-        view.features,
+        counted(view.rows, "row"),
+        counted(view.features as u64, "feature"),
         view.version
     );
     let mut table = Table::new(["column", "kind"]);
@@ -92,7 +92,7 @@ fn text(view: &Inspection<'_>) -> String {
         let kind = match column.kind {
             Some(Kind::Number) => "number".into(),
             Some(Kind::Boolean) => "boolean".into(),
-            Some(Kind::Category) => format!("category of {} levels", column.levels.len()),
+            Some(Kind::Category) => format!("category of {}", counted(column.levels.len() as u64, "level")),
             None => "not seen".into(),
         };
         table.row([column.name.into(), kind]);
@@ -121,6 +121,6 @@ fn history(history: &History, indent: &str, out: &mut String) {
         let names: Vec<&str> = files.iter().map(|file| &*file.name).collect();
         let verb = if i == 0 && history.merged.is_none() { "fit" } else { "update" };
         let state = if *finished { "" } else { ", not finished" };
-        let _ = writeln!(out, "{indent}{verb}: {} ({} rows read{state})", names.join(", "), grouped(position.rows));
+        let _ = writeln!(out, "{indent}{verb}: {} ({} read{state})", names.join(", "), counted(position.rows, "row"));
     }
 }

@@ -5,7 +5,7 @@ use crate::error::{Failure, Result};
 use crate::model::{History, Merge, Model};
 use crate::plan::writable;
 use crate::report;
-use crate::ui::{self, grouped};
+use crate::ui::{self, Ui, counted};
 use kalmia::Learner;
 use kalmia::evaluate::Metrics;
 use kalmia_data::Encoder;
@@ -44,7 +44,7 @@ pub fn run(args: &MergeArgs) -> Result<()> {
             "approximate: the information of both was added, the prior counted once; one model that learned all rows would differ"
         }
     };
-    ui::print(&format!("{worth}\n{} rows, written to {}\n", grouped(rows), args.output.display()))
+    ui::print(&format!("{worth}\n{}, written to {}\n", counted(rows, "row"), args.output.display()))
 }
 
 /// Refuses models whose coordinates mean different things.

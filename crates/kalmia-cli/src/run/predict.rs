@@ -7,7 +7,7 @@ use crate::error::{Failure, Result, locate};
 use crate::model::Model;
 use crate::plan::{SourcePlan, writable};
 use crate::run::evaluate::with_row;
-use crate::ui::{Ui, grouped};
+use crate::ui::{self, Ui, counted};
 use kalmia::{AnyFamily, Predictive};
 use kalmia_data::{Block, Mode, Reader, TextKind, TextReader};
 use sink::Sink;
@@ -94,10 +94,10 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
     };
     let unseen = job.reader.encoder().counts().unseen;
     if unseen > 0 {
-        ui.note(&format!("note: {} values of levels never seen, predicted as if at the prior mean", grouped(unseen)));
+        ui.note(&format!("note: {} of levels never seen, predicted as if at the prior mean", counted(unseen, "value")));
     }
     if args.output.is_some() {
-        ui.note(&format!("{} rows predicted", grouped(rows)));
+        ui.note(&format!("{} predicted", counted(rows, "row")));
     }
     Ok(())
 }

@@ -65,6 +65,9 @@ fn text_labels_are_learned_and_positive_turns_them_round() {
     assert_eq!(yes["family"], "bernoulli");
     let (a, b) = (number(&yes, "coefficients.1.estimate"), number(&no, "coefficients.1.estimate"));
     assert!(a > 1.0 && (a + b).abs() < 1e-9 * a, "{a} {b}");
+    assert_eq!((&yes["positive"], &no["positive"]), (&"yes".into(), &"no".into()));
+    assert!(folder.ok("fit t.csv -t y -o m.kalmia").starts_with("bernoulli of `y` (1 is `yes`) by auto, 2 000 rows"));
+    assert!(folder.ok("inspect m.kalmia").starts_with("bernoulli of `y` (1 is `yes`) by auto"));
     folder.run("fit t.csv -t y --positive maybe").fails(2, &["maybe", "--positive"]);
 }
 
@@ -118,6 +121,11 @@ fn missing_values_stop_skip_or_are_imputed() {
     let mean = folder.json("fit t.csv -t y --missing mean --json");
     assert_eq!(mean["rows"].as_u64(), Some(101));
     assert_eq!(mean["coefficients"][4]["name"], "b:missing");
+    folder.write("none.csv", "a,y\n,1\n,0\n");
+    for words in ["fit none.csv -t y --family gaussian -o m.kalmia", "compare none.csv -t y --family gaussian"] {
+        folder.run(&format!("{words} --missing skip")).fails(2, &["no row is left: 2 rows left out"]);
+    }
+    assert!(!folder.exists("m.kalmia"));
 }
 
 #[test]
@@ -133,6 +141,8 @@ fn levels_that_come_late_enter_and_a_drift_is_told() {
         ));
     }
     folder.write("t.csv", &text);
+    folder.write("lines.csv", "c,y\np,1\n\"q\nr\",2\np,3\n");
+    assert!(folder.ok("fit lines.csv -t y").contains("\nc=q\\nr "));
     let fit = folder.json("fit t.csv -t y --json");
     let last = &fit["coefficients"].as_array().unwrap()[3];
     assert_eq!(last["name"], "c=r");
@@ -141,8 +151,6 @@ fn levels_that_come_late_enter_and_a_drift_is_told() {
     // a level that jumps every 4000 rows, under a noise of known size
     let moved: String = (0..20_000).map(|i: i32| format!("{},{}\n", i % 5, i % 5 + i * 7919 % 3 + 4 * (i / 4000 % 2))).collect();
     folder.write("drift.csv", format!("x,y\n{moved}"));
-    folder.write("lines.csv", "c,y\np,1\n\"q\nr\",2\np,3\n");
-    assert!(folder.ok("fit lines.csv -t y").contains("\nc=q\\nr "));
     let summary = folder.ok("--quiet fit drift.csv -t y");
     assert!(summary.contains("--drift adapt would gain"), "{summary}");
     let (off, adapt) = (folder.json("fit drift.csv -t y --json"), folder.json("fit drift.csv -t y --drift adapt --json"));

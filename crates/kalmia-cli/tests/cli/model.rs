@@ -153,6 +153,8 @@ fn evaluating_learns_nothing_and_counts_what_is_new() {
     folder.run("evaluate m.kalmia gap.csv").fails(2, &["gap.csv, row 2", "column `y`: missing value", "--missing skip"]);
     let gap = folder.json("evaluate m.kalmia gap.csv --missing skip --json");
     assert_eq!((gap["rows"].as_u64(), gap["skipped"].as_u64()), (Some(2), Some(1)));
+    folder.write("head.csv", "a,b,c,y\n");
+    folder.run("evaluate m.kalmia head.csv").fails(2, &["no data rows"]);
     for missing in ["skip", "mean"] {
         folder.ok(&format!("fit t.csv -t y --missing {missing} -o s.kalmia"));
         assert!(folder.ok("evaluate s.kalmia gap.csv").starts_with("2 rows, 1 skipped\n"), "{missing}");
@@ -165,7 +167,7 @@ fn evaluating_learns_nothing_and_counts_what_is_new() {
     folder.write("unseen.csv", "k,y\nq,1\nz,2\n");
     assert_eq!(folder.json("evaluate c.kalmia unseen.csv --json")["unseen_levels"].as_u64(), Some(1));
     let run = folder.run("predict c.kalmia unseen.csv");
-    assert!(run.stderr().contains("1 values of levels never seen"), "{}", run.stderr());
+    assert!(run.stderr().contains("1 value of levels never seen"), "{}", run.stderr());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Where predictions go: CSV text or a Parquet file.
 
 use super::{COLUMNS, Line};
+use crate::report::exact;
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use kalmia_data::{MISSING, TextKind};
@@ -98,7 +99,7 @@ impl<'a> Sink<'a> {
                     out.write_field(text).map_err(system)?;
                 }
                 match line {
-                    Some(line) => line.values().into_iter().try_for_each(|value| out.write_field(value.to_string())),
+                    Some(line) => line.values().into_iter().try_for_each(|value| out.write_field(exact(value))),
                     None => COLUMNS.iter().try_for_each(|_| out.write_field("")),
                 }
                 .and_then(|()| out.write_record(None::<&[u8]>))
