@@ -120,6 +120,9 @@ impl Failure {
                 Some("--features or --exclude chooses columns, --max-features raises the limit")
             }
             DataError::TooManyFeatures { .. } => Some("--exclude leaves the column out, --max-features raises the limit"),
+            DataError::Value { reason, .. } | DataError::Column { reason, .. } if reason.contains("categorical") => {
+                Some("--categorical NAME reads the column as categories, --exclude NAME leaves it out")
+            }
             DataError::Column { reason, .. } if reason.contains("positive") => {
                 Some("--positive LABEL says which label counts as 1")
             }

@@ -13,6 +13,7 @@ fn bad_inputs_are_named() {
     folder.write("nul.csv", b"a,y\n1\x002,0\n2,1\n");
     folder.write("latin.csv", b"a,y\ncaf\xe9,0\nth\xe9,1\n");
     folder.write("dates.csv", "d,y\n2024-01-01,0\n2024-01-02,1\n");
+    folder.write("slip.csv", (0..30).fold("x,y\n?,1\n".into(), |text: String, i| text + &format!("{i},{}\n", i % 3)));
     folder.write("binary.parquet", b"PAR1 and nothing else PAR1");
     std::fs::create_dir(folder.path("folder")).unwrap();
     let cases: &[(&str, &[&str])] = &[
@@ -30,6 +31,7 @@ fn bad_inputs_are_named() {
         ("fit nul.csv -t y --features b", &["nul.csv has no column `b`"]),
         ("fit latin.csv -t y", &["latin.csv"]),
         ("fit dates.csv -t y", &["column `d`"]),
+        ("fit slip.csv -t y", &["slip.csv, row 1", "hint: --categorical", "--exclude"]),
         ("fit binary.parquet -t y", &["binary.parquet"]),
         ("predict t.csv t.csv", &["not a kalmia model"]),
         ("inspect no.kalmia", &["no.kalmia"]),
