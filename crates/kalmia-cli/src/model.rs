@@ -59,6 +59,14 @@ pub struct History {
     pub merged: Option<Merge>,
 }
 
+impl History {
+    /// Every file that was learned from.
+    pub fn files(&self) -> Vec<&Fingerprint> {
+        let parts = self.merged.iter().flat_map(|merge| &merge.parts).flat_map(History::files);
+        parts.chain(self.runs.iter().flat_map(|run| &run.files)).collect()
+    }
+}
+
 /// One pass over files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {

@@ -12,7 +12,7 @@ use kalmia_data::Encoder;
 use std::path::Path;
 
 /// Runs the command.
-pub fn run(args: &MergeArgs) -> Result<()> {
+pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
     writable(&args.output)?;
     let ((a, _), (b, _)) = (Model::load(&args.a)?, Model::load(&args.b)?);
     for (model, path) in [(&a, &args.a), (&b, &args.b)] {
@@ -21,6 +21,10 @@ pub fn run(args: &MergeArgs) -> Result<()> {
         }
     }
     same_features(&a.encoder, &b.encoder, &args.a, &args.b)?;
+    let (ours, theirs) = (a.history.files(), b.history.files());
+    for file in ours.iter().filter(|file| file.content.is_some() && theirs.iter().any(|other| other.content == file.content)) {
+        ui.note(&format!("note: both models learned from {}; its rows count twice", file.name));
+    }
     let merged = a.learner.merge(&b.learner)?;
     let (exact, learner) = (merged.is_exact(), merged.into_inner());
     let rows = learner.count();
