@@ -52,6 +52,8 @@ pub fn run(args: &BenchArgs, ui: Ui) -> Result<()> {
         return memory_of(path);
     }
     let megabytes = args.megabytes.unwrap_or(if args.quick { 20 } else { 300 });
+    // so that the folder goes
+    ui::catch_interrupts();
     let folder = Folder::new()?;
     let (csv, parquet) = (folder.path().join("rows.csv"), folder.path().join("rows.parquet"));
     ui.note(&format!("writing {megabytes} MB of CSV, and the same rows as Parquet, to {}", folder.path().display()));
@@ -82,6 +84,9 @@ fn speed(csv: &Path, parquet: &Path, rows: u64, bytes: u64, turns: usize, ui: Ui
     let mut best = vec![f64::INFINITY; ways.len()];
     for turn in 0..turns {
         for (i, (name, _, way)) in ways.iter().enumerate() {
+            if ui::stop_requested() {
+                return Err(Failure::Interrupted("interrupted".into()));
+            }
             ui.note(&format!("turn {} of {turns}: {name}", turn + 1));
             let start = Instant::now();
             let seen = way()?;

@@ -4,6 +4,7 @@ mod sink;
 
 use crate::args::{IntervalOf, PredictArgs};
 use crate::error::{Failure, Result, locate};
+use crate::learn::{Next, next};
 use crate::model::Model;
 use crate::plan::{SourcePlan, writable};
 use crate::run::evaluate::with_row;
@@ -73,6 +74,8 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
             rows
         }
         Some(path) => {
+            // so that the temporary file goes
+            ui::catch_interrupts();
             let parquet = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet") || e.eq_ignore_ascii_case("pq"));
             let mut outcome = Ok(0);
             let written = kalmia::file::replace(path, |file| {
@@ -131,7 +134,15 @@ impl Job {
         sink.head(&names, &self.kinds()).map_err(Failure::Stdout)?;
         let (mut block, mut rows) = (Block::new(), 0);
         let mut meter = self.ui.progress(self.reader.progress());
-        while self.reader.next_block(&mut block)? {
+        loop {
+            match next(&mut self.reader, &mut block)? {
+                Next::Block => {}
+                Next::End => break,
+                Next::Stop => {
+                    let rows = counted(rows, "row");
+                    return Err(Failure::Interrupted(format!("interrupted after {rows}; the output is as it was before")));
+                }
+            }
             let mut lines = vec![None; block.rows_read];
             for i in 0..block.rows() {
                 lines[(block.input_row(i) - block.first_row) as usize] = Some(self.predict(&block, i)?);

@@ -1,4 +1,4 @@
-//! Ctrl-C while standard input has nothing to give: the command ends at once, keeps what it has and says how to go on.
+//! Ctrl-C, also while standard input has nothing to give: the command ends at once, keeps what it has and says how to go on.
 
 use crate::harness::{Folder, table};
 use std::io::Write;
@@ -85,4 +85,21 @@ fn a_comparison_says_that_it_was_interrupted() {
     let (output, error) = interrupt(running);
     assert!(error.contains("error: interrupted after "), "{error}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("\nmoment "));
+}
+
+#[test]
+fn predictions_and_the_bench_leave_nothing_behind() {
+    let folder = Folder::new("behind");
+    let text = table(ROWS, ["0", "1"]);
+    folder.pipe("--quiet fit - -t y --method ekf -o m.kalmia", table(2000, ["0", "1"]).as_bytes()).ok();
+    let (_, error) = interrupt(start(&folder, "predict m.kalmia - -o p.csv", text.as_bytes()));
+    assert!(error.contains("error: interrupted after "), "{error}");
+    assert_eq!(folder.names(), ["m.kalmia"]);
+    let running = start(&folder, "bench --quick --megabytes 2", b"");
+    let made = std::env::temp_dir().join(format!("kalmia-bench-{}", running.0.id()));
+    while !made.exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let (_, error) = interrupt(running);
+    assert!(error.contains("error: interrupted") && !made.exists(), "{error}");
 }
