@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -126,6 +128,18 @@ class Estimator(BaseEstimator):
         return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
 
     # -- learning -------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _undone_if_refused(self, first: bool) -> Iterator[None]:
+        """Puts the attributes back where a first call raises; later calls change none before they succeed."""
+        before = dict(vars(self)) if first else None
+        try:
+            yield
+        except BaseException:
+            if before is not None:
+                vars(self).clear()
+                vars(self).update(before)
+            raise
 
     def _new_learner(self, rows: int | None = None) -> Learner:
         horizon = self.horizon if self.horizon is not None else rows

@@ -58,13 +58,15 @@ class Regression(RegressorMixin, Estimator):
 
     def _learn(self, X, y, sample_weight, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
         first = reset or self._is_fresh()
-        X = self._table(X, first)
-        y = self._column(y, X.shape[0], numbers=True, first=first)
-        weight = self._weights(sample_weight, X)
-        offset = None if offset is None else np.asarray(offset, dtype=np.float64)
-        learner = self._new_learner(X.shape[0] if reset else None) if first else self._learner
-        result = learner.learn_many(X, y, weight, offset, means=means)
-        self.learners_ = [learner]
+        with self._undone_if_refused(first):
+            X = self._table(X, first)
+            y = self._column(y, X.shape[0], numbers=True, first=first)
+            weight = self._weights(sample_weight, X)
+            offset = None if offset is None else np.asarray(offset, dtype=np.float64)
+            learner = self._new_learner(X.shape[0] if reset else None) if first else self._learner
+            result = learner.learn_many(X, y, weight, offset, means=means)
+            if first:
+                self.learners_ = [learner]
         return result
 
     def predict(self, X, return_std=False, offset=None):

@@ -80,22 +80,23 @@ class LogisticRegression(ClassifierMixin, Estimator):
 
     def _learn(self, X, y, sample_weight, classes, *, reset: bool, means: bool = False) -> np.ndarray | None:
         first = reset or self._is_fresh()
-        X = self._table(X, first)
-        y = self._column(y, X.shape[0], numbers=False, first=first)
-        if first and classes is None:
-            check_classification_targets(y)
-        known = self._known_classes(y, classes, first)
-        targets = self._targets(y, known)
-        weight = self._weights(sample_weight, X)
-        count = len(targets)
-        rows = X.shape[0] if reset else None
-        if first:
-            learners = [self._new_learner(rows) for _ in range(count)]
-        else:
-            # of several learners copies, so that a refused call leaves all as they were; one sees to that itself
-            learners = self.learners_ if count == 1 else [one.copy() for one in self.learners_]
-        results = [learner.learn_many(X, target, weight, means=means) for learner, target in zip(learners, targets, strict=True)]
-        self.classes_, self.learners_ = known, learners
+        with self._undone_if_refused(first):
+            X = self._table(X, first)
+            y = self._column(y, X.shape[0], numbers=False, first=first)
+            if first and classes is None:
+                check_classification_targets(y)
+            known = self._known_classes(y, classes, first)
+            targets = self._targets(y, known)
+            weight = self._weights(sample_weight, X)
+            count = len(targets)
+            rows = X.shape[0] if reset else None
+            if first:
+                learners = [self._new_learner(rows) for _ in range(count)]
+            else:
+                # of several learners copies, so that a refused call leaves all as they were; one sees to that itself
+                learners = self.learners_ if count == 1 else [one.copy() for one in self.learners_]
+            results = [learner.learn_many(X, target, weight, means=means) for learner, target in zip(learners, targets, strict=True)]
+            self.classes_, self.learners_ = known, learners
         return self._normalised(results) if means else None
 
     @staticmethod

@@ -108,6 +108,17 @@ def test_python_reads_what_the_command_fitted(run, patients, tmp_path, target):
         model.predict(np.zeros((2, 11)))
 
 
+def test_a_refused_fit_leaves_the_commands_model_as_it_was(run, patients, tmp_path):
+    path, table = patients
+    run("fit", path, "--target", "y", "--exclude", "high", "-o", tmp_path / "model.kalmia")
+    model = kalmia.load(tmp_path / "model.kalmia")
+    before, summary = model.predict(table), str(model.summary())
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(table[["age", "bmi"]], [*table["y"][:-1], np.nan])
+    np.testing.assert_array_equal(model.predict(table), before)
+    assert str(model.summary()) == summary
+
+
 def test_the_command_goes_on_where_python_stopped(run, patients, tmp_path):
     path, table = patients
     X, model_file = table.iloc[:, :10], tmp_path / "model.kalmia"

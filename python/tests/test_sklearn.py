@@ -158,6 +158,23 @@ def test_a_refused_call_changes_nothing():
     assert counts.n_samples_seen_ == len(y)
 
 
+@pytest.mark.parametrize("again", ["fit", "partial_fit"])
+def test_a_refused_first_call_leaves_the_fitted_model_as_it_was(again):
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    for model, bad in [(LinearRegression(), [*y[:-1], np.nan]), (LogisticRegression(), np.ones(len(y)))]:
+        if again == "fit":
+            model.fit(X, y if isinstance(model, LinearRegression) else y > 140)
+        before = dict(vars(model))
+        expected = model.predict(X) if again == "fit" else None
+        with pytest.raises(ValueError):
+            getattr(model, again)(X.to_numpy()[:, :2], bad)
+        assert vars(model).keys() == before.keys() and all(vars(model)[name] is before[name] for name in before)
+        if again == "fit":
+            np.testing.assert_array_equal(model.predict(X), expected)
+        else:
+            model.partial_fit(X, y if isinstance(model, LinearRegression) else y > 140)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
