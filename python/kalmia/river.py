@@ -13,6 +13,8 @@ True
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -29,19 +31,52 @@ from .errors import InputError
 __all__ = ["Classifier", "Regressor"]
 
 
+def _number(name: Hashable, value: Any) -> float:
+    """The value as a finite number, or a refusal that names it."""
+    try:
+        # numpy would give a point in time as a count of its units
+        number = math.nan if isinstance(value, (np.datetime64, np.timedelta64)) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{name!r} is {value!r}, of type {type(value).__name__}: it must be a finite number, a truth value or a text")
+    return number
+
+
+def _named(x: dict[Hashable, Any]) -> list[tuple[str, float]]:
+    """The features of a row, all of them checked."""
+    return [(f"{key}={value}", 1.0) if isinstance(value, str) else (str(key), _number(key, value)) for key, value in x.items()]
+
+
+def _parts(X: Any) -> dict[str, np.ndarray]:
+    """The features of a table of pandas, value by value as `_named` has them."""
+    import pandas as pd
+
+    parts: dict[str, np.ndarray] = {}
+    for key in X.columns:
+        if pd.api.types.is_any_real_numeric_dtype(X[key].dtype) or X[key].dtype == bool:
+            values = X[key].to_numpy(dtype=np.float64, na_value=np.nan)
+            if not np.isfinite(values).all():
+                _number(key, values[~np.isfinite(values)][0])
+            parts[str(key)] = values
+            continue
+        codes, levels = pd.factorize(X[key])
+        if (codes < 0).any():
+            _number(key, None)
+        for code, level in enumerate(levels.tolist()):
+            ((name, value),) = _named({key: level})
+            parts[name] = parts.get(name, 0.0) + value * (codes == code)
+    return parts
+
+
 class _Columns:
     """Which feature has which column; new ones take the next, those of one row in the order of their names."""
 
-    def __init__(self) -> None:
-        self.index: dict[str, int] = {}
+    def __init__(self, index: dict[str, int] | None = None) -> None:
+        self.index: dict[str, int] = {} if index is None else index
 
-    @staticmethod
-    def _named(x: dict[Hashable, Any]) -> Iterable[tuple[str, float]]:
-        for key, value in x.items():
-            if isinstance(value, str):
-                yield f"{key}={value}", 1.0
-            else:
-                yield str(key), value
+    def lacks(self, names: Iterable[str]) -> bool:
+        return any(name not in self.index for name in names)
 
     def add(self, names: Iterable[str]) -> int:
         """Gives columns to new names, and tells how many there were."""
@@ -50,41 +85,27 @@ class _Columns:
             self.index[name] = len(self.index)
         return len(new)
 
-    def row(self, x: dict[Hashable, Any], learn: bool) -> tuple[np.ndarray, int]:
-        """The row's numbers, and how many features are new; those are left out where nothing is to be learned."""
-        pairs = list(self._named(x))
-        index = self.index
-        new = 0
-        if learn and any(name not in index for name, _ in pairs):
-            new = self.add(name for name, _ in pairs)
-        row = np.zeros(len(index))
+    def row(self, pairs: Iterable[tuple[str, float]]) -> np.ndarray:
+        """The row's numbers; features without a column are left out."""
+        row = np.zeros(len(self.index))
         for name, value in pairs:
-            column = index.get(name)
+            column = self.index.get(name)
             if column is not None:
                 row[column] = value
-        return row, new
+        return row
 
-    def table(self, X: Any, learn: bool) -> tuple[np.ndarray, int]:
-        """As `row`, for a table of pandas; columns of text are categories."""
-        parts: dict[str, np.ndarray] = {}
-        for key in X.columns:
-            column = X[key]
-            if column.dtype == object or str(column.dtype) in ("str", "string", "category"):
-                for level in dict.fromkeys(column):
-                    parts[f"{key}={level}"] = (column == level).to_numpy(dtype=np.float64)
-            else:
-                parts[str(key)] = column.to_numpy(dtype=np.float64)
-        new = self.add(parts) if learn else 0
-        table = np.zeros((len(X), len(self.index)), order="F")
+    def table(self, parts: dict[str, np.ndarray], rows: int) -> np.ndarray:
+        """As `row`, for many."""
+        table = np.zeros((rows, len(self.index)), order="F")
         for name, values in parts.items():
             column = self.index.get(name)
             if column is not None:
                 table[:, column] = values
-        return table, new
+        return table
 
 
 class _Model:
-    """What both models share: columns and the making of learners."""
+    """What both models share: columns, the making of learners, and learning that a refusal undoes."""
 
     def _start(self) -> None:
         self._columns = _Columns()
@@ -99,6 +120,28 @@ class _Model:
             prior_variance=self.prior_variance,
             drift=self.drift,
         )
+
+    def _trial(self, names: Iterable[str], new: bool) -> Any:
+        """The model with columns for all names; a copy where any is `new`, whose place `_keep` takes once the rows are learned."""
+        if not new and not self._columns.lacks(names):
+            return self
+        trial = copy.copy(self)
+        trial._columns = _Columns(dict(self._columns.index))
+        trial._copy_learners()
+        added = trial._columns.add(names)
+        for learner in trial._all() if added else ():
+            learner.grow(added)
+        return trial
+
+    def _keep(self, trial: Any) -> None:
+        if trial is not self:
+            vars(self).update(vars(trial))
+
+    def _row(self, x: dict) -> np.ndarray:
+        return self._columns.row(_named(x))
+
+    def _table(self, X: Any) -> np.ndarray:
+        return self._columns.table(_parts(X), len(X))
 
 
 class Classifier(_Model, base.MiniBatchClassifier):
@@ -184,34 +227,42 @@ class Classifier(_Model, base.MiniBatchClassifier):
     def _all(self) -> list[Learner]:
         return [*self._learners.values(), *([] if self._unseen is None else [self._unseen])]
 
-    def _grow(self, features: int) -> None:
-        if features:
-            for learner in self._all():
-                learner.grow(features)
+    def _copy_learners(self) -> None:
+        self._learners = {label: learner.copy() for label, learner in self._learners.items()}
+        self._unseen = None if self._unseen is None else self._unseen.copy()
+
+    def _is_new(self, label: Any) -> bool:
+        if label is None or label != label:
+            raise InputError(f"label {label!r} is missing")
+        return label not in (self._pair or self._learners)
 
     def learn_one(self, x: dict, y: Any) -> None:
-        """Learns a row."""
-        self._prepare([y])
-        row, new = self._columns.row(x, True)
-        self._grow(new)
-        for label, learner in self._learners.items():
+        """Learns a row; a call that is refused changes nothing."""
+        pairs = _named(x)
+        trial = self._trial([name for name, _ in pairs], self._is_new(y))
+        trial._prepare([y])
+        row = trial._columns.row(pairs)
+        for label, learner in trial._learners.items():
             learner.learn(row, float(label == y))
-        if self._unseen is not None:
-            self._unseen.learn(row, 0.0)
+        if trial._unseen is not None:
+            trial._unseen.learn(row, 0.0)
+        self._keep(trial)
 
     def learn_many(self, X, y) -> None:
         """Learns the rows of a pandas table in order, with the same result as one after the other."""
         labels = y.tolist() if hasattr(y, "tolist") else list(y)
-        if self.classes is None and not self._learners and labels and isinstance(labels[0], bool):
-            self._open((False, True))
-        table, new = self._columns.table(X, True)
-        self._grow(new)
-        self._prepare(labels)
-        for label, learner in self._learners.items():
+        parts = _parts(X)
+        # of several learners copies: one of them may refuse what another has learned
+        new = any([self._is_new(label) for label in dict.fromkeys(labels)]) or len(self._all()) > 1
+        trial = self._trial(parts, new)
+        trial._prepare(labels)
+        table = trial._columns.table(parts, len(X))
+        for label, learner in trial._learners.items():
             y = np.fromiter((one == label for one in labels), dtype=np.float64, count=len(labels))
             learner.learn_many(table, y, means=False)
-        if self._unseen is not None:
-            self._unseen.learn_many(table, np.zeros(len(labels)), means=False)
+        if trial._unseen is not None:
+            trial._unseen.learn_many(table, np.zeros(len(labels)), means=False)
+        self._keep(trial)
 
     def _table_of(self, columns: list[Any], values: list[np.ndarray]) -> np.ndarray:
         if self._pair is not None:
@@ -225,7 +276,7 @@ class Classifier(_Model, base.MiniBatchClassifier):
         if not self._learners:
             return {}
         labels = list(self._pair or self._learners)
-        row, _ = self._columns.row(x, False)
+        row = self._row(x)
         values = [np.array([learner.predict(row).mean]) for learner in self._learners.values()]
         return dict(zip(labels, self._table_of(labels, values)[0].tolist(), strict=True))
 
@@ -236,7 +287,7 @@ class Classifier(_Model, base.MiniBatchClassifier):
         if not self._learners:
             return pd.DataFrame(index=X.index)
         labels = list(self._pair or self._learners)
-        table, _ = self._columns.table(X, False)
+        table = self._table(X)
         values = [learner.predict_many(table) for learner in self._learners.values()]
         return pd.DataFrame(self._table_of(labels, values), columns=labels, index=X.index)
 
@@ -284,30 +335,36 @@ class Regressor(_Model, base.MiniBatchRegressor):
         self._start()
         self._learner = self._new_learner(family, 0)
 
+    def _all(self) -> list[Learner]:
+        return [self._learner]
+
+    def _copy_learners(self) -> None:
+        self._learner = self._learner.copy()
+
     def learn_one(self, x: dict, y: float) -> None:
-        """Learns a row."""
-        row, new = self._columns.row(x, True)
-        if new:
-            self._learner.grow(new)
-        self._learner.learn(row, float(y))
+        """Learns a row; a call that is refused changes nothing."""
+        pairs = _named(x)
+        trial = self._trial([name for name, _ in pairs], False)
+        trial._learner.learn(trial._columns.row(pairs), _number("y", y))
+        self._keep(trial)
 
     def learn_many(self, X, y) -> None:
         """Learns the rows of a pandas table in order, with the same result as one after the other."""
-        table, new = self._columns.table(X, True)
-        if new:
-            self._learner.grow(new)
-        self._learner.learn_many(table, np.asarray(y, dtype=np.float64), means=False)
+        parts = _parts(X)
+        trial = self._trial(parts, False)
+        trial._learner.learn_many(trial._columns.table(parts, len(X)), np.asarray(y, dtype=np.float64), means=False)
+        self._keep(trial)
 
     def predict_one(self, x: dict) -> float:
         """The expectation of the target."""
-        return self._learner.predict(self._columns.row(x, False)[0]).mean
+        return self._learner.predict(self._row(x)).mean
 
     def predict_interval_one(self, x: dict, level: float = 0.95) -> tuple[float, float]:
         """The interval in which the target lies with probability `level`."""
-        return self._learner.predict(self._columns.row(x, False)[0]).interval(level)
+        return self._learner.predict(self._row(x)).interval(level)
 
     def predict_many(self, X):
         """The expectations of the targets of the rows of a pandas table."""
         import pandas as pd
 
-        return pd.Series(self._learner.predict_many(self._columns.table(X, False)[0]), index=X.index)
+        return pd.Series(self._learner.predict_many(self._table(X)), index=X.index)

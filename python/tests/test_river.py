@@ -1,5 +1,7 @@
 """The River models pass River's own checks, and grow without forgetting."""
 
+import datetime
+import math
 import pickle
 
 import numpy as np
@@ -81,6 +83,76 @@ def test_texts_are_categories_in_rows_and_tables():
     assert many.predict_many(pd.DataFrame([probe]))[0] == pytest.approx(one.predict_one(probe), rel=1e-9)
     low, high = one.predict_interval_one(probe)
     assert low < 5.0 < high
+
+
+BAD = [math.nan, math.inf, None, [1.0], datetime.datetime(2024, 1, 1), np.datetime64("2024-01-01", "ns"), pd.Timedelta(3)]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: type(bad).__name__)
+@pytest.mark.parametrize("many", [False, True])
+def test_a_refused_row_changes_nothing(bad, many):
+    def learn(model, x, y):
+        model.learn_many(pd.DataFrame([x]), pd.Series([y])) if many else model.learn_one(x, y)
+
+    for make, old, ghost in [(Regressor, 1.0, 2.0), (Classifier, "old", "ghost"), (Classifier, True, False)]:
+        model = make()
+        for x in ({"a": 1.0}, {"a": 2.0}):
+            model.learn_one(x, old)
+        before = pickle.dumps(model)
+        for x in ({"a": 1.0, "new": bad}, {"new": 3.0, "a": bad}, {"a": bad, "city": "Lyon"}):
+            if many and isinstance(bad, list):
+                continue  # pandas has no table of lists that can be told apart
+            with pytest.raises(kalmia.InputError, match="'new' is|'a' is"):
+                learn(model, x, ghost)
+        assert pickle.dumps(model) == before
+        learn(model, {"a": 1.0, "new": 3.0}, ghost)
+        assert set(model._columns.index) == {"a", "new"}
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_refused_target_changes_nothing(many):
+    rates, kinds = Regressor("poisson"), Classifier()
+    for model, bad in [(rates, -1.0), (rates, math.nan), (kinds, None), (kinds, math.nan)]:
+        before = pickle.dumps(model)
+        with pytest.raises(kalmia.InputError):
+            model.learn_many(pd.DataFrame({"b": [1.0]}), [bad]) if many else model.learn_one({"b": 1.0}, bad)
+        assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([True, False, 1.5, 0], dtype=object),
+        pd.Series(["Lyon", 2.0, "Nice", False], dtype=object),
+        pd.Series([1.5, 2.5, 1.5, 3.0], dtype="category"),
+        pd.Series(["x", "y", "x", "y"], dtype="category"),
+        pd.Series([True, False, True, True], dtype="boolean"),
+        pd.Series([3, 1, 2, 2], dtype="Int64"),
+    ],
+    ids=lambda values: f"{values.dtype}-{values[0]}",
+)
+def test_tables_are_learned_as_their_rows_are(values):
+    y = [1.0, 2.0, 2.5, 0.5]
+    one, many = Regressor(), Regressor()
+    for value, target in zip(values.tolist(), y, strict=True):
+        one.learn_one({"a": value}, target)
+    many.learn_many(pd.DataFrame({"a": values}), y)
+    assert set(one._columns.index) == set(many._columns.index)
+    for value in values.tolist():
+        assert many.predict_one({"a": value}) == pytest.approx(one.predict_one({"a": value}), rel=1e-9)
+    np.testing.assert_allclose(many.predict_many(pd.DataFrame({"a": values})), [many.predict_one({"a": v}) for v in values], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["x", None], pd.Series(["x", None], dtype="category"), pd.to_datetime(["2024-01-01", "2024-01-02"]), pd.to_timedelta([1, 2])],
+    ids=["text", "category", "datetime", "timedelta"],
+)
+def test_columns_that_no_row_could_hold_are_refused(values):
+    model = Regressor()
+    with pytest.raises(kalmia.InputError, match="'a' is"):
+        model.learn_many(pd.DataFrame({"a": values}), [0.0, 1.0])
+    assert not model._columns.index
 
 
 def test_pickles_are_deterministic_and_go_on():
