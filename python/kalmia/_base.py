@@ -70,20 +70,40 @@ class Estimator(BaseEstimator):
 
     # -- tables ---------------------------------------------------------------------------------------------------------
 
-    def _table(self, X: Any, reset: bool) -> Any:
-        """`X` as an array of float64 or a sparse matrix in rows, with its columns checked against earlier ones."""
-        schema = getattr(self, "schema_", None)
+    def _rows(self, X: Any, offset: Any = None, *, reset: bool = False) -> _data.Rows:
+        """The rows of `X` as numbers with their offsets, its columns checked against earlier ones."""
         if reset:
             self.__dict__.pop("schema_", None)
-        elif schema is not None and not schema.is_numeric:
-            return _files.encode(schema, X)
-        if _data.is_sparse(X):
-            _data.check_sparse(X)
+        schema = getattr(self, "schema_", None)
+        if schema is not None and not schema.is_numeric:
+            return _files.encode(schema, X, offset)
         names = None
         if _data.is_arrow(X):
             names = _data.names(X)
-            parts = list(_data.blocks(X))
-            X = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty((0, 0))
+            X = _data.matrix(X)
+        if schema is not None and schema.offset is not None:
+            X, names, found = self._without(X, names, schema.offset)
+            offset = found if offset is None else offset
+            if offset is None:
+                raise InputError(_files.no_offset(schema.offset))
+        X = self._table(X, names, reset)
+        rows = X.shape[0]
+        return _data.Rows(X, _data.offsets(offset, rows), rows)
+
+    @staticmethod
+    def _without(X: Any, names: list[str] | None, name: str) -> tuple[Any, list[str] | None, Any]:
+        """The table without a column, and that column where it is there."""
+        if names is not None and name in names:
+            j = names.index(name)
+            return np.delete(X, j, axis=1), names[:j] + names[j + 1 :], X[:, j]
+        if hasattr(X, "iloc") and name in getattr(X, "columns", ()):
+            return X.drop(columns=name), names, X[name].to_numpy(dtype=np.float64)
+        return X, names, None
+
+    def _table(self, X: Any, names: list[str] | None, reset: bool) -> Any:
+        """`X` as an array of float64 or a sparse matrix in rows; `names` are those of an Arrow stream."""
+        if _data.is_sparse(X):
+            _data.check_sparse(X)
         if not reset and self._is_plain(X):
             return X
         if names is None:
@@ -124,8 +144,8 @@ class Estimator(BaseEstimator):
             raise ValueError(f"X has {rows} rows, but y has {len(y)}")
         return y
 
-    def _weights(self, sample_weight: Any, X: Any) -> np.ndarray | None:
-        return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+    def _weights(self, sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
+        return None if sample_weight is None else _check_sample_weight(sample_weight, y, dtype=np.float64)
 
     # -- learning -------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,50 @@ BLOCK_NUMBERS = 1 << 22
 
 #: Most columns of a sparse matrix. Learners keep a dense covariance of the columns, which is 3.2 GB at this limit.
 SPARSE_COLUMNS = 20_000
+
+
+class Rows(NamedTuple):
+    """The rows of a table that a model takes, with their offsets."""
+
+    X: Any
+    offset: np.ndarray | None
+    #: Rows of the table, and the places in it of those in `X`; None where it is all of them.
+    given: int
+    places: np.ndarray | None = None
+
+    def pick(self, values: np.ndarray | None) -> np.ndarray | None:
+        """Of one value a row of the table, those of the rows in `X`."""
+        return values if values is None or self.places is None else values[self.places]
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """One result a row of the table, NaN where the row was left out."""
+        if self.places is None:
+            return values
+        kind = values.dtype if values.dtype.kind == "f" else object
+        full = np.full((self.given, *values.shape[1:]), np.nan, dtype=kind)
+        full[self.places] = values
+        return full
+
+
+def offsets(offset: Any, rows: int) -> np.ndarray | None:
+    """An offset a row, from a number or an array of them.
+
+    Examples
+    --------
+    >>> offsets(1.5, 2)
+    array([1.5, 1.5])
+    """
+    if offset is None:
+        return None
+    try:
+        offset = np.asarray(offset, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"offset holds something that is no number: {error}") from error
+    if offset.ndim == 0:
+        return np.full(rows, float(offset))
+    if offset.shape != (rows,):
+        raise InputError(f"X has {rows} rows, but offset is of shape {offset.shape}")
+    return offset
 
 
 def is_sparse(X: Any) -> bool:
@@ -50,6 +94,12 @@ def names(X: Any) -> list[str] | None:
                 if columns and all(isinstance(column, str) for column in columns):
                     return columns
     return None
+
+
+def matrix(X: Any) -> np.ndarray:
+    """The rows of a table as one matrix."""
+    parts = list(blocks(X))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty((0, 0))
 
 
 def blocks(X: Any) -> Iterator[np.ndarray]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from typing import Any
 
 import numpy as np
 
+from ._data import Rows, offsets
 from ._kalmia import Schema, load_model, save_model
 from .errors import InputError, ModelFileError
 
@@ -75,7 +75,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     -------
     LogisticRegression, LinearRegression, PoissonRegression or GammaRegression
         By the family. A model of the command whose columns are not all numbers takes tables of pandas or polars with its columns, which
-        it encodes as the command does; levels that it never learned count as zeros.
+        it encodes as the command does: levels that it never learned count as zeros, and a row that it leaves out for a missing value has the
+        prediction NaN. An offset that the command was given is taken from the table's column of that name, unless `offset` is given.
 
     Examples
     --------
@@ -135,18 +136,29 @@ def _classes(stored: list[Any] | None, schema: Schema) -> np.ndarray:
     return np.array(schema.labels) if schema.labels else np.array([0, 1])
 
 
-def encode(schema: Schema, X: Any) -> np.ndarray:
-    """The features of a table by the command's encoder."""
-    columns = schema.columns
-    if hasattr(X, "write_csv"):
-        text = X.select(columns).write_csv()
-    elif hasattr(X, "to_csv"):
-        missing = [column for column in columns if column not in X.columns]
-        if missing:
-            raise InputError(f"the table has no column {missing[0]!r}")
-        buffer = io.StringIO()
-        X[columns].to_csv(buffer, index=False)
-        text = buffer.getvalue()
-    else:
+def encode(schema: Schema, X: Any, offset: Any) -> Rows:
+    """The features of a table by the command's encoder; an offset that is given stands in for the table's."""
+    columns, name = schema.columns, schema.offset
+    is_polars = hasattr(X, "write_csv")
+    if not hasattr(X, "columns") or not (is_polars or hasattr(X, "to_csv")):
         raise InputError(f"this model encodes its columns {columns[:5]}: give a table of pandas or polars that has them")
-    return schema.encode(text)
+    missing = [column for column in columns if column not in X.columns]
+    if missing:
+        raise InputError(f"the table has no column {missing[0]!r}")
+    given = offsets(offset, len(X))
+    if name is not None and given is None:
+        if name not in X.columns:
+            raise InputError(no_offset(name))
+        columns = [*columns, name]
+    table = X.select(columns) if is_polars else X[columns]
+    if name is not None and given is not None:
+        table = table.hstack(type(X)({name: given})) if is_polars else table.assign(**{name: given})
+    # spelled out, as an empty line would be no row
+    text = table.write_csv(null_value="NA") if is_polars else table.to_csv(index=False, na_rep="NA")
+    features, places, found = schema.encode(text)
+    rows = Rows(features, found, len(X), None if len(places) == len(X) else places)
+    return rows if name is not None else rows._replace(offset=rows.pick(given))
+
+
+def no_offset(name: str) -> str:
+    return f"the model was fitted with the offset {name!r}: give a table that has this column, or `offset`"

@@ -27,7 +27,7 @@ class Regression(RegressorMixin, Estimator):
             Targets.
         sample_weight : array_like of shape (n,), optional
             Multiplies the loss of each row.
-        offset : array_like of shape (n,), optional
+        offset : float or array_like of shape (n,), optional
             Added to each row's linear predictor.
 
         Returns
@@ -59,15 +59,14 @@ class Regression(RegressorMixin, Estimator):
     def _learn(self, X, y, sample_weight, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
         first = reset or self._is_fresh()
         with self._undone_if_refused(first):
-            X = self._table(X, first)
-            y = self._column(y, X.shape[0], numbers=True, first=first)
-            weight = self._weights(sample_weight, X)
-            offset = None if offset is None else np.asarray(offset, dtype=np.float64)
-            learner = self._new_learner(X.shape[0] if reset else None) if first else self._learner
-            result = learner.learn_many(X, y, weight, offset, means=means)
+            rows = self._rows(X, offset, reset=first)
+            y = self._column(y, rows.given, numbers=True, first=first)
+            weight = self._weights(sample_weight, y)
+            learner = self._new_learner(rows.given if reset else None) if first else self._learner
+            result = learner.learn_many(rows.X, rows.pick(y), rows.pick(weight), rows.offset, means=means)
             if first:
                 self.learners_ = [learner]
-        return result
+        return rows.spread(result) if means else None
 
     def predict(self, X, return_std=False, offset=None):
         """The expectation of the target.
@@ -78,7 +77,7 @@ class Regression(RegressorMixin, Estimator):
             As in `fit`.
         return_std : bool
             Whether to give the standard deviation of the target as well, noise included.
-        offset : array_like of shape (n,), optional
+        offset : float or array_like of shape (n,), optional
             Added to each row's linear predictor.
 
         Returns
@@ -88,8 +87,11 @@ class Regression(RegressorMixin, Estimator):
             Only with `return_std`.
         """
         check_is_fitted(self, "learners_")
-        X = self._table(X, False)
-        return self._learner.predict_std(X, offset) if return_std else self._learner.predict_many(X, offset)
+        rows = self._rows(X, offset)
+        if not return_std:
+            return rows.spread(self._learner.predict_many(rows.X, rows.offset))
+        mean, std = self._learner.predict_std(rows.X, rows.offset)
+        return rows.spread(mean), rows.spread(std)
 
     def predict_interval(self, X, level=0.95, offset=None, of_mean=False):
         """The interval in which the target lies with probability `level`.
@@ -100,7 +102,7 @@ class Regression(RegressorMixin, Estimator):
             As in `fit`.
         level : float
             Probability of the interval.
-        offset : array_like of shape (n,), optional
+        offset : float or array_like of shape (n,), optional
             Added to each row's linear predictor.
         of_mean : bool
             Whether to give the interval of the target's mean instead, without the noise.
@@ -110,8 +112,8 @@ class Regression(RegressorMixin, Estimator):
         ndarray of shape (n, 2)
         """
         check_is_fitted(self, "learners_")
-        X = self._table(X, False)
-        return np.column_stack(self._learner.predict_interval(X, level, offset, of_mean))
+        rows = self._rows(X, offset)
+        return rows.spread(np.column_stack(self._learner.predict_interval(rows.X, level, rows.offset, of_mean)))
 
     def score(self, X, y, sample_weight=None):
         """The share of the deviance explained: the coefficient of determination for `LinearRegression`.

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _plots
 from ._base import PARAMETERS, Estimator
+from ._data import Rows
 from .errors import InputError
 
 
@@ -33,7 +34,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
 
     _family = "bernoulli"
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, offset=None):
         """Learns the rows in order, from nothing.
 
         Parameters
@@ -44,20 +45,22 @@ class LogisticRegression(ClassifierMixin, Estimator):
             Labels, of two classes or more.
         sample_weight : array_like of shape (n,), optional
             Multiplies the loss of each row.
+        offset : float or array_like of shape (n,), optional
+            Added to each row's linear predictor, of each class against the rest.
 
         Returns
         -------
         self
         """
-        self._learn(X, y, sample_weight, None, reset=True)
+        self._learn(X, y, sample_weight, None, offset, reset=True)
         return self
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X, y, classes=None, sample_weight=None, offset=None):
         """Learns more rows.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, offset
             As in `fit`.
         classes : array_like, optional
             All labels that will ever come; needed in the first call, unless its labels are all of them.
@@ -66,38 +69,40 @@ class LogisticRegression(ClassifierMixin, Estimator):
         -------
         self
         """
-        self._learn(X, y, sample_weight, classes, reset=False)
+        self._learn(X, y, sample_weight, classes, offset, reset=False)
         return self
 
-    def partial_fit_predict(self, X, y, classes=None, sample_weight=None):
+    def partial_fit_predict(self, X, y, classes=None, sample_weight=None, offset=None):
         """As `partial_fit`, and gives back the probabilities predicted for each row before it was learned.
 
         Returns
         -------
         ndarray of shape (n, classes)
         """
-        return self._learn(X, y, sample_weight, classes, reset=False, means=True)
+        return self._learn(X, y, sample_weight, classes, offset, reset=False, means=True)
 
-    def _learn(self, X, y, sample_weight, classes, *, reset: bool, means: bool = False) -> np.ndarray | None:
+    def _learn(self, X, y, sample_weight, classes, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
         first = reset or self._is_fresh()
         with self._undone_if_refused(first):
-            X = self._table(X, first)
-            y = self._column(y, X.shape[0], numbers=False, first=first)
+            rows = self._rows(X, offset, reset=first)
+            y = self._column(y, rows.given, numbers=False, first=first)
             if first and classes is None:
                 check_classification_targets(y)
             known = self._known_classes(y, classes, first)
             targets = self._targets(y, known)
-            weight = self._weights(sample_weight, X)
+            weight = rows.pick(self._weights(sample_weight, y))
             count = len(targets)
-            rows = X.shape[0] if reset else None
             if first:
-                learners = [self._new_learner(rows) for _ in range(count)]
+                learners = [self._new_learner(rows.given if reset else None) for _ in range(count)]
             else:
                 # of several learners copies, so that a refused call leaves all as they were; one sees to that itself
                 learners = self.learners_ if count == 1 else [one.copy() for one in self.learners_]
-            results = [learner.learn_many(X, target, weight, means=means) for learner, target in zip(learners, targets, strict=True)]
+            results = [
+                learner.learn_many(rows.X, rows.pick(target), weight, rows.offset, means=means)
+                for learner, target in zip(learners, targets, strict=True)
+            ]
             self.classes_, self.learners_ = known, learners
-        return self._normalised(results) if means else None
+        return rows.spread(self._normalised(results)) if means else None
 
     @staticmethod
     def _targets(y: np.ndarray, known: np.ndarray) -> list[np.ndarray]:
@@ -129,7 +134,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         total = table.sum(axis=1, keepdims=True)
         return np.divide(table, total, out=np.full_like(table, 1.0 / len(columns)), where=total > 0.0)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X, offset=None):
         """Probabilities of the classes, in the order of `classes_`.
 
         They are moderated: where the model is unsure they are nearer to one half than the linear predictor alone would say.
@@ -138,35 +143,37 @@ class LogisticRegression(ClassifierMixin, Estimator):
         -------
         ndarray of shape (n, classes)
         """
-        return self._normalised(self._probabilities(X))
+        rows, found = self._probabilities(X, offset)
+        return rows.spread(self._normalised(found))
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X, offset=None):
         """Logarithms of `predict_proba`.
 
         Returns
         -------
         ndarray of shape (n, classes)
         """
-        return np.log(self.predict_proba(X))
+        return np.log(self.predict_proba(X, offset))
 
-    def _probabilities(self, X) -> list[np.ndarray]:
-        """The probability that each learner gives to its class."""
+    def _probabilities(self, X, offset) -> tuple[Rows, list[np.ndarray]]:
+        """The rows, and the probability that each learner gives to its class."""
         check_is_fitted(self, "learners_")
-        X = self._table(X, False)
-        return [learner.predict_many(X) for learner in self.learners_]
+        rows = self._rows(X, offset)
+        return rows, [learner.predict_many(rows.X, rows.offset) for learner in self.learners_]
 
-    def decision_function(self, X):
+    def decision_function(self, X, offset=None):
         """Log-odds of the second class of two, or of each class against the rest, with the uncertainty taken into account.
 
         Returns
         -------
         ndarray of shape (n,) or (n, classes)
         """
-        odds = [logit(np.clip(p, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)) for p in self._probabilities(X)]
-        return odds[0] if len(odds) == 1 else np.column_stack(odds)
+        rows, found = self._probabilities(X, offset)
+        odds = [logit(np.clip(p, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)) for p in found]
+        return rows.spread(odds[0] if len(odds) == 1 else np.column_stack(odds))
 
-    def predict(self, X, return_std=False):
-        """The likeliest class.
+    def predict(self, X, return_std=False, offset=None):
+        """The likeliest class; NaN for a row that a model of the command leaves out for its missing values.
 
         Parameters
         ----------
@@ -174,6 +181,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
             As in `fit`.
         return_std : bool
             Whether to give the standard deviation of the linear predictor (of the class's learner) as well.
+        offset : float or array_like of shape (n,), optional
+            Added to each row's linear predictor, of each class against the rest.
 
         Returns
         -------
@@ -181,16 +190,15 @@ class LogisticRegression(ClassifierMixin, Estimator):
         std : ndarray of shape (n,)
             Only with `return_std`.
         """
-        given = self._probabilities(X)
+        rows, given = self._probabilities(X, offset)
         best = (given[0] > 0.5).astype(int) if len(given) == 1 else np.column_stack(given).argmax(axis=1)
-        labels = self.classes_[best]
+        labels = rows.spread(self.classes_[best])
         if not return_std:
             return labels
-        X = self._table(X, False)
-        variance = np.column_stack([learner.predict_linear(X)[1] for learner in self.learners_])
-        return labels, np.sqrt(variance[np.arange(len(best)), 0 if len(given) == 1 else best])
+        variance = np.column_stack([learner.predict_linear(rows.X)[1] for learner in self.learners_])
+        return labels, rows.spread(np.sqrt(variance[np.arange(len(best)), 0 if len(given) == 1 else best]))
 
-    def predict_interval(self, X, level=0.95):
+    def predict_interval(self, X, level=0.95, offset=None):
         """The interval in which the probability of the second class, or of each class against the rest, lies.
 
         Parameters
@@ -199,15 +207,17 @@ class LogisticRegression(ClassifierMixin, Estimator):
             As in `fit`.
         level : float
             Probability of the interval.
+        offset : float or array_like of shape (n,), optional
+            Added to each row's linear predictor, of each class against the rest.
 
         Returns
         -------
         ndarray of shape (n, 2) or (n, classes, 2)
         """
         check_is_fitted(self, "learners_")
-        X = self._table(X, False)
-        ends = [np.column_stack(learner.predict_interval(X, level, of_mean=True)) for learner in self.learners_]
-        return ends[0] if len(ends) == 1 else np.stack(ends, axis=1)
+        rows = self._rows(X, offset)
+        ends = [np.column_stack(learner.predict_interval(rows.X, level, rows.offset, of_mean=True)) for learner in self.learners_]
+        return rows.spread(ends[0] if len(ends) == 1 else np.stack(ends, axis=1))
 
     @property
     def coef_(self) -> np.ndarray:

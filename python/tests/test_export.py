@@ -69,7 +69,7 @@ def test_onnxruntime_predicts_as_the_command_and_python(exported):
     if not family.startswith("binomial"):  # which no estimator learns
         model = kalmia.load(path)
         assert model._feature_names() == list(x.columns)
-        np.testing.assert_array_equal(encode(model.schema_, table), x)
+        np.testing.assert_array_equal(encode(model.schema_, table, None).X, x)
         found = model.predict_proba(table)[:, 1] if family == "bernoulli" else model.predict(table)
         np.testing.assert_allclose(found, moderated, rtol=1e-12)
     if METHODS[method] or texts["link"] == "identity":

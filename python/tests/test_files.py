@@ -106,6 +106,76 @@ def test_python_reads_what_the_command_fitted(run, patients, tmp_path, target):
         assert list(model.classes_) == ["no", "yes"]
     with pytest.raises(kalmia.InputError, match="pandas or polars"):
         model.predict(np.zeros((2, 11)))
+    for frame in (table.drop(columns="city"), pl.from_pandas(table).drop("city")):
+        with pytest.raises(kalmia.InputError, match="no column 'city'"):
+            model.predict(frame)
+
+
+@pytest.mark.parametrize("target", ["high", "y"])
+def test_rows_that_the_model_leaves_out_are_predicted_as_nan(run, patients, tmp_path, target):
+    path, table = patients
+    other = {"high": "y", "y": "high"}[target]
+    table.loc[[0, 7], "bmi"] = np.nan
+    table.loc[[20, len(table) - 1], "city"] = None
+    table.to_csv(path, index=False)
+    run("fit", path, "--target", target, "--exclude", other, "--missing", "skip", "-o", tmp_path / "model.kalmia")
+    found = pd.read_csv(io.StringIO(run("predict", tmp_path / "model.kalmia", path)))
+    model = kalmia.load(tmp_path / "model.kalmia")
+    out = table[["bmi", "city"]].isna().any(axis=1).to_numpy()
+    assert out.sum() == 4
+    for frame in (table, pl.from_pandas(table)):
+        results = [model.predict_interval(frame), *model.predict(frame, return_std=True)]
+        mean = model.predict(frame)
+        if target == "high":
+            mean = model.predict_proba(frame)[:, 1]
+            results.append(model.decision_function(frame))
+        np.testing.assert_array_equal(np.isnan(mean), out)
+        np.testing.assert_allclose(mean[~out], found["mean"].dropna(), rtol=1e-12)
+        for result in results:
+            assert len(result) == len(table)
+            np.testing.assert_array_equal(pd.isna(result).reshape(len(table), -1).any(axis=1), out)
+    count = model.n_samples_seen_
+    ahead = model.partial_fit_predict(table, table[target])
+    assert model.n_samples_seen_ == count + len(table) - 4
+    np.testing.assert_array_equal(np.isnan(ahead).reshape(len(table), -1).any(axis=1), out)
+
+
+def test_a_table_of_one_column_keeps_its_empty_rows(run, patients, tmp_path):
+    path, table = patients
+    run("fit", path, "--target", "y", "--features", "city", "--missing", "skip", "-o", tmp_path / "model.kalmia")
+    model = kalmia.load(tmp_path / "model.kalmia")
+    for make in (pd.DataFrame, pl.DataFrame):
+        found = model.predict(make({"city": ["Lyon", None, "Nice"]}))
+        assert np.isnan(found).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("target", ["high", "y"])
+@pytest.mark.parametrize("excluded", ["", ",city"])
+def test_the_offset_of_the_commands_model_is_applied(run, patients, tmp_path, target, excluded):
+    path, table = patients
+    table["num"] = np.random.default_rng(4).normal(size=len(table))
+    table.to_csv(path, index=False)
+    other = {"high": "y", "y": "high"}[target]
+    run("fit", path, "--target", target, "--exclude", other + excluded, "--offset", "num", "-o", tmp_path / "model.kalmia")
+    expected = pd.read_csv(io.StringIO(run("predict", tmp_path / "model.kalmia", path)))["mean"]
+    model = kalmia.load(tmp_path / "model.kalmia")
+
+    def mean(X, **offset):
+        return model.predict_proba(X, **offset)[:, 1] if target == "high" else model.predict(X, **offset)
+
+    used = table[[*model.feature_names_in_, "num"]]
+    bare = used.drop(columns="num")
+    for convert in (lambda frame: frame, pl.from_pandas):
+        np.testing.assert_allclose(mean(convert(used)), expected, rtol=1e-12)
+        np.testing.assert_allclose(mean(convert(bare), offset=table["num"]), expected, rtol=1e-12)
+        np.testing.assert_allclose(mean(convert(used), offset=0.0), mean(convert(bare), offset=np.zeros(len(table))), rtol=1e-12)
+        with pytest.raises(kalmia.InputError, match="fitted with the offset 'num'"):
+            mean(convert(bare))
+        with pytest.raises(kalmia.InputError, match="X has 442 rows, but offset is of shape"):
+            mean(convert(bare), offset=[1.0, 2.0])
+    run("update", tmp_path / "model.kalmia", path, "-o", tmp_path / "more.kalmia")
+    model.partial_fit(used, table[target])
+    np.testing.assert_allclose(model.coef_, kalmia.load(tmp_path / "more.kalmia").coef_, rtol=1e-9)
 
 
 def test_a_refused_fit_leaves_the_commands_model_as_it_was(run, patients, tmp_path):

@@ -130,6 +130,15 @@ def test_offsets_enter_the_linear_predictor():
     np.testing.assert_allclose([model.intercept_, *model.coef_], [0.3, 0.5, -0.2], atol=0.1)
     one, two = model.predict(X[:1]), model.predict(X[:1], offset=[np.log(2.0)])
     assert two[0] == pytest.approx(2.0 * one[0])
+    np.testing.assert_array_equal(model.predict(X, offset=np.log(2.0)), model.predict(X, offset=np.full(400, np.log(2.0))))
+    for bad in ([0.0] * 401, np.zeros((400, 1)), ["x"] * 400):
+        for refused in (model.predict, lambda X, offset: model.partial_fit(X, y, offset=offset)):
+            with pytest.raises(InputError, match="offset"):
+                refused(X, offset=bad)
+    labels = LogisticRegression().fit(X, y > 5, offset=1.0)
+    shifted = LogisticRegression().fit(X, y > 5)
+    np.testing.assert_allclose(labels.predict_proba(X, offset=1.0), shifted.predict_proba(X), atol=0.05)
+    assert (labels.predict_proba(X)[:, 1] < shifted.predict_proba(X)[:, 1]).all()
 
 
 def test_estimators_live_in_pipelines_and_pickles():

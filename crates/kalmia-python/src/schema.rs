@@ -32,17 +32,33 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// Reads all rows of CSV.
-fn read(bytes: Vec<u8>, encoder: Encoder, mode: Mode) -> kalmia_data::Result<(Encoder, Vec<f64>, usize)> {
-    let options = SourceOptions { format: Some(Format::Csv), threaded: false, ..SourceOptions::default() };
-    let mut reader = Reader::open(vec![Input::memory("table.csv", bytes)], options, encoder, mode)?;
-    let (mut block, mut x, mut dim) = (Block::new(), Vec::new(), 0);
-    while reader.next_block(&mut block)? {
-        dim = block.dim;
-        x.extend_from_slice(&block.x);
-    }
-    Ok((reader.into_encoder(), x, dim))
+/// What was read of a CSV text: the rows that were not left out.
+struct Read {
+    encoder: Encoder,
+    x: Vec<f64>,
+    /// The place of each row in the text.
+    rows: Vec<u64>,
+    offset: Option<Vec<f64>>,
 }
+
+/// Reads all rows of CSV.
+fn read(bytes: Vec<u8>, encoder: Encoder, mode: Mode) -> kalmia_data::Result<Read> {
+    let options = SourceOptions { format: Some(Format::Csv), threaded: false, ..SourceOptions::default() };
+    let has_offset = encoder.options().offset.is_some();
+    let mut reader = Reader::open(vec![Input::memory("table.csv", bytes)], options, encoder, mode)?;
+    let (mut block, mut x, mut rows, mut offset) = (Block::new(), Vec::new(), Vec::new(), has_offset.then(Vec::new));
+    while reader.next_block(&mut block)? {
+        x.extend_from_slice(&block.x);
+        rows.extend((0..block.rows()).map(|i| block.input_row(i)));
+        if let (Some(all), Some(part)) = (&mut offset, &block.offset) {
+            all.extend_from_slice(part);
+        }
+    }
+    Ok(Read { encoder: reader.into_encoder(), x, rows, offset })
+}
+
+/// Features, the rows that they belong to, and offsets.
+type Encoded<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u64>>, Option<Bound<'py, PyArray1<f64>>>);
 
 #[pymethods]
 impl Schema {
@@ -61,7 +77,7 @@ impl Schema {
             table += &(row.join(",") + "\n");
         }
         let refuse = |error: kalmia_data::Error| input(format!("the columns cannot be stored: {error}"));
-        let (mut encoder, ..) = read(table.into_bytes(), Encoder::new(options), Mode::Learn).map_err(refuse)?;
+        let Read { mut encoder, .. } = read(table.into_bytes(), Encoder::new(options), Mode::Learn).map_err(refuse)?;
         encoder.reset_counts();
         Ok(Self(encoder))
     }
@@ -108,14 +124,22 @@ impl Schema {
     }
 
     /// The features of the rows of a CSV text with a header, without the constant; levels never learned are zeros.
-    fn encode<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    ///
+    /// Returns
+    /// -------
+    /// X : ndarray of shape (n, features)
+    ///     Without the rows that a missing value leaves out.
+    /// rows : ndarray of shape (n,)
+    ///     The place of each row in the text.
+    /// offset : ndarray of shape (n,), or None
+    ///     The column of that role, where there is one.
+    fn encode<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Encoded<'py>> {
         let bytes = table.as_bytes().to_vec();
-        let constant = usize::from(self.0.options().intercept);
-        let width = self.0.dim() - constant;
+        let (dim, constant) = (self.0.dim(), usize::from(self.0.options().intercept));
         let encoded = py.detach(|| read(bytes, self.0.clone(), Mode::Predict)).map_err(|error| input(error.to_string()))?;
-        let (_, x, dim) = encoded;
-        let kept: Vec<f64> = x.chunks_exact(dim.max(1)).flat_map(|row| row[constant..].iter().copied()).collect();
-        let rows = x.len() / dim.max(1);
-        PyArray1::from_vec(py, kept).reshape([rows, width])
+        let Read { x, rows, offset, .. } = encoded;
+        let features: Vec<f64> = x.chunks_exact(dim.max(1)).flat_map(|row| row[constant..].iter().copied()).collect();
+        let features = PyArray1::from_vec(py, features).reshape([rows.len(), dim - constant])?;
+        Ok((features, PyArray1::from_vec(py, rows), offset.map(|offset| PyArray1::from_vec(py, offset))))
     }
 }
