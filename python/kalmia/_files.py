@@ -37,7 +37,12 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "target": schema.target,
         "python": _python(estimator),
     }
-    save_model(os.fspath(path), learners, schema, json.dumps(settings), json.dumps(metadata))
+    save_model(os.fspath(path), learners, schema, _json(settings), _json(metadata))
+
+
+def _json(value: dict[str, Any]) -> str:
+    """The text, numbers of numpy's as plain ones."""
+    return json.dumps(value, default=lambda number: number.item())
 
 
 def _python(estimator: Any) -> dict[str, Any]:
@@ -45,7 +50,7 @@ def _python(estimator: Any) -> dict[str, Any]:
     classes = getattr(estimator, "classes_", None)
     return {
         "estimator": type(estimator).__name__,
-        "parameters": {key: value for key, value in estimator.get_params().items()},
+        "parameters": estimator.get_params(),
         "named": hasattr(estimator, "feature_names_in_"),
         "classes": None if classes is None else [classes.dtype.kind, classes.tolist()],
     }
@@ -75,8 +80,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     -------
     LogisticRegression, LinearRegression, PoissonRegression or GammaRegression
         By the family. A model of the command whose columns are not all numbers takes tables of pandas or polars with its columns, which
-        it encodes as the command does: levels that it never learned count as zeros, and a row that it leaves out for a missing value has the
-        prediction NaN. An offset that the command was given is taken from the table's column of that name, unless `offset` is given.
+        it encodes as the command does: levels that it never learned count as zeros, and a row that it leaves out for a missing
+        value has the prediction NaN. An offset that the command was given is taken from the table's column of that name, unless
+        `offset` is given.
 
     Examples
     --------

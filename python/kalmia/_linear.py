@@ -8,6 +8,7 @@ from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import PARAMETERS, Estimator
+from .errors import InputError
 
 
 class Regression(RegressorMixin, Estimator):
@@ -126,6 +127,14 @@ class Regression(RegressorMixin, Estimator):
             return super().score(X, y, sample_weight)
         return d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=self._power)
 
+    def _with_number(self, parameter: str) -> str:
+        """The family with its parameter; a number of numpy's would not be written as a number is."""
+        value = getattr(self, parameter)
+        try:
+            return f"{self._family}:{float(value)!r}"
+        except (TypeError, ValueError):
+            raise InputError(f"{parameter} is {value!r}: it must be a number") from None
+
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of the features."""
@@ -189,7 +198,7 @@ class LinearRegression(Regression):
         self._keep(locals())
 
     def _family_name(self) -> str:
-        return f"gaussian:{self.noise_variance!r}"
+        return self._with_number("noise_variance")
 
 
 class PoissonRegression(Regression):
@@ -245,4 +254,4 @@ class GammaRegression(Regression):
         self._keep(locals())
 
     def _family_name(self) -> str:
-        return f"gamma:{self.dispersion!r}"
+        return self._with_number("dispersion")

@@ -51,6 +51,14 @@ def test_saved_models_come_back_whole(name, tmp_path):
         np.testing.assert_array_equal(again.coef_, model.coef_)
 
 
+def test_models_with_parameters_of_numpy_are_saved(tmp_path):
+    given = {"prior_variance": np.float32(2.0), "fit_intercept": np.bool_(True), "noise_variance": np.float64(0.5), "scale": np.int64(2)}
+    model = kalmia.LinearRegression("ekf", **given).fit([[0.0], [1.0]], [0.0, 1.0])
+    model.save(tmp_path / "model.kalmia")
+    again = kalmia.load(tmp_path / "model.kalmia")
+    assert again.get_params() == model.get_params() and again.predict([[2.0]]) == model.predict([[2.0]])
+
+
 def test_files_that_are_no_models_are_refused(tmp_path):
     path = tmp_path / "x.kalmia"
     with pytest.raises(kalmia.ModelFileError, match="cannot read"):

@@ -201,6 +201,15 @@ def test_bad_parameters_are_named(parameters, message):
         LogisticRegression(**parameters).fit([[0.0], [1.0]], [0, 1])
 
 
+def test_numbers_of_numpy_are_parameters_as_well():
+    X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, 2.0, 4.0]
+    for kind, name in [(LinearRegression, "noise_variance"), (GammaRegression, "dispersion")]:
+        plain, other = kind("ekf", **{name: 0.5}), kind("ekf", **{name: np.float64(0.5)})
+        np.testing.assert_array_equal(plain.fit(X, y).coef_, other.fit(X, y).coef_)
+        with pytest.raises(InputError, match=f"{name} is 'much': it must be a number"):
+            kind("ekf", **{name: "much"}).fit(X, y)
+
+
 def test_the_summary_is_a_table():
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     model = LinearRegression().fit(X, y)
