@@ -62,10 +62,12 @@ def _schema(estimator: Any) -> Schema:
     while target in names:
         target += "_"
     classes = getattr(estimator, "classes_", None)
+    # tested first, as [False, True] equals [0, 1]
+    boolean = classes is not None and classes.dtype.kind == "b"
     labels = None
-    if classes is not None and len(classes) == 2 and list(classes) != [0, 1]:
+    if classes is not None and len(classes) == 2 and not boolean and list(classes) != [0, 1]:
         labels = (str(classes[0]), str(classes[1]))
-    return Schema(names, target, labels, intercept=estimator.learners_[0].intercept)
+    return Schema(names, target, labels, estimator.learners_[0].intercept, boolean)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -136,7 +136,14 @@ class ArrowBlocks:
     def __next__(self) -> Vector: ...
 
 class Schema:
-    def __new__(cls, names: list[str], target: str, labels: tuple[str, str] | None = None, intercept: bool = True) -> Schema: ...
+    def __new__(
+        cls,
+        names: list[str],
+        target: str,
+        labels: tuple[str, str] | None = None,
+        intercept: bool = True,
+        boolean: bool = False,
+    ) -> Schema: ...
     @property
     def columns(self) -> list[str]: ...
     @property

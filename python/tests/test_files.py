@@ -97,6 +97,20 @@ def test_the_command_reads_what_python_saved(run, patients, tmp_path, method):
         assert str(model.n_samples_seen_) in run("inspect", tmp_path / "model.kalmia")
 
 
+def test_the_command_reads_truth_values_that_python_learned(run, patients, tmp_path):
+    path, table = patients
+    X, truth = table.iloc[:, :10], table["y"] > 140
+    model = kalmia.LogisticRegression().fit(X[:300], truth[:300])
+    model.save(tmp_path / "model.kalmia")
+    rest = tmp_path / "rest.csv"
+    X[300:].assign(y=truth[300:]).to_csv(rest, index=False)
+    assert "accuracy" in run("evaluate", tmp_path / "model.kalmia", rest)
+    run("update", tmp_path / "model.kalmia", rest, "-o", tmp_path / "more.kalmia")
+    model.partial_fit(X[300:], truth[300:])
+    again = kalmia.load(tmp_path / "more.kalmia")
+    np.testing.assert_allclose(again.coef_, model.coef_, rtol=1e-9)
+
+
 @pytest.mark.parametrize("target", ["high", "y"])
 def test_python_reads_what_the_command_fitted(run, patients, tmp_path, target):
     path, table = patients

@@ -14,9 +14,11 @@ use pyo3::prelude::*;
 /// target : str
 ///     Name of the target.
 /// labels : tuple of str, optional
-///     The labels coded 0 and 1; None where the target is a number.
+///     The labels coded 0 and 1; None where the target is a number or a truth value.
 /// intercept : bool
 ///     Whether a constant comes first.
+/// boolean : bool
+///     Whether the target is a truth value.
 ///
 /// Examples
 /// --------
@@ -63,17 +65,20 @@ type Encoded<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u64>>, Optio
 #[pymethods]
 impl Schema {
     #[new]
-    #[pyo3(signature = (names, target, labels=None, intercept=true))]
-    fn new(names: Vec<String>, target: &str, labels: Option<(String, String)>, intercept: bool) -> PyResult<Self> {
+    #[pyo3(signature = (names, target, labels=None, intercept=true, boolean=false))]
+    fn new(names: Vec<String>, target: &str, labels: Option<(String, String)>, intercept: bool, boolean: bool) -> PyResult<Self> {
         let positive = labels.as_ref().map(|labels| labels.1.clone());
         let options = EncoderOptions { intercept, positive, ..EncoderOptions::target(target) };
         // the encoder learns what it must know from two rows of its own
         let header: Vec<String> = names.iter().map(|name| quoted(name)).chain([quoted(target)]).collect();
         let mut table = header.join(",") + "\n";
-        for i in 0..2 {
-            let label =
-                labels.as_ref().map_or(i.to_string(), |(negative, positive)| quoted(if i == 0 { negative } else { positive }));
-            let row: Vec<String> = names.iter().map(|_| "0.5".into()).chain([label]).collect();
+        let values = match labels {
+            Some((negative, positive)) => [quoted(&negative), quoted(&positive)],
+            None if boolean => ["false".into(), "true".into()],
+            None => ["0".into(), "1".into()],
+        };
+        for value in values {
+            let row: Vec<String> = names.iter().map(|_| "0.5".into()).chain([value]).collect();
             table += &(row.join(",") + "\n");
         }
         let refuse = |error: kalmia_data::Error| input(format!("the columns cannot be stored: {error}"));
