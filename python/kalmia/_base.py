@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -150,16 +151,23 @@ class Estimator(BaseEstimator):
     # -- learning -------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _undone_if_refused(self, first: bool) -> Iterator[None]:
-        """Puts the attributes back where a first call raises; later calls change none before they succeed."""
-        before = dict(vars(self)) if first else None
-        try:
-            yield
-        except BaseException:
-            if before is not None:
-                vars(self).clear()
-                vars(self).update(before)
-            raise
+    def _learning(self, reset: bool) -> Iterator[bool]:
+        """Tells whether this call is a first one; others that learn wait for its end, and a refusal puts the attributes back."""
+        with vars(self).setdefault("_lock", RLock()):
+            first = reset or not hasattr(self, "learners_")
+            # later calls change no attribute before they succeed
+            before = dict(vars(self)) if first else {}
+            try:
+                yield first
+            except BaseException:
+                if first:
+                    for name in vars(self).keys() - before.keys():
+                        delattr(self, name)
+                    vars(self).update(before)
+                raise
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_lock"}
 
     def _new_learner(self, rows: int | None = None) -> Learner:
         horizon = self.horizon if self.horizon is not None else rows
@@ -181,9 +189,6 @@ class Estimator(BaseEstimator):
 
     def _family_name(self) -> str:
         return self._family
-
-    def _is_fresh(self) -> bool:
-        return not hasattr(self, "learners_")
 
     # -- what was learned -----------------------------------------------------------------------------------------------
 

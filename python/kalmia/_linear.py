@@ -58,8 +58,7 @@ class Regression(RegressorMixin, Estimator):
         return self._learn(X, y, sample_weight, offset, reset=False, means=True)
 
     def _learn(self, X, y, sample_weight, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
-        first = reset or self._is_fresh()
-        with self._undone_if_refused(first):
+        with self._learning(reset) as first:
             rows = self._rows(X, offset, reset=first)
             y = self._column(y, rows.given, numbers=True, first=first)
             weight = self._weights(sample_weight, y)

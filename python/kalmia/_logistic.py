@@ -82,8 +82,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         return self._learn(X, y, sample_weight, classes, offset, reset=False, means=True)
 
     def _learn(self, X, y, sample_weight, classes, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
-        first = reset or self._is_fresh()
-        with self._undone_if_refused(first):
+        with self._learning(reset) as first:
             rows = self._rows(X, offset, reset=first)
             y = self._column(y, rows.given, numbers=False, first=first)
             if first and classes is None:

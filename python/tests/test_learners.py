@@ -195,6 +195,43 @@ def test_other_threads_run_while_rows_are_learned():
     assert sum(start < t < end for t in ticks) > 10
 
 
+def test_calls_of_several_threads_wait_for_each_other():
+    table, y = big(2_000)
+    learner, seen = kalmia.Filter(60, "bernoulli", "moment"), []
+
+    def learn():
+        for _ in range(10):
+            learner.learn_many(table, y)
+            learner.learn(table[0], 0.0)
+
+    def look():
+        while any(thread.is_alive() for thread in threads):
+            seen.append((learner.count, learner.theta.copy(), learner.predict_many(table[:5]), learner.copy(), repr(learner)))
+
+    threads = [threading.Thread(target=learn) for _ in range(4)]
+    looker = threading.Thread(target=look)
+    for thread in (*threads, looker):
+        thread.start()
+    for thread in (*threads, looker):
+        thread.join()
+    assert learner.count == 4 * 10 * 2_001
+    counts = [count for count, *_ in seen]
+    # what is seen lies between two calls, never within one
+    assert counts == sorted(counts) and all(count % 2_000 <= 40 for count in counts)
+
+
+def test_a_callable_that_uses_its_own_learner_is_told():
+    def mean(u):
+        return learner.theta[0] + u
+
+    family = kalmia.Family("nosy", loss=lambda y, u: (y - u) ** 2, derivatives=lambda y, u: (learner.learn([1.0], 1.0), 2.0), mean=mean)
+    learner = kalmia.Filter(1, family)
+    with pytest.raises(kalmia.StateError, match="at work in this very call"):
+        learner.learn([1.0], 1.0)
+    assert learner.count == 0
+    assert learner.predict([1.0]).mean == pytest.approx(0.0, abs=1e-12)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
 def test_control_c_stops_a_long_call_and_changes_nothing():
     table, y = big(400_000)

@@ -1,6 +1,8 @@
 """The estimators behave as scikit-learn's do."""
 
 import pickle
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -167,17 +169,54 @@ def test_a_refused_call_changes_nothing():
     assert counts.n_samples_seen_ == len(y)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_threads_share_an_estimator(classes):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(600, 8))
+    y = np.digitize(X[:, 0] + rng.normal(size=600), np.linspace(-0.5, 0.5, classes - 1))
+    model, errors, rounds, threads = LogisticRegression(), [], 20, 4
+    start = threading.Barrier(threads + 1)
+
+    def guarded(work):
+        try:
+            start.wait()
+            work()
+        except Exception as error:
+            errors.append(error)
+
+    def learn():
+        for _ in range(rounds):
+            model.partial_fit(X, y)
+
+    def look():
+        while not hasattr(model, "learners_"):
+            time.sleep(1e-4)
+        while any(learner.is_alive() for learner in learners):
+            assert np.isfinite(model.predict_proba(X[:20])).all() and np.isfinite(model.coef_).all()
+            pickle.loads(pickle.dumps(model)).summary()
+
+    learners = [threading.Thread(target=guarded, args=(learn,)) for _ in range(threads)]
+    looker = threading.Thread(target=guarded, args=(look,))
+    for thread in (*learners, looker):
+        thread.start()
+    for thread in (*learners, looker):
+        thread.join()
+    assert errors == []
+    assert [learner.count for learner in model.learners_] == [threads * rounds * len(y)] * (1 if classes == 2 else 3)
+
+
 @pytest.mark.parametrize("again", ["fit", "partial_fit"])
 def test_a_refused_first_call_leaves_the_fitted_model_as_it_was(again):
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     for model, bad in [(LinearRegression(), [*y[:-1], np.nan]), (LogisticRegression(), np.ones(len(y)))]:
         if again == "fit":
             model.fit(X, y if isinstance(model, LinearRegression) else y > 140)
-        before = dict(vars(model))
+        before = {name: value for name, value in vars(model).items() if name.endswith("_")}
         expected = model.predict(X) if again == "fit" else None
         with pytest.raises(ValueError):
             getattr(model, again)(X.to_numpy()[:, :2], bad)
-        assert vars(model).keys() == before.keys() and all(vars(model)[name] is before[name] for name in before)
+        after = {name: value for name, value in vars(model).items() if name.endswith("_")}
+        assert after.keys() == before.keys() and all(after[name] is before[name] for name in before)
         if again == "fit":
             np.testing.assert_array_equal(model.predict(X), expected)
         else:

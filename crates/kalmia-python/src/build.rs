@@ -91,7 +91,7 @@ pub fn model<'py>(
     };
     let learner = build(method, family, dim, intercept, &settings)?;
     let metrics = Some(Metrics::new(family).map_err(plain)?);
-    wrap(py, Learner { engine: Engine::Plain(learner), intercept, metrics })
+    wrap(py, Learner::new(Engine::Plain(learner), intercept, metrics))
 }
 
 fn build(method: &str, family: AnyFamily, dim: usize, intercept: bool, settings: &Settings) -> PyResult<AnyLearner> {

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::error::{file as refuse, input, plain};
 use crate::kinds::wrap;
-use crate::learner::Learner;
+use crate::learner::{Learner, State};
 use crate::schema::Schema;
 use kalmia::AnyLearner;
 use kalmia::evaluate::Metrics;
@@ -19,7 +19,7 @@ type Stored = Model<Encoder, Value, Metrics, Value>;
 /// A file's content: learners with what they need beside.
 type Content<'py> = (Vec<Bound<'py, PyAny>>, Schema, String, String);
 
-fn stored(learner: &Learner, encoder: &Encoder, settings: &Value) -> PyResult<Stored> {
+fn stored(learner: &State, encoder: &Encoder, settings: &Value) -> PyResult<Stored> {
     let Engine::Plain(plain_learner) = &learner.engine else {
         return Err(input("only models of a single learner and a built-in family can be stored"));
     };
@@ -34,6 +34,7 @@ fn stored(learner: &Learner, encoder: &Encoder, settings: &Value) -> PyResult<St
 /// Writes learners with their schema; `settings` and `metadata` are JSON objects.
 #[pyfunction]
 pub fn save_model(
+    py: Python<'_>,
     path: PathBuf,
     learners: Vec<PyRef<'_, Learner>>,
     schema: &Schema,
@@ -42,7 +43,7 @@ pub fn save_model(
 ) -> PyResult<()> {
     let settings: Value = serde_json::from_str(settings).map_err(refuse)?;
     let metadata: Metadata = serde_json::from_str(metadata).map_err(refuse)?;
-    let models = learners.iter().map(|one| stored(one, &schema.0, &settings)).collect::<PyResult<Vec<_>>>()?;
+    let models = learners.iter().map(|one| stored(&*one.state(py)?, &schema.0, &settings)).collect::<PyResult<Vec<_>>>()?;
     let file = match &models[..] {
         [one] => ModelFile::new(MODEL, one, metadata),
         many => ModelFile::new(MODEL_SET, many, metadata),
@@ -63,7 +64,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
     for Model { encoder, learner, metrics, settings, .. } in models {
         let engine = Engine::Plain(AnyLearner::restore(learner).map_err(plain)?);
         let intercept = encoder.options().intercept;
-        learners.push(wrap(py, Learner { engine, intercept, metrics: Some(metrics) })?);
+        learners.push(wrap(py, Learner::new(engine, intercept, Some(metrics)))?);
         last = Some((encoder, settings));
     }
     let (encoder, settings) = last.ok_or_else(|| refuse("the model file holds no learner"))?;

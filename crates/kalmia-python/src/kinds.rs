@@ -109,7 +109,7 @@ fn rule(name: &str, dim: usize, parameters: Option<&Bound<'_, PyDict>>) -> PyRes
 /// 3
 /// >>> filter.predict([1.0, 0.5]).mean > 0.5
 /// True
-#[pyclass(extends = Learner, module = "kalmia")]
+#[pyclass(extends = Learner, frozen, module = "kalmia")]
 pub struct Filter;
 
 #[pymethods]
@@ -168,7 +168,7 @@ impl Filter {
 /// >>> newton.learn([1.0, 2.0], 1)
 /// >>> newton.theta.shape
 /// (2,)
-#[pyclass(extends = Learner, module = "kalmia")]
+#[pyclass(extends = Learner, frozen, module = "kalmia")]
 pub struct OnlineNewtonStep;
 
 #[pymethods]
@@ -219,7 +219,7 @@ impl OnlineNewtonStep {
 /// >>> sgd.learn([1.0], 1.0)
 /// >>> sgd.count
 /// 1
-#[pyclass(extends = Learner, module = "kalmia")]
+#[pyclass(extends = Learner, frozen, module = "kalmia")]
 pub struct AveragedSGD;
 
 #[pymethods]
@@ -233,12 +233,12 @@ impl AveragedSGD {
 
     /// The last iterate, of which ``theta`` is the mean.
     #[getter]
-    fn iterate<'py>(slf: PyRef<'py, Self>) -> Option<Bound<'py, numpy::PyArray1<f64>>> {
+    fn iterate<'py>(slf: PyRef<'py, Self>) -> PyResult<Option<Bound<'py, numpy::PyArray1<f64>>>> {
         let py = slf.py();
-        match &slf.as_super().engine {
+        Ok(match &slf.as_super().state(py)?.engine {
             Engine::Plain(AnyLearner::Sgd(sgd)) => Some(numpy::PyArray1::from_slice(py, sgd.iterate())),
             _ => None,
-        }
+        })
     }
 }
 
@@ -256,17 +256,17 @@ impl AveragedSGD {
 /// >>> _ = averaged.learn_many([[1.0], [1.0]], [1.0, 1.0])
 /// >>> averaged.theta
 /// array([0.25])
-#[pyclass(extends = Learner, module = "kalmia")]
+#[pyclass(extends = Learner, frozen, module = "kalmia")]
 pub struct Averaged;
 
 #[pymethods]
 impl Averaged {
     #[new]
     fn new(learner: PyRef<'_, Learner>) -> PyResult<PyClassInitializer<Self>> {
-        let plain =
-            learner.engine.as_plain().ok_or_else(|| input("only a plain learner of a built-in family can be averaged"))?;
-        let averaged = Learner::bare(Engine::Averaged(kalmia::Averaged::new(plain.clone())));
-        Ok(PyClassInitializer::from(Learner { intercept: learner.intercept, ..averaged }).add_subclass(Self))
+        let plain = learner.state(learner.py())?.engine.as_plain().cloned();
+        let plain = plain.ok_or_else(|| input("only a plain learner of a built-in family can be averaged"))?;
+        let averaged = Engine::Averaged(kalmia::Averaged::new(plain));
+        Ok(PyClassInitializer::from(Learner::new(averaged, learner.intercept, None)).add_subclass(Self))
     }
 }
 
@@ -290,7 +290,7 @@ impl Averaged {
 /// >>> means = auto.learn_many([[1, 2050], [1, 1990], [1, 2031], [1, 1972]] * 5, [1, 0, 1, 0] * 5)
 /// >>> float(auto.predict([1, 2040])) > 0.5
 /// True
-#[pyclass(extends = Learner, module = "kalmia")]
+#[pyclass(extends = Learner, frozen, module = "kalmia")]
 pub struct Auto;
 
 #[pymethods]
@@ -309,12 +309,12 @@ impl Auto {
 
     /// Prior size, random walk and weight of each filter still in the mixture.
     #[getter]
-    fn weights(slf: PyRef<'_, Self>) -> Vec<(f64, f64, f64)> {
-        match &slf.as_super().engine {
+    fn weights(slf: PyRef<'_, Self>) -> PyResult<Vec<(f64, f64, f64)>> {
+        Ok(match &slf.as_super().state(slf.py())?.engine {
             Engine::Plain(AnyLearner::Auto(inner)) => inner.weights(),
             Engine::CustomAuto(inner) => inner.weights(),
             _ => Vec::new(),
-        }
+        })
     }
 }
 
@@ -334,8 +334,8 @@ pub fn drift(name: &str) -> PyResult<AutoDrift> {
 }
 
 /// The learner as an object of its class.
-pub fn wrap(py: Python<'_>, learner: Learner) -> PyResult<Bound<'_, PyAny>> {
-    Ok(match &learner.engine {
+pub fn wrap(py: Python<'_>, mut learner: Learner) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match learner.inner().engine {
         Engine::Plain(AnyLearner::Auto(_)) | Engine::CustomAuto(_) => {
             Bound::new(py, PyClassInitializer::from(learner).add_subclass(Auto))?.into_any()
         }

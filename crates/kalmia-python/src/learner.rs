@@ -4,10 +4,12 @@ use crate::engine::Engine;
 use crate::error::{input, of_features, plain};
 use crate::matrix::{Table, each_block, flat};
 use crate::prediction::Prediction;
+use crate::shared::{Held, Shared};
 use kalmia::evaluate::Metrics;
 use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::sync::RwLockReadGuard;
 
 /// Two arrays of one number a row.
 type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
@@ -15,12 +17,18 @@ type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 type Numbers<'py> = PyArrayLike1<'py, f64, AllowTypeChange>;
 
 /// A learner; made by its subclasses, :class:`Filter`, :class:`OnlineNewtonStep`, :class:`AveragedSGD`, :class:`Averaged` and
-/// :class:`Auto`.
-#[pyclass(subclass, module = "kalmia")]
+/// :class:`Auto`. Threads may share it: a call that learns waits for the others, and they for it.
+#[pyclass(subclass, frozen, module = "kalmia")]
 pub struct Learner {
-    pub engine: Engine,
+    state: Shared<State>,
     /// Whether the learner puts a constant before the features itself.
     pub intercept: bool,
+}
+
+/// What learning changes.
+#[derive(Debug, Clone)]
+pub struct State {
+    pub engine: Engine,
     pub metrics: Option<Metrics>,
 }
 
@@ -38,20 +46,36 @@ fn blocks<'py>(py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Py
     py.import("kalmia._data")?.call_method1("blocks", (x,))
 }
 
-impl Learner {
-    pub fn bare(engine: Engine) -> Self {
-        Self { engine, intercept: false, metrics: None }
-    }
-
+impl State {
     /// What a custom family's callable raised, else the result.
     fn settle<T>(&self, result: PyResult<T>) -> PyResult<T> {
         self.engine.custom().map_or(Ok(()), |family| family.check())?;
         result
     }
+}
+
+impl Learner {
+    pub fn new(engine: Engine, intercept: bool, metrics: Option<Metrics>) -> Self {
+        Self { state: Shared::new(State { engine, metrics }), intercept }
+    }
+
+    pub fn bare(engine: Engine) -> Self {
+        Self::new(engine, false, None)
+    }
+
+    /// What was learned, once no other call changes it.
+    pub fn state(&self, py: Python<'_>) -> PyResult<Held<RwLockReadGuard<'_, State>>> {
+        self.state.read(py)
+    }
+
+    /// What was learned, of a learner that Python does not have yet.
+    pub fn inner(&mut self) -> &mut State {
+        self.state.inner()
+    }
 
     /// Learns blocks of rows; a call that fails or is interrupted leaves the learner as it was.
     fn learn_blocks<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         x: &Bound<'py, PyAny>,
         y: &Numbers<'py>,
@@ -60,9 +84,10 @@ impl Learner {
         mut means: Option<&mut Vec<f64>>,
     ) -> PyResult<()> {
         let (y, weight, offset) = (y.as_array(), weight.map(|w| w.as_array()), offset.map(|o| o.as_array()));
-        let mut before: Option<(Engine, Option<Metrics>)> = None;
+        let mut state = self.state.write(py)?;
+        let mut before: Option<State> = None;
         let mut start = 0;
-        let mut run = |this: &mut Self| {
+        let mut run = |state: &mut State| {
             for block in blocks(py, x)?.try_iter()? {
                 let block = block?;
                 let array: PyReadonlyArray2<'py, f64> = block.extract().map_err(|_| input("X must be a matrix of numbers"))?;
@@ -81,14 +106,13 @@ impl Learner {
                     y: flat(y.slice_move(part)),
                     weight: weight.map(|w| flat(w.slice_move(part))),
                     offset: offset.map(|o| flat(o.slice_move(part))),
-                    intercept: this.intercept,
+                    intercept: self.intercept,
                 };
-                table.check(this.engine.dim())?;
-                let (engine, metrics, means) = (&mut this.engine, &mut this.metrics, means.as_deref_mut());
-                let before = &mut before;
+                table.check(state.engine.dim())?;
+                let (state, before, means) = (&mut *state, &mut before, means.as_deref_mut());
                 py.detach(move || {
-                    before.get_or_insert_with(|| (engine.clone(), metrics.clone()));
-                    table.learn(engine, metrics.as_mut(), means, start)
+                    before.get_or_insert_with(|| state.clone());
+                    table.learn(&mut state.engine, state.metrics.as_mut(), means, start)
                 })?;
                 start = end;
             }
@@ -97,11 +121,10 @@ impl Learner {
             }
             Ok(())
         };
-        let result = run(self);
-        let result = self.settle(result);
-        if let (Err(_), Some((engine, metrics))) = (&result, before) {
-            self.engine = engine;
-            self.metrics = metrics;
+        let result = run(&mut state);
+        let result = state.settle(result);
+        if let (Err(_), Some(before)) = (&result, before) {
+            *state = before;
         }
         result
     }
@@ -115,32 +138,34 @@ impl Learner {
         mut take: impl FnMut(&crate::prediction::Answer) -> kalmia::Result<()> + Send,
     ) -> PyResult<()> {
         let offset = offset.map(|o| o.as_array());
+        let state = self.state(py)?;
+        let (engine, intercept) = (&state.engine, self.intercept);
         let mut start = 0;
         for block in blocks(py, x)?.try_iter()? {
             let block = block?;
             let array: PyReadonlyArray2<'py, f64> = block.extract().map_err(|_| input("X must be a matrix of numbers"))?;
             let view = array.as_array();
-            let (n, dim) = (view.nrows(), self.engine.dim());
-            let width = dim - usize::from(self.intercept);
+            let (n, dim) = (view.nrows(), engine.dim());
+            let width = dim - usize::from(intercept);
             if view.ncols() != width {
                 return Err(input(format!("X has {} features, but the learner expects {width}", view.ncols())));
             }
             if let Some(found) = offset.map(|o| o.len()).filter(|&found| found < start + n) {
                 return Err(input(format!("X has more rows than offset, which has {found}")));
             }
-            let (engine, intercept, take) = (&self.engine, self.intercept, &mut take);
+            let take = &mut take;
             let result = py.detach(move || {
                 each_block(&view, intercept, |first, n, x| {
                     for i in 0..n {
                         let row = start + first + i;
                         let offset = offset.map_or(0.0, |o| o[row]);
                         let answer = engine.predict(&x[i * dim..(i + 1) * dim], offset);
-                        answer.and_then(|answer| take(&answer)).map_err(|error| of_features(error, row, self.intercept))?;
+                        answer.and_then(|answer| take(&answer)).map_err(|error| of_features(error, row, intercept))?;
                     }
                     Python::attach(|py| py.check_signals())
                 })
             });
-            self.settle(result)?;
+            state.settle(result)?;
             start += n;
         }
         Ok(())
@@ -162,22 +187,24 @@ impl Learner {
     /// offset : float
     ///     Added to the linear predictor.
     #[pyo3(signature = (x, y, weight=1.0, offset=0.0))]
-    fn learn(&mut self, x: Numbers<'_>, y: f64, weight: f64, offset: f64) -> PyResult<()> {
+    fn learn(&self, py: Python<'_>, x: Numbers<'_>, y: f64, weight: f64, offset: f64) -> PyResult<()> {
         let x = one_row(&x, self.intercept);
         let (y, weight, offset) = ([y], [weight], [offset]);
         let rows = kalmia::Rows::new(x.len(), &x, &y)
             .and_then(|rows| rows.with_weights(&weight))
             .and_then(|rows| rows.with_offsets(&offset))
             .map_err(plain)?;
+        let mut guard = self.state.write(py)?;
+        let state = &mut *guard;
         // a callable that raises is noticed only after the row
-        let before = self.engine.custom().is_some().then(|| self.engine.clone());
-        let result = match &mut self.metrics {
-            Some(metrics) => self.engine.learn(rows, Some(metrics)),
-            None => self.engine.learn(rows, None),
+        let before = state.engine.custom().is_some().then(|| state.clone());
+        let result = match &mut state.metrics {
+            Some(metrics) => state.engine.learn(rows, Some(metrics)),
+            None => state.engine.learn(rows, None),
         };
-        let result = self.settle(result.map_err(plain));
+        let result = state.settle(result.map_err(plain));
         if let (Err(_), Some(before)) = (&result, before) {
-            self.engine = before;
+            *state = before;
         }
         result
     }
@@ -202,7 +229,7 @@ impl Learner {
     #[pyo3(signature = (X, y, weight=None, offset=None, *, means=true))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
     fn learn_many<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         X: &Bound<'py, PyAny>,
         y: Numbers<'py>,
@@ -228,9 +255,10 @@ impl Learner {
     /// -------
     /// Prediction
     #[pyo3(signature = (x, offset=0.0))]
-    fn predict(&self, x: Numbers<'_>, offset: f64) -> PyResult<Prediction> {
-        let answer = self.engine.predict(&one_row(&x, self.intercept), offset).map_err(plain);
-        self.settle(answer).map(Prediction)
+    fn predict(&self, py: Python<'_>, x: Numbers<'_>, offset: f64) -> PyResult<Prediction> {
+        let state = self.state(py)?;
+        let answer = state.engine.predict(&one_row(&x, self.intercept), offset).map_err(plain);
+        state.settle(answer).map(Prediction)
     }
 
     /// The means predicted for rows.
@@ -310,67 +338,69 @@ impl Learner {
 
     /// Appends features that were zero in every row so far.
     #[pyo3(signature = (features=1))]
-    fn grow(&mut self, features: usize) -> PyResult<()> {
+    fn grow(&self, py: Python<'_>, features: usize) -> PyResult<()> {
+        let mut state = self.state.write(py)?;
         for _ in 0..features {
-            self.engine.grow().map_err(plain)?;
+            state.engine.grow().map_err(plain)?;
         }
         Ok(())
     }
 
     /// The coefficients that predict now, the constant's first where the learner adds it.
     #[getter]
-    fn theta<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.engine.coefficients().to_pyarray(py)
+    fn theta<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.state(py)?.engine.coefficients().to_pyarray(py))
     }
 
     /// Covariance of the coefficients; None for learners without one.
     #[getter]
     fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         use numpy::PyArrayMethods;
-        let dim = self.engine.dim();
-        self.engine.covariance().map(|matrix| PyArray1::from_vec(py, matrix).reshape([dim, dim])).transpose()
+        let state = self.state(py)?;
+        let dim = state.engine.dim();
+        state.engine.covariance().map(|matrix| PyArray1::from_vec(py, matrix).reshape([dim, dim])).transpose()
     }
 
     /// Standard errors of the coefficients; None for learners without a belief.
     #[getter]
-    fn standard_errors<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        self.engine.standard_errors().map(|errors| PyArray1::from_vec(py, errors))
+    fn standard_errors<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        Ok(self.state(py)?.engine.standard_errors().map(|errors| PyArray1::from_vec(py, errors)))
     }
 
     /// Degrees of freedom of the coefficients' intervals; infinite but for a learned noise.
     #[getter]
-    fn degrees_of_freedom(&self) -> f64 {
-        self.engine.as_plain().map_or(f64::INFINITY, |plain| plain.degrees_of_freedom())
+    fn degrees_of_freedom(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.state(py)?.engine.as_plain().map_or(f64::INFINITY, |plain| plain.degrees_of_freedom()))
     }
 
     /// The dispersion in use: the noise variance or Gamma's, learned by ``auto``; None for families without one.
     #[getter]
-    fn dispersion(&self) -> Option<f64> {
-        self.engine.family().and_then(|family| kalmia::Family::dispersion(&family))
+    fn dispersion(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        Ok(self.state(py)?.engine.family().and_then(|family| kalmia::Family::dispersion(&family)))
     }
 
     /// Rows learned.
     #[getter]
-    fn count(&self) -> u64 {
-        self.engine.count()
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.state(py)?.engine.count())
     }
 
     /// Number of coefficients.
     #[getter]
-    fn dim(&self) -> usize {
-        self.engine.dim()
+    fn dim(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.state(py)?.engine.dim())
     }
 
     /// Name of the method.
     #[getter]
-    fn method(&self) -> &'static str {
-        self.engine.method()
+    fn method(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(self.state(py)?.engine.method())
     }
 
     /// Name of the family.
     #[getter]
-    fn family(&self) -> &'static str {
-        self.engine.family_name()
+    fn family(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(self.state(py)?.engine.family_name())
     }
 
     /// Whether the learner puts the constant before the features itself.
@@ -382,18 +412,18 @@ impl Learner {
     /// How good the predictions made before each row were, as a dictionary; None where they are not kept.
     #[getter]
     fn progressive<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        self.metrics.as_ref().map(|metrics| crate::metrics::report(metrics, py)).transpose()
+        self.state(py)?.metrics.as_ref().map(|metrics| crate::metrics::report(metrics, py)).transpose()
     }
 
     /// The state as bytes: the same state gives the same bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &crate::store::bytes(self)?))
+        Ok(PyBytes::new(py, &crate::store::bytes(&*self.state(py)?, self.intercept)?))
     }
 
     /// An independent copy.
     fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let (intercept, metrics) = (self.intercept, self.metrics.clone());
-        crate::kinds::wrap(py, Learner { engine: self.engine.clone(), intercept, metrics })
+        let State { engine, metrics } = self.state(py)?.clone();
+        crate::kinds::wrap(py, Self::new(engine, self.intercept, metrics))
     }
 
     fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -409,9 +439,9 @@ impl Learner {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let this = slf.borrow();
         let class = slf.get_type().name()?;
-        let (family, method) = (this.engine.family_name(), this.engine.method());
-        Ok(format!("<kalmia.{class}: {family}, {method}, {} coefficients, {} rows>", this.engine.dim(), this.engine.count()))
+        let engine = &slf.get().state(slf.py())?.engine;
+        let (family, method) = (engine.family_name(), engine.method());
+        Ok(format!("<kalmia.{class}: {family}, {method}, {} coefficients, {} rows>", engine.dim(), engine.count()))
     }
 }

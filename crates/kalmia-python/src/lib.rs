@@ -13,6 +13,7 @@ mod matrix;
 mod metrics;
 mod prediction;
 mod schema;
+mod shared;
 mod store;
 
 use pyo3::prelude::*;

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::error::{file, input, plain};
 use crate::kinds::wrap;
-use crate::learner::Learner;
+use crate::learner::{Learner, State};
 use kalmia::evaluate::Metrics;
 use kalmia::file::ModelFile;
 use kalmia::{AnyLearner, AnyState, Averaged, AveragedState};
@@ -29,7 +29,7 @@ enum StoredEngine {
 }
 
 /// The learner's bytes.
-pub fn bytes(learner: &Learner) -> PyResult<Vec<u8>> {
+pub fn bytes(learner: &State, intercept: bool) -> PyResult<Vec<u8>> {
     let engine = match &learner.engine {
         Engine::Plain(inner) => StoredEngine::Plain(inner.state()),
         Engine::Averaged(inner) => StoredEngine::Averaged(inner.state(AnyLearner::state)),
@@ -37,7 +37,7 @@ pub fn bytes(learner: &Learner) -> PyResult<Vec<u8>> {
             return Err(input("a learner of a custom family cannot be stored: its callables are code"));
         }
     };
-    let stored = Stored { learner: engine, intercept: learner.intercept, metrics: learner.metrics.clone() };
+    let stored = Stored { learner: engine, intercept, metrics: learner.metrics.clone() };
     ModelFile::new(KIND, &stored, Default::default()).map(|file| file.to_bytes()).map_err(file)
 }
 
@@ -65,7 +65,7 @@ pub fn restore<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>>
         StoredEngine::Plain(state) => AnyLearner::restore(state).map(Engine::Plain),
         StoredEngine::Averaged(state) => Averaged::restore(state, AnyLearner::restore).map(Engine::Averaged),
     };
-    wrap(py, Learner { engine: engine.map_err(plain)?, intercept: stored.intercept, metrics: stored.metrics })
+    wrap(py, Learner::new(engine.map_err(plain)?, stored.intercept, stored.metrics))
 }
 
 /// Two learners made one, as if it had learned the rows of both.
@@ -95,14 +95,16 @@ pub fn restore<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>>
 /// (np.float64(0.666666666667), 2, True)
 #[pyfunction]
 pub fn merge<'py>(py: Python<'py>, a: PyRef<'py, Learner>, b: PyRef<'py, Learner>) -> PyResult<(Bound<'py, PyAny>, bool)> {
-    let (Some(first), Some(second)) = (a.engine.as_plain(), b.engine.as_plain()) else {
+    // one after the other: who holds two locks can be waited for by one who holds them crosswise
+    let of = |learner: &Learner| PyResult::Ok(learner.state(py)?.engine.as_plain().cloned());
+    let (Some(first), Some(second)) = (of(&a)?, of(&b)?) else {
         return Err(input("only plain learners of built-in families can be merged"));
     };
     if a.intercept != b.intercept {
         return Err(input("one learner has an intercept of its own, the other has not"));
     }
-    let merged = py.detach(|| first.merge(second)).map_err(plain)?;
+    let merged = py.detach(|| first.merge(&second)).map_err(plain)?;
     let exact = merged.is_exact();
-    let learner = Learner { engine: Engine::Plain(merged.into_inner()), intercept: a.intercept, metrics: None };
+    let learner = Learner::new(Engine::Plain(merged.into_inner()), a.intercept, None);
     Ok((wrap(py, learner)?, exact))
 }
