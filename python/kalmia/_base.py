@@ -30,7 +30,7 @@ PARAMETERS = """Parameters
         Whether to learn a constant.
     drift : {"detect", "off", "adapt"}
         Whether the coefficients may move with time, for ``"auto"``: static until it is beyond doubt that they do and then
-        followed, static, or followed from the start. The other methods are static.
+        followed (`drifts_` and `summary` tell), static, or followed from the start. The other methods are static.
     scale, beta : float
         The floor under the curvature, ``scale * t ** -beta``; ``"truncated"`` only.
     radius, exp_concavity, gradient_bound : float, optional
@@ -222,6 +222,12 @@ class Estimator(BaseEstimator):
         if found[0] is None:
             return None
         return found[0] if len(found) == 1 else np.array(found)
+
+    @property
+    def drifts_(self) -> bool:
+        """Whether the coefficients, of any class, follow a drift: they then are those of the last rows, not of all."""
+        check_is_fitted(self, "learners_")
+        return any(learner.drift == "followed" for learner in self.learners_)
 
     @property
     def n_samples_seen_(self) -> int:

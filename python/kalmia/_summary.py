@@ -42,6 +42,7 @@ class Summary:
             notes.append(f"progressive loss {loss:.5g}{against}")
         if first.dispersion is not None:
             notes.append(f"dispersion {first.dispersion:.5g}")
+        notes += _drift_notes(estimator)
         return cls(f"{type(estimator).__name__} ({first.family})", tuple(rows), level, tuple(notes))
 
     def _texts(self) -> list[list[str]]:
@@ -63,6 +64,26 @@ class Summary:
         )
         caption = html.escape("; ".join([self.title, *self.notes, f"intervals of {self.level:g}"]))
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _drift_notes(estimator: Any) -> list[str]:
+    """What became of a drift, with the classes that it concerns where there are several learners."""
+    learners = estimator.learners_
+
+    def where(state: str) -> str | None:
+        found = [k for k, learner in enumerate(learners) if learner.drift == state]
+        if not found:
+            return None
+        return " (" + ", ".join(str(estimator.classes_[k]) for k in found) + ")" if len(learners) > 1 else ""
+
+    notes = []
+    followed, seen = where("followed"), where("seen")
+    if followed is not None:
+        how = "is followed from the start" if estimator.drift == "adapt" else "was found and is followed"
+        notes.append(f"a drift {how}: coefficients are those of the last rows{followed}")
+    if seen is not None and estimator.drift == "off":
+        notes.append(f'a drift was found and is not followed: drift="detect" would{seen}')
+    return notes
 
 
 def _rows(names: list[str], learner: Any, level: float) -> list[tuple[Any, ...]]:

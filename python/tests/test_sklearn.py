@@ -1,5 +1,6 @@
 """The estimators behave as scikit-learn's do."""
 
+import html
 import pickle
 import threading
 import time
@@ -238,6 +239,31 @@ def test_a_refused_first_call_leaves_the_fitted_model_as_it_was(again):
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(InputError, match=message):
         LogisticRegression(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("drift", ["detect", "off", "adapt"])
+def test_a_drift_is_told(drift):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(6000, 2))
+    still = X[:, 0] + rng.normal(size=6000)
+    moving = X[:, 0] * np.where(np.arange(6000) < 3000, 3.0, -3.0) + rng.normal(size=6000)
+    told = {
+        "detect": "a drift was found and is followed: coefficients are those of the last rows",
+        "off": 'a drift was found and is not followed: drift="detect" would',
+        "adapt": "a drift is followed from the start: coefficients are those of the last rows",
+    }[drift]
+    model = LinearRegression(drift=drift).fit(X, moving)
+    assert model.drifts_ is (drift != "off") and told in str(model.summary()) and told in html.unescape(model.summary()._repr_html_())
+    if drift != "off":
+        assert model.coef_[0] < -2.0
+    model = LinearRegression(drift=drift).fit(X, still)
+    assert model.drifts_ is (drift == "adapt") and ("drift" in str(model.summary())) is (drift == "adapt")
+    labels = np.where(moving > 0, "up", np.where(X[:, 1] > 2.0, "side", "down"))
+    classes = LogisticRegression(drift=drift).fit(X, labels)
+    named = [str(k) for k, one in zip(classes.classes_, classes.learners_, strict=True) if one.drift]
+    assert "up" in named and f"{told} ({', '.join(named)})" in str(classes.summary())
+    filter = LinearRegression("ekf").fit(X, moving)
+    assert filter.drifts_ is False and "drift" not in str(filter.summary())
 
 
 def test_numbers_of_numpy_are_parameters_as_well():

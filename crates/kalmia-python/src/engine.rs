@@ -57,6 +57,16 @@ impl Engine {
         }
     }
 
+    /// Whether the coefficients are followed as they drift (`Some(true)`), or a drift was seen that nobody follows (`Some(false)`).
+    pub fn drift(&self) -> Option<bool> {
+        let report = match self {
+            Self::Plain(AnyLearner::Auto(inner)) => inner.drift_report(),
+            Self::CustomAuto(inner) => inner.drift_report(),
+            _ => return None,
+        };
+        report.map_or(Some(true), |report| report.drift().then_some(false))
+    }
+
     /// The built-in family, at its estimated dispersion.
     pub fn family(&self) -> Option<AnyFamily> {
         match self {

@@ -379,6 +379,13 @@ impl Learner {
         Ok(self.state(py)?.engine.family().and_then(|family| kalmia::Family::dispersion(&family)))
     }
 
+    /// ``"followed"`` where the coefficients follow a drift, and so are those of the last rows; ``"seen"`` where a drift is beyond doubt
+    /// and they do not; else None. Of ``auto`` only.
+    #[getter]
+    fn drift(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        Ok(self.state(py)?.engine.drift().map(|followed| if followed { "followed" } else { "seen" }))
+    }
+
     /// Rows learned.
     #[getter]
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
