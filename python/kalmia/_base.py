@@ -252,7 +252,7 @@ class Estimator(BaseEstimator):
 
     def _feature_names(self) -> list[str]:
         schema = getattr(self, "schema_", None)
-        if schema is not None:
+        if schema is not None and not schema.is_numeric:
             return schema.features
         names = getattr(self, "feature_names_in_", None)
         return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]

@@ -35,7 +35,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "method": learners[0].method,
         "rows": learners[0].count,
         "target": schema.target,
-        "python": _python(estimator),
+        "python": _python(estimator, schema),
     }
     save_model(os.fspath(path), learners, schema, _json(settings), _json(metadata))
 
@@ -45,10 +45,13 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, default=lambda number: number.item())
 
 
-def _python(estimator: Any) -> dict[str, Any]:
+def _python(estimator: Any, schema: Schema) -> dict[str, Any]:
     """What only the Python package needs to know."""
     classes = getattr(estimator, "classes_", None)
-    return {
+    names = list(getattr(estimator, "feature_names_in_", schema.columns))
+    # the command trims names, and numbers columns without one
+    renamed = {} if names == schema.columns else {"names": names}
+    return renamed | {
         "estimator": type(estimator).__name__,
         "parameters": estimator.get_params(),
         "named": hasattr(estimator, "feature_names_in_"),
@@ -59,7 +62,7 @@ def _python(estimator: Any) -> dict[str, Any]:
 def _schema(estimator: Any) -> Schema:
     names = estimator._feature_names()
     target = "y"
-    while target in names:
+    while target in [name.strip() for name in names]:
         target += "_"
     classes = getattr(estimator, "classes_", None)
     # tested first, as [False, True] equals [0, 1]
@@ -116,7 +119,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     estimator.schema_ = schema
     estimator.n_features_in_ = len(schema.columns)
     if python.get("named", True):
-        estimator.feature_names_in_ = np.array(schema.columns, dtype=object)
+        estimator.feature_names_in_ = np.array(python.get("names", schema.columns), dtype=object)
     if family == "bernoulli":
         estimator.classes_ = _classes(python.get("classes"), schema)
     return estimator

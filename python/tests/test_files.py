@@ -51,6 +51,26 @@ def test_saved_models_come_back_whole(name, tmp_path):
         np.testing.assert_array_equal(again.coef_, model.coef_)
 
 
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_columns_with_blanks_in_their_names_come_back(run, tmp_path, make):
+    rng = np.random.default_rng(6)
+    table = make({name: rng.normal(size=50) for name in (" a", "b ", "", " y", "d e")})
+    y = rng.normal(size=50)
+    model = kalmia.LinearRegression().fit(table, y)
+    path = tmp_path / "model.kalmia"
+    model.save(path)
+    again = kalmia.load(path)
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    assert str(again.summary()) == str(model.summary())
+    again.save(tmp_path / "again.kalmia")
+    assert (tmp_path / "again.kalmia").read_bytes() == path.read_bytes()
+    pd.DataFrame(np.asarray(table), columns=list(table.columns)).to_csv(tmp_path / "table.csv", index=False)
+    found = pd.read_csv(io.StringIO(run("predict", path, tmp_path / "table.csv")))
+    np.testing.assert_allclose(found["mean"], model.predict(table), rtol=1e-12)
+    with pytest.raises(kalmia.InputError, match="cannot be stored.*names column `a` twice"):
+        kalmia.LinearRegression().fit(make({" a": [0.0, 1.0], "a": [1.0, 0.0]}), [0.0, 1.0]).save(path)
+
+
 def test_models_with_parameters_of_numpy_are_saved(tmp_path):
     given = {"prior_variance": np.float32(2.0), "fit_intercept": np.bool_(True), "noise_variance": np.float64(0.5), "scale": np.int64(2)}
     model = kalmia.LinearRegression("ekf", **given).fit([[0.0], [1.0]], [0.0, 1.0])
