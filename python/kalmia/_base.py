@@ -108,6 +108,7 @@ class Estimator(BaseEstimator):
         if not reset and self._is_plain(X):
             return X
         if names is None:
+            _data.check_times(X)
             # the learner looks at every number of such an array itself
             finite = not self._is_array(X)
             return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_all_finite=finite)
@@ -139,6 +140,7 @@ class Estimator(BaseEstimator):
             raise ValueError("requires y to be passed, but the target y is None")
         y = y.to_numpy() if hasattr(y, "to_numpy") else y
         if numbers:
+            _data.check_times(y, "y")
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         y = column_or_1d(y, warn=True)
         if len(y) != rows:

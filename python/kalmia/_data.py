@@ -72,6 +72,15 @@ def check_sparse(X: Any) -> None:
         raise InputError(f"X has {X.shape[1]} columns; a sparse matrix may have at most {SPARSE_COLUMNS}")
 
 
+def check_times(X: Any, what: str = "X") -> None:
+    """Refuses dates and times, which numpy would turn into counts of their units."""
+    kinds = X.dtypes.items() if hasattr(X, "iloc") and hasattr(X, "columns") else [(None, getattr(X, "dtype", None))]
+    for name, kind in kinds:
+        if getattr(kind, "kind", None) in ("M", "m"):
+            where = what if name is None else f"column {name!r}"
+            raise InputError(f"{where} is of type {kind}: turn dates and times into numbers, such as days since a start")
+
+
 def is_arrow(X: Any) -> bool:
     """Whether `X` speaks the Arrow PyCapsule interface and is not pandas, whose own conversion needs no pyarrow."""
     return hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc")
@@ -121,6 +130,7 @@ def blocks(X: Any) -> Iterator[np.ndarray]:
     elif is_arrow(X):
         yield from ArrowBlocks(X)
     elif hasattr(X, "iloc"):
+        check_times(X)
         for part in _parts(*X.shape):
             yield _numbers(X.iloc[part].to_numpy)
     else:

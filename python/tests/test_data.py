@@ -106,6 +106,15 @@ def test_tables_that_are_no_numbers_are_refused():
         learner.learn_many(pa.table({"a": [1.0, 2.0], "b": ["x", "y"]}), [0, 1])
     with pytest.raises(kalmia.InputError, match="no number"):
         learner.learn_many(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), [0, 1])
+    times = pd.DataFrame({"a": [1.0, 2.0], "b": pd.to_datetime(["2024-01-01", "2024-01-02"])})
+    spans = (times[["b", "b"]] - times["b"][0:1].item()).set_axis(["b", "c"], axis=1)
+    for model, refused in [(learner, learner.learn_many), (None, kalmia.LinearRegression().fit)]:
+        for table in (times, times[["b"]], times.assign(b=times["b"].dt.tz_localize("UTC")), spans, spans.to_numpy()):
+            with pytest.raises(kalmia.InputError, match="is of type (datetime|timedelta)64"):
+                refused(table, [0, 1])
+        assert model is None or model.count == 0
+    with pytest.raises(kalmia.InputError, match="y is of type datetime64"):
+        kalmia.LinearRegression().fit([[0.0], [1.0]], times["b"])
     with pytest.raises(kalmia.InputError, match="must be a matrix"):
         learner.learn_many([1.0, 2.0], [0, 1])
     with pytest.raises(kalmia.InputError, match="at most 20000"):
