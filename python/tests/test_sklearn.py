@@ -125,6 +125,18 @@ def test_deviations_and_intervals_widen_away_from_the_rows():
     assert labels.dtype == bool and (spread > 0.0).all()
 
 
+@pytest.mark.parametrize("method", ["asgd", "ons"])
+def test_methods_without_a_belief_have_no_interval_of_the_mean(method):
+    X, y = load_diabetes(return_X_y=True)
+    given = {"radius": 2.0, "exp_concavity": 0.1} if method == "ons" else {}
+    labels, numbers = LogisticRegression(method, **given).fit(X, y > 140), LinearRegression(method, **given).fit(X, y)
+    for refused in (lambda: labels.predict_interval(X), lambda: numbers.predict_interval(X, of_mean=True)):
+        with pytest.raises(InputError, match=f"method {method} does not know how sure it is"):
+            refused()
+    # that of the target has the noise
+    np.testing.assert_allclose(np.diff(numbers.predict_interval(X)), 2.0 * 1.959964, rtol=1e-6)
+
+
 def test_offsets_enter_the_linear_predictor():
     rng = np.random.default_rng(7)
     X, exposure = rng.normal(size=(400, 2)), rng.uniform(0.5, 20.0, 400)

@@ -147,6 +147,11 @@ impl Engine {
         }
     }
 
+    /// Whether the learner knows how sure it is of its coefficients; else it predicts as a plug-in.
+    pub fn has_belief(&self) -> bool {
+        !matches!(self, Self::Plain(AnyLearner::Sgd(_) | AnyLearner::Newton(_)) | Self::Averaged(_))
+    }
+
     /// Appends a feature that was zero so far.
     pub fn grow(&mut self) -> Result<()> {
         match self {

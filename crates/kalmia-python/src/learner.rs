@@ -326,6 +326,14 @@ impl Learner {
         offset: Option<Numbers<'py>>,
         of_mean: bool,
     ) -> PyResult<Pair<'py>> {
+        if of_mean {
+            let engine = &self.state(py)?.engine;
+            if !engine.has_belief() {
+                let message =
+                    "does not know how sure it is of its coefficients, so that there is no interval of a mean or a probability";
+                return Err(input(format!("method {} {message}", engine.method())));
+            }
+        }
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
         self.predict_blocks(py, X, offset.as_ref(), |answer| {
             let (low, high) = answer.interval(level, of_mean)?;
