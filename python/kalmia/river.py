@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -109,12 +109,12 @@ class _Model:
 
     def _start(self) -> None:
         self._columns = _Columns()
-        self._new_learner("bernoulli" if isinstance(self, Classifier) else self.family, 0)  # refuses bad parameters at once
+        self._new_learner(0)  # refuses bad parameters at once
 
-    def _new_learner(self, family: str, features: int) -> Learner:
+    def _new_learner(self, features: int) -> Learner:
         return model(
             self.method,
-            family,
+            "bernoulli" if isinstance(self, Classifier) else self.family,
             features,
             intercept=self.fit_intercept,
             prior_variance=self.prior_variance,
@@ -127,11 +127,18 @@ class _Model:
             return self
         trial = copy.copy(self)
         trial._columns = _Columns(dict(self._columns.index))
-        trial._copy_learners()
         added = trial._columns.add(names)
-        for learner in trial._all() if added else ():
-            learner.grow(added)
+        trial._replace_learners(lambda learner: self._widened(learner, added))
         return trial
+
+    def _widened(self, learner: Learner, added: int) -> Learner:
+        """A copy with more features."""
+        if learner.dim == 0 and learner.count == 0:
+            # new features take the prior of the last one, and there is none
+            return self._new_learner(added)
+        wide = learner.copy()
+        wide.grow(added)
+        return wide
 
     def _keep(self, trial: Any) -> None:
         if trial is not self:
@@ -207,9 +214,9 @@ class Classifier(_Model, base.MiniBatchClassifier):
         fresh = len(self._columns.index)
         if len(labels) == 2:
             self._pair = tuple(labels)
-            self._learners = {labels[1]: self._new_learner("bernoulli", fresh)}
+            self._learners = {labels[1]: self._new_learner(fresh)}
         else:
-            self._learners = {label: self._new_learner("bernoulli", fresh) for label in labels}
+            self._learners = {label: self._new_learner(fresh) for label in labels}
 
     def _prepare(self, labels: Iterable[Any]) -> None:
         """Makes sure that every label has a learner, and refuses one outside those that were given."""
@@ -221,15 +228,12 @@ class Classifier(_Model, base.MiniBatchClassifier):
                 self._open((False, True))
             elif label not in self._learners:
                 if self._unseen is None:
-                    self._unseen = self._new_learner("bernoulli", len(self._columns.index))
+                    self._unseen = self._new_learner(len(self._columns.index))
                 self._learners[label] = self._unseen.copy()
 
-    def _all(self) -> list[Learner]:
-        return [*self._learners.values(), *([] if self._unseen is None else [self._unseen])]
-
-    def _copy_learners(self) -> None:
-        self._learners = {label: learner.copy() for label, learner in self._learners.items()}
-        self._unseen = None if self._unseen is None else self._unseen.copy()
+    def _replace_learners(self, change: Callable[[Learner], Learner]) -> None:
+        self._learners = {label: change(learner) for label, learner in self._learners.items()}
+        self._unseen = None if self._unseen is None else change(self._unseen)
 
     def _is_new(self, label: Any) -> bool:
         if label is None or label != label:
@@ -253,7 +257,7 @@ class Classifier(_Model, base.MiniBatchClassifier):
         labels = y.tolist() if hasattr(y, "tolist") else list(y)
         parts = _parts(X)
         # of several learners copies: one of them may refuse what another has learned
-        new = any([self._is_new(label) for label in dict.fromkeys(labels)]) or len(self._all()) > 1
+        new = any([self._is_new(label) for label in dict.fromkeys(labels)]) or self._pair is None
         trial = self._trial(parts, new)
         trial._prepare(labels)
         table = trial._columns.table(parts, len(X))
@@ -333,13 +337,10 @@ class Regressor(_Model, base.MiniBatchRegressor):
         self.fit_intercept = fit_intercept
         self.drift = drift
         self._start()
-        self._learner = self._new_learner(family, 0)
+        self._learner = self._new_learner(0)
 
-    def _all(self) -> list[Learner]:
-        return [self._learner]
-
-    def _copy_learners(self) -> None:
-        self._learner = self._learner.copy()
+    def _replace_learners(self, change: Callable[[Learner], Learner]) -> None:
+        self._learner = change(self._learner)
 
     def learn_one(self, x: dict, y: float) -> None:
         """Learns a row; a call that is refused changes nothing."""

@@ -177,6 +177,18 @@ def test_raw_features_need_no_scaler():
     assert loss(Regressor()) < loss(scaled)
 
 
+def test_the_first_features_have_the_prior_without_a_constant_too():
+    given = {"prior_variance": 0.01, "fit_intercept": False}
+    model = Regressor("gaussian", "ekf", **given)
+    model.learn_one({"a": 1.0}, 1.0)
+    assert model.predict_one({"a": 1.0}) == pytest.approx(0.01 / 1.01)
+    labels = Classifier("ekf", classes=("no", "yes"), **given)
+    wide = kalmia.Filter(1, "bernoulli", covariance=0.01)
+    labels.learn_one({"a": 1.0}, "yes")
+    wide.learn([1.0], 1.0)
+    assert labels.predict_proba_one({"a": 1.0})["yes"] == pytest.approx(wide.predict([1.0]).mean)
+
+
 def test_bad_parameters_are_refused_at_once():
     with pytest.raises(kalmia.InputError, match="no method is named"):
         Classifier(method="sgd")
