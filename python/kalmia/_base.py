@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
@@ -40,6 +38,31 @@ PARAMETERS = """Parameters
     step : float, optional
         Step of ``"asgd"``; by default ``horizon ** -0.5``.
 """
+
+
+class Learning:
+    """A call that learns: others wait for its end, and where a first one is refused the estimator's attributes are put back.
+
+    Written out, as a row a call would feel a generator's cost.
+    """
+
+    def __init__(self, estimator: Estimator, reset: bool):
+        self._attributes, self._reset = vars(estimator), reset
+
+    def __enter__(self) -> bool:
+        """Whether this is a first call; later ones change no attribute before they succeed."""
+        self._lock = self._attributes.setdefault("_lock", RLock())
+        self._lock.acquire()
+        first = self._reset or "learners_" not in self._attributes
+        self._before = dict(self._attributes) if first else None
+        return first
+
+    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
+        if kind is not None and self._before is not None:
+            for name in self._attributes.keys() - self._before.keys():
+                del self._attributes[name]
+            self._attributes.update(self._before)
+        self._lock.release()
 
 
 class Estimator(BaseEstimator):
@@ -151,22 +174,6 @@ class Estimator(BaseEstimator):
         return None if sample_weight is None else _check_sample_weight(sample_weight, y, dtype=np.float64)
 
     # -- learning -------------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _learning(self, reset: bool) -> Iterator[bool]:
-        """Tells whether this call is a first one; others that learn wait for its end, and a refusal puts the attributes back."""
-        with vars(self).setdefault("_lock", RLock()):
-            first = reset or not hasattr(self, "learners_")
-            # later calls change no attribute before they succeed
-            before = dict(vars(self)) if first else {}
-            try:
-                yield first
-            except BaseException:
-                if first:
-                    for name in vars(self).keys() - before.keys():
-                        delattr(self, name)
-                    vars(self).update(before)
-                raise
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_lock"}

@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import PARAMETERS, Estimator
+from ._base import PARAMETERS, Estimator, Learning
 from .errors import InputError
 
 
@@ -58,11 +58,11 @@ class Regression(RegressorMixin, Estimator):
         return self._learn(X, y, sample_weight, offset, reset=False, means=True)
 
     def _learn(self, X, y, sample_weight, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
-        with self._learning(reset) as first:
+        with Learning(self, reset) as first:
             rows = self._rows(X, offset, reset=first)
             y = self._column(y, rows.given, numbers=True, first=first)
             weight = self._weights(sample_weight, y)
-            learner = self._new_learner(rows.given if reset else None) if first else self._learner
+            learner = self._new_learner(rows.given if reset else None) if first else self.learners_[0]
             result = learner.learn_many(rows.X, rows.pick(y), rows.pick(weight), rows.offset, means=means)
             if first:
                 self.learners_ = [learner]

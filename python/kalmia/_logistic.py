@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _plots
-from ._base import PARAMETERS, Estimator
+from ._base import PARAMETERS, Estimator, Learning
 from ._data import Rows
 from .errors import InputError
 
@@ -82,7 +82,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         return self._learn(X, y, sample_weight, classes, offset, reset=False, means=True)
 
     def _learn(self, X, y, sample_weight, classes, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
-        with self._learning(reset) as first:
+        with Learning(self, reset) as first:
             rows = self._rows(X, offset, reset=first)
             y = self._column(y, rows.given, numbers=False, first=first)
             if first and classes is None:
