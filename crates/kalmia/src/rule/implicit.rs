@@ -49,6 +49,9 @@ pub(super) struct Root {
 
 /// Bisections halve at worst the logarithm of the distance, so this is never reached.
 const MOST_STEPS: usize = 400;
+/// Largest move that ends the search: losses bend on the scale 1, so that a move of that size says nothing, however small it is beside $d$. A
+/// saturated loss moves by 1 wherever it is looked at.
+const LARGEST_LAST_MOVE: f64 = 1e-3;
 /// Stands for an infinite bracket.
 const FAR: f64 = 1e300;
 
@@ -77,9 +80,11 @@ pub(super) fn solve<F: Family>(family: &F, observation: &Observation, m: f64, s:
         } else {
             high = d;
         }
-        let newton = d - residual / (1.0 + s * second);
-        let move_by = (newton - d).abs();
-        if move_by <= 4.0 * f64::EPSILON * (d + m.abs()) && newton >= low && newton <= high {
+        // not |newton - d|, which is 0 where `d` is too large to be moved by 1
+        let correction = residual / (1.0 + s * second);
+        let (newton, move_by) = (d - correction, correction.abs());
+        let tolerance = (4.0 * f64::EPSILON * (d + m.abs())).min(LARGEST_LAST_MOVE);
+        if move_by <= tolerance && newton >= low && newton <= high {
             d = newton;
             break;
         }
@@ -97,4 +102,56 @@ pub(super) fn solve<F: Family>(family: &F, observation: &Observation, m: f64, s:
 /// A point inside the bracket: the middle, or the geometric middle when the ends differ in order of magnitude.
 fn split(low: f64, high: f64) -> f64 {
     if high > 4.0 * low + 4.0 { (low + 1.0).sqrt() * (high + 1.0).sqrt() - 1.0 } else { low + 0.5 * (high - low) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::{AnyFamily, Bernoulli, Binomial, Gamma, Gaussian, Poisson};
+    use crate::rule::moments;
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    /// Far beyond the cap of the log link too: the residual changes its sign at the root, and no integral about it is lost.
+    #[test]
+    fn no_belief_is_too_wide_and_no_predictor_too_far() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
+        let families: [AnyFamily; 6] = [
+            Gaussian::default().into(),
+            Bernoulli.into(),
+            Binomial::new(50).unwrap().into(),
+            Poisson.into(),
+            Gamma::default().into(),
+            Gamma::new(0.01).unwrap().into(),
+        ];
+        for i in 0..30_000 {
+            let reach = [1e3, 1e3, 1e6, 1e12][i % 4];
+            let (m, s) = (rng.random_range(-reach..reach), 10f64.powf(rng.random_range(-12.0..20.0)));
+            let weight = if i % 3 == 0 { 1.0 } else { 10f64.powf(rng.random_range(-3.0..6.0)) };
+            for family in families {
+                let y = match family {
+                    AnyFamily::Bernoulli(_) => f64::from(rng.random::<bool>()),
+                    AnyFamily::Binomial(_) => f64::from(rng.random_range(0..=50)),
+                    AnyFamily::Poisson(_) => f64::from(rng.random_range(0..3)) * f64::from(rng.random_range(1..100_000)),
+                    _ => 10f64.powf(rng.random_range(-8.0..8.0)),
+                };
+                let row = Observation { y, weight, offset: 0.0 };
+                let (step, tilted) = (Implicit.step(&family, &row, m, s, 1), moments(&family, &row, m, s));
+                let context = || format!("{family:?} {row:?} m {m:e} s {s:e}: {step:?} {tilted:?}");
+                for step in [step, tilted.step] {
+                    assert!(step.gain.is_finite() && step.contraction.is_finite(), "{}", context());
+                    assert!(step.curvature >= 0.0 && step.curvature.is_finite(), "{}", context());
+                }
+                let evidence = tilted.evidence.ln();
+                assert!(!evidence.is_nan() && evidence < f64::INFINITY, "{}", context());
+
+                let (d, sign) = ((s * step.gain).abs(), step.gain.signum());
+                let residual = |d: f64| d + sign * s * row.derivatives(&family, m + sign * d).0;
+                let near = 1e-9 * d + 1e-14 * m.abs();
+                let slope = row.derivatives(&family, m + sign * d).0;
+                let solved = (slope + step.gain).abs() <= 1e-9 * slope.abs();
+                assert!(solved || (residual((d - near).max(0.0)) <= 0.0 && residual(d + near) >= 0.0), "{}", context());
+            }
+        }
+    }
 }

@@ -85,6 +85,9 @@ const WIDE: f64 = 0.85;
 /// Largest first Newton step, in squared deviations, that replaces the mode as the centre.
 const NEAR: f64 = 0.25;
 
+/// Largest rounding of the log density, in nats, under which its integrals mean something.
+const RESOLVED: f64 = 1e-3;
+
 /// Rounding of $\mathrm{Var}[u]/s$ and of $E[\ell'']s$, relative.
 const ROUNDING: f64 = 1e-14;
 
@@ -109,12 +112,28 @@ pub(super) fn integrate<F: Family>(tilt: &Tilt<'_, F>, at_m: (f64, f64)) -> Tilt
 fn from_mode<F: Family>(tilt: &Tilt<'_, F>, at_m: (f64, f64)) -> Tilted {
     let root = implicit::solve(tilt.family, tilt.observation, tilt.m, tilt.s, at_m);
     let centre = Centre::new(root.shift, root.gain, root.first, root.second, tilt.s);
+    // A runaway predictor under a steep loss: u is rounded by more than the density is wide, but beside the way to the mode that width is nothing.
+    let way = tilt.m.abs() + root.shift.abs() + tilt.observation.offset.abs();
+    if f64::EPSILON * way * root.first.abs().max(root.gain.abs()) > RESOLVED {
+        return laplace(tilt, &root);
+    }
     if centre.variance <= WIDE
         && let Some(done) = hermite::integrate(tilt, &centre)
     {
         return done;
     }
     trapezoid::integrate(tilt, &centre)
+}
+
+/// The Gaussian about the mode in place of the tilted density.
+fn laplace<F: Family>(tilt: &Tilt<'_, F>, root: &implicit::Root) -> Tilted {
+    Tilted {
+        step: Step::bounded(root.gain, root.second, tilt.s),
+        at: tilt.m + root.shift,
+        offset: -0.5 * root.gain * root.shift,
+        mass: 1.0,
+        spread: 1.0 + root.second * tilt.s,
+    }
 }
 
 /// $(g, \alpha)$ from the sums, and the relative gap between the two forms of $c$ beyond what rounding explains.
