@@ -121,7 +121,8 @@ impl Error {
             Error::Feature { row, .. }
             | Error::Target { row, .. }
             | Error::RowExtra { row, .. }
-            | Error::Diverged { row, .. } => Some(row),
+            | Error::Diverged { row, .. }
+            | Error::PrecisionLost { row, .. } => Some(row),
             _ => None,
         }
     }
@@ -135,4 +136,26 @@ pub(crate) fn require(ok: bool, name: &'static str, value: f64, expected: &'stat
 /// Requires a length, or names the slice.
 pub(crate) fn require_len(name: &'static str, found: usize, expected: usize) -> Result<()> {
     if found == expected { Ok(()) } else { Err(Error::Length { name, expected, found }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_whose_message_names_a_row_has_one() {
+        let row = 7;
+        let (value, expected, name) = (0.5, "something", "weight");
+        for error in [
+            Error::Feature { row, column: 1, value },
+            Error::Target { row, value, family: "poisson", expected },
+            Error::RowExtra { row, name, value, expected },
+            Error::Diverged { row, quantity: "x'Px", value },
+            Error::PrecisionLost { row, value },
+        ] {
+            assert!(error.to_string().contains("row 7"), "{error}");
+            assert_eq!(error.row(), Some(row), "{error}");
+        }
+        assert_eq!(Error::Parameter { name, value, expected }.row(), None);
+    }
 }
