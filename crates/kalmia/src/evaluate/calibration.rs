@@ -49,8 +49,9 @@ impl Default for Calibration {
 }
 
 impl Calibration {
-    /// Counts a row with target between 0 and 1 and predicted probability `p`.
+    /// Counts a row with target between 0 and 1 and predicted probability `p`, cut to that range.
     pub fn row(&mut self, y: f64, p: f64, weight: f64) {
+        let p = p.clamp(0.0, 1.0);
         let bin = ((p * BINS as f64) as usize).min(BINS - 1);
         let sums = &mut self.bins[bin];
         sums.count += 1;

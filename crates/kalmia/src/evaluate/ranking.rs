@@ -83,8 +83,10 @@ impl Ranking {
         &mut self.bins[at]
     }
 
-    /// Counts a row with target between 0 and 1 (a proportion counts as that share of an event) and predicted probability `p`.
+    /// Counts a row with target between 0 and 1 (a proportion counts as that share of an event) and predicted probability `p`, cut to
+    /// that range: rounding may have left it, and a negative number has no logarithm.
     pub fn row(&mut self, y: f64, p: f64, weight: f64) {
+        let p = p.clamp(0.0, 1.0);
         let odds = coarse_ln(p / (1.0 - p)).clamp(-LARGEST, LARGEST);
         let place = odds * BINS_PER_UNIT;
         // the floor, without a call
@@ -164,6 +166,15 @@ mod tests {
             assert!((coarse_ln(x) - x.ln()).abs() < 1e-9, "{x:e}");
         }
         assert!(coarse_ln(0.0) < -700.0 && coarse_ln(f64::INFINITY) > 700.0);
+    }
+
+    #[test]
+    fn what_rounding_took_out_of_the_range_ranks_at_its_end() {
+        let mut ranking = Ranking::default();
+        for (y, p) in [(0.0, -1e-17), (0.0, 0.3), (1.0, 0.6), (1.0, 1.0 + f64::EPSILON)] {
+            ranking.row(y, p, 1.0);
+        }
+        assert_eq!(ranking.auc(), 1.0);
     }
 
     #[test]
