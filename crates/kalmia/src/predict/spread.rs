@@ -4,27 +4,32 @@ use super::{Mixture, Prediction, gaussian_expectation};
 use crate::family::Family;
 
 impl<F: Family> Prediction<F> {
-    /// The variance of `y`: the mean of its variance given `u` plus the variance of its mean given `u`; infinite with a learned noise of 2 degrees of freedom or fewer.
+    /// The variance of `y`: the mean of its variance given `u` plus the variance of its mean given `u`; infinite with a learned noise of 2 degrees of freedom or fewer,
+    /// and where it overflows.
     pub fn variance(&self) -> f64 {
-        self.second_moment() - self.mean * self.mean
+        if let Some(noise) = self.family.normal_noise() {
+            let heavy = if self.dof > 2.0 { 1.0 / (1.0 - 2.0 / self.dof) } else { f64::INFINITY };
+            return heavy * (noise + self.s);
+        }
+        if self.s == 0.0 {
+            return self.family.variance(self.linear);
+        }
+        let second = self.second_moment();
+        // infinity less an infinite square is not a number
+        if second.is_infinite() { second } else { (second - self.mean * self.mean).max(0.0) }
     }
 
     /// $E[y^2]$.
     fn second_moment(&self) -> f64 {
-        if let Some(noise) = self.family.normal_noise() {
-            let heavy = if self.dof > 2.0 { 1.0 / (1.0 - 2.0 / self.dof) } else { f64::INFINITY };
-            return self.mean * self.mean + heavy * (noise + self.s);
-        }
-        if self.s == 0.0 {
-            return self.mean * self.mean + self.family.variance(self.linear);
-        }
         let given = |u: f64| self.family.variance(u) + self.family.mean(u).powi(2);
-        if self.family.largest_linear().is_infinite() {
+        let largest = self.family.largest_linear();
+        if largest.is_infinite() {
             return gaussian_expectation(self.linear, self.s, given);
         }
-        // such a mean grows like e^u: E[f(u)] = e^{2m+2s} E[f(v) e^{-2v}] with v ~ N(m+2s, s), of which nothing lies far out
+        // such a mean grows like e^u: E[f(u)] = E[f(v) e^{2m+2s-2v}] with v ~ N(m+2s, s), of which nothing lies far out; where f saturates, it goes on as e^{2v}
         let centre = self.linear + 2.0 * self.s;
-        (self.linear + centre).exp() * gaussian_expectation(centre, self.s, |v| given(v) * (-2.0 * v).exp())
+        let ratio = |v: f64| given(v.min(largest)) * (self.linear + centre - 2.0 * v.min(largest)).exp();
+        gaussian_expectation(centre, self.s, ratio)
     }
 }
 
@@ -57,6 +62,30 @@ mod tests {
         close(student.variance(), 4.6);
         let label = Prediction::new(Bernoulli, m, s).unwrap();
         close(label.variance(), label.mean * (1.0 - label.mean));
+    }
+
+    #[test]
+    fn what_overflows_is_infinite_and_what_vanishes_is_zero() {
+        let variances = |m: f64, s: f64| {
+            let (count, amount) =
+                (Prediction::new(Poisson, m, s).unwrap(), Prediction::new(Gamma::new(0.5).unwrap(), m, s).unwrap());
+            let mixed =
+                Mixture::new(vec![(0.5, amount.clone()), (0.5, Prediction::new(*amount.family(), 0.0, 0.1).unwrap())]).unwrap();
+            [count.variance(), amount.variance(), mixed.variance()]
+        };
+        for (m, s) in [(0.0, 1e3), (12.5, 1e6), (-300.0, 1e10), (400.0, 100.0)] {
+            assert_eq!(variances(m, s), [f64::INFINITY; 3], "m {m}, s {s}");
+        }
+        for (m, s) in [(-1000.0, 1.0), (-1000.0, 400.0)] {
+            assert!(variances(m, s)[..2].iter().all(|v| (0.0..1e-250).contains(v)), "m {m}, s {s}");
+        }
+        // beyond the cap of the exponential, short of the largest number
+        close(variances(0.0, 200.0)[0], 400f64.exp());
+    }
+
+    #[test]
+    fn a_large_mean_takes_no_digits() {
+        assert_eq!(Prediction::new(Gaussian::default(), 1e9, 0.5).unwrap().variance(), 1.5);
     }
 
     #[test]
