@@ -23,6 +23,8 @@ const BUDGET: u32 = 5000;
 const REACH: f64 = 9.0;
 /// A log-concave integrand is cut where it fell by $e^{-40}$.
 const FALL: f64 = 40.0;
+/// The slope in units of the curvature's root below which a mode is found: a cliff next to it is then seen, or too narrow to matter.
+const FLAT: f64 = 1e-6;
 
 /// Kronrod's sum and its difference to Gauss's.
 fn panel(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> (f64, f64) {
@@ -130,7 +132,9 @@ pub(super) fn log_expected_likelihood<F: Family>(family: &F, y: f64, m: f64, s: 
     integrate(|z| (-fallen(z)).exp(), &[low, mode, high]).ln() - floor - 0.5 * TAU.ln()
 }
 
-/// The zero of an increasing slope, to a fraction of the width that the curvature there gives, and that width.
+/// The zero of an increasing slope, to a small fraction of the width that the curvature there gives, and that width.
+///
+/// The slope itself says when: on the plateau before a cliff the curvature is that of the plateau, and a bracket narrow beside its width may still hold the cliff.
 fn mode(slope: impl Fn(f64) -> (f64, f64)) -> (f64, f64) {
     let start = slope(0.0).0;
     // The zero lies between 0 and -start; towards it in growing steps, since a saturated start may be astronomic.
@@ -144,9 +148,8 @@ fn mode(slope: impl Fn(f64) -> (f64, f64)) -> (f64, f64) {
     loop {
         let middle = 0.5 * (near + far);
         let (value, curvature) = slope(middle);
-        let width = 1.0 / curvature.sqrt();
-        if (far - near).abs() <= 0.1 * width || middle == near || middle == far {
-            return (middle, width);
+        if value.abs() <= FLAT * curvature.sqrt() || middle == near || middle == far {
+            return (middle, 1.0 / curvature.sqrt());
         }
         if value * start > 0.0 { near = middle } else { far = middle }
     }

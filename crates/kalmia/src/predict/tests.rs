@@ -264,3 +264,24 @@ fn extreme_beliefs_give_finite_answers() {
         }
     }
 }
+
+/// Under a flat belief a count between the ends has the mass $\int p(y\mid u)\,du$ times the belief's density: $n/(y(n-y))$ of $n$ trials, $1/y$ of a Poisson law.
+#[test]
+fn a_belief_of_any_width_gives_counts_their_mass() {
+    let density = |u: f64, m: f64, s: f64| (-0.5 * (u - m).powi(2) / s).exp() / (TAU * s).sqrt();
+    for s in [1e-3, 0.1, 1.0, 100.0, 1e4, 4e6, 1e8, 1e10] {
+        for m in [-30.0, 0.0, 1.0, 500.0] {
+            let next = Prediction::new(Binomial::new(7).unwrap(), m, s).unwrap();
+            let masses: Vec<f64> = (0..=7).map(|k| next.log_density(f64::from(k)).exp()).collect();
+            assert!((masses.iter().sum::<f64>() - 1.0).abs() < 1e-8, "m={m} s={s}: {masses:?}");
+            for (y, mass) in (1..7).map(f64::from).zip(&masses[1..]).filter(|_| s >= 1e8) {
+                let flat = 7.0 / (y * (7.0 - y)) * density(0.0, m, s);
+                assert!((mass / flat - 1.0).abs() < 1e-4, "m={m} s={s} y={y}: {mass} {flat}");
+            }
+        }
+    }
+    let count = Prediction::new(Poisson, 12.5, 1e6).unwrap().log_density(64.0);
+    assert!((count - (density(64f64.ln(), 12.5, 1e6) / 64.0).ln()).abs() < 1e-5, "{count}");
+    let label = Prediction::new(Bernoulli, 1573.0, 7e8).unwrap().log_density(0.0);
+    assert!((label - brute(1573.0, 7e8, 0.5, |u| Bernoulli.mean(-u)).ln()).abs() < 1e-8, "{label}");
+}
