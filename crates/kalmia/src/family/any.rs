@@ -136,6 +136,7 @@ impl Family for AnyFamily {
         fn moderated_mean(&self, m: f64, s: f64) -> f64;
         fn mean_from_evidence(&self, y: f64, evidence: Evidence) -> Option<f64>;
         fn discrete(&self) -> bool;
+        fn fall(&self, y: f64) -> Option<(f64, f64)>;
         fn log_density(&self, y: f64, u: f64) -> f64;
     }
 

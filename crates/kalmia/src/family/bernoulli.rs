@@ -208,6 +208,10 @@ impl Family for Bernoulli {
         Some(moments)
     }
 
+    fn fall(&self, y: f64) -> Option<(f64, f64)> {
+        (0.0..1.0).contains(&y).then_some((0.0, std::f64::consts::SQRT_2))
+    }
+
     fn discrete(&self) -> bool {
         true
     }

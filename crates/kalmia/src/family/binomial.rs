@@ -132,6 +132,12 @@ impl Family for Binomial {
         rng.sample(law) as f64
     }
 
+    /// The probability given the count is a beta variable of parameters $y+1$, $n-y$.
+    fn fall(&self, y: f64) -> Option<(f64, f64)> {
+        let (a, b) = (y.floor() + 1.0, self.trials - y.floor());
+        (a > 0.0 && b > 0.0).then(|| ((a / b).ln(), (1.0 / a + 1.0 / b).sqrt()))
+    }
+
     fn moderated_mean(&self, m: f64, s: f64) -> f64 {
         self.trials * super::Bernoulli.moderated_mean(m, s)
     }

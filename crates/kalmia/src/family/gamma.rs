@@ -154,6 +154,10 @@ impl Family for Gamma {
         super::EXPONENT_CAP
     }
 
+    fn fall(&self, y: f64) -> Option<(f64, f64)> {
+        (y > 0.0 && y.is_finite()).then(|| (y.ln(), self.dispersion.sqrt()))
+    }
+
     fn moderated_mean(&self, m: f64, s: f64) -> f64 {
         clamped_exp(m + 0.5 * s)
     }

@@ -160,6 +160,12 @@ pub trait Family: Clone + Debug + Send + Sync {
         false
     }
 
+    /// Where $P(Y \le y\mid u)$ falls from 1 to 0 as `u` grows, and about how wide that is, for families that are 0 or more and analytic in `u` on the
+    /// smaller of that scale and 1; predictions then take short sums in place of adaptive integrals.
+    fn fall(&self, _y: f64) -> Option<(f64, f64)> {
+        None
+    }
+
     /// $\ln p(y\mid u)$.
     fn log_density(&self, y: f64, u: f64) -> f64 {
         self.log_base(y) - self.loss(y, u)

@@ -85,6 +85,12 @@ impl Family for Poisson {
         super::EXPONENT_CAP
     }
 
+    /// $e^u$ given the count is a gamma variable of shape $y+1$.
+    fn fall(&self, y: f64) -> Option<(f64, f64)> {
+        let shape = y.floor() + 1.0;
+        (shape > 0.0 && shape.is_finite()).then(|| (shape.ln(), 1.0 / shape.sqrt()))
+    }
+
     fn moderated_mean(&self, m: f64, s: f64) -> f64 {
         capped_exp(m + 0.5 * s)
     }

@@ -1,5 +1,6 @@
 //! Integrals over the linear predictor: $E[f(u)]$ and $\ln E[e^{-\ell(y,u)}]$ for $u \sim N(m,s)$.
 
+use super::fall;
 use crate::family::Family;
 use std::f64::consts::TAU;
 
@@ -79,6 +80,9 @@ pub fn gaussian_expectation(m: f64, s: f64, f: impl Fn(f64) -> f64) -> f64 {
 /// $P(Y \le y)$: the distribution function falls from 1 to 0 as `u` grows, and the integral is split where it does, so that a
 /// fall of any steepness is seen.
 pub(super) fn expected_cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> f64 {
+    if let Some(sum) = fall::cdf(family, y, m, s) {
+        return sum;
+    }
     let deviation = s.sqrt();
     let at = |z: f64| family.cdf(m + deviation * z, y);
     let (start, end) = (at(-REACH), at(REACH));

@@ -1,6 +1,6 @@
 //! The prediction of several beliefs, weighted.
 
-use super::{Prediction, Predictive};
+use super::{Prediction, Predictive, fall};
 use crate::error::{Error, Result, require};
 use crate::family::Family;
 use crate::family::invert::smallest;
@@ -66,11 +66,18 @@ impl<F: Family> Predictive for Mixture<F> {
     }
 
     fn quantile(&self, q: f64) -> f64 {
+        if let [(_, alone)] = &self.parts[..] {
+            return alone.quantile(q);
+        }
+        let family = &self.parts[0].1.family;
+        let parts: Vec<(f64, f64, f64)> = self.parts.iter().map(|(weight, part)| (*weight, part.linear, part.s)).collect();
+        if let Some(found) = fall::quantile(family, &parts, q) {
+            return found;
+        }
         let (low, high) = self.between(|part| part.quantile(q));
         if low == high {
             return low;
         }
-        let family = &self.parts[0].1.family;
         smallest(|y| self.cdf(y), q, low, high, family.quantile(self.linear, 0.0), family.discrete())
     }
 

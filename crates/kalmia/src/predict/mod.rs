@@ -1,5 +1,6 @@
 //! What is known about the next `y` before it is seen: mean, intervals and density with the linear predictor integrated out.
 
+mod fall;
 mod integral;
 mod mixture;
 mod spread;
@@ -188,6 +189,9 @@ impl<F: Family> Predictive for Prediction<F> {
         }
         if self.s == 0.0 {
             return self.family.quantile(self.linear, q);
+        }
+        if let Some(found) = fall::quantile(&self.family, &[(1.0, self.linear, self.s)], q) {
+            return found;
         }
         let (low, high) = self.bracket(q);
         let floor = self.family.quantile(self.linear, 0.0);
