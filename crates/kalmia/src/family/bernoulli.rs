@@ -14,6 +14,9 @@ use rand::{Rng, RngExt};
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Bernoulli;
 
+/// Beyond it $e^{-u}$ comes close to the smallest number.
+const FAR: f64 = 600.0;
+
 /// $1/(1+e^{-u})$ without overflow.
 #[inline(always)]
 pub fn logistic(u: f64) -> f64 {
@@ -197,10 +200,11 @@ impl Family for Bernoulli {
         if observation.weight != 1.0 {
             return None;
         }
-        let narrow = if u.abs() <= narrow::NEAR { Narrow::new(u, s) } else { None };
+        // an expected label, u > 0, cancels nothing, however sure it was
+        let narrow = if (-narrow::NEAR..=FAR).contains(&u) { Narrow::new(u, s) } else { None };
         let mut moments = match narrow {
             Some(narrow) => narrow.moments(s),
-            None if s <= wide::WIDE && u.abs() <= wide::NEAR => wide::moments(u, s),
+            None if s <= wide::WIDE && (-wide::NEAR..=FAR).contains(&u) => wide::moments(u, s),
             None => return None,
         };
         moments.step.gain *= z;
@@ -271,11 +275,14 @@ mod tests {
     #[test]
     fn a_belief_steps_as_the_integral_does() {
         for y in [0.0, 1.0] {
-            for m in [-narrow::NEAR, -9.0, -wide::NEAR, -3.3, -1.0, -0.1, 0.0, 0.4, 1.7, wide::NEAR, 12.0, narrow::NEAR] {
+            for u in
+                [-narrow::NEAR, -9.0, -wide::NEAR, -3.3, -1.0, -0.1, 0.0, 0.4, 1.7, wide::NEAR, 12.0, narrow::NEAR, 40.0, FAR]
+            {
+                let m = if y > 0.0 { u } else { -u };
                 let [very, quite, rather, just] = narrow::NARROW;
                 for s in [1e-9, 1e-5, very, 1e-3, quite, 2e-2, rather, 5e-2, just, 0.1, 0.4, 1.2, 1.3, 2.0, wide::WIDE] {
                     let Some(series) = Bernoulli.exact_moments(&Observation::new(y), m, s) else {
-                        assert!(s > just && m.abs() > wide::NEAR);
+                        assert!(s > just && u < -wide::NEAR);
                         continue;
                     };
                     let other = Observation { y, weight: 1.0 + f64::EPSILON, offset: 0.0 };

@@ -8,7 +8,7 @@ const TERMS: usize = 9;
 pub(super) const NARROW: [f64; 4] = [2e-4, 1e-2, 3e-2, 8e-2];
 /// Largest variance at which they give the mean to rounding.
 pub(super) const NARROW_MEAN: f64 = 4e-3;
-/// Beyond it the terms of $c$ cancel too far.
+/// Unexpected labels, $-m$ beyond it: the terms of $c$ cancel too far.
 pub(super) const NEAR: f64 = 16.0;
 
 /// Polynomials in `v`, one a term.

@@ -6,7 +6,7 @@
 use crate::rule::{Evidence, Moments, Step};
 use pulp::{Arch, Simd, WithSimd};
 
-/// Largest variance of this path, and largest $|m|$: beyond it the terms of $c$ cancel too far.
+/// Largest variance of this path, and largest $-m$, of an unexpected label: beyond it the terms of $c$ cancel too far.
 pub(super) const WIDE: f64 = 5.0;
 pub(super) const NEAR: f64 = 6.0;
 
@@ -50,7 +50,7 @@ const fn exp(x: f64) -> f64 {
     value * f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0f64.to_bits()))
 }
 
-/// The moment-matching step of a label 1 for $s \le$ [`WIDE`], $|m| \le$ [`NEAR`].
+/// The moment-matching step of a label 1 for $s \le$ [`WIDE`], $-m \le$ [`NEAR`].
 #[inline]
 pub(super) fn moments(m: f64, s: f64) -> Moments {
     let deviation = s.sqrt();
