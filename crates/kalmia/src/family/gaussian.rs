@@ -3,7 +3,7 @@
 use super::Family;
 use super::special::{normal_cdf, normal_quantile};
 use crate::error::{Error, Result, require};
-use crate::rows::Observation;
+use crate::rows::{LARGEST, Observation};
 use crate::rule::{Evidence, Moments, Step};
 use rand::{Rng, RngExt};
 
@@ -51,12 +51,12 @@ impl Family for Gaussian {
     }
 
     fn domain(&self) -> &'static str {
-        "any finite number"
+        "a finite number, at most 1e120 in size"
     }
 
     #[inline(always)]
     fn canonical(&self, y: f64) -> Option<f64> {
-        y.is_finite().then_some(y)
+        (y.abs() <= LARGEST).then_some(y)
     }
 
     #[inline(always)]
