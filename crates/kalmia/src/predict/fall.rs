@@ -13,6 +13,10 @@ const DISTANCE: [f64; 3] = [0.5, 0.4, 0.5];
 const SLOW: f64 = 0.6;
 /// Falls wider than this in `u` have tails that take too many nodes.
 const WIDEST: f64 = 10.0;
+/// A fall narrower than this, in deviations, is a step: its shape changes nothing that an `f64` shows, and its nodes could not be counted.
+const STEEP: f64 = 1e-8;
+/// Counts above it have a mass below the rounding of the distribution function, and are not told from their neighbours.
+const MANY: f64 = 1e12;
 /// What is left of a tail that is left out.
 const NEGLIGIBLE: f64 = 1e-13;
 /// Counts that are walked to one by one.
@@ -33,11 +37,13 @@ struct Nodes {
 }
 
 impl Nodes {
-    /// `None` where the family does not tell, or the belief reaches where its loss is continued.
+    /// `None` where the family does not tell, or both the belief and the fall reach where the family saturates.
     fn new<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<Self> {
         let (centre, width) = family.fall(y).filter(|fall| fall.1 <= WIDEST)?;
         let deviation = s.sqrt();
-        if deviation == 0.0 || m.abs() + REACH * deviation > family.largest_linear() {
+        let largest = family.largest_linear();
+        let fallen = || family.cdf(-largest, y) >= 1.0 - NEGLIGIBLE && family.cdf(largest, y) <= NEGLIGIBLE;
+        if deviation == 0.0 || (m.abs() + REACH * deviation > largest && !fallen()) {
             return None;
         }
         let (centre, width) = ((centre - m) / deviation, width / deviation);
@@ -69,7 +75,8 @@ impl Nodes {
 ///
 /// A fall that is narrow beside the belief is taken against $\Phi((c-z)/w)$, whose expectation is $\Phi(c/\sqrt{1+w^2})$: the difference lives at the fall alone.
 pub(super) fn cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> {
-    if family.cdf(m + REACH * s.sqrt(), y) >= 1.0 - NEGLIGIBLE {
+    // at both ends, since a family of one's own may rise where ours fall
+    if [REACH, -REACH].iter().all(|z| family.cdf(m + z * s.sqrt(), y) >= 1.0 - NEGLIGIBLE) {
         return Some(1.0);
     }
     let nodes = Nodes::new(family, y, m, s)?;
@@ -77,12 +84,16 @@ pub(super) fn cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> 
     if width >= SLOW {
         return Some(nodes.sum(|_, u| (family.cdf(u, y), true)).clamp(0.0, 1.0));
     }
+    let known = normal_cdf(centre / 1f64.hypot(width));
+    if width < STEEP {
+        return Some(known);
+    }
     let difference = nodes.sum(|z, u| {
         let (found, known) = (family.cdf(u, y), normal_cdf((centre - z) / width));
         let open = |p: f64| p > NEGLIGIBLE && p < 1.0 - NEGLIGIBLE;
         (found - known, open(found) || open(known) || (found - known).abs() > 0.5)
     });
-    Some((normal_cdf(centre / 1f64.hypot(width)) + difference).clamp(0.0, 1.0))
+    Some((known + difference).clamp(0.0, 1.0))
 }
 
 /// $P(Y = y)$ of a count.
@@ -97,6 +108,9 @@ fn mass<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> {
     let Some(nodes) = Nodes::new(family, y, m, s) else {
         return Some(1.0 - cdf(family, y - 1.0, m, s)?);
     };
+    if nodes.width < STEEP {
+        return None;
+    }
     let base = family.log_base(y);
     let at = |u: f64| (base - family.loss(y, u)).exp();
     let least = NEGLIGIBLE * at(m + nodes.deviation * nodes.centre);
@@ -140,10 +154,11 @@ pub(super) fn quantile<F: Family>(family: &F, parts: &[(f64, f64, f64)], q: f64)
         let slope = before.map_or(0.0, |(last, value)| (x - value) / (t - last));
         before = Some((t, x));
         let mut next = t - if slope > 0.0 && slope.is_finite() { x / slope } else { x * spread };
-        if !whole && (next - t).abs() <= LAST_MOVE * (1.0 + t.abs()) {
-            return Some(family.mean(next));
+        let counted = whole && y <= MANY;
+        if !counted && (next - t).abs() <= LAST_MOVE * (1.0 + t.abs()) {
+            return Some(if whole { family.mean(next).floor() } else { family.mean(next) });
         }
-        if whole
+        if counted
             && (family.mean(next) - y).abs() <= NEAR
             && let Some(found) = walk(&|y| total(&|m, s| mass(family, y, m, s)), y, p, q)
         {
@@ -221,6 +236,19 @@ mod tests {
         }
     }
 
+    /// A fall that is a step beside the belief leaves the belief's own distribution.
+    #[test]
+    fn a_belief_far_wider_than_the_fall_decides_alone() {
+        for (m, s) in [(3.0, 1e4), (-40.0, 1e6)] {
+            for y in [1.0, 30.0, 1e6] {
+                // E ln G of a gamma variable G of large shape is the logarithm of its mean
+                let sharp = Gamma::new(1e-9).unwrap();
+                let (short, belief) = (cdf(&sharp, y, m, s).unwrap(), normal_cdf((y.ln() - m) / s.sqrt()));
+                assert!((short - belief).abs() < 1e-11, "y={y} m={m} s={s}: {short} {belief}");
+            }
+        }
+    }
+
     #[test]
     fn quantiles_invert_the_distribution() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
@@ -292,6 +320,19 @@ mod tests {
         }
         fn fall(&self, y: f64) -> Option<(f64, f64)> {
             self.0.fall(y)
+        }
+    }
+
+    /// Counts beyond counting: their law is that of $e^u$.
+    #[test]
+    fn astronomic_counts_end_the_search() {
+        for (m, s) in [(30.0, 1.0), (80.0, 1.0), (200.0, 0.01), (1.0, 2e3), (150.0, 1e-6)] {
+            let (low, high) = Prediction::new(Poisson, m, s).unwrap().interval(0.9).unwrap();
+            let z = normal_quantile(0.95);
+            let expected = [m - z * s.sqrt(), m + z * s.sqrt()].map(|u: f64| if u > 25.0 { u } else { f64::NAN });
+            for (y, u) in [low, high].into_iter().zip(expected).filter(|(_, u)| u.is_finite()) {
+                assert!((y.ln() - u).abs() < 1e-6, "m={m} s={s}: {y:e} {u}");
+            }
         }
     }
 
