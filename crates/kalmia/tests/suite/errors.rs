@@ -206,7 +206,12 @@ fn divergence_leaves_the_state() {
 #[test]
 fn numbers_beyond_all_range_never_enter_the_state() {
     for rule in ["ekf", "implicit", "moment", "truncated"] {
-        for (x, y) in [([1e-100, 1e115], [1e300, 1.0]), ([1.0, 1e-5], [1.0, 1e308]), ([1e-5, 1.0], [1e308, 1e308]), ([1e-100, 1e115], [1e119, -1e119])] {
+        for (x, y) in [
+            ([1e-100, 1e115], [1e300, 1.0]),
+            ([1.0, 1e-5], [1.0, 1e308]),
+            ([1e-5, 1.0], [1e308, 1e308]),
+            ([1e-100, 1e115], [1e119, -1e119]),
+        ] {
             let family: AnyFamily = Gaussian::default().into();
             let prior = Prior::isotropic(1, 1e30).unwrap();
             let mut filter: Filter<_, AnyRule> = Filter::new(family, rule.parse().unwrap(), prior).unwrap();
