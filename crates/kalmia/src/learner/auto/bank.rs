@@ -380,9 +380,10 @@ impl Bank<Dense> {
 }
 
 /// The mean of beliefs $(w, m, s)$ about the linear predictor. Where it grows without bound in $u$, the mean over members would be that of the vaguest one alone, and
-/// its expectation that of the belief's far tail: there the member in the middle speaks, half of the weight being on either side, with a variance of at most 1.
+/// its expectation that of the belief's far tail: there, unless all are sure to one unit, the member in the middle speaks, half of the weight being on either side, with
+/// a variance of at most 1.
 pub(super) fn mean_of<F: Family>(family: &F, beliefs: impl Iterator<Item = (f64, f64, f64)> + Clone) -> f64 {
-    if family.bounded_gradient() || family.normal_noise().is_some() {
+    if family.bounded_gradient() || family.normal_noise().is_some() || beliefs.clone().all(|belief| belief.2 <= 1.0) {
         return beliefs.map(|(weight, m, s)| weight * family.moderated_mean(m, s)).sum();
     }
     let up_to = |m: f64| beliefs.clone().filter(|other| other.1 <= m).map(|other| other.0).sum::<f64>();
