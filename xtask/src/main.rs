@@ -31,17 +31,20 @@ fn parse(args: &[String]) -> Request {
 }
 
 fn help() -> String {
-    let mut text =
-        String::from("usage: cargo xtask <command>\n\n  ci        every step below, in this order, up to the first failure\n");
+    let mut text = String::from(
+        "usage: cargo xtask <command>\n\n  ci        every step below, in this order, up to the first failure\n",
+    );
     for step in STEPS {
         text += &format!("  {:<9} {}\n", step.name, step.about);
     }
     text + "  help      this text"
 }
 
-/// The workspace's folder. Cargo sets the variable at run time too, so that a moved clone needs no rebuild.
+/// The workspace's folder. Cargo sets the variable at run time too, so that a moved clone needs no
+/// rebuild.
 fn root() -> PathBuf {
-    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     manifest.parent().map(Path::to_path_buf).unwrap_or(manifest)
 }
 
@@ -91,7 +94,11 @@ mod tests {
     #[test]
     fn help_names_every_step() {
         for step in STEPS {
-            assert!(help().contains(&format!("\n  {} ", step.name)), "{} is missing from the help", step.name);
+            assert!(
+                help().contains(&format!("\n  {} ", step.name)),
+                "{} is missing from the help",
+                step.name
+            );
         }
     }
 }

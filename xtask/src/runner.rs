@@ -87,9 +87,17 @@ mod tests {
     use super::*;
 
     const GOOD: Step = Step { name: "good", about: "passes", run: |_| Ok(Outcome::Passed) };
-    const IDLE: Step = Step { name: "idle", about: "has nothing to do", run: |_| Ok(Outcome::Skipped("no such thing")) };
+    const IDLE: Step = Step {
+        name: "idle",
+        about: "has nothing to do",
+        run: |_| Ok(Outcome::Skipped("no such thing")),
+    };
     const BAD: Step = Step { name: "bad", about: "fails", run: |_| Err("exit code 3".into()) };
-    const NEVER: Step = Step { name: "never", about: "comes after a failure", run: |_| panic!("ran after a failure") };
+    const NEVER: Step = Step {
+        name: "never",
+        about: "comes after a failure",
+        run: |_| panic!("ran after a failure"),
+    };
 
     #[test]
     fn stops_at_the_first_failure_and_names_it() {
@@ -98,7 +106,10 @@ mod tests {
         let table = summary(&records);
         let lines: Vec<&str> = table.lines().collect();
         assert!(lines[1].starts_with("good") && lines[1].ends_with("passed"), "{table}");
-        assert!(lines[2].starts_with("bad") && lines[2].ends_with("FAILED: exit code 3"), "{table}");
+        assert!(
+            lines[2].starts_with("bad") && lines[2].ends_with("FAILED: exit code 3"),
+            "{table}"
+        );
         assert!(lines[3].starts_with("never") && lines[3].ends_with("not run"), "{table}");
     }
 

@@ -12,11 +12,19 @@ use crate::runner::Step;
 pub const STEPS: &[Step] = &[
     Step { name: "fmt", about: "formatting (cargo fmt --check)", run: fmt },
     Step { name: "lint", about: "clippy on every target, warnings are errors", run: lint },
-    Step { name: "test", about: "unit, integration and documentation tests", run: |root| cargo(root, "test --workspace") },
+    Step {
+        name: "test",
+        about: "unit, integration and documentation tests",
+        run: |root| cargo(root, "test --workspace"),
+    },
     Step { name: "doc", about: "documentation builds, warnings are errors", run: doc },
     Step { name: "bench", about: "every benchmark once, as a test", run: bench },
     Step { name: "examples", about: "every example runs", run: examples },
-    Step { name: "python", about: "the Python package, built and tested in target/venv", run: python },
+    Step {
+        name: "python",
+        about: "the Python package, built and tested in target/venv",
+        run: python,
+    },
 ];
 
 fn fmt(root: &Path) -> Result<Outcome, String> {
@@ -33,7 +41,8 @@ fn doc(root: &Path) -> Result<Outcome, String> {
     execute(cargo_command(root, "doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// `--bench *` rather than `--benches`: the latter would run every library's unit tests a second time.
+/// `--bench *` rather than `--benches`: the latter would run every library's unit tests a second
+/// time.
 fn bench(root: &Path) -> Result<Outcome, String> {
     if targets(root, "benches")?.is_empty() {
         return Ok(Skipped("no crate has benches"));
@@ -41,56 +50,77 @@ fn bench(root: &Path) -> Result<Outcome, String> {
     cargo(root, "test --workspace --bench *")
 }
 
-/// Every example is declared with `harness = false`, so that its test is its own `main`. One build of the workspace, as in the step
-/// `test`: crate by crate, other features would be unified and everything compiled again.
+/// Every example is declared with `harness = false`, so that its test is its own `main`. One build
+/// of the workspace, as in the step `test`: crate by crate, other features would be unified and
+/// everything compiled again.
 fn examples(root: &Path) -> Result<Outcome, String> {
     let found = targets(root, "examples")?;
     for (package, example) in &found {
         let manifest = root.join("crates").join(package).join("Cargo.toml");
-        let text = fs::read_to_string(&manifest).map_err(|error| format!("cannot read {}: {error}", manifest.display()))?;
+        let text = fs::read_to_string(&manifest)
+            .map_err(|error| format!("cannot read {}: {error}", manifest.display()))?;
         if !text.contains(&format!("[[example]]\nname = \"{example}\"\nharness = false")) {
             return Err(format!(
                 "example {example} of {package} would not run: declare it with `harness = false` in its Cargo.toml"
             ));
         }
     }
-    if found.is_empty() { Ok(Skipped("no crate has examples")) } else { cargo(root, "test --workspace --example *") }
+    if found.is_empty() {
+        Ok(Skipped("no crate has examples"))
+    } else {
+        cargo(root, "test --workspace --example *")
+    }
 }
 
-/// The package's own `pyproject.toml` says what is needed: pip fetches the build backend and the extra `test`. The command that
-/// some tests run is the one that the step `test` made: its tests need it, and the same flags unify the same features.
+/// The package's own `pyproject.toml` says what is needed: pip fetches the build backend and the
+/// extra `test`. The command that some tests run is the one that the step `test` made: its tests
+/// need it, and the same flags unify the same features.
 fn python(root: &Path) -> Result<Outcome, String> {
     if !root.join("python/pyproject.toml").is_file() {
         return Ok(Skipped("python/pyproject.toml does not exist"));
     }
     let venv = root.join("target/venv");
-    let (system, inside) = if cfg!(windows) { ("python", "Scripts/python.exe") } else { ("python3", "bin/python") };
+    let (system, inside) =
+        if cfg!(windows) { ("python", "Scripts/python.exe") } else { ("python3", "bin/python") };
     let interpreter = venv.join(inside);
     let has_pip = |python: &Path| quiet(Command::new(python).args(["-m", "pip", "--version"]));
     if !has_pip(&interpreter) {
         execute(Command::new(system).args(["-m", "venv", "--clear"]).arg(&venv))?;
     }
     cargo(root, "test --workspace --test cli --no-run")?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root.join("target"), |folder| root.join(folder));
     let command = target.join("debug").join(format!("kalmia{}", std::env::consts::EXE_SUFFIX));
     let run = |args: &str| {
         let mut python = Command::new(&interpreter);
-        execute(python.current_dir(root).env("KALMIA_COMMAND", &command).arg("-m").args(args.split(' ')))
+        execute(
+            python
+                .current_dir(root)
+                .env("KALMIA_COMMAND", &command)
+                .arg("-m")
+                .args(args.split(' ')),
+        )
     };
     run("pip install --quiet --disable-pip-version-check pytest ./python[test]")?;
     run("pytest python")
 }
 
-/// Targets of one kind ("examples" or "benches") by Cargo's own rule of discovery: `NAME.rs`, or `NAME/main.rs`,
-/// in a crate's folder under `crates/`, which carries the package's name. Sorted.
+/// Targets of one kind ("examples" or "benches") by Cargo's own rule of discovery: `NAME.rs`, or
+/// `NAME/main.rs`, in a crate's folder under `crates/`, which carries the package's name. Sorted.
 fn targets(root: &Path, kind: &str) -> Result<Vec<(String, String)>, String> {
     let mut found = Vec::new();
     for krate in entries(&root.join("crates"))? {
         let folder = krate.join(kind);
         for path in if folder.is_dir() { entries(&folder)? } else { Vec::new() } {
-            let is_target = path.extension().is_some_and(|ext| ext == "rs") || path.join("main.rs").is_file();
-            if let (true, Some(package), Some(name)) = (is_target, krate.file_name(), path.file_stem()) {
-                found.push((package.to_string_lossy().into_owned(), name.to_string_lossy().into_owned()));
+            let is_target =
+                path.extension().is_some_and(|ext| ext == "rs") || path.join("main.rs").is_file();
+            if let (true, Some(package), Some(name)) =
+                (is_target, krate.file_name(), path.file_stem())
+            {
+                found.push((
+                    package.to_string_lossy().into_owned(),
+                    name.to_string_lossy().into_owned(),
+                ));
             }
         }
     }
@@ -99,12 +129,15 @@ fn targets(root: &Path, kind: &str) -> Result<Vec<(String, String)>, String> {
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let read = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();
+    let read = || {
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()
+    };
     read().map_err(|error| format!("cannot list {}: {error}", folder.display()))
 }
 
 fn cargo_command(root: &Path, args: &str) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    let mut command =
+        Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(root).args(args.split(' '));
     command
 }
@@ -118,17 +151,24 @@ fn component(root: &Path, subcommand: &str, name: &str) -> Result<(), String> {
     if quiet(&mut cargo_command(root, &format!("{subcommand} --version"))) {
         return Ok(());
     }
-    Err(format!("`cargo {subcommand}` is missing; it is the rustup component `{name}`: rustup component add {name}"))
+    Err(format!(
+        "`cargo {subcommand}` is missing; it is the rustup component `{name}`: rustup component add {name}"
+    ))
 }
 
 fn quiet(command: &mut Command) -> bool {
-    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 /// Runs with the terminal handed through, so that the runner's own lines are seen.
 fn execute(command: &mut Command) -> Result<Outcome, String> {
     let args = command.get_args().map(|arg| arg.to_string_lossy());
-    let program = Path::new(command.get_program()).file_stem().unwrap_or_default().to_string_lossy();
+    let program =
+        Path::new(command.get_program()).file_stem().unwrap_or_default().to_string_lossy();
     let words: Vec<_> = std::iter::once(program).chain(args).collect();
     let line = words.join(" ");
     match command.status() {
@@ -147,7 +187,8 @@ mod tests {
 
     impl Workspace {
         fn new(name: &str, files: &[&str]) -> Self {
-            let root = std::env::temp_dir().join(format!("kalmia-xtask-{name}-{}", std::process::id()));
+            let root =
+                std::env::temp_dir().join(format!("kalmia-xtask-{name}-{}", std::process::id()));
             fs::create_dir_all(root.join("crates")).unwrap();
             for file in files {
                 let path = root.join(file);
@@ -178,7 +219,10 @@ mod tests {
         ];
         let workspace = Workspace::new("discovery", &files);
         let pair = |a: &str, b: &str| (a.to_string(), b.to_string());
-        assert_eq!(targets(&workspace.0, "examples"), Ok(vec![pair("a", "folder"), pair("b", "one"), pair("b", "two")]));
+        assert_eq!(
+            targets(&workspace.0, "examples"),
+            Ok(vec![pair("a", "folder"), pair("b", "one"), pair("b", "two")])
+        );
         assert_eq!(targets(&workspace.0, "benches"), Ok(vec![pair("a", "speed")]));
     }
 
@@ -192,7 +236,8 @@ mod tests {
 
     #[test]
     fn an_example_that_would_not_run_is_refused() {
-        let workspace = Workspace::new("undeclared", &["crates/a/examples/one.rs", "crates/a/Cargo.toml"]);
+        let workspace =
+            Workspace::new("undeclared", &["crates/a/examples/one.rs", "crates/a/Cargo.toml"]);
         let error = examples(&workspace.0).unwrap_err();
         assert!(error.starts_with("example one of a would not run"), "{error}");
     }
@@ -200,7 +245,8 @@ mod tests {
     #[test]
     fn failures_name_the_command() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let error = execute(cargo_command(root, "no-such-subcommand --flag").stderr(Stdio::null())).unwrap_err();
+        let error = execute(cargo_command(root, "no-such-subcommand --flag").stderr(Stdio::null()))
+            .unwrap_err();
         assert!(error.contains("`cargo no-such-subcommand --flag` ended with"), "{error}");
         let error = component(root, "no-such-subcommand", "rustfmt").unwrap_err();
         assert!(error.ends_with("rustup component add rustfmt"), "{error}");

@@ -67,9 +67,9 @@ impl Failure {
     /// An interruption where a read gave up for one before there was anything to keep.
     pub fn or_stop(self) -> Self {
         match self {
-            Self::Data(_) if ui::stop_requested() => {
-                Self::Interrupted("interrupted while the first rows were read; nothing was learned".into())
-            }
+            Self::Data(_) if ui::stop_requested() => Self::Interrupted(
+                "interrupted while the first rows were read; nothing was learned".into(),
+            ),
             other => other,
         }
     }
@@ -78,7 +78,9 @@ impl Failure {
     pub fn no_rows(counts: Counts) -> Self {
         Self::usage(match counts.skipped {
             0 => "the input has no data rows".into(),
-            skipped => format!("no row is left: {} left out for a missing value", counted(skipped, "row")),
+            skipped => {
+                format!("no row is left: {} left out for a missing value", counted(skipped, "row"))
+            }
         })
     }
 
@@ -96,7 +98,9 @@ impl Failure {
     pub fn is_broken_pipe(&self) -> bool {
         match self {
             Self::Stdout(error) => error.kind() == io::ErrorKind::BrokenPipe,
-            Self::Output { path, reason } => reason.kind() == io::ErrorKind::BrokenPipe && path.starts_with("/dev"),
+            Self::Output { path, reason } => {
+                reason.kind() == io::ErrorKind::BrokenPipe && path.starts_with("/dev")
+            }
             _ => false,
         }
     }
@@ -112,16 +116,26 @@ impl Failure {
                 Some("--missing skip leaves the predictions of such rows empty")
             }
             DataError::MissingValue { .. } => Some("--missing skip leaves such rows out"),
-            DataError::NoColumn { .. } => Some("--delimiter, --no-header and --format say how to read the file"),
+            DataError::NoColumn { .. } => {
+                Some("--delimiter, --no-header and --format say how to read the file")
+            }
             // the options below choose what a model has settled
             _ if !command.chooses() => None,
-            DataError::Setting(text) if text.contains("target") => Some("--target NAME says which column to learn"),
+            DataError::Setting(text) if text.contains("target") => {
+                Some("--target NAME says which column to learn")
+            }
             DataError::Setting(text) if text.contains("feature columns") => {
                 Some("--features or --exclude chooses columns, --max-features raises the limit")
             }
-            DataError::TooManyFeatures { .. } => Some("--exclude leaves the column out, --max-features raises the limit"),
-            DataError::Value { reason, .. } | DataError::Column { reason, .. } if reason.contains("categorical") => {
-                Some("--categorical NAME reads the column as categories, --exclude NAME leaves it out")
+            DataError::TooManyFeatures { .. } => {
+                Some("--exclude leaves the column out, --max-features raises the limit")
+            }
+            DataError::Value { reason, .. } | DataError::Column { reason, .. }
+                if reason.contains("categorical") =>
+            {
+                Some(
+                    "--categorical NAME reads the column as categories, --exclude NAME leaves it out",
+                )
             }
             DataError::Column { reason, .. } if reason.contains("positive") => {
                 Some("--positive LABEL says which label counts as 1")
@@ -137,8 +151,12 @@ impl Failure {
     pub fn render(&self, command: &Command) -> String {
         let mut text = match self {
             // the library's words for settings are not those of the command
-            Self::Data(DataError::MissingValue { at, column }) => format!("{at}, column `{column}`: missing value"),
-            Self::File(FileError::Content { path, problem: Problem::Kind { found, .. } }) if found == MODEL_SET => {
+            Self::Data(DataError::MissingValue { at, column }) => {
+                format!("{at}, column `{column}`: missing value")
+            }
+            Self::File(FileError::Content { path, problem: Problem::Kind { found, .. } })
+                if found == MODEL_SET =>
+            {
                 format!(
                     "model file {}: a model of several classes, which Python saved and `kalmia.load` reads there; the command has one model a file, of a number or of two classes",
                     path.display()
@@ -161,27 +179,42 @@ impl Failure {
     }
 }
 
-/// A learner's refusal of a row, in terms of the file. `chosen` says that the family was chosen from the first rows.
+/// A learner's refusal of a row, in terms of the file. `chosen` says that the family was chosen
+/// from the first rows.
 pub fn locate(error: kalmia::Error, block: &Block, encoder: &Encoder, chosen: bool) -> Failure {
     use kalmia::Error as E;
     let Some(row) = error.row().filter(|&row| row < block.rows()) else { return error.into() };
     let reason = match &error {
         E::Feature { column, value, .. } => {
             let name = encoder.features().get(*column).map_or("?", |feature| &feature.name);
-            format!("feature `{name}` is {}: features must be finite, at most 1e120 in size", exact(*value))
+            format!(
+                "feature `{name}` is {}: features must be finite, at most 1e120 in size",
+                exact(*value)
+            )
         }
         E::Target { value, family, expected, .. } => {
             let name = encoder.target().map_or("target", |target| &target.name);
             let hint = match (chosen, *value >= 0.0 && value.fract() == 0.0) {
                 (false, _) => String::new(),
-                (true, true) => format!("; {family} was chosen from the first rows: give --family poisson or --family gaussian"),
-                (true, false) => format!("; {family} was chosen from the first rows: give --family gaussian"),
+                (true, true) => format!(
+                    "; {family} was chosen from the first rows: give --family poisson or --family gaussian"
+                ),
+                (true, false) => {
+                    format!("; {family} was chosen from the first rows: give --family gaussian")
+                }
             };
-            format!("target `{name}` is {}, the {family} family takes {expected}{hint}", exact(*value))
+            format!(
+                "target `{name}` is {}, the {family} family takes {expected}{hint}",
+                exact(*value)
+            )
         }
-        E::RowExtra { name, value, expected, .. } => format!("{name} is {value}, expected {expected}"),
+        E::RowExtra { name, value, expected, .. } => {
+            format!("{name} is {value}, expected {expected}")
+        }
         E::Diverged { quantity, value, .. } => {
-            format!("the recursion diverged, {quantity} is {value:e}; use --method auto, moment or implicit, which cannot")
+            format!(
+                "the recursion diverged, {quantity} is {value:e}; use --method auto, moment or implicit, which cannot"
+            )
         }
         other => other.to_string(),
     };

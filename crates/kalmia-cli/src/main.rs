@@ -1,4 +1,5 @@
-//! The `kalmia` command: arguments become a plan, a plan is run, and what goes wrong becomes one message and an exit code.
+//! The `kalmia` command: arguments become a plan, a plan is run, and what goes wrong becomes one
+//! message and an exit code.
 
 mod args;
 mod error;
@@ -21,7 +22,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            let colored = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+            let colored = std::io::stderr().is_terminal()
+                && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
             let label = if colored { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
             // nobody to tell when standard error is closed
             let _ = writeln!(std::io::stderr(), "{label} {}", failure.render(&cli.command));

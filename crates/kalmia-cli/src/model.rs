@@ -98,7 +98,10 @@ impl Model {
         let loaded = file::load::<Read>(path, MODEL)?;
         let file::Model { encoder, history, learner, metrics, settings } = loaded.state;
         let learner = AnyLearner::restore(learner)?;
-        Ok((Self { learner, encoder, settings, metrics, history, metadata: loaded.metadata }, loaded.version))
+        Ok((
+            Self { learner, encoder, settings, metrics, history, metadata: loaded.metadata },
+            loaded.version,
+        ))
     }
 
     /// Writes the model atomically.
@@ -131,8 +134,17 @@ impl View<'_> {
         metadata.insert("family".into(), learner.family().name().into());
         metadata.insert("method".into(), learner.method().into());
         metadata.insert("rows".into(), learner.count().into());
-        metadata.insert("target".into(), self.encoder.target().map(|target| target.name.clone()).into());
-        let stored = file::Model { encoder: self.encoder, history, learner: learner.state(), metrics, settings };
+        metadata.insert(
+            "target".into(),
+            self.encoder.target().map(|target| target.name.clone()).into(),
+        );
+        let stored = file::Model {
+            encoder: self.encoder,
+            history,
+            learner: learner.state(),
+            metrics,
+            settings,
+        };
         Ok(file::save(path, MODEL, &stored, metadata)?)
     }
 }

@@ -1,4 +1,5 @@
-//! What the user sees beside the data: progress and notes on standard error, and how the output is written.
+//! What the user sees beside the data: progress and notes on standard error, and how the output is
+//! written.
 
 use crate::error::{Failure, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -44,7 +45,8 @@ impl Ui {
                 Some(_) => "{bar:24} {bytes}/{total_bytes}  {msg}  {eta} left",
                 None => "{spinner} {bytes}  {msg}",
             };
-            let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            let style = ProgressStyle::with_template(template)
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
             let target = ProgressDrawTarget::stderr_with_hz(8);
             ProgressBar::with_draw_target(Some(start.total.unwrap_or(0)), target).with_style(style)
         });
@@ -62,7 +64,11 @@ pub struct Meter {
 impl Meter {
     /// Moves the bar; cheap enough for every block.
     pub fn tick(&mut self, progress: Progress, rows: u64, loss: impl FnOnce() -> Option<f64>) {
-        let Some(bar) = self.bar.as_ref().filter(|_| self.last.elapsed() >= Duration::from_millis(100)) else { return };
+        let Some(bar) =
+            self.bar.as_ref().filter(|_| self.last.elapsed() >= Duration::from_millis(100))
+        else {
+            return;
+        };
         self.last = Instant::now();
         let rate = rows as f64 / self.start.elapsed().as_secs_f64();
         let loss = loss().map_or(String::new(), |loss| format!("  loss {loss:.5}"));
@@ -118,7 +124,11 @@ pub fn command_line() -> String {
 /// A word as a shell takes it.
 pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// So many things: `1 row`, `1 200 rows`.
@@ -153,11 +163,17 @@ mod tests {
 
     #[test]
     fn one_is_no_plural() {
-        assert_eq!([0, 1, 1200].map(|n| super::counted(n, "row")), ["0 rows", "1 row", "1 200 rows"]);
+        assert_eq!(
+            [0, 1, 1200].map(|n| super::counted(n, "row")),
+            ["0 rows", "1 row", "1 200 rows"]
+        );
     }
 
     #[test]
     fn digits_are_grouped_from_the_right() {
-        assert_eq!([0, 12, 123, 1234, 1_234_567].map(super::grouped), ["0", "12", "123", "1 234", "1 234 567"]);
+        assert_eq!(
+            [0, 12, 123, 1234, 1_234_567].map(super::grouped),
+            ["0", "12", "123", "1 234", "1 234 567"]
+        );
     }
 }

@@ -1,6 +1,8 @@
-//! Reading speed on a CSV of ten float columns, beside the `csv` crate with the same float parser, and on Parquet.
+//! Reading speed on a CSV of ten float columns, beside the `csv` crate with the same float parser,
+//! and on Parquet.
 //!
-//! `cargo bench -p kalmia-data` reads about 100 MB (or `KALMIA_BENCH_MB`); run as a test it reads a few KB, to show that it works.
+//! `cargo bench -p kalmia-data` reads about 100 MB (or `KALMIA_BENCH_MB`); run as a test it reads a
+//! few KB, to show that it works.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -11,12 +13,14 @@ use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, SourceOpt
 
 const COLUMNS: usize = 10;
 
-/// Uniform numbers by a 64-bit linear congruential generator, so that the bench needs no other crate.
+/// Uniform numbers by a 64-bit linear congruential generator, so that the bench needs no other
+/// crate.
 struct Uniform(u64);
 
 impl Uniform {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64 * 20.0 - 10.0
     }
 }
@@ -43,7 +47,8 @@ fn table(bytes: usize, digits: Option<usize>) -> Vec<u8> {
 fn ours(input: Input, threaded: bool) -> (u64, f64) {
     let source = SourceOptions { threaded, ..SourceOptions::default() };
     let options = EncoderOptions { intercept: false, ..EncoderOptions::target("c0") };
-    let mut reader = Reader::open(vec![input], source, Encoder::new(options), Mode::Learn).expect("a good table");
+    let mut reader = Reader::open(vec![input], source, Encoder::new(options), Mode::Learn)
+        .expect("a good table");
     let (mut block, mut rows, mut sum) = (Block::new(), 0, 0.0);
     while reader.next_block(&mut block).expect("a good table") {
         rows += block.rows() as u64;
@@ -77,10 +82,14 @@ fn parquet_of(csv: &[u8]) -> Vec<u8> {
             column.push(fast_float2::parse::<f64, _>(field).expect("a number"));
         }
     }
-    let arrays = columns.into_iter().enumerate().map(|(i, v)| (format!("c{i}"), Arc::new(Float64Array::from(v)) as ArrayRef));
+    let arrays = columns
+        .into_iter()
+        .enumerate()
+        .map(|(i, v)| (format!("c{i}"), Arc::new(Float64Array::from(v)) as ArrayRef));
     let batch = RecordBatch::try_from_iter(arrays).expect("equal lengths");
     let mut out = Vec::new();
-    let mut writer = parquet::arrow::ArrowWriter::try_new(&mut out, batch.schema(), None).expect("a plain schema");
+    let mut writer = parquet::arrow::ArrowWriter::try_new(&mut out, batch.schema(), None)
+        .expect("a plain schema");
     writer.write(&batch).expect("writing to memory");
     writer.close().expect("writing to memory");
     out
@@ -103,7 +112,8 @@ fn run(title: &str, bytes: Vec<u8>, rounds: usize) {
         let read = move |threaded| ours(Input::memory("t.parquet", parquet.clone()), threaded);
         ways.push(("kalmia, Parquet, one thread", Box::new(move || read(false))));
     }
-    // Rounds take turns, so that a slow moment of the machine hits all alike; the best round counts.
+    // Rounds take turns, so that a slow moment of the machine hits all alike; the best round
+    // counts.
     let mut best = vec![f64::INFINITY; ways.len()];
     let mut seen = vec![(0, 0.0); ways.len()];
     for _ in 0..rounds {
@@ -116,15 +126,22 @@ fn run(title: &str, bytes: Vec<u8>, rounds: usize) {
     println!("{title}: {:.1} MB, {} rows", bytes.len() as f64 / 1e6, seen[0].0);
     for (i, (name, _)) in ways.iter().enumerate() {
         assert_eq!(seen[i].0, seen[0].0, "{name} must see every row");
-        assert!((seen[i].1 - seen[0].1).abs() <= 1e-9 * seen[0].0 as f64 * COLUMNS as f64, "{name} must see the same numbers");
+        assert!(
+            (seen[i].1 - seen[0].1).abs() <= 1e-9 * seen[0].0 as f64 * COLUMNS as f64,
+            "{name} must see the same numbers"
+        );
         let (mb, rows) = (bytes.len() as f64 / 1e6 / best[i], seen[i].0 as f64 / best[i]);
-        println!("  {name:<28} {mb:8.1} MB of CSV/s {rows:12.0} rows/s  {:5.2} x", best[0] / best[i]);
+        println!(
+            "  {name:<28} {mb:8.1} MB of CSV/s {rows:12.0} rows/s  {:5.2} x",
+            best[0] / best[i]
+        );
     }
 }
 
 fn main() {
     let full = std::env::args().any(|arg| arg == "--bench");
-    let megabytes = std::env::var("KALMIA_BENCH_MB").ok().and_then(|v| v.parse().ok()).unwrap_or(100);
+    let megabytes =
+        std::env::var("KALMIA_BENCH_MB").ok().and_then(|v| v.parse().ok()).unwrap_or(100);
     let (bytes, rounds) = if full { (megabytes * 1_000_000, 5) } else { (20_000, 1) };
     run("six decimals", table(bytes, Some(6)), rounds);
     run("all digits", table(bytes, None), rounds);

@@ -1,5 +1,5 @@
-//! Reads files into blocks and prints what they hold: `cargo run --release --example rows -- TARGET FILE...`;
-//! without arguments, a set of the repository.
+//! Reads files into blocks and prints what they hold: `cargo run --release --example rows -- TARGET
+//! FILE...`; without arguments, a set of the repository.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -8,13 +8,19 @@ use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, Result, S
 
 fn run(target: &str, files: &[String]) -> Result<()> {
     let encoder = Encoder::new(EncoderOptions::target(target));
-    let mut reader = Reader::open(Input::resolve(files)?, SourceOptions::default(), encoder, Mode::Learn)?;
+    let mut reader =
+        Reader::open(Input::resolve(files)?, SourceOptions::default(), encoder, Mode::Learn)?;
     let (start, mut block) = (Instant::now(), Block::new());
     while reader.next_block(&mut block)? {}
     let (seconds, done) = (start.elapsed().as_secs_f64(), reader.progress().done as f64 / 1e6);
     let (rows, dim) = (reader.encoder().counts().rows, reader.encoder().dim());
-    println!("{rows} rows of {dim} features in {seconds:.3} s, {:.0} MB/s, {:.0} rows/s", done / seconds, rows as f64 / seconds);
-    let names: Vec<_> = reader.encoder().features().iter().take(20).map(|feature| &*feature.name).collect();
+    println!(
+        "{rows} rows of {dim} features in {seconds:.3} s, {:.0} MB/s, {:.0} rows/s",
+        done / seconds,
+        rows as f64 / seconds
+    );
+    let names: Vec<_> =
+        reader.encoder().features().iter().take(20).map(|feature| &*feature.name).collect();
     println!("features: {}{}", names.join(", "), if dim > names.len() { ", ..." } else { "" });
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! The low form between readers and encoder: a few rows as one plain column per used column of the input.
+//! The low form between readers and encoder: a few rows as one plain column per used column of the
+//! input.
 
 use std::sync::Arc;
 
@@ -25,7 +26,9 @@ impl Want {
             Want::Boolean => {
                 "is neither true nor false, as the values before it were; fix the value, or read the column as categorical"
             }
-            _ => "is not a number, as the values before it were; fix the value, read the column as categorical, or exclude it",
+            _ => {
+                "is not a number, as the values before it were; fix the value, read the column as categorical, or exclude it"
+            }
         }
     }
 }
@@ -162,7 +165,8 @@ impl Column {
         self.texts.truncate(len);
     }
 
-    /// Turns numbers into texts, so that files of different kinds can share a column whose type is open.
+    /// Turns numbers into texts, so that files of different kinds can share a column whose type is
+    /// open.
     pub fn make_text(&mut self) {
         if !self.is_text {
             self.is_text = true;
@@ -179,12 +183,17 @@ impl Column {
         self.declared = (first || self.declared == Some(declared)).then_some(declared);
     }
 
-    /// Reads the texts again as numbers or truth values; the index of the first that is neither, if any.
+    /// Reads the texts again as numbers or truth values; the index of the first that is neither, if
+    /// any.
     pub fn reread(&mut self, want: Want) -> Result<(), usize> {
         debug_assert!(self.is_text && self.numbers.is_empty());
         for i in 0..self.texts.len() {
             let field = self.texts.get(i);
-            let value = if want == Want::Boolean { scalar::truth_or_bit(field) } else { scalar::number(field) };
+            let value = if want == Want::Boolean {
+                scalar::truth_or_bit(field)
+            } else {
+                scalar::number(field)
+            };
             self.numbers.push(value.ok_or(i)?);
         }
         self.is_text = false;
@@ -223,7 +232,8 @@ impl Origin {
     /// The place of batch row `i`.
     pub fn location(&self, i: usize) -> Location {
         let segment = self.segments.iter().rev().find(|s| s.start <= i).copied();
-        let Segment { start, file, first_row } = segment.unwrap_or(Segment { start: 0, file: 0, first_row: 0 });
+        let Segment { start, file, first_row } =
+            segment.unwrap_or(Segment { start: 0, file: 0, first_row: 0 });
         Location {
             file: self.files.get(file).cloned().unwrap_or_default(),
             row: first_row + (i - start) as u64 + 1,
@@ -296,7 +306,8 @@ mod tests {
 
     #[test]
     fn rows_are_located_in_their_own_file() {
-        let mut origin = Origin { files: Arc::new(vec!["a".into(), "b".into()]), ..Origin::default() };
+        let mut origin =
+            Origin { files: Arc::new(vec!["a".into(), "b".into()]), ..Origin::default() };
         origin.open(0, 0, 10);
         origin.open(3, 1, 0);
         origin.lines = vec![12, 13, 14, 2, 5];

@@ -5,8 +5,9 @@ use crate::error::Location;
 
 /// A block of encoded rows, whose buffers are reused from block to block.
 ///
-/// `x` holds row after row, each of `dim` features: seen as a matrix it is $X$, $d \times B$, by columns. Features that
-/// appear for the first time in this block are at the end of every row, zero before they appear.
+/// `x` holds row after row, each of `dim` features: seen as a matrix it is $X$, $d \times B$, by
+/// columns. Features that appear for the first time in this block are at the end of every row, zero
+/// before they appear.
 #[derive(Debug, Clone, Default)]
 pub struct Block {
     /// Features a row.

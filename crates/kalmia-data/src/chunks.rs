@@ -29,10 +29,25 @@ const BLOCK_BYTES: usize = 1 << 30;
 
 impl Chunks {
     /// Starts reading; a byte-order mark is passed over, a UTF-16 one refused.
-    pub fn new(reader: Box<dyn Read + Send>, file: &str, chunk: usize, max_line: usize) -> Result<Self> {
+    pub fn new(
+        reader: Box<dyn Read + Send>,
+        file: &str,
+        chunk: usize,
+        max_line: usize,
+    ) -> Result<Self> {
         let chunk = chunk.max(1);
-        let mut new =
-            Self { reader, file: file.into(), buf: Vec::new(), pos: 0, safe: 0, end: 0, eof: false, chunk, max_line, used: 0 };
+        let mut new = Self {
+            reader,
+            file: file.into(),
+            buf: Vec::new(),
+            pos: 0,
+            safe: 0,
+            end: 0,
+            eof: false,
+            chunk,
+            max_line,
+            used: 0,
+        };
         while new.end < 3 && !new.eof {
             new.read()?;
         }
@@ -78,15 +93,19 @@ impl Chunks {
         if self.used <= BLOCK_BYTES {
             return Ok(());
         }
-        let reason = format!("the rows of one block hold more than {BLOCK_BYTES} bytes; read fewer rows a block");
+        let reason = format!(
+            "the rows of one block hold more than {BLOCK_BYTES} bytes; read fewer rows a block"
+        );
         Err(Error::Row { at: Location { file: self.file.clone(), row, line: Some(line) }, reason })
     }
 
-    /// Makes the window longer by at least a line; false at the end of the stream. `row` and `line` are for the error.
+    /// Makes the window longer by at least a line; false at the end of the stream. `row` and `line`
+    /// are for the error.
     #[cold]
     pub fn more(&mut self, row: u64, line: u64, hint: &'static str) -> Result<bool> {
         let before = self.safe - self.pos;
-        // Twice what is there: a record that is looked at again after each call then costs linear time.
+        // Twice what is there: a record that is looked at again after each call then costs linear
+        // time.
         let wanted = 2 * (self.end - self.pos);
         while !self.eof {
             self.buf.copy_within(self.pos..self.end, 0);
@@ -112,7 +131,9 @@ impl Chunks {
         let n = loop {
             match self.reader.read(&mut self.buf[self.end..self.end + room]) {
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                other => break other.map_err(|source| Error::Io { file: self.file.clone(), source })?,
+                other => {
+                    break other.map_err(|source| Error::Io { file: self.file.clone(), source })?;
+                }
             }
         };
         let start = self.end;
@@ -152,7 +173,8 @@ mod tests {
     use super::*;
 
     fn lines(bytes: &[u8], chunk: usize) -> Vec<Vec<u8>> {
-        let mut chunks = Chunks::new(Box::new(std::io::Cursor::new(bytes.to_vec())), "t", chunk, 1000).unwrap();
+        let mut chunks =
+            Chunks::new(Box::new(std::io::Cursor::new(bytes.to_vec())), "t", chunk, 1000).unwrap();
         let mut lines = Vec::new();
         while let Some(n) = chunks.next_line(1, 1).unwrap() {
             lines.push(chunks.lines()[..n].to_vec());
@@ -172,7 +194,8 @@ mod tests {
 
     #[test]
     fn long_lines_empty_files_and_utf16_are_refused() {
-        let open = |bytes: Vec<u8>| Chunks::new(Box::new(std::io::Cursor::new(bytes)), "t", 64, 1000);
+        let open =
+            |bytes: Vec<u8>| Chunks::new(Box::new(std::io::Cursor::new(bytes)), "t", 64, 1000);
         assert!(matches!(open(vec![]), Err(Error::Empty { .. })));
         assert!(matches!(open(vec![0xff, 0xfe, b'a', 0]), Err(Error::Format { .. })));
         let mut long = open(vec![b'x'; 5000]).unwrap();

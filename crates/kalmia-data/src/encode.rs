@@ -14,8 +14,8 @@ const UNSEEN: u32 = u32::MAX;
 /// The code of a missing value.
 const ABSENT: u32 = u32::MAX - 1;
 
-/// A feature that appears for the first time. Sorted by row and column, so that the order of the features does not
-/// depend on where blocks begin.
+/// A feature that appears for the first time. Sorted by row and column, so that the order of the
+/// features does not depend on where blocks begin.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Birth {
     row: u32,
@@ -41,7 +41,12 @@ struct Mark {
 
 impl Encoder {
     /// Encodes a batch into `block`. On an error the encoder is as it was before.
-    pub(crate) fn encode(&mut self, batch: &mut Batch, block: &mut Block, mode: Mode) -> Result<()> {
+    pub(crate) fn encode(
+        &mut self,
+        batch: &mut Batch,
+        block: &mut Block,
+        mode: Mode,
+    ) -> Result<()> {
         let mark = self.mark();
         let outcome = self.try_encode(batch, block, mode);
         if outcome.is_err() {
@@ -67,7 +72,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// The rows that are used. Refuses infinite numbers, and under [`Missing::Error`] missing values.
+    /// The rows that are used. Refuses infinite numbers, and under [`Missing::Error`] missing
+    /// values.
     fn kept_rows(&self, batch: &Batch, origin: &Origin, mode: Mode) -> Result<Vec<u32>> {
         let (target, weight, _) = self.role_slots();
         let mut drop = vec![false; batch.rows];
@@ -79,9 +85,16 @@ impl Encoder {
             if let Some(row) = values.numbers.iter().position(|v| v.is_infinite()) {
                 let (at, column) = (origin.location(row), self.slot_name(slot));
                 let value = values.numbers[row].to_string();
-                return Err(Error::Value { at, column, value, reason: "is not a finite number; fix the value".into() });
+                return Err(Error::Value {
+                    at,
+                    column,
+                    value,
+                    reason: "is not a finite number; fix the value".into(),
+                });
             }
-            if (mode == Mode::Predict && slot == target) || (mode != Mode::Learn && Some(slot) == weight) {
+            if (mode == Mode::Predict && slot == target)
+                || (mode != Mode::Learn && Some(slot) == weight)
+            {
                 continue;
             }
             for (row, drop) in drop.iter_mut().enumerate() {
@@ -103,13 +116,21 @@ impl Encoder {
         self.slots(Mode::Learn).swap_remove(slot).name
     }
 
-    /// The level of every kept value of every category, new levels entered, and the births of levels and indicators.
-    fn codes(&mut self, batch: &Batch, block: &Block, mode: Mode, births: &mut Vec<Birth>) -> Result<Vec<Vec<u32>>> {
+    /// The level of every kept value of every category, new levels entered, and the births of
+    /// levels and indicators.
+    fn codes(
+        &mut self,
+        batch: &Batch,
+        block: &Block,
+        mode: Mode,
+        births: &mut Vec<Birth>,
+    ) -> Result<Vec<Vec<u32>>> {
         let mut all = Vec::with_capacity(self.columns.len());
         for (i, column) in self.columns.iter_mut().enumerate() {
             let (values, mut codes, mut absent) = (&batch.columns[i], Vec::new(), None);
             if column.kind != Some(Kind::Category) {
-                absent = block.index.iter().find(|&&row| values.numbers[row as usize].is_nan()).copied();
+                absent =
+                    block.index.iter().find(|&&row| values.numbers[row as usize].is_nan()).copied();
             } else {
                 codes.reserve(block.index.len());
                 for &row in &block.index {
@@ -124,7 +145,8 @@ impl Encoder {
                         UNSEEN
                     } else {
                         let at = || block.origin.location(row as usize);
-                        let name = std::str::from_utf8(name).map_err(|_| crate::source::not_utf8(at(), &column.name))?;
+                        let name = std::str::from_utf8(name)
+                            .map_err(|_| crate::source::not_utf8(at(), &column.name))?;
                         let code = column.levels.push(name);
                         if code > 0 {
                             births.push(Birth { row, column: i, what: New::Level(code) });
@@ -145,7 +167,10 @@ impl Encoder {
     fn new_entries(&mut self, batch: &Batch, block: &Block, mode: Mode, births: &mut Vec<Birth>) {
         let mut seen = std::collections::HashSet::new();
         for entry in &batch.entries {
-            if self.keys.feature(entry.key).is_some() || !self.wants_key(entry.key) || !kept(block, entry.row) {
+            if self.keys.feature(entry.key).is_some()
+                || !self.wants_key(entry.key)
+                || !kept(block, entry.row)
+            {
                 continue;
             }
             if mode != Mode::Learn {
@@ -157,9 +182,12 @@ impl Encoder {
     }
 
     fn wants_key(&self, key: u32) -> bool {
-        let (o, plain) = (&self.options, self.options.features.is_none() && self.options.exclude.is_empty());
+        let (o, plain) =
+            (&self.options, self.options.features.is_none() && self.options.exclude.is_empty());
         let name = || key.to_string();
-        plain || (o.features.as_ref().is_none_or(|f| f.contains(&name())) && !o.exclude.contains(&name()))
+        plain
+            || (o.features.as_ref().is_none_or(|f| f.contains(&name()))
+                && !o.exclude.contains(&name()))
     }
 
     /// Gives each new feature its place at the end.
@@ -185,7 +213,11 @@ impl Encoder {
             if feature >= self.options.max_features {
                 let column = column.map_or(name, |i| self.columns[i].name.clone());
                 let at = block.origin.location(row as usize);
-                return Err(Error::TooManyFeatures { at, column, limit: self.options.max_features });
+                return Err(Error::TooManyFeatures {
+                    at,
+                    column,
+                    limit: self.options.max_features,
+                });
             }
             self.features.push(Feature { name, column, meaning });
         }
@@ -271,22 +303,40 @@ impl Encoder {
                     Ok(y) => block.y.push(y.unwrap_or(f64::NAN)),
                     Err(_) if mode == Mode::Predict => block.y.push(f64::NAN),
                     Err(_) => {
-                        let (at, column) = (block.origin.location(row as usize), target.name.clone());
+                        let (at, column) =
+                            (block.origin.location(row as usize), target.name.clone());
                         let value = excerpt(values.texts.get(row as usize));
-                        return Err(Error::Value { at, column, value, reason: "is a third value of a two-valued target".into() });
+                        return Err(Error::Value {
+                            at,
+                            column,
+                            value,
+                            reason: "is a third value of a two-valued target".into(),
+                        });
                     }
                 }
             }
         }
-        let pick = |slot: usize| block.index.iter().map(|&row| batch.columns[slot].numbers[row as usize]).collect();
+        let pick = |slot: usize| {
+            block.index.iter().map(|&row| batch.columns[slot].numbers[row as usize]).collect()
+        };
         (block.weight, block.offset) = (weight.map(pick), offset.map(pick));
         Ok(())
     }
 
     fn mark(&self) -> Mark {
-        let columns = self.columns.iter().map(|c| (c.levels.as_slice().len(), c.missing, c.mean, c.count)).collect();
+        let columns = self
+            .columns
+            .iter()
+            .map(|c| (c.levels.as_slice().len(), c.missing, c.mean, c.count))
+            .collect();
         let coding = self.target.as_ref().and_then(|t| t.coding.clone());
-        Mark { features: self.features.len(), keys: self.keys.len(), columns, coding, counts: self.counts }
+        Mark {
+            features: self.features.len(),
+            keys: self.keys.len(),
+            columns,
+            coding,
+            counts: self.counts,
+        }
     }
 
     fn undo(&mut self, mark: Mark) {
@@ -304,7 +354,11 @@ impl Encoder {
 }
 
 fn is_missing(values: &Values, row: usize) -> bool {
-    if values.is_text { scalar::is_missing(scalar::trim(values.texts.get(row))) } else { values.numbers[row].is_nan() }
+    if values.is_text {
+        scalar::is_missing(scalar::trim(values.texts.get(row)))
+    } else {
+        values.numbers[row].is_nan()
+    }
 }
 
 fn kept(block: &Block, row: u32) -> bool {

@@ -23,13 +23,15 @@ pub struct Counts {
     pub skipped: u64,
     /// Missing values replaced.
     pub imputed: u64,
-    /// Values of a level, or entries of a libsvm index, that the schema does not know (not in [`Mode::Learn`]).
+    /// Values of a level, or entries of a libsvm index, that the schema does not know (not in
+    /// [`Mode::Learn`]).
     pub unseen: u64,
     /// JSON members that no column of the schema takes.
     pub unknown_members: u64,
 }
 
-/// Turns rows into features. It is plain data: stored and restored, it goes on exactly as if it had never stopped.
+/// Turns rows into features. It is plain data: stored and restored, it goes on exactly as if it had
+/// never stopped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Encoder {
     pub(crate) options: EncoderOptions,
@@ -43,7 +45,8 @@ pub struct Encoder {
     chosen: bool,
     /// Whether the first block was seen, so that kinds are settled.
     settled: bool,
-    /// What a missing value does in this process, where that is not what the options say; never stored.
+    /// What a missing value does in this process, where that is not what the options say; never
+    /// stored.
     #[serde(skip)]
     missing: Option<Missing>,
 }
@@ -52,7 +55,18 @@ impl Encoder {
     /// An encoder that has seen nothing.
     pub fn new(options: EncoderOptions) -> Self {
         let (columns, target, features, keys, counts) = Default::default();
-        Self { options, columns, target, features, sparse: false, keys, counts, chosen: false, settled: false, missing: None }
+        Self {
+            options,
+            columns,
+            target,
+            features,
+            sparse: false,
+            keys,
+            counts,
+            chosen: false,
+            settled: false,
+            missing: None,
+        }
     }
 
     /// What the columns are for, as given.
@@ -82,9 +96,20 @@ impl Encoder {
 
     /// Whether a column, whatever its role, holds numbers as far as is known.
     pub fn is_number(&self, name: &str) -> bool {
-        let feature = self.columns.iter().any(|column| column.name == name && column.kind == Some(Kind::Number));
-        let target = self.target.as_ref().is_some_and(|t| t.name == name && t.coding == Some(Coding::Number));
-        feature || target || [&self.options.weight, &self.options.offset].into_iter().flatten().any(|role| role == name)
+        let feature = self
+            .columns
+            .iter()
+            .any(|column| column.name == name && column.kind == Some(Kind::Number));
+        let target = self
+            .target
+            .as_ref()
+            .is_some_and(|t| t.name == name && t.coding == Some(Coding::Number));
+        feature
+            || target
+            || [&self.options.weight, &self.options.offset]
+                .into_iter()
+                .flatten()
+                .any(|role| role == name)
     }
 
     /// Rows read, left out, and so on, over the encoder's whole life.
@@ -107,11 +132,14 @@ impl Encoder {
         self.missing.unwrap_or(self.options.missing)
     }
 
-    /// Treats missing values otherwise than the options say, until the encoder is stored. Means can replace them only where the options
-    /// had them kept from the first row on.
+    /// Treats missing values otherwise than the options say, until the encoder is stored. Means can
+    /// replace them only where the options had them kept from the first row on.
     pub fn set_missing(&mut self, missing: Missing) -> Result<()> {
         if missing == Missing::Mean && self.options.missing != Missing::Mean {
-            return Err(Error::Setting("missing values cannot become means: none were kept when the rows were learned".into()));
+            return Err(Error::Setting(
+                "missing values cannot become means: none were kept when the rows were learned"
+                    .into(),
+            ));
         }
         self.missing = Some(missing);
         Ok(())
@@ -131,23 +159,34 @@ impl Encoder {
             (None, false) => return Err(Error::Setting("name the target column".into())),
         };
         self.check_roles(file, names, &target)?;
-        let roles: HashSet<&str> = [Some(&target), self.options.weight.as_ref(), self.options.offset.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(|s| &**s)
-            .collect();
+        let roles: HashSet<&str> =
+            [Some(&target), self.options.weight.as_ref(), self.options.offset.as_ref()]
+                .into_iter()
+                .flatten()
+                .map(|s| &**s)
+                .collect();
         let excluded: HashSet<&str> = self.options.exclude.iter().map(|s| &**s).collect();
         let categorical: HashSet<&str> = self.options.categorical.iter().map(|s| &**s).collect();
         let chosen = self.options.features.as_deref().unwrap_or(if sparse { &[] } else { names });
-        let used = chosen.iter().filter(|name| !roles.contains(name.as_str()) && !excluded.contains(name.as_str()));
+        let used = chosen
+            .iter()
+            .filter(|name| !roles.contains(name.as_str()) && !excluded.contains(name.as_str()));
         let kind = |name: &str| categorical.contains(name).then_some(Kind::Category);
-        self.columns = if sparse { Vec::new() } else { used.map(|name| Column::new(name.clone(), kind(name))).collect() };
+        self.columns = if sparse {
+            Vec::new()
+        } else {
+            used.map(|name| Column::new(name.clone(), kind(name))).collect()
+        };
         if self.columns.len() > self.options.max_features {
             let (found, limit) = (self.columns.len(), self.options.max_features);
-            return Err(Error::Setting(format!("{file} has {found} feature columns, more than {limit}; choose some of them")));
+            return Err(Error::Setting(format!(
+                "{file} has {found} feature columns, more than {limit}; choose some of them"
+            )));
         }
         if self.columns.is_empty() && !self.options.intercept && !sparse {
-            return Err(Error::Setting(format!("{file}: no feature column is left, and there is no intercept")));
+            return Err(Error::Setting(format!(
+                "{file}: no feature column is left, and there is no intercept"
+            )));
         }
         self.target = Some(Target::new(target));
         self.chosen = true;
@@ -159,7 +198,8 @@ impl Encoder {
         let o = &self.options;
         let known: HashSet<&str> = names.iter().map(|s| &**s).collect();
         let single = [Some(target), o.weight.as_deref(), o.offset.as_deref()].into_iter().flatten();
-        let lists = o.exclude.iter().chain(&o.categorical).chain(o.features.iter().flatten()).map(|s| &**s);
+        let lists =
+            o.exclude.iter().chain(&o.categorical).chain(o.features.iter().flatten()).map(|s| &**s);
         // libsvm has no header: indices named as features or left out are looked up as they come.
         for name in single.clone().chain(lists.filter(|_| !self.sparse)) {
             if !known.contains(name) {
@@ -178,12 +218,20 @@ impl Encoder {
     /// The columns to be read, and as what: features, then target, weight and offset.
     pub(crate) fn slots(&self, mode: Mode) -> Vec<Slot> {
         let slot = |name: &String, want, required| Slot { name: name.clone(), want, required };
-        let features = self.columns.iter().map(|c| slot(&c.name, c.kind.map_or(Want::Raw, Kind::want), true));
-        let target = self.target.iter().map(|t| slot(&t.name, t.want(self.options.positive.as_deref()), mode != Mode::Predict));
+        let features =
+            self.columns.iter().map(|c| slot(&c.name, c.kind.map_or(Want::Raw, Kind::want), true));
+        let target = self.target.iter().map(|t| {
+            slot(&t.name, t.want(self.options.positive.as_deref()), mode != Mode::Predict)
+        });
         let others = [&self.options.weight, &self.options.offset].into_iter().flatten();
         // A weight multiplies the loss, so prediction can do without it; the offset it cannot.
-        let others =
-            others.map(|name| slot(name, Want::Number, mode == Mode::Learn || Some(name) == self.options.offset.as_ref()));
+        let others = others.map(|name| {
+            slot(
+                name,
+                Want::Number,
+                mode == Mode::Learn || Some(name) == self.options.offset.as_ref(),
+            )
+        });
         features.chain(target).chain(others).collect()
     }
 
@@ -191,14 +239,19 @@ impl Encoder {
     pub(crate) fn role_slots(&self) -> (usize, Option<usize>, Option<usize>) {
         let target = self.columns.len();
         let weight = self.options.weight.as_ref().map(|_| target + 1);
-        let offset = self.options.offset.as_ref().map(|_| target + 1 + usize::from(weight.is_some()));
+        let offset =
+            self.options.offset.as_ref().map(|_| target + 1 + usize::from(weight.is_some()));
         (target, weight, offset)
     }
 
     /// Settles the kinds from the first block, converting its raw columns.
     pub(crate) fn settle(&mut self, batch: &mut Batch) -> Result<()> {
         if self.options.intercept {
-            self.features.push(Feature { name: INTERCEPT.into(), column: None, meaning: Meaning::Intercept });
+            self.features.push(Feature {
+                name: INTERCEPT.into(),
+                column: None,
+                meaning: Meaning::Intercept,
+            });
         }
         for (i, column) in self.columns.iter_mut().enumerate() {
             let kind = match column.kind {
@@ -208,7 +261,11 @@ impl Encoder {
             column.kind = Some(kind);
             if kind != Kind::Category {
                 column.feature = Some(self.features.len());
-                self.features.push(Feature { name: column.name.clone(), column: Some(i), meaning: Meaning::Value });
+                self.features.push(Feature {
+                    name: column.name.clone(),
+                    column: Some(i),
+                    meaning: Meaning::Value,
+                });
             }
         }
         let slot = self.role_slots().0;
@@ -228,8 +285,12 @@ pub(crate) fn no_column(file: &str, name: &str, names: &[String]) -> Error {
     } else if let Some(near) = nearest(name, names.iter().map(|s| &**s)) {
         format!("; did you mean `{near}`?")
     } else {
-        let few =
-            names.iter().take(8).map(|n| format!("`{}`", crate::error::excerpt(n.as_bytes()))).collect::<Vec<_>>().join(", ");
+        let few = names
+            .iter()
+            .take(8)
+            .map(|n| format!("`{}`", crate::error::excerpt(n.as_bytes())))
+            .collect::<Vec<_>>()
+            .join(", ");
         format!("; it has {few}{}", if names.len() > 8 { ", ..." } else { "" })
     };
     Error::NoColumn { file: file.into(), name: name.into(), hint }

@@ -1,4 +1,5 @@
-//! What can go wrong between a file and a block, named after the file, row, line and column at fault.
+//! What can go wrong between a file and a block, named after the file, row, line and column at
+//! fault.
 
 use std::fmt;
 
@@ -126,7 +127,9 @@ pub enum Error {
         hint: &'static str,
     },
     /// A missing value under [`crate::Missing::Error`].
-    #[error("{at}, column `{column}`: missing value; skip such rows (`missing = skip`) or impute them (`missing = mean`)")]
+    #[error(
+        "{at}, column `{column}`: missing value; skip such rows (`missing = skip`) or impute them (`missing = mean`)"
+    )]
     MissingValue {
         /// The row.
         at: Location,
@@ -156,7 +159,9 @@ pub enum Error {
         reason: String,
     },
     /// The features would outgrow the limit.
-    #[error("{at}, column `{column}`: more than {limit} features; exclude columns with many levels, or raise the limit")]
+    #[error(
+        "{at}, column `{column}`: more than {limit} features; exclude columns with many levels, or raise the limit"
+    )]
     TooManyFeatures {
         /// The row.
         at: Location,
@@ -203,7 +208,10 @@ pub(crate) fn excerpt(value: &[u8]) -> String {
 }
 
 /// A hint naming the candidate nearest to `name` by edit distance, or nothing when none is near.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(
+    name: &str,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
     let allowed = (name.chars().count() / 3).max(1);
     // A bound on the candidates keeps a hostile header of a million names cheap.
     candidates
@@ -217,7 +225,8 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>)
 
 /// Edit distance where swapping neighbours counts one (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let (a, b): (Vec<char>, Vec<char>) =
+        (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
     (0..=b.len()).for_each(|j| rows[0][j] = j);
     for i in 1..=a.len() {

@@ -1,8 +1,8 @@
 //! Telling a column's kind from the first block of rows.
 //!
-//! A column is a number where all its values are, a boolean where all are true or false (0 and 1 allowed among them),
-//! else a category. Two cases are refused rather than guessed: a column of numbers with a few
-//! texts, most likely a slip in the data, and dates or times.
+//! A column is a number where all its values are, a boolean where all are true or false (0 and 1
+//! allowed among them), else a category. Two cases are refused rather than guessed: a column of
+//! numbers with a few texts, most likely a slip in the data, and dates or times.
 
 use crate::batch::{Column, Declared, Origin};
 use crate::error::{Error, Result, excerpt};
@@ -25,7 +25,11 @@ struct Tally {
 /// The kind of a column delivered raw, which is then converted to it.
 pub(crate) fn kind(column: &mut Column, name: &str, origin: &Origin) -> Result<Kind> {
     if !column.is_text {
-        return Ok(if column.declared == Some(Declared::Boolean) { Kind::Boolean } else { Kind::Number });
+        return Ok(if column.declared == Some(Declared::Boolean) {
+            Kind::Boolean
+        } else {
+            Kind::Number
+        });
     }
     let tally = tally(column);
     if tally.values > 0 && tally.temporal == tally.values {

@@ -1,4 +1,5 @@
-//! Naming and opening inputs: files, patterns, standard input and memory, with their compression and fingerprint.
+//! Naming and opening inputs: files, patterns, standard input and memory, with their compression
+//! and fingerprint.
 
 use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
@@ -26,7 +27,8 @@ enum Place {
     Memory(Arc<[u8]>),
 }
 
-/// What a file looked like, so that a changed one is noticed: its size and a hash of its first and last 64 KiB.
+/// What a file looked like, so that a changed one is noticed: its size and a hash of its first and
+/// last 64 KiB.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// The name the file was given by.
@@ -39,8 +41,8 @@ pub struct Fingerprint {
 const HASHED: u64 = 64 << 10;
 
 impl Input {
-    /// The inputs that these names and patterns stand for, in the order given, matches of a pattern in the order of
-    /// their names. `-` is standard input.
+    /// The inputs that these names and patterns stand for, in the order given, matches of a pattern
+    /// in the order of their names. `-` is standard input.
     pub fn resolve<S: AsRef<str>>(names: &[S]) -> Result<Vec<Self>> {
         let mut inputs = Vec::new();
         for name in names.iter().map(AsRef::as_ref) {
@@ -60,7 +62,8 @@ impl Input {
 
     /// A file, which must exist.
     pub fn file(name: &str) -> Result<Self> {
-        let meta = std::fs::metadata(name).map_err(|source| Error::Io { file: name.into(), source })?;
+        let meta =
+            std::fs::metadata(name).map_err(|source| Error::Io { file: name.into(), source })?;
         if meta.is_dir() {
             return Err(Error::Folder { file: name.into() });
         }
@@ -72,7 +75,8 @@ impl Input {
         Self { name: name.into(), place: Place::Memory(bytes.into()) }
     }
 
-    /// The same input, whose reading fails soon after `stop` is set even where standard input has nothing to give for the moment.
+    /// The same input, whose reading fails soon after `stop` is set even where standard input has
+    /// nothing to give for the moment.
     pub fn until(mut self, stop: &'static AtomicBool) -> Self {
         if let Place::Stdin(flag) = &mut self.place {
             *flag = Some(stop);
@@ -88,7 +92,10 @@ impl Input {
     /// The size in bytes where it is known.
     pub fn size(&self) -> Option<u64> {
         match &self.place {
-            Place::File => std::fs::metadata(&self.name).ok().filter(std::fs::Metadata::is_file).map(|m| m.len()),
+            Place::File => std::fs::metadata(&self.name)
+                .ok()
+                .filter(std::fs::Metadata::is_file)
+                .map(|m| m.len()),
             Place::Stdin(_) => None,
             Place::Memory(bytes) => Some(bytes.len() as u64),
         }
@@ -127,29 +134,38 @@ impl Input {
     }
 
     /// The bytes decompressed, their format, and a counter of the bytes read before decompression.
-    pub(crate) fn open(&self, format: Option<Format>, done: &Arc<AtomicU64>) -> Result<(Box<dyn Read + Send>, Format)> {
+    pub(crate) fn open(
+        &self,
+        format: Option<Format>,
+        done: &Arc<AtomicU64>,
+    ) -> Result<(Box<dyn Read + Send>, Format)> {
         let raw: Box<dyn Read + Send> = match &self.place {
             Place::File => Box::new(self.open_file()?),
             Place::Stdin(None) => Box::new(std::io::stdin()),
             Place::Stdin(Some(stop)) => Box::new(Stoppable::start(std::io::stdin(), stop)),
             Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
         };
-        let (reader, magic) = peek(Counted { inner: raw, done: done.clone() }).map_err(|e| self.io(e))?;
+        let (reader, magic) =
+            peek(Counted { inner: raw, done: done.clone() }).map_err(|e| self.io(e))?;
         let lower = self.name.to_ascii_lowercase();
-        let (reader, magic): (Box<dyn Read + Send>, Vec<u8>) = if lower.ends_with(".gz") || magic.starts_with(&[0x1f, 0x8b]) {
-            peek(flate2::read::MultiGzDecoder::new(reader)).map_err(|e| self.io(e))?
-        } else if lower.ends_with(".zst") || magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            let decoder = zstd::stream::read::Decoder::new(reader).map_err(|e| self.io(e))?;
-            peek(decoder).map_err(|e| self.io(e))?
-        } else {
-            (reader, magic)
-        };
+        let (reader, magic): (Box<dyn Read + Send>, Vec<u8>) =
+            if lower.ends_with(".gz") || magic.starts_with(&[0x1f, 0x8b]) {
+                peek(flate2::read::MultiGzDecoder::new(reader)).map_err(|e| self.io(e))?
+            } else if lower.ends_with(".zst") || magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+                let decoder = zstd::stream::read::Decoder::new(reader).map_err(|e| self.io(e))?;
+                peek(decoder).map_err(|e| self.io(e))?
+            } else {
+                (reader, magic)
+            };
         let sniffed = match &magic[..] {
             [b'P', b'A', b'R', b'1', ..] => Some(Format::Parquet),
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::Arrow),
             _ => None,
         };
-        Ok((reader, format.or_else(|| Format::from_name(&self.name)).or(sniffed).unwrap_or(Format::Csv)))
+        Ok((
+            reader,
+            format.or_else(|| Format::from_name(&self.name)).or(sniffed).unwrap_or(Format::Csv),
+        ))
     }
 }
 
@@ -161,10 +177,12 @@ pub(crate) enum Seekable {
 }
 
 fn matches_of(pattern: &str) -> Result<Vec<Input>> {
-    let paths = glob::glob(pattern).map_err(|e| Error::Setting(format!("pattern `{pattern}`: {e}")))?;
+    let paths =
+        glob::glob(pattern).map_err(|e| Error::Setting(format!("pattern `{pattern}`: {e}")))?;
     let mut found = Vec::new();
     for path in paths {
-        let path = path.map_err(|e| Error::Io { file: e.path().display().to_string(), source: e.into() })?;
+        let path =
+            path.map_err(|e| Error::Io { file: e.path().display().to_string(), source: e.into() })?;
         if !path.is_dir() {
             found.push(Input::file(&path.to_string_lossy())?);
         }
@@ -173,7 +191,9 @@ fn matches_of(pattern: &str) -> Result<Vec<Input>> {
 }
 
 /// The first bytes of a reader, and a reader that still gives them.
-fn peek(mut reader: impl Read + Send + 'static) -> std::io::Result<(Box<dyn Read + Send>, Vec<u8>)> {
+fn peek(
+    mut reader: impl Read + Send + 'static,
+) -> std::io::Result<(Box<dyn Read + Send>, Vec<u8>)> {
     let mut magic = Vec::new();
     reader.by_ref().take(8).read_to_end(&mut magic)?;
     Ok((Box::new(Cursor::new(magic.clone()).chain(reader)), magic))
@@ -230,7 +250,11 @@ mod tests {
         assert!(matches!(Input::resolve(&["no/such/file.csv"]), Err(Error::Io { .. })));
         assert!(matches!(Input::resolve(&["src/*.nothing"]), Err(Error::NoMatch { .. })));
         assert!(matches!(Input::resolve(&["-", "-"]), Err(Error::Setting(_))));
-        let names: Vec<_> = Input::resolve(&["src/o*.rs", "src/batch.rs"]).unwrap().iter().map(|i| i.name().to_owned()).collect();
+        let names: Vec<_> = Input::resolve(&["src/o*.rs", "src/batch.rs"])
+            .unwrap()
+            .iter()
+            .map(|i| i.name().to_owned())
+            .collect();
         assert_eq!(names.last().unwrap(), "src/batch.rs");
         assert!(names.contains(&"src/options.rs".to_owned()));
     }

@@ -1,22 +1,24 @@
-//! Decimal numbers at the start of a text: the common short ones at once, the others by the full parser.
+//! Decimal numbers at the start of a text: the common short ones at once, the others by the full
+//! parser.
 //!
-//! Digits are taken eight at a time from one 64-bit word. With at most 2^53 as the digits' value $m$ and $k \le 22$ of
-//! them after the point, $m$ and $10^k$ are exact, so the single division $m / 10^k$ rounds correctly (Clinger 1990) and agrees with
-//! the full parser bit for bit.
+//! Digits are taken eight at a time from one 64-bit word. With at most 2^53 as the digits' value
+//! $m$ and $k \le 22$ of them after the point, $m$ and $10^k$ are exact, so the single division $m
+//! / 10^k$ rounds correctly (Clinger 1990) and agrees with the full parser bit for bit.
 
 /// Powers of ten that are exact as `f64`.
 const POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
-    1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-const WHOLE_POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+const WHOLE_POWERS: [u64; 9] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// Above this length a number hints that the next one is long too.
 const LONG: usize = 12;
 
-/// The number at the start of `text`, and its length; `None` where there is none. `long` says that the number before was
-/// too long for the short path, and is kept up to date: trying in vain costs.
+/// The number at the start of `text`, and its length; `None` where there is none. `long` says that
+/// the number before was too long for the short path, and is kept up to date: trying in vain costs.
 #[inline(always)]
 pub(crate) fn prefix(text: &[u8], long: &mut bool) -> Option<(f64, usize)> {
     if !*long && let Some(found) = short(text) {
@@ -27,7 +29,8 @@ pub(crate) fn prefix(text: &[u8], long: &mut bool) -> Option<(f64, usize)> {
     Some(found)
 }
 
-/// A number of at most 8 digits before the point and 8 after it, without an exponent, with 9 bytes to spare after each.
+/// A number of at most 8 digits before the point and 8 after it, without an exponent, with 9 bytes
+/// to spare after each.
 #[inline(always)]
 fn short(text: &[u8]) -> Option<(f64, usize)> {
     let negative = *text.first()? == b'-';

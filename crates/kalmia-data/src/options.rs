@@ -1,4 +1,5 @@
-//! What a caller chooses: how files are read, what the columns are for, and what a missing value does.
+//! What a caller chooses: how files are read, what the columns are for, and what a missing value
+//! does.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,8 @@ impl Format {
     /// The format that a name's extension stands for, any `.gz` or `.zst` set aside.
     pub fn from_name(name: &str) -> Option<Self> {
         let lower = name.to_ascii_lowercase();
-        let bare = lower.strip_suffix(".gz").or_else(|| lower.strip_suffix(".zst")).unwrap_or(&lower);
+        let bare =
+            lower.strip_suffix(".gz").or_else(|| lower.strip_suffix(".zst")).unwrap_or(&lower);
         match bare.rsplit_once('.')?.1 {
             "csv" => Some(Self::Csv),
             "tsv" | "tab" => Some(Self::Tsv),
@@ -47,7 +49,8 @@ pub struct SourceOptions {
     pub delimiter: Option<u8>,
     /// Whether the first line names the columns; else they are `c1`, `c2`, ...
     pub header: bool,
-    /// Rows a block; its boundaries fall at multiples of this over all files, whatever else happens.
+    /// Rows a block; its boundaries fall at multiples of this over all files, whatever else
+    /// happens.
     pub block_rows: usize,
     /// Bytes read at a time.
     pub chunk_bytes: usize,
@@ -83,8 +86,9 @@ pub enum Missing {
     Error,
     /// The row is left out, and counted.
     Skip,
-    /// The value is replaced by the mean of the rows before it (0 before any; no level for a category), and a feature
-    /// `name:missing` is 1. A row whose target, weight or offset is missing is left out, and counted.
+    /// The value is replaced by the mean of the rows before it (0 before any; no level for a
+    /// category), and a feature `name:missing` is 1. A row whose target, weight or offset is
+    /// missing is left out, and counted.
     Mean,
 }
 
@@ -103,8 +107,8 @@ pub struct EncoderOptions {
     pub features: Option<Vec<String>>,
     /// Columns left out.
     pub exclude: Vec<String>,
-    /// Columns read as categories even where they hold numbers or dates. Levels are the texts of the file; typed formats
-    /// give numbers their shortest text (`1`, not `1.0`).
+    /// Columns read as categories even where they hold numbers or dates. Levels are the texts of
+    /// the file; typed formats give numbers their shortest text (`1`, not `1.0`).
     pub categorical: Vec<String>,
     /// Whether the first feature is the constant 1.
     pub intercept: bool,
@@ -143,8 +147,10 @@ impl EncoderOptions {
 pub enum Mode {
     /// New levels become features; the target must be there.
     Learn,
-    /// The schema is fixed: unseen levels are counted and encode as zero, and the target may be absent.
+    /// The schema is fixed: unseen levels are counted and encode as zero, and the target may be
+    /// absent.
     Predict,
-    /// As [`Mode::Predict`], but the target must be there: rows without one are treated as in [`Mode::Learn`].
+    /// As [`Mode::Predict`], but the target must be there: rows without one are treated as in
+    /// [`Mode::Learn`].
     Judge,
 }

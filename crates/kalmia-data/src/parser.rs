@@ -1,4 +1,5 @@
-//! The inputs one after the other as a stream of batches, on the caller's thread or ahead of it on its own.
+//! The inputs one after the other as a stream of batches, on the caller's thread or ahead of it on
+//! its own.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -45,7 +46,8 @@ impl Parser {
         &self.inputs
     }
 
-    /// The columns of the present input, opened if need be, and whether it is sparse; `None` after the last.
+    /// The columns of the present input, opened if need be, and whether it is sparse; `None` after
+    /// the last.
     pub fn header(&mut self) -> Result<Option<(&[String], bool)>> {
         self.open()?;
         Ok(self.source.as_ref().map(|source| (source.names(), source.is_sparse())))
@@ -88,10 +90,17 @@ impl Parser {
         }
         let places: std::collections::HashMap<&str, usize> =
             self.slots.iter().enumerate().map(|(i, slot)| (&*slot.name, i)).collect();
-        let columns: Vec<Option<usize>> = source.names().iter().map(|name| places.get(&**name).copied()).collect();
+        let columns: Vec<Option<usize>> =
+            source.names().iter().map(|name| places.get(&**name).copied()).collect();
         let mut found = vec![false; self.slots.len()];
         columns.iter().flatten().for_each(|&slot| found[slot] = true);
-        if let Some(slot) = self.slots.iter().zip(found).find(|(slot, found)| slot.required && !found).map(|(slot, _)| slot) {
+        if let Some(slot) = self
+            .slots
+            .iter()
+            .zip(found)
+            .find(|(slot, found)| slot.required && !found)
+            .map(|(slot, _)| slot)
+        {
             return Err(no_column(file, &slot.name, source.names()));
         }
         source.bind(&Plan { columns, slots: self.slots.clone() })
@@ -114,7 +123,11 @@ impl Parser {
             let start = batch.rows;
             batch.origin.open(start, self.position.file, self.position.row);
             if start > 0 {
-                let open = batch.columns.iter_mut().zip(&self.slots).filter(|(_, slot)| slot.want == Want::Raw);
+                let open = batch
+                    .columns
+                    .iter_mut()
+                    .zip(&self.slots)
+                    .filter(|(_, slot)| slot.want == Want::Raw);
                 open.for_each(|(column, _)| column.make_text());
             }
             source.fill(batch, self.options.block_rows - start)?;
@@ -134,7 +147,9 @@ impl Parser {
     fn check_texts(&self, batch: &Batch, start: usize) -> Result<()> {
         let overflow = |column: &&Column| column.texts.overflow;
         if batch.columns.iter().find(overflow).is_some() {
-            let reason = "the texts of this and the next rows are too long to be held; exclude the column".into();
+            let reason =
+                "the texts of this and the next rows are too long to be held; exclude the column"
+                    .into();
             return Err(Error::Row { at: batch.origin.location(start), reason });
         }
         Ok(())
@@ -160,7 +175,10 @@ impl Parser {
     /// Goes to a place reached earlier, without looking at the inputs before it.
     pub fn seek(&mut self, to: Position) -> Result<()> {
         if to.row > to.rows {
-            return Err(Error::Setting(format!("no position has {} rows of which {} in one file", to.rows, to.row)));
+            return Err(Error::Setting(format!(
+                "no position has {} rows of which {} in one file",
+                to.rows, to.row
+            )));
         }
         if to.file != self.position.file {
             self.source = None;
@@ -169,7 +187,10 @@ impl Parser {
         let skipped = self.skip(to.row)?;
         if skipped < to.row || self.position != to {
             let file = self.files.get(to.file).cloned().unwrap_or_default();
-            return Err(Error::Changed { file, what: format!("it has fewer than {} rows", to.row) });
+            return Err(Error::Changed {
+                file,
+                what: format!("it has fewer than {} rows", to.row),
+            });
         }
         Ok(())
     }
@@ -183,14 +204,16 @@ impl Parser {
             loop {
                 let mut batch = spare_out.try_recv().unwrap_or_default();
                 let outcome = parser.fill(&mut batch).map(|()| batch);
-                let last = outcome.as_ref().map_or(true, |batch| batch.rows < parser.options.block_rows);
+                let last =
+                    outcome.as_ref().map_or(true, |batch| batch.rows < parser.options.block_rows);
                 // The reader is gone when nobody receives: the thread ends.
                 if full_in.send(outcome).is_err() || last {
                     break;
                 }
             }
         };
-        // Detached: dropping the channel ends it at its next batch, and a blocked standard input never holds the caller.
+        // Detached: dropping the channel ends it at its next batch, and a blocked standard input
+        // never holds the caller.
         let thread = Some(std::thread::spawn(body));
         Ahead { full, spare, thread }
     }
@@ -204,7 +227,8 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// The next batch; `None` after the last, which is short, or after an error. A panic of the thread goes on here.
+    /// The next batch; `None` after the last, which is short, or after an error. A panic of the
+    /// thread goes on here.
     pub fn next(&mut self) -> Option<Result<Box<Batch>>> {
         let next = self.full.recv().ok();
         if next.is_none()

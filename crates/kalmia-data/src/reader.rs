@@ -72,10 +72,19 @@ enum Stage {
 }
 
 impl Reader {
-    /// Opens the first input and chooses the columns, or finds those of an encoder that already knows them.
-    pub fn open(inputs: Vec<Input>, options: SourceOptions, mut encoder: Encoder, mode: Mode) -> Result<Self> {
+    /// Opens the first input and chooses the columns, or finds those of an encoder that already
+    /// knows them.
+    pub fn open(
+        inputs: Vec<Input>,
+        options: SourceOptions,
+        mut encoder: Encoder,
+        mode: Mode,
+    ) -> Result<Self> {
         if options.block_rows == 0 || options.block_rows > 1 << 24 {
-            return Err(Error::Setting(format!("blocks of {} rows: give 1 to 2^24", options.block_rows)));
+            return Err(Error::Setting(format!(
+                "blocks of {} rows: give 1 to 2^24",
+                options.block_rows
+            )));
         }
         let Some(first) = inputs.first().map(|input| input.name().to_owned()) else {
             return Err(Error::NoMatch { pattern: String::new() });
@@ -95,11 +104,21 @@ impl Reader {
         let (done, inputs) = (parser.done(), parser.inputs().to_vec());
         let total = inputs.iter().map(Input::size).sum();
         let stage = Stage::Here(Box::new(parser), Box::default());
-        Ok(Self { encoder, mode, stage, threaded, block_rows, position: Position::default(), inputs, done, total })
+        Ok(Self {
+            encoder,
+            mode,
+            stage,
+            threaded,
+            block_rows,
+            position: Position::default(),
+            inputs,
+            done,
+            total,
+        })
     }
 
-    /// Reads the next block; false at the end. After an error the reader is at its end, and the encoder is as it was
-    /// after the block before.
+    /// Reads the next block; false at the end. After an error the reader is at its end, and the
+    /// encoder is as it was after the block before.
     pub fn next_block(&mut self, block: &mut Block) -> Result<bool> {
         let outcome = self.try_next(block);
         if !matches!(outcome, Ok(true)) {
@@ -148,8 +167,8 @@ impl Reader {
         Ok(true)
     }
 
-    /// Passes over up to `rows` data rows without decoding them; how many there were. To be called before the first
-    /// block.
+    /// Passes over up to `rows` data rows without decoding them; how many there were. To be called
+    /// before the first block.
     pub fn skip_rows(&mut self, rows: u64) -> Result<u64> {
         let parser = self.parser()?;
         let skipped = parser.skip(rows)?;
@@ -157,8 +176,8 @@ impl Reader {
         Ok(skipped)
     }
 
-    /// Goes to a position reached in an earlier reading of the same inputs, without reading the inputs before it. To be
-    /// called before the first block, with the encoder of that position.
+    /// Goes to a position reached in an earlier reading of the same inputs, without reading the
+    /// inputs before it. To be called before the first block, with the encoder of that position.
     pub fn seek(&mut self, to: Position) -> Result<()> {
         let parser = self.parser()?;
         parser.seek(to)?;
@@ -202,18 +221,24 @@ impl Reader {
     /// Refuses inputs that are not those of an earlier reading.
     pub fn check_unchanged(&self, earlier: &[Fingerprint]) -> Result<()> {
         for (i, before) in earlier.iter().enumerate() {
-            let changed = |what: &str| Err(Error::Changed { file: before.name.clone(), what: what.into() });
+            let changed =
+                |what: &str| Err(Error::Changed { file: before.name.clone(), what: what.into() });
             let Some(input) = self.inputs.get(i) else { return changed("it is no longer given") };
             let now = input.fingerprint()?;
             match (&before.content, &now.content) {
                 _ if now.name != before.name => return changed("another name is in its place"),
-                (Some((a, _)), Some((b, _))) if a != b => return changed(&format!("{a} bytes then, {b} bytes now")),
+                (Some((a, _)), Some((b, _))) if a != b => {
+                    return changed(&format!("{a} bytes then, {b} bytes now"));
+                }
                 (a, b) if a != b => return changed("its bytes differ"),
                 _ => {}
             }
         }
         match self.inputs.get(earlier.len()) {
-            Some(extra) => Err(Error::Changed { file: extra.name().into(), what: "it was not given then".into() }),
+            Some(extra) => Err(Error::Changed {
+                file: extra.name().into(),
+                what: "it was not given then".into(),
+            }),
             None => Ok(()),
         }
     }

@@ -19,7 +19,8 @@ pub(crate) fn is_missing(field: &[u8]) -> bool {
     field.len() <= 4 && MISSING.iter().any(|m| m.as_bytes() == field)
 }
 
-/// A number in the usual decimal notation; `NaN` where the field is missing, `None` where it is something else.
+/// A number in the usual decimal notation; `NaN` where the field is missing, `None` where it is
+/// something else.
 pub(crate) fn number(field: &[u8]) -> Option<f64> {
     let field = trim(field);
     if is_missing(field) {
@@ -28,8 +29,9 @@ pub(crate) fn number(field: &[u8]) -> Option<f64> {
     fast_float2::parse::<f64, _>(field).ok()
 }
 
-/// 1 for `true`, 0 for `false`, `NaN` where the field is missing. `t`, `f`, `yes` and `no` are left to the categories:
-/// they stand for other things too often, and as categories they give the same model.
+/// 1 for `true`, 0 for `false`, `NaN` where the field is missing. `t`, `f`, `yes` and `no` are left
+/// to the categories: they stand for other things too often, and as categories they give the same
+/// model.
 pub(crate) fn truth(field: &[u8]) -> Option<f64> {
     match trim(field) {
         b"true" | b"True" | b"TRUE" => Some(1.0),
@@ -47,11 +49,20 @@ pub(crate) fn truth_or_bit(field: &[u8]) -> Option<f64> {
 /// Whether a field is an ISO date, a time of day, or both.
 pub(crate) fn is_temporal(field: &[u8]) -> bool {
     let field = trim(field);
-    let digits = |range: std::ops::Range<usize>| field.get(range).is_some_and(|s| s.iter().all(u8::is_ascii_digit));
+    let digits = |range: std::ops::Range<usize>| {
+        field.get(range).is_some_and(|s| s.iter().all(u8::is_ascii_digit))
+    };
     let at = |i: usize| field.get(i).copied().unwrap_or(0);
-    let time_from = |i: usize| digits(i..i + 2) && at(i + 2) == b':' && digits(i + 3..i + 5) && field.len() <= i + 40;
-    let date = digits(0..4) && matches!(at(4), b'-' | b'/') && digits(5..7) && at(7) == at(4) && digits(8..10);
-    let date_time = date && (field.len() == 10 || (matches!(at(10), b'T' | b' ' | b't') && time_from(11)));
+    let time_from = |i: usize| {
+        digits(i..i + 2) && at(i + 2) == b':' && digits(i + 3..i + 5) && field.len() <= i + 40
+    };
+    let date = digits(0..4)
+        && matches!(at(4), b'-' | b'/')
+        && digits(5..7)
+        && at(7) == at(4)
+        && digits(8..10);
+    let date_time =
+        date && (field.len() == 10 || (matches!(at(10), b'T' | b' ' | b't') && time_from(11)));
     date_time || (time_from(0) && (field.len() == 5 || at(5) == b':'))
 }
 
@@ -69,7 +80,9 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_standard_parser() {
-        for text in ["0", "-1.5", "1e-7", "123456789.123456789", "5e-324", "1.7976931348623157e308", "+3"] {
+        for text in
+            ["0", "-1.5", "1e-7", "123456789.123456789", "5e-324", "1.7976931348623157e308", "+3"]
+        {
             assert_eq!(number(text.as_bytes()).unwrap(), text.parse::<f64>().unwrap(), "{text}");
         }
         assert_eq!(number(b" 2 "), Some(2.0));
@@ -81,7 +94,14 @@ mod tests {
 
     #[test]
     fn dates_and_times_are_told_from_codes() {
-        for text in ["2024-01-31", "2024/01/31", "2024-01-31T10:00:00Z", "2024-01-31 10:00:00.123+02:00", "10:30", "10:30:15"] {
+        for text in [
+            "2024-01-31",
+            "2024/01/31",
+            "2024-01-31T10:00:00Z",
+            "2024-01-31 10:00:00.123+02:00",
+            "10:30",
+            "10:30:15",
+        ] {
             assert!(is_temporal(text.as_bytes()), "{text}");
         }
         for text in ["2024-1-3", "2024-01/31", "AB-12", "20240131", "10:3", "2024-01-31x", "1:30"] {

@@ -1,4 +1,5 @@
-//! What the encoder has learned of the columns: their kinds, levels, means, and the features they make.
+//! What the encoder has learned of the columns: their kinds, levels, means, and the features they
+//! make.
 
 use std::collections::HashMap;
 
@@ -6,11 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::Want;
 
-/// How a column becomes features; told from the first block of rows, or by the types of Parquet, Arrow and JSON.
+/// How a column becomes features; told from the first block of rows, or by the types of Parquet,
+/// Arrow and JSON.
 ///
-/// A column is a number where all its values are, a boolean where all are `true` or `false` (0 and 1 allowed among them),
-/// else a category. Two cases are refused rather than guessed: a column of which nine in ten values, but not all, are
-/// numbers (most likely a slip in the data), and dates or times.
+/// A column is a number where all its values are, a boolean where all are `true` or `false` (0 and
+/// 1 allowed among them), else a category. Two cases are refused rather than guessed: a column of
+/// which nine in ten values, but not all, are numbers (most likely a slip in the data), and dates
+/// or times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -80,7 +83,15 @@ pub struct Column {
 
 impl Column {
     pub(crate) fn new(name: String, kind: Option<Kind>) -> Self {
-        Self { name, kind, feature: None, missing: None, levels: Levels::default(), mean: 0.0, count: 0 }
+        Self {
+            name,
+            kind,
+            feature: None,
+            missing: None,
+            levels: Levels::default(),
+            mean: 0.0,
+            count: 0,
+        }
     }
 
     /// Takes a value into the mean.
@@ -92,7 +103,8 @@ impl Column {
     }
 }
 
-/// The levels of a category in the order of their first appearance; the first is the baseline and has no feature.
+/// The levels of a category in the order of their first appearance; the first is the baseline and
+/// has no feature.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Level>", into = "Vec<Level>")]
 pub struct Levels {
@@ -145,7 +157,11 @@ impl Levels {
 
 impl From<Vec<Level>> for Levels {
     fn from(levels: Vec<Level>) -> Self {
-        let index = levels.iter().enumerate().map(|(i, level)| (level.name.as_bytes().into(), i as u32)).collect();
+        let index = levels
+            .iter()
+            .enumerate()
+            .map(|(i, level)| (level.name.as_bytes().into(), i as u32))
+            .collect();
         Self { levels, index }
     }
 }

@@ -27,7 +27,8 @@ impl Stoppable {
     pub fn start(mut stream: impl Read + Send + 'static, stop: &'static AtomicBool) -> Self {
         let (full_in, full) = sync_channel(AHEAD);
         let (spare, spare_out): (Sender<Vec<u8>>, Receiver<Vec<u8>>) = channel();
-        // Detached: a thread that waits for bytes ends with the process, others when nobody receives.
+        // Detached: a thread that waits for bytes ends with the process, others when nobody
+        // receives.
         std::thread::spawn(move || {
             loop {
                 let mut bytes = spare_out.try_recv().unwrap_or_default();

@@ -66,20 +66,31 @@ impl Target {
 
     /// Whether the first block holds exactly two values.
     pub fn is_two_valued(&self) -> bool {
-        self.distinct.len() == 2 || matches!(self.coding, Some(Coding::Labels { .. } | Coding::Boolean))
+        self.distinct.len() == 2
+            || matches!(self.coding, Some(Coding::Labels { .. } | Coding::Boolean))
     }
 
     /// Decides the coding from the first block, whose target column it converts.
-    pub(crate) fn infer(&mut self, batch: &mut Batch, slot: usize, positive: Option<&str>) -> Result<()> {
+    pub(crate) fn infer(
+        &mut self,
+        batch: &mut Batch,
+        slot: usize,
+        positive: Option<&str>,
+    ) -> Result<()> {
         let origin = &batch.origin;
         let column = &mut batch.columns[slot];
-        let kind = if positive.is_some() { Kind::Category } else { infer::kind(column, &self.name, origin)? };
+        let kind = if positive.is_some() {
+            Kind::Category
+        } else {
+            infer::kind(column, &self.name, origin)?
+        };
         self.coding = Some(match kind {
             Kind::Number => Coding::Number,
             Kind::Boolean => Coding::Boolean,
             Kind::Category => self.labels(column, positive, &origin.location(0).file)?,
         });
-        let mut values: Vec<f64> = (0..column.len()).filter_map(|i| self.code(column, i).ok().flatten()).collect();
+        let mut values: Vec<f64> =
+            (0..column.len()).filter_map(|i| self.code(column, i).ok().flatten()).collect();
         self.whole = values.iter().all(|v| *v >= 0.0 && v.fract() == 0.0);
         values.sort_by(f64::total_cmp);
         values.dedup();
@@ -92,29 +103,55 @@ impl Target {
         let mut seen: Vec<String> = Vec::new();
         for i in 0..column.texts.len() {
             let field = scalar::trim(column.texts.get(i));
-            if seen.len() <= 2 && !scalar::is_missing(field) && !seen.iter().any(|label| same(label.as_bytes(), field)) {
+            if seen.len() <= 2
+                && !scalar::is_missing(field)
+                && !seen.iter().any(|label| same(label.as_bytes(), field))
+            {
                 seen.push(String::from_utf8_lossy(field).into_owned());
             }
         }
         seen.sort();
-        let refuse = |reason: String| Err(Error::Column { file: file.into(), column: self.name.clone(), reason });
-        let list = seen.iter().map(|label| format!("`{}`", excerpt(label.as_bytes()))).collect::<Vec<_>>().join(", ");
+        let refuse = |reason: String| {
+            Err(Error::Column { file: file.into(), column: self.name.clone(), reason })
+        };
+        let list = seen
+            .iter()
+            .map(|label| format!("`{}`", excerpt(label.as_bytes())))
+            .collect::<Vec<_>>()
+            .join(", ");
         match (positive, &seen[..]) {
-            (_, [_, _, _, ..]) => refuse(format!("a text target must have two values, this one has more ({list}, ...)")),
-            (Some(positive), [a, b]) if !same(a.as_bytes(), positive.as_bytes()) && !same(b.as_bytes(), positive.as_bytes()) => {
-                refuse(format!("the positive label `{positive}` is not among the target's values {list}"))
+            (_, [_, _, _, ..]) => refuse(format!(
+                "a text target must have two values, this one has more ({list}, ...)"
+            )),
+            (Some(positive), [a, b])
+                if !same(a.as_bytes(), positive.as_bytes())
+                    && !same(b.as_bytes(), positive.as_bytes()) =>
+            {
+                refuse(format!(
+                    "the positive label `{positive}` is not among the target's values {list}"
+                ))
             }
             (Some(positive), labels) => {
-                let negative = labels.iter().find(|l| !same(l.as_bytes(), positive.as_bytes())).cloned();
+                let negative =
+                    labels.iter().find(|l| !same(l.as_bytes(), positive.as_bytes())).cloned();
                 Ok(Coding::Labels { positive: positive.into(), negative })
             }
-            (None, [negative, positive]) => Ok(Coding::Labels { positive: positive.clone(), negative: Some(negative.clone()) }),
-            (None, _) => refuse(format!("the target has a single value in the first rows ({list}); say which label is positive")),
+            (None, [negative, positive]) => {
+                Ok(Coding::Labels { positive: positive.clone(), negative: Some(negative.clone()) })
+            }
+            (None, _) => refuse(format!(
+                "the target has a single value in the first rows ({list}); say which label is positive"
+            )),
         }
     }
 
-    /// The coded value of row `i`: `Ok(None)` where it is missing, an error where it is a third label.
-    pub(crate) fn code(&self, column: &Column, i: usize) -> std::result::Result<Option<f64>, ThirdLabel> {
+    /// The coded value of row `i`: `Ok(None)` where it is missing, an error where it is a third
+    /// label.
+    pub(crate) fn code(
+        &self,
+        column: &Column,
+        i: usize,
+    ) -> std::result::Result<Option<f64>, ThirdLabel> {
         let Some(Coding::Labels { positive, negative }) = &self.coding else {
             return Ok(Some(column.numbers[i]).filter(|v| !v.is_nan()));
         };
@@ -135,7 +172,8 @@ impl Target {
     pub(crate) fn learn_negative(&mut self, column: &Column, rows: &[u32]) {
         if let Some(Coding::Labels { positive, negative: negative @ None }) = &mut self.coding {
             let mut fields = rows.iter().map(|&i| scalar::trim(column.texts.get(i as usize)));
-            let other = fields.find(|field| !scalar::is_missing(field) && !same(field, positive.as_bytes()));
+            let other = fields
+                .find(|field| !scalar::is_missing(field) && !same(field, positive.as_bytes()));
             *negative = other.map(|field| String::from_utf8_lossy(field).into_owned());
         }
     }

@@ -1,4 +1,5 @@
-//! The inputs as they are, column by column of text, for callers that carry columns through to their output.
+//! The inputs as they are, column by column of text, for callers that carry columns through to
+//! their output.
 
 use crate::batch::{Batch, Slot, Want};
 use crate::encoder::no_column;
@@ -18,8 +19,9 @@ pub enum TextKind {
     Number,
 }
 
-/// Reads columns as text, in blocks with the boundaries of [`crate::Reader`], so that the two can run side by side over
-/// the same inputs: row `i` of a [`crate::Block`] is row `block.input_row(i) - block.first_row` of the text block.
+/// Reads columns as text, in blocks with the boundaries of [`crate::Reader`], so that the two can
+/// run side by side over the same inputs: row `i` of a [`crate::Block`] is row `block.input_row(i)
+/// - block.first_row` of the text block.
 pub struct TextReader {
     parser: Parser,
     batch: Batch,
@@ -31,19 +33,29 @@ pub struct TextReader {
 
 impl TextReader {
     /// Opens the first input. `columns` are those of its header unless they are named.
-    pub fn open(inputs: Vec<Input>, options: SourceOptions, columns: Option<&[String]>) -> Result<Self> {
+    pub fn open(
+        inputs: Vec<Input>,
+        options: SourceOptions,
+        columns: Option<&[String]>,
+    ) -> Result<Self> {
         let Some(file) = inputs.first().map(|input| input.name().to_owned()) else {
             return Err(Error::NoMatch { pattern: String::new() });
         };
         let block_rows = options.block_rows.max(1);
         let mut parser = Parser::new(inputs, options);
-        let (header, sparse) = parser.header()?.map(|(names, sparse)| (names.to_vec(), sparse)).unwrap_or_default();
-        if let Some(missing) = columns.unwrap_or_default().iter().find(|name| !header.contains(name)) {
+        let (header, sparse) =
+            parser.header()?.map(|(names, sparse)| (names.to_vec(), sparse)).unwrap_or_default();
+        if let Some(missing) =
+            columns.unwrap_or_default().iter().find(|name| !header.contains(name))
+        {
             return Err(no_column(&file, missing, &header));
         }
         let names = columns.map_or(header, <[String]>::to_vec);
         let kinds = parser.text_kinds(&names);
-        let slots = names.iter().map(|name| Slot { name: name.clone(), want: Want::Text, required: true }).collect();
+        let slots = names
+            .iter()
+            .map(|name| Slot { name: name.clone(), want: Want::Text, required: true })
+            .collect();
         parser.bind(slots, sparse)?;
         Ok(Self { parser, batch: Batch::default(), names, kinds, over: false, block_rows })
     }
@@ -81,7 +93,8 @@ impl TextBlock<'_> {
         self.batch.rows
     }
 
-    /// The text of a row (within the block) and column, as in the file; empty where it is missing in typed formats.
+    /// The text of a row (within the block) and column, as in the file; empty where it is missing
+    /// in typed formats.
     pub fn get(&self, row: usize, column: usize) -> &[u8] {
         self.batch.columns[column].texts.get(row)
     }

@@ -3,7 +3,10 @@
 mod common;
 
 use common::{blocks_of, csv, drain, read};
-use kalmia_data::{Block, Coding, Encoder, EncoderOptions, Error, Input, Kind, Meaning, Missing, Mode, Reader, SourceOptions};
+use kalmia_data::{
+    Block, Coding, Encoder, EncoderOptions, Error, Input, Kind, Meaning, Missing, Mode, Reader,
+    SourceOptions,
+};
 
 fn y() -> EncoderOptions {
     EncoderOptions::target("y")
@@ -22,7 +25,11 @@ fn kinds_are_told_from_the_first_block() {
     assert_eq!(reading.names(), ["(intercept)", "n", "b", "t=blue", "mix=2", "mix=B"]);
     assert_eq!(
         reading.rows(),
-        [[1.0, 1.5, 1.0, 0.0, 0.0, 0.0], [1.0, -2000.0, 0.0, 1.0, 1.0, 0.0], [1.0, 3.0, 1.0, 0.0, 0.0, 1.0]]
+        [
+            [1.0, 1.5, 1.0, 0.0, 0.0, 0.0],
+            [1.0, -2000.0, 0.0, 1.0, 1.0, 0.0],
+            [1.0, 3.0, 1.0, 0.0, 0.0, 1.0]
+        ]
     );
     assert_eq!(reading.y(), [1.0, 2.0, 3.0]);
 }
@@ -35,14 +42,20 @@ fn later_levels_are_appended_and_leave_earlier_features_alone() {
     assert_eq!(reading.names(), ["(intercept)", "c=b", "c=c", "d=v", "c=d", "d=w", "c=e"]);
     assert_eq!(reading.blocks[1].row(3), [1.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
     assert_eq!(reading.encoder.features()[3].meaning, Meaning::Level("v".into()));
-    assert_eq!(reading.encoder.columns()[0].levels.as_slice()[0].feature, None, "the first level is the baseline");
+    assert_eq!(
+        reading.encoder.columns()[0].levels.as_slice()[0].feature,
+        None,
+        "the first level is the baseline"
+    );
 }
 
 #[test]
 fn unseen_levels_at_prediction_are_zero_and_counted() {
     let encoder = csv("y,c\n1,a\n2,b\n", y()).unwrap().encoder;
     let input = Input::memory("p.csv", *b"c\nb\nnew\na\nnew\n");
-    let reading = drain(Reader::open(vec![input], blocks_of(4), encoder.clone(), Mode::Predict).unwrap()).unwrap();
+    let reading =
+        drain(Reader::open(vec![input], blocks_of(4), encoder.clone(), Mode::Predict).unwrap())
+            .unwrap();
     assert_eq!(reading.rows(), [[1.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]);
     assert_eq!(reading.encoder.counts().unseen, 2);
     assert_eq!(reading.encoder.dim(), encoder.dim());
@@ -61,7 +74,10 @@ fn a_number_column_can_be_read_as_a_category() {
 fn missing_values_are_an_error_that_names_the_place() {
     let error = csv("y,a,b\n1,2,x\n2,NA,y\n", y()).unwrap_err();
     assert!(matches!(error, Error::MissingValue { .. }));
-    assert!(error.to_string().starts_with("t.csv, row 2 (line 3), column `a`: missing value"), "{error}");
+    assert!(
+        error.to_string().starts_with("t.csv, row 2 (line 3), column `a`: missing value"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -69,10 +85,17 @@ fn rows_with_missing_values_can_be_skipped() {
     let text = "y,a,c\n1,1,p\n2,,q\n,3,q\n4,4,\n5,5,p\n6,nan,q\n7,7,r\n";
     let reading = csv(text, with_missing(Missing::Skip)).unwrap();
     assert_eq!(reading.y(), [1.0, 5.0, 7.0]);
-    assert_eq!(reading.names(), ["(intercept)", "a", "c=r"], "a level seen only in skipped rows is no feature");
+    assert_eq!(
+        reading.names(),
+        ["(intercept)", "a", "c=r"],
+        "a level seen only in skipped rows is no feature"
+    );
     let counts = reading.encoder.counts();
     assert_eq!((counts.rows, counts.skipped), (7, 4));
-    assert_eq!(reading.blocks.iter().map(|b| (b.rows_read, b.rows())).collect::<Vec<_>>(), [(4, 1), (3, 2)]);
+    assert_eq!(
+        reading.blocks.iter().map(|b| (b.rows_read, b.rows())).collect::<Vec<_>>(),
+        [(4, 1), (3, 2)]
+    );
     assert_eq!(reading.blocks[1].location(1).row, 7);
     assert_eq!(reading.blocks[1].input_row(1), 6);
 }
@@ -83,8 +106,15 @@ fn missing_values_can_be_the_mean_of_the_rows_before() {
     let reading = csv(text, with_missing(Missing::Mean)).unwrap();
     assert_eq!(reading.names(), ["(intercept)", "a", "a:missing", "c=q", "c:missing"]);
     let a: Vec<f64> = reading.rows().iter().map(|row| row[1]).collect();
-    assert_eq!(a, [0.0, 4.0, 8.0, 6.0, 3.0, 5.0], "the row without a target is left out of the mean too");
-    assert_eq!(reading.rows().iter().map(|row| row[2]).collect::<Vec<_>>(), [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]);
+    assert_eq!(
+        a,
+        [0.0, 4.0, 8.0, 6.0, 3.0, 5.0],
+        "the row without a target is left out of the mean too"
+    );
+    assert_eq!(
+        reading.rows().iter().map(|row| row[2]).collect::<Vec<_>>(),
+        [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
+    );
     assert_eq!(reading.rows()[2][3..], [0.0, 1.0]);
     assert_eq!((reading.encoder.counts().skipped, reading.encoder.counts().imputed), (1, 4));
 }
@@ -93,13 +123,22 @@ fn missing_values_can_be_the_mean_of_the_rows_before() {
 fn weights_offsets_and_choices_of_columns() {
     let text = "y,a,b,w,o,d\n1,2,3,0.5,7,9\n2,4,6,1.5,8,9\n";
     let (weight, offset) = (Some("w".into()), Some("o".into()));
-    let options = EncoderOptions { weight: weight.clone(), offset: offset.clone(), exclude: vec!["d".into()], ..y() };
+    let options = EncoderOptions {
+        weight: weight.clone(),
+        offset: offset.clone(),
+        exclude: vec!["d".into()],
+        ..y()
+    };
     let reading = csv(text, options).unwrap();
     assert_eq!(reading.names(), ["(intercept)", "a", "b"]);
     assert_eq!(reading.blocks[0].weight.as_deref(), Some(&[0.5, 1.5][..]));
     assert_eq!(reading.blocks[0].offset.as_deref(), Some(&[7.0, 8.0][..]));
     let options = EncoderOptions { features: Some(vec!["d".into(), "a".into()]), ..y() };
-    assert_eq!(csv(text, options).unwrap().rows(), [[1.0, 9.0, 2.0], [1.0, 9.0, 4.0]], "in the order of the list");
+    assert_eq!(
+        csv(text, options).unwrap().rows(),
+        [[1.0, 9.0, 2.0], [1.0, 9.0, 4.0]],
+        "in the order of the list"
+    );
     let twice = EncoderOptions { weight, features: Some(vec!["w".into()]), ..y() };
     assert!(matches!(csv(text, twice), Err(Error::Setting(_))));
 }
@@ -112,8 +151,12 @@ fn two_labels_make_a_target() {
     assert!(reading.encoder.target().unwrap().is_two_valued());
     let options = EncoderOptions { positive: Some("no".into()), ..y() };
     assert_eq!(csv(text, options.clone()).unwrap().y(), [1.0, 0.0, 1.0]);
-    let late = csv("y,x\nno,1\nno,1\nno,1\nno,1\nmaybe,1\nno,2\nyes,1\n", options.clone()).unwrap_err();
-    assert!(late.to_string().contains("row 7 (line 8), column `y`: `yes` is a third value"), "{late}");
+    let late =
+        csv("y,x\nno,1\nno,1\nno,1\nno,1\nmaybe,1\nno,2\nyes,1\n", options.clone()).unwrap_err();
+    assert!(
+        late.to_string().contains("row 7 (line 8), column `y`: `yes` is a third value"),
+        "{late}"
+    );
     assert!(matches!(csv("y,x\na,1\nb,2\nc,3\n", y()), Err(Error::Column { .. })));
     assert!(matches!(csv("y,x\na,1\na,2\n", y()), Err(Error::Column { .. })));
     assert!(matches!(csv("y,x\na,1\nb,2\n", options), Err(Error::Column { .. })));
@@ -125,7 +168,10 @@ fn two_labels_make_a_target() {
 fn the_first_block_says_what_the_target_is_like() {
     let of = |text: &str| csv(text, y()).unwrap().encoder.target().unwrap().clone();
     let counts = of("y,x\n3,1\n0,1\n3,1\n12,1\n-7,1\n");
-    assert_eq!((counts.distinct.clone(), counts.whole, counts.is_two_valued()), (vec![0.0, 3.0, 12.0], true, false));
+    assert_eq!(
+        (counts.distinct.clone(), counts.whole, counts.is_two_valued()),
+        (vec![0.0, 3.0, 12.0], true, false)
+    );
     assert!(!of("y,x\n3.5,1\n0,1\n").whole);
     assert!(!of("y,x\n-3,1\n0,1\n").whole);
     assert_eq!(of("y,x\ntrue,1\nfalse,1\n").coding, Some(Coding::Boolean));
@@ -142,18 +188,34 @@ fn dates_and_slips_are_refused_with_advice() {
     let dates = csv("y,when\n1,2024-01-31\n2,2024-02-01\n", y()).unwrap_err();
     assert!(matches!(&dates, Error::Column { column, .. } if column == "when"), "{dates}");
     let options = EncoderOptions { categorical: vec!["when".into()], ..y() };
-    assert_eq!(csv("y,when\n1,2024-01-31\n2,2024-02-01\n", options).unwrap().names()[1], "when=2024-02-01");
+    assert_eq!(
+        csv("y,when\n1,2024-01-31\n2,2024-02-01\n", options).unwrap().names()[1],
+        "when=2024-02-01"
+    );
     let mut text = "y,a\n".to_owned();
     (0..20).for_each(|i| text += &format!("1,{i}\n"));
-    let slip = read(vec![Input::memory("t.csv", (text + "1,twelve\n").into_bytes())], SourceOptions::default(), y()).unwrap_err();
-    assert!(slip.to_string().contains("row 21 (line 22), column `a`: `twelve` is not a number"), "{slip}");
+    let slip = read(
+        vec![Input::memory("t.csv", (text + "1,twelve\n").into_bytes())],
+        SourceOptions::default(),
+        y(),
+    )
+    .unwrap_err();
+    assert!(
+        slip.to_string().contains("row 21 (line 22), column `a`: `twelve` is not a number"),
+        "{slip}"
+    );
     let infinite = csv("y,a\n1,1\n1,-inf\n", y()).unwrap_err();
-    assert!(infinite.to_string().contains("row 2 (line 3), column `a`: `-inf` is not a finite number"), "{infinite}");
+    assert!(
+        infinite.to_string().contains("row 2 (line 3), column `a`: `-inf` is not a finite number"),
+        "{infinite}"
+    );
 }
 
 #[test]
 fn wrong_names_are_met_with_the_nearest() {
-    let of = |target: &str, text: &str| csv(text, EncoderOptions::target(target)).unwrap_err().to_string();
+    let of = |target: &str, text: &str| {
+        csv(text, EncoderOptions::target(target)).unwrap_err().to_string()
+    };
     assert!(of("lte", "late,x\n1,2\n").ends_with("did you mean `late`?"));
     assert!(of("y", "y;x\n1;2\n").contains("is the delimiter right?"));
     assert!(of("price", "late,x\n1,2\n").contains("it has `late`, `x`"));
@@ -188,7 +250,10 @@ fn an_error_leaves_the_encoder_as_it_was() {
     assert!(reader.next_block(&mut block).unwrap());
     let before = reader.encoder().clone();
     let error = reader.next_block(&mut block).unwrap_err();
-    assert!(matches!(&error, Error::TooManyFeatures { at, limit: 3, .. } if at.row == 4), "{error}");
+    assert!(
+        matches!(&error, Error::TooManyFeatures { at, limit: 3, .. } if at.row == 4),
+        "{error}"
+    );
     assert_eq!(reader.encoder(), &before);
 }
 
@@ -202,8 +267,16 @@ fn libsvm_rows_are_dense_with_indices_as_they_appear() {
     assert_eq!(reading.rows()[1], [1.0, 1.0, 0.0, 4.0, 0.0, 0.0]);
     assert_eq!(reading.blocks[0].dim, 5);
     let options = EncoderOptions { exclude: vec!["7".into()], ..EncoderOptions::default() };
-    assert_eq!(read(input(), blocks_of(4), options).unwrap().names(), ["(intercept)", "3", "1", "2", "9"]);
-    let bad = read(vec![Input::memory("t.svm", *b"1 3:1 2:1\n")], blocks_of(4), EncoderOptions::default()).unwrap_err();
+    assert_eq!(
+        read(input(), blocks_of(4), options).unwrap().names(),
+        ["(intercept)", "3", "1", "2", "9"]
+    );
+    let bad = read(
+        vec![Input::memory("t.svm", *b"1 3:1 2:1\n")],
+        blocks_of(4),
+        EncoderOptions::default(),
+    )
+    .unwrap_err();
     assert!(bad.to_string().contains("`2:1` does not ascend"), "{bad}");
 }
 

@@ -1,20 +1,33 @@
-//! Every format, chunk size and threading gives the same blocks, and a reading that stops goes on identically.
+//! Every format, chunk size and threading gives the same blocks, and a reading that stops goes on
+//! identically.
 
 mod common;
 
 use common::{Cell, Reading, Table, bits, blocks_of, drain, gzip, read, zstandard};
-use kalmia_data::{Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, SourceOptions, TextReader};
+use kalmia_data::{
+    Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, SourceOptions,
+    TextReader,
+};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Tables with a number, a truth value, a category and a target; the first row complete, so that kinds are plain.
+/// Tables with a number, a truth value, a category and a target; the first row complete, so that
+/// kinds are plain.
 fn tables() -> impl Strategy<Value = Table> {
-    let number = prop_oneof![-1e3..1e3f64, any::<f64>().prop_filter("finite", |v| v.is_finite()), (-9i32..9).prop_map(f64::from)];
+    let number = prop_oneof![
+        -1e3..1e3f64,
+        any::<f64>().prop_filter("finite", |v| v.is_finite()),
+        (-9i32..9).prop_map(f64::from)
+    ];
     let text = "L[a-c,;|\"\\n\\té ]{0,3}z";
-    let full = (number, any::<bool>(), text, 0u8..2)
-        .prop_map(|(n, b, t, y)| vec![Cell::Number(n), Cell::Truth(b), Cell::Text(t), Cell::Number(f64::from(y))]);
+    let full = (number, any::<bool>(), text, 0u8..2).prop_map(|(n, b, t, y)| {
+        vec![Cell::Number(n), Cell::Truth(b), Cell::Text(t), Cell::Number(f64::from(y))]
+    });
     let row = (full.clone(), prop::collection::vec(0u8..12, 3)).prop_map(|(mut row, missing)| {
-        row.iter_mut().zip(missing).filter(|(_, m)| *m == 0).for_each(|(cell, _)| *cell = Cell::Missing);
+        row.iter_mut()
+            .zip(missing)
+            .filter(|(_, m)| *m == 0)
+            .for_each(|(cell, _)| *cell = Cell::Missing);
         row
     });
     (full, prop::collection::vec(row, 0..40)).prop_map(|(first, rest)| Table {
@@ -128,9 +141,18 @@ proptest! {
 #[test]
 fn the_blocks_do_not_depend_on_the_size_of_the_blocks() {
     let mut text = "y,c,a\n".to_owned();
-    (0..50)
-        .for_each(|i| text += &format!("{},L{},{}\n", i % 2, i * i % 17, if i % 7 == 3 { String::new() } else { i.to_string() }));
-    let all = |rows| read(vec![Input::memory("t.csv", text.as_bytes())], blocks_of(rows), options(Missing::Mean)).unwrap();
+    (0..50).for_each(|i| {
+        text += &format!(
+            "{},L{},{}\n",
+            i % 2,
+            i * i % 17,
+            if i % 7 == 3 { String::new() } else { i.to_string() }
+        )
+    });
+    let all = |rows| {
+        read(vec![Input::memory("t.csv", text.as_bytes())], blocks_of(rows), options(Missing::Mean))
+            .unwrap()
+    };
     let expected = all(50);
     for rows in 1..50 {
         let got = all(rows);
@@ -143,19 +165,29 @@ fn the_blocks_do_not_depend_on_the_size_of_the_blocks() {
 #[test]
 fn rows_are_skipped_across_files_and_quoted_line_ends() {
     let file = |name: &str, from: usize| {
-        let rows: String = (from..from + 5).map(|i| format!("{i},\"a\n\"\"{}\"\n", i % 3)).collect();
+        let rows: String =
+            (from..from + 5).map(|i| format!("{i},\"a\n\"\"{}\"\n", i % 3)).collect();
         Input::memory(name, format!("y,c\n{rows}").into_bytes())
     };
     for skip in 0..=10 {
         let inputs = vec![file("a.csv", 0), file("b.csv", 5)];
-        let mut reader = Reader::open(inputs, blocks_of(3), Encoder::new(EncoderOptions::target("y")), Mode::Learn).unwrap();
+        let mut reader = Reader::open(
+            inputs,
+            blocks_of(3),
+            Encoder::new(EncoderOptions::target("y")),
+            Mode::Learn,
+        )
+        .unwrap();
         assert_eq!(reader.skip_rows(skip).unwrap(), skip);
         assert_eq!(reader.position().rows, skip);
         if skip < 10 {
             let reading = drain(reader).unwrap();
             assert_eq!(reading.y(), (skip..10).map(|i| i as f64).collect::<Vec<_>>());
             let last = reading.blocks.last().unwrap();
-            assert_eq!((last.location(last.rows() - 1).row, last.location(last.rows() - 1).line), (5, Some(10)));
+            assert_eq!(
+                (last.location(last.rows() - 1).row, last.location(last.rows() - 1).line),
+                (5, Some(10))
+            );
         } else {
             assert!(matches!(drain(reader), Err(Error::NoRows { .. })));
         }
@@ -164,34 +196,53 @@ fn rows_are_skipped_across_files_and_quoted_line_ends() {
 
 #[test]
 fn texts_run_beside_the_blocks() {
-    let inputs =
-        || vec![Input::memory("a.csv", *b"y,a,note\n1,2,p q\n1,,\"r,s\"\n"), Input::memory("b.csv", *b"note,a,y\nt,3,0\n")];
-    let encoder = Encoder::new(EncoderOptions { exclude: vec!["note".into()], ..options(Missing::Skip) });
+    let inputs = || {
+        vec![
+            Input::memory("a.csv", *b"y,a,note\n1,2,p q\n1,,\"r,s\"\n"),
+            Input::memory("b.csv", *b"note,a,y\nt,3,0\n"),
+        ]
+    };
+    let encoder =
+        Encoder::new(EncoderOptions { exclude: vec!["note".into()], ..options(Missing::Skip) });
     let mut blocks = Reader::open(inputs(), blocks_of(2), encoder, Mode::Learn).unwrap();
-    let mut texts = TextReader::open(inputs(), blocks_of(2), Some(&["note".into(), "a".into()])).unwrap();
+    let mut texts =
+        TextReader::open(inputs(), blocks_of(2), Some(&["note".into(), "a".into()])).unwrap();
     let (mut block, mut seen) = (Block::new(), Vec::new());
     while blocks.next_block(&mut block).unwrap() {
         let text = texts.next_block().unwrap().unwrap();
         assert_eq!(text.rows(), block.rows_read);
         let place = |i| (block.input_row(i) - block.first_row) as usize;
-        seen.extend((0..block.rows()).map(|i| (String::from_utf8_lossy(text.get(place(i), 0)).into_owned(), block.row(i)[1])));
+        seen.extend((0..block.rows()).map(|i| {
+            (String::from_utf8_lossy(text.get(place(i), 0)).into_owned(), block.row(i)[1])
+        }));
     }
     assert!(texts.next_block().unwrap().is_none());
     assert_eq!(seen, [("p q".into(), 2.0), ("t".into(), 3.0)]);
     let all = TextReader::open(inputs(), blocks_of(2), None).unwrap();
     assert_eq!(all.names(), ["y", "a", "note"]);
-    assert!(matches!(TextReader::open(inputs(), blocks_of(2), Some(&["nope".into()])), Err(Error::NoColumn { .. })));
+    assert!(matches!(
+        TextReader::open(inputs(), blocks_of(2), Some(&["nope".into()])),
+        Err(Error::NoColumn { .. })
+    ));
 }
 
 #[test]
 fn changed_files_are_refused() {
     let open = |text: &str, name: &str| {
         let input = Input::memory(name, text.as_bytes());
-        Reader::open(vec![input], blocks_of(4), Encoder::new(EncoderOptions::target("y")), Mode::Learn).unwrap()
+        Reader::open(
+            vec![input],
+            blocks_of(4),
+            Encoder::new(EncoderOptions::target("y")),
+            Mode::Learn,
+        )
+        .unwrap()
     };
     let prints = open("y,x\n1,2\n", "a.csv").fingerprints().unwrap();
     open("y,x\n1,2\n", "a.csv").check_unchanged(&prints).unwrap();
-    for (text, name) in [("y,x\n1,3\n", "a.csv"), ("y,x\n1,2\n1,2\n", "a.csv"), ("y,x\n1,2\n", "b.csv")] {
+    for (text, name) in
+        [("y,x\n1,3\n", "a.csv"), ("y,x\n1,2\n1,2\n", "a.csv"), ("y,x\n1,2\n", "b.csv")]
+    {
         assert!(matches!(open(text, name).check_unchanged(&prints), Err(Error::Changed { .. })));
     }
     assert!(open("y,x\n1,2\n", "a.csv").check_unchanged(&[]).is_err());
@@ -200,13 +251,27 @@ fn changed_files_are_refused() {
 #[test]
 fn delimiters_headers_and_column_orders() {
     let source = SourceOptions { delimiter: Some(b';'), header: false, ..blocks_of(4) };
-    let reading = read(vec![Input::memory("t.csv", *b"1;2\n3;4\n")], source, EncoderOptions::target("c2")).unwrap();
-    assert_eq!((reading.y(), reading.rows()), (vec![2.0, 4.0], vec![vec![1.0, 1.0], vec![1.0, 3.0]]));
-    let inputs = vec![Input::memory("a.csv", *b"y,a,b\n1,2,3\n"), Input::memory("b.csv", *b"extra,b,y,a\nx,6,4,5\n")];
+    let reading =
+        read(vec![Input::memory("t.csv", *b"1;2\n3;4\n")], source, EncoderOptions::target("c2"))
+            .unwrap();
+    assert_eq!(
+        (reading.y(), reading.rows()),
+        (vec![2.0, 4.0], vec![vec![1.0, 1.0], vec![1.0, 3.0]])
+    );
+    let inputs = vec![
+        Input::memory("a.csv", *b"y,a,b\n1,2,3\n"),
+        Input::memory("b.csv", *b"extra,b,y,a\nx,6,4,5\n"),
+    ];
     let reading = read(inputs, blocks_of(1), EncoderOptions::target("y")).unwrap();
-    assert_eq!((reading.y(), reading.rows()), (vec![1.0, 4.0], vec![vec![1.0, 2.0, 3.0], vec![1.0, 5.0, 6.0]]));
+    assert_eq!(
+        (reading.y(), reading.rows()),
+        (vec![1.0, 4.0], vec![vec![1.0, 2.0, 3.0], vec![1.0, 5.0, 6.0]])
+    );
     let source = SourceOptions { delimiter: Some(b'.'), ..blocks_of(4) };
-    assert!(read(vec![Input::memory("t.csv", *b"y.a\n1.2\n")], source, EncoderOptions::target("y")).is_err());
+    assert!(
+        read(vec![Input::memory("t.csv", *b"y.a\n1.2\n")], source, EncoderOptions::target("y"))
+            .is_err()
+    );
     let source = SourceOptions { format: Some(Format::Jsonl), ..blocks_of(4) };
     let reading = read(
         vec![Input::memory("data.txt", *b"{\"y\":1,\"a\":\"7\"}\n{\"y\":2,\"a\":\"8\"}\n")],
@@ -221,11 +286,17 @@ fn delimiters_headers_and_column_orders() {
 fn arrow_types_are_read_as_numbers_texts_or_refused() {
     use arrow_array::*;
     use std::sync::Arc;
-    let categories: DictionaryArray<types::Int8Type> = vec![Some("p"), None, Some("q")].into_iter().collect();
+    let categories: DictionaryArray<types::Int8Type> =
+        vec![Some("p"), None, Some("q")].into_iter().collect();
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("y", Arc::new(Int64Array::from(vec![1, 2, 3]))),
         ("f", Arc::new(Float32Array::from(vec![Some(0.5), Some(1.5), None]))),
-        ("d", Arc::new(Decimal128Array::from(vec![125, 250, 375]).with_precision_and_scale(10, 2).unwrap())),
+        (
+            "d",
+            Arc::new(
+                Decimal128Array::from(vec![125, 250, 375]).with_precision_and_scale(10, 2).unwrap(),
+            ),
+        ),
         ("u", Arc::new(UInt8Array::from(vec![7, 8, 9]))),
         ("c", Arc::new(categories)),
         ("v", Arc::new(StringViewArray::from(vec!["1", "2", "1"]))),
@@ -233,17 +304,25 @@ fn arrow_types_are_read_as_numbers_texts_or_refused() {
     let write = |columns: Vec<(&str, ArrayRef)>| {
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         let mut out = Vec::new();
-        let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut out, &batch.schema()).unwrap();
+        let mut writer =
+            arrow_ipc::writer::StreamWriter::try_new(&mut out, &batch.schema()).unwrap();
         writer.write(&batch).unwrap();
         writer.finish().unwrap();
         drop(writer);
         out
     };
     let reading = of("t.arrow", write(columns), Missing::Mean);
-    assert_eq!(reading.names(), ["(intercept)", "f", "d", "u", "c:missing", "v=2", "f:missing", "c=q"]);
+    assert_eq!(
+        reading.names(),
+        ["(intercept)", "f", "d", "u", "c:missing", "v=2", "f:missing", "c=q"]
+    );
     assert_eq!(reading.rows()[2], [1.0, 1.0, 3.75, 9.0, 0.0, 0.0, 1.0, 1.0]);
-    let dates: Vec<(&str, ArrayRef)> =
-        vec![("y", Arc::new(Int64Array::from(vec![1]))), ("when", Arc::new(Date32Array::from(vec![1])))];
-    let error = read(vec![Input::memory("t.arrow", write(dates))], blocks_of(4), options(Missing::Error)).unwrap_err();
+    let dates: Vec<(&str, ArrayRef)> = vec![
+        ("y", Arc::new(Int64Array::from(vec![1]))),
+        ("when", Arc::new(Date32Array::from(vec![1]))),
+    ];
+    let error =
+        read(vec![Input::memory("t.arrow", write(dates))], blocks_of(4), options(Missing::Error))
+            .unwrap_err();
     assert!(matches!(&error, Error::Column { column, .. } if column == "when"), "{error}");
 }

@@ -1,9 +1,12 @@
-//! Input that is wrong, huge or malicious gives an error that names the place, or works; never a panic.
+//! Input that is wrong, huge or malicious gives an error that names the place, or works; never a
+//! panic.
 
 mod common;
 
 use common::{Table, blocks_of, csv, gzip, read};
-use kalmia_data::{Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, SourceOptions};
+use kalmia_data::{
+    Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, SourceOptions,
+};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -34,19 +37,31 @@ fn malformed_csv_is_refused_with_its_place() {
         let error = error_of(text);
         assert!(error.contains(expected), "{error:?} for {expected:?}");
     }
-    assert_eq!(csv("\u{feff}y,x\r\n1,2\r\n", y()).unwrap().rows(), [[1.0, 2.0]], "a byte-order mark is passed over");
+    assert_eq!(
+        csv("\u{feff}y,x\r\n1,2\r\n", y()).unwrap().rows(),
+        [[1.0, 2.0]],
+        "a byte-order mark is passed over"
+    );
     assert_eq!(csv("y,x\n1,a\0\n2,b\n", y()).unwrap().names(), ["(intercept)", "x=b"]);
 }
 
 #[test]
 fn a_contradicting_value_far_down_is_named() {
-    for (before, bad, column, value) in
-        [(3_000_000, "1,abc,true\n", "x", "abc"), (5_000, "1,5,maybe\n", "flag", "maybe"), (5_000, "?,5,true\n", "y", "?")]
-    {
+    for (before, bad, column, value) in [
+        (3_000_000, "1,abc,true\n", "x", "abc"),
+        (5_000, "1,5,maybe\n", "flag", "maybe"),
+        (5_000, "?,5,true\n", "y", "?"),
+    ] {
         for threaded in [false, true] {
             let source = SourceOptions { threaded, ..SourceOptions::default() };
             let bytes = ["y,x,flag\n", &"1,2,true\n".repeat(before), bad].concat().into_bytes();
-            let mut reader = Reader::open(vec![Input::memory("t.csv", bytes)], source, Encoder::new(y()), Mode::Learn).unwrap();
+            let mut reader = Reader::open(
+                vec![Input::memory("t.csv", bytes)],
+                source,
+                Encoder::new(y()),
+                Mode::Learn,
+            )
+            .unwrap();
             let mut block = Block::new();
             let error = loop {
                 match reader.next_block(&mut block) {
@@ -54,7 +69,11 @@ fn a_contradicting_value_far_down_is_named() {
                     Err(error) => break error.to_string(),
                 }
             };
-            let expected = format!("t.csv, row {} (line {}), column `{column}`: `{value}` is n", before + 1, before + 2);
+            let expected = format!(
+                "t.csv, row {} (line {}), column `{column}`: `{value}` is n",
+                before + 1,
+                before + 2
+            );
             assert!(error.starts_with(&expected), "{error}");
         }
     }
@@ -64,13 +83,22 @@ fn a_contradicting_value_far_down_is_named() {
 fn malformed_json_lines_are_refused_with_their_place() {
     let of = |text: &str| {
         let input = Input::memory("t.jsonl", text.as_bytes());
-        read(vec![input], SourceOptions { threaded: false, ..blocks_of(1) }, y()).unwrap_err().to_string()
+        read(vec![input], SourceOptions { threaded: false, ..blocks_of(1) }, y())
+            .unwrap_err()
+            .to_string()
     };
-    assert!(of("{\"y\":1,\"x\":2}\n{\"y\":1,\n").contains("t.jsonl, row 2 (line 2): not a JSON object"));
-    assert!(of("{\"y\":1,\"x\":2}\n\n{\"y\":1,\"x\":true}\n").contains("row 2 (line 3), column `x`: `true` is not a number"));
+    assert!(
+        of("{\"y\":1,\"x\":2}\n{\"y\":1,\n").contains("t.jsonl, row 2 (line 2): not a JSON object")
+    );
+    assert!(
+        of("{\"y\":1,\"x\":2}\n\n{\"y\":1,\"x\":true}\n")
+            .contains("row 2 (line 3), column `x`: `true` is not a number")
+    );
     assert!(of("{\"y\":1,\"x\":[2]}\n").contains("flatten or exclude it"));
     assert!(of("{\"y\":1,\"x\":2,\"x\":3}\n").contains("member `x` appears twice"));
-    assert!(of("{\"y\":1,\"x\":2}\n{\"y\":1}\n").contains("row 2 (line 2), column `x`: missing value"));
+    assert!(
+        of("{\"y\":1,\"x\":2}\n{\"y\":1}\n").contains("row 2 (line 2), column `x`: missing value")
+    );
     assert!(of("[1,2]\n").contains("no JSON object"));
     assert!(of("").contains("is empty"));
     let deep = format!("{{\"y\":1,\"x\":{}1{}}}\n", "[".repeat(100_000), "]".repeat(100_000));
@@ -82,7 +110,9 @@ fn a_million_columns_and_endless_lines_hit_limits() {
     let header: String = (0..1_000_000).map(|i| format!("c{i},")).collect::<String>() + "y\n";
     let row = "1,".repeat(1_000_000) + "2\n";
     let input = || vec![Input::memory("t.csv", (header.clone() + &row + &row).into_bytes())];
-    assert!(matches!(read(input(), blocks_of(4), y()), Err(Error::Setting(why)) if why.contains("1000000 feature columns")));
+    assert!(
+        matches!(read(input(), blocks_of(4), y()), Err(Error::Setting(why)) if why.contains("1000000 feature columns"))
+    );
     let some = EncoderOptions { features: Some(vec!["c999999".into()]), ..y() };
     assert_eq!(read(input(), blocks_of(4), some).unwrap().rows(), [[1.0, 1.0], [1.0, 1.0]]);
     let few = SourceOptions { max_columns: 100, ..blocks_of(4) };
@@ -90,11 +120,15 @@ fn a_million_columns_and_endless_lines_hit_limits() {
 
     let long = || [&b"y,x\n1,2\n1,"[..], &vec![b'7'; 100 << 20]].concat();
     for name in ["t.csv", "t.svm", "t.jsonl"] {
-        let error = read(vec![Input::memory(name, long())], blocks_of(4), EncoderOptions::default());
+        let error =
+            read(vec![Input::memory(name, long())], blocks_of(4), EncoderOptions::default());
         assert!(error.is_err());
     }
     let error = read(vec![Input::memory("t.csv", long())], blocks_of(4), y()).unwrap_err();
-    assert!(matches!(&error, Error::LineTooLong { at, .. } if at.row == 2 && at.line == Some(3)), "{error}");
+    assert!(
+        matches!(&error, Error::LineTooLong { at, .. } if at.row == 2 && at.line == Some(3)),
+        "{error}"
+    );
     let mut quote = b"y,x\n1,\"".to_vec();
     quote.extend(b"abc,def\n".repeat(1 << 20));
     let source = SourceOptions { max_line_bytes: 1 << 20, ..blocks_of(4) };
@@ -113,12 +147,32 @@ fn damaged_compression_is_an_error() {
 
 /// Reads everything under a policy that lets as much through as there is.
 fn try_all(name: &str, bytes: &[u8], format: Option<Format>, chunk: usize) {
-    let source = SourceOptions { format, chunk_bytes: chunk, max_line_bytes: 1 << 16, threaded: false, ..blocks_of(4) };
-    let first = String::from_utf8_lossy(bytes).split([',', '\n', '\t']).next().unwrap_or("").trim().to_owned();
+    let source = SourceOptions {
+        format,
+        chunk_bytes: chunk,
+        max_line_bytes: 1 << 16,
+        threaded: false,
+        ..blocks_of(4)
+    };
+    let first = String::from_utf8_lossy(bytes)
+        .split([',', '\n', '\t'])
+        .next()
+        .unwrap_or("")
+        .trim()
+        .to_owned();
     for target in [Some(first), Some("y".to_owned()), None] {
-        let options = EncoderOptions { target, missing: Missing::Mean, max_features: 64, ..EncoderOptions::default() };
+        let options = EncoderOptions {
+            target,
+            missing: Missing::Mean,
+            max_features: 64,
+            ..EncoderOptions::default()
+        };
         let inputs = vec![Input::memory(name, bytes)];
-        let Ok(mut reader) = Reader::open(inputs, source.clone(), Encoder::new(options), Mode::Learn) else { continue };
+        let Ok(mut reader) =
+            Reader::open(inputs, source.clone(), Encoder::new(options), Mode::Learn)
+        else {
+            continue;
+        };
         let mut block = Block::new();
         while let Ok(true) = reader.next_block(&mut block) {
             assert_eq!(block.x.len(), block.dim * block.rows());

@@ -40,7 +40,12 @@ static TURN: Mutex<()> = Mutex::new(());
 /// Bytes in use at the peak of a reading, beyond those before it.
 fn peak(name: &str, bytes: Vec<u8>, threaded: bool) -> usize {
     let input = Input::memory(name, bytes);
-    let source = SourceOptions { threaded, chunk_bytes: 1 << 14, block_rows: 256, ..SourceOptions::default() };
+    let source = SourceOptions {
+        threaded,
+        chunk_bytes: 1 << 14,
+        block_rows: 256,
+        ..SourceOptions::default()
+    };
     let target = (name != "t.svm").then(|| "y".to_owned());
     let options = EncoderOptions { target, missing: Missing::Mean, ..EncoderOptions::default() };
     let before = USED.load(Relaxed);
@@ -53,23 +58,35 @@ fn peak(name: &str, bytes: Vec<u8>, threaded: bool) -> usize {
 
 fn csv(rows: usize) -> Vec<u8> {
     let mut text = String::from("y,a,c,t\n");
-    (0..rows).for_each(|i| text += &format!("{},{}.25,L{},\"x,{}\"\n", i % 2, i % 1000, i % 5, i % 3));
+    (0..rows)
+        .for_each(|i| text += &format!("{},{}.25,L{},\"x,{}\"\n", i % 2, i % 1000, i % 5, i % 3));
     text.into_bytes()
 }
 
 fn jsonl(rows: usize) -> Vec<u8> {
-    (0..rows).flat_map(|i| format!("{{\"y\":{},\"a\":{}.5,\"c\":\"L{}\"}}\n", i % 2, i % 1000, i % 5).into_bytes()).collect()
+    (0..rows)
+        .flat_map(|i| {
+            format!("{{\"y\":{},\"a\":{}.5,\"c\":\"L{}\"}}\n", i % 2, i % 1000, i % 5).into_bytes()
+        })
+        .collect()
 }
 
 fn libsvm(rows: usize) -> Vec<u8> {
-    (0..rows).flat_map(|i| format!("{} {}:1 9:{}.5\n", i % 2, i % 7 + 1, i % 1000).into_bytes()).collect()
+    (0..rows)
+        .flat_map(|i| format!("{} {}:1 9:{}.5\n", i % 2, i % 7 + 1, i % 1000).into_bytes())
+        .collect()
 }
 
 #[cfg(feature = "columnar")]
 fn table(rows: usize) -> common::Table {
     use common::Cell::{Number, Text};
-    let row = |i: usize| vec![Number((i % 2) as f64), Number((i % 1000) as f64), Text(format!("L{}", i % 5))];
-    common::Table { names: ["y", "a", "c"].map(String::from).to_vec(), rows: (0..rows).map(row).collect() }
+    let row = |i: usize| {
+        vec![Number((i % 2) as f64), Number((i % 1000) as f64), Text(format!("L{}", i % 5))]
+    };
+    common::Table {
+        names: ["y", "a", "c"].map(String::from).to_vec(),
+        rows: (0..rows).map(row).collect(),
+    }
 }
 
 /// A file, as its name and its bytes for a number of rows.
@@ -89,9 +106,13 @@ fn peak_memory_is_that_of_a_few_blocks() {
     cases.push(("t.parquet", |rows| table(rows).parquet(4_000)));
     for (name, bytes) in cases.drain(..) {
         for threaded in [false, true] {
-            let (few, many) = (peak(name, bytes(4_000), threaded), peak(name, bytes(64_000), threaded));
+            let (few, many) =
+                (peak(name, bytes(4_000), threaded), peak(name, bytes(64_000), threaded));
             // How far the thread runs ahead varies by a block or two.
-            assert!(many as f64 <= 1.25 * few as f64 + 2e5, "{name}, threaded {threaded}: {few} bytes, then {many}");
+            assert!(
+                many as f64 <= 1.25 * few as f64 + 2e5,
+                "{name}, threaded {threaded}: {few} bytes, then {many}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Monte Carlo speed of the kernels, data generation included, against a plain scalar loop with the same generator.
+//! Monte Carlo speed of the kernels, data generation included, against a plain scalar loop with the
+//! same generator.
 //!
 //! `cargo bench -p kalmia-lab`; without `--bench` (as `cargo test` runs it) a few rows only.
 
@@ -15,10 +16,14 @@ fn main() {
     let full = std::env::args().any(|a| a == "--bench");
     let rows = if full { 1_000_000 } else { 200 };
     let plain = rate("plain scalar loop, EKF", rows, || black_box(plain_ekf(rows)));
-    let lanes = rate("lanes, EKF", rows * LANES, || black_box(run(rows, Filter::new(Rule::Ekf, 1.0), |k, b, r| k.learn(b, r))));
+    let lanes = rate("lanes, EKF", rows * LANES, || {
+        black_box(run(rows, Filter::new(Rule::Ekf, 1.0), |k, b, r| k.learn(b, r)))
+    });
     println!("{:<28} {:>8.1} times the plain loop", "", lanes / plain);
     let truncated = Filter::new(Rule::Truncated { scale: 1.0, beta: 0.49 }, 1.0);
-    rate("lanes, truncated EKF", rows * LANES, || black_box(run(rows, truncated.clone(), |k, b, r| k.learn(b, r))));
+    rate("lanes, truncated EKF", rows * LANES, || {
+        black_box(run(rows, truncated.clone(), |k, b, r| k.learn(b, r)))
+    });
     let ons = Ons::paper(OnsConstants::new(543f64.sqrt() / 10.0, 2.5e-2));
     rate("lanes, ONS", rows * LANES, || black_box(run(rows, ons.clone(), |k, b, r| k.learn(b, r))));
     let outside = Ons::new(OnsConstants::new(0.1, 2.5e-2), 1.0);
@@ -26,7 +31,9 @@ fn main() {
         black_box(run(rows / 10, outside.clone(), |k, b, r| k.learn(b, r)))
     });
     let asgd = Asgd::plain(&[rows as u64]);
-    rate("lanes, ASGD of one horizon", rows * LANES, || black_box(run(rows, asgd.clone(), |k, b, r| k.learn(b, r))));
+    rate("lanes, ASGD of one horizon", rows * LANES, || {
+        black_box(run(rows, asgd.clone(), |k, b, r| k.learn(b, r)))
+    });
 }
 
 /// Prints and returns iterations per second, best of three.

@@ -1,7 +1,9 @@
-//! The paper's estimate of $\theta^*$ in the misspecified setting: one very long run of the static EKF.
+//! The paper's estimate of $\theta^*$ in the misspecified setting: one very long run of the static
+//! EKF.
 //!
-//! One chain cannot spread over replicates, so the lanes hold coordinates: $P$ is eleven rows of sixteen numbers, which stay in
-//! vector registers where there are 32 of them. Another thread draws the rows.
+//! One chain cannot spread over replicates, so the lanes hold coordinates: $P$ is eleven rows of
+//! sixteen numbers, which stay in vector registers where there are 32 of them. Another thread draws
+//! the rows.
 
 use crate::error::{Error, Result};
 use crate::lanes::{LANES, V, dispatch};
@@ -28,12 +30,17 @@ pub struct ThetaStar {
     pub path: Vec<(u64, f64)>,
 }
 
-/// Runs the static EKF ($\hat\theta_1 = 0$, $P_1 = I$) for `iterations` rows of the misspecified setting.
+/// Runs the static EKF ($\hat\theta_1 = 0$, $P_1 = I$) for `iterations` rows of the misspecified
+/// setting.
 ///
 /// With one thread or more the rows are the same: the rows of eight streams in turn.
 pub fn theta_star(iterations: u64, seed: u64, run: &Run) -> Result<ThetaStar> {
     if iterations == 0 {
-        return Err(Error::Setting { name: "iterations", value: "0".into(), expected: "must be at least 1" });
+        return Err(Error::Setting {
+            name: "iterations",
+            value: "0".into(),
+            expected: "must be at least 1",
+        });
     }
     let quadrature = misspecified_star();
     run.progress.start("theta-star", iterations);
@@ -53,7 +60,9 @@ pub fn theta_star(iterations: u64, seed: u64, run: &Run) -> Result<ThetaStar> {
             if chain.rows == mark {
                 let distance = chain.distance(&quadrature);
                 path.push((mark, distance));
-                run.progress.note(&format!("distance to the quadrature value {distance:.3e} after {mark} iterations"));
+                run.progress.note(&format!(
+                    "distance to the quadrature value {distance:.3e} after {mark} iterations"
+                ));
             }
         }
         Ok(())
@@ -99,13 +108,18 @@ struct Source {
 impl Source {
     fn new(seed: u64) -> Self {
         // A group far beyond those of the comparisons, so that the chain shares no row with them.
-        Self { streams: World::Misspecified.streams(seed, 1 << 40), block: Block::new(PIECE / LANES) }
+        Self {
+            streams: World::Misspecified.streams(seed, 1 << 40),
+            block: Block::new(PIECE / LANES),
+        }
     }
 
     fn draw(&mut self, piece: &mut Vec<(Row, f64)>) {
         self.block.fill(World::Misspecified, &mut self.streams);
         piece.resize(PIECE, ([V::ZERO; 2], 0.0));
-        for ((x, y), rows) in self.block.x.iter().zip(&self.block.y).zip(piece.chunks_exact_mut(LANES)) {
+        for ((x, y), rows) in
+            self.block.x.iter().zip(&self.block.y).zip(piece.chunks_exact_mut(LANES))
+        {
             for (lane, row) in rows.iter_mut().enumerate() {
                 for (j, xj) in x.iter().enumerate() {
                     row.0[j / LANES].0[j % LANES] = xj.0[lane];
@@ -219,7 +233,9 @@ mod tests {
     #[test]
     fn chain_converges_to_the_quadrature_value_whatever_the_threads() {
         let cancel = AtomicBool::new(false);
-        let long = |threads| theta_star(300_000, 5, &Run { threads, progress: &(), cancel: &cancel }).unwrap();
+        let long = |threads| {
+            theta_star(300_000, 5, &Run { threads, progress: &(), cancel: &cancel }).unwrap()
+        };
         let one = long(1);
         assert_eq!(one, long(2));
         let at = |n: u64| one.path.iter().find(|p| p.0 == n).unwrap().1;
@@ -229,6 +245,9 @@ mod tests {
         }
         assert!(theta_star(0, 5, &Run { threads: 1, progress: &(), cancel: &cancel }).is_err());
         let stopped = AtomicBool::new(true);
-        assert!(matches!(theta_star(10, 5, &Run { threads: 2, progress: &(), cancel: &stopped }), Err(Error::Cancelled)));
+        assert!(matches!(
+            theta_star(10, 5, &Run { threads: 2, progress: &(), cancel: &stopped }),
+            Err(Error::Cancelled)
+        ));
     }
 }

@@ -53,18 +53,24 @@ pub struct Claim {
 }
 
 const BEST: &str = "The EKF is better than the ONS and averaged SGD.";
-const EKF_AVERAGE: &str = "Averaging is useless for the EKF: the EKF performs better than its averaged version.";
+const EKF_AVERAGE: &str =
+    "Averaging is useless for the EKF: the EKF performs better than its averaged version.";
 const ONS_AVERAGE: &str = "Averaging is crucial to obtain a low mean squared error for the ONS.";
 const TRUNCATION_HURTS: &str = "With θ* the truncation deteriorates the performance of the EKF.";
-const TRUNCATION_HARMLESS: &str = "With the smaller θ* the results of the EKF and of its truncated version are similar.";
-const BERCU: &str = "With the threshold 10⁻¹⁰/t^0.49 the truncated version almost coincides with the EKF.";
-const ONS_STILL: &str = "With θ* the ONS almost does not move, even with the optimistic exp-concavity constant.";
-const CONSTANTS: &str = "Low exp-concavity constants are responsible for the poor performance of the ONS.";
+const TRUNCATION_HARMLESS: &str =
+    "With the smaller θ* the results of the EKF and of its truncated version are similar.";
+const BERCU: &str =
+    "With the threshold 10⁻¹⁰/t^0.49 the truncated version almost coincides with the EKF.";
+const ONS_STILL: &str =
+    "With θ* the ONS almost does not move, even with the optimistic exp-concavity constant.";
+const CONSTANTS: &str =
+    "Low exp-concavity constants are responsible for the poor performance of the ONS.";
 
 /// Every claim that the panels at hand can decide.
 pub fn claims(panels: &[&Panel]) -> Vec<Claim> {
     let named = |name: &str| panels.iter().copied().find(|p| p.name == name);
-    let settings = ["comparison1", "comparison10_theory", "comparison10_optimistic", "misspecified"];
+    let settings =
+        ["comparison1", "comparison10_theory", "comparison10_optimistic", "misspecified"];
     let present: Vec<&Panel> = settings.iter().filter_map(|name| named(name)).collect();
     let mut all: Vec<Claim> = present.iter().filter_map(|p| ekf_is_best(p)).collect();
     all.extend(present.iter().filter_map(|p| better(EKF_AVERAGE, p, "ekf", "ekf_averaged")));
@@ -78,7 +84,9 @@ pub fn claims(panels: &[&Panel]) -> Vec<Claim> {
         all.extend(similar(TRUNCATION_HARMLESS, panel, "ekf", "truncated", 0.05));
     }
     all.extend(present.iter().filter_map(|p| similar(BERCU, p, "ekf", "truncated_bercu", 0.01)));
-    if let (Some(theory), Some(optimistic)) = (named("comparison10_theory"), named("comparison10_optimistic")) {
+    if let (Some(theory), Some(optimistic)) =
+        (named("comparison10_theory"), named("comparison10_optimistic"))
+    {
         all.extend(constants_matter(theory, optimistic));
     }
     all
@@ -97,7 +105,12 @@ fn better(text: &'static str, panel: &Panel, good: &str, bad: &str) -> Option<Cl
         text,
         panel: panel.name,
         verdict: Verdict::from_score(score),
-        evidence: format!("{}, {}; paired difference {} standard errors", at_horizon(good), at_horizon(bad), signed(score, 1)),
+        evidence: format!(
+            "{}, {}; paired difference {} standard errors",
+            at_horizon(good),
+            at_horizon(bad),
+            signed(score, 1)
+        ),
     })
 }
 
@@ -113,12 +126,21 @@ fn ons_averaging(panel: &Panel) -> Option<Claim> {
 
 fn ekf_is_best(panel: &Panel) -> Option<Claim> {
     let ekf = panel.curve("ekf")?;
-    let rivals: Vec<&Curve> = ["ons", "ons_averaged", "asgd", "asgd_oracle"].iter().filter_map(|key| panel.curve(key)).collect();
-    let score = |at: usize| rivals.iter().map(|c| paired_score(&c.errors[at], &ekf.errors[at])).fold(f64::INFINITY, f64::min);
+    let rivals: Vec<&Curve> = ["ons", "ons_averaged", "asgd", "asgd_oracle"]
+        .iter()
+        .filter_map(|key| panel.curve(key))
+        .collect();
+    let score = |at: usize| {
+        rivals
+            .iter()
+            .map(|c| paired_score(&c.errors[at], &ekf.errors[at]))
+            .fold(f64::INFINITY, f64::min)
+    };
     let last = panel.checkpoints.len() - 1;
     let since = (0..=last).rev().take_while(|&at| score(at) >= DECISIVE).last();
-    let since =
-        since.map_or_else(String::new, |at| format!("; ahead of all at every checkpoint from n = {}", panel.checkpoints[at]));
+    let since = since.map_or_else(String::new, |at| {
+        format!("; ahead of all at every checkpoint from n = {}", panel.checkpoints[at])
+    });
     let closest = rivals.iter().min_by(|a, b| mean(a.last()).total_cmp(&mean(b.last())))?;
     Some(Claim {
         text: BEST,
@@ -193,7 +215,11 @@ mod tests {
     use super::*;
 
     fn panel(name: &'static str, curves: &[(&'static str, [f64; 4])]) -> Panel {
-        let curves = curves.iter().map(|&(key, last)| Curve { key, label: key, errors: vec![last.to_vec()] });
+        let curves = curves.iter().map(|&(key, last)| Curve {
+            key,
+            label: key,
+            errors: vec![last.to_vec()],
+        });
         Panel { name, checkpoints: vec![10], curves: curves.collect() }
     }
 
@@ -211,7 +237,11 @@ mod tests {
     #[test]
     fn similarity_needs_precision() {
         let ekf = ("ekf", [1.0, 1.1, 0.9, 1.0]);
-        let verdict = |other| similar(BERCU, &panel("comparison1", &[ekf, ("b", other)]), "ekf", "b", 0.05).unwrap().verdict;
+        let verdict = |other| {
+            similar(BERCU, &panel("comparison1", &[ekf, ("b", other)]), "ekf", "b", 0.05)
+                .unwrap()
+                .verdict
+        };
         assert_eq!(verdict([1.001, 1.1, 0.9, 1.0]), Verdict::Confirmed);
         assert_eq!(verdict([1.5, 1.6, 1.4, 1.5]), Verdict::Contradicted);
         assert_eq!(verdict([0.5, 1.6, 0.4, 1.5]), Verdict::Undecided);

@@ -36,7 +36,11 @@ impl Density {
     pub fn bins(&self) -> Vec<(f64, f64, f64)> {
         let edge = |k: usize| k as f64 / BINS as f64;
         let height = |count: u64| count as f64 * BINS as f64 / SAMPLES as f64;
-        self.counts.iter().enumerate().map(|(k, &count)| (edge(k), edge(k + 1), height(count))).collect()
+        self.counts
+            .iter()
+            .enumerate()
+            .map(|(k, &count)| (edge(k), edge(k + 1), height(count)))
+            .collect()
     }
 
     /// The share of the draws in a range of the parameter that is a union of bins.
@@ -46,7 +50,8 @@ impl Density {
     }
 }
 
-/// $E[\sigma(\theta_1^\top X)]$ and $E[\sigma(\theta_2^\top X)]$ of the misspecified setting, by the same number of draws.
+/// $E[\sigma(\theta_1^\top X)]$ and $E[\sigma(\theta_2^\top X)]$ of the misspecified setting, by
+/// the same number of draws.
 pub fn mode_means(seed: u64) -> [f64; 2] {
     let mut streams = World::Weak.streams(seed, 1 << 41);
     let shift = SECOND_INTERCEPT - World::Misspecified.generator()[0];
@@ -71,7 +76,11 @@ mod tests {
         let strong = Density::draw("theta_star", World::Strong, 3);
         assert_eq!(strong.counts.iter().sum::<u64>(), SAMPLES as u64);
         // Almost degenerate at 0 with a small mass at 1.
-        assert!(strong.mass(0.0, 0.1) > 0.8 && strong.mass(0.9, 1.0) > 0.02 && strong.mass(0.9, 1.0) < 0.15);
+        assert!(
+            strong.mass(0.0, 0.1) > 0.8
+                && strong.mass(0.9, 1.0) > 0.02
+                && strong.mass(0.9, 1.0) < 0.15
+        );
         let mixed = Density::draw("misspecified", World::Misspecified, 3);
         let height = |p: f64| mixed.bins()[(p * BINS as f64) as usize].2;
         assert!(height(0.27) > 1.3 * height(0.52) && height(0.8) > 1.3 * height(0.52), "two modes");

@@ -73,7 +73,8 @@ pub struct Comparison {
     pub seed: u64,
 }
 
-/// Names of the algorithms that do not depend on the exp-concavity constant, then of the two that do.
+/// Names of the algorithms that do not depend on the exp-concavity constant, then of the two that
+/// do.
 const SHARED: [(&str, &str); 6] = [
     ("ekf", "EKF"),
     ("ekf_averaged", "averaged EKF"),
@@ -88,20 +89,25 @@ const NEWTON: [(&str, &str); 2] = [("ons", "ONS"), ("ons_averaged", "averaged ON
 type GroupErrors = Vec<Vec<V>>;
 
 impl Comparison {
-    /// Runs every replicate; one panel per exp-concavity constant, the other curves shared between them.
+    /// Runs every replicate; one panel per exp-concavity constant, the other curves shared between
+    /// them.
     pub fn run(&self, run: &Run) -> Result<Vec<Panel>> {
         let groups = run.each(self.replicates.div_ceil(LANES), |group| self.group(group, run))?;
         let series = |index: usize, (key, label): (&'static str, &'static str)| Curve {
             key,
             label,
             errors: (0..self.checkpoints.len())
-                .map(|at| groups.iter().flat_map(|g| g[at][index].0).take(self.replicates).collect())
+                .map(|at| {
+                    groups.iter().flat_map(|g| g[at][index].0).take(self.replicates).collect()
+                })
                 .collect(),
         };
         let panel = |(number, &(name, _)): (usize, &(&'static str, f64))| {
-            let mut curves: Vec<Curve> = SHARED.into_iter().enumerate().map(|(i, names)| series(i, names)).collect();
+            let mut curves: Vec<Curve> =
+                SHARED.into_iter().enumerate().map(|(i, names)| series(i, names)).collect();
             let first = SHARED.len() + 2 * number;
-            curves.extend(NEWTON.into_iter().enumerate().map(|(i, names)| series(first + i, names)));
+            curves
+                .extend(NEWTON.into_iter().enumerate().map(|(i, names)| series(first + i, names)));
             Panel { name, checkpoints: self.checkpoints.clone(), curves }
         };
         Ok(self.panels.iter().enumerate().map(panel).collect())
@@ -109,7 +115,8 @@ impl Comparison {
 
     /// Units of work of [`Comparison::run`]: rows of single replicates.
     pub fn units(&self) -> u64 {
-        self.checkpoints.last().copied().unwrap_or(0) * (self.replicates.div_ceil(LANES) * LANES) as u64
+        self.checkpoints.last().copied().unwrap_or(0)
+            * (self.replicates.div_ceil(LANES) * LANES) as u64
     }
 
     /// Eight replicates from the first row to the horizon.
@@ -132,7 +139,9 @@ impl Comparison {
                 (used, rows) = (used + take, rows + take as u64);
                 run.progress.advance((take * LANES) as u64);
             }
-            out.push(algorithms.estimates(index).iter().map(|e| squared_error(e, &self.star)).collect());
+            out.push(
+                algorithms.estimates(index).iter().map(|e| squared_error(e, &self.star)).collect(),
+            );
         }
         Ok(out)
     }
@@ -156,7 +165,10 @@ impl Algorithms {
             bercu: Filter::new(Rule::Truncated { scale: 1e-10, beta: 0.49 }, 1.0),
             asgd: Asgd::plain(checkpoints),
             oracle: Asgd::oracle(checkpoints, norm),
-            ons: panels.iter().map(|&(_, alpha)| Ons::paper(OnsConstants::new(norm, alpha))).collect(),
+            ons: panels
+                .iter()
+                .map(|&(_, alpha)| Ons::paper(OnsConstants::new(norm, alpha)))
+                .collect(),
         }
     }
 
@@ -169,7 +181,8 @@ impl Algorithms {
         self.ons.iter_mut().for_each(|ons| ons.learn(block, rows.clone()));
     }
 
-    /// The estimates at checkpoint `index`, in the order of [`SHARED`] and then [`NEWTON`] for each panel.
+    /// The estimates at checkpoint `index`, in the order of [`SHARED`] and then [`NEWTON`] for each
+    /// panel.
     fn estimates(&self, index: usize) -> Vec<[V; D]> {
         let mut all = vec![
             self.ekf.last(),

@@ -1,7 +1,8 @@
 //! Eight replicates side by side: the vector type of the Monte Carlo kernels and its exponential.
 //!
-//! The arithmetic is written lane by lane on a fixed array; called inside [`dispatch`] every function is inlined into code
-//! compiled for the widest vectors of the machine, where a [`V`] is one AVX-512 register or two AVX2 registers.
+//! The arithmetic is written lane by lane on a fixed array; called inside [`dispatch`] every
+//! function is inlined into code compiled for the widest vectors of the machine, where a [`V`] is
+//! one AVX-512 register or two AVX2 registers.
 
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
@@ -13,7 +14,8 @@ pub const LANES: usize = 8;
 #[repr(C, align(64))]
 pub struct V(pub [f64; LANES]);
 
-/// Runs `work` in code compiled for the vectors of this machine; mark the closure `#[inline(always)]`, else it is compiled apart.
+/// Runs `work` in code compiled for the vectors of this machine; mark the closure
+/// `#[inline(always)]`, else it is compiled apart.
 #[inline]
 pub fn dispatch<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
@@ -90,10 +92,12 @@ impl V {
         out
     }
 
-    /// $e^x$ for $x \le 0$, to 4 units in the last place; below -700 the value at -700, which no sum here can see.
+    /// $e^x$ for $x \le 0$, to 4 units in the last place; below -700 the value at -700, which no
+    /// sum here can see.
     ///
-    /// $x = n\ln 2 + r$, $|r| \le \ln 2/2$, with $n$ read from the bits of a number shifted to the integers, and
-    /// a Taylor polynomial of degree 12 in $r$ (remainder below $2\cdot 10^{-16}$), summed as a tree to shorten the chain.
+    /// $x = n\ln 2 + r$, $|r| \le \ln 2/2$, with $n$ read from the bits of a number shifted to the
+    /// integers, and a Taylor polynomial of degree 12 in $r$ (remainder below $2\cdot 10^{-16}$),
+    /// summed as a tree to shorten the chain.
     #[inline(always)]
     pub fn exp_negative(self) -> V {
         const SHIFT: f64 = 6_755_399_441_055_744.0;
@@ -210,11 +214,20 @@ mod tests {
             let x = -0.01 * step as f64 + 1e-7 * (step % 97) as f64;
             let x = x.min(0.0);
             let got = dispatch(|| V::splat(x).exp_negative()).0;
-            assert!((got[3] / x.exp() - 1.0).abs() < 1e-14, "exp({x}) = {} against {}", got[3], x.exp());
+            assert!(
+                (got[3] / x.exp() - 1.0).abs() < 1e-14,
+                "exp({x}) = {} against {}",
+                got[3],
+                x.exp()
+            );
             for u in [x, -x] {
-                let reference = if u >= 0.0 { 1.0 / (1.0 + (-u).exp()) } else { u.exp() / (1.0 + u.exp()) };
+                let reference =
+                    if u >= 0.0 { 1.0 / (1.0 + (-u).exp()) } else { u.exp() / (1.0 + u.exp()) };
                 let got = dispatch(|| V::splat(u).logistic()).0[5];
-                assert!((got / reference - 1.0).abs() < 1e-14, "logistic({u}) = {got} against {reference}");
+                assert!(
+                    (got / reference - 1.0).abs() < 1e-14,
+                    "logistic({u}) = {got} against {reference}"
+                );
             }
         }
         assert_eq!(V::ZERO.exp_negative(), V::ONE);

@@ -1,9 +1,10 @@
 //! The laboratory: every experiment and figure of the paper, reproduced by one call.
 //!
-//! [`reproduce()`] runs figures by name and writes CSV, SVG, PNG and a report; [`theta_star`] is the paper's long run for the
-//! misspecified setting, [`misspecified_star`] the same vector by quadrature. Below them, [`kernel`] holds the algorithms for
-//! $d = 11$ with eight replicates in the lanes of a vector register, fed by the generators of [`world`]; every
-//! replicate has its own random stream, so that the same seed gives the same numbers whatever the number of threads.
+//! [`reproduce()`] runs figures by name and writes CSV, SVG, PNG and a report; [`theta_star`] is
+//! the paper's long run for the misspecified setting, [`misspecified_star`] the same vector by
+//! quadrature. Below them, [`kernel`] holds the algorithms for $d = 11$ with eight replicates in
+//! the lanes of a vector register, fed by the generators of [`world`]; every replicate has its own
+//! random stream, so that the same seed gives the same numbers whatever the number of threads.
 
 pub mod bounds;
 pub mod chain;

@@ -4,8 +4,8 @@ use crate::lanes::dispatch;
 use crate::quadrature::solve;
 use crate::world::D;
 
-/// $\arg\max_\theta \prod_t p_\theta(y_t\mid x_t)$ over rows with targets -1 and 1, from `start`; `None` where no maximum exists because
-/// a hyperplane separates the targets.
+/// $\arg\max_\theta \prod_t p_\theta(y_t\mid x_t)$ over rows with targets -1 and 1, from `start`;
+/// `None` where no maximum exists because a hyperplane separates the targets.
 pub fn maximum_likelihood(x: &[f64], y: &[f64], start: [f64; D]) -> Option<[f64; D]> {
     let mut theta = start;
     let mut here = Pass::at(x, y, &theta);
@@ -25,7 +25,8 @@ pub fn maximum_likelihood(x: &[f64], y: &[f64], start: [f64; D]) -> Option<[f64;
         loop {
             let trial = std::array::from_fn(|j| theta[j] - scale * step[j]);
             let there = Pass::at(x, y, &trial);
-            // Near the maximum the gain is below the rounding of the sum, and shorter steps would be tried in vain.
+            // Near the maximum the gain is below the rounding of the sum, and shorter steps would
+            // be tried in vain.
             if there.loss <= here.loss * (1.0 + 1e-12) || scale < 1e-6 {
                 (theta, here) = (trial, there);
                 break;
@@ -54,7 +55,12 @@ impl Pass {
 
     #[inline(always)]
     fn run(x: &[f64], y: &[f64], theta: &[f64; D]) -> Self {
-        let mut pass = Pass { loss: 0.0, gradient: [0.0; D], hessian: [[0.0; D]; D], smallest_margin: f64::INFINITY };
+        let mut pass = Pass {
+            loss: 0.0,
+            gradient: [0.0; D],
+            hessian: [[0.0; D]; D],
+            smallest_margin: f64::INFINITY,
+        };
         for (x, &y) in x.as_chunks::<D>().0.iter().zip(y) {
             let margin = y * (0..D).map(|j| theta[j] * x[j]).sum::<f64>();
             let e = (-margin.abs()).exp();

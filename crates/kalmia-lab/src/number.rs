@@ -33,7 +33,9 @@ pub(crate) fn signed(value: f64, decimals: usize) -> String {
 /// A count: `10⁵`, or its digits.
 pub(crate) fn count(n: u64) -> String {
     match n.checked_ilog10() {
-        Some(exponent) if exponent >= 3 && 10u64.pow(exponent) == n => power_of_ten(exponent as i32),
+        Some(exponent) if exponent >= 3 && 10u64.pow(exponent) == n => {
+            power_of_ten(exponent as i32)
+        }
         _ => n.to_string(),
     }
 }

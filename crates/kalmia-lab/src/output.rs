@@ -16,7 +16,10 @@ impl Folder {
     /// Makes the folder where needed and tries it, so that a run does not fail after its work.
     pub fn open(path: &Path) -> Result<Self> {
         let fail = |source| Error::Output { path: path.to_owned(), source };
-        let made = path.ancestors().take_while(|level| !level.as_os_str().is_empty() && !level.exists()).count();
+        let made = path
+            .ancestors()
+            .take_while(|level| !level.as_os_str().is_empty() && !level.exists())
+            .count();
         std::fs::create_dir_all(path).map_err(fail)?;
         let folder = Self { path: path.to_owned(), made };
         let probe = path.join(format!(".kalmia-probe-{}", std::process::id()));

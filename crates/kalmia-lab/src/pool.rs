@@ -37,7 +37,11 @@ impl Run<'_> {
     }
 
     /// `task(0), ..., task(count - 1)` on the threads; the first error stops the rest.
-    pub fn each<T: Send>(&self, count: usize, task: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
+    pub fn each<T: Send>(
+        &self,
+        count: usize,
+        task: impl Fn(usize) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
         let next = AtomicUsize::new(0);
         let failed = AtomicBool::new(false);
         let slots: Vec<Mutex<Option<Result<T>>>> = (0..count).map(|_| Mutex::new(None)).collect();
@@ -58,7 +62,9 @@ impl Run<'_> {
             }
             work();
         });
-        let results = slots.into_iter().filter_map(|slot| slot.into_inner().expect("no thread holds a slot any more"));
+        let results = slots
+            .into_iter()
+            .filter_map(|slot| slot.into_inner().expect("no thread holds a slot any more"));
         results.collect()
     }
 }
@@ -72,7 +78,10 @@ mod tests {
         let cancel = AtomicBool::new(false);
         for threads in [1, 3] {
             let run = Run { threads, progress: &(), cancel: &cancel };
-            assert_eq!(run.each(50, |i| Ok(i * i)).unwrap(), (0..50).map(|i| i * i).collect::<Vec<_>>());
+            assert_eq!(
+                run.each(50, |i| Ok(i * i)).unwrap(),
+                (0..50).map(|i| i * i).collect::<Vec<_>>()
+            );
             let stopped = run.each(50, |i| if i == 7 { Err(Error::Cancelled) } else { Ok(i) });
             assert!(matches!(stopped, Err(Error::Cancelled)));
         }

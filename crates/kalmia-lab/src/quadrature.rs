@@ -2,11 +2,13 @@
 
 use crate::world::{D, SECOND_INTERCEPT, World};
 
-/// Coordinates that the generator uses beside the intercept. Each of the three others is independent of the rest of the row and
-/// of $y$, so the equation of the intercept solves theirs with a zero coefficient.
+/// Coordinates that the generator uses beside the intercept. Each of the three others is
+/// independent of the rest of the row and of $y$, so the equation of the intercept solves theirs
+/// with a zero coefficient.
 const ACTIVE: [usize; 7] = [2, 3, 4, 5, 6, 8, 9];
 
-/// Nodes per coordinate: the integrand is analytic around the unit interval far enough for errors near $10^{-13}$.
+/// Nodes per coordinate: the integrand is analytic around the unit interval far enough for errors
+/// near $10^{-13}$.
 const NODES: usize = 7;
 
 /// Size of the Newton system: the intercept and the active coordinates.
@@ -124,7 +126,8 @@ mod tests {
         }
     }
 
-    /// Digits found independently by 7-dimensional quadrature at higher precision (reference data of the project).
+    /// Digits found independently by 7-dimensional quadrature at higher precision (reference data
+    /// of the project).
     #[test]
     fn star_agrees_with_the_reference_digits() {
         let reference = [

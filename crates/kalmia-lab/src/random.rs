@@ -16,12 +16,14 @@ impl SplitMix {
     }
 }
 
-/// The state of replicate `replicate` in experiment `experiment` under `seed`: it depends on nothing else, so neither threads
-/// nor the number of replicates change a replicate's data.
+/// The state of replicate `replicate` in experiment `experiment` under `seed`: it depends on
+/// nothing else, so neither threads nor the number of replicates change a replicate's data.
 pub fn replicate_state(seed: u64, experiment: u64, replicate: u64) -> [u64; 4] {
     let mut mixer = SplitMix(seed);
-    let base = mixer.next_u64() ^ SplitMix(experiment.wrapping_mul(0xA076_1D64_78BD_642F)).next_u64();
-    let mut stream = SplitMix(base ^ SplitMix(replicate.wrapping_mul(0xE703_7ED1_A0B4_28DB)).next_u64());
+    let base =
+        mixer.next_u64() ^ SplitMix(experiment.wrapping_mul(0xA076_1D64_78BD_642F)).next_u64();
+    let mut stream =
+        SplitMix(base ^ SplitMix(replicate.wrapping_mul(0xE703_7ED1_A0B4_28DB)).next_u64());
     std::array::from_fn(|_| stream.next_u64())
 }
 
@@ -108,7 +110,9 @@ mod tests {
             }
         }
         let total = (count * LANES) as f64;
-        let close = |sum: f64, mean: f64, variance: f64| (sum / total - mean).abs() < 4.5 * (variance / total).sqrt();
+        let close = |sum: f64, mean: f64, variance: f64| {
+            (sum / total - mean).abs() < 4.5 * (variance / total).sqrt()
+        };
         assert!(close(u1, 0.5, 1.0 / 12.0) && close(u2, 1.0 / 3.0, 4.0 / 45.0));
         assert!(close(n1, 0.0, 1.0) && close(n2, 1.0, 2.0) && close(n4, 3.0, 96.0));
     }

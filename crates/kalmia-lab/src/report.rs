@@ -10,18 +10,34 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Decisions on the paper's open readings that the experiments follow; numbers of the project's list of errata.
+/// Decisions on the paper's open readings that the experiments follow; numbers of the project's
+/// list of errata.
 pub const DECISIONS: [(&str, &str); 7] = [
-    ("E13", "The ONS evaluates its gradient at its own iterate w_t (the paper's Algorithm 3 prints θ_t)."),
-    ("E14", "The ONS starts from P₁⁻¹ = λI (Theorem 3 prints P₁ = λI, its constants are those of the inverse)."),
-    ("E15", "The ONS takes the step 1/γ of Algorithm 3 (the constants of Theorem 3 belong to 3/γ)."),
-    ("E16", "The ball has the radius R = 1.1 ‖θ*‖, and γ = ½ min(1/(4GR), α) with G = √d: the paper's D is that radius."),
+    (
+        "E13",
+        "The ONS evaluates its gradient at its own iterate w_t (the paper's Algorithm 3 prints θ_t).",
+    ),
+    (
+        "E14",
+        "The ONS starts from P₁⁻¹ = λI (Theorem 3 prints P₁ = λI, its constants are those of the inverse).",
+    ),
+    (
+        "E15",
+        "The ONS takes the step 1/γ of Algorithm 3 (the constants of Theorem 3 belong to 3/γ).",
+    ),
+    (
+        "E16",
+        "The ball has the radius R = 1.1 ‖θ*‖, and γ = ½ min(1/(4GR), α) with G = √d: the paper's D is that radius.",
+    ),
     (
         "E26",
         "Exp-concavity constants: e^(−R√d), which gives the published 2.0·10⁻⁴ and 3.0·10⁻³, and the published optimistic 1.5·10⁻¹⁴ and \
          2.5·10⁻², which are minima over random points; θ* of the misspecified setting by quadrature.",
     ),
-    ("E28", "The initial matrix of the ONS, not given in the paper, is P₁⁻¹ = I/(γR)², with w₁ = 0."),
+    (
+        "E28",
+        "The initial matrix of the ONS, not given in the paper, is P₁⁻¹ = I/(γR)², with w₁ = 0.",
+    ),
     (
         "E29",
         "Averages are over the iterates that predicted, θ₁ to θ_n, the point 0 included; ASGD has a constant step for its horizon N and is re-run \
@@ -52,19 +68,33 @@ impl Report {
         self.figures.iter().flat_map(|(f, _)| &f.panels).find(|p| p.name == name)
     }
 
-    /// `{"figures": {PANEL: {"checkpoints": [..], "algorithms": {NAME: {"mse": [..], "se": [..]}}}}, ...}`; densities, bounds and
-    /// claims stand beside `figures`. A number that does not exist is null.
+    /// `{"figures": {PANEL: {"checkpoints": [..], "algorithms": {NAME: {"mse": [..], "se":
+    /// [..]}}}}, ...}`; densities, bounds and claims stand beside `figures`. A number that does not
+    /// exist is null.
     pub fn to_json(&self) -> Value {
-        let panels = self.figures.iter().flat_map(|(f, _)| &f.panels).map(|p| (p.name.to_owned(), panel_json(p)));
+        let panels = self
+            .figures
+            .iter()
+            .flat_map(|(f, _)| &f.panels)
+            .map(|p| (p.name.to_owned(), panel_json(p)));
         let densities = self.figures.iter().flat_map(|(f, _)| &f.densities).map(|d| {
-            let bins: Vec<Value> = d.bins().into_iter().map(|(from, to, height)| json!([from, to, height])).collect();
+            let bins: Vec<Value> =
+                d.bins().into_iter().map(|(from, to, height)| json!([from, to, height])).collect();
             (d.name.to_owned(), json!(bins))
         });
-        let bounds = self.figures.iter().filter_map(|(f, _)| f.bounds.as_ref()).flat_map(|b| b.spreads()).map(|s| {
-            let column = |f: fn(&(u64, f64, f64)) -> Value| s.points.iter().map(f).collect::<Vec<Value>>();
-            let (n, mean, worst) = (column(|p| json!(p.0)), column(|p| json!(p.1)), column(|p| json!(p.2)));
-            (s.name.to_owned(), json!({"n": n, "mean": mean, "worst": worst, "bound": s.bound}))
-        });
+        let bounds = self
+            .figures
+            .iter()
+            .filter_map(|(f, _)| f.bounds.as_ref())
+            .flat_map(|b| b.spreads())
+            .map(|s| {
+                let column = |f: fn(&(u64, f64, f64)) -> Value| {
+                    s.points.iter().map(f).collect::<Vec<Value>>()
+                };
+                let (n, mean, worst) =
+                    (column(|p| json!(p.0)), column(|p| json!(p.1)), column(|p| json!(p.2)));
+                (s.name.to_owned(), json!({"n": n, "mean": mean, "worst": worst, "bound": s.bound}))
+            });
         let claims = self
             .claims
             .iter()
@@ -86,7 +116,10 @@ impl Report {
 }
 
 fn panel_json(panel: &Panel) -> Value {
-    let algorithms = panel.curves.iter().map(|c| (c.key.to_owned(), json!({"mse": c.mse(), "se": c.standard_error()})));
+    let algorithms = panel
+        .curves
+        .iter()
+        .map(|c| (c.key.to_owned(), json!({"mse": c.mse(), "se": c.standard_error()})));
     json!({"checkpoints": panel.checkpoints, "algorithms": algorithms.collect::<Map<String, Value>>()})
 }
 
@@ -112,7 +145,11 @@ pub(crate) fn html(report: &Report) -> String {
         count(settings.horizon),
         date(SystemTime::now()),
         report.elapsed.as_secs_f64(),
-        if report.interrupted { " <strong>The run was interrupted: only finished figures are shown.</strong>" } else { "" }
+        if report.interrupted {
+            " <strong>The run was interrupted: only finished figures are shown.</strong>"
+        } else {
+            ""
+        }
     );
     page.push_str(&claims_section(&report.claims));
     for (finished, time) in &report.figures {
@@ -177,15 +214,22 @@ fn date(time: SystemTime) -> String {
 fn figure_section(finished: &Finished, time: Duration) -> String {
     let name = finished.figure.name();
     // One narrow picture is drawn larger.
-    let row = if matches!(&finished.pictures[..], [one] if one.scene.width < 600.0) { "row alone" } else { "row" };
+    let row = if matches!(&finished.pictures[..], [one] if one.scene.width < 600.0) {
+        "row alone"
+    } else {
+        "row"
+    };
     let mut out = format!(
         "<h2 id=\"{name}\">{}<code>{name}</code></h2>\n<blockquote>{}</blockquote>\n<div class=\"{row}\">\n",
         escape(finished.figure.title()),
         escape(finished.paper)
     );
     for picture in &finished.pictures {
-        let (svg, caption, file) = (picture.scene.to_svg(), escape(&picture.caption), &picture.name);
-        out.push_str(&format!("<figure>{svg}<figcaption>{caption} Data: {file}.csv.</figcaption></figure>\n"));
+        let (svg, caption, file) =
+            (picture.scene.to_svg(), escape(&picture.caption), &picture.name);
+        out.push_str(&format!(
+            "<figure>{svg}<figcaption>{caption} Data: {file}.csv.</figcaption></figure>\n"
+        ));
     }
     out.push_str("</div>\n");
     for panel in &finished.panels {
@@ -197,10 +241,15 @@ fn figure_section(finished: &Finished, time: Duration) -> String {
 /// The mean squared errors at the powers of ten.
 fn panel_table(panel: &Panel) -> String {
     let is_power = |n: u64| 10u64.pow(n.ilog10()) == n;
-    let shown: Vec<usize> = (0..panel.checkpoints.len()).filter(|&k| is_power(panel.checkpoints[k])).collect();
-    let mut out =
-        format!("<details><summary>{}: mean squared error ± standard error</summary><table>\n<tr><th></th>", panel.name);
-    shown.iter().for_each(|&k| out.push_str(&format!("<th>n = {}</th>", count(panel.checkpoints[k]))));
+    let shown: Vec<usize> =
+        (0..panel.checkpoints.len()).filter(|&k| is_power(panel.checkpoints[k])).collect();
+    let mut out = format!(
+        "<details><summary>{}: mean squared error ± standard error</summary><table>\n<tr><th></th>",
+        panel.name
+    );
+    shown
+        .iter()
+        .for_each(|&k| out.push_str(&format!("<th>n = {}</th>", count(panel.checkpoints[k]))));
     out.push_str("</tr>\n");
     for curve in &panel.curves {
         let (mse, error) = (curve.mse(), curve.standard_error());

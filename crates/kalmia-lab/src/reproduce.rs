@@ -14,10 +14,12 @@ use std::time::Instant;
 /// Pixels per unit in the PNG files.
 const SCALE: f32 = 2.0;
 
-/// Runs the figures and writes, for each picture, a CSV, an SVG and a PNG file into `settings.out`, and `report.html` over all of them.
+/// Runs the figures and writes, for each picture, a CSV, an SVG and a PNG file into `settings.out`,
+/// and `report.html` over all of them.
 ///
-/// Bad settings and a folder that cannot be written are refused before any work. Once `cancel` is set the run stops at the next
-/// block of rows; the figures finished by then are kept, and the report says that it was interrupted.
+/// Bad settings and a folder that cannot be written are refused before any work. Once `cancel` is
+/// set the run stops at the next block of rows; the figures finished by then are kept, and the
+/// report says that it was interrupted.
 ///
 /// ```
 /// use kalmia_lab::{Figure, Settings, reproduce};
@@ -31,7 +33,12 @@ const SCALE: f32 = 2.0;
 /// # std::fs::remove_dir_all(out).unwrap();
 /// # Ok::<(), kalmia_lab::Error>(())
 /// ```
-pub fn reproduce(figures: &[Figure], settings: &Settings, progress: &dyn Progress, cancel: &AtomicBool) -> Result<Report> {
+pub fn reproduce(
+    figures: &[Figure],
+    settings: &Settings,
+    progress: &dyn Progress,
+    cancel: &AtomicBool,
+) -> Result<Report> {
     settings.validate()?;
     let folder = Folder::open(&settings.out)?;
     let run = Run { threads: settings.worker_count(), progress, cancel };
@@ -67,7 +74,9 @@ fn write_figure(folder: &Folder, finished: &Finished) -> Result<Vec<std::path::P
         // The picture that can fail is made before the first file is written.
         let png = picture.scene.to_png(SCALE)?;
         files.push(folder.write(&format!("{}.csv", picture.name), picture.csv.as_bytes())?);
-        files.push(folder.write(&format!("{}.svg", picture.name), picture.scene.to_svg().as_bytes())?);
+        files.push(
+            folder.write(&format!("{}.svg", picture.name), picture.scene.to_svg().as_bytes())?,
+        );
         files.push(folder.write(&format!("{}.png", picture.name), &png)?);
     }
     Ok(files)

@@ -26,8 +26,14 @@ pub enum Figure {
 
 impl Figure {
     /// Every figure, in the order of the report.
-    pub const ALL: [Figure; 6] =
-        [Figure::Comparison1, Figure::Density, Figure::Comparison10, Figure::Misspecified, Figure::Beyond, Figure::Bounds];
+    pub const ALL: [Figure; 6] = [
+        Figure::Comparison1,
+        Figure::Density,
+        Figure::Comparison10,
+        Figure::Misspecified,
+        Figure::Beyond,
+        Figure::Bounds,
+    ];
 
     /// The name in commands and files.
     pub fn name(self) -> &'static str {
@@ -53,7 +59,8 @@ impl Figure {
         }
     }
 
-    /// The figures named, in the order of the report and without repetition; `all` stands for every one.
+    /// The figures named, in the order of the report and without repetition; `all` stands for every
+    /// one.
     ///
     /// ```
     /// use kalmia_lab::Figure;
@@ -93,7 +100,8 @@ pub struct Settings {
     pub horizon: u64,
     /// Independent replicates, each with its own rows.
     pub replicates: usize,
-    /// Seed of every random stream; the same seed gives the same numbers whatever the number of threads.
+    /// Seed of every random stream; the same seed gives the same numbers whatever the number of
+    /// threads.
     pub seed: u64,
     /// Threads, 0 for one per core.
     pub threads: usize,
@@ -104,7 +112,13 @@ pub struct Settings {
 impl Default for Settings {
     /// Horizon $10^5$ and 100 replicates, as in the paper.
     fn default() -> Self {
-        Self { horizon: 100_000, replicates: 100, seed: 1, threads: 0, out: PathBuf::from("reproduction") }
+        Self {
+            horizon: 100_000,
+            replicates: 100,
+            seed: 1,
+            threads: 0,
+            out: PathBuf::from("reproduction"),
+        }
     }
 }
 
@@ -113,7 +127,11 @@ impl Settings {
     pub fn validate(&self) -> Result<()> {
         let refuse = |name, value: String, expected| Err(Error::Setting { name, value, expected });
         if !(1..=LONGEST).contains(&self.horizon) {
-            return refuse("horizon", self.horizon.to_string(), "must be at least 1 and at most 1e10");
+            return refuse(
+                "horizon",
+                self.horizon.to_string(),
+                "must be at least 1 and at most 1e10",
+            );
         }
         if !(2..=1_000_000).contains(&self.replicates) {
             return refuse(
@@ -123,7 +141,11 @@ impl Settings {
             );
         }
         if self.threads > 1024 {
-            return refuse("threads", self.threads.to_string(), "must be at most 1024 (0 for one per core)");
+            return refuse(
+                "threads",
+                self.threads.to_string(),
+                "must be at most 1024 (0 for one per core)",
+            );
         }
         Ok(())
     }

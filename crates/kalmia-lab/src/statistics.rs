@@ -11,7 +11,8 @@ pub fn standard_error(values: &[f64]) -> f64 {
     (values.iter().map(|v| (v - centre).powi(2)).sum::<f64>() / ((n - 1.0) * n)).sqrt()
 }
 
-/// Mean of `a - b` over paired replicates, in standard errors (0 when both are the same throughout).
+/// Mean of `a - b` over paired replicates, in standard errors (0 when both are the same
+/// throughout).
 pub fn paired_score(a: &[f64], b: &[f64]) -> f64 {
     let gaps: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     let (gap, error) = (mean(&gaps), standard_error(&gaps));

@@ -1,4 +1,5 @@
-//! The data of the paper's experiments: $X = (1, Z)$, $Z$ uniform on the unit cube of dimension 10, and how $y$ follows from $X$.
+//! The data of the paper's experiments: $X = (1, Z)$, $Z$ uniform on the unit cube of dimension 10,
+//! and how $y$ follows from $X$.
 
 use crate::lanes::{V, dispatch};
 use crate::random::Streams;
@@ -9,7 +10,8 @@ pub const D: usize = 11;
 /// $\theta^*$ of the first experiment; the second takes a tenth of it.
 pub const THETA: [f64; D] = [-9.0, 0.0, 3.0, -9.0, 4.0, -9.0, 15.0, 0.0, -7.0, 1.0, 0.0];
 
-/// First coefficient of $\theta_2$ in the misspecified experiment; the others are those of $\theta_1 = \theta^*/10$.
+/// First coefficient of $\theta_2$ in the misspecified experiment; the others are those of
+/// $\theta_1 = \theta^*/10$.
 pub const SECOND_INTERCEPT: f64 = 1.5;
 
 /// How $y$ follows from $X$.
@@ -19,7 +21,8 @@ pub enum World {
     Strong,
     /// The same with $\theta^*/10$.
     Weak,
-    /// $\sigma(\theta_1^\top X)$ or $\sigma(\theta_2^\top X)$, chosen uniformly at random for every row.
+    /// $\sigma(\theta_1^\top X)$ or $\sigma(\theta_2^\top X)$, chosen uniformly at random for every
+    /// row.
     Misspecified,
     /// $y = \theta^{*\top}X/10 + N(0,1)$, for the theorems on the quadratic loss.
     Quadratic,
@@ -54,7 +57,8 @@ impl World {
     }
 }
 
-/// Features and linear predictor of one row; in the misspecified world the coin is part of the predictor.
+/// Features and linear predictor of one row; in the misspecified world the coin is part of the
+/// predictor.
 #[inline(always)]
 fn draw_features(world: World, generator: &[V; D], streams: &mut Streams) -> ([V; D], V) {
     let mut x = [V::ONE; D];
@@ -109,7 +113,11 @@ impl Block {
         for (x, y) in self.x.iter_mut().zip(&mut self.y) {
             let (features, u) = draw_features(world, &generator, streams);
             *x = features;
-            *y = if world == World::Quadratic { u + streams.normal() } else { draw_label(u, streams) };
+            *y = if world == World::Quadratic {
+                u + streams.normal()
+            } else {
+                draw_label(u, streams)
+            };
         }
     }
 }
@@ -129,11 +137,15 @@ mod tests {
     use super::*;
     use crate::lanes::LANES;
 
-    /// Mean of y given the world, against the expectations that the paper and its reference data state.
+    /// Mean of y given the world, against the expectations that the paper and its reference data
+    /// state.
     #[test]
     fn labels_have_their_probability() {
-        // E sigma(theta_1'X) = 0.28464 and E sigma(theta_2'X) = 0.78507, so their mean in the mixture.
-        for (world, expected) in [(World::Weak, 0.28464), (World::Misspecified, (0.28464 + 0.78507) / 2.0)] {
+        // E sigma(theta_1'X) = 0.28464 and E sigma(theta_2'X) = 0.78507, so their mean in the
+        // mixture.
+        for (world, expected) in
+            [(World::Weak, 0.28464), (World::Misspecified, (0.28464 + 0.78507) / 2.0)]
+        {
             let mut streams = world.streams(11, 0);
             let mut block = Block::new(20_000);
             block.fill(world, &mut streams);

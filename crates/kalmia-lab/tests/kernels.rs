@@ -28,12 +28,20 @@ fn row(block: &Block, i: usize, l: usize) -> ([f64; D], f64) {
 fn assert_close(what: &str, got: [f64; D], expected: [f64; D], tolerance: f64) {
     let scale = expected.iter().fold(1e-300, |a: f64, b| a.max(b.abs()));
     for j in 0..D {
-        assert!((got[j] - expected[j]).abs() <= tolerance * scale, "{what}: {got:?} against {expected:?}");
+        assert!(
+            (got[j] - expected[j]).abs() <= tolerance * scale,
+            "{what}: {got:?} against {expected:?}"
+        );
     }
 }
 
 /// Any filter: last iterate, average and covariance after every row of the plain recursion.
-fn check_filter(world: World, rule: Rule, weight: impl Fn(f64, u64) -> f64, slope: impl Fn(f64, f64) -> f64) {
+fn check_filter(
+    world: World,
+    rule: Rule,
+    weight: impl Fn(f64, u64) -> f64,
+    slope: impl Fn(f64, f64) -> f64,
+) {
     let (block, pieces) = rows(world);
     let mut kernel = Filter::new(rule, 1.0);
     pieces.into_iter().for_each(|piece| kernel.learn(&block, piece));
@@ -104,11 +112,19 @@ fn online_newton_step_is_algorithm_3_with_the_exact_projection() {
                 plain.learn(&x, y);
             });
             assert_close("last", lane(&kernel.last(), l), plain.w, 1e-8);
-            assert_close("average", lane(&kernel.average(), l), plain.sum.map(|s| s / ROWS as f64), 1e-9);
+            assert_close(
+                "average",
+                lane(&kernel.average(), l),
+                plain.sum.map(|s| s / ROWS as f64),
+                1e-9,
+            );
             projections += plain.projections;
         }
         assert_eq!(kernel.projections(), projections);
-        assert!(constants != small || projections > ROWS as u64, "the small ball is left often: {projections}");
+        assert!(
+            constants != small || projections > ROWS as u64,
+            "the small ball is left often: {projections}"
+        );
     }
 }
 
@@ -123,7 +139,9 @@ fn asgd_is_rerun_for_every_horizon() {
         oracle.learn(&block, piece);
     }
     for (index, &n) in horizons.iter().enumerate() {
-        for (kernel, gamma) in [(&plain, 1.0 / (22.0 * (n as f64).sqrt())), (&oracle, 2.33 / (11.0 * n as f64).sqrt())] {
+        for (kernel, gamma) in
+            [(&plain, 1.0 / (22.0 * (n as f64).sqrt())), (&oracle, 2.33 / (11.0 * n as f64).sqrt())]
+        {
             for l in 0..LANES {
                 let (mut theta, mut sum) = ([0.0; D], [0.0; D]);
                 for i in 0..n as usize {
@@ -138,7 +156,8 @@ fn asgd_is_rerun_for_every_horizon() {
     }
 }
 
-/// The conditions of optimality, which no implementation detail can fake: $P^{-1}(w-v) + \mu w = 0$ with $\mu \ge 0$.
+/// The conditions of optimality, which no implementation detail can fake: $P^{-1}(w-v) + \mu w = 0$
+/// with $\mu \ge 0$.
 #[test]
 fn plain_projection_satisfies_the_conditions_of_optimality() {
     let mut p: Matrix = identity(2.0);

@@ -1,6 +1,9 @@
 //! The kernels against the library's learners of the same name, on the same rows.
 
-use kalmia::{Averaged, AveragedSgd, Bernoulli, Ekf, Filter, Learner, NewtonSettings, OnlineNewtonStep, Prior, Rows, Truncated};
+use kalmia::{
+    Averaged, AveragedSgd, Bernoulli, Ekf, Filter, Learner, NewtonSettings, OnlineNewtonStep,
+    Prior, Rows, Truncated,
+};
 use kalmia_lab::kernel::{Asgd, Filter as Lanes, Ons, OnsConstants, Rule};
 use kalmia_lab::lanes::V;
 use kalmia_lab::world::{Block, D, World};
@@ -24,8 +27,16 @@ fn assert_same(what: &str, kernel: [V; D], library: &[f64]) {
     }
 }
 
-/// After these rows of the block the averaged learner's mean and inner iterate must be the kernel's.
-fn assert_averaged<L: Learner + Clone>(what: &str, inner: L, x: &[f64], y: &[f64], last: [V; D], average: [V; D]) {
+/// After these rows of the block the averaged learner's mean and inner iterate must be the
+/// kernel's.
+fn assert_averaged<L: Learner + Clone>(
+    what: &str,
+    inner: L,
+    x: &[f64],
+    y: &[f64],
+    last: [V; D],
+    average: [V; D],
+) {
     let mut averaged = Averaged::new(inner);
     averaged.learn(Rows::new(D, x, y).unwrap()).unwrap();
     assert_same(what, last, averaged.inner().coefficients());
@@ -56,7 +67,10 @@ fn online_newton_steps_agree() {
         let constants = OnsConstants::new(norm, alpha);
         let mut kernel = Ons::paper(constants);
         kernel.learn(&block, 0..ROWS);
-        let settings = NewtonSettings::new(constants.radius, alpha).unwrap().with_gradient_bound((D as f64).sqrt()).unwrap();
+        let settings = NewtonSettings::new(constants.radius, alpha)
+            .unwrap()
+            .with_gradient_bound((D as f64).sqrt())
+            .unwrap();
         let library: OnlineNewtonStep<_> = OnlineNewtonStep::new(Bernoulli, D, settings).unwrap();
         assert_averaged("ons", library, &x, &y, kernel.last(), kernel.average());
     }

@@ -1,5 +1,6 @@
-//! The library's own speed, for `python/benchmarks/partial_fit.py`: learns rows from a file of float64 (features row after row behind
-//! their constant, then targets) and prints rows per second; without a file, a few rows of its own.
+//! The library's own speed, for `python/benchmarks/partial_fit.py`: learns rows from a file of
+//! float64 (features row after row behind their constant, then targets) and prints rows per second;
+//! without a file, a few rows of its own.
 
 use kalmia::{AnyFamily, Auto, Learner, Rows};
 use std::time::Instant;
@@ -11,7 +12,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let dim: usize = dim.parse()?;
             let bytes = std::fs::read(path)?;
             let (numbers, _) = bytes.as_chunks::<8>();
-            let numbers: Vec<f64> = numbers.iter().map(|eight| f64::from_le_bytes(*eight)).collect();
+            let numbers: Vec<f64> =
+                numbers.iter().map(|eight| f64::from_le_bytes(*eight)).collect();
             let rows = numbers.len() / (dim + 1);
             (numbers[..rows * dim].to_vec(), numbers[rows * dim..].to_vec(), dim)
         }

@@ -40,9 +40,13 @@ impl ArrowBlocks {
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let capsule = source.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
         let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-        // SAFETY: the capsule's name says what the pointer is, and the reader moves the stream out of it, leaving a released one behind.
-        let reader = unsafe { RecordBatchStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
-        let reader = reader.map_err(|error| input(format!("cannot read the Arrow stream: {error}")))?;
+        // SAFETY: the capsule's name says what the pointer is, and the reader moves the stream out
+        // of it, leaving a released one behind.
+        let reader = unsafe {
+            RecordBatchStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>())
+        };
+        let reader =
+            reader.map_err(|error| input(format!("cannot read the Arrow stream: {error}")))?;
         Ok(Self { reader, row: 0 })
     }
 
@@ -58,7 +62,8 @@ impl ArrowBlocks {
 
     fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         let Some(batch) = self.reader.next() else { return Ok(None) };
-        let batch = batch.map_err(|error| input(format!("cannot read the Arrow stream: {error}")))?;
+        let batch =
+            batch.map_err(|error| input(format!("cannot read the Arrow stream: {error}")))?;
         let numbers = columns(&batch, self.row)?;
         self.row += batch.num_rows();
         Ok(Some(numbers.to_pyarray(py)))
@@ -71,7 +76,11 @@ fn columns(batch: &RecordBatch, first: usize) -> PyResult<Array2<f64>> {
     for (j, (column, field)) in batch.columns().iter().zip(batch.schema().fields()).enumerate() {
         if column.null_count() > 0 {
             let row = (0..column.len()).find(|&i| column.is_null(i)).unwrap_or(0);
-            return Err(input(format!("column `{}` has a missing value in row {}", field.name(), first + row)));
+            return Err(input(format!(
+                "column `{}` has a missing value in row {}",
+                field.name(),
+                first + row
+            )));
         }
         let mut put = |values: &mut dyn Iterator<Item = f64>| {
             matrix.column_mut(j).iter_mut().zip(values).for_each(|(to, from)| *to = from);

@@ -33,7 +33,11 @@ pub fn bound_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 
 /// The values of a closed form, by name, at parameters given by name.
 #[pyfunction]
-pub fn bound_evaluate<'py>(py: Python<'py>, name: &str, parameters: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+pub fn bound_evaluate<'py>(
+    py: Python<'py>,
+    name: &str,
+    parameters: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyDict>> {
     let mut inputs = theory::Inputs::new();
     for (key, value) in parameters.iter() {
         let key: String = key.extract()?;

@@ -6,7 +6,8 @@ use crate::kinds::{auto, drift, wrap};
 use crate::learner::Learner;
 use kalmia::evaluate::Metrics;
 use kalmia::{
-    AnyFamily, AnyLearner, AnyRule, AutoDrift, AveragedSgd, Filter, NewtonSettings, OnlineNewtonStep, Prior, Truncated,
+    AnyFamily, AnyLearner, AnyRule, AutoDrift, AveragedSgd, Filter, NewtonSettings,
+    OnlineNewtonStep, Prior, Truncated,
 };
 use pyo3::prelude::*;
 
@@ -23,13 +24,14 @@ struct Settings {
     drift: AutoDrift,
 }
 
-/// A learner that keeps its progressive loss, by the name of its method; the estimators are built on it.
+/// A learner that keeps its progressive loss, by the name of its method; the estimators are built
+/// on it.
 ///
 /// Parameters
 /// ----------
 /// method : str
-///     ``"auto"``, ``"ekf"``, ``"truncated"``, ``"implicit"``, ``"moment"``, ``"ons"`` or ``"asgd"``.
-/// family : str
+///     ``"auto"``, ``"ekf"``, ``"truncated"``, ``"implicit"``, ``"moment"``, ``"ons"`` or
+/// ``"asgd"``. family : str
 ///     As for :class:`Filter`.
 /// features : int
 ///     Number of features, without the constant.
@@ -94,7 +96,13 @@ pub fn model<'py>(
     wrap(py, Learner::new(Engine::Plain(learner), intercept, metrics))
 }
 
-fn build(method: &str, family: AnyFamily, dim: usize, intercept: bool, settings: &Settings) -> PyResult<AnyLearner> {
+fn build(
+    method: &str,
+    family: AnyFamily,
+    dim: usize,
+    intercept: bool,
+    settings: &Settings,
+) -> PyResult<AnyLearner> {
     if settings.drift == AutoDrift::Adapt && method != "auto" {
         return Err(input(format!("drift=\"adapt\" needs method=\"auto\", not {method:?}")));
     }
@@ -106,8 +114,9 @@ fn build(method: &str, family: AnyFamily, dim: usize, intercept: bool, settings:
         "auto" => Ok(AnyLearner::Auto(auto(family, dim, intercept, settings.drift)?)),
         "ons" => newton(family, dim, settings),
         "asgd" => {
-            let horizon =
-                settings.horizon.ok_or_else(|| input("method \"asgd\" needs the horizon, the number of rows to come"))?;
+            let horizon = settings.horizon.ok_or_else(|| {
+                input("method \"asgd\" needs the horizon, the number of rows to come")
+            })?;
             let sgd = match settings.step {
                 Some(step) => AveragedSgd::new(family, dim, horizon, step),
                 None => AveragedSgd::plain(family, dim, horizon),
@@ -116,21 +125,27 @@ fn build(method: &str, family: AnyFamily, dim: usize, intercept: bool, settings:
         }
         name => {
             let rule = match AnyRule::by_name(name) {
-                Ok(AnyRule::Truncated(_)) => AnyRule::Truncated(Truncated::new(settings.scale, settings.beta).map_err(plain)?),
+                Ok(AnyRule::Truncated(_)) => AnyRule::Truncated(
+                    Truncated::new(settings.scale, settings.beta).map_err(plain)?,
+                ),
                 Ok(rule) => rule,
                 Err(_) => {
                     let known = "auto, ekf, truncated, implicit, moment, ons and asgd";
-                    return Err(input(format!("no method is named {name:?}; the methods are {known}")));
+                    return Err(input(format!(
+                        "no method is named {name:?}; the methods are {known}"
+                    )));
                 }
             };
-            let prior = Prior::isotropic(dim, settings.prior_variance.unwrap_or(1.0)).map_err(plain)?;
+            let prior =
+                Prior::isotropic(dim, settings.prior_variance.unwrap_or(1.0)).map_err(plain)?;
             Filter::new(family, rule, prior).map(AnyLearner::Filter).map_err(plain)
         }
     }
 }
 
 fn newton(family: AnyFamily, dim: usize, settings: &Settings) -> PyResult<AnyLearner> {
-    let radius = settings.radius.ok_or_else(|| input("method \"ons\" needs the radius of its ball"))?;
+    let radius =
+        settings.radius.ok_or_else(|| input("method \"ons\" needs the radius of its ball"))?;
     let mut constants = match (settings.exp_concavity, family) {
         (Some(alpha), _) => NewtonSettings::new(radius, alpha).map_err(plain)?,
         (None, AnyFamily::Bernoulli(_)) => NewtonSettings::logistic(dim, radius).map_err(plain)?,

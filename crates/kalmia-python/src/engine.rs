@@ -1,9 +1,11 @@
-//! The learners behind the Python classes: any of the library's, its average, or a filter of a custom family.
+//! The learners behind the Python classes: any of the library's, its average, or a filter of a
+//! custom family.
 
 use crate::family::PyFamily;
 use crate::prediction::Answer;
 use kalmia::{
-    AnyFamily, AnyLearner, AnyRule, Auto, Averaged, Covariance, Family, Filter, Learner, Mixture, Observer, Result, Rows,
+    AnyFamily, AnyLearner, AnyRule, Auto, Averaged, Covariance, Family, Filter, Learner, Mixture,
+    Observer, Result, Rows,
 };
 
 /// A learner of one of the kinds that Python can hold.
@@ -57,7 +59,8 @@ impl Engine {
         }
     }
 
-    /// Whether the coefficients are followed as they drift (`Some(true)`), or a drift was seen that nobody follows (`Some(false)`).
+    /// Whether the coefficients are followed as they drift (`Some(true)`), or a drift was seen that
+    /// nobody follows (`Some(false)`).
     pub fn drift(&self) -> Option<bool> {
         let report = match self {
             Self::Plain(AnyLearner::Auto(inner)) => inner.drift_report(),
@@ -105,10 +108,16 @@ impl Engine {
         match self {
             Self::Plain(inner) => inner.predict(x, offset).map(Answer::Plain),
             Self::Averaged(inner) => {
-                let prediction = kalmia::Prediction::new(inner.inner().family(), inner.linear(x)? + offset, 0.0)?;
+                let prediction = kalmia::Prediction::new(
+                    inner.inner().family(),
+                    inner.linear(x)? + offset,
+                    0.0,
+                )?;
                 Mixture::new(vec![(1.0, prediction)]).map(Answer::Plain)
             }
-            Self::CustomFilter(inner) => Mixture::new(vec![(1.0, inner.predict(x, offset)?)]).map(Answer::Custom),
+            Self::CustomFilter(inner) => {
+                Mixture::new(vec![(1.0, inner.predict(x, offset)?)]).map(Answer::Custom)
+            }
             Self::CustomAuto(inner) => inner.predict(x, offset).map(Answer::Custom),
         }
     }
@@ -128,7 +137,9 @@ impl Engine {
             matrix
         };
         match self {
-            Self::Plain(AnyLearner::Auto(inner)) => Some(entries(&|i, j| inner.covariance_entry(i, j))),
+            Self::Plain(AnyLearner::Auto(inner)) => {
+                Some(entries(&|i, j| inner.covariance_entry(i, j)))
+            }
             Self::Plain(AnyLearner::Filter(inner)) => Some(inner.covariance().matrix()),
             Self::Plain(AnyLearner::Newton(inner)) => Some(inner.covariance().matrix()),
             Self::CustomFilter(inner) => Some(inner.covariance().matrix()),
@@ -156,7 +167,9 @@ impl Engine {
     pub fn grow(&mut self) -> Result<()> {
         match self {
             Self::Plain(inner) => inner.grow(),
-            Self::Averaged(_) => Err(kalmia::Error::State("a mean of iterates has a fixed number of features".into())),
+            Self::Averaged(_) => Err(kalmia::Error::State(
+                "a mean of iterates has a fixed number of features".into(),
+            )),
             Self::CustomFilter(inner) => {
                 let last = inner.dim().checked_sub(1).map_or(1.0, |j| inner.prior().variance(j));
                 inner.grow(last)

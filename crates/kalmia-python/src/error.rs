@@ -5,12 +5,15 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// An exception class of `kalmia.errors`, with a message; the classes live in Python because they have two parents each.
+/// An exception class of `kalmia.errors`, with a message; the classes live in Python because they
+/// have two parents each.
 pub fn raise(class: &str, message: String) -> PyErr {
     Python::attach(|py| {
         static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
         let module = MODULE.get_or_try_init(py, || py.import("kalmia.errors").map(Bound::unbind));
-        let found = module.and_then(|module| module.bind(py).getattr(class)?.cast_into::<PyType>().map_err(PyErr::from));
+        let found = module.and_then(|module| {
+            module.bind(py).getattr(class)?.cast_into::<PyType>().map_err(PyErr::from)
+        });
         match found {
             Ok(class) => PyErr::from_type(class, message),
             Err(_) => PyRuntimeError::new_err(message),
@@ -60,8 +63,12 @@ fn at(error: kalmia::Error, first: usize) -> kalmia::Error {
     use kalmia::Error::{Diverged, Feature, PrecisionLost, RowExtra, Target};
     match error {
         Feature { row, column, value } => Feature { row: row + first, column, value },
-        Target { row, value, family, expected } => Target { row: row + first, value, family, expected },
-        RowExtra { row, name, value, expected } => RowExtra { row: row + first, name, value, expected },
+        Target { row, value, family, expected } => {
+            Target { row: row + first, value, family, expected }
+        }
+        RowExtra { row, name, value, expected } => {
+            RowExtra { row: row + first, name, value, expected }
+        }
         Diverged { row, quantity, value } => Diverged { row: row + first, quantity, value },
         PrecisionLost { row, value } => PrecisionLost { row: row + first, value },
         other => other,

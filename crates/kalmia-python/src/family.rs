@@ -10,8 +10,9 @@ const LARGEST: f64 = 1e120;
 
 /// A generalized linear family made of Python callables.
 ///
-/// Every number goes through the interpreter, so that learning is slower than with a built-in family by a factor of ten to
-/// a hundred. The loss must be convex in `u`, and finite for any finite `u`.
+/// Every number goes through the interpreter, so that learning is slower than with a built-in
+/// family by a factor of ten to a hundred. The loss must be convex in `u`, and finite for any
+/// finite `u`.
 ///
 /// Parameters
 /// ----------
@@ -26,8 +27,8 @@ const LARGEST: f64 = 1e120;
 /// legal : callable, optional
 ///     ``legal(y)``, whether `y` can be observed; by default any finite number.
 /// variance, quantile, cdf, log_base : callable, optional
-///     ``variance(u)``, ``quantile(u, q)``, ``cdf(u, y)`` and ``log_base(y)``; only intervals and densities need them.
-/// domain : str
+///     ``variance(u)``, ``quantile(u, q)``, ``cdf(u, y)`` and ``log_base(y)``; only intervals and
+/// densities need them. domain : str
 ///     What `legal` accepts, as a phrase for messages.
 /// discrete : bool
 ///     Whether `y` takes whole values only.
@@ -79,7 +80,10 @@ impl Family {
         let optional = [&legal, &variance, &quantile, &cdf, &log_base].into_iter().flatten();
         for callable in [&loss, &derivatives, &mean].into_iter().chain(optional) {
             if !callable.bind(py).is_callable() {
-                return Err(input(format!("family {name}: {} is not callable", callable.bind(py).repr()?)));
+                return Err(input(format!(
+                    "family {name}: {} is not callable",
+                    callable.bind(py).repr()?
+                )));
             }
         }
         // the library's names are static; a family is made once and lives as long as the process
@@ -126,8 +130,9 @@ struct Calls {
     log_base: Option<Py<PyAny>>,
 }
 
-/// The callables as the library's trait. The first exception is kept for [`PyFamily::check`]; harmless numbers stand in for what it would have
-/// given, so that every search in the library comes to its end.
+/// The callables as the library's trait. The first exception is kept for [`PyFamily::check`];
+/// harmless numbers stand in for what it would have given, so that every search in the library
+/// comes to its end.
 #[derive(Clone)]
 pub struct PyFamily {
     calls: Arc<Calls>,
@@ -152,7 +157,11 @@ impl PyFamily {
         }
     }
 
-    fn call<T: for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>>(&self, what: &Py<PyAny>, args: &[f64]) -> Option<T> {
+    fn call<T: for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>>(
+        &self,
+        what: &Py<PyAny>,
+        args: &[f64],
+    ) -> Option<T> {
         Python::attach(|py| {
             let result = match *args {
                 [a] => what.call1(py, (a,)),
@@ -171,7 +180,10 @@ impl PyFamily {
         match what {
             Some(what) => self.call(what, args),
             None => {
-                self.note(raise("InputError", format!("family {} was made without `{name}`", self.calls.name)));
+                self.note(raise(
+                    "InputError",
+                    format!("family {} was made without `{name}`", self.calls.name),
+                ));
                 None
             }
         }
@@ -189,7 +201,12 @@ impl kalmia::Family for PyFamily {
 
     fn canonical(&self, y: f64) -> Option<f64> {
         let finite = y.abs() <= LARGEST;
-        let legal = finite && self.calls.legal.as_ref().is_none_or(|legal| self.call::<bool>(legal, &[y]).unwrap_or(false));
+        let legal = finite
+            && self
+                .calls
+                .legal
+                .as_ref()
+                .is_none_or(|legal| self.call::<bool>(legal, &[y]).unwrap_or(false));
         legal.then_some(y)
     }
 

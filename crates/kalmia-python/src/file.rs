@@ -28,7 +28,13 @@ fn stored(learner: &State, encoder: &Encoder, settings: &Value) -> PyResult<Stor
         None => Metrics::new(plain_learner.family()).map_err(plain)?,
     };
     let history = json!({"runs": [], "merged": null});
-    Ok(Model { encoder: encoder.clone(), history, learner: plain_learner.state(), metrics, settings: settings.clone() })
+    Ok(Model {
+        encoder: encoder.clone(),
+        history,
+        learner: plain_learner.state(),
+        metrics,
+        settings: settings.clone(),
+    })
 }
 
 /// Writes learners with their schema; `settings` and `metadata` are JSON objects.
@@ -43,7 +49,10 @@ pub fn save_model(
 ) -> PyResult<()> {
     let settings: Value = serde_json::from_str(settings).map_err(refuse)?;
     let metadata: Metadata = serde_json::from_str(metadata).map_err(refuse)?;
-    let models = learners.iter().map(|one| stored(&*one.state(py)?, &schema.0, &settings)).collect::<PyResult<Vec<_>>>()?;
+    let models = learners
+        .iter()
+        .map(|one| stored(&*one.state(py)?, &schema.0, &settings))
+        .collect::<PyResult<Vec<_>>>()?;
     let file = match &models[..] {
         [one] => ModelFile::new(MODEL, one, metadata),
         many => ModelFile::new(MODEL_SET, many, metadata),
@@ -56,8 +65,11 @@ pub fn save_model(
 pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
     let file = ModelFile::read(&path).map_err(refuse)?;
     let at = |problem: kalmia::file::Problem| refuse(problem.at(&path));
-    let models: Vec<Stored> =
-        if file.kind() == MODEL_SET { file.state(MODEL_SET).map_err(at)? } else { vec![file.state(MODEL).map_err(at)?] };
+    let models: Vec<Stored> = if file.kind() == MODEL_SET {
+        file.state(MODEL_SET).map_err(at)?
+    } else {
+        vec![file.state(MODEL).map_err(at)?]
+    };
     let metadata = serde_json::to_string(file.metadata()).map_err(refuse)?;
     let mut learners = Vec::with_capacity(models.len());
     let mut last = None;

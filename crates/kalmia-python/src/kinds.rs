@@ -1,4 +1,5 @@
-//! The classes by which learners are made one by one, with every parameter named as in the paper's algorithms.
+//! The classes by which learners are made one by one, with every parameter named as in the paper's
+//! algorithms.
 
 use crate::engine::Engine;
 use crate::error::{input, plain};
@@ -27,17 +28,23 @@ impl FamilyArgument {
 }
 
 /// $N(\theta, P_1)$ from a number, a vector of variances or a matrix.
-fn prior(dim: usize, theta: Option<&Bound<'_, PyAny>>, covariance: Option<&Bound<'_, PyAny>>) -> PyResult<Prior> {
+fn prior(
+    dim: usize,
+    theta: Option<&Bound<'_, PyAny>>,
+    covariance: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Prior> {
     let prior = match covariance {
         None => Prior::isotropic(dim, 1.0),
         Some(given) => {
             if let Ok(variance) = given.extract::<f64>() {
                 Prior::isotropic(dim, variance)
-            } else if let Ok(variances) = given.extract::<PyArrayLike1<'_, f64, AllowTypeChange>>() {
+            } else if let Ok(variances) = given.extract::<PyArrayLike1<'_, f64, AllowTypeChange>>()
+            {
                 Prior::diagonal(variances.as_array().iter().copied().collect())
             } else {
-                let matrix: PyArrayLike2<'_, f64, AllowTypeChange> =
-                    given.extract().map_err(|_| input("covariance must be a number, a vector or a matrix"))?;
+                let matrix: PyArrayLike2<'_, f64, AllowTypeChange> = given
+                    .extract()
+                    .map_err(|_| input("covariance must be a number, a vector or a matrix"))?;
                 Prior::full(matrix.as_array().iter().copied().collect(), dim)
             }
         }
@@ -57,12 +64,17 @@ fn prior(dim: usize, theta: Option<&Bound<'_, PyAny>>, covariance: Option<&Bound
 }
 
 /// The rule and the drift of `**rule_parameters`.
-fn rule(name: &str, dim: usize, parameters: Option<&Bound<'_, PyDict>>) -> PyResult<(AnyRule, Drift)> {
+fn rule(
+    name: &str,
+    dim: usize,
+    parameters: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(AnyRule, Drift)> {
     let mut rule = AnyRule::by_name(name).map_err(|error| input(error.to_string()))?;
     let (mut scale, mut beta, mut drift) = (1.0, 0.49, Drift::Off);
     for (key, value) in parameters.into_iter().flat_map(|dict| dict.iter()) {
         let key: String = key.extract()?;
-        let number = || value.extract::<f64>().map_err(|_| input(format!("{key} must be a number")));
+        let number =
+            || value.extract::<f64>().map_err(|_| input(format!("{key} must be a number")));
         match (key.as_str(), &rule) {
             ("scale", AnyRule::Truncated(_)) => scale = number()?,
             ("beta", AnyRule::Truncated(_)) => beta = number()?,
@@ -70,7 +82,9 @@ fn rule(name: &str, dim: usize, parameters: Option<&Bound<'_, PyDict>>) -> PyRes
             ("walk", _) => drift = Drift::Walk { variances: vec![number()?; dim] },
             _ => {
                 let own = if matches!(rule, AnyRule::Truncated(_)) { "scale, beta, " } else { "" };
-                return Err(input(format!("rule {name} has no parameter `{key}`; it has {own}forget and walk")));
+                return Err(input(format!(
+                    "rule {name} has no parameter `{key}`; it has {own}forget and walk"
+                )));
             }
         }
     }
@@ -87,16 +101,18 @@ fn rule(name: &str, dim: usize, parameters: Option<&Bound<'_, PyDict>>) -> PyRes
 /// dim : int
 ///     Number of features; a constant, if wanted, is one of them.
 /// family : str or Family
-///     ``"gaussian"``, ``"bernoulli"``, ``"binomial"``, ``"poisson"`` or ``"gamma"``, with a parameter after a colon where there
-///     is one (``"gaussian:0.5"`` is the noise variance, ``"binomial:10"`` the trials, ``"gamma:0.5"`` the dispersion).
-/// rule : str
+///     ``"gaussian"``, ``"bernoulli"``, ``"binomial"``, ``"poisson"`` or ``"gamma"``, with a
+/// parameter after a colon where there
+///     is one (``"gaussian:0.5"`` is the noise variance, ``"binomial:10"`` the trials,
+/// ``"gamma:0.5"`` the dispersion). rule : str
 ///     ``"ekf"``, ``"truncated"``, ``"implicit"`` or ``"moment"``.
 /// theta : array_like of shape (dim,), optional
 ///     Prior mean; 0 by default.
 /// covariance : float or array_like, optional
 ///     Prior variance, variances or covariance matrix; 1 by default.
 /// **rule_parameters
-///     ``scale`` and ``beta`` of the rule ``"truncated"``; for every rule ``forget`` (a factor below 1) or ``walk`` (a variance
+///     ``scale`` and ``beta`` of the rule ``"truncated"``; for every rule ``forget`` (a factor
+/// below 1) or ``walk`` (a variance
 ///     added to each coefficient before each row).
 ///
 /// Examples
@@ -129,9 +145,9 @@ impl Filter {
         let (rule, drift) = self::rule(rule, dim, rule_parameters)?;
         let prior = prior(dim, theta, covariance)?;
         let engine = match family {
-            FamilyArgument::Custom(family) => {
-                kalmia::Filter::new(family.0, rule, prior).and_then(|filter| filter.with_drift(drift)).map(Engine::CustomFilter)
-            }
+            FamilyArgument::Custom(family) => kalmia::Filter::new(family.0, rule, prior)
+                .and_then(|filter| filter.with_drift(drift))
+                .map(Engine::CustomFilter),
             FamilyArgument::Name(name) => name
                 .parse()
                 .and_then(|family: AnyFamily| kalmia::Filter::new(family, rule, prior))
@@ -186,8 +202,9 @@ impl OnlineNewtonStep {
     ) -> PyResult<PyClassInitializer<Self>> {
         let family = family.built_in()?;
         let start = covariance.map(|covariance| prior(dim, None, Some(covariance))).transpose()?;
-        let mut settings =
-            NewtonSettings::new(radius, exp_concavity).and_then(|s| s.with_multiplier(multiplier)).map_err(plain)?;
+        let mut settings = NewtonSettings::new(radius, exp_concavity)
+            .and_then(|s| s.with_multiplier(multiplier))
+            .map_err(plain)?;
         if let Some(bound) = gradient_bound {
             settings = settings.with_gradient_bound(bound).map_err(plain)?;
         }
@@ -195,7 +212,8 @@ impl OnlineNewtonStep {
             settings = settings.with_start(start).map_err(plain)?;
         }
         let newton = kalmia::OnlineNewtonStep::new(family, dim, settings).map_err(plain)?;
-        Ok(PyClassInitializer::from(Learner::bare(Engine::Plain(AnyLearner::Newton(newton)))).add_subclass(Self))
+        Ok(PyClassInitializer::from(Learner::bare(Engine::Plain(AnyLearner::Newton(newton))))
+            .add_subclass(Self))
     }
 }
 
@@ -226,9 +244,16 @@ pub struct AveragedSGD;
 impl AveragedSGD {
     #[new]
     #[pyo3(signature = (dim, family, horizon, step))]
-    fn new(dim: usize, family: FamilyArgument, horizon: u64, step: f64) -> PyResult<PyClassInitializer<Self>> {
-        let sgd = kalmia::AveragedSgd::new(family.built_in()?, dim, horizon, step).map_err(plain)?;
-        Ok(PyClassInitializer::from(Learner::bare(Engine::Plain(AnyLearner::Sgd(sgd)))).add_subclass(Self))
+    fn new(
+        dim: usize,
+        family: FamilyArgument,
+        horizon: u64,
+        step: f64,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let sgd =
+            kalmia::AveragedSgd::new(family.built_in()?, dim, horizon, step).map_err(plain)?;
+        Ok(PyClassInitializer::from(Learner::bare(Engine::Plain(AnyLearner::Sgd(sgd))))
+            .add_subclass(Self))
     }
 
     /// The last iterate, of which ``theta`` is the mean.
@@ -236,7 +261,9 @@ impl AveragedSGD {
     fn iterate<'py>(slf: PyRef<'py, Self>) -> PyResult<Option<Bound<'py, numpy::PyArray1<f64>>>> {
         let py = slf.py();
         Ok(match &slf.as_super().state(py)?.engine {
-            Engine::Plain(AnyLearner::Sgd(sgd)) => Some(numpy::PyArray1::from_slice(py, sgd.iterate())),
+            Engine::Plain(AnyLearner::Sgd(sgd)) => {
+                Some(numpy::PyArray1::from_slice(py, sgd.iterate()))
+            }
             _ => None,
         })
     }
@@ -264,9 +291,11 @@ impl Averaged {
     #[new]
     fn new(learner: PyRef<'_, Learner>) -> PyResult<PyClassInitializer<Self>> {
         let plain = learner.state(learner.py())?.engine.as_plain().cloned();
-        let plain = plain.ok_or_else(|| input("only a plain learner of a built-in family can be averaged"))?;
+        let plain = plain
+            .ok_or_else(|| input("only a plain learner of a built-in family can be averaged"))?;
         let averaged = Engine::Averaged(kalmia::Averaged::new(plain));
-        Ok(PyClassInitializer::from(Learner::new(averaged, learner.intercept, None)).add_subclass(Self))
+        Ok(PyClassInitializer::from(Learner::new(averaged, learner.intercept, None))
+            .add_subclass(Self))
     }
 }
 
@@ -281,7 +310,8 @@ impl Averaged {
 /// intercept : bool
 ///     Whether feature 0 is the constant 1: shifting the other features then changes nothing.
 /// drift : {"off", "adapt", "detect"}
-///     Whether the coefficients may move with time: not at all, followed, or followed once it is beyond doubt that they do.
+///     Whether the coefficients may move with time: not at all, followed, or followed once it is
+/// beyond doubt that they do.
 ///
 /// Examples
 /// --------
@@ -298,11 +328,20 @@ impl Auto {
     #[new]
     #[pyo3(signature = (dim, family=FamilyArgument::Name("bernoulli".into()), intercept=false, drift="off"),
            text_signature = "(dim, family='bernoulli', intercept=False, drift='off')")]
-    fn new(dim: usize, family: FamilyArgument, intercept: bool, drift: &str) -> PyResult<PyClassInitializer<Self>> {
+    fn new(
+        dim: usize,
+        family: FamilyArgument,
+        intercept: bool,
+        drift: &str,
+    ) -> PyResult<PyClassInitializer<Self>> {
         let drift = self::drift(drift)?;
         let engine = match family {
-            FamilyArgument::Name(_) => Engine::Plain(AnyLearner::Auto(auto(family.built_in()?, dim, intercept, drift)?)),
-            FamilyArgument::Custom(family) => Engine::CustomAuto(auto(family.0, dim, intercept, drift)?),
+            FamilyArgument::Name(_) => {
+                Engine::Plain(AnyLearner::Auto(auto(family.built_in()?, dim, intercept, drift)?))
+            }
+            FamilyArgument::Custom(family) => {
+                Engine::CustomAuto(auto(family.0, dim, intercept, drift)?)
+            }
         };
         Ok(PyClassInitializer::from(Learner::bare(engine)).add_subclass(Self))
     }
@@ -319,7 +358,12 @@ impl Auto {
 }
 
 /// The library's default learner.
-pub fn auto<F: kalmia::Family>(family: F, dim: usize, intercept: bool, drift: AutoDrift) -> PyResult<kalmia::Auto<F>> {
+pub fn auto<F: kalmia::Family>(
+    family: F,
+    dim: usize,
+    intercept: bool,
+    drift: AutoDrift,
+) -> PyResult<kalmia::Auto<F>> {
     if intercept && dim == 0 {
         return Err(input("dim is 0: with an intercept it must be at least 1"));
     }
@@ -330,7 +374,9 @@ pub fn auto<F: kalmia::Family>(family: F, dim: usize, intercept: bool, drift: Au
 
 /// A drift by its name.
 pub fn drift(name: &str) -> PyResult<AutoDrift> {
-    AutoDrift::from_name(name).ok_or_else(|| input(format!("drift is {name:?}: it must be \"off\", \"adapt\" or \"detect\"")))
+    AutoDrift::from_name(name).ok_or_else(|| {
+        input(format!("drift is {name:?}: it must be \"off\", \"adapt\" or \"detect\""))
+    })
 }
 
 /// The learner as an object of its class.
@@ -343,11 +389,14 @@ pub fn wrap(py: Python<'_>, mut learner: Learner) -> PyResult<Bound<'_, PyAny>> 
             Bound::new(py, PyClassInitializer::from(learner).add_subclass(Filter))?.into_any()
         }
         Engine::Plain(AnyLearner::Newton(_)) => {
-            Bound::new(py, PyClassInitializer::from(learner).add_subclass(OnlineNewtonStep))?.into_any()
+            Bound::new(py, PyClassInitializer::from(learner).add_subclass(OnlineNewtonStep))?
+                .into_any()
         }
         Engine::Plain(AnyLearner::Sgd(_)) => {
             Bound::new(py, PyClassInitializer::from(learner).add_subclass(AveragedSGD))?.into_any()
         }
-        Engine::Averaged(_) => Bound::new(py, PyClassInitializer::from(learner).add_subclass(Averaged))?.into_any(),
+        Engine::Averaged(_) => {
+            Bound::new(py, PyClassInitializer::from(learner).add_subclass(Averaged))?.into_any()
+        }
     })
 }

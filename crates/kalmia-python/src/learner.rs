@@ -16,8 +16,9 @@ type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 type Numbers<'py> = PyArrayLike1<'py, f64, AllowTypeChange>;
 
-/// A learner; made by its subclasses, :class:`Filter`, :class:`OnlineNewtonStep`, :class:`AveragedSGD`, :class:`Averaged` and
-/// :class:`Auto`. Threads may share it: a call that learns waits for the others, and they for it.
+/// A learner; made by its subclasses, :class:`Filter`, :class:`OnlineNewtonStep`,
+/// :class:`AveragedSGD`, :class:`Averaged` and :class:`Auto`. Threads may share it: a call that
+/// learns waits for the others, and they for it.
 #[pyclass(subclass, frozen, module = "kalmia")]
 pub struct Learner {
     state: Shared<State>,
@@ -83,17 +84,21 @@ impl Learner {
         offset: Option<&Numbers<'py>>,
         mut means: Option<&mut Vec<f64>>,
     ) -> PyResult<()> {
-        let (y, weight, offset) = (y.as_array(), weight.map(|w| w.as_array()), offset.map(|o| o.as_array()));
+        let (y, weight, offset) =
+            (y.as_array(), weight.map(|w| w.as_array()), offset.map(|o| o.as_array()));
         let mut state = self.state.write(py)?;
         let mut before: Option<State> = None;
         let mut start = 0;
         let mut run = |state: &mut State| {
             for block in blocks(py, x)?.try_iter()? {
                 let block = block?;
-                let array: PyReadonlyArray2<'py, f64> = block.extract().map_err(|_| input("X must be a matrix of numbers"))?;
+                let array: PyReadonlyArray2<'py, f64> =
+                    block.extract().map_err(|_| input("X must be a matrix of numbers"))?;
                 let n = array.as_array().nrows();
                 let end = start + n;
-                let too_short = |name: &str, found: usize| input(format!("X has more rows than {name}, which has {found}"));
+                let too_short = |name: &str, found: usize| {
+                    input(format!("X has more rows than {name}, which has {found}"))
+                };
                 let cut = |values: numpy::ndarray::ArrayView1<'_, f64>, name: &str| {
                     if values.len() < end { Err(too_short(name, values.len())) } else { Ok(()) }
                 };
@@ -143,12 +148,16 @@ impl Learner {
         let mut start = 0;
         for block in blocks(py, x)?.try_iter()? {
             let block = block?;
-            let array: PyReadonlyArray2<'py, f64> = block.extract().map_err(|_| input("X must be a matrix of numbers"))?;
+            let array: PyReadonlyArray2<'py, f64> =
+                block.extract().map_err(|_| input("X must be a matrix of numbers"))?;
             let view = array.as_array();
             let (n, dim) = (view.nrows(), engine.dim());
             let width = dim - usize::from(intercept);
             if view.ncols() != width {
-                return Err(input(format!("X has {} features, but the learner expects {width}", view.ncols())));
+                return Err(input(format!(
+                    "X has {} features, but the learner expects {width}",
+                    view.ncols()
+                )));
             }
             if let Some(found) = offset.map(|o| o.len()).filter(|&found| found < start + n) {
                 return Err(input(format!("X has more rows than offset, which has {found}")));
@@ -160,7 +169,9 @@ impl Learner {
                         let row = start + first + i;
                         let offset = offset.map_or(0.0, |o| o[row]);
                         let answer = engine.predict(&x[i * dim..(i + 1) * dim], offset);
-                        answer.and_then(|answer| take(&answer)).map_err(|error| of_features(error, row, intercept))?;
+                        answer
+                            .and_then(|answer| take(&answer))
+                            .map_err(|error| of_features(error, row, intercept))?;
                     }
                     Python::attach(|py| py.check_signals())
                 })
@@ -187,7 +198,14 @@ impl Learner {
     /// offset : float
     ///     Added to the linear predictor.
     #[pyo3(signature = (x, y, weight=1.0, offset=0.0))]
-    fn learn(&self, py: Python<'_>, x: Numbers<'_>, y: f64, weight: f64, offset: f64) -> PyResult<()> {
+    fn learn(
+        &self,
+        py: Python<'_>,
+        x: Numbers<'_>,
+        y: f64,
+        weight: f64,
+        offset: f64,
+    ) -> PyResult<()> {
         let x = one_row(&x, self.intercept);
         let (y, weight, offset) = ([y], [weight], [offset]);
         let rows = kalmia::Rows::new(x.len(), &x, &y)
@@ -214,8 +232,8 @@ impl Learner {
     /// Parameters
     /// ----------
     /// X : matrix of shape (n, dim)
-    ///     numpy (float64 of any layout is read in place), pandas, polars, any Arrow stream, or scipy.sparse.
-    /// y : array_like of shape (n,)
+    ///     numpy (float64 of any layout is read in place), pandas, polars, any Arrow stream, or
+    /// scipy.sparse. y : array_like of shape (n,)
     ///     Targets.
     /// weight, offset : array_like of shape (n,), optional
     ///     Multiply the loss, and are added to the linear predictor.
@@ -292,7 +310,12 @@ impl Learner {
     /// Means and standard deviations of the targets of rows, as two arrays.
     #[pyo3(signature = (X, offset=None))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
-    fn predict_std<'py>(&self, py: Python<'py>, X: &Bound<'py, PyAny>, offset: Option<Numbers<'py>>) -> PyResult<Pair<'py>> {
+    fn predict_std<'py>(
+        &self,
+        py: Python<'py>,
+        X: &Bound<'py, PyAny>,
+        offset: Option<Numbers<'py>>,
+    ) -> PyResult<Pair<'py>> {
         let (mut means, mut deviations) = (Vec::new(), Vec::new());
         self.predict_blocks(py, X, offset.as_ref(), |answer| {
             means.push(answer.mean());
@@ -305,7 +328,12 @@ impl Learner {
     /// Means and variances of the linear predictors of rows, as two arrays.
     #[pyo3(signature = (X, offset=None))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
-    fn predict_linear<'py>(&self, py: Python<'py>, X: &Bound<'py, PyAny>, offset: Option<Numbers<'py>>) -> PyResult<Pair<'py>> {
+    fn predict_linear<'py>(
+        &self,
+        py: Python<'py>,
+        X: &Bound<'py, PyAny>,
+        offset: Option<Numbers<'py>>,
+    ) -> PyResult<Pair<'py>> {
         let (mut means, mut variances) = (Vec::new(), Vec::new());
         self.predict_blocks(py, X, offset.as_ref(), |answer| {
             means.push(answer.linear());
@@ -315,7 +343,8 @@ impl Learner {
         Ok((PyArray1::from_vec(py, means), PyArray1::from_vec(py, variances)))
     }
 
-    /// Lower and upper ends of the targets' intervals, or with ``of_mean=True`` of their means', as two arrays.
+    /// Lower and upper ends of the targets' intervals, or with ``of_mean=True`` of their means', as
+    /// two arrays.
     #[pyo3(signature = (X, level=0.95, offset=None, of_mean=false))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
     fn predict_interval<'py>(
@@ -329,8 +358,7 @@ impl Learner {
         if of_mean {
             let engine = &self.state(py)?.engine;
             if !engine.has_belief() {
-                let message =
-                    "does not know how sure it is of its coefficients, so that there is no interval of a mean or a probability";
+                let message = "does not know how sure it is of its coefficients, so that there is no interval of a mean or a probability";
                 return Err(input(format!("method {} {message}", engine.method())));
             }
         }
@@ -366,7 +394,11 @@ impl Learner {
         use numpy::PyArrayMethods;
         let state = self.state(py)?;
         let dim = state.engine.dim();
-        state.engine.covariance().map(|matrix| PyArray1::from_vec(py, matrix).reshape([dim, dim])).transpose()
+        state
+            .engine
+            .covariance()
+            .map(|matrix| PyArray1::from_vec(py, matrix).reshape([dim, dim]))
+            .transpose()
     }
 
     /// Standard errors of the coefficients; None for learners without a belief.
@@ -378,20 +410,29 @@ impl Learner {
     /// Degrees of freedom of the coefficients' intervals; infinite but for a learned noise.
     #[getter]
     fn degrees_of_freedom(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(self.state(py)?.engine.as_plain().map_or(f64::INFINITY, |plain| plain.degrees_of_freedom()))
+        Ok(self
+            .state(py)?
+            .engine
+            .as_plain()
+            .map_or(f64::INFINITY, |plain| plain.degrees_of_freedom()))
     }
 
-    /// The dispersion in use: the noise variance or Gamma's, learned by ``auto``; None for families without one.
+    /// The dispersion in use: the noise variance or Gamma's, learned by ``auto``; None for families
+    /// without one.
     #[getter]
     fn dispersion(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         Ok(self.state(py)?.engine.family().and_then(|family| kalmia::Family::dispersion(&family)))
     }
 
-    /// ``"followed"`` where the coefficients follow a drift, and so are those of the last rows; ``"seen"`` where a drift is beyond doubt
-    /// and they do not; else None. Of ``auto`` only.
+    /// ``"followed"`` where the coefficients follow a drift, and so are those of the last rows;
+    /// ``"seen"`` where a drift is beyond doubt and they do not; else None. Of ``auto`` only.
     #[getter]
     fn drift(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
-        Ok(self.state(py)?.engine.drift().map(|followed| if followed { "followed" } else { "seen" }))
+        Ok(self
+            .state(py)?
+            .engine
+            .drift()
+            .map(|followed| if followed { "followed" } else { "seen" }))
     }
 
     /// Rows learned.
@@ -424,10 +465,15 @@ impl Learner {
         self.intercept
     }
 
-    /// How good the predictions made before each row were, as a dictionary; None where they are not kept.
+    /// How good the predictions made before each row were, as a dictionary; None where they are not
+    /// kept.
     #[getter]
     fn progressive<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        self.state(py)?.metrics.as_ref().map(|metrics| crate::metrics::report(metrics, py)).transpose()
+        self.state(py)?
+            .metrics
+            .as_ref()
+            .map(|metrics| crate::metrics::report(metrics, py))
+            .transpose()
     }
 
     /// The state as bytes: the same state gives the same bytes.
@@ -445,11 +491,18 @@ impl Learner {
         self.copy(py)
     }
 
-    fn __deepcopy__<'py>(&self, py: Python<'py>, _memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __deepcopy__<'py>(
+        &self,
+        py: Python<'py>,
+        _memo: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.copy(py)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         Ok((py.import("kalmia._kalmia")?.getattr("restore")?, (self.to_bytes(py)?,)))
     }
 
@@ -457,6 +510,10 @@ impl Learner {
         let class = slf.get_type().name()?;
         let engine = &slf.get().state(slf.py())?.engine;
         let (family, method) = (engine.family_name(), engine.method());
-        Ok(format!("<kalmia.{class}: {family}, {method}, {} coefficients, {} rows>", engine.dim(), engine.count()))
+        Ok(format!(
+            "<kalmia.{class}: {family}, {method}, {} coefficients, {} rows>",
+            engine.dim(),
+            engine.count()
+        ))
     }
 }

@@ -1,4 +1,5 @@
-//! The compiled half of the Python package: translates arguments, checks them at the edge and calls the library.
+//! The compiled half of the Python package: translates arguments, checks them at the edge and calls
+//! the library.
 
 mod arrow;
 mod bounds;

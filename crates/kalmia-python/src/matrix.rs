@@ -1,4 +1,5 @@
-//! Rows out of numpy arrays of any layout, block by block, and the learning loop that can be interrupted.
+//! Rows out of numpy arrays of any layout, block by block, and the learning loop that can be
+//! interrupted.
 
 use crate::engine::Engine;
 use crate::error::{input, of_features, translate};
@@ -9,14 +10,16 @@ use pyo3::prelude::*;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-/// Numbers in a block: small enough for the cache, and a multiple of the library's own chunks in rows.
+/// Numbers in a block: small enough for the cache, and a multiple of the library's own chunks in
+/// rows.
 const BLOCK_NUMBERS: usize = 1 << 15;
 /// Rows of a table that are worth a thread of its own to judge them.
 const LARGE: usize = 20_000;
 /// How long learning goes on before signals (Ctrl-C) are looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Features as Python gave them, with targets, weights and offsets, and whether a constant goes before the features.
+/// Features as Python gave them, with targets, weights and offsets, and whether a constant goes
+/// before the features.
 pub struct Table<'a> {
     pub x: ArrayView2<'a, f64>,
     pub y: Cow<'a, [f64]>,
@@ -42,7 +45,12 @@ fn gather(x: &ArrayView2<'_, f64>, first: usize, n: usize, intercept: bool, buff
     if by_column && n > 1 {
         for (j, column) in x.columns().into_iter().enumerate() {
             let column = column.slice_move(numpy::ndarray::s![first..first + n]);
-            buffer.iter_mut().skip(constant + j).step_by(dim).zip(column).for_each(|(to, from)| *to = *from);
+            buffer
+                .iter_mut()
+                .skip(constant + j)
+                .step_by(dim)
+                .zip(column)
+                .for_each(|(to, from)| *to = *from);
         }
     } else {
         for (i, to) in buffer.chunks_exact_mut(dim).enumerate() {
@@ -86,9 +94,16 @@ impl Table<'_> {
         let (rows, columns) = (self.x.nrows(), self.x.ncols() + usize::from(self.intercept));
         if columns != dim {
             let expected = dim - usize::from(self.intercept);
-            return Err(input(format!("X has {} features, but the learner expects {expected}", self.x.ncols())));
+            return Err(input(format!(
+                "X has {} features, but the learner expects {expected}",
+                self.x.ncols()
+            )));
         }
-        let others = [("y", Some(&self.y)), ("weight", self.weight.as_ref()), ("offset", self.offset.as_ref())];
+        let others = [
+            ("y", Some(&self.y)),
+            ("weight", self.weight.as_ref()),
+            ("offset", self.offset.as_ref()),
+        ];
         for (name, values) in others {
             if let Some(found) = values.map(|v| v.len()).filter(|&found| found != rows) {
                 return Err(input(format!("X has {rows} rows, but {name} has {found}")));
@@ -109,8 +124,8 @@ impl Table<'_> {
         Ok(rows)
     }
 
-    /// Learns every row in order, without the interpreter's lock but for a look at signals now and then. `start` rows of the
-    /// same call came before.
+    /// Learns every row in order, without the interpreter's lock but for a look at signals now and
+    /// then. `start` rows of the same call came before.
     pub fn learn(
         &self,
         engine: &mut Engine,
@@ -136,7 +151,9 @@ impl Table<'_> {
             };
             // without a watcher the default learner need not work out its mixture's mean
             let observer: Option<&mut dyn Observer> = if watched { Some(&mut watch) } else { None };
-            engine.learn(rows, observer).map_err(|error| of_features(error, start + first, self.intercept))?;
+            engine
+                .learn(rows, observer)
+                .map_err(|error| of_features(error, start + first, self.intercept))?;
             if let Some(judge) = &mut judge {
                 judge.hand_over();
             }

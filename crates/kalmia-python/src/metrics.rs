@@ -18,7 +18,8 @@ pub fn report<'py>(metrics: &Metrics, py: Python<'py>) -> PyResult<Bound<'py, Py
         dict.set_item("brier", labels.brier)?;
         dict.set_item("auc", labels.auc)?;
         dict.set_item("calibration_error", labels.calibration_error)?;
-        let bins: Vec<_> = labels.reliability.iter().map(|bin| (bin.count, bin.predicted, bin.observed)).collect();
+        let bins: Vec<_> =
+            labels.reliability.iter().map(|bin| (bin.count, bin.predicted, bin.observed)).collect();
         dict.set_item("reliability", bins)?;
     }
     if let Some(regression) = report.regression {

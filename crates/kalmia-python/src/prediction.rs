@@ -56,7 +56,8 @@ impl Answer {
     }
 }
 
-/// The predictive distribution of one target, the uncertainty about the coefficients integrated out.
+/// The predictive distribution of one target, the uncertainty about the coefficients integrated
+/// out.
 ///
 /// ``float(prediction)`` is its mean.
 ///
@@ -151,7 +152,9 @@ impl Prediction {
     /// Smallest `y` whose distribution function reaches `q`, for `q` strictly between 0 and 1.
     fn quantile(&self, q: f64) -> PyResult<f64> {
         if !(q > 0.0 && q < 1.0) {
-            return Err(crate::error::input(format!("q is {q}: it must lie strictly between 0 and 1")));
+            return Err(crate::error::input(format!(
+                "q is {q}: it must lie strictly between 0 and 1"
+            )));
         }
         self.0.checked(each!(&self.0, inner => inner.quantile(q)))
     }
@@ -161,6 +164,11 @@ impl Prediction {
     }
 
     fn __repr__(&self) -> String {
-        format!("Prediction(mean={}, linear={}, linear_variance={})", self.0.mean(), self.0.linear(), self.0.linear_variance())
+        format!(
+            "Prediction(mean={}, linear={}, linear_variance={})",
+            self.0.mean(),
+            self.0.linear(),
+            self.0.linear_variance()
+        )
     }
 }

@@ -1,7 +1,10 @@
-//! What the columns of a stored model mean: the command's encoder, made from names or read from a file.
+//! What the columns of a stored model mean: the command's encoder, made from names or read from a
+//! file.
 
 use crate::error::input;
-use kalmia_data::{Block, Coding, Encoder, EncoderOptions, Format, Input, Meaning, Mode, Reader, SourceOptions};
+use kalmia_data::{
+    Block, Coding, Encoder, EncoderOptions, Format, Input, Meaning, Mode, Reader, SourceOptions,
+};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -45,10 +48,12 @@ struct Read {
 
 /// Reads all rows of CSV.
 fn read(bytes: Vec<u8>, encoder: Encoder, mode: Mode) -> kalmia_data::Result<Read> {
-    let options = SourceOptions { format: Some(Format::Csv), threaded: false, ..SourceOptions::default() };
+    let options =
+        SourceOptions { format: Some(Format::Csv), threaded: false, ..SourceOptions::default() };
     let has_offset = encoder.options().offset.is_some();
     let mut reader = Reader::open(vec![Input::memory("table.csv", bytes)], options, encoder, mode)?;
-    let (mut block, mut x, mut rows, mut offset) = (Block::new(), Vec::new(), Vec::new(), has_offset.then(Vec::new));
+    let (mut block, mut x, mut rows, mut offset) =
+        (Block::new(), Vec::new(), Vec::new(), has_offset.then(Vec::new));
     while reader.next_block(&mut block)? {
         x.extend_from_slice(&block.x);
         rows.extend((0..block.rows()).map(|i| block.input_row(i)));
@@ -60,17 +65,25 @@ fn read(bytes: Vec<u8>, encoder: Encoder, mode: Mode) -> kalmia_data::Result<Rea
 }
 
 /// Features, the rows that they belong to, and offsets.
-type Encoded<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u64>>, Option<Bound<'py, PyArray1<f64>>>);
+type Encoded<'py> =
+    (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u64>>, Option<Bound<'py, PyArray1<f64>>>);
 
 #[pymethods]
 impl Schema {
     #[new]
     #[pyo3(signature = (names, target, labels=None, intercept=true, boolean=false))]
-    fn new(names: Vec<String>, target: &str, labels: Option<(String, String)>, intercept: bool, boolean: bool) -> PyResult<Self> {
+    fn new(
+        names: Vec<String>,
+        target: &str,
+        labels: Option<(String, String)>,
+        intercept: bool,
+        boolean: bool,
+    ) -> PyResult<Self> {
         let positive = labels.as_ref().map(|labels| labels.1.clone());
         let options = EncoderOptions { intercept, positive, ..EncoderOptions::target(target) };
         // the encoder learns what it must know from two rows of its own
-        let header: Vec<String> = names.iter().map(|name| quoted(name)).chain([quoted(target)]).collect();
+        let header: Vec<String> =
+            names.iter().map(|name| quoted(name)).chain([quoted(target)]).collect();
         let mut table = header.join(",") + "\n";
         let values = match labels {
             Some((negative, positive)) => [quoted(&negative), quoted(&positive)],
@@ -81,8 +94,10 @@ impl Schema {
             let row: Vec<String> = names.iter().map(|_| "0.5".into()).chain([value]).collect();
             table += &(row.join(",") + "\n");
         }
-        let refuse = |error: kalmia_data::Error| input(format!("the columns cannot be stored: {error}"));
-        let Read { mut encoder, .. } = read(table.into_bytes(), Encoder::new(options), Mode::Learn).map_err(refuse)?;
+        let refuse =
+            |error: kalmia_data::Error| input(format!("the columns cannot be stored: {error}"));
+        let Read { mut encoder, .. } =
+            read(table.into_bytes(), Encoder::new(options), Mode::Learn).map_err(refuse)?;
         encoder.reset_counts();
         Ok(Self(encoder))
     }
@@ -96,7 +111,8 @@ impl Schema {
     /// The coefficients' names, without the constant.
     #[getter]
     fn features(&self) -> Vec<String> {
-        let named = self.0.features().iter().filter(|feature| feature.meaning != Meaning::Intercept);
+        let named =
+            self.0.features().iter().filter(|feature| feature.meaning != Meaning::Intercept);
         named.map(|feature| feature.name.clone()).collect()
     }
 
@@ -110,7 +126,9 @@ impl Schema {
     #[getter]
     fn labels(&self) -> Option<(String, String)> {
         match self.0.target()?.coding.as_ref()? {
-            Coding::Labels { positive, negative } => Some((negative.clone().unwrap_or_default(), positive.clone())),
+            Coding::Labels { positive, negative } => {
+                Some((negative.clone().unwrap_or_default(), positive.clone()))
+            }
             Coding::Number | Coding::Boolean => None,
         }
     }
@@ -124,11 +142,15 @@ impl Schema {
     /// Whether each column is one number, so that rows need no encoding.
     #[getter]
     fn is_numeric(&self) -> bool {
-        self.0.features().iter().all(|feature| matches!(feature.meaning, Meaning::Intercept | Meaning::Value))
+        self.0
+            .features()
+            .iter()
+            .all(|feature| matches!(feature.meaning, Meaning::Intercept | Meaning::Value))
             && self.0.options().missing == kalmia_data::Missing::Error
     }
 
-    /// The features of the rows of a CSV text with a header, without the constant; levels never learned are zeros.
+    /// The features of the rows of a CSV text with a header, without the constant; levels never
+    /// learned are zeros.
     ///
     /// Returns
     /// -------
@@ -141,10 +163,17 @@ impl Schema {
     fn encode<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Encoded<'py>> {
         let bytes = table.as_bytes().to_vec();
         let (dim, constant) = (self.0.dim(), usize::from(self.0.options().intercept));
-        let encoded = py.detach(|| read(bytes, self.0.clone(), Mode::Predict)).map_err(|error| input(error.to_string()))?;
+        let encoded = py
+            .detach(|| read(bytes, self.0.clone(), Mode::Predict))
+            .map_err(|error| input(error.to_string()))?;
         let Read { x, rows, offset, .. } = encoded;
-        let features: Vec<f64> = x.chunks_exact(dim.max(1)).flat_map(|row| row[constant..].iter().copied()).collect();
+        let features: Vec<f64> =
+            x.chunks_exact(dim.max(1)).flat_map(|row| row[constant..].iter().copied()).collect();
         let features = PyArray1::from_vec(py, features).reshape([rows.len(), dim - constant])?;
-        Ok((features, PyArray1::from_vec(py, rows), offset.map(|offset| PyArray1::from_vec(py, offset))))
+        Ok((
+            features,
+            PyArray1::from_vec(py, rows),
+            offset.map(|offset| PyArray1::from_vec(py, offset)),
+        ))
     }
 }

@@ -1,4 +1,5 @@
-//! A value that the calls of several threads share: they wait for each other, and never with the interpreter's lock in hand.
+//! A value that the calls of several threads share: they wait for each other, and never with the
+//! interpreter's lock in hand.
 
 use crate::error::raise;
 use pyo3::prelude::*;
@@ -9,8 +10,8 @@ use std::ptr;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 thread_local! {
-    /// Addresses of what this thread has locked. Python code may run meanwhile (a custom family, a signal's handler), and would
-    /// wait for its own thread for ever.
+    /// Addresses of what this thread has locked. Python code may run meanwhile (a custom family, a
+    /// signal's handler), and would wait for its own thread for ever.
     static LOCKED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -61,7 +62,10 @@ impl<T> Shared<T> {
 }
 
 fn busy() -> PyErr {
-    raise("StateError", "the learner is at work in this very call, on behalf of which this code runs".into())
+    raise(
+        "StateError",
+        "the learner is at work in this very call, on behalf of which this code runs".into(),
+    )
 }
 
 /// A guard that [`LOCKED`] knows of.

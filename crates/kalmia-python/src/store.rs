@@ -34,7 +34,9 @@ pub fn bytes(learner: &State, intercept: bool) -> PyResult<Vec<u8>> {
         Engine::Plain(inner) => StoredEngine::Plain(inner.state()),
         Engine::Averaged(inner) => StoredEngine::Averaged(inner.state(AnyLearner::state)),
         Engine::CustomFilter(_) | Engine::CustomAuto(_) => {
-            return Err(input("a learner of a custom family cannot be stored: its callables are code"));
+            return Err(input(
+                "a learner of a custom family cannot be stored: its callables are code",
+            ));
         }
     };
     let stored = Stored { learner: engine, intercept, metrics: learner.metrics.clone() };
@@ -60,18 +62,21 @@ pub fn bytes(learner: &State, intercept: bool) -> PyResult<Vec<u8>> {
 /// <kalmia.Filter: poisson, implicit, 2 coefficients, 0 rows>
 #[pyfunction]
 pub fn restore<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    let stored: Stored = ModelFile::from_bytes(data).and_then(|file| file.state(KIND)).map_err(file)?;
+    let stored: Stored =
+        ModelFile::from_bytes(data).and_then(|file| file.state(KIND)).map_err(file)?;
     let engine = match stored.learner {
         StoredEngine::Plain(state) => AnyLearner::restore(state).map(Engine::Plain),
-        StoredEngine::Averaged(state) => Averaged::restore(state, AnyLearner::restore).map(Engine::Averaged),
+        StoredEngine::Averaged(state) => {
+            Averaged::restore(state, AnyLearner::restore).map(Engine::Averaged)
+        }
     };
     wrap(py, Learner::new(engine.map_err(plain)?, stored.intercept, stored.metrics))
 }
 
 /// Two learners made one, as if it had learned the rows of both.
 ///
-/// Exact for Gaussian filters; for other families an approximation: the natural parameters add, the prior counted once. The
-/// progressive loss of the two is not carried over.
+/// Exact for Gaussian filters; for other families an approximation: the natural parameters add, the
+/// prior counted once. The progressive loss of the two is not carried over.
 ///
 /// Parameters
 /// ----------
@@ -94,7 +99,11 @@ pub fn restore<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>>
 /// >>> round(merged.theta[0], 12), merged.count, exact
 /// (np.float64(0.666666666667), 2, True)
 #[pyfunction]
-pub fn merge<'py>(py: Python<'py>, a: PyRef<'py, Learner>, b: PyRef<'py, Learner>) -> PyResult<(Bound<'py, PyAny>, bool)> {
+pub fn merge<'py>(
+    py: Python<'py>,
+    a: PyRef<'py, Learner>,
+    b: PyRef<'py, Learner>,
+) -> PyResult<(Bound<'py, PyAny>, bool)> {
     // one after the other: who holds two locks can be waited for by one who holds them crosswise
     let of = |learner: &Learner| PyResult::Ok(learner.state(py)?.engine.as_plain().cloned());
     let (Some(first), Some(second)) = (of(&a)?, of(&b)?) else {

@@ -1,4 +1,5 @@
-//! Nanoseconds per step of each rule: `cargo bench -p kalmia --bench rules`. Without `--bench` (as under `cargo test`) each case runs a few times only.
+//! Nanoseconds per step of each rule: `cargo bench -p kalmia --bench rules`. Without `--bench` (as
+//! under `cargo test`) each case runs a few times only.
 
 use kalmia::family::Bernoulli;
 use kalmia::rule::{Ekf, Implicit, MomentMatch, Truncated};
@@ -55,7 +56,13 @@ fn predictors() -> Vec<f64> {
 }
 
 /// The fastest of several passes, in nanoseconds per step.
-fn time<R: Rule, F: Family>(rule: &R, family: &F, targets: [f64; 2], s: f64, budget: Duration) -> f64 {
+fn time<R: Rule, F: Family>(
+    rule: &R,
+    family: &F,
+    targets: [f64; 2],
+    s: f64,
+    budget: Duration,
+) -> f64 {
     let predictors = predictors();
     let mut best = f64::INFINITY;
     let start = Instant::now();
@@ -73,7 +80,15 @@ fn time<R: Rule, F: Family>(rule: &R, family: &F, targets: [f64; 2], s: f64, bud
 }
 
 fn table<F: Family>(family: &F, targets: [f64; 2], budget: Duration) {
-    println!("{:<10} {:>9} {:>8} {:>10} {:>9} {:>8}", family.name(), "s", "ekf", "truncated", "implicit", "moment");
+    println!(
+        "{:<10} {:>9} {:>8} {:>10} {:>9} {:>8}",
+        family.name(),
+        "s",
+        "ekf",
+        "truncated",
+        "implicit",
+        "moment"
+    );
     for s in [1e-3, 0.05, 1.0, 100.0, 1e4] {
         let cells = [
             time(&Ekf, family, targets, s, budget),
@@ -81,7 +96,10 @@ fn table<F: Family>(family: &F, targets: [f64; 2], budget: Duration) {
             time(&Implicit, family, targets, s, budget),
             time(&MomentMatch, family, targets, s, budget),
         ];
-        println!("{:<10} {s:>9} {:>8.1} {:>10.1} {:>9.1} {:>8.1}", "", cells[0], cells[1], cells[2], cells[3]);
+        println!(
+            "{:<10} {s:>9} {:>8.1} {:>10.1} {:>9.1} {:>8.1}",
+            "", cells[0], cells[1], cells[2], cells[3]
+        );
     }
 }
 

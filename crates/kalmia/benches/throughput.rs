@@ -1,8 +1,13 @@
-//! Rows per second of the recursion, beside a textbook loop and the machine's matrix-product peak, all in one run.
+//! Rows per second of the recursion, beside a textbook loop and the machine's matrix-product peak,
+//! all in one run.
 //!
-//! `cargo bench --bench throughput` prints the table of the README; as a test (`cargo test --benches`) it runs once, small.
+//! `cargo bench --bench throughput` prints the table of the README; as a test (`cargo test
+//! --benches`) it runs once, small.
 
-use kalmia::{Auto, Bernoulli, Covariance, Dense, Ekf, Factored, Filter, Learner, MomentMatch, Prior, Rows, Rule};
+use kalmia::{
+    Auto, Bernoulli, Covariance, Dense, Ekf, Factored, Filter, Learner, MomentMatch, Prior, Rows,
+    Rule,
+};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -13,13 +18,18 @@ fn rows(dim: usize, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
-    let x: Vec<f64> = (0..dim * n).map(|i| if i % dim == 0 { 1.0 } else { uniform() - 0.5 }).collect();
+    let x: Vec<f64> =
+        (0..dim * n).map(|i| if i % dim == 0 { 1.0 } else { uniform() - 0.5 }).collect();
     let signal = |row: &[f64]| row.iter().take(6).skip(1).map(|x| 3.0 * x).sum::<f64>();
-    let y = x.chunks(dim).map(|row| f64::from(uniform() < 1.0 / (1.0 + (-signal(row)).exp()))).collect();
+    let y = x
+        .chunks(dim)
+        .map(|row| f64::from(uniform() < 1.0 / (1.0 + (-signal(row)).exp())))
+        .collect();
     (x, y)
 }
 
-/// The recursion as a textbook writes it: dense `P`, one pass for `Px`, one for the update, plain iterators.
+/// The recursion as a textbook writes it: dense `P`, one pass for `Px`, one for the update, plain
+/// iterators.
 fn textbook(dim: usize, x: &[f64], y: &[f64], theta: &mut [f64], p: &mut [f64], v: &mut [f64]) {
     for (x, &y) in x.chunks_exact(dim).zip(y) {
         for (v, row) in v.iter_mut().zip(p.chunks_exact(dim)) {
@@ -123,12 +133,20 @@ impl Contender for Mixture {
 }
 
 fn filter<R: Rule, C: Covariance>(rule: R, dim: usize, threads: usize) -> Filter<Bernoulli, R, C> {
-    Filter::new(Bernoulli, rule, Prior::isotropic(dim, 1.0).expect("positive")).expect("legal").with_threads(threads)
+    Filter::new(Bernoulli, rule, Prior::isotropic(dim, 1.0).expect("positive"))
+        .expect("legal")
+        .with_threads(threads)
 }
 
-/// Best rows per second of each contender, measured in short turns, so that a noisy machine is noisy for all of them and each
-/// finds a quiet moment.
-fn measure(contenders: &mut [Box<dyn Contender>], dim: usize, x: &[f64], y: &[f64], limit: Duration) -> Vec<f64> {
+/// Best rows per second of each contender, measured in short turns, so that a noisy machine is
+/// noisy for all of them and each finds a quiet moment.
+fn measure(
+    contenders: &mut [Box<dyn Contender>],
+    dim: usize,
+    x: &[f64],
+    y: &[f64],
+    limit: Duration,
+) -> Vec<f64> {
     let mut best = vec![0.0_f64; contenders.len()];
     let start = Instant::now();
     for round in 0.. {
@@ -177,14 +195,41 @@ fn main() {
         let (x, y) = rows(dim, n, 7);
         let mut contenders: Vec<Box<dyn Contender>> = vec![
             Box::new(Textbook::new(dim)),
-            Box::new(Fed { name: "dense, a row a call", learner: filter::<_, Dense>(Ekf, dim, 1), batch: 1 }),
+            Box::new(Fed {
+                name: "dense, a row a call",
+                learner: filter::<_, Dense>(Ekf, dim, 1),
+                batch: 1,
+            }),
             Box::new(Fed { name: "dense", learner: filter::<_, Dense>(Ekf, dim, 1), batch: n }),
-            Box::new(Fed { name: "dense, all cores", learner: filter::<_, Dense>(Ekf, dim, cores), batch: n }),
-            Box::new(Fed { name: "factored, a row a call", learner: filter::<_, Factored>(Ekf, dim, 1), batch: 1 }),
-            Box::new(Fed { name: "factored", learner: filter::<_, Factored>(Ekf, dim, 1), batch: n }),
-            Box::new(Fed { name: "factored, all cores", learner: filter::<_, Factored>(Ekf, dim, cores), batch: n }),
-            Box::new(Fed { name: "moment matching", learner: filter::<_, Factored>(MomentMatch, dim, 1), batch: n }),
-            Box::new(Mixture::new(dim, if full { (1_500_000_000 / (dim * dim)).clamp(3000, 200_000) } else { n })),
+            Box::new(Fed {
+                name: "dense, all cores",
+                learner: filter::<_, Dense>(Ekf, dim, cores),
+                batch: n,
+            }),
+            Box::new(Fed {
+                name: "factored, a row a call",
+                learner: filter::<_, Factored>(Ekf, dim, 1),
+                batch: 1,
+            }),
+            Box::new(Fed {
+                name: "factored",
+                learner: filter::<_, Factored>(Ekf, dim, 1),
+                batch: n,
+            }),
+            Box::new(Fed {
+                name: "factored, all cores",
+                learner: filter::<_, Factored>(Ekf, dim, cores),
+                batch: n,
+            }),
+            Box::new(Fed {
+                name: "moment matching",
+                learner: filter::<_, Factored>(MomentMatch, dim, 1),
+                batch: n,
+            }),
+            Box::new(Mixture::new(
+                dim,
+                if full { (1_500_000_000 / (dim * dim)).clamp(3000, 200_000) } else { n },
+            )),
         ];
         let rates = measure(&mut contenders, dim, &x, &y, limit);
         lines.resize_with(contenders.len(), Default::default);
@@ -198,17 +243,29 @@ fn main() {
     println!("\nauto had {filters:?} filters left");
 }
 
-/// Rows per second with the ratio to the textbook, and the share of the matrix-product peak at three operations an entry of `P` and row.
+/// Rows per second with the ratio to the textbook, and the share of the matrix-product peak at
+/// three operations an entry of `P` and row.
 fn print(dims: &[usize], lines: &[(String, Vec<f64>)], peak: f64) {
     let row = |name: &str, cells: Vec<String>| println!("| {name} | {} |", cells.join(" | "));
     row("rows a second, d =", dims.iter().map(usize::to_string).collect());
     println!("|---|{}", "---:|".repeat(dims.len()));
     let books = &lines[0].1;
     for (name, rates) in lines {
-        row(name, rates.iter().zip(books).map(|(rate, book)| format!("{} (x {:.1})", short(*rate), rate / book)).collect());
+        row(
+            name,
+            rates
+                .iter()
+                .zip(books)
+                .map(|(rate, book)| format!("{} (x {:.1})", short(*rate), rate / book))
+                .collect(),
+        );
     }
-    for (name, rates) in lines.iter().filter(|line| ["dense", "factored"].contains(&line.0.as_str())) {
-        let share = |(rate, dim): (&f64, &usize)| format!("{:.0} %", 300.0 * (dim * dim) as f64 * rate / peak);
+    for (name, rates) in
+        lines.iter().filter(|line| ["dense", "factored"].contains(&line.0.as_str()))
+    {
+        let share = |(rate, dim): (&f64, &usize)| {
+            format!("{:.0} %", 300.0 * (dim * dim) as f64 * rate / peak)
+        };
         row(&format!("{name}, of the product's peak"), rates.iter().zip(dims).map(share).collect());
     }
 }

@@ -1,4 +1,5 @@
-//! Linear regression in one pass: the exact Kalman filter, a noise that is learned, and intervals that hold what they promise.
+//! Linear regression in one pass: the exact Kalman filter, a noise that is learned, and intervals
+//! that hold what they promise.
 //!
 //! `cargo run --release --example linear_intervals`
 
@@ -24,8 +25,10 @@ fn main() -> kalmia::Result<()> {
     println!("noise variance {:.2} (25 in truth)\n", auto.dispersion());
     println!("{:<10} {:>12} {:>12} {:>10}", "", "estimate", "std error", "truth");
     let truth = [-300.0, 2.0, 5000.0];
-    for ((name, truth), (estimate, error)) in
-        ["constant", "height", "dose"].iter().zip(truth).zip(auto.coefficients().iter().zip(auto.standard_errors()))
+    for ((name, truth), (estimate, error)) in ["constant", "height", "dose"]
+        .iter()
+        .zip(truth)
+        .zip(auto.coefficients().iter().zip(auto.standard_errors()))
     {
         println!("{name:<10} {estimate:>12.3} {error:>12.3} {truth:>10}");
     }

@@ -23,22 +23,30 @@ fn main() -> kalmia::Result<()> {
             let t = (first + seen.index) as f64 + 1.0;
             loss += (seen.loss - loss) / t;
             let share = ones / t;
-            constant += (-(if seen.observation.y > 0.5 { share } else { 1.0 - share }).ln() - constant) / t;
+            constant +=
+                (-(if seen.observation.y > 0.5 { share } else { 1.0 - share }).ln() - constant) / t;
             ones += seen.observation.y;
         };
         auto.learn_observed(Rows::new(3, &x, &y)?, Some(&mut observer))?;
         if (batch + 1) % 10 == 0 {
-            println!("{:>6} rows: progressive log-loss {loss:.4}, of the constant predictor {constant:.4}", auto.count());
+            println!(
+                "{:>6} rows: progressive log-loss {loss:.4}, of the constant predictor {constant:.4}",
+                auto.count()
+            );
         }
     }
     println!("\n{:<10} {:>12} {:>12}", "", "estimate", "std error");
-    for (name, (estimate, error)) in
-        ["constant", "year", "amount"].iter().zip(auto.coefficients().iter().zip(auto.standard_errors()))
+    for (name, (estimate, error)) in ["constant", "year", "amount"]
+        .iter()
+        .zip(auto.coefficients().iter().zip(auto.standard_errors()))
     {
         println!("{name:<10} {estimate:>12.4e} {error:>12.2e}");
     }
     let next = auto.predict(&[1.0, 2020.0, 3e5], 0.0)?;
     let (low, high) = next.mean_interval(0.95)?;
-    println!("\nP(y = 1 | year 2020, amount 300 000) = {:.3}, 95 % interval {low:.3} to {high:.3}", next.mean);
+    println!(
+        "\nP(y = 1 | year 2020, amount 300 000) = {:.3}, 95 % interval {low:.3} to {high:.3}",
+        next.mean
+    );
     Ok(())
 }

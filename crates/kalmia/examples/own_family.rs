@@ -1,4 +1,5 @@
-//! A family of one's own: robust regression with Huber's loss, used wherever a family of the crate is.
+//! A family of one's own: robust regression with Huber's loss, used wherever a family of the crate
+//! is.
 //!
 //! `cargo run --release --example own_family`
 
@@ -24,7 +25,8 @@ impl Huber {
         let n = 64;
         let h = r / f64::from(n);
         let weight = |i: i32| if i == 0 || i == n { 1.0 } else { f64::from(2 + 2 * (i % 2)) };
-        (0..=n).map(|i| weight(i) * (-0.5 * (f64::from(i) * h).powi(2)).exp()).sum::<f64>() * h / 3.0
+        (0..=n).map(|i| weight(i) * (-0.5 * (f64::from(i) * h).powi(2)).exp()).sum::<f64>() * h
+            / 3.0
     }
 
     /// Total mass of $e^{-\ell}$.
@@ -116,7 +118,10 @@ fn main() -> kalmia::Result<()> {
     for i in 0..2000 {
         let z = rng.random::<f64>();
         x.extend([1.0, z]);
-        y.push(Gaussian::default().sample(1.0 + 2.0 * z, &mut rng) + if i % 10 == 9 { 50.0 } else { 0.0 });
+        y.push(
+            Gaussian::default().sample(1.0 + 2.0 * z, &mut rng)
+                + if i % 10 == 9 { 50.0 } else { 0.0 },
+        );
     }
     let rows = Rows::new(2, &x, &y)?;
     let prior = Prior::isotropic(2, 100.0)?;
@@ -126,8 +131,18 @@ fn main() -> kalmia::Result<()> {
     robust.learn(rows)?;
     println!("{:<24} {:>10} {:>10}", "", "constant", "slope");
     println!("{:<24} {:>10} {:>10}", "truth", 1.0, 2.0);
-    println!("{:<24} {:>10.3} {:>10.3}", "least squares", square.coefficients()[0], square.coefficients()[1]);
-    println!("{:<24} {:>10.3} {:>10.3}", "Huber, a family of one's own", robust.coefficients()[0], robust.coefficients()[1]);
+    println!(
+        "{:<24} {:>10.3} {:>10.3}",
+        "least squares",
+        square.coefficients()[0],
+        square.coefficients()[1]
+    );
+    println!(
+        "{:<24} {:>10.3} {:>10.3}",
+        "Huber, a family of one's own",
+        robust.coefficients()[0],
+        robust.coefficients()[1]
+    );
     let (low, high) = robust.predict(&[1.0, 0.5], 0.0)?.interval(0.9)?;
     println!("\n90 % interval of the next y at z = 0.5: {low:.2} to {high:.2}");
     Ok(())

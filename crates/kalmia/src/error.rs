@@ -28,7 +28,9 @@ pub enum Error {
         found: usize,
     },
     /// A feature is NaN, infinite or beyond [`crate::rows::LARGEST`].
-    #[error("row {row}, feature {column} is {value}: features must be finite, at most 1e120 in size")]
+    #[error(
+        "row {row}, feature {column} is {value}: features must be finite, at most 1e120 in size"
+    )]
     Feature {
         /// Row within the call, from 0.
         row: usize,
@@ -38,7 +40,9 @@ pub enum Error {
         value: f64,
     },
     /// A target outside the family's domain.
-    #[error("row {row}: target {value} is not legal for the {family} family, which takes {expected}")]
+    #[error(
+        "row {row}: target {value} is not legal for the {family} family, which takes {expected}"
+    )]
     Target {
         /// Row within the call, from 0.
         row: usize,
@@ -71,8 +75,11 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
-    /// The recursion left the range of floating-point numbers (a known weakness of [`crate::rule::Ekf`] on raw features).
-    #[error("the recursion diverged at row {row}: {quantity} is {value}; use the implicit or moment-matching rule, or `Auto`")]
+    /// The recursion left the range of floating-point numbers (a known weakness of
+    /// [`crate::rule::Ekf`] on raw features).
+    #[error(
+        "the recursion diverged at row {row}: {quantity} is {value}; use the implicit or moment-matching rule, or `Auto`"
+    )]
     Diverged {
         /// Row within the call, from 0.
         row: usize,
@@ -81,7 +88,8 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
-    /// The dense covariance lost its digits to ill-conditioned features, or to a row that knows far more than the belief before it.
+    /// The dense covariance lost its digits to ill-conditioned features, or to a row that knows far
+    /// more than the belief before it.
     #[error(
         "row {row}: the dense covariance has lost its precision (x'Px came out as {value:e}); use the factored form, which keeps it"
     )]
@@ -111,7 +119,11 @@ impl Error {
     pub fn is_recoverable(&self) -> bool {
         matches!(
             self,
-            Error::Length { .. } | Error::Feature { .. } | Error::Target { .. } | Error::RowExtra { .. } | Error::Diverged { .. }
+            Error::Length { .. }
+                | Error::Feature { .. }
+                | Error::Target { .. }
+                | Error::RowExtra { .. }
+                | Error::Diverged { .. }
         )
     }
 
@@ -129,7 +141,12 @@ impl Error {
 }
 
 /// Requires `ok`, or names the parameter.
-pub(crate) fn require(ok: bool, name: &'static str, value: f64, expected: &'static str) -> Result<()> {
+pub(crate) fn require(
+    ok: bool,
+    name: &'static str,
+    value: f64,
+    expected: &'static str,
+) -> Result<()> {
     if ok { Ok(()) } else { Err(Error::Parameter { name, value, expected }) }
 }
 

@@ -1,6 +1,7 @@
 //! Parameter-free online learning of generalized linear models by Kalman recursion.
 //!
-//! With belief $(\theta, P)$ and a row $(x, y)$, every second-order method of the crate is the same three lines:
+//! With belief $(\theta, P)$ and a row $(x, y)$, every second-order method of the crate is the same
+//! three lines:
 //!
 //! ```text
 //! m = theta'x,  s = x'Px                  the linear algebra looks at the row once   (covariance)
@@ -8,7 +9,8 @@
 //! theta += g Px,  P -= c (Px)(Px)'        the linear algebra moves the belief        (covariance)
 //! ```
 //!
-//! One folder per axis: [`family`] says what `y` is, [`rule`] how one scalar observation moves the belief,
+//! One folder per axis: [`family`] says what `y` is, [`rule`] how one scalar observation moves the
+//! belief,
 //! [`covariance`] how `P` is kept; [`learner`] builds the algorithms from these parts.
 
 pub mod covariance;
@@ -28,8 +30,9 @@ pub use error::{Error, Result};
 pub use evaluate::{Certificate, Progressive};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{
-    AnyLearner, AnyState, Auto, AutoDrift, AutoState, Averaged, AveragedSgd, AveragedSgdState, AveragedState, Drift, DriftReport,
-    Filter, FilterState, Learner, Merged, NewtonSettings, Observer, OnlineNewtonState, OnlineNewtonStep, Prior, Seen,
+    AnyLearner, AnyState, Auto, AutoDrift, AutoState, Averaged, AveragedSgd, AveragedSgdState,
+    AveragedState, Drift, DriftReport, Filter, FilterState, Learner, Merged, NewtonSettings,
+    Observer, OnlineNewtonState, OnlineNewtonStep, Prior, Seen,
 };
 pub use predict::{Mixture, Prediction, Predictive};
 pub use rows::{Observation, Rows};

@@ -40,7 +40,8 @@ impl Observation {
     }
 }
 
-/// Where the first number stands that is not finite or larger than `limit`. Whole runs are judged without a branch, in SIMD.
+/// Where the first number stands that is not finite or larger than `limit`. Whole runs are judged
+/// without a branch, in SIMD.
 fn first_beyond(limit: f64, x: &[f64]) -> Option<usize> {
     let beyond = |v: &f64| v.is_nan() || v.abs() > limit;
     let run = pulp::Arch::new().dispatch(FirstRun { limit, x })?;
@@ -150,7 +151,11 @@ impl<'a> Rows<'a> {
     /// Target, weight and offset of row `i`, the target as given.
     #[inline(always)]
     pub fn observation(&self, i: usize) -> Observation {
-        Observation { y: self.y[i], weight: self.weight.map_or(1.0, |w| w[i]), offset: self.offset.map_or(0.0, |o| o[i]) }
+        Observation {
+            y: self.y[i],
+            weight: self.weight.map_or(1.0, |w| w[i]),
+            offset: self.offset.map_or(0.0, |o| o[i]),
+        }
     }
 
     /// The rows of a range.
@@ -164,7 +169,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Checks every number of every row, so that a batch is refused before anything is learned from it.
+    /// Checks every number of every row, so that a batch is refused before anything is learned from
+    /// it.
     pub fn validate<F: Family>(&self, family: &F, dim: usize) -> Result<()> {
         self.check(family, dim).map(|_| ())
     }
@@ -175,23 +181,44 @@ impl<'a> Rows<'a> {
         let moderate = |values: &[f64]| first_beyond(MODERATE, values).is_none();
         let mut all = moderate(self.x);
         if !all && let Some(at) = first_beyond(LARGEST, self.x) {
-            return Err(Error::Feature { row: at / self.dim, column: at % self.dim, value: self.x[at] });
+            return Err(Error::Feature {
+                row: at / self.dim,
+                column: at % self.dim,
+                value: self.x[at],
+            });
         }
         for (row, &value) in self.y.iter().enumerate() {
             if family.canonical(value).is_none() {
-                return Err(Error::Target { row, value, family: family.name(), expected: family.domain() });
+                return Err(Error::Target {
+                    row,
+                    value,
+                    family: family.name(),
+                    expected: family.domain(),
+                });
             }
         }
         let bad = |values: Option<&[f64]>, legal: fn(f64) -> bool| {
             values.and_then(|v| v.iter().position(|&v| !legal(v)).map(|row| (row, v[row])))
         };
         if let Some((row, value)) = bad(self.weight, |w| w.is_finite() && w >= 0.0) {
-            return Err(Error::RowExtra { row, name: "weight", value, expected: "a finite number, 0 or more" });
+            return Err(Error::RowExtra {
+                row,
+                name: "weight",
+                value,
+                expected: "a finite number, 0 or more",
+            });
         }
         if let Some((row, value)) = bad(self.offset, |o| o.abs() <= LARGEST) {
-            return Err(Error::RowExtra { row, name: "offset", value, expected: "a finite number" });
+            return Err(Error::RowExtra {
+                row,
+                name: "offset",
+                value,
+                expected: "a finite number",
+            });
         }
-        all &= moderate(self.y) && self.weight.is_none_or(moderate) && self.offset.is_none_or(moderate);
+        all &= moderate(self.y)
+            && self.weight.is_none_or(moderate)
+            && self.offset.is_none_or(moderate);
         Ok(all)
     }
 }

@@ -1,10 +1,14 @@
-//! The hot path allocates nothing after its first call, by a count of every allocation of the process.
+//! The hot path allocates nothing after its first call, by a count of every allocation of the
+//! process.
 
 #[path = "suite/common/mod.rs"]
 mod common;
 
 use common::{Data, rng};
-use kalmia::{AnyFamily, AnyRule, Auto, AutoDrift, Bernoulli, Covariance, Dense, Drift, Factored, Filter, Learner, Prior};
+use kalmia::{
+    AnyFamily, AnyRule, Auto, AutoDrift, Bernoulli, Covariance, Dense, Drift, Factored, Filter,
+    Learner, Prior,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -14,7 +18,8 @@ thread_local! {
 
 struct Counting;
 
-// SAFETY: every call goes to the system allocator unchanged; the counter is a plain cell of the thread.
+// SAFETY: every call goes to the system allocator unchanged; the counter is a plain cell of the
+// thread.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
@@ -45,7 +50,8 @@ fn allocations(work: impl FnOnce()) -> usize {
 }
 
 fn filter<C: Covariance>(family: &str, rule: &str, dim: usize) -> Filter<AnyFamily, AnyRule, C> {
-    Filter::new(family.parse().unwrap(), rule.parse().unwrap(), Prior::isotropic(dim, 0.5).unwrap()).unwrap()
+    Filter::new(family.parse().unwrap(), rule.parse().unwrap(), Prior::isotropic(dim, 0.5).unwrap())
+        .unwrap()
 }
 
 #[test]
@@ -66,8 +72,18 @@ fn row_by_row<C: Covariance>() {
                     assert_eq!(count, 0, "{} {family} {rule} d = {dim}, {batch} rows", C::NAME);
                 }
                 let x = rows.x(3);
-                assert_eq!(allocations(|| assert!(filter.linear_with_variance(x).unwrap().1 >= 0.0)), 0, "{} {dim}", C::NAME);
-                assert_eq!(allocations(|| assert!(filter.predict(x, 0.1).unwrap().mean.is_finite())), 0, "{} {dim}", C::NAME);
+                assert_eq!(
+                    allocations(|| assert!(filter.linear_with_variance(x).unwrap().1 >= 0.0)),
+                    0,
+                    "{} {dim}",
+                    C::NAME
+                );
+                assert_eq!(
+                    allocations(|| assert!(filter.predict(x, 0.1).unwrap().mean.is_finite())),
+                    0,
+                    "{} {dim}",
+                    C::NAME
+                );
             }
         }
     }
@@ -107,22 +123,32 @@ fn the_default_learner_allocates_nothing_once_it_has_settled() {
     }
 }
 
-/// Products pack their operands into buffers that the `gemm` crate allocates and frees again: so many a block, whatever came before.
+/// Products pack their operands into buffers that the `gemm` crate allocates and frees again: so
+/// many a block, whatever came before.
 fn in_blocks<C: Covariance>(dim: usize, size: usize) {
     let mut filter = filter::<C>("bernoulli", "ekf", dim);
     let data = Data::draw(&mut rng(3), filter.family(), dim, 4 * size);
     let rows = data.rows();
     filter.learn(rows.slice(0..size)).unwrap();
-    let mut learn = |from: usize, to: usize| allocations(|| filter.learn(rows.slice(from..to)).unwrap());
+    let mut learn =
+        |from: usize, to: usize| allocations(|| filter.learn(rows.slice(from..to)).unwrap());
     let block = learn(size, 2 * size);
     assert_eq!(learn(2 * size, 3 * size), block, "{} d = {dim}: each block the same", C::NAME);
     assert_eq!(learn(0, 4 * size), 4 * block, "{} d = {dim}: four blocks in one call", C::NAME);
     assert_eq!(learn(0, size), block, "{} d = {dim}: whatever came before", C::NAME);
     // at most a packing buffer for each operand of a product
     let strips = 2 * size.div_ceil(32);
-    let panels = if C::NAME == "dense" { dim.div_ceil(96) * 3 } else { dim.div_ceil(32) * 7 + dim.div_ceil(128) };
+    let panels = if C::NAME == "dense" {
+        dim.div_ceil(96) * 3
+    } else {
+        dim.div_ceil(32) * 7 + dim.div_ceil(128)
+    };
     let products = 2 + strips + panels;
-    assert!(block <= 2 * products, "{} d = {dim}: {block} allocations, {products} products", C::NAME);
+    assert!(
+        block <= 2 * products,
+        "{} d = {dim}: {block} allocations, {products} products",
+        C::NAME
+    );
     println!("{} d = {dim}: {block} allocations a block", C::NAME);
     assert_eq!(learn(0, 15), 0, "{} d = {dim}: a batch below a block", C::NAME);
 }

@@ -7,7 +7,8 @@ use kalmia_data::{Encoder, Missing};
 /// Which files, and how their bytes are read.
 #[derive(Debug, Clone, Args)]
 pub struct SourceArgs {
-    /// Files or patterns, in order: CSV, TSV, JSON Lines, Parquet, Arrow, libsvm, also .gz and .zst; `-` is standard input
+    /// Files or patterns, in order: CSV, TSV, JSON Lines, Parquet, Arrow, libsvm, also .gz and
+    /// .zst; `-` is standard input
     #[arg(required = true, value_name = "DATA")]
     pub data: Vec<String>,
     /// The format, where the name does not tell it (standard input is CSV)
@@ -63,7 +64,8 @@ impl MissingChoice {
 /// What a missing value does where a model says it already.
 #[derive(Debug, Clone, Args)]
 pub struct MissingArgs {
-    /// What a missing value does in this run, by default what it did in the fit; `mean` needs a model fitted with it
+    /// What a missing value does in this run, by default what it did in the fit; `mean` needs a
+    /// model fitted with it
     #[arg(long, value_enum, help_heading = "Reading")]
     pub missing: Option<MissingChoice>,
 }
@@ -72,7 +74,11 @@ impl MissingArgs {
     /// Sets it for this run.
     pub fn apply(&self, encoder: &mut Encoder) -> Result<()> {
         let Some(choice) = self.missing else { return Ok(()) };
-        let none = |_| Failure::usage("--missing mean: the model keeps no means, as it was not fitted with --missing mean");
+        let none = |_| {
+            Failure::usage(
+                "--missing mean: the model keeps no means, as it was not fitted with --missing mean",
+            )
+        };
         encoder.set_missing(choice.library()).map_err(none)
     }
 }

@@ -77,11 +77,18 @@ pub struct RoleArgs {
     /// The column to learn (libsvm has its own)
     #[arg(long, short, value_name = "COLUMN")]
     pub target: Option<String>,
-    /// What the target is: auto, gaussian, bernoulli, binomial, poisson or gamma; gaussian:VARIANCE, binomial:TRIALS and gamma:DISPERSION fix a parameter
+    /// What the target is: auto, gaussian, bernoulli, binomial, poisson or gamma;
+    /// gaussian:VARIANCE, binomial:TRIALS and gamma:DISPERSION fix a parameter
     #[arg(long, value_name = "FAMILY", default_value = "auto")]
     pub family: String,
     /// The feature columns, in this order; by default every other column
-    #[arg(long, value_delimiter = ',', value_name = "A,B", conflicts_with = "exclude", help_heading = "Columns")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "A,B",
+        conflicts_with = "exclude",
+        help_heading = "Columns"
+    )]
     pub features: Option<Vec<String>>,
     /// Columns left out
     #[arg(long, value_delimiter = ',', value_name = "A,B", help_heading = "Columns")]

@@ -1,4 +1,5 @@
-//! The arguments as typed: one declaration that yields the parser, the help, the man page and the completions.
+//! The arguments as typed: one declaration that yields the parser, the help, the man page and the
+//! completions.
 
 mod data;
 mod fit;
@@ -8,8 +9,8 @@ mod reproduce;
 pub use data::{FormatName, SourceArgs};
 pub use fit::{CompareArgs, DriftChoice, FitArgs, LearnArgs, MethodName, RoleArgs};
 pub use model::{
-    BenchArgs, BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf, MergeArgs,
-    PredictArgs, UpdateArgs,
+    BenchArgs, BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs,
+    IntervalOf, MergeArgs, PredictArgs, UpdateArgs,
 };
 pub use reproduce::ReproduceArgs;
 

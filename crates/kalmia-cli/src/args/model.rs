@@ -138,7 +138,12 @@ pub enum ExportFormat {
   kalmia bounds evaluate cases.json")]
 pub struct BoundsArgs {
     /// `list`, `evaluate FILE.json`, or a bound and its parameters as `--name value`
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "WHAT")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "WHAT"
+    )]
     pub words: Vec<String>,
 }
 

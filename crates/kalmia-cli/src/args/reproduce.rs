@@ -38,7 +38,8 @@ pub struct ReproduceArgs {
 
 /// A whole number, also written as `1e5`.
 fn whole(text: &str) -> Result<u64, String> {
-    let value: f64 = text.parse().map_err(|_| "expected a whole number such as 100000 or 1e5".to_string())?;
+    let value: f64 =
+        text.parse().map_err(|_| "expected a whole number such as 100000 or 1e5".to_string())?;
     if value.fract() == 0.0 && (0.0..9e15).contains(&value) {
         Ok(value as u64)
     } else {

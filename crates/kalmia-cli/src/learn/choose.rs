@@ -4,7 +4,10 @@ use crate::error::{Failure, Result};
 use crate::model::Settings;
 use crate::plan::SourcePlan;
 use kalmia::learner::AutoDrift;
-use kalmia::{AnyFamily, AnyLearner, AnyRule, Auto, AveragedSgd, Filter, NewtonSettings, OnlineNewtonStep, Prior};
+use kalmia::{
+    AnyFamily, AnyLearner, AnyRule, Auto, AveragedSgd, Filter, NewtonSettings, OnlineNewtonStep,
+    Prior,
+};
 use kalmia_data::{Coding, Encoder, EncoderOptions, Mode, Reader, Target};
 
 /// A family, with what the user should know of the choice.
@@ -31,19 +34,31 @@ pub fn choose_family(asked: &str, target: &Target) -> Result<Chosen> {
                 "target `{name}` has the two values {a} and {b}: give --positive {b} to learn the probability of {b}, or --family gaussian"
             )));
         }
-        [only @ (0.0 | 1.0)] => {
-            ("gaussian", Some(format!("target `{name}` is {only} in all of the first rows; for labels give --family bernoulli")))
-        }
-        _ if target.whole => {
-            ("gaussian", Some(format!("target `{name}` holds whole numbers, 0 or more; for counts give --family poisson")))
-        }
+        [only @ (0.0 | 1.0)] => (
+            "gaussian",
+            Some(format!(
+                "target `{name}` is {only} in all of the first rows; for labels give --family bernoulli"
+            )),
+        ),
+        _ if target.whole => (
+            "gaussian",
+            Some(format!(
+                "target `{name}` holds whole numbers, 0 or more; for counts give --family poisson"
+            )),
+        ),
         _ => ("gaussian", None),
     };
     Ok(Chosen { family: family.parse()?, note })
 }
 
 /// The learner that the settings name, for `dim` features.
-pub fn build(settings: &Settings, family: AnyFamily, dim: usize, intercept: bool, horizon: Option<u64>) -> Result<AnyLearner> {
+pub fn build(
+    settings: &Settings,
+    family: AnyFamily,
+    dim: usize,
+    intercept: bool,
+    horizon: Option<u64>,
+) -> Result<AnyLearner> {
     Ok(match settings.method.as_str() {
         "auto" => {
             let drift = AutoDrift::from_name(&settings.drift).unwrap_or_default();
@@ -55,7 +70,8 @@ pub fn build(settings: &Settings, family: AnyFamily, dim: usize, intercept: bool
             AnyLearner::Newton(OnlineNewtonStep::new(family, dim, newton)?)
         }
         "asgd" => {
-            let horizon = horizon.ok_or_else(|| Failure::usage("--method asgd needs --horizon N"))?;
+            let horizon =
+                horizon.ok_or_else(|| Failure::usage("--method asgd needs --horizon N"))?;
             AnyLearner::Sgd(AveragedSgd::plain(family, dim, horizon)?)
         }
         rule => {
@@ -66,15 +82,22 @@ pub fn build(settings: &Settings, family: AnyFamily, dim: usize, intercept: bool
 }
 
 /// The number of rows for averaged SGD: as given, else counted; no other method needs it.
-pub fn horizon(settings: &Settings, source: &SourcePlan, roles: &EncoderOptions) -> Result<Option<u64>> {
+pub fn horizon(
+    settings: &Settings,
+    source: &SourcePlan,
+    roles: &EncoderOptions,
+) -> Result<Option<u64>> {
     if settings.method != "asgd" || settings.horizon.is_some() {
         return Ok(settings.horizon);
     }
     if source.inputs.iter().any(|input| input.size().is_none()) {
-        return Err(Failure::usage("--method asgd must know the number of rows, which a stream does not tell: give --horizon N"));
+        return Err(Failure::usage(
+            "--method asgd must know the number of rows, which a stream does not tell: give --horizon N",
+        ));
     }
     let encoder = Encoder::new(roles.clone());
-    let mut reader = Reader::open(source.inputs.clone(), source.options.clone(), encoder, Mode::Learn)?;
+    let mut reader =
+        Reader::open(source.inputs.clone(), source.options.clone(), encoder, Mode::Learn)?;
     Ok(Some(reader.skip_rows(u64::MAX)?.max(1)))
 }
 
@@ -88,7 +111,9 @@ mod tests {
 
     #[test]
     fn the_first_block_decides() {
-        let chosen = |distinct: &[f64], whole| choose_family("auto", &target(Coding::Number, distinct, whole)).unwrap();
+        let chosen = |distinct: &[f64], whole| {
+            choose_family("auto", &target(Coding::Number, distinct, whole)).unwrap()
+        };
         let bernoulli: AnyFamily = "bernoulli".parse().unwrap();
         let gaussian: AnyFamily = "gaussian".parse().unwrap();
         assert_eq!(chosen(&[0.0, 1.0], true).family, bernoulli);

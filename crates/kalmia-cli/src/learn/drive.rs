@@ -34,9 +34,13 @@ pub fn learn_block(
 ) -> Result<()> {
     while learner.dim() < block.dim {
         let name = encoder.features().get(learner.dim()).map_or("?", |feature| &feature.name);
-        learner.grow().map_err(|error| Failure::usage(format!("feature `{name}` appears after the first rows: {error}")))?;
+        learner.grow().map_err(|error| {
+            Failure::usage(format!("feature `{name}` appears after the first rows: {error}"))
+        })?;
     }
-    learner.learn_observed(rows_of(block)?, Some(observer)).map_err(|error| locate(error, block, encoder, chosen))
+    learner
+        .learn_observed(rows_of(block)?, Some(observer))
+        .map_err(|error| locate(error, block, encoder, chosen))
 }
 
 /// What comes after a block.
@@ -76,8 +80,14 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Learns from the next block to the end. `first` is a block already read. Returns the time it took.
-    pub fn run(&self, model: &mut Model, reader: &mut Reader, first: Option<Block>) -> Result<Duration> {
+    /// Learns from the next block to the end. `first` is a block already read. Returns the time it
+    /// took.
+    pub fn run(
+        &self,
+        model: &mut Model,
+        reader: &mut Reader,
+        first: Option<Block>,
+    ) -> Result<Duration> {
         let mut meter = self.ui.progress(reader.progress());
         let (mut pending, mut block) = (first.is_some(), first.unwrap_or_default());
         let mut judge = Judge::start(model.metrics.clone());
@@ -126,7 +136,9 @@ impl Pass<'_> {
     fn interrupted(&self, model: &Model, reader: &Reader) -> Failure {
         let rows = ui::counted(model.learner.count(), "row");
         let Some(path) = self.output else {
-            return Failure::Interrupted(format!("interrupted after {rows}; nothing was written, as no -o MODEL was given"));
+            return Failure::Interrupted(format!(
+                "interrupted after {rows}; nothing was written, as no -o MODEL was given"
+            ));
         };
         match model.view(reader.encoder()).save(path) {
             Ok(()) => Failure::Interrupted(format!(

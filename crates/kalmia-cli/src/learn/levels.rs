@@ -1,4 +1,5 @@
-//! Columns of text that make a feature of nearly every row, most often by mistake: an identifier, a decimal comma, a percent sign.
+//! Columns of text that make a feature of nearly every row, most often by mistake: an identifier, a
+//! decimal comma, a percent sign.
 
 use crate::ui::{Ui, counted, shell_word};
 use kalmia_data::{Column, Encoder};

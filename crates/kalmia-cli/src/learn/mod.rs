@@ -1,4 +1,5 @@
-//! One pass: blocks from the reader go through a learner, with metrics, checkpoints and progress on the way.
+//! One pass: blocks from the reader go through a learner, with metrics, checkpoints and progress on
+//! the way.
 
 mod choose;
 mod drive;

@@ -61,11 +61,19 @@ pub enum Every {
 impl Every {
     /// `100000` or `30s`.
     pub fn parse(text: &str) -> Result<Self> {
-        let bad = || Failure::usage(format!("--checkpoint-every `{text}`: give rows (100000) or seconds (30s)"));
+        let bad = || {
+            Failure::usage(format!(
+                "--checkpoint-every `{text}`: give rows (100000) or seconds (30s)"
+            ))
+        };
         match text.strip_suffix('s') {
             Some(seconds) => {
                 let seconds: f64 = seconds.parse().map_err(|_| bad())?;
-                Duration::try_from_secs_f64(seconds).ok().filter(|d| !d.is_zero()).map(Self::Time).ok_or_else(bad)
+                Duration::try_from_secs_f64(seconds)
+                    .ok()
+                    .filter(|d| !d.is_zero())
+                    .map(Self::Time)
+                    .ok_or_else(bad)
             }
             None => text.parse().ok().filter(|&rows| rows > 0).map(Self::Rows).ok_or_else(bad),
         }
@@ -100,7 +108,11 @@ impl ComparePlan {
         use MethodName::{Asgd, Auto, Ekf, Implicit, Moment, Ons, Truncated};
         args.plot.as_deref().map(picture).transpose()?;
         let named = !args.methods.is_empty();
-        let mut methods = if named { args.methods.clone() } else { vec![Auto, Moment, Implicit, Ekf, Truncated, Ons, Asgd] };
+        let mut methods = if named {
+            args.methods.clone()
+        } else {
+            vec![Auto, Moment, Implicit, Ekf, Truncated, Ons, Asgd]
+        };
         let mut seen = Vec::new();
         methods.retain(|m| {
             !seen.contains(m) && {
@@ -112,7 +124,9 @@ impl ComparePlan {
             Auto => args.learn.clone(),
             _ => LearnArgs { drift: DriftChoice::Off, ..args.learn.clone() },
         };
-        let settings = methods.into_iter().map(|method| settings(&args.source, &args.roles, &learn(method), method));
+        let settings = methods
+            .into_iter()
+            .map(|method| settings(&args.source, &args.roles, &learn(method), method));
         Ok(Self {
             settings: settings.collect::<Result<_>>()?,
             encoder: roles(&args.roles)?,
@@ -125,16 +139,26 @@ impl ComparePlan {
 }
 
 /// The settings of a method.
-fn settings(source: &SourceArgs, roles: &RoleArgs, learn: &LearnArgs, method: MethodName) -> Result<Settings> {
+fn settings(
+    source: &SourceArgs,
+    roles: &RoleArgs,
+    learn: &LearnArgs,
+    method: MethodName,
+) -> Result<Settings> {
     if roles.family != "auto" {
         roles.family.parse::<AnyFamily>()?;
     }
     if learn.drift != DriftChoice::Off && method != MethodName::Auto {
         let (drift, method) = (learn.drift.library().name(), method.name());
-        return Err(Failure::usage(format!("--drift {drift} is for --method auto; {method} is static")));
+        return Err(Failure::usage(format!(
+            "--drift {drift} is for --method auto; {method} is static"
+        )));
     }
     if !(learn.prior > 0.0 && learn.prior.is_finite()) {
-        return Err(Failure::usage(format!("--prior {}: the variance must be finite and positive", learn.prior)));
+        return Err(Failure::usage(format!(
+            "--prior {}: the variance must be finite and positive",
+            learn.prior
+        )));
     }
     let plan = SourcePlan::reading(source)?;
     Ok(Settings {

@@ -22,7 +22,8 @@ pub struct SourcePlan {
 impl SourcePlan {
     /// Resolves names and patterns.
     pub fn new(args: &SourceArgs) -> Result<Self> {
-        let inputs = Input::resolve(&args.data)?.into_iter().map(|input| input.until(ui::stop_flag()));
+        let inputs =
+            Input::resolve(&args.data)?.into_iter().map(|input| input.until(ui::stop_flag()));
         Ok(Self { options: Self::reading(args)?, inputs: inputs.collect() })
     }
 
@@ -52,7 +53,9 @@ fn delimiter(text: &str) -> Result<u8> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
-        _ => Err(Failure::usage(format!("--delimiter `{text}`: give one ASCII character (not a quote), or `tab`"))),
+        _ => Err(Failure::usage(format!(
+            "--delimiter `{text}`: give one ASCII character (not a quote), or `tab`"
+        ))),
     }
 }
 
@@ -60,10 +63,17 @@ fn delimiter(text: &str) -> Result<u8> {
 pub fn writable(path: &Path) -> Result<&Path> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() {
-        return Err(Failure::usage(format!("{} is a folder; give the name of a file", path.display())));
+        return Err(Failure::usage(format!(
+            "{} is a folder; give the name of a file",
+            path.display()
+        )));
     }
     if !folder.is_dir() {
-        return Err(Failure::usage(format!("{}: there is no folder {}", path.display(), folder.display())));
+        return Err(Failure::usage(format!(
+            "{}: there is no folder {}",
+            path.display(),
+            folder.display()
+        )));
     }
     Ok(path)
 }

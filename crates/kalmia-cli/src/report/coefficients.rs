@@ -35,9 +35,15 @@ pub fn coefficients(model: &Model) -> Result<Vec<Coefficient>> {
             // the belief of the coefficient is that of a linear predictor with this feature alone
             let belief = std_error.map(|error| {
                 let belief = Prediction::new(Gaussian::default(), estimate, error * error)?;
-                if degrees.is_finite() { belief.with_degrees_of_freedom(degrees) } else { Ok(belief) }
+                if degrees.is_finite() {
+                    belief.with_degrees_of_freedom(degrees)
+                } else {
+                    Ok(belief)
+                }
             });
-            let interval = belief.transpose()?.map(|belief| (belief.linear_quantile(0.025), belief.linear_quantile(0.975)));
+            let interval = belief
+                .transpose()?
+                .map(|belief| (belief.linear_quantile(0.025), belief.linear_quantile(0.975)));
             Ok(Coefficient {
                 name: feature.name.clone(),
                 estimate,
@@ -61,7 +67,14 @@ pub fn table(coefficients: &[Coefficient]) -> String {
     let show = |value: Option<f64>| value.map_or(String::new(), number);
     for c in coefficients {
         let z = c.z.map_or(String::new(), |z| format!("{z:.2}"));
-        table.row([c.name.clone(), number(c.estimate), show(c.std_error), z, show(c.lower), show(c.upper)]);
+        table.row([
+            c.name.clone(),
+            number(c.estimate),
+            show(c.std_error),
+            z,
+            show(c.lower),
+            show(c.upper),
+        ]);
     }
     table.render()
 }

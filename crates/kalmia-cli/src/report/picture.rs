@@ -17,9 +17,13 @@ pub struct Curve {
 
 /// Draws the curves and writes the file, whose extension says how.
 pub fn losses(path: &Path, title: &str, curves: &[Curve]) -> Result<()> {
-    let finite = |curve: &Curve| curve.points.iter().copied().filter(|p| p.0 >= 1.0 && p.1.is_finite()).collect::<Vec<_>>();
-    let drawn: Vec<(&Curve, Vec<(f64, f64)>)> = curves.iter().map(|curve| (curve, finite(curve))).collect();
-    let (low, high) = window(&drawn.iter().flat_map(|(_, points)| points.iter().copied()).collect::<Vec<_>>());
+    let finite = |curve: &Curve| {
+        curve.points.iter().copied().filter(|p| p.0 >= 1.0 && p.1.is_finite()).collect::<Vec<_>>()
+    };
+    let drawn: Vec<(&Curve, Vec<(f64, f64)>)> =
+        curves.iter().map(|curve| (curve, finite(curve))).collect();
+    let (low, high) =
+        window(&drawn.iter().flat_map(|(_, points)| points.iter().copied()).collect::<Vec<_>>());
     let series = drawn.iter().enumerate().map(|(i, (curve, points))| Series {
         label: curve.name.clone(),
         color: if curve.reference { Color::PALETTE[7] } else { Color::PALETTE[(i + 1) % 7] },
@@ -44,11 +48,13 @@ pub fn losses(path: &Path, title: &str, curves: &[Curve]) -> Result<()> {
     ui::write_file(path, &bytes)
 }
 
-/// Where the eye should look: all losses after the first hundredth of the rows, with a margin. The first rows are wild.
+/// Where the eye should look: all losses after the first hundredth of the rows, with a margin. The
+/// first rows are wild.
 fn window(points: &[(f64, f64)]) -> (f64, f64) {
     let last = points.iter().map(|p| p.0).fold(1.0, f64::max);
     let late = points.iter().filter(|p| p.0 >= 0.01 * last).map(|p| p.1);
-    let (low, high) = late.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    let (low, high) =
+        late.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
     if low > high {
         return (0.0, 1.0);
     }

@@ -94,7 +94,9 @@ impl DriftNote {
                 followed: false,
             }),
             // members walk from the first row on unless the drift had to be found first
-            None if model.settings.drift == AutoDrift::Detect.name() && auto.weights().iter().any(|(_, walk, _)| *walk > 0.0) => {
+            None if model.settings.drift == AutoDrift::Detect.name()
+                && auto.weights().iter().any(|(_, walk, _)| *walk > 0.0) =>
+            {
                 Some(Self { gain: None, standard_error: None, seen: true, followed: true })
             }
             None => None,
@@ -104,10 +106,13 @@ impl DriftNote {
     /// What there is to say.
     fn text(&self) -> Option<String> {
         if self.followed {
-            return Some("a drift was found and is followed; coefficients are those of the last rows".into());
+            return Some(
+                "a drift was found and is followed; coefficients are those of the last rows".into(),
+            );
         }
         let (gain, error) = (number(self.gain?), number(self.standard_error?));
-        let gained = || format!("--drift adapt would gain at least {gain} a row (standard error {error})");
+        let gained =
+            || format!("--drift adapt would gain at least {gain} a row (standard error {error})");
         self.seen.then(|| format!("the coefficients seem to move; {}", gained()))
     }
 }
@@ -115,7 +120,8 @@ impl DriftNote {
 impl Scores {
     /// From running sums.
     pub fn new(progressive: &Progressive) -> Self {
-        let Report { loss, constant_loss, deviance, classification, regression, coverage, .. } = progressive.report();
+        let Report { loss, constant_loss, deviance, classification, regression, coverage, .. } =
+            progressive.report();
         Self {
             loss,
             baseline_loss: constant_loss,
@@ -132,11 +138,18 @@ impl Scores {
 
     /// Lines of text.
     pub fn text(&self) -> String {
-        let mut out = format!("loss       {}  (constant predictor {})\n", number(self.loss), number(self.baseline_loss));
+        let mut out = format!(
+            "loss       {}  (constant predictor {})\n",
+            number(self.loss),
+            number(self.baseline_loss)
+        );
         if let (Some(accuracy), Some(auc), Some(brier), Some(error)) =
             (self.accuracy, self.auc, self.brier, self.calibration_error)
         {
-            let _ = writeln!(out, "accuracy   {accuracy:.4}   AUC {auc:.4}   Brier {brier:.4}   calibration error {error:.4}");
+            let _ = writeln!(
+                out,
+                "accuracy   {accuracy:.4}   AUC {auc:.4}   Brier {brier:.4}   calibration error {error:.4}"
+            );
         } else if let (Some(rmse), Some(mae)) = (self.rmse, self.mae) {
             let _ = write!(out, "RMSE       {}   MAE {}", number(rmse), number(mae));
             let _ = self.coverage.map(|c| write!(out, "   95 % intervals held {:.1} %", 100.0 * c));
@@ -188,8 +201,12 @@ impl Summary {
         let _ = writeln!(out, "\n\nprogressive: every row predicted before it was learned");
         out.push_str(&self.progressive.text());
         if let Some(dispersion) = self.dispersion {
-            let _ =
-                writeln!(out, "{} {}", if self.family == "gaussian" { "noise var " } else { "dispersion" }, number(dispersion));
+            let _ = writeln!(
+                out,
+                "{} {}",
+                if self.family == "gaussian" { "noise var " } else { "dispersion" },
+                number(dispersion)
+            );
         }
         out.push('\n');
         out.push_str(&table(&self.coefficients));

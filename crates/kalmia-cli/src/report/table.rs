@@ -14,21 +14,34 @@ impl Table {
 
     /// One more row. Names and levels may hold line ends, which are shown as `\n`.
     pub fn row<I: IntoIterator<Item = String>>(&mut self, cells: I) {
-        let shown = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
-        let cells =
-            cells.into_iter().map(|cell| if cell.contains(char::is_control) { cell.chars().map(shown).collect() } else { cell });
+        let shown =
+            |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+        let cells = cells.into_iter().map(|cell| {
+            if cell.contains(char::is_control) { cell.chars().map(shown).collect() } else { cell }
+        });
         self.rows.push(cells.collect());
     }
 
     /// The text, two spaces between columns.
     pub fn render(&self) -> String {
-        let width = |i: usize| self.rows.iter().filter_map(|row| row.get(i)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let width = |i: usize| {
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(i))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
+        };
         let widths: Vec<usize> = (0..self.rows.first().map_or(0, Vec::len)).map(width).collect();
         let mut out = String::new();
         for row in &self.rows {
             let cells = row.iter().zip(&widths).enumerate();
             let line: Vec<String> = cells
-                .map(|(i, (cell, &width))| if i == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+                .map(
+                    |(i, (cell, &width))| {
+                        if i == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                    },
+                )
                 .collect();
             out.push_str(line.join("  ").trim_end());
             out.push('\n');

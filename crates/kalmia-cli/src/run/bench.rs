@@ -56,7 +56,10 @@ pub fn run(args: &BenchArgs, ui: Ui) -> Result<()> {
     ui::catch_interrupts();
     let folder = Folder::new()?;
     let (csv, parquet) = (folder.path().join("rows.csv"), folder.path().join("rows.parquet"));
-    ui.note(&format!("writing {megabytes} MB of CSV, and the same rows as Parquet, to {}", folder.path().display()));
+    ui.note(&format!(
+        "writing {megabytes} MB of CSV, and the same rows as Parquet, to {}",
+        folder.path().display()
+    ));
     let rows = data::write_both(&csv, &parquet, megabytes * 1_000_000)?;
     let bytes = std::fs::metadata(&csv).map_err(Failure::output(&csv))?.len();
     let speed = speed(&csv, &parquet, rows, bytes, if args.quick { 1 } else { 5 }, ui)?;
@@ -70,16 +73,36 @@ pub fn run(args: &BenchArgs, ui: Ui) -> Result<()> {
     ui::print(&if args.json { report::json(&results)? } else { text(&results) })
 }
 
-/// The ways are run in turns, so that a slow moment of the machine hits all alike; the best turn counts.
-fn speed(csv: &Path, parquet: &Path, rows: u64, bytes: u64, turns: usize, ui: Ui) -> Result<Vec<Measure>> {
+/// The ways are run in turns, so that a slow moment of the machine hits all alike; the best turn
+/// counts.
+fn speed(
+    csv: &Path,
+    parquet: &Path,
+    rows: u64,
+    bytes: u64,
+    turns: usize,
+    ui: Ui,
+) -> Result<Vec<Measure>> {
     type Way<'a> = (&'static str, Option<(&'static str, f64)>, Box<dyn Fn() -> Result<u64> + 'a>);
     let ways: Vec<Way> = vec![
         ("csv crate + fast float, CSV", None, Box::new(|| theirs(csv))),
         ("reader alone, CSV", Some(("csv crate + fast float, CSV", 1.0)), Box::new(|| ours(csv))),
-        ("fit --method ekf, CSV", Some(("reader alone, CSV", 0.8)), Box::new(|| fit_rows(csv, "ekf"))),
-        ("fit --method auto, CSV", Some(("reader alone, CSV", 0.4)), Box::new(|| fit_rows(csv, "auto"))),
+        (
+            "fit --method ekf, CSV",
+            Some(("reader alone, CSV", 0.8)),
+            Box::new(|| fit_rows(csv, "ekf")),
+        ),
+        (
+            "fit --method auto, CSV",
+            Some(("reader alone, CSV", 0.4)),
+            Box::new(|| fit_rows(csv, "auto")),
+        ),
         ("reader alone, Parquet", Some(("reader alone, CSV", 1.0)), Box::new(|| ours(parquet))),
-        ("fit --method ekf, Parquet", Some(("fit --method ekf, CSV", 1.0)), Box::new(|| fit_rows(parquet, "ekf"))),
+        (
+            "fit --method ekf, Parquet",
+            Some(("fit --method ekf, CSV", 1.0)),
+            Box::new(|| fit_rows(parquet, "ekf")),
+        ),
     ];
     let mut best = vec![f64::INFINITY; ways.len()];
     for turn in 0..turns {
@@ -102,7 +125,9 @@ fn speed(csv: &Path, parquet: &Path, rows: u64, bytes: u64, turns: usize, ui: Ui
         seconds: best[i],
         rows_per_second: rows as f64 / best[i],
         megabytes_per_second: bytes as f64 / 1e6 / best[i],
-        against: way.1.and_then(|(other, _)| names.iter().position(|n| *n == other).map(|j| (other, best[j] / best[i]))),
+        against: way.1.and_then(|(other, _)| {
+            names.iter().position(|n| *n == other).map(|j| (other, best[j] / best[i]))
+        }),
         promised: way.1.map(|(_, promised)| promised),
     };
     Ok(ways.iter().enumerate().map(measure).collect())
@@ -111,7 +136,12 @@ fn speed(csv: &Path, parquet: &Path, rows: u64, bytes: u64, turns: usize, ui: Ui
 /// Reading, parsing and encoding without learning.
 fn ours(path: &Path) -> Result<u64> {
     let encoder = Encoder::new(EncoderOptions::target("y"));
-    let mut reader = Reader::open(vec![Input::file(&path.to_string_lossy())?], SourceOptions::default(), encoder, Mode::Learn)?;
+    let mut reader = Reader::open(
+        vec![Input::file(&path.to_string_lossy())?],
+        SourceOptions::default(),
+        encoder,
+        Mode::Learn,
+    )?;
     let (mut block, mut rows) = (Block::new(), 0);
     while reader.next_block(&mut block)? {
         rows += black_box(&block).rows() as u64;
@@ -122,11 +152,15 @@ fn ours(path: &Path) -> Result<u64> {
 /// The same numbers by the `csv` crate with the same float parser, into blocks of the same size.
 fn theirs(path: &Path) -> Result<u64> {
     let broken = |error: csv::Error| Failure::Other(error.to_string());
-    let mut reader = csv::ReaderBuilder::new().buffer_capacity(1 << 20).from_path(path).map_err(broken)?;
+    let mut reader =
+        csv::ReaderBuilder::new().buffer_capacity(1 << 20).from_path(path).map_err(broken)?;
     let (mut record, mut block, mut rows) = (csv::ByteRecord::new(), Vec::new(), 0);
     while reader.read_byte_record(&mut record).map_err(broken)? {
         for field in &record {
-            block.push(fast_float2::parse::<f64, _>(field).map_err(|error| Failure::Other(error.to_string()))?);
+            block.push(
+                fast_float2::parse::<f64, _>(field)
+                    .map_err(|error| Failure::Other(error.to_string()))?,
+            );
         }
         rows += 1;
         if rows % 1024 == 0 {
@@ -141,8 +175,11 @@ fn theirs(path: &Path) -> Result<u64> {
 fn fit_rows(path: &Path, method: &str) -> Result<u64> {
     let path = path.to_string_lossy();
     let words = ["kalmia", "fit", &path, "--target", "y", "--method", method];
-    let cli = crate::args::Cli::try_parse_from(words).map_err(|error| Failure::Other(error.to_string()))?;
-    let crate::args::Command::Fit(args) = cli.command else { return Err(Failure::Other("another command".into())) };
+    let cli = crate::args::Cli::try_parse_from(words)
+        .map_err(|error| Failure::Other(error.to_string()))?;
+    let crate::args::Command::Fit(args) = cli.command else {
+        return Err(Failure::Other("another command".into()));
+    };
     let (model, rows, _) = fit::fresh(&FitPlan::new(&args)?, Ui::new(true))?;
     black_box(model);
     Ok(rows)
@@ -176,7 +213,8 @@ fn memory_of(path: &Path) -> Result<()> {
     fit_rows(path, "auto")?;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    let kilobytes =
+        line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
     ui::print(&kilobytes.map_or("unknown\n".into(), |kb| format!("{}\n", kb * 1024)))
 }
 
@@ -188,13 +226,24 @@ fn text(results: &Results) -> String {
             (Some((other, _)), Some(promised)) => format!("{other} (at least {promised:.2})"),
             _ => String::new(),
         };
-        let cells = [format!("{:.2}", m.seconds), format!("{:.0}", m.megabytes_per_second), grouped(m.rows_per_second as u64)];
+        let cells = [
+            format!("{:.2}", m.seconds),
+            format!("{:.0}", m.megabytes_per_second),
+            grouped(m.rows_per_second as u64),
+        ];
         table.row([m.what.to_owned()].into_iter().chain(cells).chain([ratio, against]));
     }
     let mut memory = Table::new(["rows", "peak memory, MB"]);
     for m in &results.memory {
-        memory.row([grouped(m.rows), m.peak_bytes.map_or("unknown".into(), |bytes| format!("{:.1}", bytes as f64 / 1e6))]);
+        memory.row([
+            grouped(m.rows),
+            m.peak_bytes.map_or("unknown".into(), |bytes| format!("{:.1}", bytes as f64 / 1e6)),
+        ]);
     }
-    let head = format!("{:.1} MB of CSV, {} rows of 9 numbers and a label", results.bytes as f64 / 1e6, grouped(results.rows));
+    let head = format!(
+        "{:.1} MB of CSV, {} rows of 9 numbers and a label",
+        results.bytes as f64 / 1e6,
+        grouped(results.rows)
+    );
     format!("{head}\n\n{}\nfit --method auto from a pipe\n{}", table.render(), memory.render())
 }

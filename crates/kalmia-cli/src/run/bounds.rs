@@ -1,4 +1,5 @@
-//! `kalmia bounds`: the paper's closed forms by name, for one set of constants or for a file of cases.
+//! `kalmia bounds`: the paper's closed forms by name, for one set of constants or for a file of
+//! cases.
 
 use crate::args::BoundsArgs;
 use crate::error::{Failure, Result};
@@ -11,11 +12,14 @@ use std::fmt::Write;
 /// Runs the command.
 pub fn run(args: &BoundsArgs) -> Result<()> {
     let json = args.words.iter().any(|word| word == "--json");
-    let words: Vec<&str> = args.words.iter().map(|word| &**word).filter(|word| *word != "--json").collect();
+    let words: Vec<&str> =
+        args.words.iter().map(|word| &**word).filter(|word| *word != "--json").collect();
     match &words[..] {
         ["list"] => list(json),
         ["evaluate", file] => evaluate(file),
-        ["list" | "evaluate", ..] => Err(Failure::usage("give `kalmia bounds list` or `kalmia bounds evaluate FILE.json`")),
+        ["list" | "evaluate", ..] => {
+            Err(Failure::usage("give `kalmia bounds list` or `kalmia bounds evaluate FILE.json`"))
+        }
         [name, rest @ ..] => {
             let entry = find(name).map_err(|error| Failure::usage(error.to_string()))?;
             if rest.iter().any(|word| matches!(*word, "--help" | "-h")) {
@@ -35,17 +39,27 @@ fn list(json: bool) -> Result<()> {
     }
     let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    entries.iter().for_each(|entry| text.push_str(&format!("{:<width$}  {}\n", entry.name, entry.summary)));
+    entries
+        .iter()
+        .for_each(|entry| text.push_str(&format!("{:<width$}  {}\n", entry.name, entry.summary)));
     ui::print(&text)
 }
 
 fn describe(entry: &Entry) -> String {
-    let mut text =
-        format!("{}: {}\nin the paper: {}\nholds: {}\n\nparameters\n", entry.name, entry.summary, entry.label, entry.holds);
+    let mut text = format!(
+        "{}: {}\nin the paper: {}\nholds: {}\n\nparameters\n",
+        entry.name, entry.summary, entry.label, entry.holds
+    );
     for parameter in entry.parameters {
-        let default = parameter.default.map_or(String::new(), |value| format!(" [default: {value}]"));
-        let _ =
-            writeln!(text, "  --{} {}; {}{default}", parameter.name, plain(parameter.description()), parameter.domain.phrase());
+        let default =
+            parameter.default.map_or(String::new(), |value| format!(" [default: {value}]"));
+        let _ = writeln!(
+            text,
+            "  --{} {}; {}{default}",
+            parameter.name,
+            plain(parameter.description()),
+            parameter.domain.phrase()
+        );
     }
     text
 }
@@ -56,15 +70,21 @@ fn plain(text: &str) -> String {
     text.replace('$', "").replace('{', "(").replace('}', ")")
 }
 
-/// `--name value` and `--name=value`, in any order; names as in the paper's table, a hyphen for an underscore allowed.
+/// `--name value` and `--name=value`, in any order; names as in the paper's table, a hyphen for an
+/// underscore allowed.
 fn parameters(words: &[&str]) -> Result<Inputs> {
     let mut inputs = Inputs::default();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
-        let name = word.strip_prefix("--").ok_or_else(|| Failure::usage(format!("`{word}`: give parameters as --name value")))?;
+        let name = word
+            .strip_prefix("--")
+            .ok_or_else(|| Failure::usage(format!("`{word}`: give parameters as --name value")))?;
         let (name, value) = match name.split_once('=') {
             Some((name, value)) => (name, value),
-            None => (name, *rest.next().ok_or_else(|| Failure::usage(format!("--{name} has no value")))?),
+            None => (
+                name,
+                *rest.next().ok_or_else(|| Failure::usage(format!("--{name} has no value")))?,
+            ),
         };
         inputs = inputs.with(name.replace('-', "_"), value.to_owned());
     }
@@ -78,7 +98,10 @@ fn one(entry: &Entry, inputs: &Inputs, json: bool) -> Result<()> {
     let asked = inputs.iter().any(|(name, _)| name == "variant");
     let corrected = if asked { None } else { entry.evaluate_corrected(inputs).map_err(fail)? };
     if json {
-        let mut object = Map::from_iter([("name".to_owned(), entry.name.into()), ("out".to_owned(), value_of(&out)?)]);
+        let mut object = Map::from_iter([
+            ("name".to_owned(), entry.name.into()),
+            ("out".to_owned(), value_of(&out)?),
+        ]);
         if let Some(corrected) = &corrected {
             object.insert("out_corrected".into(), value_of(corrected)?);
         }
@@ -89,7 +112,9 @@ fn one(entry: &Entry, inputs: &Inputs, json: bool) -> Result<()> {
         None => Table::new(["", "value"]),
     };
     for (name, value) in out.iter() {
-        let other = corrected.as_ref().map(|c| c.iter().find(|(n, _)| *n == name).map_or(String::new(), |(_, v)| v.to_string()));
+        let other = corrected.as_ref().map(|c| {
+            c.iter().find(|(n, _)| *n == name).map_or(String::new(), |(_, v)| v.to_string())
+        });
         table.row([name.to_owned(), value.to_string()].into_iter().chain(other));
     }
     ui::print(&format!("{}\nholds: {}\n\n{}", entry.summary, entry.holds, table.render()))
@@ -103,21 +128,30 @@ fn value_of(values: &Inputs) -> Result<Value> {
 fn evaluate(file: &str) -> Result<()> {
     let bad = |reason: String| Failure::usage(format!("{file}: {reason}"));
     let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
-    let mut document: Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+    let mut document: Value =
+        serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
     let functions = document.get_mut("functions").and_then(Value::as_object_mut);
     for (name, function) in functions.ok_or_else(|| bad("there is no object `functions`".into()))? {
         let entry = find(name).map_err(|error| bad(error.to_string()))?;
-        let cases =
-            function.get_mut("cases").and_then(Value::as_array_mut).ok_or_else(|| bad(format!("`{name}` has no `cases`")))?;
+        let cases = function
+            .get_mut("cases")
+            .and_then(Value::as_array_mut)
+            .ok_or_else(|| bad(format!("`{name}` has no `cases`")))?;
         for (i, case) in cases.iter_mut().enumerate() {
-            let label =
-                case.get("name").and_then(Value::as_str).map_or(format!("number {}", i + 1), |label| format!("`{label}`"));
+            let label = case
+                .get("name")
+                .and_then(Value::as_str)
+                .map_or(format!("number {}", i + 1), |label| format!("`{label}`"));
             let wrong = |reason: String| bad(format!("`{name}`, case {label}: {reason}"));
             let input = case.get("in").cloned().ok_or_else(|| wrong("there is no `in`".into()))?;
-            let inputs: Inputs = serde_json::from_value(input).map_err(|error| wrong(error.to_string()))?;
+            let inputs: Inputs =
+                serde_json::from_value(input).map_err(|error| wrong(error.to_string()))?;
             let out = entry.evaluate(&inputs).map_err(|error| wrong(error.to_string()))?;
-            let corrected = entry.evaluate_corrected(&inputs).map_err(|error| wrong(error.to_string()))?;
-            let Some(case) = case.as_object_mut() else { return Err(wrong("it is no object".into())) };
+            let corrected =
+                entry.evaluate_corrected(&inputs).map_err(|error| wrong(error.to_string()))?;
+            let Some(case) = case.as_object_mut() else {
+                return Err(wrong("it is no object".into()));
+            };
             case.insert("out".into(), value_of(&out)?);
             if let Some(corrected) = corrected {
                 case.insert("out_corrected".into(), value_of(&corrected)?);

@@ -39,10 +39,19 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
     let plan = ComparePlan::new(args)?;
     ui::catch_interrupts();
     let encoder = Encoder::new(plan.encoder.clone());
-    let mut reader = Reader::open(plan.source.inputs.clone(), plan.source.options.clone(), encoder, Mode::Learn)?;
+    let mut reader = Reader::open(
+        plan.source.inputs.clone(),
+        plan.source.options.clone(),
+        encoder,
+        Mode::Learn,
+    )?;
     let mut block = Block::new();
     reader.next_block(&mut block)?;
-    let target = reader.encoder().target().ok_or_else(|| Failure::usage("name the target column with --target"))?.clone();
+    let target = reader
+        .encoder()
+        .target()
+        .ok_or_else(|| Failure::usage("name the target column with --target"))?
+        .clone();
     let asked = plan.settings.first().map_or("auto", |settings| &settings.family);
     let chosen = choose_family(asked, &target)?;
     chosen.note.iter().for_each(|note| ui.note(&format!("note: {note}")));
@@ -100,7 +109,8 @@ fn runners(plan: &ComparePlan, family: AnyFamily, dim: usize, ui: Ui) -> Result<
 }
 
 impl Runner {
-    /// A row that every method refuses is an error; one that this method alone cannot learn takes it out of the race.
+    /// A row that every method refuses is an error; one that this method alone cannot learn takes
+    /// it out of the race.
     fn learn(&mut self, block: &Block, encoder: &Encoder, auto: bool) -> Result<()> {
         let start = Instant::now();
         let rows = self.metrics.progressive.rows();
@@ -132,12 +142,19 @@ fn show(plan: &ComparePlan, family: AnyFamily, target: &str, runners: Vec<Runner
             .iter()
             .map(|runner| Curve {
                 name: runner.method.clone(),
-                points: runner.metrics.course().iter().map(|point| (point.0 as f64, point.1)).collect(),
+                points: runner
+                    .metrics
+                    .course()
+                    .iter()
+                    .map(|point| (point.0 as f64, point.1))
+                    .collect(),
                 reference: false,
             })
             .collect();
-        if let Some(longest) = runners.iter().max_by_key(|runner| runner.metrics.progressive.rows()) {
-            let points = longest.metrics.course().iter().map(|point| (point.0 as f64, point.2)).collect();
+        if let Some(longest) = runners.iter().max_by_key(|runner| runner.metrics.progressive.rows())
+        {
+            let points =
+                longest.metrics.course().iter().map(|point| (point.0 as f64, point.2)).collect();
             curves.push(Curve { name: "constant predictor".into(), points, reference: true });
         }
         report::losses(path, &format!("Progressive loss of {target}"), &curves)?;
@@ -154,7 +171,8 @@ fn show(plan: &ComparePlan, family: AnyFamily, target: &str, runners: Vec<Runner
         })
         .collect();
     if plan.json {
-        let methods = serde_json::json!({ "family": family.name(), "target": target, "methods": lines });
+        let methods =
+            serde_json::json!({ "family": family.name(), "target": target, "methods": lines });
         return ui::print(&report::json(&methods)?);
     }
     ui::print(&table(family, target, &lines))
@@ -170,11 +188,28 @@ fn table(family: AnyFamily, target: &str, lines: &[Line]) -> String {
     for line in lines {
         let score = line.scores.accuracy.or(line.scores.rmse).unwrap_or(line.scores.deviance);
         let remark = line.stopped.clone().unwrap_or_default();
-        table.row([line.method.clone(), number(line.scores.loss), number(score), format!("{:.2}", line.seconds), remark]);
+        table.row([
+            line.method.clone(),
+            number(line.scores.loss),
+            number(score),
+            format!("{:.2}", line.seconds),
+            remark,
+        ]);
     }
     if let Some(line) = lines.iter().max_by_key(|line| line.rows) {
-        table.row(["constant predictor".into(), number(line.scores.baseline_loss), String::new(), String::new(), String::new()]);
+        table.row([
+            "constant predictor".into(),
+            number(line.scores.baseline_loss),
+            String::new(),
+            String::new(),
+            String::new(),
+        ]);
     }
     let rows = lines.iter().map(|line| line.rows).max().unwrap_or(0);
-    format!("{} of `{target}`, {}, progressive\n\n{}", family.name(), counted(rows, "row"), table.render())
+    format!(
+        "{} of `{target}`, {}, progressive\n\n{}",
+        family.name(),
+        counted(rows, "row"),
+        table.render()
+    )
 }

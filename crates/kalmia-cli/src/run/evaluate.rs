@@ -34,7 +34,9 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     let (mut block, mut meter) = (Block::new(), ui.progress(reader.progress()));
     while reader.next_block(&mut block)? {
         judge(&model, &block, &mut sums)?;
-        meter.tick(reader.progress(), sums.rows(), || Some(sums.loss()).filter(|loss| loss.is_finite()));
+        meter.tick(reader.progress(), sums.rows(), || {
+            Some(sums.loss()).filter(|loss| loss.is_finite())
+        });
     }
     meter.finish();
     let counts = reader.encoder().counts();
@@ -43,12 +45,20 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     }
     let family = model.family().name();
     let scores = Scores::new(&sums);
-    let result = Evaluation { rows: sums.rows(), skipped: counts.skipped, unseen_levels: counts.unseen, family, scores };
+    let result = Evaluation {
+        rows: sums.rows(),
+        skipped: counts.skipped,
+        unseen_levels: counts.unseen,
+        family,
+        scores,
+    };
     if args.json {
         return ui::print(&report::json(&result)?);
     }
     let mut head = counted(result.rows, "row");
-    for (n, what) in [(result.skipped, "skipped"), (result.unseen_levels, "values of levels never seen")] {
+    for (n, what) in
+        [(result.skipped, "skipped"), (result.unseen_levels, "values of levels never seen")]
+    {
         if n > 0 {
             head.push_str(&format!(", {} {what}", grouped(n)));
         }
@@ -60,7 +70,8 @@ fn judge(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
     for (i, &y) in block.y.iter().enumerate() {
         let offset = block.offset.as_ref().map_or(0.0, |offset| offset[i]);
         // a weight column that is not there weighs all rows alike
-        let weight = block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan()).unwrap_or(1.0);
+        let weight =
+            block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan()).unwrap_or(1.0);
         let fail = |error| locate(with_row(error, i), block, &model.encoder, false);
         let prediction = model.learner.predict(block.row(i), offset).map_err(fail)?;
         let interval = match sums.family().normal_noise() {

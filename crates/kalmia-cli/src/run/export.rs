@@ -51,9 +51,9 @@ pub fn run(args: &ExportArgs) -> Result<()> {
     };
     match &args.output {
         Some(path) => ui::write_file(path, &bytes),
-        None if args.format == ExportFormat::Onnx && std::io::stdout().is_terminal() => {
-            Err(crate::error::Failure::usage("an ONNX file is not for a terminal: give -o FILE.onnx"))
-        }
+        None if args.format == ExportFormat::Onnx && std::io::stdout().is_terminal() => Err(
+            crate::error::Failure::usage("an ONNX file is not for a terminal: give -o FILE.onnx"),
+        ),
         None => {
             let mut out = std::io::stdout().lock();
             out.write_all(&bytes).and_then(|()| out.flush()).map_err(crate::error::Failure::Stdout)
@@ -64,7 +64,9 @@ pub fn run(args: &ExportArgs) -> Result<()> {
 /// Everything that a program needs to predict, and the covariance for its uncertainty.
 fn json(model: &Model, version: &str) -> Result<String> {
     let dim = model.learner.dim();
-    let row = |i: usize| (0..dim).map(|j| model.learner.covariance_entry(i, j)).collect::<Option<Vec<f64>>>();
+    let row = |i: usize| {
+        (0..dim).map(|j| model.learner.covariance_entry(i, j)).collect::<Option<Vec<f64>>>()
+    };
     let family = model.family();
     report::json(&serde_json::json!({
         "kalmia": version,

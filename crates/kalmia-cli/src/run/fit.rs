@@ -52,11 +52,19 @@ fn pass<'a>(plan: &'a FitPlan, ui: Ui) -> Pass<'a> {
 pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
     let horizon = horizon(&plan.settings, &plan.source, &plan.encoder)?;
     let encoder = Encoder::new(plan.encoder.clone());
-    let mut reader = Reader::open(plan.source.inputs.clone(), plan.source.options.clone(), encoder, Mode::Learn)?;
+    let mut reader = Reader::open(
+        plan.source.inputs.clone(),
+        plan.source.options.clone(),
+        encoder,
+        Mode::Learn,
+    )?;
     let files = reader.fingerprints()?;
     let mut block = Block::new();
     reader.next_block(&mut block)?;
-    let target = reader.encoder().target().ok_or_else(|| Failure::usage("name the target column with --target"))?;
+    let target = reader
+        .encoder()
+        .target()
+        .ok_or_else(|| Failure::usage("name the target column with --target"))?;
     let chosen = choose_family(&plan.settings.family, target)?;
     if let Some(note) = chosen.note {
         ui.note(&format!("note: {note}"));
@@ -67,7 +75,10 @@ pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
         encoder: reader.encoder().clone(),
         settings: plan.settings.clone(),
         metrics: Metrics::new(family)?,
-        history: History { runs: vec![Run { files, before: 0, position: Position::default(), finished: false }], merged: None },
+        history: History {
+            runs: vec![Run { files, before: 0, position: Position::default(), finished: false }],
+            merged: None,
+        },
         metadata: Default::default(),
     };
     let time = pass(plan, ui).run(&mut model, &mut reader, Some(block))?;
@@ -81,19 +92,25 @@ pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
 /// From the last row of a checkpoint on.
 fn resumed(plan: &FitPlan, path: &Path, ui: Ui) -> Result<(Model, u64, Duration)> {
     let (mut model, _) = Model::load(path)?;
-    let refuse = |reason: String| Failure::usage(format!("cannot resume from {}: {reason}", path.display()));
+    let refuse =
+        |reason: String| Failure::usage(format!("cannot resume from {}: {reason}", path.display()));
     let run = match &model.history {
         History { runs, merged: None } if runs.len() == 1 => runs[0].clone(),
         _ => return Err(refuse("it was updated or merged since it was fitted".into())),
     };
-    if let Some(reason) = difference(&model.settings, &plan.settings, model.encoder.options(), &plan.encoder)? {
+    if let Some(reason) =
+        difference(&model.settings, &plan.settings, model.encoder.options(), &plan.encoder)?
+    {
         return Err(refuse(reason));
     }
     let (inputs, options) = (plan.source.inputs.clone(), plan.source.options.clone());
     let mut reader = Reader::open(inputs, options, model.encoder.clone(), Mode::Learn)?;
     reader.check_unchanged(&run.files)?;
     if run.finished {
-        ui.note(&format!("{} holds the finished fit; there is nothing left to learn", path.display()));
+        ui.note(&format!(
+            "{} holds the finished fit; there is nothing left to learn",
+            path.display()
+        ));
         return Ok((model, 0, Duration::ZERO));
     }
     reader.seek(run.position)?;
@@ -106,14 +123,25 @@ fn resumed(plan: &FitPlan, path: &Path, ui: Ui) -> Result<(Model, u64, Duration)
 }
 
 /// The first argument that was other when the checkpoint was written.
-fn difference(old: &Settings, new: &Settings, old_roles: &EncoderOptions, new_roles: &EncoderOptions) -> Result<Option<String>> {
-    fn fields(settings: &Settings, roles: &EncoderOptions) -> Option<serde_json::Map<String, serde_json::Value>> {
+fn difference(
+    old: &Settings,
+    new: &Settings,
+    old_roles: &EncoderOptions,
+    new_roles: &EncoderOptions,
+) -> Result<Option<String>> {
+    fn fields(
+        settings: &Settings,
+        roles: &EncoderOptions,
+    ) -> Option<serde_json::Map<String, serde_json::Value>> {
         let mut all = serde_json::to_value(settings).ok()?.as_object()?.clone();
         all.extend(serde_json::to_value(roles).ok()?.as_object()?.clone());
         Some(all)
     }
     let unreadable = || Failure::Other("settings that are no object".into());
-    let (old, new) = (fields(old, old_roles).ok_or_else(unreadable)?, fields(new, new_roles).ok_or_else(unreadable)?);
+    let (old, new) = (
+        fields(old, old_roles).ok_or_else(unreadable)?,
+        fields(new, new_roles).ok_or_else(unreadable)?,
+    );
     let differs = new.iter().find(|(key, value)| old.get(*key) != Some(*value));
     Ok(differs.map(|(key, value)| {
         let before = old.get(key).map_or("absent".into(), |v| v.to_string());
@@ -123,7 +151,11 @@ fn difference(old: &Settings, new: &Settings, old_roles: &EncoderOptions, new_ro
 
 fn write_trace(path: &Path, model: &Model) -> Result<()> {
     let mut text = String::from("rows,loss,baseline_loss\n");
-    model.metrics.course().iter().for_each(|(rows, loss, baseline)| text.push_str(&format!("{rows},{loss},{baseline}\n")));
+    model
+        .metrics
+        .course()
+        .iter()
+        .for_each(|(rows, loss, baseline)| text.push_str(&format!("{rows},{loss},{baseline}\n")));
     ui::write_file(path, text.as_bytes())
 }
 
@@ -134,7 +166,8 @@ fn picture(path: &Path, model: &Model) -> Result<()> {
         points: course.iter().map(|point| (point.0 as f64, pick(point))).collect(),
         reference,
     };
-    let curves = [curve(model.learner.method(), false, |p| p.1), curve("constant predictor", true, |p| p.2)];
+    let curves =
+        [curve(model.learner.method(), false, |p| p.1), curve("constant predictor", true, |p| p.2)];
     let target = model.encoder.target().map_or("", |target| &target.name);
     report::losses(path, &format!("Progressive loss of {target}"), &curves)
 }

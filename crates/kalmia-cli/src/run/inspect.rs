@@ -50,7 +50,8 @@ pub fn run(args: &InspectArgs) -> Result<()> {
 }
 
 fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
-    let mixture = if let AnyLearner::Auto(auto) = &model.learner { Some(auto.weights()) } else { None };
+    let mixture =
+        if let AnyLearner::Auto(auto) = &model.learner { Some(auto.weights()) } else { None };
     let member = |(prior_size, walk, weight)| MemberView { prior_size, walk, weight };
     Ok(Inspection {
         version,
@@ -81,7 +82,8 @@ fn text(view: &Inspection<'_>) -> String {
     let mut out = format!(
         "{} of {} by {}, {}, {}, written by kalmia {}\n",
         view.family.name(),
-        view.target.map_or_else(String::new, |target| report::target(&target.name, target.positive())),
+        view.target
+            .map_or_else(String::new, |target| report::target(&target.name, target.positive())),
         view.method,
         counted(view.rows, "row"),
         counted(view.features as u64, "feature"),
@@ -92,7 +94,9 @@ fn text(view: &Inspection<'_>) -> String {
         let kind = match column.kind {
             Some(Kind::Number) => "number".into(),
             Some(Kind::Boolean) => "boolean".into(),
-            Some(Kind::Category) => format!("category of {}", counted(column.levels.len() as u64, "level")),
+            Some(Kind::Category) => {
+                format!("category of {}", counted(column.levels.len() as u64, "level"))
+            }
             None => "not seen".into(),
         };
         table.row([column.name.into(), kind]);
@@ -103,7 +107,9 @@ fn text(view: &Inspection<'_>) -> String {
     }
     if let Some(members) = &view.mixture {
         let mut table = Table::new(["mixture: prior size", "walk", "weight"]);
-        members.iter().for_each(|m| table.row([number(m.prior_size), number(m.walk), format!("{:.6}", m.weight)]));
+        members.iter().for_each(|m| {
+            table.row([number(m.prior_size), number(m.walk), format!("{:.6}", m.weight)])
+        });
         let _ = write!(out, "\n{}", table.render());
     }
     let _ = writeln!(out, "\nrows from");
@@ -113,7 +119,11 @@ fn text(view: &Inspection<'_>) -> String {
 
 fn history(history: &History, indent: &str, out: &mut String) {
     if let Some(merge) = &history.merged {
-        let _ = writeln!(out, "{indent}two models, merged {}:", if merge.exact { "exactly" } else { "approximately" });
+        let _ = writeln!(
+            out,
+            "{indent}two models, merged {}:",
+            if merge.exact { "exactly" } else { "approximately" }
+        );
         merge.parts.iter().for_each(|part| self::history(part, &format!("{indent}  "), out));
     }
     for (i, run) in history.runs.iter().enumerate() {
@@ -121,6 +131,11 @@ fn history(history: &History, indent: &str, out: &mut String) {
         let names: Vec<&str> = files.iter().map(|file| &*file.name).collect();
         let verb = if i == 0 && history.merged.is_none() { "fit" } else { "update" };
         let state = if *finished { "" } else { ", not finished" };
-        let _ = writeln!(out, "{indent}{verb}: {} ({} read{state})", names.join(", "), counted(position.rows, "row"));
+        let _ = writeln!(
+            out,
+            "{indent}{verb}: {} ({} read{state})",
+            names.join(", "),
+            counted(position.rows, "row")
+        );
     }
 }

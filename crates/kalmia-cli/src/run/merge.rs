@@ -17,12 +17,17 @@ pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
     let ((a, _), (b, _)) = (Model::load(&args.a)?, Model::load(&args.b)?);
     for (model, path) in [(&a, &args.a), (&b, &args.b)] {
         if model.history.runs.iter().any(|run| !run.finished) {
-            return Err(Failure::usage(format!("{} is a checkpoint that did not finish; finish it first", path.display())));
+            return Err(Failure::usage(format!(
+                "{} is a checkpoint that did not finish; finish it first",
+                path.display()
+            )));
         }
     }
     same_features(&a.encoder, &b.encoder, &args.a, &args.b)?;
     let (ours, theirs) = (a.history.files(), b.history.files());
-    for file in ours.iter().filter(|file| file.content.is_some() && theirs.iter().any(|other| other.content == file.content)) {
+    for file in ours.iter().filter(|file| {
+        file.content.is_some() && theirs.iter().any(|other| other.content == file.content)
+    }) {
         ui.note(&format!("note: both models learned from {}; its rows count twice", file.name));
     }
     let merged = a.learner.merge(&b.learner)?;
@@ -34,9 +39,16 @@ pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
         settings: a.settings,
         // each model predicted its own rows only: nothing was predicted by the merged one yet
         metrics: Metrics::new(*a.metrics.progressive.family())?,
-        history: History { runs: Vec::new(), merged: Some(Merge { exact, parts: vec![a.history, b.history] }) },
+        history: History {
+            runs: Vec::new(),
+            merged: Some(Merge { exact, parts: vec![a.history, b.history] }),
+        },
         // what only one of them says may not hold for both
-        metadata: a.metadata.into_iter().filter(|(key, value)| b.metadata.get(key) == Some(value)).collect(),
+        metadata: a
+            .metadata
+            .into_iter()
+            .filter(|(key, value)| b.metadata.get(key) == Some(value))
+            .collect(),
     };
     model.save(&args.output)?;
     if args.json {
@@ -53,14 +65,26 @@ pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
 
 /// Refuses models whose coordinates mean different things.
 fn same_features(a: &Encoder, b: &Encoder, a_path: &Path, b_path: &Path) -> Result<()> {
-    let refuse =
-        |reason: String| Err(Failure::usage(format!("{} and {} cannot be merged: {reason}", a_path.display(), b_path.display())));
-    let coding = |encoder: &Encoder| encoder.target().map(|target| (target.name.clone(), target.coding.clone()));
+    let refuse = |reason: String| {
+        Err(Failure::usage(format!(
+            "{} and {} cannot be merged: {reason}",
+            a_path.display(),
+            b_path.display()
+        )))
+    };
+    let coding = |encoder: &Encoder| {
+        encoder.target().map(|target| (target.name.clone(), target.coding.clone()))
+    };
     if coding(a) != coding(b) {
-        return refuse("their targets differ, or are coded differently (give both fits the same --positive)".into());
+        return refuse(
+            "their targets differ, or are coded differently (give both fits the same --positive)"
+                .into(),
+        );
     }
     let (one, two) = (a.features(), b.features());
-    if let Some((x, y)) = one.iter().zip(two).find(|(x, y)| x.name != y.name || x.meaning != y.meaning) {
+    if let Some((x, y)) =
+        one.iter().zip(two).find(|(x, y)| x.name != y.name || x.meaning != y.meaning)
+    {
         return refuse(format!(
             "feature `{}` of one stands where `{}` of the other does; levels must appear in the same order",
             x.name, y.name

@@ -41,19 +41,25 @@ impl Line {
 /// Runs the command.
 pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
     if !(args.level > 0.0 && args.level < 1.0) {
-        return Err(Failure::usage(format!("--level {}: give a probability strictly between 0 and 1", args.level)));
+        return Err(Failure::usage(format!(
+            "--level {}: give a probability strictly between 0 and 1",
+            args.level
+        )));
     }
     args.output.as_deref().map(writable).transpose()?;
     check_kept(&args.keep)?;
     let source = SourcePlan::new(&args.source)?;
     if !args.keep.is_empty() && source.inputs.iter().any(|input| input.name() == "-") {
-        return Err(Failure::usage("--keep reads the input twice, which standard input cannot be: write it to a file first"));
+        return Err(Failure::usage(
+            "--keep reads the input twice, which standard input cannot be: write it to a file first",
+        ));
     }
     let (model, _) = Model::load(&args.model)?;
     let mut encoder = model.encoder.clone();
     encoder.reset_counts();
     args.missing.apply(&mut encoder)?;
-    let reader = Reader::open(source.inputs.clone(), source.options.clone(), encoder, Mode::Predict)?;
+    let reader =
+        Reader::open(source.inputs.clone(), source.options.clone(), encoder, Mode::Predict)?;
     let texts = match &args.keep[..] {
         [] => None,
         [all] if all == "all" => Some(TextReader::open(source.inputs, source.options, None)?),
@@ -76,10 +82,13 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
         Some(path) => {
             // so that the temporary file goes
             ui::catch_interrupts();
-            let parquet = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet") || e.eq_ignore_ascii_case("pq"));
+            let parquet = path
+                .extension()
+                .is_some_and(|e| e.eq_ignore_ascii_case("parquet") || e.eq_ignore_ascii_case("pq"));
             let mut outcome = Ok(0);
             let written = kalmia::file::replace(path, |file| {
-                let mut sink = if parquet { Sink::parquet(file) } else { Sink::csv(Box::new(file)) };
+                let mut sink =
+                    if parquet { Sink::parquet(file) } else { Sink::csv(Box::new(file)) };
                 outcome = job.run(&mut sink);
                 match (&outcome, sink.close()) {
                     // the failure itself is told below; here it only keeps the old file
@@ -97,7 +106,10 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
     };
     let unseen = job.reader.encoder().counts().unseen;
     if unseen > 0 {
-        ui.note(&format!("note: {} of levels never seen, predicted as if at the prior mean", counted(unseen, "value")));
+        ui.note(&format!(
+            "note: {} of levels never seen, predicted as if at the prior mean",
+            counted(unseen, "value")
+        ));
     }
     if args.output.is_some() {
         ui.note(&format!("{} predicted", counted(rows, "row")));
@@ -110,7 +122,9 @@ fn check_kept(names: &[String]) -> Result<()> {
     for (i, name) in names.iter().enumerate() {
         if COLUMNS.contains(&name.as_str()) {
             let reason = "the output has a column of that name itself; rename it in the input, or keep others by name";
-            return Err(Failure::usage(format!("--keep: column `{name}` cannot be kept: {reason}")));
+            return Err(Failure::usage(format!(
+                "--keep: column `{name}` cannot be kept: {reason}"
+            )));
         }
         if names[..i].contains(name) {
             return Err(Failure::usage(format!("--keep names column `{name}` twice")));
@@ -140,16 +154,20 @@ impl Job {
                 Next::End => break,
                 Next::Stop => {
                     let rows = counted(rows, "row");
-                    return Err(Failure::Interrupted(format!("interrupted after {rows}; the output is as it was before")));
+                    return Err(Failure::Interrupted(format!(
+                        "interrupted after {rows}; the output is as it was before"
+                    )));
                 }
             }
             let mut lines = vec![None; block.rows_read];
             for i in 0..block.rows() {
-                lines[(block.input_row(i) - block.first_row) as usize] = Some(self.predict(&block, i)?);
+                lines[(block.input_row(i) - block.first_row) as usize] =
+                    Some(self.predict(&block, i)?);
             }
             let texts = self.texts.as_mut().map(TextReader::next_block).transpose()?.flatten();
             for (i, line) in lines.iter().enumerate() {
-                let kept = (0..names.len()).map(|column| texts.as_ref().map_or(&b""[..], |texts| texts.get(i, column)));
+                let kept = (0..names.len())
+                    .map(|column| texts.as_ref().map_or(&b""[..], |texts| texts.get(i, column)));
                 sink.row(kept, line.as_ref()).map_err(Failure::Stdout)?;
             }
             rows += lines.len() as u64;

@@ -18,7 +18,9 @@ pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
             return Err(Failure::usage("theta-star is not a figure: ask for it alone"));
         }
         if args.horizon.or(args.replicates).is_some() {
-            return Err(Failure::usage("theta-star is one long run: its length is --iterations, not --horizon or --replicates"));
+            return Err(Failure::usage(
+                "theta-star is one long run: its length is --iterations, not --horizon or --replicates",
+            ));
         }
         return theta_star(args, &bar);
     }
@@ -30,7 +32,8 @@ pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
         threads: args.threads,
         out: args.out.clone(),
     };
-    let report = kalmia_lab::reproduce(&figures, &settings, &bar, ui::stop_flag()).map_err(failure)?;
+    let report =
+        kalmia_lab::reproduce(&figures, &settings, &bar, ui::stop_flag()).map_err(failure)?;
     if args.json {
         ui::print(&report::json(&report.to_json())?)?;
     } else {
@@ -38,7 +41,10 @@ pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
     }
     if report.interrupted {
         let kept = report.figures.len();
-        return Err(Failure::Interrupted(format!("interrupted: {kept} of {} figures are finished and kept", figures.len())));
+        return Err(Failure::Interrupted(format!(
+            "interrupted: {kept} of {} figures are finished and kept",
+            figures.len()
+        )));
     }
     Ok(())
 }
@@ -48,13 +54,19 @@ fn summary(report: &Report) -> String {
     let mut text = String::new();
     for group in report.claims.chunk_by(|a, b| a.text == b.text) {
         text += &format!("{}\n", group[0].text);
-        group.iter().for_each(|claim| text += &format!("    {:<24}  {}\n", claim.panel, claim.verdict.word()));
+        group.iter().for_each(|claim| {
+            text += &format!("    {:<24}  {}\n", claim.panel, claim.verdict.word())
+        });
     }
     if !text.is_empty() {
         text.push('\n');
     }
-    text +=
-        &format!("{} files in {} after {:.0} s", report.files.len(), report.settings.out.display(), report.elapsed.as_secs_f64());
+    text += &format!(
+        "{} files in {} after {:.0} s",
+        report.files.len(),
+        report.settings.out.display(),
+        report.elapsed.as_secs_f64()
+    );
     if let Some(page) = report.files.last() {
         text += &format!("; open {}", page.display());
     }
@@ -62,7 +74,11 @@ fn summary(report: &Report) -> String {
 }
 
 fn theta_star(args: &ReproduceArgs, bar: &Bar) -> Result<()> {
-    let threads = if args.threads > 0 { args.threads } else { std::thread::available_parallelism().map_or(1, |n| n.get()) };
+    let threads = if args.threads > 0 {
+        args.threads
+    } else {
+        std::thread::available_parallelism().map_or(1, |n| n.get())
+    };
     let run = Run { threads, progress: bar, cancel: ui::stop_flag() };
     let star = kalmia_lab::theta_star(args.iterations, args.seed, &run).map_err(failure)?;
     bar.finish();
@@ -113,7 +129,9 @@ impl Bar {
 impl Progress for Bar {
     fn start(&self, task: &str, total: u64) {
         self.with(|bar| {
-            let style = ProgressStyle::with_template("{prefix:28} {bar:24} {percent:>3} %  {eta} left  {msg}");
+            let style = ProgressStyle::with_template(
+                "{prefix:28} {bar:24} {percent:>3} %  {eta} left  {msg}",
+            );
             let target = ProgressDrawTarget::stderr_with_hz(8);
             let new = ProgressBar::with_draw_target(Some(total), target)
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

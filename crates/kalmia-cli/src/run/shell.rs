@@ -1,4 +1,5 @@
-//! `kalmia completions` and `kalmia man`: what the one declaration of the arguments yields beside the parser.
+//! `kalmia completions` and `kalmia man`: what the one declaration of the arguments yields beside
+//! the parser.
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::error::{Failure, Result};
@@ -18,7 +19,9 @@ pub fn man() -> Result<()> {
     command.build();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page).map_err(Failure::Stdout)?;
-    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
+    for sub in
+        command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
+    {
         let man = clap_mangen::Man::new(sub.clone());
         man.render_name_section(&mut page).map_err(Failure::Stdout)?;
         man.render_synopsis_section(&mut page).map_err(Failure::Stdout)?;

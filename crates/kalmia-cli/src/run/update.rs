@@ -26,7 +26,11 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     ui::catch_interrupts();
     begin(&mut model, &mut reader, args, ui)?;
     let before = model.learner.count();
-    let time = Pass { output: Some(output), every, ui, again: ui::command_line() }.run(&mut model, &mut reader, None)?;
+    let time = Pass { output: Some(output), every, ui, again: ui::command_line() }.run(
+        &mut model,
+        &mut reader,
+        None,
+    )?;
     model.encoder = reader.into_encoder();
     model.save(output)?;
     let summary = Summary::new(&model, model.learner.count() - before, time)?;
@@ -38,7 +42,8 @@ fn checkpoint(model: &Model, args: &UpdateArgs) -> Option<Model> {
     let (other, _) = Model::load(args.output.as_ref()?).ok()?;
     let (run, before) = other.history.runs.split_last()?;
     let same_rows = before == model.history.runs && other.history.merged == model.history.merged;
-    let same_way = other.settings == model.settings && other.encoder.options() == model.encoder.options();
+    let same_way =
+        other.settings == model.settings && other.encoder.options() == model.encoder.options();
     (same_rows && same_way && !run.finished && run.before == model.learner.count()).then_some(other)
 }
 
@@ -53,7 +58,9 @@ fn begin(model: &mut Model, reader: &mut Reader, args: &UpdateArgs, ui: Ui) -> R
         Some(run) => {
             let refuse = |error| {
                 let path = args.output.as_ref().unwrap_or(&args.model).display();
-                Failure::usage(format!("{path} holds an update that did not finish and goes on with its own files only: {error}"))
+                Failure::usage(format!(
+                    "{path} holds an update that did not finish and goes on with its own files only: {error}"
+                ))
             };
             reader.check_unchanged(&run.files).map_err(refuse)?;
             reader.seek(run.position)?;
@@ -62,7 +69,12 @@ fn begin(model: &mut Model, reader: &mut Reader, args: &UpdateArgs, ui: Ui) -> R
         }
         None => {
             let (files, before) = (reader.fingerprints()?, model.learner.count());
-            model.history.runs.push(Run { files, before, position: Position::default(), finished: false });
+            model.history.runs.push(Run {
+                files,
+                before,
+                position: Position::default(),
+                finished: false,
+            });
             Ok(())
         }
     }

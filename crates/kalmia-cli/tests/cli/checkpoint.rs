@@ -1,4 +1,5 @@
-//! Stopping and going on: killed at any moment and resumed, the model is byte for byte that of an uninterrupted run.
+//! Stopping and going on: killed at any moment and resumed, the model is byte for byte that of an
+//! uninterrupted run.
 
 use crate::harness::{Folder, Uniform, table};
 use std::process::Stdio;
@@ -36,7 +37,12 @@ fn killed_at_any_moment_and_resumed_it_is_the_same_model() {
                 lives += 1;
                 let resume = if folder.exists("m.kalmia") { " --resume m.kalmia" } else { "" };
                 let words = format!("{fit} -o m.kalmia --checkpoint-every 2000{resume}");
-                let mut child = folder.command(&words).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
+                let mut child = folder
+                    .command(&words)
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::inherit())
+                    .spawn()
+                    .unwrap();
                 // after several lives it may finish
                 if lives < 6 {
                     std::thread::sleep(Duration::from_micros((moments.next() * 80_000.0) as u64));
@@ -50,11 +56,15 @@ fn killed_at_any_moment_and_resumed_it_is_the_same_model() {
                 assert_eq!(status.code(), None, "it failed in place of being killed");
                 kills += 1;
             }
-            assert!(folder.read("m.kalmia") == folder.read("whole.kalmia"), "{method}: try {tries} after {lives} lives differs");
+            assert!(
+                folder.read("m.kalmia") == folder.read("whole.kalmia"),
+                "{method}: try {tries} after {lives} lives differs"
+            );
         }
         assert!(kills >= 12, "only {kills} runs were killed before their end");
     }
-    let left: Vec<String> = folder.names().into_iter().filter(|name| name.contains("kalmia-tmp")).collect();
+    let left: Vec<String> =
+        folder.names().into_iter().filter(|name| name.contains("kalmia-tmp")).collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
@@ -70,7 +80,10 @@ fn an_interruption_writes_a_checkpoint_and_says_how_to_go_on() {
         command
     };
     // a pipe that is not closed keeps the fit running until the signal
-    let mut child = command("fit - -t y -o m.kalmia --checkpoint-every 1000").stdin(Stdio::piped()).spawn().unwrap();
+    let mut child = command("fit - -t y -o m.kalmia --checkpoint-every 1000")
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let text = folder.read("t.csv");
     use std::io::Write;
@@ -78,7 +91,10 @@ fn an_interruption_writes_a_checkpoint_and_says_how_to_go_on() {
     while !folder.exists("m.kalmia") {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
     assert!(kill.success());
     // the loop looks at the flag after its next block
     let _ = pipe.write_all(&text[text.len() / 2..]);
@@ -101,8 +117,12 @@ fn other_arguments_or_files_are_refused() {
     folder.write("u.csv", text.replacen("0.", "1.", 1));
     let done = folder.ok("fit t.csv -t y -o m.kalmia");
     let before = folder.read("m.kalmia");
-    folder.run("fit t.csv -t y --method ekf --resume m.kalmia").fails(2, &["`method` was \"auto\" and is now \"ekf\""]);
-    folder.run("fit t.csv -t y --exclude a --resume m.kalmia").fails(2, &["`exclude` was [] and is now [\"a\"]"]);
+    folder
+        .run("fit t.csv -t y --method ekf --resume m.kalmia")
+        .fails(2, &["`method` was \"auto\" and is now \"ekf\""]);
+    folder
+        .run("fit t.csv -t y --exclude a --resume m.kalmia")
+        .fails(2, &["`exclude` was [] and is now [\"a\"]"]);
     folder.run("fit t.csv -t y --family bernoulli --resume m.kalmia").fails(2, &["`family`"]);
     folder.run("fit u.csv -t y --resume m.kalmia").fails(2, &["has changed"]);
     folder.write("t.csv", format!("{text}0,0,0,1\n"));
@@ -113,5 +133,7 @@ fn other_arguments_or_files_are_refused() {
     assert_eq!(again.ok(), done);
     assert!(folder.read("m.kalmia") == before);
     folder.run("fit t.csv -t y --resume no.kalmia").fails(2, &["no.kalmia"]);
-    folder.run("fit t.csv -t y -o m.kalmia --checkpoint-every 5m").fails(2, &["--checkpoint-every"]);
+    folder
+        .run("fit t.csv -t y -o m.kalmia --checkpoint-every 5m")
+        .fails(2, &["--checkpoint-every"]);
 }

@@ -1,4 +1,5 @@
-//! The examples of the repository give what their page prints, and agree with independent batch fits.
+//! The examples of the repository give what their page prints, and agree with independent batch
+//! fits.
 
 use crate::harness::{Folder, repository};
 
@@ -14,7 +15,8 @@ fn the_page_prints_what_the_command_prints() {
             let folder = Folder::new("page");
             for entry in std::fs::read_dir(repository("examples")).unwrap() {
                 let path = entry.unwrap().path();
-                std::fs::copy(&path, folder.path(path.file_name().unwrap().to_str().unwrap())).unwrap();
+                std::fs::copy(&path, folder.path(path.file_name().unwrap().to_str().unwrap()))
+                    .unwrap();
             }
             let got = folder.ok(&format!("--quiet {words}"));
             assert_eq!(got.trim_end(), expected.trim_end(), "kalmia {words}");

@@ -1,4 +1,5 @@
-//! Fits: what is printed, which family is chosen, and that the result does not depend on how the rows arrive.
+//! Fits: what is printed, which family is chosen, and that the result does not depend on how the
+//! rows arrive.
 
 use crate::harness::{Folder, number, table};
 
@@ -11,13 +12,22 @@ fn json_has_the_promised_shape() {
     assert_eq!((fit["family"].as_str(), fit["method"].as_str()), (Some("bernoulli"), Some("auto")));
     assert!(number(&fit, "progressive.loss") < 0.8 * number(&fit, "progressive.baseline_loss"));
     assert!(number(&fit, "seconds") > 0.0 && number(&fit, "rows_per_second") > 0.0);
-    let names: Vec<_> = fit["coefficients"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    let names: Vec<_> = fit["coefficients"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["(intercept)", "a", "b", "c"]);
     for key in ["estimate", "std_error", "lower", "upper"] {
         number(&fit["coefficients"][1], key);
     }
-    assert!(number(&fit, "coefficients.1.lower") > 0.0 && number(&fit, "coefficients.2.upper") < 0.0);
-    assert!(number(&fit, "coefficients.3.lower") < 0.0 && number(&fit, "coefficients.3.upper") > 0.0);
+    assert!(
+        number(&fit, "coefficients.1.lower") > 0.0 && number(&fit, "coefficients.2.upper") < 0.0
+    );
+    assert!(
+        number(&fit, "coefficients.3.lower") < 0.0 && number(&fit, "coefficients.3.upper") > 0.0
+    );
 }
 
 #[test]
@@ -37,7 +47,8 @@ fn every_way_in_gives_the_same_model() {
         format!("{{\"a\":{},\"b\":{},\"c\":{},\"y\":{}}}", v[0], v[1], v[2], v[3])
     };
     folder.write("t.jsonl", lines.iter().map(json).collect::<Vec<_>>().join("\n"));
-    let coefficients = |words: &str| folder.json(&format!("fit {words} --json"))["coefficients"].to_string();
+    let coefficients =
+        |words: &str| folder.json(&format!("fit {words} --json"))["coefficients"].to_string();
     let expected = coefficients("t.csv --target y");
     for words in [
         "t.tsv --target y",
@@ -61,12 +72,17 @@ fn every_way_in_gives_the_same_model() {
 fn text_labels_are_learned_and_positive_turns_them_round() {
     let folder = Folder::new("labels");
     folder.write("t.csv", table(2000, ["no", "yes"]));
-    let (yes, no) = (folder.json("fit t.csv -t y --json"), folder.json("fit t.csv -t y --positive no --json"));
+    let (yes, no) =
+        (folder.json("fit t.csv -t y --json"), folder.json("fit t.csv -t y --positive no --json"));
     assert_eq!(yes["family"], "bernoulli");
     let (a, b) = (number(&yes, "coefficients.1.estimate"), number(&no, "coefficients.1.estimate"));
     assert!(a > 1.0 && (a + b).abs() < 1e-9 * a, "{a} {b}");
     assert_eq!((&yes["positive"], &no["positive"]), (&"yes".into(), &"no".into()));
-    assert!(folder.ok("fit t.csv -t y -o m.kalmia").starts_with("bernoulli of `y` (1 is `yes`) by auto, 2 000 rows"));
+    assert!(
+        folder
+            .ok("fit t.csv -t y -o m.kalmia")
+            .starts_with("bernoulli of `y` (1 is `yes`) by auto, 2 000 rows")
+    );
     assert!(folder.ok("inspect m.kalmia").starts_with("bernoulli of `y` (1 is `yes`) by auto"));
     folder.run("fit t.csv -t y --positive maybe").fails(2, &["maybe", "--positive"]);
 }
@@ -82,7 +98,9 @@ fn counts_are_noticed_and_a_contradiction_names_the_family() {
     assert!(folder.ok("--quiet fit t.csv -t y --family poisson").contains("deviance"));
     let labels: String = (0..1500).map(|i| format!("{},{}\n", i % 7, i % 2)).collect();
     folder.write("late.csv", format!("x,y\n{labels}3,2\n"));
-    folder.run("fit late.csv -t y").fails(2, &["late.csv, row 1501", "--family poisson", "target `y` is 2"]);
+    folder
+        .run("fit late.csv -t y")
+        .fails(2, &["late.csv, row 1501", "--family poisson", "target `y` is 2"]);
     folder.write("two.csv", "x,y\n1,1\n2,2\n3,1\n4,2\n");
     folder.run("fit two.csv -t y").fails(2, &["--positive 2", "--family gaussian"]);
     assert!(folder.json("fit two.csv -t y --positive 2 --json")["family"] == "bernoulli");
@@ -98,9 +116,13 @@ fn every_method_fits_and_gaussian_intervals_hold() {
         assert_eq!(fit["method"], method);
         let loss = number(&fit, "progressive.loss");
         assert!(loss < number(&fit, "progressive.baseline_loss"), "{method}: {loss}");
-        assert_eq!(fit["coefficients"][1]["std_error"].is_null(), ["ons", "asgd"].contains(&method));
+        assert_eq!(
+            fit["coefficients"][1]["std_error"].is_null(),
+            ["ons", "asgd"].contains(&method)
+        );
     }
-    // y is c with noise of deviation 1/sqrt(3) here: 95 % intervals must hold about 95 % of the rows
+    // y is c with noise of deviation 1/sqrt(3) here: 95 % intervals must hold about 95 % of the
+    // rows
     let fit = folder.json("fit t.csv -t c --json");
     assert_eq!(fit["family"], "gaussian");
     let coverage = number(&fit, "progressive.coverage");
@@ -115,15 +137,22 @@ fn missing_values_stop_skip_or_are_imputed() {
     let mut text = table(100, ["0", "1"]);
     text.push_str("0.5,,0.1,1\n");
     folder.write("t.csv", text);
-    folder.run("fit t.csv -t y").fails(2, &["t.csv, row 101 (line 102), column `b`: missing value", "--missing skip"]);
+    folder
+        .run("fit t.csv -t y")
+        .fails(2, &["t.csv, row 101 (line 102), column `b`: missing value", "--missing skip"]);
     let skipped = folder.json("fit t.csv -t y --missing skip --json");
     assert_eq!((skipped["rows"].as_u64(), skipped["skipped"].as_u64()), (Some(100), Some(1)));
     let mean = folder.json("fit t.csv -t y --missing mean --json");
     assert_eq!(mean["rows"].as_u64(), Some(101));
     assert_eq!(mean["coefficients"][4]["name"], "b:missing");
     folder.write("none.csv", "a,y\n,1\n,0\n");
-    for words in ["fit none.csv -t y --family gaussian -o m.kalmia", "compare none.csv -t y --family gaussian"] {
-        folder.run(&format!("{words} --missing skip")).fails(2, &["no row is left: 2 rows left out"]);
+    for words in [
+        "fit none.csv -t y --family gaussian -o m.kalmia",
+        "compare none.csv -t y --family gaussian",
+    ] {
+        folder
+            .run(&format!("{words} --missing skip"))
+            .fails(2, &["no row is left: 2 rows left out"]);
     }
     assert!(!folder.exists("m.kalmia"));
 }
@@ -147,17 +176,29 @@ fn levels_that_come_late_enter_and_a_drift_is_told() {
     let last = &fit["coefficients"].as_array().unwrap()[3];
     assert_eq!(last["name"], "c=r");
     assert!((number(last, "estimate") - 3.0).abs() < 0.05, "{last}");
-    folder.run("fit t.csv -t y --method ons --radius 5 --exp-concavity 0.1").fails(2, &["c=r", "fixed number of features"]);
+    folder
+        .run("fit t.csv -t y --method ons --radius 5 --exp-concavity 0.1")
+        .fails(2, &["c=r", "fixed number of features"]);
     // a level that jumps every 4000 rows, under a noise of known size
-    let moved: String = (0..20_000).map(|i: i32| format!("{},{}\n", i % 5, i % 5 + i * 7919 % 3 + 4 * (i / 4000 % 2))).collect();
+    let moved: String = (0..20_000)
+        .map(|i: i32| format!("{},{}\n", i % 5, i % 5 + i * 7919 % 3 + 4 * (i / 4000 % 2)))
+        .collect();
     folder.write("drift.csv", format!("x,y\n{moved}"));
     let summary = folder.ok("--quiet fit drift.csv -t y");
     assert!(summary.contains("--drift adapt would gain"), "{summary}");
-    let (off, adapt) = (folder.json("fit drift.csv -t y --json"), folder.json("fit drift.csv -t y --drift adapt --json"));
+    let (off, adapt) = (
+        folder.json("fit drift.csv -t y --json"),
+        folder.json("fit drift.csv -t y --drift adapt --json"),
+    );
     assert!(number(&adapt, "progressive.loss") < 0.5 * number(&off, "progressive.loss"));
     assert!(adapt["drift"].is_null());
     let detect = folder.json("fit drift.csv -t y --drift detect --json");
-    assert_eq!((&detect["drift"]["seen"], &detect["drift"]["followed"]), (&true.into(), &true.into()), "{}", detect["drift"]);
+    assert_eq!(
+        (&detect["drift"]["seen"], &detect["drift"]["followed"]),
+        (&true.into(), &true.into()),
+        "{}",
+        detect["drift"]
+    );
     let summary = folder.ok("--quiet fit drift.csv -t y --drift detect");
     assert!(summary.contains("a drift was found and is followed"), "{summary}");
     let still = folder.json("fit t.csv -t y --drift detect --json");
@@ -168,13 +209,22 @@ fn levels_that_come_late_enter_and_a_drift_is_told() {
 fn a_column_with_a_level_for_nearly_every_row_is_told_once() {
     let folder = Folder::new("levels");
     let rows = |n: usize, level: fn(usize) -> String| -> String {
-        (0..n).fold("my id,x,y\n".into(), |text: String, i| text + &format!("{},{},{}\n", level(i), i % 7, i % 11))
+        (0..n).fold("my id,x,y\n".into(), |text: String, i| {
+            text + &format!("{},{},{}\n", level(i), i % 7, i % 11)
+        })
     };
     let told = |words: &str| folder.run(words).stderr().matches("--exclude 'my id'").count();
     folder.write("id.csv", rows(120, |i| format!("n{i}")));
     let run = folder.run("fit id.csv -t y -o m.kalmia");
     assert!(run.stderr().contains("column `my id` has 120 levels in 120 rows"), "{}", run.stderr());
-    assert_eq!((told("fit id.csv -t y"), told("compare id.csv -t y --methods ekf"), told("update m.kalmia id.csv")), (1, 1, 0));
+    assert_eq!(
+        (
+            told("fit id.csv -t y"),
+            told("compare id.csv -t y --methods ekf"),
+            told("update m.kalmia id.csv")
+        ),
+        (1, 1, 0)
+    );
     folder.write("few.csv", rows(120, |i| format!("n{}", i % 60)));
     assert_eq!((told("fit few.csv -t y"), told("--quiet fit id.csv -t y")), (0, 0));
     // never more than one row in two has a level of its own, but they are many

@@ -1,4 +1,5 @@
-//! A fresh folder for each test, and runs of the command that print what was expected against what came.
+//! A fresh folder for each test, and runs of the command that print what was expected against what
+//! came.
 
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -37,7 +38,9 @@ impl Folder {
     }
 
     pub fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let entries = std::fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<_> = entries.collect();
         names.sort();
         names
@@ -59,7 +62,12 @@ impl Folder {
     pub fn pipe(&self, words: &str, input: &[u8]) -> Run {
         use std::io::Write;
         let mut command = self.command(words);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         // the command may refuse the input before its end
         let _ = child.stdin.take().unwrap().write_all(input);
         Run { words: words.into(), output: child.wait_with_output().unwrap() }
@@ -73,7 +81,8 @@ impl Folder {
     /// As [`Folder::ok`], the output being JSON.
     pub fn json(&self, words: &str) -> Value {
         let text = self.ok(words);
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("kalmia {words}\n{error} in\n{text}"))
+        serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("kalmia {words}\n{error} in\n{text}"))
     }
 }
 
@@ -100,7 +109,12 @@ impl Run {
 
     fn describe(&self) -> String {
         let code = self.output.status;
-        format!("\nkalmia {}\n{code}\n--- standard output\n{}\n--- standard error\n{}", self.words, self.stdout(), self.stderr())
+        format!(
+            "\nkalmia {}\n{code}\n--- standard output\n{}\n--- standard error\n{}",
+            self.words,
+            self.stdout(),
+            self.stderr()
+        )
     }
 
     #[track_caller]
@@ -140,7 +154,8 @@ pub struct Uniform(pub u64);
 
 impl Uniform {
     pub fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 }

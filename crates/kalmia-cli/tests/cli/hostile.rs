@@ -1,4 +1,5 @@
-//! Inputs and models that cannot be used: one error that names the fault, the promised exit code, nothing half written.
+//! Inputs and models that cannot be used: one error that names the fault, the promised exit code,
+//! nothing half written.
 
 use crate::harness::{Folder, table};
 use std::process::Stdio;
@@ -13,7 +14,10 @@ fn bad_inputs_are_named() {
     folder.write("nul.csv", b"a,y\n1\x002,0\n2,1\n");
     folder.write("latin.csv", b"a,y\ncaf\xe9,0\nth\xe9,1\n");
     folder.write("dates.csv", "d,y\n2024-01-01,0\n2024-01-02,1\n");
-    folder.write("slip.csv", (0..30).fold("x,y\n?,1\n".into(), |text: String, i| text + &format!("{i},{}\n", i % 3)));
+    folder.write(
+        "slip.csv",
+        (0..30).fold("x,y\n?,1\n".into(), |text: String, i| text + &format!("{i},{}\n", i % 3)),
+    );
     folder.write("binary.parquet", b"PAR1 and nothing else PAR1");
     std::fs::create_dir(folder.path("folder")).unwrap();
     let cases: &[(&str, &[&str])] = &[
@@ -38,7 +42,8 @@ fn bad_inputs_are_named() {
         ("bounds no_such_bound", &["did you mean"]),
     ];
     for (words, said) in cases {
-        let words = if words.starts_with("fit") { format!("{words} -o out") } else { (*words).into() };
+        let words =
+            if words.starts_with("fit") { format!("{words} -o out") } else { (*words).into() };
         folder.run(&words).fails(2, said);
         assert!(!folder.exists("out"), "{words} left a file");
     }
@@ -68,7 +73,9 @@ fn a_text_among_millions_of_numbers_is_named() {
     }
     out.write_all(b"oops,1\n").unwrap();
     drop(out);
-    folder.run("fit t.csv -t y --method ekf --prior 0.01").fails(2, &["t.csv, row 3000001 (line 3000002), column `x`: `oops`"]);
+    folder
+        .run("fit t.csv -t y --method ekf --prior 0.01")
+        .fails(2, &["t.csv, row 3000001 (line 3000002), column `x`: `oops`"]);
 }
 
 #[test]
@@ -94,9 +101,18 @@ fn a_model_of_several_classes_is_left_to_python() {
     let folder = Folder::new("classes");
     folder.write("t.csv", table(10, ["0", "1"]));
     let several: [u64; 0] = [];
-    kalmia::file::save(folder.path("m.kalmia"), kalmia::file::MODEL_SET, &several, Default::default()).unwrap();
-    for words in ["inspect m.kalmia", "predict m.kalmia t.csv", "update m.kalmia t.csv", "export m.kalmia"] {
-        let error = folder.run(words).fails(2, &["m.kalmia", "several classes", "Python", "kalmia.load"]);
+    kalmia::file::save(
+        folder.path("m.kalmia"),
+        kalmia::file::MODEL_SET,
+        &several,
+        Default::default(),
+    )
+    .unwrap();
+    for words in
+        ["inspect m.kalmia", "predict m.kalmia t.csv", "update m.kalmia t.csv", "export m.kalmia"]
+    {
+        let error =
+            folder.run(words).fails(2, &["m.kalmia", "several classes", "Python", "kalmia.load"]);
         assert!(!error.contains("update kalmia"), "{error}");
     }
 }
@@ -109,7 +125,12 @@ fn a_full_disk_is_an_error_of_its_own() {
     folder.run("fit t.csv -t y -o /dev/full").fails(1, &["cannot write model file /dev/full"]);
     folder.run("fit t.csv -t y --trace /dev/full").fails(1, &["cannot write /dev/full"]);
     let full = || Stdio::from(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
-    let status = folder.command("predict m.kalmia t.csv").stdout(full()).stderr(Stdio::null()).status().unwrap();
+    let status = folder
+        .command("predict m.kalmia t.csv")
+        .stdout(full())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
     assert_eq!(status.code(), Some(1));
 }
 
@@ -119,7 +140,12 @@ fn a_closed_pipe_is_no_error() {
     let folder = Folder::new("pipe");
     folder.write("t.csv", table(60_000, ["0", "1"]));
     folder.ok("--quiet fit t.csv -t y -o m.kalmia");
-    let mut child = folder.command("predict m.kalmia t.csv").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = folder
+        .command("predict m.kalmia t.csv")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));

@@ -1,17 +1,24 @@
-//! Ctrl-C, also while standard input has nothing to give: the command ends at once, keeps what it has and says how to go on.
+//! Ctrl-C, also while standard input has nothing to give: the command ends at once, keeps what it
+//! has and says how to go on.
 
 use crate::harness::{Folder, table};
 use std::io::Write;
 use std::process::{Child, ChildStdin, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// More than pipe, buffers and blocks ahead hold, so that the command has read of it once it is written.
+/// More than pipe, buffers and blocks ahead hold, so that the command has read of it once it is
+/// written.
 const ROWS: usize = 200_000;
 
 /// The command with bytes on a standard input that stays open.
 fn start(folder: &Folder, words: &str, input: &[u8]) -> (Child, ChildStdin) {
     let mut command = folder.command(words);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(input).unwrap();
     (child, pipe)
@@ -19,7 +26,10 @@ fn start(folder: &Folder, words: &str, input: &[u8]) -> (Child, ChildStdin) {
 
 /// Interrupts it and waits for its end, the pipe being open.
 fn interrupt((mut child, pipe): (Child, ChildStdin)) -> (Output, String) {
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
     assert!(kill.success());
     let start = Instant::now();
     while child.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(60) {
@@ -69,7 +79,9 @@ fn an_update_into_another_file_goes_on_when_given_again() {
     let (_, error) = interrupt(running);
     // as it can be pasted
     assert!(error.trim_end().ends_with(&update("part.kalmia")), "{error}");
-    folder.run("update m.kalmia t.csv -o part.kalmia").fails(2, &["part.kalmia holds an update that did not finish"]);
+    folder
+        .run("update m.kalmia t.csv -o part.kalmia")
+        .fails(2, &["part.kalmia holds an update that did not finish"]);
     let again = folder.pipe(&update("part.kalmia"), text.as_bytes());
     assert!(again.stderr().contains("going on after row"), "{}", again.stderr());
     again.ok();
@@ -81,7 +93,8 @@ fn an_update_into_another_file_goes_on_when_given_again() {
 #[test]
 fn a_comparison_says_that_it_was_interrupted() {
     let folder = Folder::new("race");
-    let running = start(&folder, "compare - -t y --methods moment,ekf", table(ROWS, ["0", "1"]).as_bytes());
+    let running =
+        start(&folder, "compare - -t y --methods moment,ekf", table(ROWS, ["0", "1"]).as_bytes());
     let (output, error) = interrupt(running);
     assert!(error.contains("error: interrupted after "), "{error}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("\nmoment "));
@@ -91,7 +104,9 @@ fn a_comparison_says_that_it_was_interrupted() {
 fn predictions_and_the_bench_leave_nothing_behind() {
     let folder = Folder::new("behind");
     let text = table(ROWS, ["0", "1"]);
-    folder.pipe("--quiet fit - -t y --method ekf -o m.kalmia", table(2000, ["0", "1"]).as_bytes()).ok();
+    folder
+        .pipe("--quiet fit - -t y --method ekf -o m.kalmia", table(2000, ["0", "1"]).as_bytes())
+        .ok();
     let (_, error) = interrupt(start(&folder, "predict m.kalmia - -o p.csv", text.as_bytes()));
     assert!(error.contains("error: interrupted after "), "{error}");
     assert_eq!(folder.names(), ["m.kalmia"]);

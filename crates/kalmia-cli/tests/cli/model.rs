@@ -4,7 +4,10 @@ use crate::harness::{Folder, number, table};
 
 /// The rows of a CSV as numbers, the head left out; empty fields are NaN.
 fn numbers(text: &str) -> Vec<Vec<f64>> {
-    text.lines().skip(1).map(|line| line.split(',').map(|v| v.parse().unwrap_or(f64::NAN)).collect()).collect()
+    text.lines()
+        .skip(1)
+        .map(|line| line.split(',').map(|v| v.parse().unwrap_or(f64::NAN)).collect())
+        .collect()
 }
 
 #[test]
@@ -25,7 +28,10 @@ fn predictions_follow_the_rows_and_keep_columns() {
         assert!((mean - 0.5).abs() <= (plug_in - 0.5).abs() + 1e-12, "{row:?}");
     }
     assert!(plain[0][0] > 0.9 && plain[1][0] < 0.1);
-    assert_eq!(numbers(&folder.ok("predict m.kalmia new.csv --interval y --level 0.5"))[0][1..3], [1.0, 1.0]);
+    assert_eq!(
+        numbers(&folder.ok("predict m.kalmia new.csv --interval y --level 0.5"))[0][1..3],
+        [1.0, 1.0]
+    );
     folder.ok("predict m.kalmia new.csv --keep all -o p.csv");
     assert!(folder.text("p.csv").starts_with("id,a,b,c,mean,"));
     folder.run("predict m.kalmia new.csv --keep idd").fails(2, &["did you mean `id`"]);
@@ -68,11 +74,17 @@ fn kept_columns_stay_what_they_are_and_never_stand_twice() {
     folder.run("predict m.kalmia t.csv --keep a,a").fails(2, &["`a` twice"]);
     let read = |name: &str| -> RecordBatch {
         let file = std::fs::File::open(folder.path(name)).unwrap();
-        let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let reader =
+            parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
         reader.build().unwrap().next().unwrap().unwrap()
     };
     let types = |batch: &RecordBatch| -> Vec<String> {
-        batch.schema().fields().iter().map(|field| format!("{} {}", field.name(), field.data_type())).collect()
+        batch
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| format!("{} {}", field.name(), field.data_type()))
+            .collect()
     };
     // the model knows `a` as a number, and `id` not at all
     folder.write("new.csv", "id,a,b,c\n007,0.5,0,0\n8,NA,0,0\n");
@@ -84,12 +96,22 @@ fn kept_columns_stay_what_they_are_and_never_stand_twice() {
     let ids = Int64Array::from(vec![Some(9_007_199_254_740_993), None]);
     let zeros = || Arc::new(Int64Array::from(vec![0, 1])) as arrow_array::ArrayRef;
     let names = Arc::new(StringArray::from(vec!["1", "2"])) as arrow_array::ArrayRef;
-    let columns =
-        [("id", Arc::new(ids.clone()) as arrow_array::ArrayRef), ("s", names), ("a", zeros()), ("b", zeros()), ("c", zeros())];
-    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
-    let mut writer =
-        parquet::arrow::ArrowWriter::try_new(std::fs::File::create(folder.path("new.parquet")).unwrap(), batch.schema(), None)
+    let columns = [
+        ("id", Arc::new(ids.clone()) as arrow_array::ArrayRef),
+        ("s", names),
+        ("a", zeros()),
+        ("b", zeros()),
+        ("c", zeros()),
+    ];
+    let batch =
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true)))
             .unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(
+        std::fs::File::create(folder.path("new.parquet")).unwrap(),
+        batch.schema(),
+        None,
+    )
+    .unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     folder.ok("predict m.kalmia new.parquet --keep id,s -o q.parquet");
@@ -117,12 +139,18 @@ fn a_model_of_clean_rows_takes_rows_with_missing_values_when_told() {
     folder.write("t.csv", &clean);
     folder.write("miss.csv", format!("{clean}0.5,,0.1,1\n"));
     folder.ok("fit t.csv -t y -o m.kalmia");
-    for (command, hint) in
-        [("predict", "--missing skip leaves the predictions"), ("evaluate", "--missing skip"), ("update", "--missing skip")]
-    {
-        let error = folder.run(&format!("{command} m.kalmia miss.csv")).fails(2, &["row 501", "column `b`: missing value", hint]);
+    for (command, hint) in [
+        ("predict", "--missing skip leaves the predictions"),
+        ("evaluate", "--missing skip"),
+        ("update", "--missing skip"),
+    ] {
+        let error = folder
+            .run(&format!("{command} m.kalmia miss.csv"))
+            .fails(2, &["row 501", "column `b`: missing value", hint]);
         assert!(!error.contains("--missing mean"), "{error}");
-        folder.run(&format!("{command} m.kalmia miss.csv --missing mean")).fails(2, &["not fitted with --missing mean"]);
+        folder
+            .run(&format!("{command} m.kalmia miss.csv --missing mean"))
+            .fails(2, &["not fitted with --missing mean"]);
     }
     let out = folder.ok("predict m.kalmia miss.csv --missing skip");
     assert_eq!((out.lines().count(), out.lines().last()), (502, Some(",,,,")));
@@ -142,30 +170,44 @@ fn evaluating_learns_nothing_and_counts_what_is_new() {
     let before = folder.read("m.kalmia");
     let result = folder.json("evaluate m.kalmia t.csv --json");
     assert_eq!(result["rows"].as_u64(), Some(3000));
-    assert!(number(&result, "loss") < number(&result, "baseline_loss") && number(&result, "auc") > 0.8);
+    assert!(
+        number(&result, "loss") < number(&result, "baseline_loss") && number(&result, "auc") > 0.8
+    );
     assert!(folder.ok("evaluate m.kalmia t.csv").starts_with("3 000 rows\nloss "));
     assert!(folder.read("m.kalmia") == before);
     folder.write("new.csv", "a,b,c\n0,0,0\n");
     folder.write("third.csv", "a,b,c,y\n0,0,0,perhaps\n");
-    folder.run("evaluate m.kalmia third.csv").fails(2, &["third.csv, row 1", "column `y`", "third value"]);
+    folder
+        .run("evaluate m.kalmia third.csv")
+        .fails(2, &["third.csv, row 1", "column `y`", "third value"]);
     folder.run("evaluate m.kalmia new.csv").fails(2, &["new.csv has no column `y`"]);
     folder.write("gap.csv", "a,b,c,y\n0,0,0,yes\n0,0,0,\n1,0,0,no\n");
-    folder.run("evaluate m.kalmia gap.csv").fails(2, &["gap.csv, row 2", "column `y`: missing value", "--missing skip"]);
+    folder
+        .run("evaluate m.kalmia gap.csv")
+        .fails(2, &["gap.csv, row 2", "column `y`: missing value", "--missing skip"]);
     let gap = folder.json("evaluate m.kalmia gap.csv --missing skip --json");
     assert_eq!((gap["rows"].as_u64(), gap["skipped"].as_u64()), (Some(2), Some(1)));
     folder.write("head.csv", "a,b,c,y\n");
     folder.run("evaluate m.kalmia head.csv").fails(2, &["no data rows"]);
     for missing in ["skip", "mean"] {
         folder.ok(&format!("fit t.csv -t y --missing {missing} -o s.kalmia"));
-        assert!(folder.ok("evaluate s.kalmia gap.csv").starts_with("2 rows, 1 skipped\n"), "{missing}");
+        assert!(
+            folder.ok("evaluate s.kalmia gap.csv").starts_with("2 rows, 1 skipped\n"),
+            "{missing}"
+        );
     }
     folder.write(
         "cat.csv",
-        (0..300).map(|i| format!("{},{}\n", ["p", "q"][i % 2], i % 5)).fold("k,y\n".into(), |a: String, b| a + &b),
+        (0..300)
+            .map(|i| format!("{},{}\n", ["p", "q"][i % 2], i % 5))
+            .fold("k,y\n".into(), |a: String, b| a + &b),
     );
     folder.ok("fit cat.csv -t y -o c.kalmia");
     folder.write("unseen.csv", "k,y\nq,1\nz,2\n");
-    assert_eq!(folder.json("evaluate c.kalmia unseen.csv --json")["unseen_levels"].as_u64(), Some(1));
+    assert_eq!(
+        folder.json("evaluate c.kalmia unseen.csv --json")["unseen_levels"].as_u64(),
+        Some(1)
+    );
     let run = folder.run("predict c.kalmia unseen.csv");
     assert!(run.stderr().contains("1 value of levels never seen"), "{}", run.stderr());
 }
@@ -182,9 +224,16 @@ fn updating_is_fitting_the_files_one_after_the_other() {
     let updated = folder.json("update m.kalmia 2.csv --json");
     assert_eq!(updated["rows"].as_u64(), Some(4096));
     // blocks end where the first file does, so that not even a bit differs
-    assert_eq!((&updated["coefficients"], &updated["progressive"]), (&whole["coefficients"], &whole["progressive"]));
+    assert_eq!(
+        (&updated["coefficients"], &updated["progressive"]),
+        (&whole["coefficients"], &whole["progressive"])
+    );
     let text = folder.ok("inspect m.kalmia");
-    assert!(text.contains("fit: 1.csv (2 048 rows read)") && text.contains("update: 2.csv (2 048 rows read)"), "{text}");
+    assert!(
+        text.contains("fit: 1.csv (2 048 rows read)")
+            && text.contains("update: 2.csv (2 048 rows read)"),
+        "{text}"
+    );
     folder.run("fit 1.csv -t y --resume m.kalmia").fails(2, &["updated"]);
 }
 
@@ -194,7 +243,12 @@ fn what_others_wrote_into_a_model_file_is_carried_along() {
     let folder = Folder::new("metadata");
     folder.write("t.csv", table(100, ["1", "2"]));
     folder.ok("fit t.csv -t y --positive 2 -o m.kalmia");
-    type Any = kalmia::file::Model<serde_json::Value, serde_json::Value, serde_json::Value, serde_json::Value>;
+    type Any = kalmia::file::Model<
+        serde_json::Value,
+        serde_json::Value,
+        serde_json::Value,
+        serde_json::Value,
+    >;
     let mut file = load::<Any>(folder.path("m.kalmia"), MODEL).unwrap();
     let python = serde_json::json!({ "classes": [1, 2] });
     file.metadata.insert("python".into(), python.clone());
@@ -203,7 +257,11 @@ fn what_others_wrote_into_a_model_file_is_carried_along() {
     folder.ok("merge m.kalmia u.kalmia -o both.kalmia");
     for (name, rows) in [("u.kalmia", 200), ("both.kalmia", 300)] {
         let metadata = load::<Any>(folder.path(name), MODEL).unwrap().metadata;
-        assert_eq!((&metadata["python"], metadata["rows"].as_u64()), (&python, Some(rows)), "{name}");
+        assert_eq!(
+            (&metadata["python"], metadata["rows"].as_u64()),
+            (&python, Some(rows)),
+            "{name}"
+        );
     }
 }
 
@@ -215,24 +273,39 @@ fn merging_says_what_it_is_worth() {
     folder.write("1.csv", &text[..cut]);
     folder.write("2.csv", format!("a,b,c,y\n{}", &text[cut..]));
     folder.write("all.csv", &text);
-    for (arguments, exact) in [("-t c --method moment", true), ("-t y --method moment", false), ("-t y", false)] {
+    for (arguments, exact) in
+        [("-t c --method moment", true), ("-t y --method moment", false), ("-t y", false)]
+    {
         for name in ["1", "2", "all"] {
             folder.ok(&format!("fit {name}.csv {arguments} -o {name}.kalmia"));
         }
         let merged = folder.json("merge 1.kalmia 2.kalmia -o m.kalmia --json");
-        assert_eq!((merged["exact"].as_bool(), merged["rows"].as_u64()), (Some(exact), Some(4000)), "{arguments}");
-        let (one, other) = (folder.json("inspect m.kalmia --json"), folder.json("inspect all.kalmia --json"));
+        assert_eq!(
+            (merged["exact"].as_bool(), merged["rows"].as_u64()),
+            (Some(exact), Some(4000)),
+            "{arguments}"
+        );
+        let (one, other) =
+            (folder.json("inspect m.kalmia --json"), folder.json("inspect all.kalmia --json"));
         let tolerance = if exact { 1e-9 } else { 5.0 };
         for j in 0..4 {
             let (a, b) = (&one["coefficients"][j], &other["coefficients"][j]);
             let gap = (number(a, "estimate") - number(b, "estimate")).abs();
             assert!(gap < tolerance * number(b, "std_error"), "{arguments}: {a} {b}");
         }
-        assert!(folder.ok("merge 1.kalmia 2.kalmia -o m.kalmia").starts_with(if exact { "exact" } else { "approximate" }));
+        assert!(folder.ok("merge 1.kalmia 2.kalmia -o m.kalmia").starts_with(if exact {
+            "exact"
+        } else {
+            "approximate"
+        }));
     }
     assert!(!folder.run("merge 1.kalmia 2.kalmia -o m.kalmia").stderr().contains("twice"));
     let twice = folder.run("merge 1.kalmia 1.kalmia -o m.kalmia");
-    assert!(twice.stderr().contains("both models learned from 1.csv; its rows count twice"), "{}", twice.stderr());
+    assert!(
+        twice.stderr().contains("both models learned from 1.csv; its rows count twice"),
+        "{}",
+        twice.stderr()
+    );
     folder.ok("fit 2.csv -t y --exclude a -o less.kalmia");
     folder.run("merge 1.kalmia less.kalmia -o m.kalmia").fails(2, &["cannot be merged", "`a`"]);
 }
@@ -245,7 +318,8 @@ fn comparing_runs_every_method_on_the_same_rows() {
     let methods = all["methods"].as_array().unwrap();
     assert_eq!(methods.len(), 7);
     for line in methods {
-        let alone = folder.json(&format!("fit t.csv -t y --json --method {}", line["method"].as_str().unwrap()));
+        let alone = folder
+            .json(&format!("fit t.csv -t y --json --method {}", line["method"].as_str().unwrap()));
         assert_eq!(line["loss"], alone["progressive"]["loss"], "{}", line["method"]);
     }
     let picture = folder.text("losses.svg");
@@ -253,7 +327,8 @@ fn comparing_runs_every_method_on_the_same_rows() {
     let table = folder.ok("compare t.csv -t y --methods moment,ekf");
     assert!(table.contains("\nmoment ") && !table.contains("\nauto "), "{table}");
     // large counts throw the plain filter off at its first step; the others go on
-    let wild: String = (0..400).map(|i| format!("{},{}\n", i * 37 % 101, 1000 + i * i % 23)).collect();
+    let wild: String =
+        (0..400).map(|i| format!("{},{}\n", i * 37 % 101, 1000 + i * i % 23)).collect();
     folder.write("wild.csv", format!("x,y\n{wild}"));
     let wild = folder.ok("compare wild.csv -t y --family poisson --methods auto,ekf");
     assert!(wild.contains("diverged"), "{wild}");
@@ -266,13 +341,17 @@ fn exports_hold_the_model() {
     let fit = folder.json("fit t.csv -t y -o m.kalmia --json");
     let json = folder.json("export m.kalmia");
     assert_eq!(json["coefficients"], fit["coefficients"]);
-    assert_eq!((json["link"].as_str(), json["features"].as_array().map(Vec::len)), (Some("logit"), Some(4)));
+    assert_eq!(
+        (json["link"].as_str(), json["features"].as_array().map(Vec::len)),
+        (Some("logit"), Some(4))
+    );
     let variance = number(&json, "covariance.1.1");
     assert!((variance.sqrt() - number(&fit, "coefficients.1.std_error")).abs() < 1e-12);
     folder.ok("export m.kalmia --format onnx -o m.onnx");
     let onnx = folder.read("m.onnx");
     let holds = |bytes: &[u8]| onnx.windows(bytes.len()).any(|window| window == bytes);
     assert!(holds(b"Sigmoid") && holds(br#"["a","b","c"]"#));
-    let weights: Vec<u8> = (1..4).flat_map(|j| number(&fit["coefficients"][j], "estimate").to_le_bytes()).collect();
+    let weights: Vec<u8> =
+        (1..4).flat_map(|j| number(&fit["coefficients"][j], "estimate").to_le_bytes()).collect();
     assert!(holds(&weights) && holds(&number(&fit, "coefficients.0.estimate").to_le_bytes()));
 }

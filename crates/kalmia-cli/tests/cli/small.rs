@@ -20,7 +20,8 @@ fn bounds_are_listed_described_and_evaluated() {
 #[test]
 fn a_file_of_cases_is_filled_in() {
     let folder = Folder::new("cases");
-    let text = std::fs::read_to_string(repository("crates/kalmia/tests/data/bounds_cases.json")).unwrap();
+    let text =
+        std::fs::read_to_string(repository("crates/kalmia/tests/data/bounds_cases.json")).unwrap();
     let reference: Value = serde_json::from_str(&text).unwrap();
     let mut bare = reference.clone();
     for function in bare["functions"].as_object_mut().unwrap().values_mut() {
@@ -41,7 +42,10 @@ fn a_file_of_cases_is_filled_in() {
                         (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * a.abs() + 1e-13,
                         _ => expected == found,
                     };
-                    assert!(close, "{name}, case {i}, {kind}.{key}: expected {expected}, got {found}");
+                    assert!(
+                        close,
+                        "{name}, case {i}, {kind}.{key}: expected {expected}, got {found}"
+                    );
                     compared += 1;
                 }
             }
@@ -53,7 +57,8 @@ fn a_file_of_cases_is_filled_in() {
 #[test]
 fn reproduce_draws_what_is_asked_and_refuses_the_rest() {
     let folder = Folder::new("reproduce");
-    let report = folder.json("--quiet reproduce comparison1 --horizon 200 --replicates 2 --out drawn --json");
+    let report = folder
+        .json("--quiet reproduce comparison1 --horizon 200 --replicates 2 --out drawn --json");
     assert!(report.is_object() && folder.path("drawn/report.html").is_file());
     let star = folder.json("--quiet reproduce theta-star --iterations 1e4 --json");
     assert_eq!(star["estimate"].as_array().map(Vec::len), Some(11));
@@ -62,7 +67,9 @@ fn reproduce_draws_what_is_asked_and_refuses_the_rest() {
     folder.run("reproduce comparison2").fails(2, &["comparison2"]);
     if cfg!(target_os = "linux") {
         // a disk's refusal, as of any other output
-        folder.run("reproduce density --horizon 10 --out /proc/drawn").fails(1, &["cannot write /proc/drawn"]);
+        folder
+            .run("reproduce density --horizon 10 --out /proc/drawn")
+            .fails(1, &["cannot write /proc/drawn"]);
     }
     folder.run("reproduce density --horizon 0").fails(2, &["horizon"]);
 }
@@ -88,7 +95,12 @@ fn completions_manual_and_help_come_from_one_place() {
     let man = folder.ok("man");
     assert!(man.starts_with(".ie") && man.contains("checkpoint\\-every"));
     let help = folder.ok("fit --help");
-    assert!(help.contains("Examples:") && help.contains("Exit codes") && help.contains("[default: 32768]"), "{help}");
+    assert!(
+        help.contains("Examples:")
+            && help.contains("Exit codes")
+            && help.contains("[default: 32768]"),
+        "{help}"
+    );
     assert_eq!(folder.run("fit").output.status.code(), Some(2));
     assert_eq!(folder.run("fitt").output.status.code(), Some(2));
     assert_eq!(folder.run("--version").ok(), format!("kalmia {}\n", env!("CARGO_PKG_VERSION")));

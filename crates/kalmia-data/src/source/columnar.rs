@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Schema};
@@ -43,7 +43,8 @@ impl Pending {
         n
     }
 
-    /// Adds up to `rows` rows to the batch. `places` gives the slot of each array; `row` counts the rows of the file.
+    /// Adds up to `rows` rows to the batch. `places` gives the slot of each array; `row` counts the
+    /// rows of the file.
     pub fn take(
         &mut self,
         file: &str,
@@ -59,7 +60,11 @@ impl Pending {
             let Some(slot) = *slot else { continue };
             let (column, want) = (&mut batch.columns[slot], plan.slots[slot].want);
             if let Err(bad) = append(array, range.clone(), column, want) {
-                let at = Location { file: file.into(), row: *row + (bad.row - range.start) as u64 + 1, line: None };
+                let at = Location {
+                    file: file.into(),
+                    row: *row + (bad.row - range.start) as u64 + 1,
+                    line: None,
+                };
                 return Err(bad_field(at, &plan.slots[slot], &bad.value));
             }
         }
@@ -102,11 +107,14 @@ fn declared(of: &DataType) -> std::result::Result<Declared, String> {
         DataType::Dictionary(_, value) => declared(value),
         numeric if numeric.is_integer() || numeric.is_floating() => Ok(Declared::Number),
         temporal if temporal.is_temporal() => Err(scalar::TEMPORAL.into()),
-        other => Err(format!("values of type {other} cannot be features; convert the column, or exclude it")),
+        other => Err(format!(
+            "values of type {other} cannot be features; convert the column, or exclude it"
+        )),
     }
 }
 
-/// What the texts of column `i` are. 64-bit integers without a sign stay text, which loses no digit.
+/// What the texts of column `i` are. 64-bit integers without a sign stay text, which loses no
+/// digit.
 pub(super) fn text_kind(schema: &Schema, i: usize) -> TextKind {
     match schema.field(i).data_type() {
         DataType::UInt64 => TextKind::Text,
@@ -123,7 +131,12 @@ struct Bad {
     value: Vec<u8>,
 }
 
-fn append(array: &dyn Array, range: Range<usize>, column: &mut Column, want: Want) -> std::result::Result<(), Bad> {
+fn append(
+    array: &dyn Array,
+    range: Range<usize>,
+    column: &mut Column,
+    want: Want,
+) -> std::result::Result<(), Bad> {
     let Ok(kind) = declared(array.data_type()) else {
         return Err(Bad { row: range.start, value: array.data_type().to_string().into() });
     };
@@ -146,8 +159,12 @@ fn append(array: &dyn Array, range: Range<usize>, column: &mut Column, want: Wan
         DataType::Int16 => numbers!(Int16Type, f64::from),
         DataType::Int32 => numbers!(Int32Type, f64::from),
         // as text every digit counts
-        DataType::Int64 if column.is_text => digits(array.as_primitive::<Int64Type>(), range, column),
-        DataType::UInt64 if column.is_text => digits(array.as_primitive::<UInt64Type>(), range, column),
+        DataType::Int64 if column.is_text => {
+            digits(array.as_primitive::<Int64Type>(), range, column)
+        }
+        DataType::UInt64 if column.is_text => {
+            digits(array.as_primitive::<UInt64Type>(), range, column)
+        }
         DataType::Int64 => numbers!(Int64Type, |v| v as f64),
         DataType::UInt8 => numbers!(UInt8Type, f64::from),
         DataType::UInt16 => numbers!(UInt16Type, f64::from),
@@ -159,8 +176,12 @@ fn append(array: &dyn Array, range: Range<usize>, column: &mut Column, want: Wan
         }
         DataType::Boolean => truths(array, range, column, want),
         DataType::Utf8 => texts(array, range, column, want, |i| array.as_string::<i32>().value(i)),
-        DataType::LargeUtf8 => texts(array, range, column, want, |i| array.as_string::<i64>().value(i)),
-        DataType::Utf8View => texts(array, range, column, want, |i| array.as_string_view().value(i)),
+        DataType::LargeUtf8 => {
+            texts(array, range, column, want, |i| array.as_string::<i64>().value(i))
+        }
+        DataType::Utf8View => {
+            texts(array, range, column, want, |i| array.as_string_view().value(i))
+        }
         DataType::Dictionary(..) => dictionary(array, range, column, want),
         _ => {
             range.for_each(|_| column.push_missing());
@@ -209,7 +230,12 @@ where
     Ok(())
 }
 
-fn truths(array: &dyn Array, range: Range<usize>, column: &mut Column, want: Want) -> std::result::Result<(), Bad> {
+fn truths(
+    array: &dyn Array,
+    range: Range<usize>,
+    column: &mut Column,
+    want: Want,
+) -> std::result::Result<(), Bad> {
     let values = array.as_boolean();
     for row in range {
         if values.is_null(row) {
@@ -240,15 +266,25 @@ fn texts<'a>(
     Ok(())
 }
 
-fn dictionary(array: &dyn Array, range: Range<usize>, column: &mut Column, want: Want) -> std::result::Result<(), Bad> {
+fn dictionary(
+    array: &dyn Array,
+    range: Range<usize>,
+    column: &mut Column,
+    want: Want,
+) -> std::result::Result<(), Bad> {
     let dictionary = array.as_any_dictionary();
     let rows = dictionary.keys().slice(range.start, range.len());
-    let keys = if dictionary.values().is_empty() { vec![0; range.len()] } else { slice_keys(array, range.clone()) };
+    let keys = if dictionary.values().is_empty() {
+        vec![0; range.len()]
+    } else {
+        slice_keys(array, range.clone())
+    };
     for (i, row) in range.enumerate() {
         if rows.is_null(i) || dictionary.values().is_empty() {
             column.push_missing();
         } else {
-            append(dictionary.values(), keys[i]..keys[i] + 1, column, want).map_err(|bad| Bad { row, ..bad })?;
+            append(dictionary.values(), keys[i]..keys[i] + 1, column, want)
+                .map_err(|bad| Bad { row, ..bad })?;
         }
     }
     Ok(())

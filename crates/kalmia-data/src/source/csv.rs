@@ -1,9 +1,10 @@
-//! CSV and TSV: a path for plain rows that parses numbers where they stand, and a path for everything else.
+//! CSV and TSV: a path for plain rows that parses numbers where they stand, and a path for
+//! everything else.
 //!
-//! A row is first tried on the plain path: each wanted number is parsed at its place and must be followed by the
-//! separator, other fields end at the next separator. On any surprise (a quote, a missing value, blanks, a wrong count)
-//! the row is undone and read by the general path, which decides alone what is legal. So the plain path never
-//! judges, and both give the same rows.
+//! A row is first tried on the plain path: each wanted number is parsed at its place and must be
+//! followed by the separator, other fields end at the next separator. On any surprise (a quote, a
+//! missing value, blanks, a wrong count) the row is undone and read by the general path, which
+//! decides alone what is legal. So the plain path never judges, and both give the same rows.
 
 use memchr::{memchr, memchr_iter, memchr2};
 
@@ -36,7 +37,8 @@ pub(super) struct Csv {
 struct Field {
     slot: u32,
     want: Want,
-    /// Whether the column's last number was too long for the short path, which the next one then spares itself.
+    /// Whether the column's last number was too long for the short path, which the next one then
+    /// spares itself.
     long: bool,
 }
 
@@ -63,17 +65,29 @@ enum Record {
 impl Csv {
     /// Reads the header, or numbers the columns of the first row.
     pub fn open(chunks: Chunks, delimiter: u8, options: &SourceOptions) -> Result<Self> {
-        if delimiter.is_ascii_alphanumeric() || b"\"\n\r.+-_".contains(&delimiter) || !delimiter.is_ascii() {
-            return Err(Error::Setting(format!("`{}` cannot separate fields", char::from(delimiter).escape_debug())));
+        if delimiter.is_ascii_alphanumeric()
+            || b"\"\n\r.+-_".contains(&delimiter)
+            || !delimiter.is_ascii()
+        {
+            return Err(Error::Setting(format!(
+                "`{}` cannot separate fields",
+                char::from(delimiter).escape_debug()
+            )));
         }
         let (names, plan, fields, split) = Default::default();
         let mut csv = Self { chunks, delimiter, names, plan, fields, row: 0, line: 0, split };
         let file = csv.chunks.file().to_owned();
-        let Some(len) = csv.record(options.max_columns.saturating_add(1))? else { return Err(Error::Empty { file }) };
+        let Some(len) = csv.record(options.max_columns.saturating_add(1))? else {
+            return Err(Error::Empty { file });
+        };
         if csv.split.found > options.max_columns {
             return Err(too_many_columns(&file, options.max_columns));
         }
-        csv.names = if options.header { csv.header(&file)? } else { (1..=csv.split.found).map(|i| format!("c{i}")).collect() };
+        csv.names = if options.header {
+            csv.header(&file)?
+        } else {
+            (1..=csv.split.found).map(|i| format!("c{i}")).collect()
+        };
         if options.header {
             csv.pass(len);
         }
@@ -86,7 +100,8 @@ impl Csv {
             let bytes = scalar::trim(self.split.field(self.chunks.lines(), i));
             let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
             let reason = "the header is not UTF-8 text; is it another format, or another encoding?";
-            text.map(str::to_owned).ok_or_else(|| Error::Header { file: file.into(), reason: reason.into() })
+            text.map(str::to_owned)
+                .ok_or_else(|| Error::Header { file: file.into(), reason: reason.into() })
         };
         (0..self.split.found).map(name).collect()
     }
@@ -101,7 +116,8 @@ impl Csv {
         self.chunks.advance(len);
     }
 
-    /// Splits the next record that is not a blank line, keeping up to `limit` fields; its length, or `None` at the end.
+    /// Splits the next record that is not a blank line, keeping up to `limit` fields; its length,
+    /// or `None` at the end.
     fn record(&mut self, limit: usize) -> Result<Option<usize>> {
         loop {
             match self.chunks.lines() {
@@ -112,19 +128,21 @@ impl Csv {
                 }
                 [b'\n', ..] => self.pass(1),
                 [b'\r', b'\n', ..] => self.pass(2),
-                lines => match self.split.record(lines, self.delimiter, limit) {
-                    Record::Whole(len) => return Ok(Some(len)),
-                    Record::AfterQuote => {
-                        let reason = "text after a closing quote; write a quote inside a quoted field twice".into();
-                        return Err(Error::Row { at: self.location(), reason });
-                    }
-                    Record::Open => {
-                        if !self.chunks.more(self.row + 1, self.line + 1, HINT)? {
-                            let reason = "a quoted field is never closed".into();
+                lines => {
+                    match self.split.record(lines, self.delimiter, limit) {
+                        Record::Whole(len) => return Ok(Some(len)),
+                        Record::AfterQuote => {
+                            let reason = "text after a closing quote; write a quote inside a quoted field twice".into();
                             return Err(Error::Row { at: self.location(), reason });
                         }
+                        Record::Open => {
+                            if !self.chunks.more(self.row + 1, self.line + 1, HINT)? {
+                                let reason = "a quoted field is never closed".into();
+                                return Err(Error::Row { at: self.location(), reason });
+                            }
+                        }
                     }
-                },
+                }
             }
         }
     }
@@ -133,7 +151,11 @@ impl Csv {
     fn general_row(&mut self, batch: &mut Batch) -> Result<bool> {
         let Some(len) = self.record(self.names.len())? else { return Ok(false) };
         if self.split.found != self.names.len() {
-            return Err(Error::Ragged { at: self.location(), expected: self.names.len(), found: self.split.found });
+            return Err(Error::Ragged {
+                at: self.location(),
+                expected: self.names.len(),
+                found: self.split.found,
+            });
         }
         for (i, field) in self.fields.iter().enumerate() {
             let Some(Field { slot, want, .. }) = *field else { continue };
@@ -168,7 +190,9 @@ impl Source for Csv {
         self.chunks.begin_block();
         while batch.rows < end {
             self.chunks.check_block(self.row + 1, self.line + 1)?;
-            if let Some(len) = plain_row(self.chunks.lines(), self.delimiter, &mut self.fields, batch) {
+            if let Some(len) =
+                plain_row(self.chunks.lines(), self.delimiter, &mut self.fields, batch)
+            {
                 self.line += 1;
                 self.row += 1;
                 batch.end_row(self.line);
@@ -187,7 +211,8 @@ impl Source for Csv {
         let start = self.row;
         while self.row - start < rows {
             let lines = self.chunks.lines();
-            let plain = memchr(b'\n', lines).filter(|&at| at > 1 && memchr(QUOTE, &lines[..at]).is_none());
+            let plain =
+                memchr(b'\n', lines).filter(|&at| at > 1 && memchr(QUOTE, &lines[..at]).is_none());
             let len = match plain {
                 Some(at) => at + 1,
                 None => match self.record(0)? {
@@ -202,10 +227,15 @@ impl Source for Csv {
     }
 }
 
-/// Tries the next row on the plain path; its length, or `None` where the general path must look, with the row's first
-/// fields perhaps already added.
+/// Tries the next row on the plain path; its length, or `None` where the general path must look,
+/// with the row's first fields perhaps already added.
 #[inline]
-fn plain_row(lines: &[u8], delimiter: u8, fields: &mut [Option<Field>], batch: &mut Batch) -> Option<usize> {
+fn plain_row(
+    lines: &[u8],
+    delimiter: u8,
+    fields: &mut [Option<Field>],
+    batch: &mut Batch,
+) -> Option<usize> {
     let (last, first) = fields.split_last_mut()?;
     let mut at = 0;
     for field in first {
@@ -226,7 +256,12 @@ fn plain_row(lines: &[u8], delimiter: u8, fields: &mut [Option<Field>], batch: &
 
 /// Adds the field at the start of `rest`; its length, or `None` where it is not plain.
 #[inline(always)]
-fn plain_field(rest: &[u8], delimiter: u8, field: &mut Option<Field>, batch: &mut Batch) -> Option<usize> {
+fn plain_field(
+    rest: &[u8],
+    delimiter: u8,
+    field: &mut Option<Field>,
+    batch: &mut Batch,
+) -> Option<usize> {
     if let Some(Field { slot, want: Want::Number, long }) = field {
         let (value, len) = number::prefix(rest, long)?;
         batch.columns[*slot as usize].numbers.push(value);
@@ -266,7 +301,9 @@ impl Split {
                     None => return Record::Open,
                 }
             } else {
-                let Some(len) = memchr2(delimiter, b'\n', &lines[at..]) else { return Record::Open };
+                let Some(len) = memchr2(delimiter, b'\n', &lines[at..]) else {
+                    return Record::Open;
+                };
                 let end = at + len;
                 let cut = usize::from(lines[end] == b'\n' && len > 0 && lines[end - 1] == b'\r');
                 ((at, end - cut, false), end - cut)
@@ -284,7 +321,8 @@ impl Split {
         }
     }
 
-    /// The quoted field whose text starts at `start`: its span and the place after the closing quote.
+    /// The quoted field whose text starts at `start`: its span and the place after the closing
+    /// quote.
     fn quoted(&mut self, lines: &[u8], start: usize) -> Option<((usize, usize, bool), usize)> {
         let mut close = start + memchr(QUOTE, &lines[start..])?;
         if lines.get(close + 1) != Some(&QUOTE) {

@@ -1,4 +1,5 @@
-//! Arrow IPC, read as a stream: the file format is that stream between a magic word and a footer that is not needed.
+//! Arrow IPC, read as a stream: the file format is that stream between a magic word and a footer
+//! that is not needed.
 
 use std::io::{BufReader, Read};
 
@@ -23,7 +24,11 @@ pub(super) struct Ipc {
 }
 
 impl Ipc {
-    pub fn open(mut reader: Box<dyn Read + Send>, file: &str, options: &SourceOptions) -> Result<Self> {
+    pub fn open(
+        mut reader: Box<dyn Read + Send>,
+        file: &str,
+        options: &SourceOptions,
+    ) -> Result<Self> {
         let word = |reader: &mut Box<dyn Read + Send>| {
             let mut word = Vec::new();
             let read = reader.by_ref().take(8).read_to_end(&mut word);
@@ -41,9 +46,18 @@ impl Ipc {
             }
         }
         let reader: Box<dyn Read + Send> = Box::new(std::io::Cursor::new(head).chain(reader));
-        let reader = guard(file, "Arrow IPC", || StreamReader::try_new(BufReader::with_capacity(1 << 18, reader), None))?;
+        let reader = guard(file, "Arrow IPC", || {
+            StreamReader::try_new(BufReader::with_capacity(1 << 18, reader), None)
+        })?;
         let names = names(&reader.schema(), file, options)?;
-        Ok(Self { file: file.into(), reader, names, plan: Plan::default(), pending: Pending::default(), row: 0 })
+        Ok(Self {
+            file: file.into(),
+            reader,
+            names,
+            plan: Plan::default(),
+            pending: Pending::default(),
+            row: 0,
+        })
     }
 
     /// Decodes until rows are pending; false at the end.
@@ -75,7 +89,14 @@ impl Source for Ipc {
     fn fill(&mut self, batch: &mut Batch, rows: usize) -> Result<()> {
         let end = batch.rows + rows;
         while batch.rows < end && self.advance()? {
-            self.pending.take(&self.file, &self.plan.columns, &self.plan, &mut self.row, batch, end - batch.rows)?;
+            self.pending.take(
+                &self.file,
+                &self.plan.columns,
+                &self.plan,
+                &mut self.row,
+                batch,
+                end - batch.rows,
+            )?;
         }
         Ok(())
     }

@@ -23,9 +23,16 @@ pub(super) struct Jsonl {
 }
 
 impl Jsonl {
-    /// Opens the stream; where the columns are not known, they are the members of the first block of rows.
-    pub fn open(mut reader: Box<dyn Read + Send>, file: &str, options: &SourceOptions, known: Option<&[Slot]>) -> Result<Self> {
-        let chunks = |reader| Chunks::new(reader, file, options.chunk_bytes, options.max_line_bytes);
+    /// Opens the stream; where the columns are not known, they are the members of the first block
+    /// of rows.
+    pub fn open(
+        mut reader: Box<dyn Read + Send>,
+        file: &str,
+        options: &SourceOptions,
+        known: Option<&[Slot]>,
+    ) -> Result<Self> {
+        let chunks =
+            |reader| Chunks::new(reader, file, options.chunk_bytes, options.max_line_bytes);
         let mut names = Vec::new();
         if let Some(known) = known {
             names.extend(known.iter().map(|slot| slot.name.clone()));
@@ -41,7 +48,14 @@ impl Jsonl {
             });
         }
         check_names(file, &mut names)?;
-        Ok(Self { chunks: chunks(reader)?, names, plan: Plan::default(), slots: HashMap::new(), row: 0, line: 0 })
+        Ok(Self {
+            chunks: chunks(reader)?,
+            names,
+            plan: Plan::default(),
+            slots: HashMap::new(),
+            row: 0,
+            line: 0,
+        })
     }
 
     /// The length of the next line that is not blank.
@@ -60,15 +74,25 @@ impl Jsonl {
         let mut bad = None;
         let row = Row { plan: &self.plan, slots: &self.slots, batch, bad: &mut bad };
         let outcome = object(&self.chunks.lines()[..len], row);
-        let at = || Location { file: self.chunks.file().into(), row: self.row + 1, line: Some(self.line) };
+        let at = || Location {
+            file: self.chunks.file().into(),
+            row: self.row + 1,
+            line: Some(self.line),
+        };
         if let Some((slot, value)) = bad {
             return Err(super::bad_field(at(), &self.plan.slots[slot], &value));
         }
-        outcome.map_err(|e| Error::Row { at: at(), reason: format!("not a JSON object of plain values: {e}") })
+        outcome.map_err(|e| Error::Row {
+            at: at(),
+            reason: format!("not a JSON object of plain values: {e}"),
+        })
     }
 }
 
-fn object<'de, S: DeserializeSeed<'de, Value = ()>>(line: &'de [u8], seed: S) -> serde_json::Result<()> {
+fn object<'de, S: DeserializeSeed<'de, Value = ()>>(
+    line: &'de [u8],
+    seed: S,
+) -> serde_json::Result<()> {
     let mut parser = serde_json::Deserializer::from_slice(line);
     seed.deserialize(&mut parser)?;
     parser.end()
@@ -78,7 +102,11 @@ fn object<'de, S: DeserializeSeed<'de, Value = ()>>(line: &'de [u8], seed: S) ->
 type Looked = (Vec<u8>, Box<dyn Read + Send>);
 
 /// Collects the members of the first block of rows, in order of appearance.
-fn discover(mut chunks: Chunks, options: &SourceOptions, names: &mut Vec<String>) -> Result<Looked> {
+fn discover(
+    mut chunks: Chunks,
+    options: &SourceOptions,
+    names: &mut Vec<String>,
+) -> Result<Looked> {
     let (mut seen, mut line) = (Vec::new(), 0);
     let mut known = std::collections::HashSet::new();
     let mut rows = 0;
@@ -108,7 +136,8 @@ impl Source for Jsonl {
     fn bind(&mut self, plan: &Plan) -> Result<()> {
         self.plan = plan.clone();
         let bound = self.names.iter().zip(&plan.columns);
-        self.slots = bound.filter_map(|(name, slot)| slot.map(|slot| (name.clone(), slot))).collect();
+        self.slots =
+            bound.filter_map(|(name, slot)| slot.map(|slot| (name.clone(), slot))).collect();
         Ok(())
     }
 
@@ -145,7 +174,10 @@ struct Names<'a> {
 
 impl<'de> DeserializeSeed<'de> for Names<'_> {
     type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<(), D::Error> {
         deserializer.deserialize_map(self)
     }
 }
@@ -176,7 +208,10 @@ struct Row<'a> {
 
 impl<'de> DeserializeSeed<'de> for Row<'_> {
     type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<(), D::Error> {
         deserializer.deserialize_map(self)
     }
 }
@@ -212,7 +247,10 @@ struct Key<'a>(&'a HashMap<String, usize>);
 
 impl<'de> DeserializeSeed<'de> for Key<'_> {
     type Value = Option<usize>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
@@ -246,7 +284,10 @@ impl Cell<'_> {
 
 impl<'de> DeserializeSeed<'de> for Cell<'_> {
     type Value = Option<Vec<u8>>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
@@ -255,7 +296,11 @@ impl<'de> Visitor<'de> for Cell<'_> {
     type Value = Option<Vec<u8>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a number, text, true, false or null as member `{}`; flatten or exclude it", excerpt(self.name.as_bytes()))
+        write!(
+            f,
+            "a number, text, true, false or null as member `{}`; flatten or exclude it",
+            excerpt(self.name.as_bytes())
+        )
     }
     fn visit_bool<E>(self, value: bool) -> std::result::Result<Self::Value, E> {
         if self.want == Want::Number {

@@ -32,8 +32,14 @@ impl Libsvm {
 
     /// Adds the row of the next `len` bytes.
     fn add(&self, len: usize, batch: &mut Batch) -> Result<()> {
-        let at = || Location { file: self.chunks.file().into(), row: self.row + 1, line: Some(self.line) };
-        let mut words = content(&self.chunks.lines()[..len]).split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let at = || Location {
+            file: self.chunks.file().into(),
+            row: self.row + 1,
+            line: Some(self.line),
+        };
+        let mut words = content(&self.chunks.lines()[..len])
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty());
         let label = words.next().unwrap_or_default();
         if let Some((slot, want)) = self.plan.slot(0)
             && !batch.columns[slot].push_field(want, label)
@@ -42,7 +48,8 @@ impl Libsvm {
         }
         let mut previous = None;
         for word in words.filter(|word| !word.starts_with(b"qid:")) {
-            let reason = |why: &str| Error::Row { at: at(), reason: format!("`{}` {why}", excerpt(word)) };
+            let reason =
+                |why: &str| Error::Row { at: at(), reason: format!("`{}` {why}", excerpt(word)) };
             let (key, value) = pair(word).ok_or_else(|| reason("is not an `index:value` pair"))?;
             if previous >= Some(key) {
                 return Err(reason("does not ascend: indices must, within a row"));

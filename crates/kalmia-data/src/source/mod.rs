@@ -59,8 +59,8 @@ impl Plan {
     }
 }
 
-/// Opens an input in its format. `known` is the columns that the caller will bind, where it knows them already, and
-/// spares JSON Lines from discovering its own.
+/// Opens an input in its format. `known` is the columns that the caller will bind, where it knows
+/// them already, and spares JSON Lines from discovering its own.
 pub(crate) fn open(
     input: &Input,
     options: &SourceOptions,
@@ -68,10 +68,18 @@ pub(crate) fn open(
     done: &Arc<AtomicU64>,
 ) -> Result<Box<dyn Source>> {
     let (reader, format) = input.open(options.format, done)?;
-    let text = |reader| crate::chunks::Chunks::new(reader, input.name(), options.chunk_bytes, options.max_line_bytes);
+    let text = |reader| {
+        crate::chunks::Chunks::new(
+            reader,
+            input.name(),
+            options.chunk_bytes,
+            options.max_line_bytes,
+        )
+    };
     Ok(match format {
         Format::Csv | Format::Tsv => {
-            let delimiter = options.delimiter.unwrap_or(if format == Format::Tsv { b'\t' } else { b',' });
+            let delimiter =
+                options.delimiter.unwrap_or(if format == Format::Tsv { b'\t' } else { b',' });
             Box::new(csv::Csv::open(text(reader)?, delimiter, options)?)
         }
         Format::Jsonl => Box::new(jsonl::Jsonl::open(reader, input.name(), options, known)?),
@@ -82,7 +90,8 @@ pub(crate) fn open(
         Format::Arrow => Box::new(ipc::Ipc::open(reader, input.name(), options)?),
         #[cfg(not(feature = "columnar"))]
         Format::Parquet | Format::Arrow => {
-            let reason = "this build reads no Parquet or Arrow; build it with the feature `columnar`".into();
+            let reason =
+                "this build reads no Parquet or Arrow; build it with the feature `columnar`".into();
             return Err(Error::Format { file: input.name().into(), reason });
         }
     })
@@ -93,12 +102,22 @@ pub(crate) fn bad_field(at: Location, slot: &Slot, field: &[u8]) -> Error {
     if std::str::from_utf8(field).is_err() {
         return not_utf8(at, &slot.name);
     }
-    Error::Value { at, column: slot.name.clone(), value: excerpt(field), reason: slot.want.expected().into() }
+    Error::Value {
+        at,
+        column: slot.name.clone(),
+        value: excerpt(field),
+        reason: slot.want.expected().into(),
+    }
 }
 
 /// The error for a field in another encoding.
 pub(crate) fn not_utf8(at: Location, column: &str) -> Error {
-    Error::Row { at, reason: format!("column `{column}` is not valid UTF-8; convert the file, for example with iconv") }
+    Error::Row {
+        at,
+        reason: format!(
+            "column `{column}` is not valid UTF-8; convert the file, for example with iconv"
+        ),
+    }
 }
 
 /// Checks a header, naming columns without a name after their place.
@@ -109,7 +128,10 @@ fn check_names(file: &str, names: &mut [String]) -> Result<()> {
             *name = format!("c{}", i + 1);
         }
         if !seen.insert(name.clone()) {
-            let reason = format!("the header names column `{}` twice; rename one of them", excerpt(name.as_bytes()));
+            let reason = format!(
+                "the header names column `{}` twice; rename one of them",
+                excerpt(name.as_bytes())
+            );
             return Err(Error::Header { file: file.into(), reason });
         }
     }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::Result as ParquetResult;
 use parquet::file::reader::ChunkReader;
@@ -41,7 +42,9 @@ impl Parquet {
     pub fn open(input: &Input, options: &SourceOptions, done: &Arc<AtomicU64>) -> Result<Self> {
         let file = input.name();
         let Some(size) = input.size() else {
-            let reason = "Parquet is read from its end and needs a file; save it first, or use Arrow IPC".into();
+            let reason =
+                "Parquet is read from its end and needs a file; save it first, or use Arrow IPC"
+                    .into();
             return Err(Error::Format { file: file.into(), reason });
         };
         if size == 0 {
@@ -49,23 +52,39 @@ impl Parquet {
         }
         let meta = match seekable(input)? {
             Seekable::File(f) => guard(file, "Parquet", || metadata(&f))?,
-            Seekable::Memory(bytes) => guard(file, "Parquet", || metadata(&Bytes::from_owner(bytes)))?,
+            Seekable::Memory(bytes) => {
+                guard(file, "Parquet", || metadata(&Bytes::from_owner(bytes)))?
+            }
         };
         let names = names(meta.schema(), file, options)?;
         let rows = meta.metadata().file_metadata().num_rows().max(0) as u64;
         let (plan, places, pending) = Default::default();
         let (input, done) = (input.clone(), done.clone());
-        Ok(Self { input, meta, names, plan, places, reader: None, pending, row: 0, rows, size, done })
+        Ok(Self {
+            input,
+            meta,
+            names,
+            plan,
+            places,
+            reader: None,
+            pending,
+            row: 0,
+            rows,
+            size,
+            done,
+        })
     }
 
     /// Starts decoding at the present row.
     fn start(&self) -> Result<ParquetRecordBatchReader> {
         let (row, places, meta) = (self.row as usize, &self.plan.columns, self.meta.clone());
         match seekable(&self.input)? {
-            Seekable::File(f) => guard(self.input.name(), "Parquet", || decoder(f, meta, places, row)),
-            Seekable::Memory(bytes) => {
-                guard(self.input.name(), "Parquet", || decoder(Bytes::from_owner(bytes), meta, places, row))
+            Seekable::File(f) => {
+                guard(self.input.name(), "Parquet", || decoder(f, meta, places, row))
             }
+            Seekable::Memory(bytes) => guard(self.input.name(), "Parquet", || {
+                decoder(Bytes::from_owner(bytes), meta, places, row)
+            }),
         }
     }
 
@@ -86,7 +105,8 @@ impl Parquet {
 }
 
 fn seekable(input: &Input) -> Result<Seekable> {
-    let none = || Error::Format { file: input.name().into(), reason: "Parquet needs a file".into() };
+    let none =
+        || Error::Format { file: input.name().into(), reason: "Parquet needs a file".into() };
     input.open_seekable()?.ok_or_else(none)
 }
 
@@ -130,7 +150,14 @@ impl Source for Parquet {
         let (start, end) = (self.row, batch.rows + rows);
         while batch.rows < end && self.advance()? {
             let wanted = end - batch.rows;
-            self.pending.take(self.input.name(), &self.places, &self.plan, &mut self.row, batch, wanted)?;
+            self.pending.take(
+                self.input.name(),
+                &self.places,
+                &self.plan,
+                &mut self.row,
+                batch,
+                wanted,
+            )?;
         }
         let part = (self.row - start) as f64 / self.rows.max(1) as f64;
         self.done.fetch_add((part * self.size as f64) as u64, Ordering::Relaxed);

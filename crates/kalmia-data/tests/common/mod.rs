@@ -57,7 +57,13 @@ pub fn blocks_of(block_rows: usize) -> SourceOptions {
 pub fn bits(reading: &Reading) -> Vec<(usize, Vec<u64>)> {
     let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
     let all = |b: &Block| {
-        [bits(&b.x), bits(&b.y), bits(b.weight.as_deref().unwrap_or(&[])), bits(b.offset.as_deref().unwrap_or(&[]))].concat()
+        [
+            bits(&b.x),
+            bits(&b.y),
+            bits(b.weight.as_deref().unwrap_or(&[])),
+            bits(b.offset.as_deref().unwrap_or(&[])),
+        ]
+        .concat()
     };
     reading.blocks.iter().map(|b| (b.dim, all(b))).collect()
 }
@@ -111,8 +117,14 @@ impl Table {
         let mut out = Vec::new();
         for row in &self.rows {
             // Written by hand, so that members keep their order.
-            let members = self.names.iter().zip(row).map(|(n, cell)| format!("{}:{}", serde_json::json!(n), value(cell)));
-            out.extend_from_slice(format!("{{{}}}\n", members.collect::<Vec<_>>().join(",")).as_bytes());
+            let members = self
+                .names
+                .iter()
+                .zip(row)
+                .map(|(n, cell)| format!("{}:{}", serde_json::json!(n), value(cell)));
+            out.extend_from_slice(
+                format!("{{{}}}\n", members.collect::<Vec<_>>().join(",")).as_bytes(),
+            );
         }
         out
     }
@@ -124,13 +136,21 @@ impl Table {
         let column = |i: usize| -> ArrayRef {
             let cells = || self.rows.iter().map(|row| &row[i]);
             match cells().find(|cell| **cell != Cell::Missing) {
-                Some(Cell::Truth(_)) => {
-                    Arc::new(cells().map(|c| if let Cell::Truth(v) = c { Some(*v) } else { None }).collect::<BooleanArray>())
-                }
-                Some(Cell::Text(_)) => {
-                    Arc::new(cells().map(|c| if let Cell::Text(v) = c { Some(v) } else { None }).collect::<StringArray>())
-                }
-                _ => Arc::new(cells().map(|c| if let Cell::Number(v) = c { Some(*v) } else { None }).collect::<Float64Array>()),
+                Some(Cell::Truth(_)) => Arc::new(
+                    cells()
+                        .map(|c| if let Cell::Truth(v) = c { Some(*v) } else { None })
+                        .collect::<BooleanArray>(),
+                ),
+                Some(Cell::Text(_)) => Arc::new(
+                    cells()
+                        .map(|c| if let Cell::Text(v) = c { Some(v) } else { None })
+                        .collect::<StringArray>(),
+                ),
+                _ => Arc::new(
+                    cells()
+                        .map(|c| if let Cell::Number(v) = c { Some(*v) } else { None })
+                        .collect::<Float64Array>(),
+                ),
             }
         };
         let columns = self.names.iter().enumerate().map(|(i, name)| (name, column(i), true));
@@ -141,9 +161,12 @@ impl Table {
     pub fn parquet(&self, rows_a_group: usize) -> Vec<u8> {
         let batch = self.record_batch();
         let mut out = Vec::new();
-        let properties =
-            parquet::file::properties::WriterProperties::builder().set_max_row_group_row_count(Some(rows_a_group)).build();
-        let mut writer = parquet::arrow::ArrowWriter::try_new(&mut out, batch.schema(), Some(properties)).unwrap();
+        let properties = parquet::file::properties::WriterProperties::builder()
+            .set_max_row_group_row_count(Some(rows_a_group))
+            .build();
+        let mut writer =
+            parquet::arrow::ArrowWriter::try_new(&mut out, batch.schema(), Some(properties))
+                .unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
         out
@@ -155,11 +178,13 @@ impl Table {
         let (half, mut out) = (batch.num_rows() / 2, Vec::new());
         let parts = [batch.slice(0, half), batch.slice(half, batch.num_rows() - half)];
         if file {
-            let mut writer = arrow_ipc::writer::FileWriter::try_new(&mut out, &batch.schema()).unwrap();
+            let mut writer =
+                arrow_ipc::writer::FileWriter::try_new(&mut out, &batch.schema()).unwrap();
             parts.iter().for_each(|part| writer.write(part).unwrap());
             writer.finish().unwrap();
         } else {
-            let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut out, &batch.schema()).unwrap();
+            let mut writer =
+                arrow_ipc::writer::StreamWriter::try_new(&mut out, &batch.schema()).unwrap();
             parts.iter().for_each(|part| writer.write(part).unwrap());
             writer.finish().unwrap();
         }

@@ -1,4 +1,5 @@
-//! The paper's bounds beside what they bound: cumulative excess risk and $\lambda_{\max}(P_t)$ in simulation.
+//! The paper's bounds beside what they bound: cumulative excess risk and $\lambda_{\max}(P_t)$ in
+//! simulation.
 
 mod theory;
 
@@ -18,7 +19,8 @@ pub const EPSILON_QUADRATIC: f64 = 0.1;
 pub const BETA: f64 = 0.49;
 /// $\delta$ of the measured convergence time; the terms that are drawn do not depend on it.
 pub const DELTA: f64 = 0.05;
-/// Rows of the simulations, in multiples of the horizon: the logistic $\varepsilon$ of Theorem 1 is only reached late.
+/// Rows of the simulations, in multiples of the horizon: the logistic $\varepsilon$ of Theorem 1 is
+/// only reached late.
 const LONGER_QUADRATIC: u64 = 10;
 const LONGER_LOGISTIC: u64 = 300;
 const BLOCK: usize = 100;
@@ -35,7 +37,11 @@ pub struct Spread {
 }
 
 impl Spread {
-    fn new(name: &'static str, points: Vec<(u64, f64, f64)>, bound: impl Fn(u64) -> Result<f64>) -> Result<Self> {
+    fn new(
+        name: &'static str,
+        points: Vec<(u64, f64, f64)>,
+        bound: impl Fn(u64) -> Result<f64>,
+    ) -> Result<Self> {
         let bound = points.iter().map(|p| bound(p.0)).collect::<Result<_>>()?;
         Ok(Self { name, points, bound })
     }
@@ -48,7 +54,8 @@ pub struct Bounds {
     pub quadratic: Spread,
     /// The same after the convergence time, from $n=1$.
     pub quadratic_after: Spread,
-    /// Measured convergence time of the quadratic setting: where a share $1-\delta$ of the replicates has settled, if within the rows.
+    /// Measured convergence time of the quadratic setting: where a share $1-\delta$ of the
+    /// replicates has settled, if within the rows.
     pub quadratic_tau: Option<u64>,
     /// Cumulative excess risk of the EKF, all steps.
     pub logistic: Spread,
@@ -65,7 +72,13 @@ pub struct Bounds {
 impl Bounds {
     /// Every series, in the order of the CSV file.
     pub fn spreads(&self) -> [&Spread; 5] {
-        [&self.quadratic, &self.quadratic_after, &self.logistic, &self.logistic_after, &self.eigenvalue]
+        [
+            &self.quadratic,
+            &self.quadratic_after,
+            &self.logistic,
+            &self.logistic_after,
+            &self.eigenvalue,
+        ]
     }
 }
 
@@ -80,15 +93,22 @@ pub fn simulate(horizon: u64, replicates: usize, seed: u64, run: &Run) -> Result
     let quadratic = Study { world: World::Quadratic, epsilon: EPSILON_QUADRATIC, replicates, seed };
     let (all, after, quadratic_tau) = quadratic.risk(horizon * LONGER_QUADRATIC, run)?;
     let logistic = Study { world: World::Weak, epsilon: theory.epsilon_logistic, replicates, seed };
-    let (logistic_all, logistic_after, logistic_tau) = logistic.risk(horizon * LONGER_LOGISTIC, run)?;
+    let (logistic_all, logistic_after, logistic_tau) =
+        logistic.risk(horizon * LONGER_LOGISTIC, run)?;
     Ok(Bounds {
         quadratic: Spread::new("quadratic", all, |n| theory.leading_quadratic(n))?,
-        quadratic_after: Spread::new("quadratic_after_tau", after, |n| theory.leading_quadratic(n))?,
+        quadratic_after: Spread::new("quadratic_after_tau", after, |n| {
+            theory.leading_quadratic(n)
+        })?,
         quadratic_tau,
         logistic: Spread::new("logistic", logistic_all, |n| theory.leading_logistic(n))?,
-        logistic_after: Spread::new("logistic_after_tau", logistic_after, |n| theory.leading_logistic(n))?,
+        logistic_after: Spread::new("logistic_after_tau", logistic_after, |n| {
+            theory.leading_logistic(n)
+        })?,
         logistic_tau,
-        eigenvalue: Spread::new("lambda_max", logistic.eigenvalue(horizon, run)?, |t| theory.eigenvalue(t))?,
+        eigenvalue: Spread::new("lambda_max", logistic.eigenvalue(horizon, run)?, |t| {
+            theory.eigenvalue(t)
+        })?,
         theory,
     })
 }
@@ -106,8 +126,9 @@ fn quadratic_excess(theta: &[V; D], star: &[V; D]) -> V {
     (line * line + squares * V::splat(1.0 / 12.0)) * V::splat(0.5)
 }
 
-/// $E[\ell(y,m)-\ell(y,m^*)\mid X_t]$. As $X_t$ is independent of $\hat\theta_t$ its mean is $L(\hat\theta_t)-L(\theta^*)$, so the
-/// cumulative sums differ from those of the excess risk by a martingale.
+/// $E[\ell(y,m)-\ell(y,m^*)\mid X_t]$. As $X_t$ is independent of $\hat\theta_t$ its mean is
+/// $L(\hat\theta_t)-L(\theta^*)$, so the cumulative sums differ from those of the excess risk by a
+/// martingale.
 #[inline(always)]
 fn logistic_excess(m: V, m_star: V) -> V {
     let (e, e_star) = ((-m.map(f64::abs)).exp_negative(), (-m_star.map(f64::abs)).exp_negative());
@@ -140,8 +161,11 @@ impl Tally {
         let radius = V::splat(study.epsilon * study.epsilon);
         let mut t = V::splat(first as f64);
         for ((theta, &m), x) in trace.theta.iter().zip(&trace.predictions).zip(xs) {
-            self.total +=
-                if study.world == World::Quadratic { quadratic_excess(theta, &star) } else { logistic_excess(m, dot(&star, x)) };
+            self.total += if study.world == World::Quadratic {
+                quadratic_excess(theta, &star)
+            } else {
+                logistic_excess(m, dot(&star, x))
+            };
             self.outside = (radius - squared_distance(theta, &star)).select(self.outside, t);
             t += V::ONE;
         }
@@ -172,7 +196,8 @@ impl Study {
         let marks = checkpoints(horizon);
         let groups = run.each(self.replicates.div_ceil(LANES), |group| {
             let rule = if self.world == World::Quadratic { Rule::Kalman } else { Rule::Ekf };
-            let (mut filter, mut trace, mut tally) = (Filter::new(rule, 1.0), Trace::default(), Tally::default());
+            let (mut filter, mut trace, mut tally) =
+                (Filter::new(rule, 1.0), Trace::default(), Tally::default());
             let mut sums = Vec::with_capacity(marks.len());
             self.rows(group, &marks, run, |block, rows, first, at_mark| {
                 filter.learn_traced(block, rows.clone(), Some(&mut trace));
@@ -186,14 +211,18 @@ impl Study {
             })?;
             Ok((sums, tally.outside))
         })?;
-        let last_outside = quantile(groups.iter().flat_map(|g| g.1.0).take(self.replicates).collect()) as u64;
-        let sums: Vec<Vec<f64>> =
-            (0..marks.len()).map(|k| groups.iter().flat_map(|g| g.0[k].0).take(self.replicates).collect()).collect();
+        let last_outside =
+            quantile(groups.iter().flat_map(|g| g.1.0).take(self.replicates).collect()) as u64;
+        let sums: Vec<Vec<f64>> = (0..marks.len())
+            .map(|k| groups.iter().flat_map(|g| g.0[k].0).take(self.replicates).collect())
+            .collect();
         // The first mark after the measured time; some marks must be left to look at.
-        let settled = marks.iter().position(|&n| n >= last_outside).filter(|&k| k + 2 < marks.len());
+        let settled =
+            marks.iter().position(|&n| n >= last_outside).filter(|&k| k + 2 < marks.len());
         let all = marks.iter().zip(&sums).map(|(&n, s)| spread(n, s)).collect();
         let after = settled.map_or_else(Vec::new, |k| {
-            let gap = |j: usize| sums[j].iter().zip(&sums[k]).map(|(a, b)| a - b).collect::<Vec<f64>>();
+            let gap =
+                |j: usize| sums[j].iter().zip(&sums[k]).map(|(a, b)| a - b).collect::<Vec<f64>>();
             (k + 1..marks.len()).map(|j| spread(marks[j] - marks[k], &gap(j))).collect()
         });
         Ok((all, after, settled.map(|k| marks[k])))
@@ -208,17 +237,21 @@ impl Study {
             self.rows(group, &marks, run, |block, rows, _, at_mark| {
                 filter.learn(block, rows);
                 if at_mark {
-                    values.push(std::array::from_fn(|lane| largest_eigenvalue(&filter.covariance(lane))));
+                    values.push(std::array::from_fn(|lane| {
+                        largest_eigenvalue(&filter.covariance(lane))
+                    }));
                 }
             })?;
             Ok(values)
         })?;
-        let at = |k: usize| -> Vec<f64> { groups.iter().flat_map(|g: &Vec<[f64; LANES]>| g[k]).take(self.replicates).collect() };
+        let at = |k: usize| -> Vec<f64> {
+            groups.iter().flat_map(|g: &Vec<[f64; LANES]>| g[k]).take(self.replicates).collect()
+        };
         Ok(marks.iter().enumerate().map(|(k, &n)| spread(n + 1, &at(k))).collect())
     }
 
-    /// Draws the rows of a group and hands them over in pieces that end at the marks: block, rows, time of the first row (from
-    /// 1), and whether a mark is reached.
+    /// Draws the rows of a group and hands them over in pieces that end at the marks: block, rows,
+    /// time of the first row (from 1), and whether a mark is reached.
     fn rows(
         &self,
         group: usize,
@@ -246,7 +279,8 @@ impl Study {
     }
 }
 
-/// The time after which a share $1-\delta$ of the replicates stays in the ball, as Assumption 5 asks.
+/// The time after which a share $1-\delta$ of the replicates stays in the ball, as Assumption 5
+/// asks.
 fn quantile(mut last_outside: Vec<f64>) -> f64 {
     last_outside.sort_by(f64::total_cmp);
     let may_leave = (DELTA * last_outside.len() as f64).floor() as usize;
@@ -257,7 +291,8 @@ fn spread(n: u64, values: &[f64]) -> (u64, f64, f64) {
     (n, mean(values), values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// Largest eigenvalue of a symmetric positive definite matrix, by squaring it until one direction is left.
+/// Largest eigenvalue of a symmetric positive definite matrix, by squaring it until one direction
+/// is left.
 pub(crate) fn largest_eigenvalue(p: &[[f64; D]; D]) -> f64 {
     let mut power = *p;
     for _ in 0..12 {
@@ -269,7 +304,8 @@ pub(crate) fn largest_eigenvalue(p: &[[f64; D]; D]) -> f64 {
             }
         }
     }
-    // Rayleigh quotient of the trace form: tr(P M)/tr(M) with M = P^4096, exact up to (lambda_2/lambda_1)^4096.
+    // Rayleigh quotient of the trace form: tr(P M)/tr(M) with M = P^4096, exact up to
+    // (lambda_2/lambda_1)^4096.
     let trace: f64 = (0..D).map(|i| power[i][i]).sum();
     let product: f64 = (0..D).map(|i| (0..D).map(|j| p[i][j] * power[j][i]).sum::<f64>()).sum();
     product / trace
@@ -282,7 +318,8 @@ mod tests {
 
     #[test]
     fn largest_eigenvalue_of_known_matrices() {
-        // I/12 + 11'/4 bordered: the second moment of (1, Z) has the eigenvalue (43 + sqrt 1801)/24.
+        // I/12 + 11'/4 bordered: the second moment of (1, Z) has the eigenvalue (43 + sqrt
+        // 1801)/24.
         let mut sigma = [[0.25; D]; D];
         sigma[0] = [0.5; D];
         for (i, row) in sigma.iter_mut().enumerate() {
@@ -295,7 +332,8 @@ mod tests {
         assert!((largest_eigenvalue(&diagonal) - 5.0).abs() < 1e-12);
     }
 
-    /// The quadratic excess risk is known: about $\frac12 d\sigma^2/t$ a step once the prior is forgotten.
+    /// The quadratic excess risk is known: about $\frac12 d\sigma^2/t$ a step once the prior is
+    /// forgotten.
     #[test]
     fn excess_risk_grows_as_half_d_log_n() {
         let cancel = AtomicBool::new(false);
@@ -309,7 +347,12 @@ mod tests {
         let expected = 0.5 * D as f64 * 20f64.ln();
         assert!((growth / expected - 1.0).abs() < 0.1, "{growth} against {expected}");
         let theory = Theory::new().unwrap();
-        assert!(after.iter().all(|&(n, mean, worst)| mean <= worst && worst < theory.leading_quadratic(n).unwrap()));
+        assert!(
+            after
+                .iter()
+                .all(|&(n, mean, worst)| mean <= worst
+                    && worst < theory.leading_quadratic(n).unwrap())
+        );
         // The logistic world, well specified: the same growth.
         let study = Study { world: World::Weak, epsilon: 0.3, replicates: 64, seed: 4 };
         let (all, _, _) = study.risk(20_000, &run).unwrap();

@@ -3,16 +3,20 @@
 use super::{BETA, DELTA, EPSILON_QUADRATIC};
 use crate::error::Result;
 use crate::world::{D, World};
-use kalmia::theory::{BoundP, LocalizedBounded, LocalizedLinear, LogisticConstants, UniformDesign, Variant};
+use kalmia::theory::{
+    BoundP, LocalizedBounded, LocalizedLinear, LogisticConstants, UniformDesign, Variant,
+};
 
-/// The paper's closed forms on the constants of these simulations ($P_1 = I$, $\sigma = 1$, $D_{app} = 0$).
+/// The paper's closed forms on the constants of these simulations ($P_1 = I$, $\sigma = 1$,
+/// $D_{app} = 0$).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Theory {
     /// $D_X = \sqrt d$.
     pub d_x: f64,
     /// $\Lambda_{\min}$, the smallest eigenvalue of $E[XX^\top]$.
     pub lambda_min: f64,
-    /// $\varepsilon = 1/(20 D_X)$, so that $\rho_\varepsilon = e^{-\varepsilon D_X} > 0.95$ as Theorem 1 asks.
+    /// $\varepsilon = 1/(20 D_X)$, so that $\rho_\varepsilon = e^{-\varepsilon D_X} > 0.95$ as
+    /// Theorem 1 asks.
     pub epsilon_logistic: f64,
     kappa: f64,
     h: f64,
@@ -25,7 +29,8 @@ impl Theory {
         let design = UniformDesign { m: D as u64 - 1 }.evaluate()?;
         let epsilon_logistic = 1.0 / (20.0 * design.d_x);
         let norm_star = World::Weak.generator().iter().map(|v| v * v).sum::<f64>().sqrt();
-        let logistic = LogisticConstants { d_x: design.d_x, norm_star, eps: epsilon_logistic }.evaluate()?;
+        let logistic =
+            LogisticConstants { d_x: design.d_x, norm_star, eps: epsilon_logistic }.evaluate()?;
         Ok(Self {
             d_x: design.d_x,
             lambda_min: design.lambda_min,
@@ -36,7 +41,8 @@ impl Theory {
         })
     }
 
-    /// Leading term of Theorem 1, $\frac52 d\kappa_\varepsilon\ln(1+n h\lambda_{\max}(P_1)D_X^2/d)$.
+    /// Leading term of Theorem 1, $\frac52 d\kappa_\varepsilon\ln(1+n
+    /// h\lambda_{\max}(P_1)D_X^2/d)$.
     pub fn leading_logistic(&self, n: u64) -> Result<f64> {
         let theorem = LocalizedBounded {
             d: D as u64,
@@ -53,7 +59,8 @@ impl Theory {
         Ok(theorem.evaluate()?.log_term)
     }
 
-    /// Leading term of Theorems 2 and 14, $\frac{15}2 d(8\sigma^2+D_{app}^2+\varepsilon^2D_X^2)\ln(1+n\lambda_{\max}(P_1)D_X^2/d)$.
+    /// Leading term of Theorems 2 and 14, $\frac{15}2
+    /// d(8\sigma^2+D_{app}^2+\varepsilon^2D_X^2)\ln(1+n\lambda_{\max}(P_1)D_X^2/d)$.
     pub fn leading_quadratic(&self, n: u64) -> Result<f64> {
         let theorem = LocalizedLinear {
             d: D as u64,
@@ -72,8 +79,14 @@ impl Theory {
 
     /// Proposition 11: $4/(\Lambda_{\min}t^{1-\beta})$.
     pub fn eigenvalue(&self, t: u64) -> Result<f64> {
-        let proposition =
-            BoundP { d: D as u64, d_x: self.d_x, lambda_min: self.lambda_min, delta: DELTA, beta: BETA, t: t as f64 };
+        let proposition = BoundP {
+            d: D as u64,
+            d_x: self.d_x,
+            lambda_min: self.lambda_min,
+            delta: DELTA,
+            beta: BETA,
+            t: t as f64,
+        };
         Ok(proposition.evaluate()?.bound)
     }
 }

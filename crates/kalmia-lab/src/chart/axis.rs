@@ -36,7 +36,12 @@ impl Axis {
 
     /// A linear axis between two ends.
     pub fn linear(label: &str, low: f64, high: f64) -> Self {
-        Self { label: label.into(), log: false, low, high: if high > low { high } else { low + 1.0 } }
+        Self {
+            label: label.into(),
+            log: false,
+            low,
+            high: if high > low { high } else { low + 1.0 },
+        }
     }
 
     /// Where a value lies between the ends, from 0 to 1; values outside lie on the nearer end.
@@ -56,7 +61,8 @@ impl Axis {
 
     fn log_ticks(&self) -> Vec<Tick> {
         let inside = |value: f64| value > self.low * 0.999 && value < self.high * 1.001;
-        let (first, last) = ((self.low.log10() + 1e-3).floor() as i32, (self.high.log10() - 1e-3).ceil() as i32);
+        let (first, last) =
+            ((self.low.log10() + 1e-3).floor() as i32, (self.high.log10() - 1e-3).ceil() as i32);
         let stride = ((last - first) / 9 + 1).max(1);
         // Less than two decades: their halves and fifths have labels too.
         let short = (first..=last).filter(|&decade| inside(10f64.powi(decade))).count() < 2;
@@ -65,7 +71,9 @@ impl Axis {
             let label = (decade - first) % stride == 0;
             ticks.push((10f64.powi(decade), label.then(|| power_of_ten(decade))));
             if stride == 1 {
-                let label = |k: i32| (short && (k == 2 || k == 5)).then(|| format!("{k}·{}", power_of_ten(decade)));
+                let label = |k: i32| {
+                    (short && (k == 2 || k == 5)).then(|| format!("{k}·{}", power_of_ten(decade)))
+                };
                 ticks.extend((2..10).map(|k| (f64::from(k) * 10f64.powi(decade), label(k))));
             }
         }
@@ -76,11 +84,18 @@ impl Axis {
     fn linear_ticks(&self) -> Vec<Tick> {
         let raw = (self.high - self.low) / 5.0;
         let magnitude = 10f64.powf(raw.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|k| k * magnitude).into_iter().find(|s| *s >= raw * 0.999).unwrap_or(raw);
+        let step = [1.0, 2.0, 5.0, 10.0]
+            .map(|k| k * magnitude)
+            .into_iter()
+            .find(|s| *s >= raw * 0.999)
+            .unwrap_or(raw);
         let decimals = (-step.log10().floor()).max(0.0) as usize;
         let first = (self.low / step - 1e-9).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;
-        (first..=last).map(|k| k as f64 * step).map(|v| (v, Some(format!("{v:.decimals$}")))).collect()
+        (first..=last)
+            .map(|k| k as f64 * step)
+            .map(|v| (v, Some(format!("{v:.decimals$}"))))
+            .collect()
     }
 }
 
@@ -123,15 +138,20 @@ mod tests {
         assert!((exact.low - 1.0).abs() < 1e-12 && (exact.high - 1000.0).abs() < 1e-9);
         let tight = Axis::log("n", [56.0, 543.0]);
         assert!((tight.low - 50.0).abs() < 1e-9 && (tight.high - 1000.0).abs() < 1e-9, "{tight:?}");
-        let labels = |axis: Axis| axis.ticks().into_iter().filter_map(|t| t.1).collect::<Vec<String>>();
+        let labels =
+            |axis: Axis| axis.ticks().into_iter().filter_map(|t| t.1).collect::<Vec<String>>();
         assert_eq!(labels(tight), ["10²", "10³"]);
-        assert_eq!(labels(Axis::log("n", [2.5, 40.0])), ["2·10⁰", "5·10⁰", "10¹", "2·10¹", "5·10¹"]);
+        assert_eq!(
+            labels(Axis::log("n", [2.5, 40.0])),
+            ["2·10⁰", "5·10⁰", "10¹", "2·10¹", "5·10¹"]
+        );
         assert_eq!(power_of_ten(-10), "10⁻¹⁰");
     }
 
     #[test]
     fn linear_ticks_are_round() {
-        let labels: Vec<String> = Axis::linear("p", 0.0, 1.0).ticks().into_iter().filter_map(|t| t.1).collect();
+        let labels: Vec<String> =
+            Axis::linear("p", 0.0, 1.0).ticks().into_iter().filter_map(|t| t.1).collect();
         assert_eq!(labels, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
     }
 }

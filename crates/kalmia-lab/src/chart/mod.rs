@@ -18,7 +18,8 @@ impl Scene {
         svg::render(self)
     }
 
-    /// The scene as a PNG file, `scale` pixels to a unit; text is drawn with a font inside the library.
+    /// The scene as a PNG file, `scale` pixels to a unit; text is drawn with a font inside the
+    /// library.
     pub fn to_png(&self, scale: f32) -> crate::Result<Vec<u8>> {
         png::render(self, scale)
     }

@@ -54,7 +54,8 @@ const COLUMNS: usize = 2;
 /// Draws the plots in rows of two, legends below; a last one alone stands in the middle.
 pub fn compose(description: &str, plots: &[Plot]) -> Scene {
     let entries = plots.iter().map(|p| legend_rows(p).len()).max().unwrap_or(0);
-    let (width, height) = (LEFT + FRAME.0 + RIGHT, TOP + FRAME.1 + 52.0 + entries as f64 * LEGEND_ROW + 8.0);
+    let (width, height) =
+        (LEFT + FRAME.0 + RIGHT, TOP + FRAME.1 + 52.0 + entries as f64 * LEGEND_ROW + 8.0);
     let columns = plots.len().min(COLUMNS);
     let mut scene = Scene {
         width: width * columns as f64,
@@ -89,7 +90,10 @@ struct Canvas<'a> {
 
 impl Canvas<'_> {
     fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
-        (self.left + self.plot.x.place(x) * FRAME.0, self.top + (1.0 - self.plot.y.place(y)) * FRAME.1)
+        (
+            self.left + self.plot.x.place(x) * FRAME.0,
+            self.top + (1.0 - self.plot.y.place(y)) * FRAME.1,
+        )
     }
 
     fn draw(&mut self) {
@@ -145,8 +149,15 @@ impl Canvas<'_> {
         let points: Vec<_> = series.points.iter().map(|&p| self.at(p)).collect();
         if let (true, Some(first), Some(last)) = (series.filled, points.first(), points.last()) {
             let floor = self.top + FRAME.1;
-            let around = [(first.0, floor)].into_iter().chain(points.iter().copied()).chain([(last.0, floor)]);
-            self.scene.shapes.push(Shape::Area { points: around.collect(), color: series.color, opacity: 0.35 });
+            let around = [(first.0, floor)]
+                .into_iter()
+                .chain(points.iter().copied())
+                .chain([(last.0, floor)]);
+            self.scene.shapes.push(Shape::Area {
+                points: around.collect(),
+                color: series.color,
+                opacity: 0.35,
+            });
         }
         let width = match (series.filled, series.dash.is_empty()) {
             (true, _) => 1.2,
@@ -162,13 +173,30 @@ impl Canvas<'_> {
             let (x, _) = self.at((mark.x, self.plot.y.low));
             self.scene.line(vec![(x, self.top), (x, bottom)], Color::INK, 1.0, &[4.0, 3.0]);
             let near_the_edge = x > right - 90.0;
-            let (x, anchor) = if near_the_edge { (x - 5.0, Anchor::End) } else { (x + 5.0, Anchor::Start) };
+            let (x, anchor) =
+                if near_the_edge { (x - 5.0, Anchor::End) } else { (x + 5.0, Anchor::Start) };
             self.scene.text((x, self.top + 15.0), 11.5, anchor, mark.label.clone());
         }
-        let corners = vec![(self.left, self.top), (right, self.top), (right, bottom), (self.left, bottom), (self.left, self.top)];
+        let corners = vec![
+            (self.left, self.top),
+            (right, self.top),
+            (right, bottom),
+            (self.left, bottom),
+            (self.left, self.top),
+        ];
         self.scene.line(corners, Color::INK, 1.0, &[]);
-        self.scene.text((self.left + FRAME.0 / 2.0, self.top - 14.0), 14.0, Anchor::Middle, self.plot.title.clone());
-        self.scene.text((self.left + FRAME.0 / 2.0, bottom + 39.0), 13.0, Anchor::Middle, self.plot.x.label.clone());
+        self.scene.text(
+            (self.left + FRAME.0 / 2.0, self.top - 14.0),
+            14.0,
+            Anchor::Middle,
+            self.plot.title.clone(),
+        );
+        self.scene.text(
+            (self.left + FRAME.0 / 2.0, bottom + 39.0),
+            13.0,
+            Anchor::Middle,
+            self.plot.x.label.clone(),
+        );
         self.scene.shapes.push(Shape::Text {
             at: (self.left - 52.0, self.top + FRAME.1 / 2.0),
             size: 13.0,
@@ -185,8 +213,13 @@ impl Canvas<'_> {
             for (column, series) in entries.into_iter().enumerate() {
                 let x = self.left + column as f64 * (FRAME.0 / 2.0 + 8.0) - 8.0;
                 if series.filled || !series.band.is_empty() {
-                    let box_ = vec![(x, y - 5.0), (x + 30.0, y - 5.0), (x + 30.0, y + 5.0), (x, y + 5.0)];
-                    self.scene.shapes.push(Shape::Area { points: box_, color: series.color, opacity: 0.16 });
+                    let box_ =
+                        vec![(x, y - 5.0), (x + 30.0, y - 5.0), (x + 30.0, y + 5.0), (x, y + 5.0)];
+                    self.scene.shapes.push(Shape::Area {
+                        points: box_,
+                        color: series.color,
+                        opacity: 0.16,
+                    });
                 }
                 self.scene.line(vec![(x, y), (x + 30.0, y)], series.color, 2.0, &series.dash);
                 self.scene.text((x + 37.0, y + 4.0), 12.0, Anchor::Start, series.label.clone());

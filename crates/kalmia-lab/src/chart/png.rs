@@ -2,7 +2,9 @@
 
 use super::scene::{Anchor, Color, Scene, Shape};
 use crate::error::{Error, Result};
-use tiny_skia::{FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
+use tiny_skia::{
+    FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
+};
 use ttf_parser::{Face, OutlineBuilder};
 
 /// DejaVu Sans, cut down to the characters of the charts; its licence is beside it.
@@ -11,10 +13,11 @@ static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 /// The encoded picture.
 pub(super) fn render(scene: &Scene, scale: f32) -> Result<Vec<u8>> {
     let size = |units: f64| (units as f32 * scale).ceil() as u32;
-    let mut pixels =
-        Pixmap::new(size(scene.width), size(scene.height)).ok_or(Error::Picture { what: "a picture of that size" })?;
+    let mut pixels = Pixmap::new(size(scene.width), size(scene.height))
+        .ok_or(Error::Picture { what: "a picture of that size" })?;
     pixels.fill(tiny_skia::Color::WHITE);
-    let face = Face::parse(FONT, 0).map_err(|_| Error::Picture { what: "text: the embedded font is damaged" })?;
+    let face = Face::parse(FONT, 0)
+        .map_err(|_| Error::Picture { what: "text: the embedded font is damaged" })?;
     let whole = Transform::from_scale(scale, scale);
     for shape in &scene.shapes {
         match shape {
@@ -32,7 +35,13 @@ pub(super) fn render(scene: &Scene, scale: f32) -> Result<Vec<u8>> {
             }
             Shape::Area { points, color, opacity } => {
                 if let Some(path) = polygon(points, true) {
-                    pixels.fill_path(&path, &paint(*color, *opacity), FillRule::Winding, whole, None);
+                    pixels.fill_path(
+                        &path,
+                        &paint(*color, *opacity),
+                        FillRule::Winding,
+                        whole,
+                        None,
+                    );
                 }
             }
             Shape::Text { at, size, anchor, vertical, text } => {
@@ -42,10 +51,20 @@ pub(super) fn render(scene: &Scene, scale: f32) -> Result<Vec<u8>> {
                     Anchor::Middle => -width / 2.0,
                     Anchor::End => -width,
                 };
-                let turn = if *vertical { Transform::from_rotate(-90.0) } else { Transform::identity() };
-                let place = turn.pre_translate(shift, 0.0).post_translate(at.0 as f32, at.1 as f32).post_concat(whole);
+                let turn =
+                    if *vertical { Transform::from_rotate(-90.0) } else { Transform::identity() };
+                let place = turn
+                    .pre_translate(shift, 0.0)
+                    .post_translate(at.0 as f32, at.1 as f32)
+                    .post_concat(whole);
                 if let Some(path) = outline {
-                    pixels.fill_path(&path, &paint(Color::INK, 1.0), FillRule::Winding, place, None);
+                    pixels.fill_path(
+                        &path,
+                        &paint(Color::INK, 1.0),
+                        FillRule::Winding,
+                        place,
+                        None,
+                    );
                 }
             }
         }
@@ -70,12 +89,14 @@ fn polygon(points: &[(f64, f64)], closed: bool) -> Option<Path> {
     path.finish()
 }
 
-/// The outline of a text from the origin, and its width. A character outside the font takes the place of a space.
+/// The outline of a text from the origin, and its width. A character outside the font takes the
+/// place of a space.
 fn text_outline(face: &Face, text: &str, size: f32) -> (Option<Path>, f32) {
     let scale = size / f32::from(face.units_per_em());
     let mut pen = Pen { path: PathBuilder::new(), x: 0.0, scale };
     for character in text.chars() {
-        let glyph = face.glyph_index(character).or_else(|| face.glyph_index(' ')).unwrap_or_default();
+        let glyph =
+            face.glyph_index(character).or_else(|| face.glyph_index(' ')).unwrap_or_default();
         face.outline_glyph(glyph, &mut pen);
         pen.x += f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
     }
@@ -128,7 +149,8 @@ mod tests {
     #[test]
     fn font_holds_every_character_that_charts_use() {
         let face = Face::parse(FONT, 0).unwrap();
-        for character in "AZaz09 .,:()%=/^|‖²·×θλΛτεβκσ√≤±–−⁰¹²³⁴⁵⁶⁷⁸⁹⁻₁₂".chars() {
+        for character in "AZaz09 .,:()%=/^|‖²·×θλΛτεβκσ√≤±–−⁰¹²³⁴⁵⁶⁷⁸⁹⁻₁₂".chars()
+        {
             assert!(face.glyph_index(character).is_some(), "no glyph for {character}");
         }
     }
@@ -140,7 +162,10 @@ mod tests {
         let picture = Pixmap::decode_png(&render(&scene, 2.0).unwrap()).unwrap();
         assert_eq!((picture.width(), picture.height()), (120, 40));
         let dark = |range: std::ops::Range<u32>| {
-            range.flat_map(|x| (0..40).map(move |y| (x, y))).filter(|&(x, y)| picture.pixel(x, y).unwrap().red() < 128).count()
+            range
+                .flat_map(|x| (0..40).map(move |y| (x, y)))
+                .filter(|&(x, y)| picture.pixel(x, y).unwrap().red() < 128)
+                .count()
         };
         assert_eq!(dark(0..40), 0);
         assert!(dark(40..112) > 100);

@@ -10,7 +10,8 @@ impl Color {
     /// For the grid.
     pub const GRID: Color = Color(226, 228, 232);
 
-    /// Colours that stay apart for colour-blind readers (after Okabe and Ito), dark enough for lines.
+    /// Colours that stay apart for colour-blind readers (after Okabe and Ito), dark enough for
+    /// lines.
     pub const PALETTE: [Color; 8] = [
         Color(0, 0, 0),
         Color(0, 114, 178),

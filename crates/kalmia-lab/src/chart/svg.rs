@@ -17,7 +17,11 @@ pub(super) fn render(scene: &Scene) -> String {
         // Writing to a string cannot fail.
         let _ = match shape {
             Shape::Line { points, color, width, dash } => {
-                let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", list(dash)) };
+                let dash = if dash.is_empty() {
+                    String::new()
+                } else {
+                    format!(" stroke-dasharray=\"{}\"", list(dash))
+                };
                 let (path, color, width) = (path(points), hex(*color), number(*width));
                 writeln!(
                     out,
@@ -25,7 +29,13 @@ pub(super) fn render(scene: &Scene) -> String {
                 )
             }
             Shape::Area { points, color, opacity } => {
-                writeln!(out, "<path d=\"{}Z\" fill=\"{}\" fill-opacity=\"{}\"/>", path(points), hex(*color), number(*opacity))
+                writeln!(
+                    out,
+                    "<path d=\"{}Z\" fill=\"{}\" fill-opacity=\"{}\"/>",
+                    path(points),
+                    hex(*color),
+                    number(*opacity)
+                )
             }
             Shape::Text { at, size, anchor, vertical, text } => {
                 let anchor = match anchor {
@@ -34,8 +44,15 @@ pub(super) fn render(scene: &Scene) -> String {
                     Anchor::End => "end",
                 };
                 let (x, y, size, text) = (number(at.0), number(at.1), number(*size), escape(text));
-                let turn = if *vertical { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
-                writeln!(out, "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\"{turn}>{text}</text>")
+                let turn = if *vertical {
+                    format!(" transform=\"rotate(-90 {x} {y})\"")
+                } else {
+                    String::new()
+                };
+                writeln!(
+                    out,
+                    "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\"{turn}>{text}</text>"
+                )
             }
         };
     }
@@ -76,7 +93,10 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_text_is_escaped() {
-        assert_eq!([number(3.0), number(0.5), number(-1.25), number(1.0 / 3.0)], ["3", "0.5", "-1.25", "0.33"]);
+        assert_eq!(
+            [number(3.0), number(0.5), number(-1.25), number(1.0 / 3.0)],
+            ["3", "0.5", "-1.25", "0.33"]
+        );
         let mut scene = Scene { width: 10.0, height: 5.0, ..Scene::default() };
         scene.text((1.0, 2.0), 8.0, Anchor::End, "a < b & c");
         assert!(render(&scene).contains(">a &lt; b &amp; c</text>"));

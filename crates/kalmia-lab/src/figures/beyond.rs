@@ -1,4 +1,5 @@
-//! The figure `beyond`: the library's other rules on the rows of the paper, with the batch maximum likelihood.
+//! The figure `beyond`: the library's other rules on the rows of the paper, with the batch maximum
+//! likelihood.
 
 use super::{Finished, finished, mse_picture, sample};
 use crate::error::Result;
@@ -16,7 +17,8 @@ const PAPER: &str = "Not in the paper: it takes P₁ = I and says that the initi
 /// Rows learned between two looks at the interrupt flag.
 const PIECE: usize = 1000;
 
-/// With fewer rows than coefficients the coefficients of the widest priors are arbitrary; the CSV file has them.
+/// With fewer rows than coefficients the coefficients of the widest priors are arbitrary; the CSV
+/// file has them.
 const DRAWN_FROM: u64 = 11;
 
 /// Prior variance of the two rules that bear a wide one.
@@ -33,8 +35,12 @@ const NAMES: [(&str, &str); 5] = [
 /// Runs both settings and draws them.
 pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
     let learners = (NAMES.len() - 1) as u64;
-    run.progress.start(Figure::Beyond.name(), 2 * settings.horizon * learners * settings.replicates as u64);
-    let panels = vec![panel("beyond", World::Strong, settings, run)?, panel("beyond10", World::Weak, settings, run)?];
+    run.progress
+        .start(Figure::Beyond.name(), 2 * settings.horizon * learners * settings.replicates as u64);
+    let panels = vec![
+        panel("beyond", World::Strong, settings, run)?,
+        panel("beyond10", World::Weak, settings, run)?,
+    ];
     let caption = |theta: &str| {
         format!(
             "Mean squared error for {theta} on the rows of the comparison, {}. `auto` weighs moment-matching filters of several prior \
@@ -51,19 +57,29 @@ pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
 
 fn panel(name: &'static str, world: World, settings: &Settings, run: &Run) -> Result<Panel> {
     let checkpoints = settings.checkpoints();
-    let errors =
-        run.each(settings.replicates, |replicate| replicate_errors(world, replicate, &checkpoints, settings.seed, run))?;
+    let errors = run.each(settings.replicates, |replicate| {
+        replicate_errors(world, replicate, &checkpoints, settings.seed, run)
+    })?;
     let curve = |(index, &(key, label)): (usize, &(&'static str, &'static str))| Curve {
         key,
         label,
-        errors: (0..checkpoints.len()).map(|at| errors.iter().map(|e| e[index][at]).collect()).collect(),
+        errors: (0..checkpoints.len())
+            .map(|at| errors.iter().map(|e| e[index][at]).collect())
+            .collect(),
     };
     let curves = NAMES.iter().enumerate().map(curve).collect();
     Ok(Panel { name, checkpoints, curves })
 }
 
-/// `errors[algorithm][checkpoint]` of one replicate; NaN where the maximum of the likelihood does not exist.
-fn replicate_errors(world: World, replicate: usize, checkpoints: &[u64], seed: u64, run: &Run) -> Result<Vec<Vec<f64>>> {
+/// `errors[algorithm][checkpoint]` of one replicate; NaN where the maximum of the likelihood does
+/// not exist.
+fn replicate_errors(
+    world: World,
+    replicate: usize,
+    checkpoints: &[u64],
+    seed: u64,
+    run: &Run,
+) -> Result<Vec<Vec<f64>>> {
     let star = world.generator();
     let error = |theta: &[f64]| theta.iter().zip(star).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
     let horizon = checkpoints.last().copied().unwrap_or(0) as usize;

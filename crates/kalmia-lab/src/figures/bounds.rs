@@ -23,7 +23,12 @@ pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
             &measured.quadratic,
             &measured.quadratic_after,
         ),
-        risk_plot("EKF, logistic loss, θ*/10", "Theorem 1: leading term", &measured.logistic, &measured.logistic_after),
+        risk_plot(
+            "EKF, logistic loss, θ*/10",
+            "Theorem 1: leading term",
+            &measured.logistic,
+            &measured.logistic_after,
+        ),
         eigenvalue_plot(&measured.eigenvalue),
     ];
     let picture = Picture {
@@ -47,18 +52,35 @@ fn lines(spread: &Spread, name: &str, color: Color) -> [Series; 2] {
         band: Vec::new(),
         filled: false,
     };
-    [line(|p| p.1, format!("{name}, mean"), &[]), line(|p| p.2, format!("{name}, worst"), &[7.0, 3.0])]
+    [
+        line(|p| p.1, format!("{name}, mean"), &[]),
+        line(|p| p.2, format!("{name}, worst"), &[7.0, 3.0]),
+    ]
 }
 
 fn bound_line(label: &str, spread: &Spread) -> Series {
     let points = spread.points.iter().zip(&spread.bound).map(|(p, b)| (p.0 as f64, *b)).collect();
-    Series { label: label.into(), color: Color::PALETTE[2], dash: Vec::new(), points, band: Vec::new(), filled: false }
+    Series {
+        label: label.into(),
+        color: Color::PALETTE[2],
+        dash: Vec::new(),
+        points,
+        band: Vec::new(),
+        filled: false,
+    }
 }
 
 fn log_plot(title: &str, x: &str, y: &str, series: Vec<Series>, floor: f64) -> Plot {
     let points = || series.iter().flat_map(|s| s.points.iter());
-    let (xs, ys): (Vec<f64>, Vec<f64>) = (points().map(|p| p.0).collect(), points().map(|p| p.1.max(floor)).collect());
-    Plot { title: title.into(), x: Axis::log(x, xs), y: Axis::log(y, ys), series, marks: Vec::new() }
+    let (xs, ys): (Vec<f64>, Vec<f64>) =
+        (points().map(|p| p.0).collect(), points().map(|p| p.1.max(floor)).collect());
+    Plot {
+        title: title.into(),
+        x: Axis::log(x, xs),
+        y: Axis::log(y, ys),
+        series,
+        marks: Vec::new(),
+    }
 }
 
 fn risk_plot(title: &str, bound: &str, all: &Spread, after: &Spread) -> Plot {
@@ -73,14 +95,24 @@ fn risk_plot(title: &str, bound: &str, all: &Spread, after: &Spread) -> Plot {
 fn eigenvalue_plot(spread: &Spread) -> Plot {
     let mut series = vec![bound_line("4/(Λ t^(1−β)), Proposition 11", spread)];
     series.extend(lines(spread, "λ of P", Color::PALETTE[0]));
-    log_plot("truncated EKF, θ*/10: largest eigenvalue of P", "t", "largest eigenvalue", series, 0.0)
+    log_plot(
+        "truncated EKF, θ*/10: largest eigenvalue of P",
+        "t",
+        "largest eigenvalue",
+        series,
+        0.0,
+    )
 }
 
 fn caption(settings: &Settings, measured: &Bounds) -> String {
     let tau = |tau: Option<u64>, epsilon: f64| match tau {
-        Some(tau) => format!("95 % of the replicates never leave the ball of radius {epsilon:.4} after τ = {tau}"),
+        Some(tau) => format!(
+            "95 % of the replicates never leave the ball of radius {epsilon:.4} after τ = {tau}"
+        ),
         None => {
-            format!("the replicates do not settle in the ball of radius {epsilon:.4} within these rows, so that no τ is drawn")
+            format!(
+                "the replicates do not settle in the ball of radius {epsilon:.4} within these rows, so that no τ is drawn"
+            )
         }
     };
     format!(

@@ -13,7 +13,8 @@ use crate::quadrature::misspecified_star;
 use crate::settings::{Figure, Settings};
 use crate::world::{D, World};
 
-/// The published optimistic exp-concavity constants (E26: minima over random points, so taken as printed).
+/// The published optimistic exp-concavity constants (E26: minima over random points, so taken as
+/// printed).
 pub const OPTIMISTIC_STRONG: f64 = 1.5e-14;
 /// The one of $\theta^*/10$.
 pub const OPTIMISTIC_WEAK: f64 = 2.5e-2;
@@ -66,11 +67,24 @@ pub(super) fn comparison10(settings: &Settings, run: &Run) -> Result<Finished> {
     let constants = [("comparison10_theory", theory), ("comparison10_optimistic", OPTIMISTIC_WEAK)];
     let panels = compare(settings, run, Figure::Comparison10, World::Weak, star, &constants)?;
     let caption = |constant: String| {
-        format!("Mean squared error for θ*/10, P₁ = I, {}. The ONS uses the exp-concavity constant {constant}.", sample(settings))
+        format!(
+            "Mean squared error for θ*/10, P₁ = I, {}. The ONS uses the exp-concavity constant {constant}.",
+            sample(settings)
+        )
     };
     let pictures = vec![
-        mse_picture(&panels[0], "θ*/10, ONS constant 2.0·10⁻⁴", caption(format!("e^(−D√d) = {}", scientific(theory, 2))), 1),
-        mse_picture(&panels[1], "θ*/10, ONS constant 2.5·10⁻²", caption("2.5·10⁻², the published optimistic one".into()), 1),
+        mse_picture(
+            &panels[0],
+            "θ*/10, ONS constant 2.0·10⁻⁴",
+            caption(format!("e^(−D√d) = {}", scientific(theory, 2))),
+            1,
+        ),
+        mse_picture(
+            &panels[1],
+            "θ*/10, ONS constant 2.5·10⁻²",
+            caption("2.5·10⁻², the published optimistic one".into()),
+            1,
+        ),
     ];
     let paper = "“Mean squared error in log-log scale for θ*/10. The ONS is applied with the exp-concavity constant e^(−D√d) ≈ 2.0·10⁻⁴ \
                  (left) and with our optimistic exp-concavity constant 2.5·10⁻² (right).” “Averaging is crucial in order to obtain a low \
@@ -81,7 +95,14 @@ pub(super) fn comparison10(settings: &Settings, run: &Run) -> Result<Finished> {
 pub(super) fn misspecified(settings: &Settings, run: &Run) -> Result<Finished> {
     let star = misspecified_star();
     let constant = OnsConstants::exp_concavity(norm(&star));
-    let panels = compare(settings, run, Figure::Misspecified, World::Misspecified, star, &[("misspecified", constant)])?;
+    let panels = compare(
+        settings,
+        run,
+        Figure::Misspecified,
+        World::Misspecified,
+        star,
+        &[("misspecified", constant)],
+    )?;
     let density = Density::draw("misspecified", World::Misspecified, settings.seed);
     let modes = mode_means(settings.seed);
     let mut plot = density_plot("Bernoulli parameter of the two processes", &density, false);

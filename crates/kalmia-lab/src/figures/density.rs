@@ -13,7 +13,10 @@ pub(super) fn density(settings: &Settings, run: &Run) -> Finished {
     run.progress.advance(1);
     let right = Density::draw("theta_star_over_10", World::Weak, settings.seed);
     run.progress.advance(1);
-    let plots = [density_plot("θ* (ordinate in log scale)", &left, true), density_plot("θ*/10", &right, false)];
+    let plots = [
+        density_plot("θ* (ordinate in log scale)", &left, true),
+        density_plot("θ*/10", &right, false),
+    ];
     let caption = "Density of the Bernoulli parameter (1+e^(−θ'X))⁻¹ with 10⁶ draws of X: θ = θ* (left), θ = θ*/10 (right).";
     let picture = Picture {
         name: "density".into(),
@@ -33,11 +36,25 @@ pub(super) fn density_plot(title: &str, density: &Density, log: bool) -> Plot {
     let bins = density.bins();
     let positive = bins.iter().map(|b| b.2).filter(|h| *h > 0.0);
     let top = positive.clone().fold(0.0, f64::max);
-    let y = if log { Axis::log("density", positive) } else { Axis::linear("density", 0.0, 1.08 * top) };
+    let y =
+        if log { Axis::log("density", positive) } else { Axis::linear("density", 0.0, 1.08 * top) };
     let floor = if log { y.low } else { 0.0 };
     let points = bins.iter().flat_map(|b| [(b.0, b.2.max(floor)), (b.1, b.2.max(floor))]).collect();
-    let steps = Series { label: String::new(), color: Color::PALETTE[1], dash: vec![], points, band: vec![], filled: true };
-    Plot { title: title.into(), x: Axis::linear("Bernoulli parameter", 0.0, 1.0), y, series: vec![steps], marks: Vec::new() }
+    let steps = Series {
+        label: String::new(),
+        color: Color::PALETTE[1],
+        dash: vec![],
+        points,
+        band: vec![],
+        filled: true,
+    };
+    Plot {
+        title: title.into(),
+        x: Axis::linear("Bernoulli parameter", 0.0, 1.0),
+        y,
+        series: vec![steps],
+        marks: Vec::new(),
+    }
 }
 
 pub(super) fn density_csv(densities: &[&Density]) -> String {

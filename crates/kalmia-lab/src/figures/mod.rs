@@ -62,7 +62,12 @@ fn norm(theta: &[f64; D]) -> f64 {
 }
 
 /// A figure without densities and bounds.
-fn finished(figure: Figure, paper: &'static str, pictures: Vec<Picture>, panels: Vec<Panel>) -> Finished {
+fn finished(
+    figure: Figure,
+    paper: &'static str,
+    pictures: Vec<Picture>,
+    panels: Vec<Panel>,
+) -> Finished {
     Finished { figure, paper, pictures, panels, densities: Vec::new(), bounds: None }
 }
 
@@ -102,7 +107,9 @@ fn mse_picture(panel: &Panel, title: &str, caption: String, from: u64) -> Pictur
     for curve in &panel.curves {
         let (color, dash) = style(curve.key);
         let (mut points, mut band) = (Vec::new(), Vec::new());
-        for ((&n, mse), error) in panel.checkpoints.iter().zip(curve.mse()).zip(curve.standard_error()) {
+        for ((&n, mse), error) in
+            panel.checkpoints.iter().zip(curve.mse()).zip(curve.standard_error())
+        {
             // An estimate that does not exist for all replicates has no mean.
             if mse.is_finite() {
                 csv.push_str(&format!("{},{n},{mse:e},{error:e}\n", curve.key));

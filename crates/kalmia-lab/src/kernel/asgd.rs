@@ -1,4 +1,5 @@
-//! Averaged stochastic gradient descent with a fixed horizon (Bach), all horizons of a figure in one pass over the rows.
+//! Averaged stochastic gradient descent with a fixed horizon (Bach), all horizons of a figure in
+//! one pass over the rows.
 
 use super::{exp_abs, residual};
 use crate::lanes::{V, dispatch, dot};
@@ -25,8 +26,12 @@ pub struct Asgd {
 impl Asgd {
     /// A run for each of the ascending `horizons`, with step `gamma(N)`.
     pub fn new(horizons: &[u64], gamma: impl Fn(f64) -> f64) -> Self {
-        let run =
-            |&horizon: &u64| Run { horizon, gamma: V::splat(gamma(horizon as f64)), theta: [V::ZERO; D], sum: [V::ZERO; D] };
+        let run = |&horizon: &u64| Run {
+            horizon,
+            gamma: V::splat(gamma(horizon as f64)),
+            theta: [V::ZERO; D],
+            sum: [V::ZERO; D],
+        };
         Self { runs: horizons.iter().map(run).collect(), rows: 0, finished: 0 }
     }
 

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 /// The scalar decision of one row.
 ///
-/// Chosen at run time: beside the work of a row on eight replicates the branch costs nothing, and the long straight-line code
-/// of the recursion is compiled once.
+/// Chosen at run time: beside the work of a row on eight replicates the branch costs nothing, and
+/// the long straight-line code of the recursion is compiled once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
     /// Algorithm 1, $\alpha = \ell''(m)$.
@@ -25,11 +25,13 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// $(g, c)$ of $\theta \mathrel{+}= g\,Px$, $P \mathrel{-}= c\,(Px)(Px)^\top$, for the row at time `t` (from 1).
+    /// $(g, c)$ of $\theta \mathrel{+}= g\,Px$, $P \mathrel{-}= c\,(Px)(Px)^\top$, for the row at
+    /// time `t` (from 1).
     #[inline(always)]
     fn step(self, y: V, m: V, s: V, t: u64) -> (V, V) {
         match self {
-            // With e = exp(-|m|), alpha = e/(1+e)^2: both g and c over the one denominator (1+e)^2 + e s.
+            // With e = exp(-|m|), alpha = e/(1+e)^2: both g and c over the one denominator (1+e)^2
+            // + e s.
             Rule::Ekf => {
                 let e = exp_abs(m);
                 let one_e = V::ONE + e;

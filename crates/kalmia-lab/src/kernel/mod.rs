@@ -1,8 +1,9 @@
 //! The algorithms of the paper as kernels for $d = 11$ on eight replicates at once.
 //!
-//! Each kernel is the recursion of the library's learner of the same name, written for Monte Carlo: the tests hold them
-//! to plain scalar versions. After $n$ rows a kernel gives the last iterate $\hat\theta_{n+1}$ and the mean of
-//! the iterates that predicted, $(\hat\theta_1+\dots+\hat\theta_n)/n$ (decision E29).
+//! Each kernel is the recursion of the library's learner of the same name, written for Monte Carlo:
+//! the tests hold them to plain scalar versions. After $n$ rows a kernel gives the last iterate
+//! $\hat\theta_{n+1}$ and the mean of the iterates that predicted,
+//! $(\hat\theta_1+\dots+\hat\theta_n)/n$ (decision E29).
 
 mod asgd;
 mod filter;
@@ -30,8 +31,8 @@ fn exp_abs(u: V) -> V {
     (-u.map(f64::abs)).exp_negative()
 }
 
-/// Repeats a block for the constants 0 to 10: straight-line code keeps the vectors in registers, where a loop over
-/// an index would send each through memory.
+/// Repeats a block for the constants 0 to 10: straight-line code keeps the vectors in registers,
+/// where a loop over an index would send each through memory.
 macro_rules! unroll {
     ($i:ident => $body:block) => {
         unroll!(@ $i $body 0 1 2 3 4 5 6 7 8 9 10)
@@ -50,7 +51,8 @@ const fn place(i: usize, j: usize) -> usize {
     i * D - i * i.saturating_sub(1) / 2 + (j - i)
 }
 
-/// $P$, with the contraction of the last row still to be done: it is done in the same pass as the product with the next row.
+/// $P$, with the contraction of the last row still to be done: it is done in the same pass as the
+/// product with the next row.
 #[derive(Debug, Clone)]
 pub(crate) struct Belief {
     p: [V; PACKED],

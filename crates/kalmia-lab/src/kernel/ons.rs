@@ -1,4 +1,5 @@
-//! Algorithm 3, left: the Online Newton Step on a ball, with the exact projection in the norm of $P^{-1}$.
+//! Algorithm 3, left: the Online Newton Step on a ball, with the exact projection in the norm of
+//! $P^{-1}$.
 
 use super::filter::gradient_and_weight;
 use super::{Belief, PACKED, multiply, place};
@@ -48,7 +49,14 @@ pub struct Ons {
 impl Ons {
     /// From $w_1 = 0$ and $P_1 = p_1 I$.
     pub fn new(constants: OnsConstants, p1: f64) -> Self {
-        Self { constants, w: [V::ZERO; D], sum: [V::ZERO; D], belief: Belief::new(p1), rows: 0, projections: 0 }
+        Self {
+            constants,
+            w: [V::ZERO; D],
+            sum: [V::ZERO; D],
+            belief: Belief::new(p1),
+            rows: 0,
+            projections: 0,
+        }
     }
 
     /// The paper's run.
@@ -108,8 +116,9 @@ impl Ons {
 
 /// Replaces each lane's $v$ outside the ball by $\arg\min_{|w|\le R} (w-v)^\top P^{-1}(w-v)$.
 ///
-/// $w = (I+\mu P)^{-1}v$ with $|w| = R$. As a function of $\mu$, $1/|w|$ is increasing and concave, so Newton's method on
-/// $1/|w| = 1/R$ climbs from $\mu = 0$ to the root without a safeguard. Lanes inside keep $\mu = 0$.
+/// $w = (I+\mu P)^{-1}v$ with $|w| = R$. As a function of $\mu$, $1/|w|$ is increasing and concave,
+/// so Newton's method on $1/|w| = 1/R$ climbs from $\mu = 0$ to the root without a safeguard. Lanes
+/// inside keep $\mu = 0$.
 // Lanes are indexed across several arrays at once.
 #[allow(clippy::needless_range_loop)]
 #[inline(never)]
@@ -138,7 +147,8 @@ fn project(p: &[V; PACKED], v: &mut [V; D], radius: f64) {
                     break;
                 }
             }
-            // What rounding leaves outside is scaled back; lanes inside are untouched to the last bit.
+            // What rounding leaves outside is scaled back; lanes inside are untouched to the last
+            // bit.
             let shrink = dot(v, v).map(|n| (radius / n.sqrt()).min(1.0));
             for j in 0..D {
                 for l in 0..LANES {
@@ -149,7 +159,8 @@ fn project(p: &[V; PACKED], v: &mut [V; D], radius: f64) {
     );
 }
 
-/// The Cholesky factor $LL^\top = I + \mu P$, packed by rows of the lower triangle, with inverted diagonal.
+/// The Cholesky factor $LL^\top = I + \mu P$, packed by rows of the lower triangle, with inverted
+/// diagonal.
 struct Factor([V; PACKED]);
 
 impl Factor {
@@ -163,7 +174,8 @@ impl Factor {
                 for k in 0..j {
                     a = (-l[ri + k]).mul_add(l[rj + k], a);
                 }
-                l[ri + j] = if i == j { (V::ONE + a).map(|d| 1.0 / d.sqrt()) } else { a * l[rj + j] };
+                l[ri + j] =
+                    if i == j { (V::ONE + a).map(|d| 1.0 / d.sqrt()) } else { a * l[rj + j] };
             }
         }
         Self(l)

@@ -6,7 +6,8 @@ use crate::linalg::{Buffer, Threads, View, ViewMut, cut, multiply};
 use crate::rule::Step;
 use pulp::{Arch, Simd, WithSimd};
 
-/// A row whose variance fell below this share of its value at the start of the block has lost too many digits in the elimination.
+/// A row whose variance fell below this share of its value at the start of the block has lost too
+/// many digits in the elimination.
 pub(super) const SMALLEST_SHARE: f64 = 1e-4;
 /// Largest $\sum_t \alpha_t x_t^\top P x_t$ of a block, for the same reason.
 const LARGEST_GROWTH: f64 = 1e5;
@@ -19,14 +20,21 @@ pub(super) fn rows(dim: usize) -> usize {
 /// Columns of a triangular product that go together; more would waste half of their square.
 pub(super) const STRIP: usize = 32;
 
-/// The inner products $a_i^\top b_k$, $i \ge k$, of the columns of two matrices: column `k` of `g` from its diagonal on.
+/// The inner products $a_i^\top b_k$, $i \ge k$, of the columns of two matrices: column `k` of `g`
+/// from its diagonal on.
 pub(super) fn gram(g: &mut [f64], a: View<'_>, b: View<'_>, rows: usize, threads: Threads) {
     threads.each(cut(g, rows, threads.falling(rows, STRIP)), |(range, g)| {
         for start in range.clone().step_by(STRIP) {
             let width = STRIP.min(range.end - start);
             let from = (start - range.start) * rows + start;
             let (lhs, rhs) = (a.cols(start..rows).t(), b.cols(start..start + width));
-            multiply(ViewMut::columns(&mut g[from..], rows - start, width, rows), false, 1.0, lhs, rhs);
+            multiply(
+                ViewMut::columns(&mut g[from..], rows - start, width, rows),
+                false,
+                1.0,
+                lhs,
+                rhs,
+            );
         }
     });
 }
@@ -36,7 +44,8 @@ pub(super) fn gram(g: &mut [f64], a: View<'_>, b: View<'_>, rows: usize, threads
 pub(super) enum Outcome {
     /// All rows are decided.
     Complete,
-    /// The first `rows` are decided; the next one comes with its step where it was already asked for.
+    /// The first `rows` are decided; the next one comes with its step where it was already asked
+    /// for.
     Short { rows: usize, next: Option<Step> },
 }
 
@@ -53,7 +62,8 @@ impl Outcome {
 /// A block seen from its rows alone: inner products, linear predictors, decisions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scalars {
-    /// $X^\top PX$ from the diagonal on, a row of it a row of the block; then what [`Decisions::run`] leaves.
+    /// $X^\top PX$ from the diagonal on, a row of it a row of the block; then what
+    /// [`Decisions::run`] leaves.
     pub g: Buffer,
     /// The linear predictors.
     m: Vec<f64>,
@@ -72,7 +82,13 @@ impl Scalars {
     }
 
     /// Decides the rows of `x`, whose inner products are in `g`, and solves for `z`.
-    pub fn decide(&mut self, theta: &[f64], x: &[f64], dim: usize, decide: &mut Decide<'_>) -> Result<Outcome> {
+    pub fn decide(
+        &mut self,
+        theta: &[f64],
+        x: &[f64],
+        dim: usize,
+        decide: &mut Decide<'_>,
+    ) -> Result<Outcome> {
         let rows = x.len() / dim;
         let (xs, theta) = (View::columns(x, dim, rows, dim), View::columns(theta, dim, 1, dim));
         multiply(ViewMut::columns(&mut self.m, rows, 1, rows), false, 1.0, xs.t(), theta);
@@ -117,10 +133,17 @@ impl Decisions {
         }
     }
 
-    /// Runs the rows: on entry `g[i * stride + k]` holds $x_i^\top P x_k$ for $k \ge i$ and `m` the linear predictors under the belief before the
-    /// block; on return row `j` of `g` holds $x_j^\top P_j x_k$, from which the corrections of later rows follow.
+    /// Runs the rows: on entry `g[i * stride + k]` holds $x_i^\top P x_k$ for $k \ge i$ and `m` the
+    /// linear predictors under the belief before the block; on return row `j` of `g` holds
+    /// $x_j^\top P_j x_k$, from which the corrections of later rows follow.
     #[inline(always)]
-    pub fn run(&mut self, g: &mut [f64], stride: usize, m: &mut [f64], decide: &mut Decide<'_>) -> Result<Outcome> {
+    pub fn run(
+        &mut self,
+        g: &mut [f64],
+        stride: usize,
+        m: &mut [f64],
+        decide: &mut Decide<'_>,
+    ) -> Result<Outcome> {
         let rows = m.len();
         for j in 0..rows {
             self.start[j] = g[j * stride + j];
@@ -155,7 +178,8 @@ impl Decisions {
         Ok(Outcome::Complete)
     }
 
-    /// $z$ with $\sum_t g_t P_t x_t = (PX) z$: solves $(I + C N) z = g$ backwards, $N$ the strict upper triangle of `g`.
+    /// $z$ with $\sum_t g_t P_t x_t = (PX) z$: solves $(I + C N) z = g$ backwards, $N$ the strict
+    /// upper triangle of `g`.
     #[inline(always)]
     pub fn solve_gain(&self, g: &[f64], stride: usize, z: &mut [f64]) {
         let rows = z.len();
@@ -166,7 +190,8 @@ impl Decisions {
         }
     }
 
-    /// $T$ with $(\sqrt{c_1} P_1x_1, \dots) = (PX)\,T$: upper triangular, column-major with the same stride.
+    /// $T$ with $(\sqrt{c_1} P_1x_1, \dots) = (PX)\,T$: upper triangular, column-major with the
+    /// same stride.
     #[inline(always)]
     pub fn transform(&self, g: &[f64], stride: usize, rows: usize, t: &mut [f64]) {
         t[..stride * rows].fill(0.0);

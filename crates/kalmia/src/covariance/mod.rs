@@ -16,8 +16,9 @@ use crate::rule::Step;
 use block::Outcome;
 use std::fmt::Debug;
 
-/// `decide(i, m, s)`: the step of row `i`, whose linear predictor is `m` with variance `s`. Behind a pointer, so that one copy of the kernels
-/// serves every family and rule; the call costs about a nanosecond a row.
+/// `decide(i, m, s)`: the step of row `i`, whose linear predictor is `m` with variance `s`. Behind
+/// a pointer, so that one copy of the kernels serves every family and rule; the call costs about a
+/// nanosecond a row.
 pub type Decide<'a> = dyn FnMut(usize, f64, f64) -> Result<Step> + 'a;
 
 /// `decide(k, i, m, s)`: the same for two beliefs, `k` being 0 or 1.
@@ -25,7 +26,8 @@ pub type DecideTwo<'a> = dyn FnMut(usize, usize, f64, f64) -> Result<Step> + 'a;
 
 /// A positive definite matrix that learns rows: the linear algebra of the recursion.
 ///
-/// `theta` is always a [`Buffer`] of [`Buffer::padded`]`(dim)` entries with zeros behind the last coefficient.
+/// `theta` is always a [`Buffer`] of [`Buffer::padded`]`(dim)` entries with zeros behind the last
+/// coefficient.
 pub trait Covariance: Clone + Debug + Send + Sync {
     /// Name in messages and files.
     const NAME: &'static str;
@@ -42,13 +44,26 @@ pub trait Covariance: Clone + Debug + Send + Sync {
     /// Number of coefficients.
     fn dim(&self) -> usize;
 
-    /// Learns the rows of `x` in order; `decide(i, m, s)` is called once a row with $m=\theta^\top x_i$ and $s=x_i^\top Px_i$, both before
-    /// the row. An error of `decide` stops at that row: the belief then holds the rows before it, or, in a block, the rows before the block.
-    fn learn(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()>;
+    /// Learns the rows of `x` in order; `decide(i, m, s)` is called once a row with $m=\theta^\top
+    /// x_i$ and $s=x_i^\top Px_i$, both before the row. An error of `decide` stops at that row: the
+    /// belief then holds the rows before it, or, in a block, the rows before the block.
+    fn learn(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        decide: &mut Decide<'_>,
+        threads: Threads,
+    ) -> Result<()>;
 
-    /// Two beliefs learn the same rows, as [`Covariance::learn`] would teach them one after the other; side by side where that hides the wait
-    /// for a decision. An error leaves both somewhere on the way.
-    fn learn_two(beliefs: [(&mut Self, &mut Buffer); 2], x: &[f64], decide: &mut DecideTwo<'_>, threads: Threads) -> Result<()> {
+    /// Two beliefs learn the same rows, as [`Covariance::learn`] would teach them one after the
+    /// other; side by side where that hides the wait for a decision. An error leaves both somewhere
+    /// on the way.
+    fn learn_two(
+        beliefs: [(&mut Self, &mut Buffer); 2],
+        x: &[f64],
+        decide: &mut DecideTwo<'_>,
+        threads: Threads,
+    ) -> Result<()> {
         one_after_the_other(beliefs, x, decide, threads)
     }
 
@@ -94,7 +109,8 @@ pub trait Covariance: Clone + Debug + Send + Sync {
     /// Appends a coefficient with the given variance, independent of the others.
     fn grow(&mut self, variance: f64);
 
-    /// Sets the variance of coefficient `j`, which no row has touched yet (it is independent of the others).
+    /// Sets the variance of coefficient `j`, which no row has touched yet (it is independent of the
+    /// others).
     fn set_untouched(&mut self, j: usize, variance: f64);
 
     /// $P \leftarrow aP$.
@@ -125,18 +141,33 @@ fn one_after_the_other<C: Covariance>(
 
 /// The two ways through the rows that both forms have.
 trait Blocks: Covariance {
-    /// Rows in order, each by itself; `first` is the index that `decide` sees for the first of them.
-    fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()>;
+    /// Rows in order, each by itself; `first` is the index that `decide` sees for the first of
+    /// them.
+    fn rows_one_by_one(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        first: usize,
+        decide: &mut Decide<'_>,
+    ) -> Result<()>;
 
     /// Rows as one block.
-    fn rows_in_block(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<Outcome>;
+    fn rows_in_block(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        decide: &mut Decide<'_>,
+        threads: Threads,
+    ) -> Result<Outcome>;
 }
 
-/// From this dimension on rows are learned in blocks, which several cores can share: below it the matrix stays in the second cache from one pair of rows to
-/// the next, and a second core would cost more than it gives.
+/// From this dimension on rows are learned in blocks, which several cores can share: below it the
+/// matrix stays in the second cache from one pair of rows to the next, and a second core would cost
+/// more than it gives.
 const BLOCK_FROM: usize = 640;
 
-/// Rows to be learned one by one, fusing the update of one with what the next one needs; each form is a `WithSimd` of its own.
+/// Rows to be learned one by one, fusing the update of one with what the next one needs; each form
+/// is a `WithSimd` of its own.
 struct Learn<'a, 'd, P> {
     p: &'a mut P,
     theta: &'a mut Buffer,
@@ -144,7 +175,8 @@ struct Learn<'a, 'd, P> {
     /// The index that `decide` sees for the first row.
     first: usize,
     decide: &'a mut Decide<'d>,
-    /// What is added to the diagonal before each row: nothing, or, in a dense matrix, a number a coefficient.
+    /// What is added to the diagonal before each row: nothing, or, in a dense matrix, a number a
+    /// coefficient.
     walk: &'a [f64],
 }
 
@@ -158,8 +190,15 @@ struct LearnTwo<'a, 'd, P> {
 /// Fewer rows than this are not worth a block.
 const SMALLEST_BLOCK: usize = 16;
 
-/// Cuts the rows into blocks where the dimension is large enough; what a block leaves, for want of digits, goes row by row.
-fn learn_in_blocks<C: Blocks>(p: &mut C, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()> {
+/// Cuts the rows into blocks where the dimension is large enough; what a block leaves, for want of
+/// digits, goes row by row.
+fn learn_in_blocks<C: Blocks>(
+    p: &mut C,
+    theta: &mut Buffer,
+    x: &[f64],
+    decide: &mut Decide<'_>,
+    threads: Threads,
+) -> Result<()> {
     let dim = p.dim();
     if dim == 0 {
         return Ok(());
@@ -191,8 +230,9 @@ fn learn_in_blocks<C: Blocks>(p: &mut C, theta: &mut Buffer, x: &[f64], decide: 
 /// Below this share of its value before the row at hand, the next row's $s$ is summed anew.
 const SMALLEST_SHARE: f64 = 1e-4;
 
-/// $s' = s - c\,o^2$ of the next row, from $s = x^\top Px$ before the row at hand and their overlap $o$: two operations after the
-/// decision in place of a sum, as the next decision waits for nothing else. `None` where most of it cancels.
+/// $s' = s - c\,o^2$ of the next row, from $s = x^\top Px$ before the row at hand and their overlap
+/// $o$: two operations after the decision in place of a sum, as the next decision waits for nothing
+/// else. `None` where most of it cancels.
 #[inline(always)]
 fn next_variance(before: f64, c: f64, overlap: f64) -> Option<f64> {
     let s = before - c * overlap * overlap;

@@ -1,4 +1,5 @@
-//! Rows two by two: one pass over the matrix pays for a pair of rows and prepares the next, so that it is loaded and stored half as often.
+//! Rows two by two: one pass over the matrix pays for a pair of rows and prepares the next, so that
+//! it is loaded and stored half as often.
 
 use super::Decide;
 use crate::error::Result;
@@ -14,7 +15,8 @@ pub(super) trait Pairs {
     /// The features of a row, padded.
     fn x(&self, row: usize) -> &[f64];
 
-    /// One pass over the matrix: with `PAY` it learns what was settled of the first `rows` rows, with `PREPARE` it gives what the loaded ones need.
+    /// One pass over the matrix: with `PAY` it learns what was settled of the first `rows` rows,
+    /// with `PREPARE` it gives what the loaded ones need.
     fn pass<S: Simd, const PAY: bool, const PREPARE: bool>(&mut self, simd: S, rows: usize);
 
     /// $s = x^\top Px$ of a row, the `i`-th for messages.
@@ -30,7 +32,8 @@ pub(super) trait Pairs {
     fn direction(&self, row: usize) -> &[f64];
 }
 
-/// Largest $\alpha s$ of a first row: beyond it the second one, which follows by a difference, would lose digits, and is prepared anew.
+/// Largest $\alpha s$ of a first row: beyond it the second one, which follows by a difference,
+/// would lose digits, and is prepared anew.
 const SHARPEST: f64 = 100.0;
 
 /// Learns the rows of `x`.
@@ -98,7 +101,14 @@ pub(super) fn learn<S: Simd, P: Pairs>(
 }
 
 #[inline(always)]
-fn decided<S: Simd, P: Pairs>(simd: S, p: &mut P, row: usize, i: usize, m: f64, decide: &mut Decide<'_>) -> Result<(Step, f64)> {
+fn decided<S: Simd, P: Pairs>(
+    simd: S,
+    p: &mut P,
+    row: usize,
+    i: usize,
+    m: f64,
+    decide: &mut Decide<'_>,
+) -> Result<(Step, f64)> {
     let s = p.variance(simd, row, i)?;
     let step = decide(i, m, s)?;
     p.settle(simd, row, i, s, step)?;

@@ -1,4 +1,5 @@
-//! The row kernels under each instruction set that this machine has, whatever the one it would choose.
+//! The row kernels under each instruction set that this machine has, whatever the one it would
+//! choose.
 
 use super::{Covariance, Factored, Learn, LearnTwo};
 use crate::error::Result;
@@ -55,7 +56,9 @@ fn others() -> Vec<How> {
 }
 
 fn rows(dim: usize) -> Vec<f64> {
-    (0..40 * dim).map(|i| ((i * 7919 % 1009) as f64 / 504.5 - 1.0) * (1.0 + (i % 3) as f64)).collect()
+    (0..40 * dim)
+        .map(|i| ((i * 7919 % 1009) as f64 / 504.5 - 1.0) * (1.0 + (i % 3) as f64))
+        .collect()
 }
 
 /// Everything that a form says of the rows, so many a call, and holds after them.
@@ -67,13 +70,22 @@ where
     let mut theta = Buffer::zeros(dim);
     let mut seen = Vec::new();
     for (i, x) in x.chunks(batch * dim).enumerate() {
-        how.run(Learn { p: &mut p, theta: &mut theta, x, first: i * batch, decide: &mut decide(&mut seen), walk }).unwrap();
+        how.run(Learn {
+            p: &mut p,
+            theta: &mut theta,
+            x,
+            first: i * batch,
+            decide: &mut decide(&mut seen),
+            walk,
+        })
+        .unwrap();
     }
     seen.extend(theta[..dim].iter().chain(&p.matrix()));
     seen
 }
 
-/// Runs rows of several dimensions under each instruction set, many or one a call, and compares all numbers; `walk` is what is added to a diagonal a row.
+/// Runs rows of several dimensions under each instruction set, many or one a call, and compares all
+/// numbers; `walk` is what is added to a diagonal a row.
 pub(super) fn check<C: Covariance>(walk: impl Fn(usize) -> &'static [f64])
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
@@ -84,7 +96,10 @@ where
         for how in others().into_iter().chain([How::Chosen]) {
             for batch in [40, 3, 1] {
                 for (a, b) in whole.iter().zip(run::<C>(dim, &x, batch, walk(dim), how)) {
-                    assert!((a - b).abs() <= 1e-11 * (1.0 + a.abs()), "{how:?}, dimension {dim}, {batch} rows a call: {a} {b}");
+                    assert!(
+                        (a - b).abs() <= 1e-11 * (1.0 + a.abs()),
+                        "{how:?}, dimension {dim}, {batch} rows a call: {a} {b}"
+                    );
                 }
             }
         }
@@ -98,15 +113,25 @@ fn two_at_a_time_are_one_after_the_other() {
         let x = rows(dim);
         for how in others().into_iter().chain([How::Chosen]) {
             let prior = |variance| Factored::from_diagonal(&vec![variance; dim]).unwrap();
-            let (mut p, mut theta, mut seen) =
-                ([prior(0.7), prior(3.0)], [Buffer::zeros(dim), Buffer::zeros(dim)], [vec![], vec![]]);
+            let (mut p, mut theta, mut seen) = (
+                [prior(0.7), prior(3.0)],
+                [Buffer::zeros(dim), Buffer::zeros(dim)],
+                [vec![], vec![]],
+            );
             let ([p0, p1], [t0, t1]) = (&mut p, &mut theta);
             let mut ask = |k: usize, i: usize, m: f64, s: f64| decide(&mut seen[k])(i, m, s);
             how.run(LearnTwo { beliefs: [(p0, t0), (p1, t1)], x: &x, decide: &mut ask }).unwrap();
             for (k, variance) in [0.7, 3.0].into_iter().enumerate() {
                 let (mut p1, mut theta1, mut seen1) = (prior(variance), Buffer::zeros(dim), vec![]);
-                how.run(Learn { p: &mut p1, theta: &mut theta1, x: &x, first: 0, decide: &mut decide(&mut seen1), walk: &[] })
-                    .unwrap();
+                how.run(Learn {
+                    p: &mut p1,
+                    theta: &mut theta1,
+                    x: &x,
+                    first: 0,
+                    decide: &mut decide(&mut seen1),
+                    walk: &[],
+                })
+                .unwrap();
                 assert_eq!(
                     (&seen[k], &theta[k][..], p[k].parts()),
                     (&seen1, &theta1[..], p1.parts()),

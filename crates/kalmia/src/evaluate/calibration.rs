@@ -72,7 +72,8 @@ impl Calibration {
         .collect()
     }
 
-    /// The expected calibration error: the mean over rows of $|\text{predicted} - \text{observed}|$ of their bin; NaN without rows.
+    /// The expected calibration error: the mean over rows of $|\text{predicted} - \text{observed}|$
+    /// of their bin; NaN without rows.
     pub fn expected_error(&self) -> f64 {
         let gap: f64 = self.bins.iter().map(|bin| (bin.predicted - bin.observed).abs()).sum();
         gap / self.bins.iter().map(|bin| bin.weight).sum::<f64>()
@@ -94,12 +95,16 @@ mod tests {
         let (a, b) = (weighted.bins(), repeated.bins());
         assert_eq!(a.len(), 3);
         for (a, b) in a.iter().zip(&b) {
-            assert!((a.weight - b.weight).abs() < 1e-12 && (a.predicted - b.predicted).abs() < 1e-12);
+            assert!(
+                (a.weight - b.weight).abs() < 1e-12 && (a.predicted - b.predicted).abs() < 1e-12
+            );
             assert!((a.observed - b.observed).abs() < 1e-12);
         }
         assert_eq!(a[0].count, 2);
         assert!((a[0].observed - 1.0 / 3.0).abs() < 1e-15);
-        let by_hand = ((0.02 + 0.08 - 1.0_f64).abs() + (1.53 - 3.0_f64).abs() + (4.0 + 4.85 - 4.0_f64).abs()) / 15.0;
+        let by_hand =
+            ((0.02 + 0.08 - 1.0_f64).abs() + (1.53 - 3.0_f64).abs() + (4.0 + 4.85 - 4.0_f64).abs())
+                / 15.0;
         assert!((weighted.expected_error() - by_hand).abs() < 1e-14);
     }
 }

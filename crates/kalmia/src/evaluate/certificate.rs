@@ -1,4 +1,5 @@
-//! What the recursion proves about itself while it runs: the terms of Lemma recursive_bound, for any data.
+//! What the recursion proves about itself while it runs: the terms of Lemma recursive_bound, for
+//! any data.
 
 use crate::error::{Result, require_len};
 use crate::family::Family;
@@ -6,17 +7,22 @@ use crate::learner::{Observer, Prior, Seen};
 use crate::linalg::{cholesky_lower, solve_lower};
 use serde::{Deserialize, Serialize};
 
-/// Running sums of the bound on the linearised regret (Lemma recursive_bound), for a static [`crate::Filter`] with any rule.
+/// Running sums of the bound on the linearised regret (Lemma recursive_bound), for a static
+/// [`crate::Filter`] with any rule.
 ///
-/// Every rule moves by $\theta_{t+1} = \theta_t - \tilde\ell_t P_{t+1}x_t$ with $\tilde\ell_t = -g_t(1+\alpha_t s_t)$, which is $\ell'_t$
-/// for [`crate::Ekf`], [`crate::Truncated`] and, whatever the rule, the Gaussian family. For any comparator $\theta^*$ and any data
+/// Every rule moves by $\theta_{t+1} = \theta_t - \tilde\ell_t P_{t+1}x_t$ with $\tilde\ell_t =
+/// -g_t(1+\alpha_t s_t)$, which is $\ell'_t$ for [`crate::Ekf`], [`crate::Truncated`] and, whatever
+/// the rule, the Gaussian family. For any comparator $\theta^*$ and any data
 ///
-/// $$\sum_t \tilde\ell_t\,x_t^\top(\theta_t-\theta^*) - \tfrac12\alpha_t\,(x_t^\top(\theta_t-\theta^*))^2
-///   \;\le\; \tfrac12\sum_t \tilde\ell_t^2\,x_t^\top P_{t+1}x_t + \tfrac12\|\theta_1-\theta^*\|^2_{P_1^{-1}},$$
+/// $$\sum_t \tilde\ell_t\,x_t^\top(\theta_t-\theta^*) -
+/// \tfrac12\alpha_t\,(x_t^\top(\theta_t-\theta^*))^2 \;\le\; \tfrac12\sum_t
+/// \tilde\ell_t^2\,x_t^\top P_{t+1}x_t + \tfrac12\|\theta_1-\theta^*\|^2_{P_1^{-1}},$$
 ///
-/// short of equality by $\tfrac12\|\theta_{n+1}-\theta^*\|^2_{P_{n+1}^{-1}}$. Weights are in $\tilde\ell$ and $\alpha$.
+/// short of equality by $\tfrac12\|\theta_{n+1}-\theta^*\|^2_{P_{n+1}^{-1}}$. Weights are in
+/// $\tilde\ell$ and $\alpha$.
 ///
-/// A call of `learn` that fails gives its rows back to the learner but not to its observers: keep a copy to go on with.
+/// A call of `learn` that fails gives its rows back to the learner but not to its observers: keep a
+/// copy to go on with.
 ///
 /// ```
 /// use kalmia::{Ekf, Filter, Gaussian, Learner, Prior, Rows, evaluate::Certificate};
@@ -50,17 +56,20 @@ impl Certificate {
         self.loss
     }
 
-    /// $\frac12\sum_t \tilde\ell_t^2\,x_t^\top P_{t+1}x_t$, where $x^\top P_{t+1}x = s/(1+\alpha s)$ (identity I2).
+    /// $\frac12\sum_t \tilde\ell_t^2\,x_t^\top P_{t+1}x_t$, where $x^\top P_{t+1}x = s/(1+\alpha
+    /// s)$ (identity I2).
     pub fn movement(&self) -> f64 {
         self.movement
     }
 
-    /// $\ln\det P_1 - \ln\det P_{n+1} = \sum_t \ln(1+\alpha_t s_t)$ (identity I7): what the rows told, in nats, counted twice.
+    /// $\ln\det P_1 - \ln\det P_{n+1} = \sum_t \ln(1+\alpha_t s_t)$ (identity I7): what the rows
+    /// told, in nats, counted twice.
     pub fn log_det_growth(&self) -> f64 {
         self.log_det_growth
     }
 
-    /// The bound against `comparator` with its best constant: $\frac12\sum\tilde\ell^2x^\top P_{t+1}x + \frac12\|\theta_1-\theta^*\|^2_{P_1^{-1}}$.
+    /// The bound against `comparator` with its best constant: $\frac12\sum\tilde\ell^2x^\top
+    /// P_{t+1}x + \frac12\|\theta_1-\theta^*\|^2_{P_1^{-1}}$.
     pub fn sharp_bound(&self, prior: &Prior, comparator: &[f64]) -> Result<f64> {
         let distance = distance(prior, comparator)?;
         let mut factor = prior.matrix();
@@ -70,21 +79,26 @@ impl Certificate {
         Ok(self.movement + 0.5 * square(&z))
     }
 
-    /// The bound as the lemma is printed: $\frac12\sum\tilde\ell^2x^\top P_{t+1}x + \|\theta_1-\theta^*\|^2/\lambda_{\min}(P_1)$. True, and its
-    /// second term is at least twice what it has to be.
+    /// The bound as the lemma is printed: $\frac12\sum\tilde\ell^2x^\top P_{t+1}x +
+    /// \|\theta_1-\theta^*\|^2/\lambda_{\min}(P_1)$. True, and its second term is at least twice
+    /// what it has to be.
     pub fn printed_bound(&self, prior: &Prior, comparator: &[f64]) -> Result<f64> {
         let distance = distance(prior, comparator)?;
         Ok(self.movement + square(&distance) / smallest_eigenvalue(prior.matrix(), prior.dim()))
     }
 
-    /// $\min_\theta \sum_t w_t\ell(y_t,\theta^\top x_t + o_t) + \frac12\|\theta-\theta_1\|^2_{P_1^{-1}}$, exactly, where the loss is quadratic:
-    /// the minimum grows by $w_t\ell_t/(1+\alpha_ts_t) = \frac12 (y_t-m_t-o_t)^2/(\sigma^2/w_t+s_t)$ a row. `None` for the other families.
+    /// $\min_\theta \sum_t w_t\ell(y_t,\theta^\top x_t + o_t) +
+    /// \frac12\|\theta-\theta_1\|^2_{P_1^{-1}}$, exactly, where the loss is quadratic: the minimum
+    /// grows by $w_t\ell_t/(1+\alpha_ts_t) = \frac12 (y_t-m_t-o_t)^2/(\sigma^2/w_t+s_t)$ a row.
+    /// `None` for the other families.
     pub fn hindsight<F: Family>(&self, family: &F) -> Option<f64> {
         family.normal_noise().map(|_| self.contracted_loss)
     }
 
-    /// The loss suffered minus [`Certificate::hindsight`]: the exact regret against the best regularised predictor. It equals
-    /// [`Certificate::movement`], since $\frac12\alpha r^2 - \frac12\alpha r^2/(1+\alpha s) = \frac12(\alpha r)^2 s/(1+\alpha s)$ for a residual $r$.
+    /// The loss suffered minus [`Certificate::hindsight`]: the exact regret against the best
+    /// regularised predictor. It equals
+    /// [`Certificate::movement`], since $\frac12\alpha r^2 - \frac12\alpha r^2/(1+\alpha s) =
+    /// \frac12(\alpha r)^2 s/(1+\alpha s)$ for a residual $r$.
     pub fn regret<F: Family>(&self, family: &F) -> Option<f64> {
         family.normal_noise().map(|_| self.movement)
     }
@@ -94,7 +108,8 @@ impl Observer for Certificate {
     fn row(&mut self, seen: &Seen<'_>) {
         let (s, alpha) = (seen.variance, seen.step.curvature);
         let spread = 1.0 + alpha * s;
-        let loss = if seen.observation.weight == 0.0 { 0.0 } else { seen.observation.weight * seen.loss };
+        let loss =
+            if seen.observation.weight == 0.0 { 0.0 } else { seen.observation.weight * seen.loss };
         self.rows += 1;
         self.loss += loss;
         // l~^2 s / (1 + alpha s) with l~ = -g (1 + alpha s)

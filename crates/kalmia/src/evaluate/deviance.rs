@@ -2,12 +2,14 @@
 
 use crate::family::AnyFamily;
 
-/// Probabilities are kept this far from 0 and 1, where an `f64` cannot tell $1-p$ from 0: one row costs at most $2\ln 2^{52} = 72$.
+/// Probabilities are kept this far from 0 and 1, where an `f64` cannot tell $1-p$ from 0: one row
+/// costs at most $2\ln 2^{52} = 72$.
 pub(super) const SMALLEST_PROBABILITY: f64 = f64::EPSILON;
 /// A row's deviance is cut here, so that sums stay finite.
 const LARGEST: f64 = 1e290;
 
-/// $d(y,\mu) = 2\varphi\,(\ln p(y\mid\text{mean } y) - \ln p(y\mid\text{mean }\mu))$, $\varphi$ the noise variance or dispersion (1 for counts):
+/// $d(y,\mu) = 2\varphi\,(\ln p(y\mid\text{mean } y) - \ln p(y\mid\text{mean }\mu))$, $\varphi$ the
+/// noise variance or dispersion (1 for counts):
 ///
 /// | family | $d(y,\mu)$ |
 /// |---|---|
@@ -17,7 +19,8 @@ const LARGEST: f64 = 1e290;
 /// | Poisson | $2\left[y\ln\frac{y}{\mu} - (y-\mu)\right]$ |
 /// | Gamma | $2\left[\frac{y-\mu}{\mu} - \ln\frac{y}{\mu}\right]$ |
 ///
-/// `y` is in the family's canonical coding, `mean` the predicted mean (cut to the range of means that the family can have).
+/// `y` is in the family's canonical coding, `mean` the predicted mean (cut to the range of means
+/// that the family can have).
 ///
 /// ```
 /// use kalmia::{AnyFamily, evaluate::deviance};
@@ -30,7 +33,9 @@ pub fn deviance(family: &AnyFamily, y: f64, mean: f64) -> f64 {
     let value = match family {
         AnyFamily::Gaussian(_) => (y - mean) * (y - mean),
         AnyFamily::Bernoulli(_) => trials_deviance(1.0, y, mean),
-        AnyFamily::Binomial(binomial) => trials_deviance(binomial.trials().unwrap_or(1) as f64, y, mean),
+        AnyFamily::Binomial(binomial) => {
+            trials_deviance(binomial.trials().unwrap_or(1) as f64, y, mean)
+        }
         AnyFamily::Poisson(_) => 2.0 * (weighted_log(y, positive) - (y - positive)),
         AnyFamily::Gamma(_) => 2.0 * ((y - positive) / positive - (y / positive).ln()),
     };
@@ -77,8 +82,11 @@ mod tests {
             AnyFamily::Binomial(b) => b.trials().unwrap_or(1) as f64,
             _ => f64::INFINITY,
         };
-        let saturated = if matches!(family, AnyFamily::Gaussian(_)) { y } else { y.max(edge).min(top - edge) };
-        2.0 * dispersion * (family.log_density(y, link(family, saturated)) - family.log_density(y, link(family, mean)))
+        let saturated =
+            if matches!(family, AnyFamily::Gaussian(_)) { y } else { y.max(edge).min(top - edge) };
+        2.0 * dispersion
+            * (family.log_density(y, link(family, saturated))
+                - family.log_density(y, link(family, mean)))
     }
 
     #[test]
@@ -94,8 +102,12 @@ mod tests {
         for (family, dispersion, targets, means) in cases {
             for &y in targets {
                 for &mean in means {
-                    let (found, expected) = (deviance(&family, y, mean), from_densities(&family, y, mean, dispersion));
-                    assert!((found - expected).abs() < 1e-9 * (1.0 + expected), "{family:?} {y} {mean}: {found} {expected}");
+                    let (found, expected) =
+                        (deviance(&family, y, mean), from_densities(&family, y, mean, dispersion));
+                    assert!(
+                        (found - expected).abs() < 1e-9 * (1.0 + expected),
+                        "{family:?} {y} {mean}: {found} {expected}"
+                    );
                 }
             }
         }

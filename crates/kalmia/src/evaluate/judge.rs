@@ -1,6 +1,7 @@
 //! Metrics on a thread of their own: the learner hands over what it predicted and goes on.
 //!
-//! Rows are judged in their order whatever the threads do, so that the sums do not depend on timing.
+//! Rows are judged in their order whatever the threads do, so that the sums do not depend on
+//! timing.
 
 use super::Metrics;
 use crate::learner::{Observer, Seen};
@@ -32,7 +33,8 @@ enum Message {
     Look(Sender<Metrics>),
 }
 
-/// [`Metrics`] at work on a thread of their own; an observer that gathers rows until they are handed over.
+/// [`Metrics`] at work on a thread of their own; an observer that gathers rows until they are
+/// handed over.
 ///
 /// ```
 /// use kalmia::evaluate::{Judge, Metrics};
@@ -66,7 +68,9 @@ impl Judge {
             for message in receiver {
                 match message {
                     Message::Rows(rows) => {
-                        rows.iter().enumerate().for_each(|(index, row)| metrics.row(&row.seen(index)));
+                        rows.iter()
+                            .enumerate()
+                            .for_each(|(index, row)| metrics.row(&row.seen(index)));
                         shown.store(metrics.progressive.loss().to_bits(), Ordering::Relaxed);
                         // nobody takes spares after the end
                         let _ = spare_sender.send(rows);
@@ -123,7 +127,18 @@ impl Judge {
 impl Predicted {
     fn seen(&self, index: usize) -> Seen<'_> {
         let Self { observation, linear, variance, dispersion, mean, loss } = *self;
-        Seen { index, x: &[], observation, linear, variance, dispersion, mean, loss, gradient: 0.0, step: Step::NONE }
+        Seen {
+            index,
+            x: &[],
+            observation,
+            linear,
+            variance,
+            dispersion,
+            mean,
+            loss,
+            gradient: 0.0,
+            step: Step::NONE,
+        }
     }
 }
 

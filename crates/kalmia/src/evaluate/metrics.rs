@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 /// Ratio of rows between two points of the course.
 const FACTOR: f64 = 1.05;
 
-/// How good the predictions were that were made before each row was learned, so far and along the way.
+/// How good the predictions were that were made before each row was learned, so far and along the
+/// way.
 ///
 /// ```
 /// use kalmia::evaluate::Metrics;
@@ -38,7 +39,8 @@ impl Metrics {
     /// Rows, mean loss and mean loss of the constant predictor, along the way and now.
     pub fn course(&self) -> Vec<(u64, f64, f64)> {
         let pairs = self.loss.points().iter().zip(self.baseline.points());
-        let mut course: Vec<_> = pairs.map(|(loss, baseline)| (loss.0, loss.1, baseline.1)).collect();
+        let mut course: Vec<_> =
+            pairs.map(|(loss, baseline)| (loss.0, loss.1, baseline.1)).collect();
         let rows = self.progressive.rows();
         if rows > 0 && course.last().is_none_or(|last| last.0 < rows) {
             course.push((rows, self.progressive.loss(), self.progressive.constant_loss()));

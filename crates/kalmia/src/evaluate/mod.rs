@@ -1,4 +1,5 @@
-//! How good the predictions were, judged before each row was learned: observers that stay outside the algorithms.
+//! How good the predictions were, judged before each row was learned: observers that stay outside
+//! the algorithms.
 
 mod calibration;
 mod certificate;

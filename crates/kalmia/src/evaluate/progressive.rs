@@ -21,12 +21,16 @@ fn one() -> f64 {
     1.0
 }
 
-/// Running sums of what was predicted against what came, for one family; part of a checkpoint, and continues bit for bit.
+/// Running sums of what was predicted against what came, for one family; part of a checkpoint, and
+/// continues bit for bit.
 ///
-/// The loss of a row is half its [`deviance`]: the log-loss for labels, half the squared error for the Gaussian family. Beside it stands the loss of
-/// the *constant predictor*, which predicts each row by the weighted mean of the rows before it. That mean is smoothed by Jeffreys' prior where a
-/// mean on the edge would cost infinity: $(\frac12 + \sum wy)/(1 + \sum wn)$ times $n$ for labels, successes and proportions, $(\frac12+\sum wy)/\sum w$ for counts. A row before
-/// which nothing was seen is predicted by $\frac12$ for labels; in the other families it costs the constant predictor nothing.
+/// The loss of a row is half its [`deviance`]: the log-loss for labels, half the squared error for
+/// the Gaussian family. Beside it stands the loss of the *constant predictor*, which predicts each
+/// row by the weighted mean of the rows before it. That mean is smoothed by Jeffreys' prior where a
+/// mean on the edge would cost infinity: $(\frac12 + \sum wy)/(1 + \sum wn)$ times $n$ for labels,
+/// successes and proportions, $(\frac12+\sum wy)/\sum w$ for counts. A row before which nothing was
+/// seen is predicted by $\frac12$ for labels; in the other families it costs the constant predictor
+/// nothing.
 ///
 /// Rows of weight 0 count in [`Report::rows`] and nowhere else.
 ///
@@ -63,7 +67,8 @@ pub struct Progressive {
     trace: Option<Trace>,
 }
 
-/// What a [`Progressive`] knows, as averages weighted by the rows' weights; NaN before the first row.
+/// What a [`Progressive`] knows, as averages weighted by the rows' weights; NaN before the first
+/// row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Rows seen.
@@ -150,14 +155,26 @@ impl Progressive {
         Ok(self)
     }
 
-    /// Counts a row: its target, the mean predicted for it before it was seen, the interval predicted (at whatever level), its weight.
-    pub fn row(&mut self, y: f64, mean: f64, interval: Option<(f64, f64)>, weight: f64) -> Result<()> {
+    /// Counts a row: its target, the mean predicted for it before it was seen, the interval
+    /// predicted (at whatever level), its weight.
+    pub fn row(
+        &mut self,
+        y: f64,
+        mean: f64,
+        interval: Option<(f64, f64)>,
+        weight: f64,
+    ) -> Result<()> {
         let Some(y) = self.family.canonical(y) else {
             let (family, expected) = (self.family.name(), self.family.domain());
             return Err(Error::Target { row: self.rows as usize, value: y, family, expected });
         };
         require(mean.is_finite(), "mean", mean, "must be finite")?;
-        require(weight.is_finite() && weight >= 0.0, "weight", weight, "must be finite, 0 or more")?;
+        require(
+            weight.is_finite() && weight >= 0.0,
+            "weight",
+            weight,
+            "must be finite, 0 or more",
+        )?;
         self.count(y, mean, 0.5 * deviance(&self.family, y, mean), interval, weight);
         Ok(())
     }
@@ -174,7 +191,8 @@ impl Progressive {
             if let Some((ranking, calibration)) = &mut self.labels {
                 // a tie, as before the first row, is half right; rounding must not decide it
                 let tie = (mean - 0.5).abs() < TIE;
-                self.correct += weight * if tie { 0.5 } else { f64::from((mean > 0.5) == (y > 0.5)) };
+                self.correct +=
+                    weight * if tie { 0.5 } else { f64::from((mean > 0.5) == (y > 0.5)) };
                 ranking.row(y, mean, weight);
                 calibration.row(y, mean, weight);
             }
@@ -201,14 +219,16 @@ impl Progressive {
                 }
             }
             (constant, family) => {
-                self.constant_loss += weight * constant.map_or(0.0, |constant| 0.5 * deviance(family, y, constant));
+                self.constant_loss +=
+                    weight * constant.map_or(0.0, |constant| 0.5 * deviance(family, y, constant));
             }
         }
     }
 
     /// What the constant predictor says of the next row.
     pub fn constant(&self) -> Option<f64> {
-        let smoothed = |trials: f64| Some(trials * (0.5 + self.total) / (1.0 + self.weight * trials));
+        let smoothed =
+            |trials: f64| Some(trials * (0.5 + self.total) / (1.0 + self.weight * trials));
         match &self.family {
             AnyFamily::Bernoulli(_) => smoothed(1.0),
             AnyFamily::Binomial(binomial) => smoothed(binomial.trials().unwrap_or(1) as f64),
@@ -264,15 +284,18 @@ impl Progressive {
             constant_loss: self.constant_loss(),
             deviance: 2.0 * mean(self.loss),
             classification,
-            regression: gaussian.then(|| Regression { rmse: mean(self.square).sqrt(), mae: mean(self.absolute) }),
-            coverage: intervals
-                .then(|| Coverage { covered: self.covered / self.interval_weight, width: self.width / self.interval_weight }),
+            regression: gaussian
+                .then(|| Regression { rmse: mean(self.square).sqrt(), mae: mean(self.absolute) }),
+            coverage: intervals.then(|| Coverage {
+                covered: self.covered / self.interval_weight,
+                width: self.width / self.interval_weight,
+            }),
         }
     }
 }
 
-/// Plug-in means as the learner reports them, with 95 % intervals $m + o \pm 1.96\sqrt{\sigma^2+s}$ for the Gaussian family,
-/// $\sigma^2$ being the noise that the learner believed in.
+/// Plug-in means as the learner reports them, with 95 % intervals $m + o \pm 1.96\sqrt{\sigma^2+s}$
+/// for the Gaussian family, $\sigma^2$ being the noise that the learner believed in.
 impl Observer for Progressive {
     fn row(&mut self, seen: &Seen<'_>) {
         let interval = self.family.normal_noise().map(|_| {
@@ -280,9 +303,12 @@ impl Observer for Progressive {
             (seen.mean - half, seen.mean + half)
         });
         let Observation { y, weight, .. } = seen.observation;
-        // of labels the learner has the logarithm already; a weight would have sharpened a mixture's
+        // of labels the learner has the logarithm already; a weight would have sharpened a
+        // mixture's
         let loss = match self.family {
-            AnyFamily::Bernoulli(_) if weight == 1.0 => seen.loss.clamp(0.0, -SMALLEST_PROBABILITY.ln()),
+            AnyFamily::Bernoulli(_) if weight == 1.0 => {
+                seen.loss.clamp(0.0, -SMALLEST_PROBABILITY.ln())
+            }
             _ => 0.5 * deviance(&self.family, y, seen.mean),
         };
         self.count(y, seen.mean, loss, interval, weight);

@@ -9,11 +9,12 @@ const BINS_PER_UNIT: f64 = 128.0;
 /// Log-odds are cut here, where $1-p$ is below the resolution of an `f64`.
 const LARGEST: f64 = 37.0;
 
-/// How well scores order events before non-events: weights of both in bins of width 1/128 of the log-odds (at most 9 473 bins, whatever
-/// the number of rows).
+/// How well scores order events before non-events: weights of both in bins of width 1/128 of the
+/// log-odds (at most 9 473 bins, whatever the number of rows).
 ///
-/// Pairs in different bins are counted exactly and pairs in one bin as a half, so the error is at most half the share of such
-/// pairs ([`Ranking::error_bound`], about $10^{-3}$ when the log-odds have deviation 1) and in practice far below, since errors cancel in a bin.
+/// Pairs in different bins are counted exactly and pairs in one bin as a half, so the error is at
+/// most half the share of such pairs ([`Ranking::error_bound`], about $10^{-3}$ when the log-odds
+/// have deviation 1) and in practice far below, since errors cancel in a bin.
 ///
 /// ```
 /// use kalmia::evaluate::Ranking;
@@ -26,8 +27,8 @@ const LARGEST: f64 = 37.0;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "BTreeMap<i32, [f64; 2]>", into = "BTreeMap<i32, [f64; 2]>")]
 pub struct Ranking {
-    /// The weights of non-events and events in the bins of the log-odds from `first` on; those seen and some about them, so that a
-    /// copy is small.
+    /// The weights of non-events and events in the bins of the log-odds from `first` on; those seen
+    /// and some about them, so that a copy is small.
     bins: Vec<[f64; 2]>,
     first: i32,
 }
@@ -78,13 +79,15 @@ impl Ranking {
         }
         let at = (bin - self.first) as usize;
         if at >= self.bins.len() {
-            self.bins.resize((at + GROWTH as usize).min((LAST - self.first) as usize + 1), [0.0; 2]);
+            self.bins
+                .resize((at + GROWTH as usize).min((LAST - self.first) as usize + 1), [0.0; 2]);
         }
         &mut self.bins[at]
     }
 
-    /// Counts a row with target between 0 and 1 (a proportion counts as that share of an event) and predicted probability `p`, cut to
-    /// that range: rounding may have left it, and a negative number has no logarithm.
+    /// Counts a row with target between 0 and 1 (a proportion counts as that share of an event) and
+    /// predicted probability `p`, cut to that range: rounding may have left it, and a negative
+    /// number has no logarithm.
     pub fn row(&mut self, y: f64, p: f64, weight: f64) {
         let p = p.clamp(0.0, 1.0);
         let odds = coarse_ln(p / (1.0 - p)).clamp(-LARGEST, LARGEST);
@@ -95,7 +98,8 @@ impl Ranking {
         bin[1] += weight * y;
     }
 
-    /// $P(\text{score of an event} > \text{score of a non-event})$, ties by half; NaN until both were seen.
+    /// $P(\text{score of an event} > \text{score of a non-event})$, ties by half; NaN until both
+    /// were seen.
     pub fn auc(&self) -> f64 {
         let (mut below, mut ordered) = (0.0, 0.0);
         for [failures, successes] in self.bins.iter() {
@@ -105,19 +109,22 @@ impl Ranking {
         ordered / self.pairs()
     }
 
-    /// The most by which [`Ranking::auc`] can be off; 0 where no bin holds an event and a non-event. Equal scores are true ties,
-    /// which the bound cannot know.
+    /// The most by which [`Ranking::auc`] can be off; 0 where no bin holds an event and a
+    /// non-event. Equal scores are true ties, which the bound cannot know.
     pub fn error_bound(&self) -> f64 {
-        0.5 * self.bins.iter().map(|[failures, successes]| failures * successes).sum::<f64>() / self.pairs()
+        0.5 * self.bins.iter().map(|[failures, successes]| failures * successes).sum::<f64>()
+            / self.pairs()
     }
 
     fn pairs(&self) -> f64 {
-        let [failures, successes] = self.bins.iter().fold([0.0, 0.0], |sum, bin| [sum[0] + bin[0], sum[1] + bin[1]]);
+        let [failures, successes] =
+            self.bins.iter().fold([0.0, 0.0], |sum, bin| [sum[0] + bin[0], sum[1] + bin[1]]);
         failures * successes
     }
 }
 
-/// $\ln x$ to $10^{-9}$, in a third of the time of the standard library's; 0 and infinity give about $\mp 709$.
+/// $\ln x$ to $10^{-9}$, in a third of the time of the standard library's; 0 and infinity give
+/// about $\mp 709$.
 fn coarse_ln(x: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;
     // x = 2^e m with m from sqrt(1/2) to sqrt(2)
@@ -139,7 +146,8 @@ mod tests {
             let mut ranking = Ranking::default();
             let rows: Vec<(f64, f64, f64)> = (0..3000)
                 .map(|_| {
-                    let odds = spread * (rng.random::<f64>() + rng.random::<f64>() - 1.0) * 2.4 + shift;
+                    let odds =
+                        spread * (rng.random::<f64>() + rng.random::<f64>() - 1.0) * 2.4 + shift;
                     let p = 1.0 / (1.0 + (-odds).exp());
                     let y = f64::from(rng.random::<f64>() < p);
                     (y, p, 0.5 + rng.random::<f64>())
@@ -150,12 +158,16 @@ mod tests {
             for a in rows.iter().filter(|a| a.0 == 1.0) {
                 for b in rows.iter().filter(|b| b.0 == 0.0) {
                     pairs += a.2 * b.2;
-                    ordered += a.2 * b.2 * if a.1 > b.1 { 1.0 } else { f64::from(a.1 == b.1) * 0.5 };
+                    ordered +=
+                        a.2 * b.2 * if a.1 > b.1 { 1.0 } else { f64::from(a.1 == b.1) * 0.5 };
                 }
             }
             let (error, bound) = ((ranking.auc() - ordered / pairs).abs(), ranking.error_bound());
             assert!(error <= bound, "spread {spread}: error {error:e}, bound {bound:e}");
-            assert!(error < 1e-3 && bound < 4e-3, "spread {spread}: error {error:e}, bound {bound:e}");
+            assert!(
+                error < 1e-3 && bound < 4e-3,
+                "spread {spread}: error {error:e}, bound {bound:e}"
+            );
         }
     }
 

@@ -12,7 +12,8 @@ pub enum Cadence {
         /// At least 1.
         rows: u64,
     },
-    /// After row 1 and then each time the rows have grown by a factor: a bounded number of points a decade.
+    /// After row 1 and then each time the rows have grown by a factor: a bounded number of points a
+    /// decade.
     Geometric {
         /// Above 1.
         factor: f64,
@@ -50,9 +51,16 @@ impl Trace {
     /// Without a point.
     pub fn new(cadence: Cadence) -> Result<Self> {
         match cadence {
-            Cadence::Every { rows } => require(rows >= 1, "rows", rows as f64, "must be at least 1")?,
+            Cadence::Every { rows } => {
+                require(rows >= 1, "rows", rows as f64, "must be at least 1")?
+            }
             Cadence::Geometric { factor } => {
-                require(factor > 1.0 && factor.is_finite(), "factor", factor, "must be finite, above 1")?;
+                require(
+                    factor > 1.0 && factor.is_finite(),
+                    "factor",
+                    factor,
+                    "must be finite, above 1",
+                )?;
             }
         }
         Ok(Self { cadence, next: cadence.next(0), points: Vec::new() })
@@ -83,8 +91,14 @@ mod tests {
         let mut trace = Trace::new(Cadence::Every { rows: 3 }).unwrap();
         (1..=10).for_each(|row| trace.record(row, || -(row as f64)));
         assert_eq!(trace.points(), [(3, -3.0), (6, -6.0), (9, -9.0)]);
-        assert!(matches!(Trace::new(Cadence::Every { rows: 0 }), Err(Error::Parameter { name: "rows", .. })));
-        assert!(matches!(Trace::new(Cadence::Geometric { factor: 1.0 }), Err(Error::Parameter { name: "factor", .. })));
+        assert!(matches!(
+            Trace::new(Cadence::Every { rows: 0 }),
+            Err(Error::Parameter { name: "rows", .. })
+        ));
+        assert!(matches!(
+            Trace::new(Cadence::Geometric { factor: 1.0 }),
+            Err(Error::Parameter { name: "factor", .. })
+        ));
     }
 
     #[test]

@@ -35,8 +35,9 @@ pub enum AnyFamily {
 const NAMES: &str = "one of gaussian, bernoulli (or logistic), binomial, poisson, gamma";
 
 impl AnyFamily {
-    /// The family of a name, in any case, with its one parameter or the default: the noise variance of `gaussian` (1), the
-    /// number of trials of `binomial` (none: proportions weighted by their trials), the dispersion of `gamma` (1).
+    /// The family of a name, in any case, with its one parameter or the default: the noise variance
+    /// of `gaussian` (1), the number of trials of `binomial` (none: proportions weighted by their
+    /// trials), the dispersion of `gamma` (1).
     pub fn by_name(name: &str, parameter: Option<f64>) -> Result<Self> {
         let lower = name.trim().to_ascii_lowercase();
         let family = match (lower.as_str(), parameter) {
@@ -52,9 +53,19 @@ impl AnyFamily {
             ("gamma", None) => Gamma::default().into(),
             ("gamma", Some(dispersion)) => Gamma::new(dispersion)?.into(),
             ("bernoulli" | "logistic" | "poisson", Some(value)) => {
-                return Err(Error::Parameter { name: "family parameter", value, expected: "this family has none" });
+                return Err(Error::Parameter {
+                    name: "family parameter",
+                    value,
+                    expected: "this family has none",
+                });
             }
-            _ => return Err(Error::Choice { name: "family", value: name.to_owned(), expected: NAMES }),
+            _ => {
+                return Err(Error::Choice {
+                    name: "family",
+                    value: name.to_owned(),
+                    expected: NAMES,
+                });
+            }
         };
         Ok(family)
     }

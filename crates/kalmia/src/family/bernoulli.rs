@@ -10,7 +10,8 @@ use crate::rule::{Evidence, Moments, Step};
 use narrow::Narrow;
 use rand::{Rng, RngExt};
 
-/// $\ell(y,u) = \ln(1+e^{-zu})$, $z = 2y-1$; labels 0/1, -1/+1 and booleans give the same trajectory.
+/// $\ell(y,u) = \ln(1+e^{-zu})$, $z = 2y-1$; labels 0/1, -1/+1 and booleans give the same
+/// trajectory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Bernoulli;
 
@@ -30,8 +31,9 @@ pub fn softplus(u: f64) -> f64 {
     u.max(0.0) + ln_1p((-u.abs()).exp())
 }
 
-/// $\ln(1+e)$ for $-\frac12 \le e \le 1$, to two units in the last place: the logarithm of the rounded sum, and its rounding added. Twice as
-/// fast as the standard library's, which serves a wider range.
+/// $\ln(1+e)$ for $-\frac12 \le e \le 1$, to two units in the last place: the logarithm of the
+/// rounded sum, and its rounding added. Twice as fast as the standard library's, which serves a
+/// wider range.
 #[inline(always)]
 fn ln_1p(e: f64) -> f64 {
     let sum = 1.0 + e;
@@ -50,7 +52,8 @@ struct At {
 }
 
 impl At {
-    // l' from the product zu and l'' from |u|, so that (x,y) -> (-x,-y) changes no bit (identity I22).
+    // l' from the product zu and l'' from |u|, so that (x,y) -> (-x,-y) changes no bit (identity
+    // I22).
     #[inline(always)]
     fn new(y: f64, u: f64) -> Self {
         let z = if y > 0.0 { 1.0 } else { -1.0 };
@@ -97,8 +100,9 @@ impl Family for Bernoulli {
         (first, second)
     }
 
-    /// With $e = e^{-|u|}$, $\alpha = we/(1+e)^2$ and $\ell' = \mp\{1, e\}/(1+e)$, so that $c = we/D$ and $g = \pm w\{1,e\}(1+e)/D$ with
-    /// $D = (1+e)^2 + wes$: the next row waits for one division in place of three.
+    /// With $e = e^{-|u|}$, $\alpha = we/(1+e)^2$ and $\ell' = \mp\{1, e\}/(1+e)$, so that $c =
+    /// we/D$ and $g = \pm w\{1,e\}(1+e)/D$ with $D = (1+e)^2 + wes$: the next row waits for one
+    /// division in place of three.
     #[inline(always)]
     fn kalman_step(&self, observation: &Observation, m: f64, s: f64) -> Step {
         let u = m + observation.offset;
@@ -107,7 +111,11 @@ impl Family for Bernoulli {
         let (sum, own) = (1.0 + e, if z * u >= 0.0 { e } else { 1.0 });
         let (square, scaled) = (sum * sum, observation.weight * e);
         let inverse = 1.0 / (square + scaled * s);
-        Step { gain: z * observation.weight * own * sum * inverse, curvature: scaled / square, contraction: scaled * inverse }
+        Step {
+            gain: z * observation.weight * own * sum * inverse,
+            curvature: scaled / square,
+            contraction: scaled * inverse,
+        }
     }
 
     /// One exponential for all three.
@@ -149,8 +157,8 @@ impl Family for Bernoulli {
         if rng.random::<f64>() < logistic(u) { 1.0 } else { 0.0 }
     }
 
-    /// The trapezoid rule, whose error for a Gaussian times a function with poles at $\pm i\pi$ is below $10^{-12}$ at these
-    /// steps; a wide belief goes to the adaptive integral.
+    /// The trapezoid rule, whose error for a Gaussian times a function with poles at $\pm i\pi$ is
+    /// below $10^{-12}$ at these steps; a wide belief goes to the adaptive integral.
     fn moderated_mean(&self, m: f64, s: f64) -> f64 {
         let deviation = s.sqrt();
         if deviation > 4.0 {
@@ -166,7 +174,8 @@ impl Family for Bernoulli {
             return 1.0 - self.moderated_mean(-m, s);
         }
         let step = if deviation > 1.0 { 0.6 / deviation } else { 0.6 };
-        let (first, last) = ((-8.5 / step).floor() as i32, ((8.5 + deviation) / step).ceil() as i32);
+        let (first, last) =
+            ((-8.5 / step).floor() as i32, ((8.5 + deviation) / step).ceil() as i32);
         let sum: f64 = (first..=last)
             .map(|k| {
                 let z = f64::from(k) * step;
@@ -179,7 +188,8 @@ impl Family for Bernoulli {
     #[inline(always)]
     fn mean_from_evidence(&self, y: f64, evidence: Evidence) -> Option<f64> {
         Some(match (evidence, y == 1.0) {
-            (Evidence::Label { own: mean, .. }, true) | (Evidence::Label { other: mean, .. }, false) => mean,
+            (Evidence::Label { own: mean, .. }, true)
+            | (Evidence::Label { other: mean, .. }, false) => mean,
             (Evidence::Log(value), true) => value.exp(),
             (Evidence::Log(value), false) => -value.exp_m1(),
         })
@@ -247,7 +257,10 @@ mod tests {
                 let (likelihood, first, second) = Bernoulli.likelihood(y, u).unwrap();
                 assert!((likelihood / (-Bernoulli.loss(y, u)).exp() - 1.0).abs() < 1e-13);
                 assert_eq!((first, second), Bernoulli.derivatives(y, u));
-                assert_eq!(Bernoulli.look(y, u), (Bernoulli.mean(u), Bernoulli.loss(y, u), Bernoulli.derivatives(y, u).0));
+                assert_eq!(
+                    Bernoulli.look(y, u),
+                    (Bernoulli.mean(u), Bernoulli.loss(y, u), Bernoulli.derivatives(y, u).0)
+                );
             }
         }
     }
@@ -259,13 +272,19 @@ mod tests {
             for m in [-700.0, -30.0, -1.2, 0.0, 0.4, 5.0, 40.0] {
                 for s in [0.0, 1e-8, 0.3, 20.0, 1e9, 1e200] {
                     let (first, curvature) = observation.derivatives(&Bernoulli, m);
-                    let (long, short) = (Step::against(first, curvature, s), Bernoulli.kalman_step(&observation, m, s));
+                    let (long, short) = (
+                        Step::against(first, curvature, s),
+                        Bernoulli.kalman_step(&observation, m, s),
+                    );
                     let close = |a: f64, b: f64| (a - b).abs() <= 1e-15 * a.abs();
                     assert!(
                         close(long.gain, short.gain) && close(long.curvature, short.curvature),
                         "{m} {s}: {long:?} {short:?}"
                     );
-                    assert!(close(long.contraction, short.contraction), "{m} {s}: {long:?} {short:?}");
+                    assert!(
+                        close(long.contraction, short.contraction),
+                        "{m} {s}: {long:?} {short:?}"
+                    );
                 }
             }
         }
@@ -275,12 +294,41 @@ mod tests {
     #[test]
     fn a_belief_steps_as_the_integral_does() {
         for y in [0.0, 1.0] {
-            for u in
-                [-narrow::NEAR, -9.0, -wide::NEAR, -3.3, -1.0, -0.1, 0.0, 0.4, 1.7, wide::NEAR, 12.0, narrow::NEAR, 40.0, FAR]
-            {
+            for u in [
+                -narrow::NEAR,
+                -9.0,
+                -wide::NEAR,
+                -3.3,
+                -1.0,
+                -0.1,
+                0.0,
+                0.4,
+                1.7,
+                wide::NEAR,
+                12.0,
+                narrow::NEAR,
+                40.0,
+                FAR,
+            ] {
                 let m = if y > 0.0 { u } else { -u };
                 let [very, quite, rather, just] = narrow::NARROW;
-                for s in [1e-9, 1e-5, very, 1e-3, quite, 2e-2, rather, 5e-2, just, 0.1, 0.4, 1.2, 1.3, 2.0, wide::WIDE] {
+                for s in [
+                    1e-9,
+                    1e-5,
+                    very,
+                    1e-3,
+                    quite,
+                    2e-2,
+                    rather,
+                    5e-2,
+                    just,
+                    0.1,
+                    0.4,
+                    1.2,
+                    1.3,
+                    2.0,
+                    wide::WIDE,
+                ] {
                     let Some(series) = Bernoulli.exact_moments(&Observation::new(y), m, s) else {
                         assert!(s > just && u < -wide::NEAR);
                         continue;
@@ -291,7 +339,8 @@ mod tests {
                     let same = close(series.step.gain, integral.step.gain)
                         && close(series.step.contraction, integral.step.contraction)
                         && close(series.slope, integral.slope)
-                        && (series.evidence.ln() - integral.evidence.ln()).abs() < 1e-10 * integral.evidence.ln().abs() + 1e-15;
+                        && (series.evidence.ln() - integral.evidence.ln()).abs()
+                            < 1e-10 * integral.evidence.ln().abs() + 1e-15;
                     assert!(same, "y {y}, m {m}, s {s}: {series:?} {integral:?}");
                 }
             }
@@ -302,8 +351,12 @@ mod tests {
     fn a_narrow_belief_moderates_as_the_integral_does() {
         for m in [-30.0, -8.0, -2.3, -1.0, -0.1, 0.0, 0.4, 1.7, 6.0, 20.0] {
             for s in [1e-9, 1e-5, 1e-3, narrow::NARROW_MEAN] {
-                let (series, integral) = (Bernoulli.moderated_mean(m, s), gaussian_expectation(m, s, logistic));
-                assert!((series / integral - 1.0).abs() < 1e-12, "m {m}, s {s}: {series:e} {integral:e}");
+                let (series, integral) =
+                    (Bernoulli.moderated_mean(m, s), gaussian_expectation(m, s, logistic));
+                assert!(
+                    (series / integral - 1.0).abs() < 1e-12,
+                    "m {m}, s {s}: {series:e} {integral:e}"
+                );
                 assert!((series + Bernoulli.moderated_mean(-m, s) - 1.0).abs() < 1e-15);
             }
         }

@@ -1,4 +1,5 @@
-//! The binomial family with the logistic link: $y$ successes of $n$ trials, or a proportion of successes.
+//! The binomial family with the logistic link: $y$ successes of $n$ trials, or a proportion of
+//! successes.
 
 use super::Family;
 use super::bernoulli::{logistic, softplus};
@@ -9,11 +10,13 @@ use crate::error::{Error, Result, require};
 use libm::lgamma;
 use rand::{Rng, RngExt};
 
-/// $\ell(y,u) = n\ln(1+e^u) - yu$ for $y$ successes of $n$ trials, each of probability $1/(1+e^{-u})$.
+/// $\ell(y,u) = n\ln(1+e^u) - yu$ for $y$ successes of $n$ trials, each of probability
+/// $1/(1+e^{-u})$.
 ///
-/// [`Binomial::new`] fixes $n$ for all rows and takes counts. [`Binomial::proportion`] takes the share $y = k/n$ and reads the
-/// number of trials of each row from its weight: $n\,\ell_1(k/n, u) = \ell_n(k, u)$, so a row of weight $n$ and proportion
-/// $k/n$ moves the belief as $k$ successes of $n$ do.
+/// [`Binomial::new`] fixes $n$ for all rows and takes counts. [`Binomial::proportion`] takes the
+/// share $y = k/n$ and reads the number of trials of each row from its weight: $n\,\ell_1(k/n, u) =
+/// \ell_n(k, u)$, so a row of weight $n$ and proportion $k/n$ moves the belief as $k$ successes of
+/// $n$ do.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Parameters", into = "Parameters")]
 pub struct Binomial {
@@ -44,14 +47,20 @@ impl TryFrom<Parameters> for Binomial {
 impl Binomial {
     /// Counts of successes among `trials` trials, 1 to $10^9$.
     pub fn new(trials: u64) -> Result<Self> {
-        require((1..=1_000_000_000).contains(&trials), "trials", trials as f64, "must be at least 1, at most 1e9")?;
+        require(
+            (1..=1_000_000_000).contains(&trials),
+            "trials",
+            trials as f64,
+            "must be at least 1, at most 1e9",
+        )?;
         Ok(Self { trials: trials as f64, proportion: false })
     }
 
     /// Proportions between 0 and 1, the weight of a row being its number of trials.
     ///
-    /// A family does not see the weight, so mean, distribution, sampling and [`Family::log_base`] are those of one trial
-    /// (a row's binomial coefficient, which does not depend on `u`, is left out). To predict a count of `n` trials, give
+    /// A family does not see the weight, so mean, distribution, sampling and [`Family::log_base`]
+    /// are those of one trial (a row's binomial coefficient, which does not depend on `u`, is left
+    /// out). To predict a count of `n` trials, give
     /// [`Binomial::new`]`(n)` to [`Prediction`](crate::predict::Prediction).
     pub fn proportion() -> Self {
         Self { trials: 1.0, proportion: true }
@@ -69,12 +78,20 @@ impl Family for Binomial {
     }
 
     fn domain(&self) -> &'static str {
-        if self.proportion { "a proportion between 0 and 1" } else { "a whole number from 0 to the number of trials" }
+        if self.proportion {
+            "a proportion between 0 and 1"
+        } else {
+            "a whole number from 0 to the number of trials"
+        }
     }
 
     #[inline(always)]
     fn canonical(&self, y: f64) -> Option<f64> {
-        if self.proportion { (0.0..=1.0).contains(&y).then_some(y + 0.0) } else { count(y, self.trials) }
+        if self.proportion {
+            (0.0..=1.0).contains(&y).then_some(y + 0.0)
+        } else {
+            count(y, self.trials)
+        }
     }
 
     // Successes and failures apart, each non-negative: no cancellation for large |u|.
@@ -128,7 +145,8 @@ impl Family for Binomial {
     }
 
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
-        let law = rand_distr::Binomial::new(self.trials as u64, logistic(u)).expect("a probability");
+        let law =
+            rand_distr::Binomial::new(self.trials as u64, logistic(u)).expect("a probability");
         rng.sample(law) as f64
     }
 

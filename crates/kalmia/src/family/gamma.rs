@@ -8,11 +8,12 @@ use crate::rows::LARGEST;
 use libm::lgamma;
 use rand::{Rng, RngExt};
 
-/// $\ell(y,u) = (y e^{-u} + u)/\varphi$, dispersion $\varphi$ (the shape is $1/\varphi$; $\varphi = 1$ is the exponential law).
+/// $\ell(y,u) = (y e^{-u} + u)/\varphi$, dispersion $\varphi$ (the shape is $1/\varphi$; $\varphi =
+/// 1$ is the exponential law).
 ///
-/// Beyond $|u| = 300$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): for $u < -300$ the loss goes on as
-/// its tangent, and $\ell'$, $\ell''$ keep their values; mean, variance and
-/// distribution keep theirs on both sides.
+/// Beyond $|u| = 300$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): for $u
+/// < -300$ the loss goes on as its tangent, and $\ell'$, $\ell''$ keep their values; mean, variance
+/// and distribution keep theirs on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Parameters")]
 pub struct Gamma {
@@ -40,7 +41,12 @@ impl Default for Gamma {
 impl Gamma {
     /// Dispersion $\varphi$ in $[10^{-12}, 10^{12}]$.
     pub fn new(dispersion: f64) -> Result<Self> {
-        require((1e-12..=1e12).contains(&dispersion), "dispersion", dispersion, "must lie between 1e-12 and 1e12")?;
+        require(
+            (1e-12..=1e12).contains(&dispersion),
+            "dispersion",
+            dispersion,
+            "must lie between 1e-12 and 1e12",
+        )?;
         Ok(Self { dispersion })
     }
 
@@ -53,7 +59,8 @@ impl Gamma {
         1.0 / self.dispersion
     }
 
-    /// Quantile of the law of shape $a$ and scale 1, by bisection of $\ln y$ (a small shape spreads over hundreds of decades).
+    /// Quantile of the law of shape $a$ and scale 1, by bisection of $\ln y$ (a small shape spreads
+    /// over hundreds of decades).
     fn standard_quantile(&self, q: f64) -> f64 {
         let a = self.shape();
         let below = |v: f64| gamma_pair(a, v.exp()).0 < q;
@@ -137,7 +144,8 @@ impl Family for Gamma {
     }
 
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
-        let law = rand_distr::Gamma::new(self.shape(), self.dispersion).expect("positive shape and scale");
+        let law = rand_distr::Gamma::new(self.shape(), self.dispersion)
+            .expect("positive shape and scale");
         // A tiny shape can round to zero, which is not a legal y.
         (rng.sample(law) * clamped_exp(u)).max(f64::MIN_POSITIVE)
     }

@@ -1,4 +1,5 @@
-//! The Gaussian family: $y \sim N(u, \sigma^2)$; the filter is then the exact Kalman filter, that is ridge regression.
+//! The Gaussian family: $y \sim N(u, \sigma^2)$; the filter is then the exact Kalman filter, that
+//! is ridge regression.
 
 use super::Family;
 use super::special::{normal_cdf, normal_quantile};
@@ -35,7 +36,12 @@ impl Default for Gaussian {
 impl Gaussian {
     /// Noise variance $\sigma^2 > 0$ (the paper's quadratic loss is $\sigma^2 = 1$, the default).
     pub fn new(noise: f64) -> Result<Self> {
-        require(noise > 0.0 && noise.is_finite(), "noise", noise, "must be a finite positive variance")?;
+        require(
+            noise > 0.0 && noise.is_finite(),
+            "noise",
+            noise,
+            "must be a finite positive variance",
+        )?;
         Ok(Self { noise })
     }
 
@@ -105,7 +111,9 @@ impl Family for Gaussian {
         let spread = 1.0 + curvature * s;
         let residual = observation.y - observation.offset - m;
         Some(Moments {
-            evidence: Evidence::Log(-0.5 * (spread.ln() + curvature * residual * residual / spread)),
+            evidence: Evidence::Log(
+                -0.5 * (spread.ln() + curvature * residual * residual / spread),
+            ),
             slope: -curvature * residual,
             step: Step::against(-curvature * residual, curvature, s),
         })

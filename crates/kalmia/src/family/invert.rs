@@ -1,10 +1,18 @@
 //! Quantiles by inversion of a distribution function.
 
-/// Smallest `y` with `cdf(y) >= q`, searched from the bracket `(low, high)`, widened as long as it does not hold the answer.
+/// Smallest `y` with `cdf(y) >= q`, searched from the bracket `(low, high)`, widened as long as it
+/// does not hold the answer.
 ///
-/// `whole` restricts the search to whole numbers, of which the answer is then exact; otherwise it is good to $10^{-13}$
-/// relative. `floor` is the lower end of the support.
-pub(crate) fn smallest(cdf: impl Fn(f64) -> f64, q: f64, low: f64, high: f64, floor: f64, whole: bool) -> f64 {
+/// `whole` restricts the search to whole numbers, of which the answer is then exact; otherwise it
+/// is good to $10^{-13}$ relative. `floor` is the lower end of the support.
+pub(crate) fn smallest(
+    cdf: impl Fn(f64) -> f64,
+    q: f64,
+    low: f64,
+    high: f64,
+    floor: f64,
+    whole: bool,
+) -> f64 {
     let (mut low, mut high) = if whole { (low.floor(), high.ceil()) } else { (low, high) };
     low = low.max(floor);
     high = high.max(low);
@@ -28,12 +36,14 @@ pub(crate) fn smallest(cdf: impl Fn(f64) -> f64, q: f64, low: f64, high: f64, fl
     bisect(cdf, q, low, high, whole)
 }
 
-/// Halves `cdf(low) < q <= cdf(high)` to the end; in ratio where the bracket spans orders of magnitude.
+/// Halves `cdf(low) < q <= cdf(high)` to the end; in ratio where the bracket spans orders of
+/// magnitude.
 fn bisect(cdf: impl Fn(f64) -> f64, q: f64, mut low: f64, mut high: f64, whole: bool) -> f64 {
     loop {
         let least = if whole { 1.0 } else { f64::MIN_POSITIVE };
         let wide = low >= 0.0 && high > 4.0 * low.max(least);
-        let middle = if wide { low.max(least).sqrt() * high.sqrt() } else { low + 0.5 * (high - low) };
+        let middle =
+            if wide { low.max(least).sqrt() * high.sqrt() } else { low + 0.5 * (high - low) };
         let middle = if whole { middle.floor() } else { middle };
         let narrow = !whole && high - low <= 1e-13 * high.abs().max(f64::MIN_POSITIVE);
         // put so that an end that is not a number ends the search too
@@ -55,8 +65,17 @@ mod tests {
 
     #[test]
     fn what_is_not_a_number_ends_the_search() {
-        assert!(!smallest(|_| f64::NAN, 0.5, f64::NAN, f64::NAN, f64::NEG_INFINITY, false).is_finite());
-        assert!((0.0..=1.0).contains(&smallest(|_| f64::NAN, 0.5, 0.0, 1.0, f64::NEG_INFINITY, false)));
+        assert!(
+            !smallest(|_| f64::NAN, 0.5, f64::NAN, f64::NAN, f64::NEG_INFINITY, false).is_finite()
+        );
+        assert!((0.0..=1.0).contains(&smallest(
+            |_| f64::NAN,
+            0.5,
+            0.0,
+            1.0,
+            f64::NEG_INFINITY,
+            false
+        )));
     }
 
     #[test]

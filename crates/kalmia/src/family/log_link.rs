@@ -1,9 +1,10 @@
 //! The saturating exponential that the families with log link share.
 
-/// Beyond it $e^v$ saturates, so that losses, derivatives and their squares stay finite for any finite `u`.
+/// Beyond it $e^v$ saturates, so that losses, derivatives and their squares stay finite for any
+/// finite `u`.
 ///
-/// No data has a mean near $e^{300} \approx 10^{130}$: the cap only catches a linear predictor that has run away, and a step
-/// taken there still points back.
+/// No data has a mean near $e^{300} \approx 10^{130}$: the cap only catches a linear predictor that
+/// has run away, and a step taken there still points back.
 pub const EXPONENT_CAP: f64 = 300.0;
 
 /// Counts above it cannot be told from their neighbours in an `f64`.
@@ -21,7 +22,8 @@ pub(super) fn clamped_exp(v: f64) -> f64 {
     v.clamp(-EXPONENT_CAP, EXPONENT_CAP).exp()
 }
 
-/// $e^v$, continued beyond the cap by its tangent, so that [`capped_exp`] is its derivative everywhere.
+/// $e^v$, continued beyond the cap by its tangent, so that [`capped_exp`] is its derivative
+/// everywhere.
 #[inline(always)]
 pub(super) fn tangent_exp(v: f64) -> f64 {
     capped_exp(v) * (1.0 + (v - EXPONENT_CAP).max(0.0))

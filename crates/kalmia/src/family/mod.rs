@@ -24,15 +24,18 @@ use crate::rule::{Evidence, Moments, Step};
 use rand::Rng;
 use std::fmt::Debug;
 
-/// A generalized linear family: $\ell(y, u) = -\ln p(y \mid u)$ up to a term in `y` alone, convex in the linear predictor $u$.
+/// A generalized linear family: $\ell(y, u) = -\ln p(y \mid u)$ up to a term in `y` alone, convex
+/// in the linear predictor $u$.
 ///
-/// All methods take `y` in the canonical coding that [`Family::canonical`] returns, and must be finite for any finite `u` in
-/// the values a learner can reach (no overflow at $|u| = 10^4$ where the mathematics allows it).
+/// All methods take `y` in the canonical coding that [`Family::canonical`] returns, and must be
+/// finite for any finite `u` in the values a learner can reach (no overflow at $|u| = 10^4$ where
+/// the mathematics allows it).
 ///
 /// # A family of one's own
 ///
-/// Waiting times with rate $e^u$, $\ell(y,u) = y e^u - u$; `examples/own_family.rs` has a robust one (Huber). The rules, the
-/// learners and [`Prediction`](crate::predict::Prediction) take it as they take the families of the crate.
+/// Waiting times with rate $e^u$, $\ell(y,u) = y e^u - u$; `examples/own_family.rs` has a robust
+/// one (Huber). The rules, the learners and [`Prediction`](crate::predict::Prediction) take it as
+/// they take the families of the crate.
 ///
 /// ```
 /// use kalmia::{Family, predict::Prediction};
@@ -74,7 +77,8 @@ pub trait Family: Clone + Debug + Send + Sync {
     fn domain(&self) -> &'static str;
     /// The canonical coding of a legal `y`, or `None`.
     fn canonical(&self, y: f64) -> Option<f64>;
-    /// The canonical coding of a `y` known to be legal; to override where it can do without a branch.
+    /// The canonical coding of a `y` known to be legal; to override where it can do without a
+    /// branch.
     #[inline(always)]
     fn code(&self, y: f64) -> f64 {
         self.canonical(y).unwrap_or(y)
@@ -83,13 +87,15 @@ pub trait Family: Clone + Debug + Send + Sync {
     fn loss(&self, y: f64, u: f64) -> f64;
     /// $(\ell'(y,u),\; \ell''(y,u))$, derivatives in $u$.
     fn derivatives(&self, y: f64, u: f64) -> (f64, f64);
-    /// The step of the extended Kalman filter, $\alpha = w\ell''$ and $g = -w\ell'/(1+\alpha s)$; to override where one division serves for all.
+    /// The step of the extended Kalman filter, $\alpha = w\ell''$ and $g = -w\ell'/(1+\alpha s)$;
+    /// to override where one division serves for all.
     #[inline(always)]
     fn kalman_step(&self, observation: &Observation, m: f64, s: f64) -> Step {
         let (first, curvature) = observation.derivatives(self, m);
         Step::against(first, curvature, s)
     }
-    /// $(E[y\mid u],\; \ell(y,u),\; \ell'(y,u))$, what an observer is shown; to override where the three share work.
+    /// $(E[y\mid u],\; \ell(y,u),\; \ell'(y,u))$, what an observer is shown; to override where the
+    /// three share work.
     #[inline]
     fn look(&self, y: f64, u: f64) -> (f64, f64, f64) {
         (self.mean(u), self.loss(y, u), self.derivatives(y, u).0)
@@ -108,12 +114,14 @@ pub trait Family: Clone + Debug + Send + Sync {
     /// A draw of `y` given `u`.
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64;
 
-    /// $e^{-\ell(y,u)}$ with $\ell'$ and $\ell''$, where it comes at no cost beside those; integrals of the likelihood then need no logarithm.
+    /// $e^{-\ell(y,u)}$ with $\ell'$ and $\ell''$, where it comes at no cost beside those;
+    /// integrals of the likelihood then need no logarithm.
     fn likelihood(&self, _y: f64, _u: f64) -> Option<(f64, f64, f64)> {
         None
     }
 
-    /// Closed form of the moment-matching step, where the family has one (the same to $10^{-9}$, if not to the last bit).
+    /// Closed form of the moment-matching step, where the family has one (the same to $10^{-9}$, if
+    /// not to the last bit).
     fn exact_moments(&self, _observation: &Observation, _m: f64, _s: f64) -> Option<Moments> {
         None
     }
@@ -123,8 +131,8 @@ pub trait Family: Clone + Debug + Send + Sync {
         false
     }
 
-    /// Largest $|u|$ at which the loss is still its own formula; beyond it a family whose mean overflows continues it in a safe way, and a
-    /// recursion that gets there has diverged.
+    /// Largest $|u|$ at which the loss is still its own formula; beyond it a family whose mean
+    /// overflows continues it in a safe way, and a recursion that gets there has diverged.
     fn largest_linear(&self) -> f64 {
         f64::INFINITY
     }
@@ -134,7 +142,8 @@ pub trait Family: Clone + Debug + Send + Sync {
         None
     }
 
-    /// The dispersion (noise variance, or Gamma's $\phi$) that divides the loss, where the family has one to learn.
+    /// The dispersion (noise variance, or Gamma's $\phi$) that divides the loss, where the family
+    /// has one to learn.
     fn dispersion(&self) -> Option<f64> {
         None
     }
@@ -144,8 +153,8 @@ pub trait Family: Clone + Debug + Send + Sync {
         self.clone()
     }
 
-    /// $E[\text{mean}(u)]$ for $u \sim N(m, s)$; to override where there is a closed form, and where the mean grows so fast that
-    /// the integral is not settled within nine deviations of `m`.
+    /// $E[\text{mean}(u)]$ for $u \sim N(m, s)$; to override where there is a closed form, and
+    /// where the mean grows so fast that the integral is not settled within nine deviations of `m`.
     fn moderated_mean(&self, m: f64, s: f64) -> f64 {
         gaussian_expectation(m, s, |u| self.mean(u))
     }
@@ -160,8 +169,9 @@ pub trait Family: Clone + Debug + Send + Sync {
         false
     }
 
-    /// Where $P(Y \le y\mid u)$ falls from 1 to 0 as `u` grows, and about how wide that is, for families that are 0 or more and analytic in `u` on the
-    /// smaller of that scale and 1; predictions then take short sums in place of adaptive integrals.
+    /// Where $P(Y \le y\mid u)$ falls from 1 to 0 as `u` grows, and about how wide that is, for
+    /// families that are 0 or more and analytic in `u` on the smaller of that scale and 1;
+    /// predictions then take short sums in place of adaptive integrals.
     fn fall(&self, _y: f64) -> Option<(f64, f64)> {
         None
     }

@@ -11,8 +11,8 @@ use rand::{Rng, RngExt};
 
 /// $\ell(y,u) = e^u - yu$, for counts up to $2^{53}$.
 ///
-/// Beyond $u = 300$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): the loss goes on as its tangent, and
-/// $\ell'$, $\ell''$, mean and variance keep their values at 300.
+/// Beyond $u = 300$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): the loss
+/// goes on as its tangent, and $\ell'$, $\ell''$, mean and variance keep their values at 300.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Poisson;
 
@@ -73,7 +73,8 @@ impl Family for Poisson {
         }
     }
 
-    /// Above a mean of $10^{18}$, where no `f64` tells a count from its neighbours, the draw is normal and rounded.
+    /// Above a mean of $10^{18}$, where no `f64` tells a count from its neighbours, the draw is
+    /// normal and rounded.
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
         let mean = capped_exp(u);
         if mean > 1e18 {
@@ -83,7 +84,8 @@ impl Family for Poisson {
         rand_distr::Poisson::new(mean).map_or(0.0, |law| rng.sample(law))
     }
 
-    /// Of a count of 0 that was expected, by the series of $e^{-x}$, $x = we^u$: $E[x^k] = w^k e^{km + k^2 s/2}$, and what is left out is less than its first term.
+    /// Of a count of 0 that was expected, by the series of $e^{-x}$, $x = we^u$: $E[x^k] = w^k
+    /// e^{km + k^2 s/2}$, and what is left out is less than its first term.
     #[inline]
     fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments> {
         let u = m + observation.offset;
@@ -97,7 +99,8 @@ impl Family for Poisson {
         let x3 = x2 * growth * growth * x;
         let x4 = x3 * growth.powi(3) * x;
         let x5 = x4 * growth.powi(4) * x;
-        // the fifth term of Z'' against the first; put so that what is not a number is left to the integral
+        // the fifth term of Z'' against the first; put so that what is not a number is left to the
+        // integral
         let settled = 25.0 / 120.0 * x5 <= 1e-10 * x;
         if !settled || x == 0.0 {
             return None;

@@ -1,13 +1,14 @@
 //! Incomplete gamma and beta functions that keep their accuracy and their cost at large parameters.
 //!
-//! The densities in front of the series are in Loader's saddle-point form, because the usual differences of log-gammas lose
-//! $a \ln a$ units in the last place.
+//! The densities in front of the series are in Loader's saddle-point form, because the usual
+//! differences of log-gammas lose $a \ln a$ units in the last place.
 
 use libm::{erfc, lgamma};
 use statrs::distribution::{ContinuousCDF, Normal};
 use std::f64::consts::{SQRT_2, TAU};
 
-/// Above it $Q(a,x)$ comes from Temme's uniform expansion, accurate there to $10^{-13}$, at a cost that does not grow with $a$.
+/// Above it $Q(a,x)$ comes from Temme's uniform expansion, accurate there to $10^{-13}$, at a cost
+/// that does not grow with $a$.
 const TEMME: f64 = 1e4;
 const ITERATIONS: u32 = 200_000;
 const TINY: f64 = 1e-300;
@@ -17,7 +18,8 @@ pub(crate) fn normal_cdf(z: f64) -> f64 {
     0.5 * erfc(-z / SQRT_2)
 }
 
-/// Quantile of the standard normal law: statrs's, good to $10^{-10}$, and one step of Newton in the lower tail.
+/// Quantile of the standard normal law: statrs's, good to $10^{-10}$, and one step of Newton in the
+/// lower tail.
 pub(crate) fn normal_quantile(q: f64) -> f64 {
     let start = Normal::standard().inverse_cdf(q);
     if !start.is_finite() {
@@ -32,7 +34,8 @@ pub(crate) fn normal_quantile(q: f64) -> f64 {
     if start > 0.0 { -polished } else { polished }
 }
 
-/// Where a short series gives $e^x - 1$ to rounding, in a third of the time of the standard library's, and where one gives $\ln(1+x)$.
+/// Where a short series gives $e^x - 1$ to rounding, in a third of the time of the standard
+/// library's, and where one gives $\ln(1+x)$.
 const NEAR_ZERO: [f64; 2] = [1.0 / 32.0, 1.0 / 8.0];
 
 /// $e^x - 1$.
@@ -58,7 +61,11 @@ pub(crate) fn ln_1p(x: f64) -> f64 {
 #[inline(always)]
 pub(crate) fn ln_ratio(a: f64, b: f64) -> f64 {
     let (difference, sum) = (a - b, a + b);
-    if difference.abs() > 0.5 * NEAR_ZERO[1] * sum { (a / b).ln() } else { twice_artanh(difference / sum) }
+    if difference.abs() > 0.5 * NEAR_ZERO[1] * sum {
+        (a / b).ln()
+    } else {
+        twice_artanh(difference / sum)
+    }
 }
 
 /// $\ln\frac{1+z}{1-z}$ near 0.
@@ -161,7 +168,10 @@ fn temme(a: f64, x: f64) -> (f64, f64) {
     let (c0, c1) = if eta.abs() < 0.1 {
         let e = eta;
         (
-            -1.0 / 3.0 + e * (1.0 / 12.0 + e * (-2.0 / 135.0 + e * (1.0 / 864.0 + e * (1.0 / 2835.0 - e * 139.0 / 777_600.0)))),
+            -1.0 / 3.0
+                + e * (1.0 / 12.0
+                    + e * (-2.0 / 135.0
+                        + e * (1.0 / 864.0 + e * (1.0 / 2835.0 - e * 139.0 / 777_600.0)))),
             -1.0 / 540.0 + e * (-1.0 / 288.0 + e * (1.0 / 378.0 - e * 77.0 / 77_760.0)),
         )
     } else {
@@ -173,7 +183,8 @@ fn temme(a: f64, x: f64) -> (f64, f64) {
     ((0.5 * erfc(-z) - rest).clamp(0.0, 1.0), (0.5 * erfc(z) + rest).clamp(0.0, 1.0))
 }
 
-/// $I_x(a,b)$, the regularised incomplete beta function, given both $x$ and $y = 1-x$ so that neither loses digits.
+/// $I_x(a,b)$, the regularised incomplete beta function, given both $x$ and $y = 1-x$ so that
+/// neither loses digits.
 pub(crate) fn beta_regularized(a: f64, b: f64, x: f64, y: f64) -> f64 {
     if x <= 0.0 || y <= 0.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
@@ -187,7 +198,11 @@ pub(crate) fn beta_regularized(a: f64, b: f64, x: f64, y: f64) -> f64 {
 /// Lentz's evaluation of the continued fraction of $I_x(a,b)$, for $x$ below the mean.
 fn beta_fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
     let n = a + b;
-    let exponent = stirling_error(n) - stirling_error(a) - stirling_error(b) - deviance_half(a, n * x) - deviance_half(b, n * y);
+    let exponent = stirling_error(n)
+        - stirling_error(a)
+        - stirling_error(b)
+        - deviance_half(a, n * x)
+        - deviance_half(b, n * y);
     // x^a y^b / (a B(a,b)) = C(n,a) x^a y^b b/n.
     let front = exponent.exp() * (b / (TAU * a * n)).sqrt();
     if front == 0.0 {
@@ -215,12 +230,17 @@ fn beta_fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
 
 /// $P(T \le t)$ for Student's $T$ with `dof` degrees of freedom.
 pub(crate) fn student_cdf(t: f64, dof: f64) -> f64 {
-    // The fraction loses digits like dof; this expansion around the normal law gains them like its square.
+    // The fraction loses digits like dof; this expansion around the normal law gains them like its
+    // square.
     if dof > 3e5 {
         return normal_cdf(t * (1.0 - 0.25 / dof) / 1.0f64.hypot(t / (2.0 * dof).sqrt()));
     }
     let square = t * t;
-    let (x, y) = if square.is_finite() { (dof / (dof + square), square / (dof + square)) } else { (0.0, 1.0) };
+    let (x, y) = if square.is_finite() {
+        (dof / (dof + square), square / (dof + square))
+    } else {
+        (0.0, 1.0)
+    };
     let tail = 0.5 * beta_regularized(0.5 * dof, 0.5, x, y);
     if t > 0.0 { 1.0 - tail } else { tail }
 }
@@ -244,10 +264,15 @@ mod tests {
     fn series_near_zero_are_the_standard_librarys() {
         for k in -400..=400 {
             let [x, z] = NEAR_ZERO.map(|near| f64::from(k) / 400.0 * 1.1 * near);
-            for (own, standard) in
-                [(exp_m1(x), x.exp_m1()), (ln_1p(z), z.ln_1p()), (ln_ratio(3.0 + z, 3.0), (((3.0 + z) - 3.0) / 3.0).ln_1p())]
-            {
-                assert!((own - standard).abs() <= 4.0 * f64::EPSILON * standard.abs(), "{x}: {own:e} {standard:e}");
+            for (own, standard) in [
+                (exp_m1(x), x.exp_m1()),
+                (ln_1p(z), z.ln_1p()),
+                (ln_ratio(3.0 + z, 3.0), (((3.0 + z) - 3.0) / 3.0).ln_1p()),
+            ] {
+                assert!(
+                    (own - standard).abs() <= 4.0 * f64::EPSILON * standard.abs(),
+                    "{x}: {own:e} {standard:e}"
+                );
             }
         }
     }
@@ -259,7 +284,11 @@ mod tests {
                 let x = (f64::from(a) + z * f64::from(a).sqrt()).max(0.01);
                 let (p, q) = gamma_pair(f64::from(a), x);
                 let tolerance = 1e-12 * f64::from(a).max(10.0).sqrt();
-                assert!((q - poisson_sum(a, x)).abs() < tolerance, "a={a} x={x}: {q} {}", poisson_sum(a, x));
+                assert!(
+                    (q - poisson_sum(a, x)).abs() < tolerance,
+                    "a={a} x={x}: {q} {}",
+                    poisson_sum(a, x)
+                );
                 assert!((p + q - 1.0).abs() < 1e-14);
             }
         }
@@ -302,10 +331,17 @@ mod tests {
         for t in [-1e200f64, -30.0, -2.0, -0.1, 0.0, 0.7, 4.0, 1e6] {
             let cauchy = 0.5 + t.atan() / std::f64::consts::PI;
             assert!((student_cdf(t, 1.0) - cauchy).abs() < 1e-14);
-            let two = if t.abs() > 1e100 { 0.5 + 0.5 * t.signum() } else { 0.5 + 0.5 * t / (2.0 + t * t).sqrt() };
+            let two = if t.abs() > 1e100 {
+                0.5 + 0.5 * t.signum()
+            } else {
+                0.5 + 0.5 * t / (2.0 + t * t).sqrt()
+            };
             assert!((student_cdf(t, 2.0) - two).abs() < 1e-14, "{t}");
             assert!((student_cdf(t, 1e12) - normal_cdf(t)).abs() < 1e-11, "{t}");
-            assert!((student_cdf(t, 2.99e5) - student_cdf(t, 3.01e5)).abs() < 1e-8, "the two branches meet at {t}");
+            assert!(
+                (student_cdf(t, 2.99e5) - student_cdf(t, 3.01e5)).abs() < 1e-8,
+                "the two branches meet at {t}"
+            );
         }
     }
 }

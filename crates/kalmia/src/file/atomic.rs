@@ -10,9 +10,13 @@ const SUFFIX: &str = ".kalmia-tmp";
 
 /// Writes to a temporary file in the same folder, brings it to disk, and renames it to `path`.
 ///
-/// On an error the old file is intact and the temporary is gone. A process that is killed may leave a temporary, which the next call for the same
-/// path removes. Links are followed, permissions kept; what is no regular file (`/dev/stdout`, a pipe) is written directly.
-pub fn replace(path: impl AsRef<Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+/// On an error the old file is intact and the temporary is gone. A process that is killed may leave
+/// a temporary, which the next call for the same path removes. Links are followed, permissions
+/// kept; what is no regular file (`/dev/stdout`, a pipe) is written directly.
+pub fn replace(
+    path: impl AsRef<Path>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let path = path.as_ref();
     let old = fs::metadata(path).ok();
     if let Some(old) = old.as_ref().filter(|old| !old.is_file()) {
@@ -54,7 +58,8 @@ impl Temporary {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!("{}{}-{number}{SUFFIX}", prefix(name), std::process::id()));
+            let path =
+                folder.join(format!("{}{}-{number}{SUFFIX}", prefix(name), std::process::id()));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => {
                     // without locks on this file system, leftovers stay, and nothing else is lost
@@ -89,14 +94,26 @@ fn prefix(name: &str) -> String {
     format!(".{}.", name.chars().take(50).collect::<String>())
 }
 
-/// Removes what killed writers of the same file left: temporaries that nobody holds. Failing to is harmless.
+/// Removes what killed writers of the same file left: temporaries that nobody holds. Failing to is
+/// harmless.
 fn sweep(folder: &Path, name: &str) {
     let prefix = prefix(name);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let found = entry.file_name();
-        let Some(middle) = found.to_str().and_then(|found| found.strip_prefix(&prefix)?.strip_suffix(SUFFIX)) else { continue };
-        let ours = middle.split_once('-').is_some_and(|(a, b)| [a, b].iter().all(|n| n.parse::<u64>().is_ok()));
-        let free = || OpenOptions::new().write(true).open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+        let Some(middle) =
+            found.to_str().and_then(|found| found.strip_prefix(&prefix)?.strip_suffix(SUFFIX))
+        else {
+            continue;
+        };
+        let ours = middle
+            .split_once('-')
+            .is_some_and(|(a, b)| [a, b].iter().all(|n| n.parse::<u64>().is_ok()));
+        let free = || {
+            OpenOptions::new()
+                .write(true)
+                .open(entry.path())
+                .is_ok_and(|file| file.try_lock().is_ok())
+        };
         if ours && free() {
             let _ = fs::remove_file(entry.path());
         }
@@ -112,7 +129,9 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
         Err(error)
             if !matches!(
                 error.kind(),
-                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied
+                io::ErrorKind::InvalidInput
+                    | io::ErrorKind::Unsupported
+                    | io::ErrorKind::PermissionDenied
             ) =>
         {
             Err(error)
@@ -130,14 +149,17 @@ mod tests {
 
     impl Folder {
         fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("kalmia-atomic-{}-{name}", std::process::id()));
+            let path =
+                std::env::temp_dir().join(format!("kalmia-atomic-{}-{name}", std::process::id()));
             fs::create_dir_all(&path).unwrap();
             Self(path)
         }
 
         fn names(&self) -> Vec<String> {
-            let mut names: Vec<_> =
-                fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            let mut names: Vec<_> = fs::read_dir(&self.0)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
             names.sort();
             names
         }
@@ -174,14 +196,20 @@ mod tests {
         }
         let panicked = std::panic::catch_unwind(|| replace(&path, |_| panic!("on purpose")));
         assert!(panicked.is_err());
-        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), folder.names()), ("old", vec!["model".to_owned()]));
+        assert_eq!(
+            (fs::read_to_string(&path).unwrap().as_str(), folder.names()),
+            ("old", vec!["model".to_owned()])
+        );
     }
 
     #[test]
     fn a_folder_or_a_missing_folder_is_an_error() {
         let folder = Folder::new("folder");
         assert_eq!(replace(&folder.0, |_| Ok(())).unwrap_err().kind(), io::ErrorKind::IsADirectory);
-        assert_eq!(replace(folder.0.join("no/model"), |_| Ok(())).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            replace(folder.0.join("no/model"), |_| Ok(())).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
         assert!(folder.names().is_empty());
     }
 
@@ -189,15 +217,32 @@ mod tests {
     fn leftovers_of_killed_writers_go_and_those_of_live_ones_stay() {
         let folder = Folder::new("sweep");
         let path = folder.0.join("model");
-        for name in [".model.123-4.kalmia-tmp", ".model.x-4.kalmia-tmp", ".other.123-4.kalmia-tmp", ".model.123-5.kalmia-tmp"] {
+        for name in [
+            ".model.123-4.kalmia-tmp",
+            ".model.x-4.kalmia-tmp",
+            ".other.123-4.kalmia-tmp",
+            ".model.123-5.kalmia-tmp",
+        ] {
             fs::write(folder.0.join(name), "half").unwrap();
         }
-        let live = OpenOptions::new().write(true).open(folder.0.join(".model.123-5.kalmia-tmp")).unwrap();
+        let live =
+            OpenOptions::new().write(true).open(folder.0.join(".model.123-5.kalmia-tmp")).unwrap();
         live.try_lock().unwrap();
         // a writer is itself live while another one starts
-        replace(&path, |sink| replace(&path, |sink| sink.write_all(b"inner")).and(sink.write_all(b"outer"))).unwrap();
+        replace(&path, |sink| {
+            replace(&path, |sink| sink.write_all(b"inner")).and(sink.write_all(b"outer"))
+        })
+        .unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "outer");
-        assert_eq!(folder.names(), [".model.123-5.kalmia-tmp", ".model.x-4.kalmia-tmp", ".other.123-4.kalmia-tmp", "model"]);
+        assert_eq!(
+            folder.names(),
+            [
+                ".model.123-5.kalmia-tmp",
+                ".model.x-4.kalmia-tmp",
+                ".other.123-4.kalmia-tmp",
+                "model"
+            ]
+        );
     }
 
     #[test]
@@ -240,6 +285,9 @@ mod tests {
         use std::os::unix::fs::FileTypeExt;
         replace("/dev/null", |sink| sink.write_all(b"x")).unwrap();
         assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
-        assert_eq!(replace("/dev/full", |sink| sink.write_all(b"x")).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(
+            replace("/dev/full", |sink| sink.write_all(b"x")).unwrap_err().kind(),
+            io::ErrorKind::StorageFull
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The bytes: a safetensors file whose header starts with a checksum of all the rest.
 //!
-//! Written here rather than through the `safetensors` crate, whose metadata is a hash map, so that its bytes change from run to run, and whose
-//! reader adds up sizes unchecked.
+//! Written here rather than through the `safetensors` crate, whose metadata is a hash map, so that
+//! its bytes change from run to run, and whose reader adds up sizes unchecked.
 
 use super::ser::DEEPEST;
 use super::{FORMAT, ModelFile, Problem, Tensor, Tensors};
@@ -13,7 +13,8 @@ use std::io::{self, Write};
 /// Where safetensors keeps what is no tensor: texts by name.
 pub(super) const METADATA: &str = "__metadata__";
 
-/// How every header starts. `checksum` is the first of our names in the alphabet, so a plain writer with sorted keys puts it here too.
+/// How every header starts. `checksum` is the first of our names in the alphabet, so a plain writer
+/// with sorted keys puts it here too.
 const START: &[u8] = br#"{"__metadata__":{"checksum":""#;
 /// Bytes of the header's length.
 const LENGTH: usize = 8;
@@ -57,7 +58,11 @@ fn header(file: &ModelFile) -> Vec<u8> {
         let len = tensor.values().len();
         let shape = if matches!(tensor, Tensor::Scalar(_)) { vec![] } else { vec![len] };
         let end = start + 8 * len;
-        text += &format!(",{}:{}", json!(name), json!({"data_offsets": [start, end], "dtype": "F64", "shape": shape}));
+        text += &format!(
+            ",{}:{}",
+            json!(name),
+            json!({"data_offsets": [start, end], "dtype": "F64", "shape": shape})
+        );
         start = end;
     }
     text.push('}');
@@ -116,24 +121,36 @@ impl Header {
     }
 
     fn json(&self, name: &str) -> Result<Value, Problem> {
-        serde_json::from_str(self.text(name)?).map_err(|error| Problem::Header(format!("`{name}`: {error}")))
+        serde_json::from_str(self.text(name)?)
+            .map_err(|error| Problem::Header(format!("`{name}`: {error}")))
     }
 
-    /// Bytes of the data, which the tensors must cover without gap or overlap; true of every format.
+    /// Bytes of the data, which the tensors must cover without gap or overlap; true of every
+    /// format.
     fn data_len(&self) -> Result<u64, Problem> {
-        let mut extents: Vec<_> = self.tensors.iter().map(|(name, info)| (info.data_offsets, name)).collect();
+        let mut extents: Vec<_> =
+            self.tensors.iter().map(|(name, info)| (info.data_offsets, name)).collect();
         extents.sort();
         extents.iter().try_fold(0, |end, ((from, to), name)| {
-            if *from == end && to >= from { Ok(*to) } else { Err(Problem::Header(format!("tensor `{name}` is out of place"))) }
+            if *from == end && to >= from {
+                Ok(*to)
+            } else {
+                Err(Problem::Header(format!("tensor `{name}` is out of place")))
+            }
         })
     }
 }
 
-/// Checks and reads all bytes. The length and the checksum come before the format, so that damage is never taken for a newer version.
+/// Checks and reads all bytes. The length and the checksum come before the format, so that damage
+/// is never taken for a newer version.
 pub(super) fn decode(bytes: &[u8]) -> Result<ModelFile, Problem> {
     let found = bytes.len() as u64;
     if !starts_as_model(bytes) {
-        return Err(if is_cut_head(bytes) { Problem::Truncated { expected: HEAD as u64, found } } else { Problem::NotAModel });
+        return Err(if is_cut_head(bytes) {
+            Problem::Truncated { expected: HEAD as u64, found }
+        } else {
+            Problem::NotAModel
+        });
     }
     let (length, rest) = bytes.split_at(LENGTH);
     let length = u64::from_le_bytes(length.try_into().expect("8 bytes"));
@@ -143,7 +160,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<ModelFile, Problem> {
     }
     // not more than the bytes there are, hence a usize
     let (head, data) = rest.split_at(length as usize);
-    let header: Header = serde_json::from_slice(head).map_err(|error| Problem::Header(error.to_string()))?;
+    let header: Header =
+        serde_json::from_slice(head).map_err(|error| Problem::Header(error.to_string()))?;
     let expected = end.saturating_add(header.data_len()?);
     match found.cmp(&expected) {
         std::cmp::Ordering::Less => return Err(Problem::Truncated { expected, found }),
@@ -164,7 +182,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<ModelFile, Problem> {
     })
 }
 
-/// The start of a model that ends before [`HEAD`]; a file of no bytes at all counts, as a full disk leaves such.
+/// The start of a model that ends before [`HEAD`]; a file of no bytes at all counts, as a full disk
+/// leaves such.
 fn is_cut_head(bytes: &[u8]) -> bool {
     bytes.len() < HEAD && START.starts_with(bytes.get(LENGTH..).unwrap_or_default())
 }
@@ -183,7 +202,9 @@ fn check_sum(bytes: &[u8]) -> Result<(), Problem> {
 
 fn check_format(header: &Header) -> Result<(), Problem> {
     let text = header.text("format")?;
-    let found = text.parse().map_err(|_| Problem::Header(format!("`format` is `{text}`, not a whole number")))?;
+    let found = text
+        .parse()
+        .map_err(|_| Problem::Header(format!("`format` is `{text}`, not a whole number")))?;
     match found {
         FORMAT => Ok(()),
         0 => Err(Problem::Header("`format` is 0, which never was".into())),
@@ -201,10 +222,14 @@ fn tensors(header: &Header, data: &[u8]) -> Result<Tensors, Problem> {
         let mut numbers = bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes));
         let len = bytes.len() as u64;
         let tensor = match (info.dtype.as_str(), info.shape.as_slice(), len) {
-            ("F64", [count], _) if count.checked_mul(8) == Some(len) => Tensor::Array(numbers.collect()),
+            ("F64", [count], _) if count.checked_mul(8) == Some(len) => {
+                Tensor::Array(numbers.collect())
+            }
             ("F64", [], 8) => Tensor::Scalar(numbers.next().expect("8 bytes are a number")),
             (dtype, shape, _) => {
-                return Err(Problem::Header(format!("tensor `{name}` is {dtype} of shape {shape:?} in {len} bytes")));
+                return Err(Problem::Header(format!(
+                    "tensor `{name}` is {dtype} of shape {shape:?} in {len} bytes"
+                )));
             }
         };
         Ok((name.clone(), tensor))

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-/// A model file that cannot be read or written; the message is whole, so that there is no further source to print.
+/// A model file that cannot be read or written; the message is whole, so that there is no further
+/// source to print.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
@@ -41,7 +42,9 @@ pub enum Problem {
     #[error("this is not a kalmia model; give a file that kalmia wrote")]
     NotAModel,
     /// Fewer bytes than the header announces.
-    #[error("cut short: {found} bytes of {expected}; copy it again, or go back to an earlier checkpoint")]
+    #[error(
+        "cut short: {found} bytes of {expected}; copy it again, or go back to an earlier checkpoint"
+    )]
     Truncated {
         /// Bytes that the file should have; a lower bound if the header itself is cut.
         expected: u64,
@@ -49,7 +52,9 @@ pub enum Problem {
         found: u64,
     },
     /// More bytes than the header announces.
-    #[error("{extra} bytes too many at the end; copy it again, or go back to an earlier checkpoint")]
+    #[error(
+        "{extra} bytes too many at the end; copy it again, or go back to an earlier checkpoint"
+    )]
     Trailing {
         /// Bytes after the end.
         extra: u64,
@@ -81,7 +86,9 @@ pub enum Problem {
         version: String,
     },
     /// A model of another kind than the one asked for.
-    #[error("it holds a `{found}`, not a `{expected}`; give a file of that kind, or update kalmia if `{found}` is a new kind")]
+    #[error(
+        "it holds a `{found}`, not a `{expected}`; give a file of that kind, or update kalmia if `{found}` is a new kind"
+    )]
     Kind {
         /// Asked for.
         expected: String,

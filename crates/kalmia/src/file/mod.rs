@@ -1,8 +1,9 @@
 //! Model files: any serde state, bit for bit, in a checked, versioned and deterministic container.
 //!
-//! The container is safetensors: a JSON header and F64 tensors. [`ModelFile::new`] serialises the state to JSON and moves numbers out of it into tensors
-//! wherever JSON would be large (arrays of 16 numbers or more) or could not hold them (NaN and infinities); [`ModelFile::state`] puts them back. What a reader in another language must
-//! know is in `docs/model-file.md`.
+//! The container is safetensors: a JSON header and F64 tensors. [`ModelFile::new`] serialises the
+//! state to JSON and moves numbers out of it into tensors wherever JSON would be large (arrays of
+//! 16 numbers or more) or could not hold them (NaN and infinities); [`ModelFile::state`] puts them
+//! back. What a reader in another language must know is in `docs/model-file.md`.
 //!
 //! ```
 //! use kalmia::{AnyFamily, AnyRule, Filter, FilterState, Prior, file};
@@ -43,7 +44,8 @@ pub const FORMAT: u64 = 1;
 /// The version of the crate, written into each file.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Free text and numbers on where a model comes from; what is not in it (such as the time) is not in the file.
+/// Free text and numbers on where a model comes from; what is not in it (such as the time) is not
+/// in the file.
 pub type Metadata = Map<String, Value>;
 
 /// Numbers kept outside the JSON.
@@ -85,14 +87,23 @@ pub struct Loaded<T> {
     pub version: String,
 }
 
-/// Writes a state atomically: at every moment the path holds either what was there before or the whole new file.
-pub fn save<T: Serialize + ?Sized>(path: impl AsRef<Path>, kind: &str, state: &T, metadata: Metadata) -> Result<(), FileError> {
+/// Writes a state atomically: at every moment the path holds either what was there before or the
+/// whole new file.
+pub fn save<T: Serialize + ?Sized>(
+    path: impl AsRef<Path>,
+    kind: &str,
+    state: &T,
+    metadata: Metadata,
+) -> Result<(), FileError> {
     let path = path.as_ref();
     ModelFile::new(kind, state, metadata).map_err(|problem| problem.at(path))?.write(path)
 }
 
 /// Reads a state of the kind that it was saved with.
-pub fn load<T: DeserializeOwned>(path: impl AsRef<Path>, kind: &str) -> Result<Loaded<T>, FileError> {
+pub fn load<T: DeserializeOwned>(
+    path: impl AsRef<Path>,
+    kind: &str,
+) -> Result<Loaded<T>, FileError> {
     let path = path.as_ref();
     let file = ModelFile::read(path)?;
     let state = file.state(kind).map_err(|problem| problem.at(path))?;
@@ -101,7 +112,11 @@ pub fn load<T: DeserializeOwned>(path: impl AsRef<Path>, kind: &str) -> Result<L
 
 impl ModelFile {
     /// Takes a state, of a kind that readers ask for by name.
-    pub fn new<T: Serialize + ?Sized>(kind: &str, state: &T, metadata: Metadata) -> Result<Self, Problem> {
+    pub fn new<T: Serialize + ?Sized>(
+        kind: &str,
+        state: &T,
+        metadata: Metadata,
+    ) -> Result<Self, Problem> {
         let mut metadata = Value::Object(metadata);
         if ser::depth(&metadata) > ser::DEEPEST {
             return Err(Problem::Unstorable { at: "metadata".into(), message: ser::too_deep() });
@@ -141,17 +156,21 @@ impl ModelFile {
     /// Reads and checks a file.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let bytes = File::open(path).and_then(read_model).map_err(|reason| FileError::Read { path: path.into(), reason })?;
+        let bytes = File::open(path)
+            .and_then(read_model)
+            .map_err(|reason| FileError::Read { path: path.into(), reason })?;
         Self::from_bytes(&bytes).map_err(|problem| problem.at(path))
     }
 
     /// Writes the file atomically (see [`replace`]).
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let path = path.as_ref();
-        replace(path, |sink| self.write_to(sink)).map_err(|reason| FileError::Write { path: path.into(), reason })
+        replace(path, |sink| self.write_to(sink))
+            .map_err(|reason| FileError::Write { path: path.into(), reason })
     }
 
-    /// Reads and checks the bytes of a file; no bytes panic, or make it allocate much more than their own length.
+    /// Reads and checks the bytes of a file; no bytes panic, or make it allocate much more than
+    /// their own length.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Problem> {
         container::decode(bytes)
     }
@@ -169,7 +188,8 @@ impl ModelFile {
     }
 }
 
-/// All bytes, if they start as a model does: a device or an unrelated large file is not read to its end.
+/// All bytes, if they start as a model does: a device or an unrelated large file is not read to its
+/// end.
 fn read_model(file: File) -> io::Result<Vec<u8>> {
     let size = file.metadata()?.len();
     let mut bytes = Vec::new();

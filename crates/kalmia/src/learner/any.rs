@@ -1,8 +1,8 @@
 //! A learner chosen at run time, for the command, the bindings and model files.
 
 use super::{
-    Auto, AutoState, AveragedSgd, AveragedSgdState, Filter, FilterState, Learner, Merged, Observer, OnlineNewtonState,
-    OnlineNewtonStep,
+    Auto, AutoState, AveragedSgd, AveragedSgdState, Filter, FilterState, Learner, Merged, Observer,
+    OnlineNewtonState, OnlineNewtonStep,
 };
 use crate::covariance::Covariance;
 use crate::error::{Error, Result};
@@ -92,9 +92,11 @@ impl AnyLearner {
         }
     }
 
-    /// What is known of `y` at `x` before it is seen; learners without a belief know their linear predictor for certain.
+    /// What is known of `y` at `x` before it is seen; learners without a belief know their linear
+    /// predictor for certain.
     pub fn predict(&self, x: &[f64], offset: f64) -> Result<Mixture<AnyFamily>> {
-        let alone = |prediction: Result<Prediction<AnyFamily>>| Mixture::new(vec![(1.0, prediction?)]);
+        let alone =
+            |prediction: Result<Prediction<AnyFamily>>| Mixture::new(vec![(1.0, prediction?)]);
         match self {
             Self::Auto(inner) => inner.predict(x, offset),
             Self::Filter(inner) => alone(inner.predict(x, offset)),
@@ -122,7 +124,8 @@ impl AnyLearner {
         if let Self::Auto(inner) = self { inner.degrees_of_freedom() } else { f64::INFINITY }
     }
 
-    /// Appends a feature that was zero in every row so far: in a filter with the prior variance of its last coefficient.
+    /// Appends a feature that was zero in every row so far: in a filter with the prior variance of
+    /// its last coefficient.
     pub fn grow(&mut self) -> Result<()> {
         match self {
             Self::Auto(inner) => {
@@ -135,7 +138,9 @@ impl AnyLearner {
             }
             Self::Newton(_) | Self::Sgd(_) => {
                 let method = self.method();
-                Err(Error::State(format!("method {method} has a fixed number of features; use auto, or a filter such as moment")))
+                Err(Error::State(format!(
+                    "method {method} has a fixed number of features; use auto, or a filter such as moment"
+                )))
             }
         }
     }
@@ -152,9 +157,11 @@ impl AnyLearner {
                 Merged::Exact(inner) => Merged::Exact(Self::Auto(inner)),
                 Merged::Approximate(inner) => Merged::Approximate(Self::Auto(inner)),
             }),
-            _ => {
-                Err(Error::State(format!("a model of method {} cannot be merged with one of {}", self.method(), other.method())))
-            }
+            _ => Err(Error::State(format!(
+                "a model of method {} cannot be merged with one of {}",
+                self.method(),
+                other.method()
+            ))),
         }
     }
 }
@@ -172,7 +179,11 @@ impl Learner for AnyLearner {
         each!(self, inner => inner.coefficients())
     }
 
-    fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
+    fn learn_observed(
+        &mut self,
+        rows: Rows<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
         each!(self, inner => inner.learn_observed(rows, observer))
     }
 }

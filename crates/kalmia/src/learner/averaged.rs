@@ -6,11 +6,14 @@ use crate::error::{Result, require, require_len};
 use crate::rows::Rows;
 use serde::{Deserialize, Serialize};
 
-/// After $t$ rows, $\frac1t(w_1+\dots+w_t)$: the mean of the coefficients with which the inner learner met each row (erratum E29), $w_1$ before any.
-/// Convexity turns a bound on the inner learner's cumulative loss into one on the risk of this mean.
+/// After $t$ rows, $\frac1t(w_1+\dots+w_t)$: the mean of the coefficients with which the inner
+/// learner met each row (erratum E29), $w_1$ before any. Convexity turns a bound on the inner
+/// learner's cumulative loss into one on the risk of this mean.
 ///
-/// Predictions use the mean. Observers watch the inner learner, whose iterates are what the certificate and the bounds speak of. Rows go to the inner learner
-/// one at a time, because within a block its iterates are never formed; it loses the speed of blocks, and the mean adds $O(d)$ a row.
+/// Predictions use the mean. Observers watch the inner learner, whose iterates are what the
+/// certificate and the bounds speak of. Rows go to the inner learner one at a time, because within
+/// a block its iterates are never formed; it loses the speed of blocks, and the mean adds $O(d)$ a
+/// row.
 ///
 /// ```
 /// use kalmia::{Averaged, Ekf, Filter, Gaussian, Learner, Prior, Rows};
@@ -28,12 +31,14 @@ pub struct Averaged<L> {
     /// Iterates in the mean.
     count: u64,
     mean: Vec<f64>,
-    /// The mean before the batch, and the inner learner where the batch has more rows than one (which it refuses without a trace).
+    /// The mean before the batch, and the inner learner where the batch has more rows than one
+    /// (which it refuses without a trace).
     mean_before: Vec<f64>,
     inner_before: Option<Box<L>>,
 }
 
-/// Everything that an [`Averaged`] needs to go on, bit for bit, with the state `S` of the inner learner.
+/// Everything that an [`Averaged`] needs to go on, bit for bit, with the state `S` of the inner
+/// learner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AveragedState<S> {
     /// The inner learner's state.
@@ -56,23 +61,36 @@ impl<L: Learner + Clone> Averaged<L> {
         &self.inner
     }
 
-    /// Takes the state, given how to take that of the inner learner: `averaged.state(Filter::state)`.
+    /// Takes the state, given how to take that of the inner learner:
+    /// `averaged.state(Filter::state)`.
     pub fn state<S>(&self, inner: impl FnOnce(&L) -> S) -> AveragedState<S> {
         AveragedState { inner: inner(&self.inner), count: self.count, mean: self.mean.clone() }
     }
 
-    /// A learner that goes on where the state was taken: `Averaged::restore(state, Filter::restore)`.
+    /// A learner that goes on where the state was taken: `Averaged::restore(state,
+    /// Filter::restore)`.
     pub fn restore<S>(state: AveragedState<S>, inner: impl FnOnce(S) -> Result<L>) -> Result<Self> {
         let inner = inner(state.inner)?;
         require_len("mean", state.mean.len(), inner.dim())?;
         for &value in &state.mean {
             require(value.is_finite(), "mean", value, "must be finite")?;
         }
-        Ok(Self { inner, count: state.count, mean_before: state.mean.clone(), mean: state.mean, inner_before: None })
+        Ok(Self {
+            inner,
+            count: state.count,
+            mean_before: state.mean.clone(),
+            mean: state.mean,
+            inner_before: None,
+        })
     }
 
     /// Row `i` alone, then its iterate into the mean.
-    fn row(&mut self, rows: &Rows<'_>, i: usize, observer: Option<&mut dyn Observer>) -> Result<()> {
+    fn row(
+        &mut self,
+        rows: &Rows<'_>,
+        i: usize,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
         let one = rows.slice(i..i + 1);
         let iterate = self.inner.coefficients();
         let share = 1.0 / (self.count + 1) as f64;
@@ -103,7 +121,11 @@ impl<L: Learner + Clone> Learner for Averaged<L> {
         &self.mean
     }
 
-    fn learn_observed(&mut self, rows: Rows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
+    fn learn_observed(
+        &mut self,
+        rows: Rows<'_>,
+        mut observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
         require_len("row", rows.dim(), self.dim())?;
         self.mean_before.copy_from_slice(&self.mean);
         if rows.len() > 1 {

@@ -1,4 +1,5 @@
-//! Averaged stochastic gradient with a fixed horizon: the first-order method of the paper's comparison.
+//! Averaged stochastic gradient with a fixed horizon: the first-order method of the paper's
+//! comparison.
 
 use super::seen::{Look, observation};
 use super::{Learner, Observer};
@@ -10,12 +11,14 @@ use crate::rule::Step;
 use crate::theory::AsgdSteps;
 use serde::{Deserialize, Serialize};
 
-/// $\theta_{t+1} = \theta_t - \gamma\,\ell'(y_t, \theta_t^\top x_t)\,x_t$ from $\theta_1 = 0$ with a constant step; the coefficients are the mean of
-/// $\theta_1, \dots, \theta_t$ after $t$ rows (erratum E29), $\theta_1$ before any.
+/// $\theta_{t+1} = \theta_t - \gamma\,\ell'(y_t, \theta_t^\top x_t)\,x_t$ from $\theta_1 = 0$ with
+/// a constant step; the coefficients are the mean of $\theta_1, \dots, \theta_t$ after $t$ rows
+/// (erratum E29), $\theta_1$ before any.
 ///
-/// The step is made for a horizon $N$: [`plain`](Self::plain) $\gamma = 1/(2d\sqrt N)$, [`oracle`](Self::oracle)
-/// $\gamma = \|\theta^*\|/\sqrt{dN}$. Rows after the horizon are learned with the same step and go on entering the mean, which is then no longer what the
-/// step was chosen for. Observers see the iterate $\theta_t$ at work, not the mean.
+/// The step is made for a horizon $N$: [`plain`](Self::plain) $\gamma = 1/(2d\sqrt N)$,
+/// [`oracle`](Self::oracle) $\gamma = \|\theta^*\|/\sqrt{dN}$. Rows after the horizon are learned
+/// with the same step and go on entering the mean, which is then no longer what the step was chosen
+/// for. Observers see the iterate $\theta_t$ at work, not the mean.
 ///
 /// ```
 /// use kalmia::{AveragedSgd, Bernoulli, Learner, Rows};
@@ -60,7 +63,15 @@ impl<F: Family> AveragedSgd<F> {
         require(horizon > 0, "horizon", 0.0, "must be at least 1")?;
         require(step > 0.0 && step.is_finite(), "step", step, "must be finite and positive")?;
         let zero = vec![0.0; dim];
-        Ok(Self { family, horizon, step, count: 0, theta: zero.clone(), mean: zero.clone(), spare: (zero.clone(), zero) })
+        Ok(Self {
+            family,
+            horizon,
+            step,
+            count: 0,
+            theta: zero.clone(),
+            mean: zero.clone(),
+            spare: (zero.clone(), zero),
+        })
     }
 
     /// With $\gamma = 1/(2d\sqrt N)$.
@@ -94,7 +105,8 @@ impl<F: Family> AveragedSgd<F> {
         &self.theta
     }
 
-    /// What is known of `y` at `x` before it is seen, from the mean; the algorithm gives no variance, so the prediction is the plug-in one.
+    /// What is known of `y` at `x` before it is seen, from the mean; the algorithm gives no
+    /// variance, so the prediction is the plug-in one.
     pub fn predict(&self, x: &[f64], offset: f64) -> Result<Prediction<F>> {
         Prediction::new(self.family.clone(), self.linear(x)? + offset, 0.0)
     }
@@ -123,12 +135,21 @@ impl<F: Family> AveragedSgd<F> {
             let gradient = seen.derivatives(family, linear).0;
             let gain = -*step * gradient;
             if !(linear.is_finite() && gain.is_finite()) {
-                let (quantity, value) = if linear.is_finite() { ("the step", gain) } else { ("the linear predictor", linear) };
+                let (quantity, value) = if linear.is_finite() {
+                    ("the step", gain)
+                } else {
+                    ("the linear predictor", linear)
+                };
                 return Err(Error::Diverged { row: i, quantity, value });
             }
             if let Some(observer) = &mut observer {
                 let step = Step { gain, ..Step::NONE };
-                Look { observation: seen, linear, variance: 0.0, gradient, step }.show(family, rows, i, &mut **observer);
+                Look { observation: seen, linear, variance: 0.0, gradient, step }.show(
+                    family,
+                    rows,
+                    i,
+                    &mut **observer,
+                );
             }
             let share = 1.0 / (*count + i as u64 + 1) as f64;
             for ((theta, mean), x) in theta.iter_mut().zip(mean.iter_mut()).zip(x) {
@@ -137,7 +158,11 @@ impl<F: Family> AveragedSgd<F> {
             }
         }
         match theta.iter().position(|v| !v.is_finite()) {
-            Some(j) => Err(Error::Diverged { row: rows.len() - 1, quantity: "a coefficient", value: theta[j] }),
+            Some(j) => Err(Error::Diverged {
+                row: rows.len() - 1,
+                quantity: "a coefficient",
+                value: theta[j],
+            }),
             None => Ok(()),
         }
     }
@@ -156,7 +181,11 @@ impl<F: Family> Learner for AveragedSgd<F> {
         &self.mean
     }
 
-    fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
+    fn learn_observed(
+        &mut self,
+        rows: Rows<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
         rows.validate(&self.family, self.dim())?;
         self.spare.0.copy_from_slice(&self.theta);
         self.spare.1.copy_from_slice(&self.mean);

@@ -18,21 +18,25 @@ pub enum Drift {
     /// Not at all: the paper's static setting.
     #[default]
     Off,
-    /// Old rows count less: each row multiplies the precision by `factor`, and the prior is fed back, $k = \lceil d(1-\lambda)\rceil$ coordinates a row in turn,
-    /// each with precision $d(1-\lambda)/(k v_j)$, $v_j$ its prior variance. In the mean $\Lambda \leftarrow \lambda\Lambda + (1-\lambda)\,\mathrm{diag}(1/v)$,
-    /// which keeps directions without data from winding up: their variance stays below $e$ times the prior's.
+    /// Old rows count less: each row multiplies the precision by `factor`, and the prior is fed
+    /// back, $k = \lceil d(1-\lambda)\rceil$ coordinates a row in turn, each with precision
+    /// $d(1-\lambda)/(k v_j)$, $v_j$ its prior variance. In the mean $\Lambda \leftarrow
+    /// \lambda\Lambda + (1-\lambda)\,\mathrm{diag}(1/v)$, which keeps directions without data from
+    /// winding up: their variance stays below $e$ times the prior's.
     Forget {
         /// $\lambda$, strictly between 0 and 1.
         factor: f64,
     },
-    /// A random walk: $P \mathrel{+}= \mathrm{diag}(q)$ before each row. Cheap in the dense form, $O(d^3)$ in the factored one.
+    /// A random walk: $P \mathrel{+}= \mathrm{diag}(q)$ before each row. Cheap in the dense form,
+    /// $O(d^3)$ in the factored one.
     Walk {
         /// $q_j \ge 0$, one a coefficient.
         variances: Vec<f64>,
     },
 }
 
-/// A belief $N(\theta, P)$ that learns rows; with the Gaussian family the exact Kalman filter, that is ridge regression.
+/// A belief $N(\theta, P)$ that learns rows; with the Gaussian family the exact Kalman filter, that
+/// is ridge regression.
 ///
 /// ```
 /// use kalmia::{Bernoulli, Filter, Learner, MomentMatch, Prior, Rows};
@@ -108,12 +112,22 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         match &drift {
             Drift::Off => {}
             Drift::Forget { factor } => {
-                require(*factor > 0.0 && *factor < 1.0, "factor", *factor, "must lie strictly between 0 and 1")?;
+                require(
+                    *factor > 0.0 && *factor < 1.0,
+                    "factor",
+                    *factor,
+                    "must lie strictly between 0 and 1",
+                )?;
             }
             Drift::Walk { variances } => {
                 require_len("variances", variances.len(), self.dim())?;
                 for &q in variances {
-                    require(q >= 0.0 && q.is_finite(), "variances", q, "must be finite, 0 or more")?;
+                    require(
+                        q >= 0.0 && q.is_finite(),
+                        "variances",
+                        q,
+                        "must be finite, 0 or more",
+                    )?;
                 }
             }
         }
@@ -121,7 +135,8 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         Ok(self)
     }
 
-    /// With at most this many cores; the default is all of them. Below dimension 640 one is fastest and used.
+    /// With at most this many cores; the default is all of them. Below dimension 640 one is fastest
+    /// and used.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = Threads(threads.max(1));
         self
@@ -170,7 +185,12 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
 
     /// Appends a feature that was zero in every row so far.
     pub fn grow(&mut self, variance: f64) -> Result<()> {
-        require(variance > 0.0 && variance.is_finite(), "variance", variance, "must be finite and positive")?;
+        require(
+            variance > 0.0 && variance.is_finite(),
+            "variance",
+            variance,
+            "must be finite and positive",
+        )?;
         self.prior.grow(variance);
         self.prior_is_moderate = is_moderate(&self.prior);
         self.covariance.grow(variance);
@@ -201,7 +221,11 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     /// A filter that goes on where the state was taken.
     pub fn restore(state: FilterState<F, R>) -> Result<Self> {
         if state.form != C::NAME {
-            return Err(Error::State(format!("the state has a {} covariance, the filter a {} one", state.form, C::NAME)));
+            return Err(Error::State(format!(
+                "the state has a {} covariance, the filter a {} one",
+                state.form,
+                C::NAME
+            )));
         }
         require_len("theta", state.theta.len(), state.prior.dim())?;
         for &value in state.theta.iter().chain(&state.covariance) {
@@ -209,7 +233,12 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         }
         let covariance = C::from_parts(&state.covariance, state.prior.dim())?;
         let filter = Self::new(state.family, state.rule, state.prior)?.with_drift(state.drift)?;
-        Ok(Self { count: state.count, theta: Buffer::from_slice(&state.theta), covariance, ..filter })
+        Ok(Self {
+            count: state.count,
+            theta: Buffer::from_slice(&state.theta),
+            covariance,
+            ..filter
+        })
     }
 
     /// Replaces the belief, keeping family, rule and prior.
@@ -220,23 +249,37 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         self
     }
 
-    /// Whether no legal step from here can overflow on moderate rows (see [`Rows::check`]): steps are bounded by $10^{152}$, the families' largest slope.
+    /// Whether no legal step from here can overflow on moderate rows (see [`Rows::check`]): steps
+    /// are bounded by $10^{152}$, the families' largest slope.
     fn is_moderate(&self) -> bool {
         // no early end, so that it goes in SIMD
-        self.prior_is_moderate && self.theta.iter().fold(true, |all, value| all & (value.abs() <= 1e120))
+        self.prior_is_moderate
+            && self.theta.iter().fold(true, |all, value| all & (value.abs() <= 1e120))
     }
 
     /// All rows of a call, without and with drift.
     fn run(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
         let mut sight = Sight { rows, observer };
-        let Self { family, rule, prior, drift, count, theta, covariance, threads, units, .. } = self;
-        let mut decide = |i: usize, m: f64, s: f64| sight.decide(family, rule, i, m, s, *count + i as u64 + 1);
+        let Self { family, rule, prior, drift, count, theta, covariance, threads, units, .. } =
+            self;
+        let mut decide =
+            |i: usize, m: f64, s: f64| sight.decide(family, rule, i, m, s, *count + i as u64 + 1);
         match drift {
             Drift::Off => covariance.learn(theta, rows.features(), &mut decide, *threads),
-            Drift::Walk { variances } => covariance.learn_walking(theta, rows.features(), variances, &mut decide, *threads),
+            Drift::Walk { variances } => {
+                covariance.learn_walking(theta, rows.features(), variances, &mut decide, *threads)
+            }
             Drift::Forget { factor } => {
                 for i in 0..rows.len() {
-                    forget(*factor, prior, *count + i as u64 + 1, theta, covariance, units, *threads)?;
+                    forget(
+                        *factor,
+                        prior,
+                        *count + i as u64 + 1,
+                        theta,
+                        covariance,
+                        units,
+                        *threads,
+                    )?;
                     covariance.learn(theta, rows.x(i), &mut |_, m, s| decide(i, m, s), *threads)?;
                 }
                 Ok(())
@@ -283,17 +326,29 @@ struct Sight<'a, 'o> {
 
 impl Sight<'_, '_> {
     #[inline(always)]
-    fn decide<F: Family, R: Rule>(&mut self, family: &F, rule: &R, i: usize, m: f64, s: f64, t: u64) -> Result<Step> {
+    fn decide<F: Family, R: Rule>(
+        &mut self,
+        family: &F,
+        rule: &R,
+        i: usize,
+        m: f64,
+        s: f64,
+        t: u64,
+    ) -> Result<Step> {
         let observation = observation(family, &self.rows, i);
         let diverged = |quantity, value: f64| Err(Error::Diverged { row: i, quantity, value });
-        let lost = (m + observation.offset).abs() > family.largest_linear() && rule.can_diverge(family);
+        let lost =
+            (m + observation.offset).abs() > family.largest_linear() && rule.can_diverge(family);
         if lost || !m.is_finite() {
             return diverged("the linear predictor", m);
         }
         let step = rule.step(family, &observation, m, s, t);
         // an infinite s or curvature shows in their product
         if !(step.gain.is_finite() && (step.curvature * s).is_finite()) {
-            return diverged("the step", if step.gain.is_finite() { step.curvature * s } else { step.gain });
+            return diverged(
+                "the step",
+                if step.gain.is_finite() { step.curvature * s } else { step.gain },
+            );
         }
         if let Some(observer) = &mut self.observer {
             let (mean, loss, slope) = family.look(observation.y, m + observation.offset);
@@ -327,11 +382,19 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
         &self.theta[..self.prior.dim()]
     }
 
-    fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
+    fn learn_observed(
+        &mut self,
+        rows: Rows<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
         let moderate = rows.check(&self.family, self.dim())?;
         let fragile = C::CAN_LOSE_PRECISION || self.rule.can_diverge(&self.family);
-        // a single row fails before anything moved, unless the drift came first or its numbers are beyond all measure
-        let guarded = self.drift != Drift::Off || !moderate || !self.is_moderate() || (fragile && rows.len() > 1);
+        // a single row fails before anything moved, unless the drift came first or its numbers are
+        // beyond all measure
+        let guarded = self.drift != Drift::Off
+            || !moderate
+            || !self.is_moderate()
+            || (fragile && rows.len() > 1);
         if guarded {
             match &mut self.spare {
                 Some(spare) => {
@@ -347,7 +410,11 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
             && let Some(value) = self.theta.iter().find(|v| !v.is_finite())
         {
             // earlier rows would have shown in the linear predictor of the row after them
-            result = Err(Error::Diverged { row: rows.len() - 1, quantity: "a coefficient", value: *value });
+            result = Err(Error::Diverged {
+                row: rows.len() - 1,
+                quantity: "a coefficient",
+                value: *value,
+            });
         }
         if let Err(error) = result {
             if let Some(spare) = self.spare.as_mut().filter(|_| guarded) {

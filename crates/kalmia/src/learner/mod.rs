@@ -36,11 +36,13 @@ pub struct Seen<'a> {
     pub linear: f64,
     /// $s = x^\top Px$, in the units of $m^2$ (0 for learners without a covariance).
     pub variance: f64,
-    /// The dispersion as known before the row (noise variance, or Gamma's $\phi$); 1 for families without one.
+    /// The dispersion as known before the row (noise variance, or Gamma's $\phi$); 1 for families
+    /// without one.
     pub dispersion: f64,
     /// The mean predicted for `y`.
     pub mean: f64,
-    /// The loss suffered: $\ell(y, m + o)$, or minus the log predictive density for a mixture; not multiplied by the weight.
+    /// The loss suffered: $\ell(y, m + o)$, or minus the log predictive density for a mixture; not
+    /// multiplied by the weight.
     pub loss: f64,
     /// $w\,\ell'(y, m + o)$.
     pub gradient: f64,
@@ -79,9 +81,11 @@ pub trait Learner {
     /// The coefficients that predict now.
     fn coefficients(&self) -> &[f64];
 
-    /// Learns rows in order, showing each to the observer first. One row or a million is the same method with the same answer; a batch with an
-    /// illegal row is refused as a whole and changes nothing.
-    fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()>;
+    /// Learns rows in order, showing each to the observer first. One row or a million is the same
+    /// method with the same answer; a batch with an illegal row is refused as a whole and changes
+    /// nothing.
+    fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>)
+    -> Result<()>;
 
     /// Learns rows in order.
     fn learn(&mut self, rows: Rows<'_>) -> Result<()> {

@@ -47,8 +47,14 @@ impl Prior {
     /// $N(0, \mathrm{diag}(v))$.
     pub fn diagonal(variances: Vec<f64>) -> Result<Self> {
         match variances.iter().position(|v| !(*v > 0.0 && v.is_finite())) {
-            Some(pivot) => Err(Error::NotPositiveDefinite { name: "covariance", pivot, value: variances[pivot] }),
-            None => Ok(Self { mean: vec![0.0; variances.len()], spread: Spread::Diagonal(variances) }),
+            Some(pivot) => Err(Error::NotPositiveDefinite {
+                name: "covariance",
+                pivot,
+                value: variances[pivot],
+            }),
+            None => {
+                Ok(Self { mean: vec![0.0; variances.len()], spread: Spread::Diagonal(variances) })
+            }
         }
     }
 
@@ -131,7 +137,9 @@ mod tests {
 
     #[test]
     fn a_file_cannot_hold_a_prior_that_no_constructor_makes() {
-        for prior in [Prior::isotropic(2, 3.0).unwrap(), Prior::full(vec![2.0, 0.5, 0.5, 1.0], 2).unwrap()] {
+        for prior in
+            [Prior::isotropic(2, 3.0).unwrap(), Prior::full(vec![2.0, 0.5, 0.5, 1.0], 2).unwrap()]
+        {
             let text = serde_json::to_string(&prior.with_mean(&[1.0, -2.0]).unwrap()).unwrap();
             let back: Prior = serde_json::from_str(&text).unwrap();
             assert_eq!(serde_json::to_string(&back).unwrap(), text);

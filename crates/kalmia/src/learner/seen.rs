@@ -25,11 +25,28 @@ pub(super) struct Look {
 
 impl Look {
     /// Tells the observer.
-    pub fn show<F: Family>(self, family: &F, rows: &Rows<'_>, index: usize, observer: &mut dyn Observer) {
+    pub fn show<F: Family>(
+        self,
+        family: &F,
+        rows: &Rows<'_>,
+        index: usize,
+        observer: &mut dyn Observer,
+    ) {
         let Self { observation, linear, variance, gradient, step } = self;
         let u = linear + observation.offset;
         let (mean, loss) = (family.mean(u), family.loss(observation.y, u));
         let (x, dispersion) = (rows.x(index), family.dispersion().unwrap_or(1.0));
-        observer.row(&Seen { index, x, observation, linear, variance, dispersion, mean, loss, gradient, step });
+        observer.row(&Seen {
+            index,
+            x,
+            observation,
+            linear,
+            variance,
+            dispersion,
+            mean,
+            loss,
+            gradient,
+            step,
+        });
     }
 }

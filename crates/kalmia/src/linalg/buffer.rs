@@ -24,8 +24,8 @@ impl Buffer {
         len.next_multiple_of(LINE)
     }
 
-    /// Distance between columns of `len` numbers: whole cache lines, and no multiple of 2048 bytes, at which a processor would take neighbours for the
-    /// same place (see [`super::Near`]).
+    /// Distance between columns of `len` numbers: whole cache lines, and no multiple of 2048 bytes,
+    /// at which a processor would take neighbours for the same place (see [`super::Near`]).
     pub(crate) fn apart(len: usize) -> usize {
         let padded = Self::padded(len);
         if padded.is_multiple_of(256) { padded + LINE } else { padded }
@@ -76,7 +76,9 @@ impl DerefMut for Buffer {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [f64] {
         // SAFETY: as in `deref`, and the borrow is unique.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.lines.len() * LINE) }
+        unsafe {
+            std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.lines.len() * LINE)
+        }
     }
 }
 

@@ -46,7 +46,8 @@ pub fn solve_lower_transposed(l: &[f64], n: usize, b: &mut [f64]) {
     }
 }
 
-/// In place $A = R^\top R$ for a matrix whose eigenvalues are at least 1: reads and writes the upper triangle.
+/// In place $A = R^\top R$ for a matrix whose eigenvalues are at least 1: reads and writes the
+/// upper triangle.
 #[inline(always)]
 pub(crate) fn cholesky_upper(a: &mut [f64], n: usize) {
     for j in 0..n {
@@ -59,7 +60,8 @@ pub(crate) fn cholesky_upper(a: &mut [f64], n: usize) {
     }
 }
 
-/// Writes $R^{-1}$ of an upper triangular `r` into the columns of `inverse`, `stride` apart (upper triangle; zeros below).
+/// Writes $R^{-1}$ of an upper triangular `r` into the columns of `inverse`, `stride` apart (upper
+/// triangle; zeros below).
 #[inline(always)]
 pub(crate) fn invert_upper(r: &[f64], n: usize, inverse: &mut [f64], stride: usize) {
     for j in 0..n {

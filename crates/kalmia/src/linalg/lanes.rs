@@ -1,4 +1,5 @@
-//! Sums across the lanes of SIMD registers: running sums within one, and the totals of several in one.
+//! Sums across the lanes of SIMD registers: running sums within one, and the totals of several in
+//! one.
 
 use pulp::Simd;
 
@@ -39,7 +40,11 @@ impl<S: Simd> Lanes<S> {
         let mut sum = self.simd.select_f64s(self.from[0], self.simd.rotate_right_f64s(x, 1), zero);
         macro_rules! step {
             ($k:literal, $lanes:literal) => {
-                let moved = self.simd.select_f64s(self.from[$k], self.simd.rotate_right_f64s(sum, $lanes), zero);
+                let moved = self.simd.select_f64s(
+                    self.from[$k],
+                    self.simd.rotate_right_f64s(sum, $lanes),
+                    zero,
+                );
                 sum = self.simd.add_f64s(sum, moved);
             };
         }
@@ -51,7 +56,8 @@ impl<S: Simd> Lanes<S> {
         sum
     }
 
-    /// `x` one lane up with the first lane of `first` in the lane that is free, and `x` turned by one lane, whose first lane is the last of `x`.
+    /// `x` one lane up with the first lane of `first` in the lane that is free, and `x` turned by
+    /// one lane, whose first lane is the last of `x`.
     #[inline(always)]
     pub fn push(&self, x: S::f64s, first: S::f64s) -> (S::f64s, S::f64s) {
         let turned = self.simd.rotate_right_f64s(x, 1);
@@ -82,7 +88,8 @@ impl<S: Simd> Lanes<S> {
         self.merge(0, pairs[0], pairs[1])
     }
 
-    /// Adds neighbouring runs of $2^k$ lanes: those of `a` into the even runs, those of `b` into the odd ones.
+    /// Adds neighbouring runs of $2^k$ lanes: those of `a` into the even runs, those of `b` into
+    /// the odd ones.
     #[inline(always)]
     fn merge(&self, k: usize, a: S::f64s, b: S::f64s) -> S::f64s {
         let (simd, even) = (self.simd, self.runs[k]);
@@ -116,17 +123,22 @@ mod tests {
                 let column: Vec<f64> = (0..width).map(|i| value(i, j)).collect();
                 let register = S::as_simd_f64s(&column).0[0];
                 slots[Lanes::<S>::slot(j)] = register;
-                let (mut below, mut pushed, mut turned) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
+                let (mut below, mut pushed, mut turned) =
+                    (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
                 S::as_mut_simd_f64s(&mut below).0[0] = lanes.below(register);
                 (S::as_mut_simd_f64s(&mut pushed).0[0], S::as_mut_simd_f64s(&mut turned).0[0]) =
                     lanes.push(register, simd.splat_f64s(77.0));
                 let sums: Vec<f64> = (0..width).map(|i| column[..i].iter().sum()).collect();
                 assert_eq!(below, sums);
-                assert_eq!((pushed[0], &pushed[1..], turned[0]), (77.0, &column[..width - 1], column[width - 1]));
+                assert_eq!(
+                    (pushed[0], &pushed[1..], turned[0]),
+                    (77.0, &column[..width - 1], column[width - 1])
+                );
             }
             let mut totals = vec![0.0; width];
             S::as_mut_simd_f64s(&mut totals).0[0] = lanes.totals(&slots);
-            let sums: Vec<f64> = (0..width).map(|j| (0..width).map(|i| value(i, j)).sum()).collect();
+            let sums: Vec<f64> =
+                (0..width).map(|j| (0..width).map(|i| value(i, j)).sum()).collect();
             assert_eq!(totals, sums);
         }
     }

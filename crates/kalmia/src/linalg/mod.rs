@@ -1,4 +1,5 @@
-//! The little linear algebra that the recursion needs: aligned buffers, vector kernels, products and triangular factors.
+//! The little linear algebra that the recursion needs: aligned buffers, vector kernels, products
+//! and triangular factors.
 
 mod buffer;
 mod cholesky;

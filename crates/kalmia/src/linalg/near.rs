@@ -9,8 +9,9 @@ const WORTH: usize = 16;
 #[repr(align(64))]
 pub(crate) struct Lines<const N: usize>(pub [f64; N]);
 
-/// A matrix copied beside what a kernel keeps on the stack. A processor takes addresses 4096 bytes apart for alike, and lets a load wait for an
-/// earlier store that it has nothing to do with: between heap and stack it is chance whether that happens, at half the speed.
+/// A matrix copied beside what a kernel keeps on the stack. A processor takes addresses 4096 bytes
+/// apart for alike, and lets a load wait for an earlier store that it has nothing to do with:
+/// between heap and stack it is chance whether that happens, at half the speed.
 pub(crate) struct Near(Option<Lines<MOST>>);
 
 impl Near {

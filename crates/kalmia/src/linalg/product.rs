@@ -15,7 +15,8 @@ pub(crate) struct View<'a> {
     life: PhantomData<&'a [f64]>,
 }
 
-/// A column-major matrix to be written, with columns `col` apart. Its rows can be dealt out, which a slice cannot do.
+/// A column-major matrix to be written, with columns `col` apart. Its rows can be dealt out, which
+/// a slice cannot do.
 pub(crate) struct ViewMut<'a> {
     data: *mut f64,
     rows: usize,
@@ -49,7 +50,8 @@ impl<'a> View<'a> {
     pub fn cols(self, range: Range<usize>) -> Self {
         assert!(range.start <= range.end && range.end <= self.cols, "columns of a matrix");
         let offset = if range.is_empty() { 0 } else { range.start * self.col };
-        // SAFETY: the first element of a part that is not empty lies within the view; an empty part is never read.
+        // SAFETY: the first element of a part that is not empty lies within the view; an empty part
+        // is never read.
         Self { data: unsafe { self.data.add(offset) }, cols: range.len(), ..self }
     }
 
@@ -64,7 +66,10 @@ impl<'a> ViewMut<'a> {
     /// Column-major, columns `col` apart.
     #[inline]
     pub fn columns(data: &'a mut [f64], rows: usize, cols: usize, col: usize) -> Self {
-        assert!(fits(rows, cols, col, data.len()) && (rows <= col || cols <= 1), "bounds of a matrix");
+        assert!(
+            fits(rows, cols, col, data.len()) && (rows <= col || cols <= 1),
+            "bounds of a matrix"
+        );
         Self { data: data.as_mut_ptr(), rows, cols, col, life: PhantomData }
     }
 
@@ -72,11 +77,16 @@ impl<'a> ViewMut<'a> {
     #[inline]
     pub fn part(&mut self, rows: Range<usize>, cols: Range<usize>) -> ViewMut<'_> {
         assert!(
-            rows.start <= rows.end && rows.end <= self.rows && cols.start <= cols.end && cols.end <= self.cols,
+            rows.start <= rows.end
+                && rows.end <= self.rows
+                && cols.start <= cols.end
+                && cols.end <= self.cols,
             "part of a matrix"
         );
-        let offset = if rows.is_empty() || cols.is_empty() { 0 } else { rows.start + cols.start * self.col };
-        // SAFETY: the first element of a part that is not empty lies within the view; an empty part is never read or written.
+        let offset =
+            if rows.is_empty() || cols.is_empty() { 0 } else { rows.start + cols.start * self.col };
+        // SAFETY: the first element of a part that is not empty lies within the view; an empty part
+        // is never read or written.
         let data = unsafe { self.data.add(offset) };
         ViewMut { data, rows: rows.len(), cols: cols.len(), col: self.col, life: PhantomData }
     }
@@ -85,34 +95,56 @@ impl<'a> ViewMut<'a> {
     pub fn split_rows(self, at: usize) -> (Self, Self) {
         assert!(at <= self.rows, "rows of a matrix");
         let offset = if at == self.rows { 0 } else { at };
-        // SAFETY: within the view as in `part`; the two sides share no element, as rows of one column are apart and columns do not overlap.
+        // SAFETY: within the view as in `part`; the two sides share no element, as rows of one
+        // column are apart and columns do not overlap.
         let below = unsafe { self.data.add(offset) };
-        (Self { rows: at, ..self }, Self { data: below, rows: self.rows - at, cols: self.cols, col: self.col, life: PhantomData })
+        (
+            Self { rows: at, ..self },
+            Self {
+                data: below,
+                rows: self.rows - at,
+                cols: self.cols,
+                col: self.col,
+                life: PhantomData,
+            },
+        )
     }
 
     /// The rows of column `j`.
     #[inline]
     pub fn column(&mut self, j: usize) -> &mut [f64] {
         assert!(j < self.cols, "column of a matrix");
-        // SAFETY: a column's rows lie next to each other within the view, which is borrowed uniquely.
+        // SAFETY: a column's rows lie next to each other within the view, which is borrowed
+        // uniquely.
         unsafe { std::slice::from_raw_parts_mut(self.data.add(j * self.col), self.rows) }
     }
 
     /// To be read, for a while.
     #[inline]
     pub fn view(&self) -> View<'_> {
-        View { data: self.data, rows: self.rows, cols: self.cols, row: 1, col: self.col, life: PhantomData }
+        View {
+            data: self.data,
+            rows: self.rows,
+            cols: self.cols,
+            row: 1,
+            col: self.col,
+            life: PhantomData,
+        }
     }
 }
 
 /// `dst = keep * dst + scale * lhs * rhs`, with `keep` 0 or 1, on this core.
 #[inline]
 pub(crate) fn multiply(dst: ViewMut<'_>, keep: bool, scale: f64, lhs: View<'_>, rhs: View<'_>) {
-    assert!(dst.rows == lhs.rows && dst.cols == rhs.cols && lhs.cols == rhs.rows, "shapes of a product");
+    assert!(
+        dst.rows == lhs.rows && dst.cols == rhs.cols && lhs.cols == rhs.rows,
+        "shapes of a product"
+    );
     if dst.rows == 0 || dst.cols == 0 {
         return;
     }
-    // SAFETY: each view lies within the numbers that it was made of, and `dst` is the only one of its own.
+    // SAFETY: each view lies within the numbers that it was made of, and `dst` is the only one of
+    // its own.
     unsafe {
         gemm_f64::gemm::f64::get_gemm_fn()(
             dst.rows,
@@ -140,7 +172,13 @@ pub(crate) fn multiply(dst: ViewMut<'_>, keep: bool, scale: f64, lhs: View<'_>, 
 
 /// `c = a * b` for square column-major matrices on one core: the yardstick of the benchmarks.
 pub fn square_product(n: usize, a: &[f64], b: &[f64], c: &mut [f64]) {
-    multiply(ViewMut::columns(c, n, n, n), false, 1.0, View::columns(a, n, n, n), View::columns(b, n, n, n));
+    multiply(
+        ViewMut::columns(c, n, n, n),
+        false,
+        1.0,
+        View::columns(a, n, n, n),
+        View::columns(b, n, n, n),
+    );
 }
 
 #[cfg(test)]
@@ -169,7 +207,10 @@ mod tests {
         let mut data: Vec<f64> = (0..20).map(f64::from).collect();
         // 4 x 4, columns 5 apart
         let (mut above, mut below) = ViewMut::columns(&mut data, 4, 4, 5).split_rows(1);
-        assert_eq!((above.column(3).to_vec(), below.column(1).to_vec()), (vec![15.0], vec![6.0, 7.0, 8.0]));
+        assert_eq!(
+            (above.column(3).to_vec(), below.column(1).to_vec()),
+            (vec![15.0], vec![6.0, 7.0, 8.0])
+        );
         below.part(1..3, 2..4).column(1).fill(-1.0);
         above.part(0..1, 0..1).column(0)[0] = -2.0;
         assert_eq!((data[0], data[17], data[18], data[16]), (-2.0, -1.0, -1.0, 16.0));
@@ -181,7 +222,13 @@ mod tests {
         // rows 1 and 2 of 3 x 4 as columns, times one vector
         let rows = View::columns(&data, 3, 4, 3).t().cols(1..3);
         let mut sums = [0.0; 2];
-        multiply(ViewMut::columns(&mut sums, 2, 1, 2), false, 1.0, rows.t(), View::columns(&[1.0; 4], 4, 1, 4));
+        multiply(
+            ViewMut::columns(&mut sums, 2, 1, 2),
+            false,
+            1.0,
+            rows.t(),
+            View::columns(&[1.0; 4], 4, 1, 4),
+        );
         assert_eq!(sums, [1.0 + 4.0 + 7.0 + 10.0, 2.0 + 5.0 + 8.0 + 11.0]);
     }
 

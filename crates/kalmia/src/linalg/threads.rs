@@ -15,7 +15,8 @@ impl Threads {
         Self(std::thread::available_parallelism().map_or(1, |n| n.get()))
     }
 
-    /// Does the work of every part, each on a core of its own; a single part is done here, and allocates nothing.
+    /// Does the work of every part, each on a core of its own; a single part is done here, and
+    /// allocates nothing.
     pub(crate) fn each<T: Send>(self, parts: impl Iterator<Item = T>, work: impl Fn(T) + Sync) {
         if self == Self::ONE {
             return parts.for_each(work);
@@ -33,7 +34,8 @@ impl Threads {
         });
     }
 
-    /// Cuts `0..len` at multiples of `unit` into a range a core, of equal area under a line that rises from 0.
+    /// Cuts `0..len` at multiples of `unit` into a range a core, of equal area under a line that
+    /// rises from 0.
     pub(crate) fn rising(self, len: usize, unit: usize) -> impl Iterator<Item = Range<usize>> {
         self.cuts(len, unit, f64::sqrt)
     }
@@ -44,7 +46,12 @@ impl Threads {
     }
 
     /// `place` is the share of the length up to which a share of the area lies.
-    fn cuts(self, len: usize, unit: usize, place: fn(f64) -> f64) -> impl Iterator<Item = Range<usize>> {
+    fn cuts(
+        self,
+        len: usize,
+        unit: usize,
+        place: fn(f64) -> f64,
+    ) -> impl Iterator<Item = Range<usize>> {
         let at = move |k: usize| {
             let cut = (place(k as f64 / self.0 as f64) * len as f64) as usize;
             if k == self.0 { len } else { cut.next_multiple_of(unit).min(len) }
@@ -86,12 +93,16 @@ mod tests {
     fn ranges_cover_and_balance() {
         for threads in [1, 2, 3, 7] {
             for (len, unit) in [(1, 1), (31, 32), (300, 32), (1000, 1), (4096, 8)] {
-                let area = |range: &Range<usize>| range.clone().map(|i| i as f64 + 0.5).sum::<f64>();
+                let area =
+                    |range: &Range<usize>| range.clone().map(|i| i as f64 + 0.5).sum::<f64>();
                 let rising: Vec<_> = Threads(threads).rising(len, unit).collect();
                 let falling: Vec<_> = Threads(threads).falling(len, unit).collect();
                 for ranges in [&rising, &falling] {
                     assert!(ranges.len() <= threads);
-                    assert_eq!(ranges.iter().cloned().flatten().collect::<Vec<_>>(), (0..len).collect::<Vec<_>>());
+                    assert_eq!(
+                        ranges.iter().cloned().flatten().collect::<Vec<_>>(),
+                        (0..len).collect::<Vec<_>>()
+                    );
                 }
                 if len == 4096 {
                     let fair = area(&(0..len)) / threads as f64;
@@ -107,7 +118,9 @@ mod tests {
     #[test]
     fn a_cut_follows_its_ranges() {
         let mut data: Vec<f64> = (0..12).map(f64::from).collect();
-        let parts: Vec<_> = cut(&mut data, 2, [0..1, 1..4].into_iter()).map(|(range, part)| (range, part.to_vec())).collect();
+        let parts: Vec<_> = cut(&mut data, 2, [0..1, 1..4].into_iter())
+            .map(|(range, part)| (range, part.to_vec()))
+            .collect();
         assert_eq!(parts, [(0..1, vec![0.0, 1.0]), (1..4, vec![2.0, 3.0, 4.0, 5.0, 6.0, 7.0])]);
     }
 }

@@ -21,7 +21,8 @@ pub(crate) fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
     simd.reduce_sum_f64s(simd.add_f64s(even, odd))
 }
 
-/// Copies an unpadded row into a padded line, zeros behind it, without a call to `memcpy` (which costs more than a short row).
+/// Copies an unpadded row into a padded line, zeros behind it, without a call to `memcpy` (which
+/// costs more than a short row).
 #[inline(always)]
 pub(crate) fn load<S: Simd>(simd: S, row: &[f64], line: &mut [f64]) {
     let (head, tail) = S::as_simd_f64s(row);
@@ -65,13 +66,19 @@ pub(crate) fn add_squares<S: Simd>(simd: S, a: f64, x: &[f64], y: &mut [f64]) {
     }
 }
 
-// Closures handed to library functions would leave the SIMD context, so the two helpers below are written out.
+// Closures handed to library functions would leave the SIMD context, so the two helpers below are
+// written out.
 
 /// Four numbers times `a`, each in all lanes.
 #[inline(always)]
 pub(crate) fn splat4<S: Simd>(simd: S, a: f64, v: &[f64]) -> [S::f64s; 4] {
     let v = &v[..4];
-    [simd.splat_f64s(a * v[0]), simd.splat_f64s(a * v[1]), simd.splat_f64s(a * v[2]), simd.splat_f64s(a * v[3])]
+    [
+        simd.splat_f64s(a * v[0]),
+        simd.splat_f64s(a * v[1]),
+        simd.splat_f64s(a * v[2]),
+        simd.splat_f64s(a * v[3]),
+    ]
 }
 
 /// The sums over the lanes of four vectors.
@@ -100,7 +107,8 @@ pub(crate) fn registers<S: Simd, const N: usize>(simd: S, row: &[f64]) -> [S::f6
     registers
 }
 
-/// The first row of `rows`; behind its last number may stand some of the next row, for use in products with vectors that have zeros there.
+/// The first row of `rows`; behind its last number may stand some of the next row, for use in
+/// products with vectors that have zeros there.
 #[inline(always)]
 pub(crate) fn head<S: Simd, const N: usize>(simd: S, rows: &[f64], dim: usize) -> [S::f64s; N] {
     if rows.len() < N * S::F64_LANES {
@@ -123,7 +131,11 @@ pub(crate) fn store_registers<S: Simd, const N: usize>(registers: [S::f64s; N], 
 
 /// $a^\top b$.
 #[inline(always)]
-pub(crate) fn dot_registers<S: Simd, const N: usize>(simd: S, a: [S::f64s; N], b: [S::f64s; N]) -> f64 {
+pub(crate) fn dot_registers<S: Simd, const N: usize>(
+    simd: S,
+    a: [S::f64s; N],
+    b: [S::f64s; N],
+) -> f64 {
     let mut sum = simd.mul_f64s(a[0], b[0]);
     for r in 1..N {
         sum = simd.mul_add_f64s(a[r], b[r], sum);
@@ -133,7 +145,12 @@ pub(crate) fn dot_registers<S: Simd, const N: usize>(simd: S, a: [S::f64s; N], b
 
 /// $y \mathrel{+}= ax$.
 #[inline(always)]
-pub(crate) fn axpy_registers<S: Simd, const N: usize>(simd: S, a: f64, x: [S::f64s; N], y: &mut [S::f64s; N]) {
+pub(crate) fn axpy_registers<S: Simd, const N: usize>(
+    simd: S,
+    a: f64,
+    x: [S::f64s; N],
+    y: &mut [S::f64s; N],
+) {
     let a = simd.splat_f64s(a);
     for r in 0..N {
         y[r] = simd.mul_add_f64s(a, x[r], y[r]);
@@ -151,7 +168,12 @@ pub(crate) fn scale_registers<S: Simd, const N: usize>(simd: S, a: f64, x: &mut 
 
 /// $y_i \mathrel{+}= ax_i^2$.
 #[inline(always)]
-pub(crate) fn add_squares_registers<S: Simd, const N: usize>(simd: S, a: f64, x: [S::f64s; N], y: &mut [S::f64s; N]) {
+pub(crate) fn add_squares_registers<S: Simd, const N: usize>(
+    simd: S,
+    a: f64,
+    x: [S::f64s; N],
+    y: &mut [S::f64s; N],
+) {
     let a = simd.splat_f64s(a);
     for r in 0..N {
         y[r] = simd.mul_add_f64s(simd.mul_f64s(a, x[r]), x[r], y[r]);
@@ -160,7 +182,12 @@ pub(crate) fn add_squares_registers<S: Simd, const N: usize>(simd: S, a: f64, x:
 
 /// $y_i \mathrel{+}= a_ix_i$.
 #[inline(always)]
-pub(crate) fn add_product_registers<S: Simd, const N: usize>(simd: S, a: [S::f64s; N], x: [S::f64s; N], y: &mut [S::f64s; N]) {
+pub(crate) fn add_product_registers<S: Simd, const N: usize>(
+    simd: S,
+    a: [S::f64s; N],
+    x: [S::f64s; N],
+    y: &mut [S::f64s; N],
+) {
     for r in 0..N {
         y[r] = simd.mul_add_f64s(a[r], x[r], y[r]);
     }

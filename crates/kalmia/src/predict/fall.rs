@@ -1,4 +1,5 @@
-//! Families whose distribution function falls smoothly in the linear predictor: short sums in place of adaptive integrals, and quantiles from few of them.
+//! Families whose distribution function falls smoothly in the linear predictor: short sums in place
+//! of adaptive integrals, and quantiles from few of them.
 
 use crate::family::Family;
 use crate::family::special::{normal_cdf, normal_quantile};
@@ -6,16 +7,19 @@ use std::f64::consts::TAU;
 
 /// Nodes reach as many deviations of the belief to each side: the mass outside is $3\cdot10^{-12}$.
 const REACH: f64 = 7.0;
-/// Largest distance of nodes in deviations of the belief, in units of `u` (the log link varies within $\pm i\pi/2$) and in widths of the fall: the
-/// trapezoid rule, which converges exponentially, is then good to $10^{-11}$.
+/// Largest distance of nodes in deviations of the belief, in units of `u` (the log link varies
+/// within $\pm i\pi/2$) and in widths of the fall: the trapezoid rule, which converges
+/// exponentially, is then good to $10^{-11}$.
 const DISTANCE: [f64; 3] = [0.5, 0.4, 0.5];
 /// From this width of the fall on, in deviations, nodes all over the belief are few enough.
 const SLOW: f64 = 0.6;
 /// Falls wider than this in `u` have tails that take too many nodes.
 const WIDEST: f64 = 10.0;
-/// A fall narrower than this, in deviations, is a step: its shape changes nothing that an `f64` shows, and its nodes could not be counted.
+/// A fall narrower than this, in deviations, is a step: its shape changes nothing that an `f64`
+/// shows, and its nodes could not be counted.
 const STEEP: f64 = 1e-8;
-/// Counts above it have a mass below the rounding of the distribution function, and are not told from their neighbours.
+/// Counts above it have a mass below the rounding of the distribution function, and are not told
+/// from their neighbours.
 const MANY: f64 = 1e12;
 /// What is left of a tail that is left out.
 const NEGLIGIBLE: f64 = 1e-13;
@@ -37,12 +41,14 @@ struct Nodes {
 }
 
 impl Nodes {
-    /// `None` where the family does not tell, or both the belief and the fall reach where the family saturates.
+    /// `None` where the family does not tell, or both the belief and the fall reach where the
+    /// family saturates.
     fn new<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<Self> {
         let (centre, width) = family.fall(y).filter(|fall| fall.1 <= WIDEST)?;
         let deviation = s.sqrt();
         let largest = family.largest_linear();
-        let fallen = || family.cdf(-largest, y) >= 1.0 - NEGLIGIBLE && family.cdf(largest, y) <= NEGLIGIBLE;
+        let fallen =
+            || family.cdf(-largest, y) >= 1.0 - NEGLIGIBLE && family.cdf(largest, y) <= NEGLIGIBLE;
         if deviation == 0.0 || (m.abs() + REACH * deviation > largest && !fallen()) {
             return None;
         }
@@ -51,7 +57,8 @@ impl Nodes {
         (centre.is_finite() && step > 0.0).then_some(Self { m, deviation, centre, width, step })
     }
 
-    /// Sums $\varphi(z) f(z, u)\,h$ outwards from the fall; `f` also says whether what lies further out counts.
+    /// Sums $\varphi(z) f(z, u)\,h$ outwards from the fall; `f` also says whether what lies further
+    /// out counts.
     fn sum(&self, f: impl Fn(f64, f64) -> (f64, bool)) -> f64 {
         let last = (REACH / self.step).floor();
         let start = (self.centre / self.step).round().clamp(-last, last);
@@ -73,7 +80,8 @@ impl Nodes {
 
 /// $P(Y \le y)$ for $u \sim N(m,s)$.
 ///
-/// A fall that is narrow beside the belief is taken against $\Phi((c-z)/w)$, whose expectation is $\Phi(c/\sqrt{1+w^2})$: the difference lives at the fall alone.
+/// A fall that is narrow beside the belief is taken against $\Phi((c-z)/w)$, whose expectation is
+/// $\Phi(c/\sqrt{1+w^2})$: the difference lives at the fall alone.
 pub(super) fn cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> {
     // at both ends, since a family of one's own may rise where ours fall
     if [REACH, -REACH].iter().all(|z| family.cdf(m + z * s.sqrt(), y) >= 1.0 - NEGLIGIBLE) {
@@ -120,14 +128,21 @@ fn mass<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> {
     }))
 }
 
-/// Smallest `y` with $\sum_k w_k P_k(Y \le y) \ge q$, over parts $(w, m, s)$ whose weights sum to 1; `None` where that takes the long way.
+/// Smallest `y` with $\sum_k w_k P_k(Y \le y) \ge q$, over parts $(w, m, s)$ whose weights sum to
+/// 1; `None` where that takes the long way.
 ///
-/// In the linear predictor that has mean `y`, and in normal quantiles of probability, a distribution function is nearly straight: secants need few steps.
+/// In the linear predictor that has mean `y`, and in normal quantiles of probability, a
+/// distribution function is nearly straight: secants need few steps.
 pub(super) fn quantile<F: Family>(family: &F, parts: &[(f64, f64, f64)], q: f64) -> Option<f64> {
-    let total = |f: &dyn Fn(f64, f64) -> Option<f64>| parts.iter().map(|&(w, m, s)| Some(w * f(m, s)?)).sum::<Option<f64>>();
-    let below = |y: f64| total(&|m, s| if s == 0.0 { Some(family.cdf(m, y)) } else { cdf(family, y, m, s) });
+    let total = |f: &dyn Fn(f64, f64) -> Option<f64>| {
+        parts.iter().map(|&(w, m, s)| Some(w * f(m, s)?)).sum::<Option<f64>>()
+    };
+    let below = |y: f64| {
+        total(&|m, s| if s == 0.0 { Some(family.cdf(m, y)) } else { cdf(family, y, m, s) })
+    };
     let whole = family.discrete();
-    let average = |f: &dyn Fn(f64, f64) -> f64| parts.iter().map(|&(w, m, s)| w * f(m, s)).sum::<f64>();
+    let average =
+        |f: &dyn Fn(f64, f64) -> f64| parts.iter().map(|&(w, m, s)| w * f(m, s)).sum::<f64>();
     let centre = average(&|m, _| m);
     let (_, width) = family.fall(family.mean(centre))?;
     let spread = (average(&|m, s| s + (m - centre).powi(2)) + width * width).sqrt();
@@ -165,7 +180,11 @@ pub(super) fn quantile<F: Family>(family: &F, parts: &[(f64, f64, f64)], q: f64)
             return Some(found);
         }
         if !(next > low && next < high) {
-            next = if low.is_finite() && high.is_finite() { 0.5 * (low + high) } else { t - x.signum() * spread };
+            next = if low.is_finite() && high.is_finite() {
+                0.5 * (low + high)
+            } else {
+                t - x.signum() * spread
+            };
         }
         if next == t {
             break;
@@ -175,7 +194,8 @@ pub(super) fn quantile<F: Family>(family: &F, parts: &[(f64, f64, f64)], q: f64)
     None
 }
 
-/// From a count with $P(Y \le y) = p$ to the smallest with at least `q`; `None` if that is not near.
+/// From a count with $P(Y \le y) = p$ to the smallest with at least `q`; `None` if that is not
+/// near.
 fn walk(mass: &dyn Fn(f64) -> Option<f64>, mut y: f64, mut p: f64, q: f64) -> Option<f64> {
     let down = p >= q;
     for _ in 0..MOST {
@@ -225,13 +245,23 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
         for family in families() {
             for _ in 0..30 {
-                let (m, s): (f64, f64) = (rng.random_range(-5.0..5.0), 10f64.powf(rng.random_range(-6.0..1.5)));
-                let y = family.quantile(m + s.sqrt() * rng.random_range(-3.0..3.0), rng.random_range(0.01..0.99));
+                let (m, s): (f64, f64) =
+                    (rng.random_range(-5.0..5.0), 10f64.powf(rng.random_range(-6.0..1.5)));
+                let y = family.quantile(
+                    m + s.sqrt() * rng.random_range(-3.0..3.0),
+                    rng.random_range(0.01..0.99),
+                );
                 let (h, n) = (0.001, 9000);
-                let node = |k: i32| (-0.5 * (f64::from(k) * h).powi(2)).exp() * family.cdf(m + s.sqrt() * f64::from(k) * h, y);
+                let node = |k: i32| {
+                    (-0.5 * (f64::from(k) * h).powi(2)).exp()
+                        * family.cdf(m + s.sqrt() * f64::from(k) * h, y)
+                };
                 let long = (-n..=n).map(node).sum::<f64>() * h / TAU.sqrt();
                 let short = cdf(&family, y, m, s).expect("these families fall");
-                assert!((short - long).abs() < 1e-10, "{family:?} y={y} m={m} s={s}: {short} {long}");
+                assert!(
+                    (short - long).abs() < 1e-10,
+                    "{family:?} y={y} m={m} s={s}: {short} {long}"
+                );
             }
         }
     }
@@ -243,7 +273,8 @@ mod tests {
             for y in [1.0, 30.0, 1e6] {
                 // E ln G of a gamma variable G of large shape is the logarithm of its mean
                 let sharp = Gamma::new(1e-9).unwrap();
-                let (short, belief) = (cdf(&sharp, y, m, s).unwrap(), normal_cdf((y.ln() - m) / s.sqrt()));
+                let (short, belief) =
+                    (cdf(&sharp, y, m, s).unwrap(), normal_cdf((y.ln() - m) / s.sqrt()));
                 assert!((short - belief).abs() < 1e-11, "y={y} m={m} s={s}: {short} {belief}");
             }
         }
@@ -254,15 +285,25 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
         for family in families() {
             for i in 0..40 {
-                let (m, s) = (rng.random_range(-5.0..7.0), if i == 0 { 0.0 } else { 10f64.powf(rng.random_range(-6.0..2.5)) });
+                let (m, s) = (
+                    rng.random_range(-5.0..7.0),
+                    if i == 0 { 0.0 } else { 10f64.powf(rng.random_range(-6.0..2.5)) },
+                );
                 let alone = Prediction::new(family, m, s).unwrap();
-                let other = Prediction::new(family, m + rng.random_range(-2.0..2.0), 2.0 * s).unwrap();
+                let other =
+                    Prediction::new(family, m + rng.random_range(-2.0..2.0), 2.0 * s).unwrap();
                 let mixture = Mixture::new(vec![(0.7, alone.clone()), (0.3, other)]).unwrap();
                 for q in [1e-3, 0.05, 0.4, 0.5, 0.95, 0.999] {
                     for next in [&alone as &dyn Predictive, &mixture] {
                         let y = next.quantile(q);
-                        let (p, before) = (next.cdf(y), if family.discrete() { next.cdf(y - 1.0) } else { next.cdf(y) - 1e-10 });
-                        assert!(p >= q - 1e-10 && before < q + 1e-10, "{family:?} m={m} s={s} q={q}: {y} {before} {p}");
+                        let (p, before) = (
+                            next.cdf(y),
+                            if family.discrete() { next.cdf(y - 1.0) } else { next.cdf(y) - 1e-10 },
+                        );
+                        assert!(
+                            p >= q - 1e-10 && before < q + 1e-10,
+                            "{family:?} m={m} s={s} q={q}: {y} {before} {p}"
+                        );
                     }
                 }
             }
@@ -329,7 +370,8 @@ mod tests {
         for (m, s) in [(30.0, 1.0), (80.0, 1.0), (200.0, 0.01), (1.0, 2e3), (150.0, 1e-6)] {
             let (low, high) = Prediction::new(Poisson, m, s).unwrap().interval(0.9).unwrap();
             let z = normal_quantile(0.95);
-            let expected = [m - z * s.sqrt(), m + z * s.sqrt()].map(|u: f64| if u > 25.0 { u } else { f64::NAN });
+            let expected = [m - z * s.sqrt(), m + z * s.sqrt()]
+                .map(|u: f64| if u > 25.0 { u } else { f64::NAN });
             for (y, u) in [low, high].into_iter().zip(expected).filter(|(_, u)| u.is_finite()) {
                 assert!((y.ln() - u).abs() < 1e-6, "m={m} s={s}: {y:e} {u}");
             }

@@ -18,13 +18,15 @@ const NODES: [(f64, f64, f64); 8] = [
 
 /// Halvings of a panel: a step of any steepness is then placed to $10^{-12}$ of the panel.
 const DEPTH: u32 = 40;
-/// Halvings in all for one stretch between edges, so that a noisy function costs time but not without end.
+/// Halvings in all for one stretch between edges, so that a noisy function costs time but not
+/// without end.
 const BUDGET: u32 = 5000;
 /// Half-width of the integral in deviations: the mass outside is $2\cdot10^{-19}$.
 const REACH: f64 = 9.0;
 /// A log-concave integrand is cut where it fell by $e^{-40}$.
 const FALL: f64 = 40.0;
-/// The slope in units of the curvature's root below which a mode is found: a cliff next to it is then seen, or too narrow to matter.
+/// The slope in units of the curvature's root below which a mode is found: a cliff next to it is
+/// then seen, or too narrow to matter.
 const FLAT: f64 = 1e-6;
 
 /// Kronrod's sum and its difference to Gauss's.
@@ -32,7 +34,8 @@ fn panel(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> (f64, f64) {
     let (centre, half) = (0.5 * (a + b), 0.5 * (b - a));
     let (mut kronrod, mut gauss) = (0.0, 0.0);
     for (node, k, g) in NODES {
-        let value = if node == 0.0 { f(centre) } else { f(centre - half * node) + f(centre + half * node) };
+        let value =
+            if node == 0.0 { f(centre) } else { f(centre - half * node) + f(centre + half * node) };
         kronrod += k * value;
         gauss += g * value;
     }
@@ -40,7 +43,14 @@ fn panel(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> (f64, f64) {
 }
 
 /// $\int_a^b f$, halving panels until Gauss and Kronrod agree to `tolerance` in each.
-fn adaptive(f: &impl Fn(f64) -> f64, a: f64, b: f64, tolerance: f64, depth: u32, budget: &mut u32) -> f64 {
+fn adaptive(
+    f: &impl Fn(f64) -> f64,
+    a: f64,
+    b: f64,
+    tolerance: f64,
+    depth: u32,
+    budget: &mut u32,
+) -> f64 {
     let (value, error) = panel(f, a, b);
     // Kronrod's sum is far better than the difference tells.
     if error <= tolerance || depth == 0 || *budget == 0 || error.is_nan() {
@@ -48,7 +58,8 @@ fn adaptive(f: &impl Fn(f64) -> f64, a: f64, b: f64, tolerance: f64, depth: u32,
     }
     *budget -= 1;
     let middle = 0.5 * (a + b);
-    adaptive(f, a, middle, tolerance, depth - 1, budget) + adaptive(f, middle, b, tolerance, depth - 1, budget)
+    adaptive(f, a, middle, tolerance, depth - 1, budget)
+        + adaptive(f, middle, b, tolerance, depth - 1, budget)
 }
 
 /// $\int f$ over the panels between `edges`, to about $10^{-11}$ of $\int |f|$.
@@ -64,8 +75,9 @@ fn integrate(f: impl Fn(f64) -> f64, edges: &[f64]) -> f64 {
 
 /// $E[f(u)]$ for $u \sim N(m, s)$, to about $10^{-10}$ of $E|f|$ for smooth `f`.
 ///
-/// `f` is looked at within nine deviations of `m`: a function that grows like $e^u$ needs $s \ll 9$. For a wide belief the
-/// integral is split near $u = 0$, where links bend; a bend elsewhere should not be narrower than a hundredth of $\sqrt s$.
+/// `f` is looked at within nine deviations of `m`: a function that grows like $e^u$ needs $s \ll
+/// 9$. For a wide belief the integral is split near $u = 0$, where links bend; a bend elsewhere
+/// should not be narrower than a hundredth of $\sqrt s$.
 ///
 /// ```
 /// let second = kalmia::predict::gaussian_expectation(1.0, 4.0, |u| u * u);
@@ -73,12 +85,16 @@ fn integrate(f: impl Fn(f64) -> f64, edges: &[f64]) -> f64 {
 /// ```
 pub fn gaussian_expectation(m: f64, s: f64, f: impl Fn(f64) -> f64) -> f64 {
     let deviation = s.sqrt();
-    let bends = if s > 16.0 { [-40.0, -5.0, 0.0, 5.0, 40.0].map(|u| (u - m) / deviation) } else { [f64::NAN; 5] };
+    let bends = if s > 16.0 {
+        [-40.0, -5.0, 0.0, 5.0, 40.0].map(|u| (u - m) / deviation)
+    } else {
+        [f64::NAN; 5]
+    };
     expectation_split(m, deviation, f, bends)
 }
 
-/// $P(Y \le y)$: the distribution function falls from 1 to 0 as `u` grows, and the integral is split where it does, so that a
-/// fall of any steepness is seen.
+/// $P(Y \le y)$: the distribution function falls from 1 to 0 as `u` grows, and the integral is
+/// split where it does, so that a fall of any steepness is seen.
 pub(super) fn expected_cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> f64 {
     if let Some(sum) = fall::cdf(family, y, m, s) {
         return sum;
@@ -100,7 +116,8 @@ pub(super) fn expected_cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> f64
     expectation_split(m, deviation, |u| family.cdf(u, y), falls).clamp(0.0, 1.0)
 }
 
-/// $E[f(u)]$ with the integral split at `splits` too (in deviations; NaN and those out of reach are left out).
+/// $E[f(u)]$ with the integral split at `splits` too (in deviations; NaN and those out of reach are
+/// left out).
 fn expectation_split(m: f64, deviation: f64, f: impl Fn(f64) -> f64, splits: [f64; 5]) -> f64 {
     if deviation == 0.0 {
         return f(m);
@@ -117,8 +134,8 @@ fn expectation_split(m: f64, deviation: f64, f: impl Fn(f64) -> f64, splits: [f6
 
 /// $\ln E[e^{-\ell(y,u)}]$ for $u \sim N(m,s)$, accurate in the logarithm however unlikely `y` is.
 ///
-/// The integrand is log-concave in $z = (u-m)/\sqrt s$: it is centred at its mode and cut where it has fallen by $e^{-40}$,
-/// so that no peak is missed, however narrow.
+/// The integrand is log-concave in $z = (u-m)/\sqrt s$: it is centred at its mode and cut where it
+/// has fallen by $e^{-40}$, so that no peak is missed, however narrow.
 pub(super) fn log_expected_likelihood<F: Family>(family: &F, y: f64, m: f64, s: f64) -> f64 {
     let deviation = s.sqrt();
     if deviation == 0.0 {
@@ -136,12 +153,15 @@ pub(super) fn log_expected_likelihood<F: Family>(family: &F, y: f64, m: f64, s: 
     integrate(|z| (-fallen(z)).exp(), &[low, mode, high]).ln() - floor - 0.5 * TAU.ln()
 }
 
-/// The zero of an increasing slope, to a small fraction of the width that the curvature there gives, and that width.
+/// The zero of an increasing slope, to a small fraction of the width that the curvature there
+/// gives, and that width.
 ///
-/// The slope itself says when: on the plateau before a cliff the curvature is that of the plateau, and a bracket narrow beside its width may still hold the cliff.
+/// The slope itself says when: on the plateau before a cliff the curvature is that of the plateau,
+/// and a bracket narrow beside its width may still hold the cliff.
 fn mode(slope: impl Fn(f64) -> (f64, f64)) -> (f64, f64) {
     let start = slope(0.0).0;
-    // The zero lies between 0 and -start; towards it in growing steps, since a saturated start may be astronomic.
+    // The zero lies between 0 and -start; towards it in growing steps, since a saturated start may
+    // be astronomic.
     let (mut near, mut step) = (0.0, start.abs().min(1.0));
     let mut far = -start.signum() * step;
     while slope(far).0 * start > 0.0 {

@@ -5,7 +5,8 @@ use crate::error::{Error, Result, require};
 use crate::family::Family;
 use crate::family::invert::smallest;
 
-/// $\sum_k w_k\,p_k(y)$: the predictions $p_k$ of several beliefs about the same row, with weights that sum to 1.
+/// $\sum_k w_k\,p_k(y)$: the predictions $p_k$ of several beliefs about the same row, with weights
+/// that sum to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mixture<F> {
     /// Mean of the linear predictor, $\sum_k w_k m_k$.
@@ -23,15 +24,25 @@ impl<F: Family> Mixture<F> {
     /// From weights (0 or more, scaled here to sum to 1) and predictions.
     pub fn new(mut parts: Vec<(f64, Prediction<F>)>) -> Result<Self> {
         for &(weight, _) in &parts {
-            require(weight >= 0.0 && weight.is_finite(), "weight", weight, "must be finite, 0 or more")?;
+            require(
+                weight >= 0.0 && weight.is_finite(),
+                "weight",
+                weight,
+                "must be finite, 0 or more",
+            )?;
         }
         let total: f64 = parts.iter().map(|part| part.0).sum();
         if !(total > 0.0 && total.is_finite()) {
-            return Err(Error::Parameter { name: "sum of weights", value: total, expected: "must be finite, above 0" });
+            return Err(Error::Parameter {
+                name: "sum of weights",
+                value: total,
+                expected: "must be finite, above 0",
+            });
         }
         parts.retain(|part| part.0 > 0.0);
         parts.iter_mut().for_each(|part| part.0 /= total);
-        let average = |f: &dyn Fn(&Prediction<F>) -> f64| parts.iter().map(|(w, p)| w * f(p)).sum::<f64>();
+        let average =
+            |f: &dyn Fn(&Prediction<F>) -> f64| parts.iter().map(|(w, p)| w * f(p)).sum::<f64>();
         let linear = average(&|p| p.linear);
         let linear_variance = average(&|p| p.linear_variance + (p.linear - linear).powi(2));
         let mean = average(&|p| p.mean);
@@ -57,7 +68,8 @@ impl<F: Family> Predictive for Mixture<F> {
     }
 
     fn log_density(&self, y: f64) -> f64 {
-        let terms: Vec<f64> = self.parts.iter().map(|(weight, part)| weight.ln() + part.log_density(y)).collect();
+        let terms: Vec<f64> =
+            self.parts.iter().map(|(weight, part)| weight.ln() + part.log_density(y)).collect();
         let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if largest == f64::NEG_INFINITY {
             return largest;
@@ -70,7 +82,8 @@ impl<F: Family> Predictive for Mixture<F> {
             return alone.quantile(q);
         }
         let family = &self.parts[0].1.family;
-        let parts: Vec<(f64, f64, f64)> = self.parts.iter().map(|(weight, part)| (*weight, part.linear, part.s)).collect();
+        let parts: Vec<(f64, f64, f64)> =
+            self.parts.iter().map(|(weight, part)| (*weight, part.linear, part.s)).collect();
         if let Some(found) = fall::quantile(family, &parts, q) {
             return found;
         }
@@ -78,7 +91,14 @@ impl<F: Family> Predictive for Mixture<F> {
         if low == high {
             return low;
         }
-        smallest(|y| self.cdf(y), q, low, high, family.quantile(self.linear, 0.0), family.discrete())
+        smallest(
+            |y| self.cdf(y),
+            q,
+            low,
+            high,
+            family.quantile(self.linear, 0.0),
+            family.discrete(),
+        )
     }
 
     fn linear_quantile(&self, q: f64) -> f64 {
@@ -86,7 +106,8 @@ impl<F: Family> Predictive for Mixture<F> {
         if low == high {
             return low;
         }
-        let below = |v: f64| self.parts.iter().map(|(weight, part)| weight * part.linear_cdf(v)).sum();
+        let below =
+            |v: f64| self.parts.iter().map(|(weight, part)| weight * part.linear_cdf(v)).sum();
         smallest(below, q, low, high, f64::NEG_INFINITY, false)
     }
 

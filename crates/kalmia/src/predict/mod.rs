@@ -1,4 +1,5 @@
-//! What is known about the next `y` before it is seen: mean, intervals and density with the linear predictor integrated out.
+//! What is known about the next `y` before it is seen: mean, intervals and density with the linear
+//! predictor integrated out.
 
 mod fall;
 mod integral;
@@ -28,17 +29,21 @@ pub trait Predictive {
     /// $E[y\mid u]$.
     fn mean_at(&self, u: f64) -> f64;
 
-    /// The interval between the quantiles $(1\mp\text{level})/2$ of `y`; for counts both ends are counts, and the interval
-    /// (ends included) holds at least `level`.
+    /// The interval between the quantiles $(1\mp\text{level})/2$ of `y`; for counts both ends are
+    /// counts, and the interval (ends included) holds at least `level`.
     fn interval(&self, level: f64) -> Result<(f64, f64)> {
         let tail = tail(level)?;
         Ok((self.quantile(tail), self.quantile(1.0 - tail)))
     }
 
-    /// The interval of $E[y\mid u]$ that the interval of `u` gives: what is uncertain about the mean, without the noise of `y`.
+    /// The interval of $E[y\mid u]$ that the interval of `u` gives: what is uncertain about the
+    /// mean, without the noise of `y`.
     fn mean_interval(&self, level: f64) -> Result<(f64, f64)> {
         let tail = tail(level)?;
-        let (a, b) = (self.mean_at(self.linear_quantile(tail)), self.mean_at(self.linear_quantile(1.0 - tail)));
+        let (a, b) = (
+            self.mean_at(self.linear_quantile(tail)),
+            self.mean_at(self.linear_quantile(1.0 - tail)),
+        );
         Ok((a.min(b), a.max(b)))
     }
 }
@@ -79,16 +84,23 @@ impl<F: Family> Prediction<F> {
     pub fn new(family: F, m: f64, s: f64) -> Result<Self> {
         require(m.is_finite(), "linear", m, "must be finite")?;
         require(s >= 0.0 && s.is_finite(), "linear_variance", s, "must be finite, 0 or more")?;
-        let (plug_in, mean) = (family.mean(m), if s == 0.0 { family.mean(m) } else { family.moderated_mean(m, s) });
+        let (plug_in, mean) =
+            (family.mean(m), if s == 0.0 { family.mean(m) } else { family.moderated_mean(m, s) });
         Ok(Self { linear: m, linear_variance: s, plug_in, mean, family, s, dof: f64::INFINITY })
     }
 
-    /// With a learned noise: $(u-m)/\sqrt s$ and $(y-m)/\sqrt{\sigma^2+s}$ are Student's with `dof` degrees of freedom, where
-    /// $\sigma^2$, the family's noise, and $s$ are at the estimated scale. Normal noise only.
+    /// With a learned noise: $(u-m)/\sqrt s$ and $(y-m)/\sqrt{\sigma^2+s}$ are Student's with `dof`
+    /// degrees of freedom, where $\sigma^2$, the family's noise, and $s$ are at the estimated
+    /// scale. Normal noise only.
     pub fn with_degrees_of_freedom(mut self, dof: f64) -> Result<Self> {
         require(dof > 0.0, "degrees of freedom", dof, "must be above 0")?;
         let normal = self.family.normal_noise().is_some();
-        require(normal, "degrees of freedom", dof, "must not be given: only a family with normal noise has them")?;
+        require(
+            normal,
+            "degrees of freedom",
+            dof,
+            "must not be given: only a family with normal noise has them",
+        )?;
         self.linear_variance = if dof > 2.0 { self.s / (1.0 - 2.0 / dof) } else { f64::INFINITY };
         if self.s == 0.0 {
             self.linear_variance = 0.0;
@@ -140,7 +152,14 @@ impl<F: Family> Prediction<F> {
         // By symmetry in the lower tail, where the distribution function keeps its digits.
         let lower = q.min(1.0 - q);
         let centre = -normal.abs();
-        let t = smallest(|t| student_cdf(t, self.dof), lower, 2.0 * centre, 0.5 * centre, f64::NEG_INFINITY, false);
+        let t = smallest(
+            |t| student_cdf(t, self.dof),
+            lower,
+            2.0 * centre,
+            0.5 * centre,
+            f64::NEG_INFINITY,
+            false,
+        );
         t.copysign(normal)
     }
 
@@ -151,11 +170,15 @@ impl<F: Family> Prediction<F> {
         if dof > 1e12 {
             return -0.5 * (z * z + TAU.ln());
         }
-        lgamma(0.5 * (dof + 1.0)) - lgamma(0.5 * dof) - 0.5 * (PI * dof).ln() - 0.5 * (dof + 1.0) * (z * z / dof).ln_1p()
+        lgamma(0.5 * (dof + 1.0))
+            - lgamma(0.5 * dof)
+            - 0.5 * (PI * dof).ln()
+            - 0.5 * (dof + 1.0) * (z * z / dof).ln_1p()
     }
 
     /// Bounds of the quantile for a law of `y` that grows with `u`: with $P(u\le b) = (1+q)/2$,
-    /// $P(Y\le y) \ge P(u \le b)\,P(Y \le y\mid b)$; with $P(u \le a) = q/2$, $P(Y\le y) \le q/2 + P(Y\le y\mid a)$.
+    /// $P(Y\le y) \ge P(u \le b)\,P(Y \le y\mid b)$; with $P(u \le a) = q/2$, $P(Y\le y) \le q/2 +
+    /// P(Y\le y\mid a)$.
     fn bracket(&self, q: f64) -> (f64, f64) {
         let (a, b) = (self.linear_quantile(0.5 * q), self.linear_quantile(0.5 * (1.0 + q)));
         let ends = (self.family.quantile(a, 0.5 * q), self.family.quantile(b, 2.0 * q / (1.0 + q)));
@@ -178,9 +201,11 @@ impl<F: Family> Predictive for Prediction<F> {
         };
         if let Some(noise) = self.family.normal_noise() {
             let variance = noise + self.s;
-            return self.standard_log_density((y - self.linear) / variance.sqrt()) - 0.5 * variance.ln();
+            return self.standard_log_density((y - self.linear) / variance.sqrt())
+                - 0.5 * variance.ln();
         }
-        self.family.log_base(y) + integral::log_expected_likelihood(&self.family, y, self.linear, self.s)
+        self.family.log_base(y)
+            + integral::log_expected_likelihood(&self.family, y, self.linear, self.s)
     }
 
     fn quantile(&self, q: f64) -> f64 {

@@ -4,8 +4,8 @@ use super::{Mixture, Prediction, gaussian_expectation};
 use crate::family::Family;
 
 impl<F: Family> Prediction<F> {
-    /// The variance of `y`: the mean of its variance given `u` plus the variance of its mean given `u`; infinite with a learned noise of 2 degrees of freedom or fewer,
-    /// and where it overflows.
+    /// The variance of `y`: the mean of its variance given `u` plus the variance of its mean given
+    /// `u`; infinite with a learned noise of 2 degrees of freedom or fewer, and where it overflows.
     pub fn variance(&self) -> f64 {
         if let Some(noise) = self.family.normal_noise() {
             let heavy = if self.dof > 2.0 { 1.0 / (1.0 - 2.0 / self.dof) } else { f64::INFINITY };
@@ -26,9 +26,11 @@ impl<F: Family> Prediction<F> {
         if largest.is_infinite() {
             return gaussian_expectation(self.linear, self.s, given);
         }
-        // such a mean grows like e^u: E[f(u)] = E[f(v) e^{2m+2s-2v}] with v ~ N(m+2s, s), of which nothing lies far out; where f saturates, it goes on as e^{2v}
+        // such a mean grows like e^u: E[f(u)] = E[f(v) e^{2m+2s-2v}] with v ~ N(m+2s, s), of which
+        // nothing lies far out; where f saturates, it goes on as e^{2v}
         let centre = self.linear + 2.0 * self.s;
-        let ratio = |v: f64| given(v.min(largest)) * (self.linear + centre - 2.0 * v.min(largest)).exp();
+        let ratio =
+            |v: f64| given(v.min(largest)) * (self.linear + centre - 2.0 * v.min(largest)).exp();
         gaussian_expectation(centre, self.s, ratio)
     }
 }
@@ -36,7 +38,10 @@ impl<F: Family> Prediction<F> {
 impl<F: Family> Mixture<F> {
     /// The variance of `y`, within the members and between them.
     pub fn variance(&self) -> f64 {
-        self.parts().iter().map(|(weight, part)| weight * (part.variance() + (part.mean - self.mean).powi(2))).sum()
+        self.parts()
+            .iter()
+            .map(|(weight, part)| weight * (part.variance() + (part.mean - self.mean).powi(2)))
+            .sum()
     }
 }
 
@@ -53,12 +58,21 @@ mod tests {
     fn closed_forms_are_met() {
         for (m, s) in [(0.4f64, 0.3f64), (-1.0, 30.0)] {
             let (first, second) = ((m + s / 2.0).exp(), (2.0 * m + 2.0 * s).exp());
-            close(Prediction::new(Poisson, m, s).unwrap().variance(), first + second - first * first);
-            close(Prediction::new(Gamma::new(0.5).unwrap(), m, s).unwrap().variance(), 1.5 * second - first * first);
+            close(
+                Prediction::new(Poisson, m, s).unwrap().variance(),
+                first + second - first * first,
+            );
+            close(
+                Prediction::new(Gamma::new(0.5).unwrap(), m, s).unwrap().variance(),
+                1.5 * second - first * first,
+            );
         }
         let (m, s) = (0.4, 0.3);
         close(Prediction::new(Gaussian::new(2.0).unwrap(), m, s).unwrap().variance(), 2.3);
-        let student = Prediction::new(Gaussian::new(2.0).unwrap(), m, s).unwrap().with_degrees_of_freedom(4.0).unwrap();
+        let student = Prediction::new(Gaussian::new(2.0).unwrap(), m, s)
+            .unwrap()
+            .with_degrees_of_freedom(4.0)
+            .unwrap();
         close(student.variance(), 4.6);
         let label = Prediction::new(Bernoulli, m, s).unwrap();
         close(label.variance(), label.mean * (1.0 - label.mean));
@@ -67,10 +81,15 @@ mod tests {
     #[test]
     fn what_overflows_is_infinite_and_what_vanishes_is_zero() {
         let variances = |m: f64, s: f64| {
-            let (count, amount) =
-                (Prediction::new(Poisson, m, s).unwrap(), Prediction::new(Gamma::new(0.5).unwrap(), m, s).unwrap());
-            let mixed =
-                Mixture::new(vec![(0.5, amount.clone()), (0.5, Prediction::new(*amount.family(), 0.0, 0.1).unwrap())]).unwrap();
+            let (count, amount) = (
+                Prediction::new(Poisson, m, s).unwrap(),
+                Prediction::new(Gamma::new(0.5).unwrap(), m, s).unwrap(),
+            );
+            let mixed = Mixture::new(vec![
+                (0.5, amount.clone()),
+                (0.5, Prediction::new(*amount.family(), 0.0, 0.1).unwrap()),
+            ])
+            .unwrap();
             [count.variance(), amount.variance(), mixed.variance()]
         };
         for (m, s) in [(0.0, 1e3), (12.5, 1e6), (-300.0, 1e10), (400.0, 100.0)] {

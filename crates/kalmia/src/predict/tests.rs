@@ -68,7 +68,10 @@ fn integrals_find_the_closed_forms_of_the_gaussian() {
                 let y = m + z * (noise + s).sqrt();
                 assert!((found.cdf(y) - exact.cdf(y)).abs() < 1e-10, "noise={noise} s={s} z={z}");
                 let (a, b) = (found.log_density(y), exact.log_density(y));
-                assert!((a - b).abs() < 1e-9 * (1.0 + b.abs()), "noise={noise} s={s} z={z}: {a} {b}");
+                assert!(
+                    (a - b).abs() < 1e-9 * (1.0 + b.abs()),
+                    "noise={noise} s={s} z={z}: {a} {b}"
+                );
             }
             for level in [0.1, 0.9, 0.999] {
                 let (a, b) = (found.interval(level).unwrap(), exact.interval(level).unwrap());
@@ -89,10 +92,16 @@ fn moderated_probability_is_the_integral() {
             let truth = brute(m, s, step, |u| Bernoulli.mean(u));
             assert!((next.mean - truth).abs() < 1e-10, "m={m} s={s}: {} {truth}", next.mean);
             let (one, zero) = (next.log_density(1.0).exp(), next.log_density(-1.0).exp());
-            assert!((one - truth).abs() < 1e-10 && (one + zero - 1.0).abs() < 1e-10, "m={m} s={s}: {one} {truth}");
+            assert!(
+                (one - truth).abs() < 1e-10 && (one + zero - 1.0).abs() < 1e-10,
+                "m={m} s={s}: {one} {truth}"
+            );
             assert!((next.cdf(0.0) - zero).abs() < 1e-10);
             if s <= 1.0 {
-                assert!((one / next.mean - 1.0).abs() < 1e-9, "the tail keeps its relative accuracy: m={m} s={s}");
+                assert!(
+                    (one / next.mean - 1.0).abs() < 1e-9,
+                    "the tail keeps its relative accuracy: m={m} s={s}"
+                );
             }
         }
     }
@@ -100,14 +109,20 @@ fn moderated_probability_is_the_integral() {
 
 #[test]
 fn counts_sum_to_one_and_intervals_are_exact_on_them() {
-    let families: [AnyFamily; 3] = [Poisson.into(), Binomial::new(40).unwrap().into(), Bernoulli.into()];
+    let families: [AnyFamily; 3] =
+        [Poisson.into(), Binomial::new(40).unwrap().into(), Bernoulli.into()];
     for family in families {
         for (m, s) in [(-1.0, 0.5), (0.4, 2.0), (2.0, 0.01), (1.0, 0.0)] {
             let next = Prediction::new(family, m, s).unwrap();
-            let masses: Vec<f64> = (0..4000).map(|k| next.log_density(f64::from(k)).exp()).collect();
+            let masses: Vec<f64> =
+                (0..4000).map(|k| next.log_density(f64::from(k)).exp()).collect();
             let mean: f64 = masses.iter().enumerate().map(|(k, p)| k as f64 * p).sum();
             assert!((masses.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{family:?} m={m} s={s}");
-            assert!((mean / next.mean - 1.0).abs() < 2e-3, "{family:?} m={m} s={s}: {mean} {}", next.mean);
+            assert!(
+                (mean / next.mean - 1.0).abs() < 2e-3,
+                "{family:?} m={m} s={s}: {mean} {}",
+                next.mean
+            );
             let below = |y: f64| masses.iter().take((y + 1.0) as usize).sum::<f64>();
             for y in [0.0, 1.0, 7.0] {
                 assert!((next.cdf(y) - below(y)).abs() < 1e-9, "{family:?} m={m} s={s} y={y}");
@@ -116,9 +131,18 @@ fn counts_sum_to_one_and_intervals_are_exact_on_them() {
                 let (low, high) = next.interval(level).unwrap();
                 let tail = 0.5 * (1.0 - level);
                 assert_eq!((low.fract(), high.fract()), (0.0, 0.0));
-                assert!(below(low) >= tail && below(high) >= 1.0 - tail, "{family:?} m={m} s={s} level={level}");
-                assert!(low == 0.0 || below(low - 1.0) < tail, "{family:?} m={m} s={s} level={level}: {low}");
-                assert!(high == 0.0 || below(high - 1.0) < 1.0 - tail, "{family:?} m={m} s={s}: {high}");
+                assert!(
+                    below(low) >= tail && below(high) >= 1.0 - tail,
+                    "{family:?} m={m} s={s} level={level}"
+                );
+                assert!(
+                    low == 0.0 || below(low - 1.0) < tail,
+                    "{family:?} m={m} s={s} level={level}: {low}"
+                );
+                assert!(
+                    high == 0.0 || below(high - 1.0) < 1.0 - tail,
+                    "{family:?} m={m} s={s}: {high}"
+                );
             }
         }
     }
@@ -126,11 +150,18 @@ fn counts_sum_to_one_and_intervals_are_exact_on_them() {
 
 #[test]
 fn skewed_and_narrow_likelihoods_are_not_missed() {
-    // A cliff in a wide plateau, a spike far in the tail of a wide belief, and a spike in a narrow one.
-    for (y, m, s, step) in [(0.0, 3.0, 1e6, 0.02), (0.0, -40.0, 100.0, 0.01), (1e4, 0.0, 25.0, 1e-4), (500.0, 6.0, 0.01, 1e-4)] {
+    // A cliff in a wide plateau, a spike far in the tail of a wide belief, and a spike in a narrow
+    // one.
+    for (y, m, s, step) in [
+        (0.0, 3.0, 1e6, 0.02),
+        (0.0, -40.0, 100.0, 0.01),
+        (1e4, 0.0, 25.0, 1e-4),
+        (500.0, 6.0, 0.01, 1e-4),
+    ] {
         let next = Prediction::new(Poisson, m, s).unwrap();
         let peak = if y == 0.0 { 0.0 } else { Poisson.loss(y, f64::ln(y)) };
-        let truth = brute(m, s, step, |u| (peak - Poisson.loss(y, u)).exp()).ln() - peak + Poisson.log_base(y);
+        let truth = brute(m, s, step, |u| (peak - Poisson.loss(y, u)).exp()).ln() - peak
+            + Poisson.log_base(y);
         let got = next.log_density(y);
         assert!((got - truth).abs() < 1e-8, "y={y} m={m} s={s}: {got} {truth}");
     }
@@ -139,16 +170,24 @@ fn skewed_and_narrow_likelihoods_are_not_missed() {
 #[test]
 fn intervals_cover_what_is_simulated() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
-    let families: [AnyFamily; 4] =
-        [Gamma::new(0.4).unwrap().into(), Gamma::new(3.0).unwrap().into(), Poisson.into(), Gaussian::new(2.0).unwrap().into()];
+    let families: [AnyFamily; 4] = [
+        Gamma::new(0.4).unwrap().into(),
+        Gamma::new(3.0).unwrap().into(),
+        Poisson.into(),
+        Gaussian::new(2.0).unwrap().into(),
+    ];
     let n = 20_000;
     for family in families {
         for (m, s) in [(0.5, 0.2), (2.0, 1.5)] {
             let next = Prediction::new(family, m, s).unwrap();
             let (low, high) = next.interval(0.8).unwrap();
             let (mean_low, mean_high) = next.mean_interval(0.8).unwrap();
-            let expected = next.cdf(high) - next.cdf(if family.discrete() { low - 1.0 } else { low });
-            assert!(expected >= 0.8 - 1e-9 && (family.discrete() || expected <= 0.8 + 1e-9), "{family:?}: {expected}");
+            let expected =
+                next.cdf(high) - next.cdf(if family.discrete() { low - 1.0 } else { low });
+            assert!(
+                expected >= 0.8 - 1e-9 && (family.discrete() || expected <= 0.8 + 1e-9),
+                "{family:?}: {expected}"
+            );
             let (mut inside, mut mean_inside) = (0, 0);
             for _ in 0..n {
                 let z: f64 = rng.sample(rand_distr::StandardNormal);
@@ -159,7 +198,11 @@ fn intervals_cover_what_is_simulated() {
             }
             let error = |share: f64| 5.0 * (share * (1.0 - share) / f64::from(n)).sqrt();
             let share = |count: i32| f64::from(count) / f64::from(n);
-            assert!((share(inside) - expected).abs() < error(expected), "{family:?} m={m} s={s}: {}", share(inside));
+            assert!(
+                (share(inside) - expected).abs() < error(expected),
+                "{family:?} m={m} s={s}: {}",
+                share(inside)
+            );
             assert!((share(mean_inside) - 0.8).abs() < error(0.8), "{family:?} m={m} s={s}");
         }
     }
@@ -170,33 +213,51 @@ fn gamma_density_is_the_slope_of_its_distribution() {
     let next = Prediction::new(Gamma::new(0.7).unwrap(), 0.3, 0.8).unwrap();
     for y in [0.05, 0.4, 1.3, 6.0] {
         let h = 1e-3 * y;
-        let slope = (8.0 * (next.cdf(y + h) - next.cdf(y - h)) - (next.cdf(y + 2.0 * h) - next.cdf(y - 2.0 * h))) / (12.0 * h);
+        let slope = (8.0 * (next.cdf(y + h) - next.cdf(y - h))
+            - (next.cdf(y + 2.0 * h) - next.cdf(y - 2.0 * h)))
+            / (12.0 * h);
         assert!((next.log_density(y).exp() / slope - 1.0).abs() < 1e-6, "{y}");
     }
 }
 
-/// Student's law is the normal one with its precision integrated over $\tau \sim \Gamma(\nu/2, \nu/2)$.
+/// Student's law is the normal one with its precision integrated over $\tau \sim \Gamma(\nu/2,
+/// \nu/2)$.
 #[test]
 fn learned_noise_is_the_normal_prediction_over_a_gamma_precision() {
     let (m, s, noise, y) = (0.4, 0.5, 1.7, 2.9);
     for dof in [1.0, 3.0, 40.0] {
-        let next = Prediction::new(Gaussian::new(noise).unwrap(), m, s).unwrap().with_degrees_of_freedom(dof).unwrap();
+        let next = Prediction::new(Gaussian::new(noise).unwrap(), m, s)
+            .unwrap()
+            .with_degrees_of_freedom(dof)
+            .unwrap();
         let prior = Gamma::new(2.0 / dof).unwrap();
         let over_precision = |f: &dyn Fn(&Prediction<Gaussian>) -> f64| {
             let step = 0.01;
             let weight = |t: f64| (prior.log_density(t.exp(), 0.0) + t).exp();
-            let at = |t: f64| Prediction::new(Gaussian::new(noise / t.exp()).unwrap(), m, s / t.exp()).unwrap();
-            (-6000..500).map(|k| f64::from(k) * step).map(|t| step * weight(t) * f(&at(t))).sum::<f64>()
+            let at = |t: f64| {
+                Prediction::new(Gaussian::new(noise / t.exp()).unwrap(), m, s / t.exp()).unwrap()
+            };
+            (-6000..500)
+                .map(|k| f64::from(k) * step)
+                .map(|t| step * weight(t) * f(&at(t)))
+                .sum::<f64>()
         };
         assert!((next.cdf(y) - over_precision(&|p| p.cdf(y))).abs() < 1e-10, "{dof}");
-        assert!((next.log_density(y).exp() - over_precision(&|p| p.log_density(y).exp())).abs() < 1e-10, "{dof}");
+        assert!(
+            (next.log_density(y).exp() - over_precision(&|p| p.log_density(y).exp())).abs() < 1e-10,
+            "{dof}"
+        );
         let (low, high) = next.interval(0.95).unwrap();
         assert!((next.cdf(low) - 0.025).abs() < 1e-12 && (next.cdf(high) - 0.975).abs() < 1e-12);
         let (low, high) = next.mean_interval(0.95).unwrap();
         assert!((next.linear_cdf(high) - next.linear_cdf(low) - 0.95).abs() < 1e-12);
         if dof > 2.0 {
             let variance = over_precision(&|p| p.linear_variance);
-            assert!((next.linear_variance / variance - 1.0).abs() < 1e-8, "{dof}: {} {variance}", next.linear_variance);
+            assert!(
+                (next.linear_variance / variance - 1.0).abs() < 1e-8,
+                "{dof}: {} {variance}",
+                next.linear_variance
+            );
         }
     }
     let normal = Prediction::new(Gaussian::default(), 0.0, 1.0).unwrap();
@@ -209,7 +270,10 @@ fn learned_noise_is_the_normal_prediction_over_a_gamma_precision() {
 fn mixture_averages_its_members() {
     let parts = |weights: [f64; 3]| {
         let ends = [(-1.0, 0.2), (0.5, 2.0), (3.0, 0.0)];
-        weights.into_iter().zip(ends.map(|(m, s)| Prediction::new(Poisson, m, s).unwrap())).collect::<Vec<_>>()
+        weights
+            .into_iter()
+            .zip(ends.map(|(m, s)| Prediction::new(Poisson, m, s).unwrap()))
+            .collect::<Vec<_>>()
     };
     let mixture = Mixture::new(parts([1.0, 2.0, 1.0])).unwrap();
     let total: f64 = (0..3000).map(|k| mixture.log_density(f64::from(k)).exp()).sum();
@@ -253,19 +317,28 @@ fn bad_arguments_are_named() {
 
 #[test]
 fn extreme_beliefs_give_finite_answers() {
-    let families: [AnyFamily; 5] =
-        [Gaussian::default().into(), Bernoulli.into(), Binomial::new(9).unwrap().into(), Poisson.into(), Gamma::default().into()];
+    let families: [AnyFamily; 5] = [
+        Gaussian::default().into(),
+        Bernoulli.into(),
+        Binomial::new(9).unwrap().into(),
+        Poisson.into(),
+        Gamma::default().into(),
+    ];
     for family in families {
         for (m, s) in [(1e4, 1.0), (-1e4, 1.0), (0.0, 1e6), (5.0, 1e-300), (-700.0, 100.0)] {
             let next = Prediction::new(family, m, s).unwrap();
             let (low, high) = next.interval(0.9).unwrap();
-            assert!(next.mean.is_finite() && low <= high && !low.is_nan() && !high.is_nan(), "{family:?} m={m} s={s}");
+            assert!(
+                next.mean.is_finite() && low <= high && !low.is_nan() && !high.is_nan(),
+                "{family:?} m={m} s={s}"
+            );
             assert!(!next.log_density(1.0).is_nan(), "{family:?} m={m} s={s}");
         }
     }
 }
 
-/// Under a flat belief a count between the ends has the mass $\int p(y\mid u)\,du$ times the belief's density: $n/(y(n-y))$ of $n$ trials, $1/y$ of a Poisson law.
+/// Under a flat belief a count between the ends has the mass $\int p(y\mid u)\,du$ times the
+/// belief's density: $n/(y(n-y))$ of $n$ trials, $1/y$ of a Poisson law.
 #[test]
 fn a_belief_of_any_width_gives_counts_their_mass() {
     let density = |u: f64, m: f64, s: f64| (-0.5 * (u - m).powi(2) / s).exp() / (TAU * s).sqrt();

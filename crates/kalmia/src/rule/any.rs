@@ -57,7 +57,14 @@ impl Rule for AnyRule {
     }
 
     #[inline]
-    fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, t: u64) -> Step {
+    fn step<F: Family>(
+        &self,
+        family: &F,
+        observation: &Observation,
+        m: f64,
+        s: f64,
+        t: u64,
+    ) -> Step {
         match self {
             Self::Ekf => Ekf.step(family, observation, m, s, t),
             Self::Truncated(rule) => rule.step(family, observation, m, s, t),
@@ -100,8 +107,14 @@ mod tests {
     #[test]
     fn a_file_cannot_hold_bad_parameters() {
         let good = r#"{"kind":"truncated","scale":1e-10,"beta":0.49}"#;
-        assert_eq!(serde_json::from_str::<AnyRule>(good).unwrap(), AnyRule::Truncated(Truncated::bercu()));
-        assert!(serde_json::from_str::<AnyRule>(r#"{"kind":"truncated","scale":1.0,"beta":0.7}"#).is_err());
+        assert_eq!(
+            serde_json::from_str::<AnyRule>(good).unwrap(),
+            AnyRule::Truncated(Truncated::bercu())
+        );
+        assert!(
+            serde_json::from_str::<AnyRule>(r#"{"kind":"truncated","scale":1.0,"beta":0.7}"#)
+                .is_err()
+        );
     }
 
     #[test]
@@ -114,6 +127,9 @@ mod tests {
         assert_eq!(step("implicit"), Implicit.step(&Bernoulli, &row, m, s, t));
         assert_eq!(step("moment"), MomentMatch.step(&Bernoulli, &row, m, s, t));
         let diverge = |name: &str| AnyRule::by_name(name).unwrap().can_diverge(&Poisson);
-        assert_eq!(["ekf", "truncated", "implicit", "moment"].map(diverge), [true, true, false, false]);
+        assert_eq!(
+            ["ekf", "truncated", "implicit", "moment"].map(diverge),
+            [true, true, false, false]
+        );
     }
 }

@@ -18,7 +18,14 @@ impl Rule for Ekf {
     }
 
     #[inline(always)]
-    fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
+    fn step<F: Family>(
+        &self,
+        family: &F,
+        observation: &Observation,
+        m: f64,
+        s: f64,
+        _t: u64,
+    ) -> Step {
         family.kalman_step(observation, m, s)
     }
 }

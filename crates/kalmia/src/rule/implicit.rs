@@ -1,4 +1,5 @@
-//! The exact scalar MAP step: the linear predictor moves to where prior and row balance, so it cannot overshoot.
+//! The exact scalar MAP step: the linear predictor moves to where prior and row balance, so it
+//! cannot overshoot.
 
 use super::{Rule, Step};
 use crate::family::Family;
@@ -20,7 +21,14 @@ impl Rule for Implicit {
     }
 
     #[inline]
-    fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
+    fn step<F: Family>(
+        &self,
+        family: &F,
+        observation: &Observation,
+        m: f64,
+        s: f64,
+        _t: u64,
+    ) -> Step {
         if observation.weight == 0.0 {
             return Step::NONE;
         }
@@ -49,17 +57,24 @@ pub(super) struct Root {
 
 /// Bisections halve at worst the logarithm of the distance, so this is never reached.
 const MOST_STEPS: usize = 400;
-/// Largest move that ends the search: losses bend on the scale 1, so that a move of that size says nothing, however small it is beside $d$. A
-/// saturated loss moves by 1 wherever it is looked at.
+/// Largest move that ends the search: losses bend on the scale 1, so that a move of that size says
+/// nothing, however small it is beside $d$. A saturated loss moves by 1 wherever it is looked at.
 const LARGEST_LAST_MOVE: f64 = 1e-3;
 /// Stands for an infinite bracket.
 const FAR: f64 = 1e300;
 
 /// Solves $m^+ = m - s\,\ell'(m^+)$ by Newton steps kept inside a shrinking bracket.
 ///
-/// The unknown is the distance $d = |m^+ - m| \in [0, s|\ell'(m)|]$; its residual $d \pm s\,\ell'(m \pm d)$ increases in $d$ and may be infinite.
+/// The unknown is the distance $d = |m^+ - m| \in [0, s|\ell'(m)|]$; its residual $d \pm s\,\ell'(m
+/// \pm d)$ increases in $d$ and may be infinite.
 #[inline]
-pub(super) fn solve<F: Family>(family: &F, observation: &Observation, m: f64, s: f64, at_m: (f64, f64)) -> Root {
+pub(super) fn solve<F: Family>(
+    family: &F,
+    observation: &Observation,
+    m: f64,
+    s: f64,
+    at_m: (f64, f64),
+) -> Root {
     let (mut first, mut second) = at_m;
     let pull = s * first.abs();
     if first == 0.0 || pull == 0.0 {
@@ -88,8 +103,13 @@ pub(super) fn solve<F: Family>(family: &F, observation: &Observation, m: f64, s:
             d = newton;
             break;
         }
-        // A Newton step that does not halve the last one crawls along an exponential: cut the bracket instead.
-        let next = if newton > low && newton < high && move_by <= 0.5 * last { newton } else { split(low, high) };
+        // A Newton step that does not halve the last one crawls along an exponential: cut the
+        // bracket instead.
+        let next = if newton > low && newton < high && move_by <= 0.5 * last {
+            newton
+        } else {
+            split(low, high)
+        };
         if next <= low || next >= high {
             break;
         }
@@ -99,9 +119,14 @@ pub(super) fn solve<F: Family>(family: &F, observation: &Observation, m: f64, s:
     Root { shift: sign * d, gain: sign * d / s, first, second }
 }
 
-/// A point inside the bracket: the middle, or the geometric middle when the ends differ in order of magnitude.
+/// A point inside the bracket: the middle, or the geometric middle when the ends differ in order of
+/// magnitude.
 fn split(low: f64, high: f64) -> f64 {
-    if high > 4.0 * low + 4.0 { (low + 1.0).sqrt() * (high + 1.0).sqrt() - 1.0 } else { low + 0.5 * (high - low) }
+    if high > 4.0 * low + 4.0 {
+        (low + 1.0).sqrt() * (high + 1.0).sqrt() - 1.0
+    } else {
+        low + 0.5 * (high - low)
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +137,8 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    /// Far beyond the cap of the log link too: the residual changes its sign at the root, and no integral about it is lost.
+    /// Far beyond the cap of the log link too: the residual changes its sign at the root, and no
+    /// integral about it is lost.
     #[test]
     fn no_belief_is_too_wide_and_no_predictor_too_far() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
@@ -126,17 +152,21 @@ mod tests {
         ];
         for i in 0..30_000 {
             let reach = [1e3, 1e3, 1e6, 1e12][i % 4];
-            let (m, s) = (rng.random_range(-reach..reach), 10f64.powf(rng.random_range(-12.0..20.0)));
+            let (m, s) =
+                (rng.random_range(-reach..reach), 10f64.powf(rng.random_range(-12.0..20.0)));
             let weight = if i % 3 == 0 { 1.0 } else { 10f64.powf(rng.random_range(-3.0..6.0)) };
             for family in families {
                 let y = match family {
                     AnyFamily::Bernoulli(_) => f64::from(rng.random::<bool>()),
                     AnyFamily::Binomial(_) => f64::from(rng.random_range(0..=50)),
-                    AnyFamily::Poisson(_) => f64::from(rng.random_range(0..3)) * f64::from(rng.random_range(1..100_000)),
+                    AnyFamily::Poisson(_) => {
+                        f64::from(rng.random_range(0..3)) * f64::from(rng.random_range(1..100_000))
+                    }
                     _ => 10f64.powf(rng.random_range(-8.0..8.0)),
                 };
                 let row = Observation { y, weight, offset: 0.0 };
-                let (step, tilted) = (Implicit.step(&family, &row, m, s, 1), moments(&family, &row, m, s));
+                let (step, tilted) =
+                    (Implicit.step(&family, &row, m, s, 1), moments(&family, &row, m, s));
                 let context = || format!("{family:?} {row:?} m {m:e} s {s:e}: {step:?} {tilted:?}");
                 for step in [step, tilted.step] {
                     assert!(step.gain.is_finite() && step.contraction.is_finite(), "{}", context());
@@ -150,7 +180,11 @@ mod tests {
                 let near = 1e-9 * d + 1e-14 * m.abs();
                 let slope = row.derivatives(&family, m + sign * d).0;
                 let solved = (slope + step.gain).abs() <= 1e-9 * slope.abs();
-                assert!(solved || (residual((d - near).max(0.0)) <= 0.0 && residual(d + near) >= 0.0), "{}", context());
+                assert!(
+                    solved || (residual((d - near).max(0.0)) <= 0.0 && residual(d + near) >= 0.0),
+                    "{}",
+                    context()
+                );
             }
         }
     }

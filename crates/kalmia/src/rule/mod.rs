@@ -19,18 +19,21 @@ use crate::family::Family;
 use crate::rows::Observation;
 use std::fmt::Debug;
 
-/// What a rule decides: $\theta \mathrel{+}= g\,Px$, and $P^{-1} \mathrel{+}= \alpha\,xx^\top$, which is $P \mathrel{-}= c\,(Px)(Px)^\top$.
+/// What a rule decides: $\theta \mathrel{+}= g\,Px$, and $P^{-1} \mathrel{+}= \alpha\,xx^\top$,
+/// which is $P \mathrel{-}= c\,(Px)(Px)^\top$.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// $g$, the gain along $Px$.
     pub gain: f64,
     /// $\alpha \ge 0$, the precision that the row adds along $x$.
     pub curvature: f64,
-    /// $c = \alpha/(1+\alpha s)$; beside $\alpha$ because some rules have the one and some the other, and the next row waits for it.
+    /// $c = \alpha/(1+\alpha s)$; beside $\alpha$ because some rules have the one and some the
+    /// other, and the next row waits for it.
     pub contraction: f64,
 }
 
-/// Bound on what a safe rule returns, so that products with $s$ and $Px$ stay finite where the loss itself overflows.
+/// Bound on what a safe rule returns, so that products with $s$ and $Px$ stay finite where the loss
+/// itself overflows.
 const BOUND: f64 = 1e150;
 
 impl Step {
@@ -89,7 +92,9 @@ impl Evidence {
         match self {
             Self::Log(value) => value,
             // near 1 with the digits that rounding took
-            Self::Label { own, other } => own.ln() + if own > 0.5 { (1.0 - own) - other } else { 0.0 },
+            Self::Label { own, other } => {
+                own.ln() + if own > 0.5 { (1.0 - own) - other } else { 0.0 }
+            }
         }
     }
 }
@@ -99,15 +104,25 @@ pub trait Rule: Clone + Debug + Send + Sync {
     /// Name in messages and files.
     fn name(&self) -> &'static str;
 
-    /// The step for a row with linear predictor $m=\theta^\top x$ and variance $s = x^\top Px$ at time `t` (from 1).
-    fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, t: u64) -> Step;
+    /// The step for a row with linear predictor $m=\theta^\top x$ and variance $s = x^\top Px$ at
+    /// time `t` (from 1).
+    fn step<F: Family>(
+        &self,
+        family: &F,
+        observation: &Observation,
+        m: f64,
+        s: f64,
+        t: u64,
+    ) -> Step;
 
-    /// Whether the recursion can overflow on legal rows of this family; the learner then guards a batch by a copy of its state.
+    /// Whether the recursion can overflow on legal rows of this family; the learner then guards a
+    /// batch by a copy of its state.
     fn can_diverge<F: Family>(&self, family: &F) -> bool {
         !family.bounded_gradient() && family.normal_noise().is_none()
     }
 
-    /// Whether the rule is the Kalman filter when the loss is quadratic, so that the order of the rows does not matter and merging is exact.
+    /// Whether the rule is the Kalman filter when the loss is quadratic, so that the order of the
+    /// rows does not matter and merging is exact.
     fn is_kalman(&self) -> bool {
         false
     }

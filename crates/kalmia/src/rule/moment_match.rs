@@ -7,8 +7,9 @@ use crate::rows::Observation;
 
 /// $g = (\ln Z)'(m)$, $c = -(\ln Z)''(m)$, $Z(m) = E[e^{-w\ell(y,u+o)}]$, $u \sim N(m, s)$.
 ///
-/// $g$ and $c$ are exact to $10^{-9}$ relative for $s \le 100$ and $10^{-6}$ for $s \le 10^6$ when $\ell$ is smooth. Where $\ell''$ jumps (Huber's
-/// loss), $c$ is as good as a sample of $\ell''$ over the belief.
+/// $g$ and $c$ are exact to $10^{-9}$ relative for $s \le 100$ and $10^{-6}$ for $s \le 10^6$ when
+/// $\ell$ is smooth. Where $\ell''$ jumps (Huber's loss), $c$ is as good as a sample of $\ell''$
+/// over the belief.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct MomentMatch;
 
@@ -22,14 +23,22 @@ impl Rule for MomentMatch {
     }
 
     #[inline]
-    fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
+    fn step<F: Family>(
+        &self,
+        family: &F,
+        observation: &Observation,
+        m: f64,
+        s: f64,
+        _t: u64,
+    ) -> Step {
         if let Some(exact) = family.exact_moments(observation, m, s) {
             return exact.step;
         }
         if observation.weight == 0.0 {
             return Step::NONE;
         }
-        tilt(family, observation, m, s, observation.derivatives(family, m)).map_or_else(|step| step, |tilted| tilted.step)
+        tilt(family, observation, m, s, observation.derivatives(family, m))
+            .map_or_else(|step| step, |tilted| tilted.step)
     }
 
     fn can_diverge<F: Family>(&self, _family: &F) -> bool {
@@ -66,7 +75,13 @@ pub fn moments<F: Family>(family: &F, observation: &Observation, m: f64, s: f64)
 
 /// The integrals, or without a spread the step that needs none.
 #[inline]
-fn tilt<F: Family>(family: &F, observation: &Observation, m: f64, s: f64, at_m: (f64, f64)) -> Result<Tilted, Step> {
+fn tilt<F: Family>(
+    family: &F,
+    observation: &Observation,
+    m: f64,
+    s: f64,
+    at_m: (f64, f64),
+) -> Result<Tilted, Step> {
     if s <= 0.0 {
         return Err(Step::bounded(-at_m.0, at_m.1, s));
     }

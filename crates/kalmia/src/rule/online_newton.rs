@@ -5,9 +5,11 @@ use crate::error::{Error, Result, require};
 use crate::family::Family;
 use crate::rows::Observation;
 
-/// $\alpha = \ell'(m)^2$, $g = -\frac{k}{\gamma}\,\ell'(m)/(1+\alpha s)$ with step multiplier $k$; the learner adds the projection.
+/// $\alpha = \ell'(m)^2$, $g = -\frac{k}{\gamma}\,\ell'(m)/(1+\alpha s)$ with step multiplier $k$;
+/// the learner adds the projection.
 ///
-/// Algorithm 3 has $k = 1$, the constants of Theorem 3 belong to $k = 3$. The $P_1$ that goes with the theorem is $P_1^{-1} = \lambda I$.
+/// Algorithm 3 has $k = 1$, the constants of Theorem 3 belong to $k = 3$. The $P_1$ that goes with
+/// the theorem is $P_1^{-1} = \lambda I$.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Parameters")]
 pub struct OnlineNewton {
@@ -38,7 +40,12 @@ impl OnlineNewton {
 
     /// Step `multiplier`$/\gamma$.
     pub fn with_multiplier(self, multiplier: f64) -> Result<Self> {
-        require(multiplier > 0.0 && multiplier.is_finite(), "multiplier", multiplier, "must be finite and positive")?;
+        require(
+            multiplier > 0.0 && multiplier.is_finite(),
+            "multiplier",
+            multiplier,
+            "must be finite and positive",
+        )?;
         Ok(Self { multiplier, ..self })
     }
 
@@ -64,7 +71,14 @@ impl Rule for OnlineNewton {
     }
 
     #[inline(always)]
-    fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, _t: u64) -> Step {
+    fn step<F: Family>(
+        &self,
+        family: &F,
+        observation: &Observation,
+        m: f64,
+        s: f64,
+        _t: u64,
+    ) -> Step {
         let (first, _) = observation.derivatives(family, m);
         let curvature = first * first;
         let step = Step::against(first, curvature, s);
@@ -82,7 +96,10 @@ mod tests {
         let plain = OnlineNewton::new(0.05).unwrap();
         let triple = plain.with_multiplier(3.0).unwrap();
         let row = Observation { y: 1.0, weight: 2.0, offset: 0.3 };
-        let (a, b) = (plain.step(&Bernoulli, &row, -0.7, 4.0, 1), triple.step(&Bernoulli, &row, -0.7, 4.0, 1));
+        let (a, b) = (
+            plain.step(&Bernoulli, &row, -0.7, 4.0, 1),
+            triple.step(&Bernoulli, &row, -0.7, 4.0, 1),
+        );
         let first = row.derivatives(&Bernoulli, -0.7).0;
         assert_eq!(a.curvature, b.curvature);
         assert!((b.gain / a.gain - 3.0).abs() < 1e-15);
@@ -93,9 +110,15 @@ mod tests {
     fn bad_parameters_are_named() {
         assert!(matches!(OnlineNewton::new(0.0), Err(Error::Parameter { name: "gamma", .. })));
         let rule = OnlineNewton::new(1.0).unwrap();
-        assert!(matches!(rule.with_multiplier(f64::NAN), Err(Error::Parameter { name: "multiplier", .. })));
-        assert!(serde_json::from_str::<OnlineNewton>(r#"{"gamma":-1.0,"multiplier":1.0}"#).is_err());
-        let back: OnlineNewton = serde_json::from_str(&serde_json::to_string(&rule).unwrap()).unwrap();
+        assert!(matches!(
+            rule.with_multiplier(f64::NAN),
+            Err(Error::Parameter { name: "multiplier", .. })
+        ));
+        assert!(
+            serde_json::from_str::<OnlineNewton>(r#"{"gamma":-1.0,"multiplier":1.0}"#).is_err()
+        );
+        let back: OnlineNewton =
+            serde_json::from_str(&serde_json::to_string(&rule).unwrap()).unwrap();
         assert_eq!(back, rule);
     }
 }

@@ -5,7 +5,8 @@ use crate::error::{Error, Result, require};
 use crate::family::Family;
 use crate::rows::Observation;
 
-/// $\alpha_t = \max(\ell''(m),\; c\,t^{-\beta})$; the paper takes $c = 1$, $\beta = 0.49$, Bercu et al. $c = 10^{-10}$.
+/// $\alpha_t = \max(\ell''(m),\; c\,t^{-\beta})$; the paper takes $c = 1$, $\beta = 0.49$, Bercu et
+/// al. $c = 10^{-10}$.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Parameters")]
 pub struct Truncated {
@@ -57,10 +58,22 @@ impl Rule for Truncated {
     }
 
     #[inline(always)]
-    fn step<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, t: u64) -> Step {
-        // the floor is under l'', which the weight multiplies as it does the loss: a row of weight 0 moves nothing
+    fn step<F: Family>(
+        &self,
+        family: &F,
+        observation: &Observation,
+        m: f64,
+        s: f64,
+        t: u64,
+    ) -> Step {
+        // the floor is under l'', which the weight multiplies as it does the loss: a row of weight
+        // 0 moves nothing
         let floor = observation.weight * self.threshold(t);
         let step = family.kalman_step(observation, m, s);
-        if step.curvature >= floor { step } else { Step::against(observation.derivatives(family, m).0, floor, s) }
+        if step.curvature >= floor {
+            step
+        } else {
+            Step::against(observation.derivatives(family, m).0, floor, s)
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! The declaration of a closed form: one list of fields yields the typed input, its validation and its place in the registry.
+//! The declaration of a closed form: one list of fields yields the typed input, its validation and
+//! its place in the registry.
 
 use super::Variant;
 use super::registry::{Inputs, Kind, Parameter, RegistryError};
@@ -74,27 +75,35 @@ pub(super) fn read<T: Field>(
 ) -> std::result::Result<T, RegistryError> {
     let name = parameter.name;
     let typed = parameter.default.map(Value::from);
-    let value = inputs.get(name).or(typed.as_ref()).ok_or(RegistryError::MissingParameter { function, name })?;
+    let value = inputs
+        .get(name)
+        .or(typed.as_ref())
+        .ok_or(RegistryError::MissingParameter { function, name })?;
     T::read(value).ok_or_else(|| {
         // A negative count is a number outside its domain rather than a thing of another type.
         match value.as_number() {
             Some(x) if T::KIND == Kind::Integer && x < 0.0 => {
                 Error::Parameter { name, value: x, expected: parameter.domain.phrase() }.into()
             }
-            _ => RegistryError::Type { function, name, value: value.clone(), expected: T::EXPECTED },
+            _ => {
+                RegistryError::Type { function, name, value: value.clone(), expected: T::EXPECTED }
+            }
         }
     })
 }
 
-/// Requires $\Lambda_{\min}\le D_X^2$, true of every law of $X$ with $\|X\|\le D_X$; the closed forms take logarithms that rely on it.
+/// Requires $\Lambda_{\min}\le D_X^2$, true of every law of $X$ with $\|X\|\le D_X$; the closed
+/// forms take logarithms that rely on it.
 pub(super) fn check_design(lambda_min: f64, d_x: f64) -> Result<()> {
     // The slack admits the isotropic case, an equality in exact arithmetic.
     require(lambda_min <= d_x * d_x * (1.0 + 1e-9), "Lmin", lambda_min, "cannot exceed D_X^2")
 }
 
-/// Declares the input of a closed form: `field: type, "key", Domain (= "default");`, the doc comment being the description.
+/// Declares the input of a closed form: `field: type, "key", Domain (= "default");`, the doc
+/// comment being the description.
 ///
-/// The type's `formula(self) -> Result<Output>` is written beside the declaration and sees checked fields only.
+/// The type's `formula(self) -> Result<Output>` is written beside the declaration and sees checked
+/// fields only.
 macro_rules! bound {
     (
         $(#[$meta:meta])*
@@ -151,7 +160,8 @@ macro_rules! bound {
     (@default $default:literal) => { Some($default) };
 }
 
-/// Declares the output of a closed form: `field: type, "key";`, or `field: type;` for what the registry leaves out.
+/// Declares the output of a closed form: `field: type, "key";`, or `field: type;` for what the
+/// registry leaves out.
 macro_rules! output {
     (
         $(#[$meta:meta])*

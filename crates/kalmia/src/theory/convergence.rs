@@ -1,4 +1,5 @@
-//! The convergence time of the truncated filter for logistic regression: Theorem 12 and Corollary 13.
+//! The convergence time of the truncated filter for logistic regression: Theorem 12 and Corollary
+//! 13.
 
 use super::Variant;
 use super::bound::{bound, check_design, output};
@@ -32,7 +33,8 @@ impl Logs {
         })
     }
 
-    /// $\ln C_1$, $C_1=\frac{\Lambda_{\min}^6(1-2\beta)\varepsilon^4}{2^{16}D_X^{12}C^2(1+\kappa)^6}$.
+    /// $\ln C_1$,
+    /// $C_1=\frac{\Lambda_{\min}^6(1-2\beta)\varepsilon^4}{2^{16}D_X^{12}C^2(1+\kappa)^6}$.
     fn c1(&self) -> f64 {
         6.0 * (self.lambda_min - self.one_plus_kappa) + self.rest + 4.0 * self.eps
             - (16.0 * LN_2 + 12.0 * self.d_x + 2.0 * self.c)
@@ -40,15 +42,18 @@ impl Logs {
 
     /// $\ln C_2$, $C_2=\frac{\Lambda_{\min}^2(1-2\beta)\varepsilon^4}{2^{11}D_X^4C^2(1+\kappa)^2}$.
     fn c2(&self) -> f64 {
-        2.0 * (self.lambda_min - self.one_plus_kappa) + self.rest + 4.0 * self.eps - (11.0 * LN_2 + 4.0 * self.d_x + 2.0 * self.c)
+        2.0 * (self.lambda_min - self.one_plus_kappa) + self.rest + 4.0 * self.eps
+            - (11.0 * LN_2 + 4.0 * self.d_x + 2.0 * self.c)
     }
 }
 
 bound! {
     /// **Theorem 12** (`th:convergence`) holds, with $\hat\theta_1=0$, for
-    /// $$\ln t\ge\frac{2^8D_X^8C_\delta^2(1+\kappa_\varepsilon)^3}{\Lambda_{\min}^3(1-2\beta)^{3/2}\varepsilon^2}.$$
+    /// $$\ln
+    /// t\ge\frac{2^8D_X^8C_\delta^2(1+\kappa_\varepsilon)^3}{\Lambda_{\min}^3(1-2\beta)^{3/2}\varepsilon^2}.$$
     ///
-    /// Erratum E31: the event on which the theorem conditions lies in the future; the bound holds for the joint event.
+    /// Erratum E31: the event on which the theorem conditions lies in the future; the bound holds
+    /// for the joint event.
     ConvergenceThreshold -> ConvergenceThresholdOutput: "convergence_threshold", "th:convergence", "conditional on A_{C_delta}";
     "Theorem 12: the time from which its bound holds."
     /// $D_X$, the supremum of the norm of X.
@@ -78,14 +83,18 @@ impl ConvergenceThreshold {
     fn formula(self) -> Result<ConvergenceThresholdOutput> {
         let ln = Logs::new(self.d_x, self.lambda_min, self.norm_star, self.eps, self.beta, self.c)?;
         let ln_ln_t_min =
-            8.0 * (LN_2 + ln.d_x) + 2.0 * ln.c + 3.0 * (ln.one_plus_kappa - ln.lambda_min) - 1.5 * ln.rest - 2.0 * ln.eps;
+            8.0 * (LN_2 + ln.d_x) + 2.0 * ln.c + 3.0 * (ln.one_plus_kappa - ln.lambda_min)
+                - 1.5 * ln.rest
+                - 2.0 * ln.eps;
         Ok(ConvergenceThresholdOutput { ln_ln_t_min, ln_t_min: ln_ln_t_min.exp() })
     }
 }
 
 bound! {
-    /// **Theorem 12** (`th:convergence`). With $\hat\theta_1=0$ and $t$ beyond [`ConvergenceThreshold`],
-    /// $$\mathbb P(\|\hat\theta_t-\theta^*\|>\varepsilon\mid A_{C_\delta})\le(\sqrt t+1)e^{-C_1\ln^2t}+t\,e^{-C_2(\sqrt t-1)^{1-2\beta}},$$
+    /// **Theorem 12** (`th:convergence`). With $\hat\theta_1=0$ and $t$ beyond
+    /// [`ConvergenceThreshold`],
+    /// $$\mathbb P(\|\hat\theta_t-\theta^*\|>\varepsilon\mid A_{C_\delta})\le(\sqrt
+    /// t+1)e^{-C_1\ln^2t}+t\,e^{-C_2(\sqrt t-1)^{1-2\beta}},$$
     /// $$C_1=\frac{\Lambda_{\min}^6(1-2\beta)\varepsilon^4}{2^{16}D_X^{12}C_\delta^2(1+\kappa_\varepsilon)^6},\qquad
     /// C_2=\frac{\Lambda_{\min}^2(1-2\beta)\varepsilon^4}{2^{11}D_X^4C_\delta^2(1+\kappa_\varepsilon)^2}.$$
     ConvergenceProb -> ConvergenceProbOutput: "convergence_prob", "th:convergence", "the value is the failure probability given A_{C_delta}";
@@ -133,7 +142,14 @@ impl ConvergenceProb {
         let ln_root_minus_one = half + (-(-half).exp_m1()).ln();
         let ln_decay = ln_c2 + (1.0 - 2.0 * self.beta) * ln_root_minus_one;
         let (ln_term2, ln_minus_ln_term2) = second_term(ln_t, ln_decay);
-        Ok(ConvergenceProbOutput { ln_c1, ln_c2, ln_term1, ln_term2, ln_minus_ln_term2, ln_bound: ln_add(ln_term1, ln_term2) })
+        Ok(ConvergenceProbOutput {
+            ln_c1,
+            ln_c2,
+            ln_term1,
+            ln_term2,
+            ln_minus_ln_term2,
+            ln_bound: ln_add(ln_term1, ln_term2),
+        })
     }
 }
 
@@ -143,17 +159,20 @@ fn second_term(ln_t: f64, ln_q: f64) -> (f64, Option<f64>) {
     if q <= ln_t {
         return (ln_t - q, None);
     }
-    let ln_minus = if q.is_finite() { (q - ln_t).ln() } else { ln_q + (-(ln_t.ln() - ln_q).exp()).ln_1p() };
+    let ln_minus =
+        if q.is_finite() { (q - ln_t).ln() } else { ln_q + (-(ln_t.ln() - ln_q).exp()).ln_1p() };
     (if ln_minus > 1e300f64.ln() { f64::NEG_INFINITY } else { ln_t - q }, Some(ln_minus))
 }
 
 bound! {
-    /// **Corollary 13** (`coro:convergence`). Assumption 6 holds for the truncated filter started at $\hat\theta_1=0$ with $\tau=\max(\tau_a,\tau_b,\tau_c)$,
+    /// **Corollary 13** (`coro:convergence`). Assumption 6 holds for the truncated filter started
+    /// at $\hat\theta_1=0$ with $\tau=\max(\tau_a,\tau_b,\tau_c)$,
     /// $$\tau_a=\big(2(1+\kappa_\varepsilon)\big)^{1/\beta},\qquad
     /// \tau_b=\exp\Big(\frac{3\cdot2^{15}D_X^{12}C_{\delta/2}^2(1+\kappa_\varepsilon)^6}{\Lambda_{\min}^6(1-2\beta)^{3/2}\varepsilon^4}\Big),\qquad\tau_c=6\delta^{-1}.$$
     ///
-    /// Errata E8 (corrected: $\max\big(3(1-2\beta)^{-3/2},5(1-2\beta)^{-1}\big)$ replaces $3(1-2\beta)^{-3/2}$; it differs for $\beta<0.32$),
-    /// E9 (the proof needs $\varepsilon D_X\le1$) and E30 ($\tau$ is to be rounded up).
+    /// Errata E8 (corrected: $\max\big(3(1-2\beta)^{-3/2},5(1-2\beta)^{-1}\big)$ replaces
+    /// $3(1-2\beta)^{-3/2}$; it differs for $\beta<0.32$), E9 (the proof needs $\varepsilon
+    /// D_X\le1$) and E30 ($\tau$ is to be rounded up).
     CoroConvergenceTau -> CoroConvergenceTauOutput: "coro_convergence_tau", "coro:convergence", "1-delta";
     "Corollary 13: convergence time of the truncated filter for logistic regression."
     /// Dimension.

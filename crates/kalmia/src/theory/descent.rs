@@ -1,4 +1,5 @@
-//! Inside the proof of Theorem 12: risk against distance (Lemma 20) and the descent functions $f(k,t)$, $f_0(t)$ (Lemma 21).
+//! Inside the proof of Theorem 12: risk against distance (Lemma 20) and the descent functions
+//! $f(k,t)$, $f_0(t)$ (Lemma 21).
 
 use super::bound::{bound, check_design, output};
 use super::design::ln_kappa;
@@ -8,8 +9,10 @@ use crate::error::require;
 
 bound! {
     /// **Lemma 20** (`lemma:equivalence_Lnorm`), logistic loss.
-    /// $$L(\theta)-L(\theta^*)>\eta\implies\|\nabla L(\theta)\|\ge D_\eta=\frac{\Lambda_{\min}\sqrt\eta}{\sqrt2D_X\big(1+e^{D_X(\|\theta^*\|+\sqrt{8\eta}/D_X)}\big)},$$
-    /// $$\|\theta-\theta^*\|>\varepsilon\implies L(\theta)-L(\theta^*)>\frac{\Lambda_{\min}\varepsilon^2}{4(1+\kappa_\varepsilon)},\qquad
+    /// $$L(\theta)-L(\theta^*)>\eta\implies\|\nabla L(\theta)\|\ge
+    /// D_\eta=\frac{\Lambda_{\min}\sqrt\eta}{\sqrt2D_X\big(1+e^{D_X(\|\theta^*\|+\sqrt{8\eta}/D_X)}\big)},$$
+    /// $$\|\theta-\theta^*\|>\varepsilon\implies
+    /// L(\theta)-L(\theta^*)>\frac{\Lambda_{\min}\varepsilon^2}{4(1+\kappa_\varepsilon)},\qquad
     /// L(\theta)-L(\theta^*)\le\frac{D_X^2}8\|\theta-\theta^*\|^2.$$
     ///
     /// Erratum E24: the proof of Theorem 12 uses $D_{\eta/2}$ under the name $D_\eta$.
@@ -44,7 +47,8 @@ impl EquivalenceLnorm {
         let exponent = self.d_x * self.norm_star + (8.0 * self.eta).sqrt();
         let ln_kappa = ln_kappa(self.d_x, self.norm_star, self.eps);
         Ok(EquivalenceLnormOutput {
-            ln_d_eta: (self.lambda_min / self.d_x).ln() + 0.5 * (0.5 * self.eta).ln() - softplus(exponent),
+            ln_d_eta: (self.lambda_min / self.d_x).ln() + 0.5 * (0.5 * self.eta).ln()
+                - softplus(exponent),
             ln_gap: (0.25 * self.lambda_min).ln() + 2.0 * self.eps.ln() - softplus(ln_kappa),
             quad: self.d_x * self.d_x / 8.0,
         })
@@ -54,11 +58,13 @@ impl EquivalenceLnorm {
 bound! {
     /// Proof of Theorem 12 and **Lemma 21** (`lemma:bound_f`), for whole $1\le k<t$:
     /// $$f(k,t)=\frac\eta2+\frac{D_\eta^2}{D_X^2}\sum_{s=k}^{t-1}\frac1s-2D_X^4C^2\sum_{s=k}^{t-1}\frac1{s^{2(1-\beta)}},$$
-    /// and $f_0(t)$, where $\eta-(L(\hat\theta_1)-L(\theta^*))$ replaces $\eta/2$ and $k=1$. Where they are positive, the sums of martingale increments exceed
-    /// them with probability at most $e^{\rm azuma}$, of exponents
+    /// and $f_0(t)$, where $\eta-(L(\hat\theta_1)-L(\theta^*))$ replaces $\eta/2$ and $k=1$. Where
+    /// they are positive, the sums of martingale increments exceed them with probability at most
+    /// $e^{\rm azuma}$, of exponents
     /// $$-f(k,t)^2\frac{(1-2\beta)\max(1/2,(k-1)^{1-2\beta})}{8D_X^4C^2},\qquad-f_0(t)^2\frac{1-2\beta}{16D_X^4C^2}.$$
     ///
-    /// Errata E22 (the step $P_s\succcurlyeq I/(sD_X^2)$ needs $\lambda_{\min}(P_1)\ge D_X^{-2}$) and E31 (conditioning on $A_C$).
+    /// Errata E22 (the step $P_s\succcurlyeq I/(sD_X^2)$ needs $\lambda_{\min}(P_1)\ge D_X^{-2}$)
+    /// and E31 (conditioning on $A_C$).
     BoundF -> BoundFOutput: "bound_f", "lemma:bound_f", "deterministic";
     "The functions f(k,t) and f_0(t) in the proof of Theorem 12, exactly, with the Azuma exponents."
     /// First index of the sums.
@@ -103,7 +109,10 @@ impl BoundF {
         let gain = (self.d_eta / self.d_x).powi(2);
         let spread = self.d_x.powi(4) * self.c * self.c;
         let rest = 1.0 - 2.0 * self.beta;
-        let drift = |first| gain * power_sum(first, last, 1.0) - 2.0 * spread * power_sum(first, last, 2.0 * (1.0 - self.beta));
+        let drift = |first| {
+            gain * power_sum(first, last, 1.0)
+                - 2.0 * spread * power_sum(first, last, 2.0 * (1.0 - self.beta))
+        };
         let f = 0.5 * self.eta + drift(k);
         let f0 = self.eta - self.l1_gap + drift(1.0);
         Ok(BoundFOutput {

@@ -5,9 +5,10 @@ use crate::Result;
 
 bound! {
     /// $X=(1,Z)$ with $Z$ uniform on the unit cube of dimension $m$, so that
-    /// $$\mathbb E\,XX^T=\begin{pmatrix}1&\tfrac12\mathbf 1^T\\\\ \tfrac12\mathbf 1&\tfrac1{12}I+\tfrac14\mathbf 1\mathbf 1^T\end{pmatrix}$$
-    /// has the eigenvalue $1/12$ with multiplicity $m-1$ and the two roots of $x^2-\frac{13+3m}{12}x+\frac1{12}$;
-    /// $D_X=\sqrt{m+1}$ (Section `sec:experiments`; $D_X$ is a norm, erratum E1).
+    /// $$\mathbb E\,XX^T=\begin{pmatrix}1&\tfrac12\mathbf 1^T\\\\ \tfrac12\mathbf
+    /// 1&\tfrac1{12}I+\tfrac14\mathbf 1\mathbf 1^T\end{pmatrix}$$ has the eigenvalue $1/12$ with
+    /// multiplicity $m-1$ and the two roots of $x^2-\frac{13+3m}{12}x+\frac1{12}$; $D_X=\sqrt{m+1}$
+    /// (Section `sec:experiments`; $D_X$ is a norm, erratum E1).
     UniformDesign -> UniformDesignOutput: "uniform_design", "sec:experiments", "exact";
     "Eigenvalues of E[XX'] and the sup norm of X for an intercept and m uniform features."
     /// Number of uniform features beside the intercept.
@@ -33,16 +34,22 @@ impl UniformDesign {
         let trace = (13.0 + 3.0 * m) / 12.0;
         let lambda_max = 0.5 * (trace + (trace * trace - 1.0 / 3.0).sqrt());
         // The product of the roots is 1/12; the difference form would cancel.
-        Ok(UniformDesignOutput { lambda_min: 1.0 / (12.0 * lambda_max), lambda_max, bulk: 1.0 / 12.0, d_x: (m + 1.0).sqrt() })
+        Ok(UniformDesignOutput {
+            lambda_min: 1.0 / (12.0 * lambda_max),
+            lambda_max,
+            bulk: 1.0 / 12.0,
+            d_x: (m + 1.0).sqrt(),
+        })
     }
 }
 
 bound! {
-    /// Assumption 3 holds with $\kappa_\varepsilon=e^{D_X(\|\theta^*\|+\varepsilon)}$, $h_\varepsilon=\tfrac14$,
-    /// $\rho_\varepsilon=e^{-\varepsilon D_X}$ (after `ass:bounded`).
+    /// Assumption 3 holds with $\kappa_\varepsilon=e^{D_X(\|\theta^*\|+\varepsilon)}$,
+    /// $h_\varepsilon=\tfrac14$, $\rho_\varepsilon=e^{-\varepsilon D_X}$ (after `ass:bounded`).
     ///
-    /// Erratum E5: for two points of the ball the third point of the assumption needs $e^{-2\varepsilon D_X}$; the proofs compare with points
-    /// of a segment that ends in $\theta^*$, where the printed value is right. Both are returned.
+    /// Erratum E5: for two points of the ball the third point of the assumption needs
+    /// $e^{-2\varepsilon D_X}$; the proofs compare with points of a segment that ends in
+    /// $\theta^*$, where the printed value is right. Both are returned.
     LogisticConstants -> LogisticConstantsOutput: "logistic_constants", "ass:bounded", "deterministic";
     "The constants kappa, h and rho of Assumption 3 for logistic regression."
     /// $D_X$, the supremum of the norm of X.
@@ -88,7 +95,8 @@ pub(super) fn ln_kappa(d_x: f64, norm_star: f64, eps: f64) -> f64 {
 }
 
 bound! {
-    /// $\gamma=\frac1{2d\sqrt N}$, and with the norm of $\theta^*$ known, $\gamma=\frac{\|\theta^*\|}{\sqrt{dN}}$ (Section `sec:experiments`, $D_X^2=d$).
+    /// $\gamma=\frac1{2d\sqrt N}$, and with the norm of $\theta^*$ known,
+    /// $\gamma=\frac{\|\theta^*\|}{\sqrt{dN}}$ (Section `sec:experiments`, $D_X^2=d$).
     AsgdSteps -> AsgdStepsOutput: "asgd_steps", "sec:experiments", "deterministic";
     "Step sizes of the averaged stochastic gradient with horizon N."
     /// Dimension.
@@ -111,6 +119,9 @@ output! {
 impl AsgdSteps {
     fn formula(self) -> Result<AsgdStepsOutput> {
         let (d, horizon) = (self.d as f64, self.horizon as f64);
-        Ok(AsgdStepsOutput { gamma_asgd: 0.5 / (d * horizon.sqrt()), gamma_oracle: self.norm_star / (d * horizon).sqrt() })
+        Ok(AsgdStepsOutput {
+            gamma_asgd: 0.5 / (d * horizon.sqrt()),
+            gamma_oracle: self.norm_star / (d * horizon).sqrt(),
+        })
     }
 }

@@ -1,9 +1,11 @@
-//! Exp-concavity of the logistic loss on a ball, exactly, and of the logistic risk at a point or over a sphere, estimated.
+//! Exp-concavity of the logistic loss on a ball, exactly, and of the logistic risk at a point or
+//! over a sphere, estimated.
 //!
-//! The Online Newton Step relies on a constant $\alpha$ such that $e^{-\alpha\ell}$ is concave. On the ball of radius $D$ the best one for the
-//! loss is $e^{-DD_X}$ ([`ln_ball_constant`]). The paper also tries the smallest constant over 1000 points of the sphere. It does not say of what;
-//! erratum E26 finds that its numbers are those of the *risk*, whose constant at $\theta$ is the largest $\alpha$ with
-//! $\nabla^2L\succcurlyeq\alpha\,\nabla L\nabla L^T$, that is
+//! The Online Newton Step relies on a constant $\alpha$ such that $e^{-\alpha\ell}$ is concave. On
+//! the ball of radius $D$ the best one for the loss is $e^{-DD_X}$ ([`ln_ball_constant`]). The
+//! paper also tries the smallest constant over 1000 points of the sphere. It does not say of what;
+//! erratum E26 finds that its numbers are those of the *risk*, whose constant at $\theta$ is the
+//! largest $\alpha$ with $\nabla^2L\succcurlyeq\alpha\,\nabla L\nabla L^T$, that is
 //! $$\alpha_L(\theta)=\frac1{\nabla L(\theta)^T\,\nabla^2L(\theta)^{-1}\,\nabla L(\theta)}.$$
 
 use rand::Rng;
@@ -11,8 +13,9 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::error::{Error, Result, require, require_len};
 
-/// $\ln e^{-DD_X}=-DD_X$: the exp-concavity constant of the logistic loss over $\|\theta\|\le D$, $\|x\|\le D_X$ (with $D_X=\sqrt d$ in the
-/// experiments). It is attained, at $\theta=-yDx/\|x\|$ with $\|x\|=D_X$, because $\ell''/\ell'^2=e^{y\theta^Tx}$.
+/// $\ln e^{-DD_X}=-DD_X$: the exp-concavity constant of the logistic loss over $\|\theta\|\le D$,
+/// $\|x\|\le D_X$ (with $D_X=\sqrt d$ in the experiments). It is attained, at $\theta=-yDx/\|x\|$
+/// with $\|x\|=D_X$, because $\ell''/\ell'^2=e^{y\theta^Tx}$.
 pub fn ln_ball_constant(radius: f64, d_x: f64) -> Result<f64> {
     require(radius > 0.0 && radius.is_finite(), "D", radius, "must be finite and positive")?;
     require(d_x > 0.0 && d_x.is_finite(), "D_X", d_x, "must be finite and positive")?;
@@ -20,7 +23,8 @@ pub fn ln_ball_constant(radius: f64, d_x: f64) -> Result<f64> {
 }
 
 /// The logistic risk over a sample of features, the target being averaged exactly:
-/// $L(\theta)=\sum_iw_i\big(p_i\ln(1+e^{-\theta^Tx_i})+(1-p_i)\ln(1+e^{\theta^Tx_i})\big)$, $p_i=\mathbb P(y=1\mid x_i)$.
+/// $L(\theta)=\sum_iw_i\big(p_i\ln(1+e^{-\theta^Tx_i})+(1-p_i)\ln(1+e^{\theta^Tx_i})\big)$,
+/// $p_i=\mathbb P(y=1\mid x_i)$.
 #[derive(Debug, Clone)]
 pub struct LogisticRisk<'a> {
     rows: &'a [f64],
@@ -47,15 +51,25 @@ impl<'a> LogisticRisk<'a> {
         require_len("success", success.len(), rows.len() / d)?;
         for (row, &p) in success.iter().enumerate() {
             let legal = (0.0..=1.0).contains(&p);
-            legal.then_some(()).ok_or(Error::RowExtra { row, name: "success", value: p, expected: "a probability" })?;
+            legal.then_some(()).ok_or(Error::RowExtra {
+                row,
+                name: "success",
+                value: p,
+                expected: "a probability",
+            })?;
         }
         for (i, &value) in rows.iter().enumerate() {
-            value.is_finite().then_some(()).ok_or(Error::Feature { row: i / d, column: i % d, value })?;
+            value.is_finite().then_some(()).ok_or(Error::Feature {
+                row: i / d,
+                column: i % d,
+                value,
+            })?;
         }
         Ok(Self { rows, d, success, weights: None })
     }
 
-    /// The well-specified model, $\mathbb P(y=1\mid x)=(1+e^{-\theta^{*T}x})^{-1}$; `d` is the length of `theta_star`.
+    /// The well-specified model, $\mathbb P(y=1\mid x)=(1+e^{-\theta^{*T}x})^{-1}$; `d` is the
+    /// length of `theta_star`.
     pub fn well_specified(rows: &'a [f64], theta_star: &[f64]) -> Result<Self> {
         let d = theta_star.len();
         require(d > 0, "d", 0.0, "must be at least 1")?;
@@ -68,7 +82,12 @@ impl<'a> LogisticRisk<'a> {
         require_len("weights", weights.len(), self.success.len())?;
         for (row, &value) in weights.iter().enumerate() {
             let legal = value >= 0.0 && value.is_finite();
-            legal.then_some(()).ok_or(Error::RowExtra { row, name: "weight", value, expected: "finite and not negative" })?;
+            legal.then_some(()).ok_or(Error::RowExtra {
+                row,
+                name: "weight",
+                value,
+                expected: "finite and not negative",
+            })?;
         }
         self.weights = Some(weights);
         Ok(self)
@@ -80,11 +99,17 @@ impl<'a> LogisticRisk<'a> {
         self.constant(theta, &mut Workspace::new(self.d))
     }
 
-    /// The minimum of $\alpha_L$ over `points` points drawn uniformly on the sphere of radius `radius` about the origin.
+    /// The minimum of $\alpha_L$ over `points` points drawn uniformly on the sphere of radius
+    /// `radius` about the origin.
     ///
-    /// The digits depend on the draws of the points, and for large radii on the sample too: there $\nabla^2L$ is made by the rare rows with a
-    /// small $|\theta^Tx|$.
-    pub fn sphere_minimum<R: Rng + ?Sized>(&self, rng: &mut R, radius: f64, points: usize) -> Result<SphereMinimum> {
+    /// The digits depend on the draws of the points, and for large radii on the sample too: there
+    /// $\nabla^2L$ is made by the rare rows with a small $|\theta^Tx|$.
+    pub fn sphere_minimum<R: Rng + ?Sized>(
+        &self,
+        rng: &mut R,
+        radius: f64,
+        points: usize,
+    ) -> Result<SphereMinimum> {
         require(radius > 0.0 && radius.is_finite(), "D", radius, "must be finite and positive")?;
         require(points > 0, "points", 0.0, "must be at least 1")?;
         let mut work = Workspace::new(self.d);
@@ -107,7 +132,11 @@ impl<'a> LogisticRisk<'a> {
         for (row, x) in self.rows.chunks_exact(self.d).enumerate() {
             let weight = self.weights.map_or(equal, |w| w[row]);
             let u = dot(theta, x);
-            work.add(x, weight * (sigmoid(u) - self.success[row]), weight * sigmoid(u) * sigmoid(-u));
+            work.add(
+                x,
+                weight * (sigmoid(u) - self.success[row]),
+                weight * sigmoid(u) * sigmoid(-u),
+            );
         }
         Ok(1.0 / work.newton_decrement()?)
     }
@@ -153,7 +182,11 @@ impl Workspace {
             }
             let pivot = row[i] - dot(&row[..i], &row[..i]);
             if pivot.is_nan() || pivot <= 0.0 {
-                return Err(Error::NotPositiveDefinite { name: "Hessian of the risk", pivot: i, value: pivot });
+                return Err(Error::NotPositiveDefinite {
+                    name: "Hessian of the risk",
+                    pivot: i,
+                    value: pivot,
+                });
             }
             row[i] = pivot.sqrt();
             let solved = (self.gradient[i] - dot(&row[..i], &self.gradient[..i])) / row[i];

@@ -1,11 +1,13 @@
-//! The cumulative risk after the convergence time: Theorems 1 and 2 and the constants chosen in their proofs.
+//! The cumulative risk after the convergence time: Theorems 1 and 2 and the constants chosen in
+//! their proofs.
 
 use super::Variant;
 use super::bound::{bound, output};
 use crate::Result;
 
 bound! {
-    /// **Theorem 1** (`th:localized_bounded`). Under Assumptions 1, 2, 3, 5 and $\rho_\varepsilon>0.95$, for all $n\ge1$ simultaneously,
+    /// **Theorem 1** (`th:localized_bounded`). Under Assumptions 1, 2, 3, 5 and
+    /// $\rho_\varepsilon>0.95$, for all $n\ge1$ simultaneously,
     /// $$\sum_{t=\tau+1}^{\tau+n}L(\hat\theta_t)-L(\theta^*)\le\tfrac52d\kappa_\varepsilon\ln\Big(1+n\tfrac{h_\varepsilon\lambda_{\max}(P_1)D_X^2}{d}\Big)
     /// +5\lambda_{\max}(P_{\tau+1}^{-1})\varepsilon^2+30(2\kappa_\varepsilon+h_\varepsilon\varepsilon^2D_X^2)\ln\delta^{-1}.$$
     ///
@@ -71,9 +73,12 @@ impl LocalizedBounded {
 }
 
 bound! {
-    /// **Theorem 2** (`th:localized_linear`), quadratic loss $\frac12(y-\theta^Tx)^2$. Under Assumptions 1, 2, 4, 5, for all $n\ge1$ simultaneously,
-    /// $$\sum_{t=\tau+1}^{\tau+n}L(\hat\theta_t)-L(\theta^*)\le\tfrac{15}2d(8\sigma^2+D_{\rm app}^2+\varepsilon^2D_X^2)\ln\Big(1+n\tfrac{\lambda_{\max}(P_1)D_X^2}{d}\Big)
-    /// +5\lambda_{\max}(P_{\tau+1}^{-1})\varepsilon^2+c\Big(\sigma^2\big(4+\tfrac{\lambda_{\max}(P_1)D_X^2}4\big)+D_{\rm app}^2+2\varepsilon^2D_X^2\Big)\ln\delta^{-1}.$$
+    /// **Theorem 2** (`th:localized_linear`), quadratic loss $\frac12(y-\theta^Tx)^2$. Under
+    /// Assumptions 1, 2, 4, 5, for all $n\ge1$ simultaneously,
+    /// $$\sum_{t=\tau+1}^{\tau+n}L(\hat\theta_t)-L(\theta^*)\le\tfrac{15}2d(8\sigma^2+D_{\rm
+    /// app}^2+\varepsilon^2D_X^2)\ln\Big(1+n\tfrac{\lambda_{\max}(P_1)D_X^2}{d}\Big)
+    /// +5\lambda_{\max}(P_{\tau+1}^{-1})\varepsilon^2+c\Big(\sigma^2\big(4+\tfrac{\lambda_{\max}(P_1)D_X^2}4\big)+D_{\rm
+    /// app}^2+2\varepsilon^2D_X^2\Big)\ln\delta^{-1}.$$
     ///
     /// Erratum E11: $c=115$ is printed, the proof gives $c=140$ (corrected).
     LocalizedLinear -> LocalizedLinearOutput: "localized_linear", "th:localized_linear", "1-5delta";
@@ -121,13 +126,15 @@ impl LocalizedLinear {
         let leverage = self.lmax_p1 * self.d_x * self.d_x;
         let (sigma2, app2) = (self.sigma * self.sigma, self.d_app * self.d_app);
         let shift2 = (self.eps * self.d_x).powi(2);
-        let log_term = 7.5 * d * (8.0 * sigma2 + app2 + shift2) * (self.n as f64 * leverage / d).ln_1p();
+        let log_term =
+            7.5 * d * (8.0 * sigma2 + app2 + shift2) * (self.n as f64 * leverage / d).ln_1p();
         let init_term = 5.0 * self.lmax_p_inv * self.eps * self.eps;
         let constant = match self.variant {
             Variant::Paper => 115.0,
             Variant::Corrected => 140.0,
         };
-        let dev_term = constant * (sigma2 * (4.0 + leverage / 4.0) + app2 + 2.0 * shift2) * -self.delta.ln();
+        let dev_term =
+            constant * (sigma2 * (4.0 + leverage / 4.0) + app2 + 2.0 * shift2) * -self.delta.ln();
         Ok(LocalizedLinearOutput {
             log_term,
             init_term,
@@ -139,10 +146,13 @@ impl LocalizedLinear {
 }
 
 bound! {
-    /// Proof of Theorem 1: $\lambda\kappa_\varepsilon=\frac{0.75-5(e^{0.1}-1)}{10(e^{0.1}-1)+3/2}$, with $1/(\lambda\kappa_\varepsilon)\le12$ and
-    /// $\frac12+\lambda\kappa_\varepsilon\le0.6$. Proof of Theorem 2:
-    /// $$\lambda^{-1}=\frac{30(e^{0.1}-1)(8\sigma^2+D_{\rm app}^2+\varepsilon^2D_X^2)+\frac92(\sigma^2+D_{\rm app}^2+\varepsilon^2D_X^2)}{0.8-5(e^{0.1}-1)}
-    /// \le28(4\sigma^2+D_{\rm app}^2+\varepsilon^2D_X^2).$$
+    /// Proof of Theorem 1: $\lambda\kappa_\varepsilon=\frac{0.75-5(e^{0.1}-1)}{10(e^{0.1}-1)+3/2}$,
+    /// with $1/(\lambda\kappa_\varepsilon)\le12$ and $\frac12+\lambda\kappa_\varepsilon\le0.6$.
+    /// Proof of Theorem 2:
+    /// $$\lambda^{-1}=\frac{30(e^{0.1}-1)(8\sigma^2+D_{\rm
+    /// app}^2+\varepsilon^2D_X^2)+\frac92(\sigma^2+D_{\rm
+    /// app}^2+\varepsilon^2D_X^2)}{0.8-5(e^{0.1}-1)} \le28(4\sigma^2+D_{\rm
+    /// app}^2+\varepsilon^2D_X^2).$$
     ProofConstants -> ProofConstantsOutput: "proof_constants", "app:localized", "deterministic";
     "Constants chosen inside the proofs of Theorems 1 and 2."
     /// Sub-gaussian proxy of the noise (not squared).
@@ -180,7 +190,8 @@ impl ProofConstants {
             th1_lambda_kappa: lambda_kappa,
             th1_inv: 1.0 / lambda_kappa,
             th1_half_plus: 0.5 + lambda_kappa,
-            th2_inv_lambda: (30.0 * growth * (8.0 * sigma2 + rest) + 4.5 * (sigma2 + rest)) / (0.8 - 5.0 * growth),
+            th2_inv_lambda: (30.0 * growth * (8.0 * sigma2 + rest) + 4.5 * (sigma2 + rest))
+                / (0.8 - 5.0 * growth),
             th2_inv_lambda_cap: 28.0 * (4.0 * sigma2 + rest),
         })
     }

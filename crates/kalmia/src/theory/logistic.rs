@@ -1,4 +1,5 @@
-//! The cumulative risk of the truncated filter from the first step on: Theorem 10 and what the truncation adds to it.
+//! The cumulative risk of the truncated filter from the first step on: Theorem 10 and what the
+//! truncation adds to it.
 
 use super::bound::{bound, output};
 use super::design::ln_kappa;
@@ -6,12 +7,14 @@ use super::special::{ln_add, power_sum};
 use crate::Result;
 
 bound! {
-    /// **Theorem 10** (`th:result_logistic`), with $\varepsilon=1/(20D_X)$ and $\tau=\tau(\varepsilon,\delta)$ of Assumption 6, for all $n\ge1$ simultaneously,
+    /// **Theorem 10** (`th:result_logistic`), with $\varepsilon=1/(20D_X)$ and
+    /// $\tau=\tau(\varepsilon,\delta)$ of Assumption 6, for all $n\ge1$ simultaneously,
     /// $$\sum_{t=1}^nL(\hat\theta_t)-L(\theta^*)\le3d\,e^{D_X\|\theta^*\|}\ln\Big(1+n\frac{\lambda_{\max}(P_1)D_X^2}{4d}\Big)+\frac{\lambda_{\max}(P_1^{-1})}{75D_X^2}
     /// +64\,e^{D_X\|\theta^*\|}\ln\delta^{-1}+\tau\Big(\frac1{300}+D_X\|\hat\theta_1-\theta^*\|\Big)+\tau^2\frac{\lambda_{\max}(P_1)D_X^2}2.$$
     ///
-    /// Errata E7 (the truncation adds the `extra_bound` of [`TruncationExcess`], see [`ResultLogisticOutput::ln_total_with_excess`]) and
-    /// E23 (the probability could be $1-3\delta$).
+    /// Errata E7 (the truncation adds the `extra_bound` of [`TruncationExcess`], see
+    /// [`ResultLogisticOutput::ln_total_with_excess`]) and E23 (the probability could be
+    /// $1-3\delta$).
     ResultLogistic -> ResultLogisticOutput: "result_logistic", "th:result_logistic", "1-4delta";
     "Theorem 10: cumulative risk of the truncated filter for logistic regression."
     /// Dimension.
@@ -91,16 +94,19 @@ impl ResultLogistic {
 }
 
 impl ResultLogisticOutput {
-    /// The logarithm of the bound with what the truncation adds (erratum E7), given [`TruncationExcessOutput::extra_bound`].
+    /// The logarithm of the bound with what the truncation adds (erratum E7), given
+    /// [`TruncationExcessOutput::extra_bound`].
     pub fn ln_total_with_excess(&self, extra_bound: f64) -> f64 {
         ln_add(self.ln_total, extra_bound.ln())
     }
 }
 
 bound! {
-    /// Erratum E7. The proof of Theorem 10 takes the truncated weight for at most $\frac14$, but $\alpha_t\le\max(\frac14,t^{-\beta})$. With
+    /// Erratum E7. The proof of Theorem 10 takes the truncated weight for at most $\frac14$, but
+    /// $\alpha_t\le\max(\frac14,t^{-\beta})$. With
     /// $${\rm excess}=\sum_{t\le\tau}\big(t^{-\beta}-\tfrac14\big)_+,$$
-    /// $\lambda_{\max}(P_{\tau+1}^{-1})\le\lambda_{\max}(P_1^{-1})+D_X^2(\tau/4+{\rm excess})$ and the bound of Theorem 10 grows by ${\rm excess}/75$.
+    /// $\lambda_{\max}(P_{\tau+1}^{-1})\le\lambda_{\max}(P_1^{-1})+D_X^2(\tau/4+{\rm excess})$ and
+    /// the bound of Theorem 10 grows by ${\rm excess}/75$.
     TruncationExcess -> TruncationExcessOutput: "truncation_excess", "app:logistic_overview", "deterministic";
     "What the truncation adds to the bound of Theorem 10 (erratum E7)."
     /// Exponent of the truncation.
@@ -131,7 +137,8 @@ impl TruncationExcess {
     fn last(self) -> f64 {
         let limit = 4f64.powf(1.0 / self.beta);
         let mut last = limit.min(self.tau).floor();
-        // At the limit itself rounding decides nothing reliably, the weight does; beyond 2^53 the term is zero to working precision.
+        // At the limit itself rounding decides nothing reliably, the weight does; beyond 2^53 the
+        // term is zero to working precision.
         while (1.0..9e15).contains(&last) && last.powf(-self.beta) <= 0.25 {
             last -= 1.0;
         }

@@ -1,8 +1,11 @@
-//! The closed forms of the paper: every bound, convergence time and constant, evaluated on the reader's own numbers.
+//! The closed forms of the paper: every bound, convergence time and constant, evaluated on the
+//! reader's own numbers.
 //!
-//! Each statement is a struct whose fields are its parameters and whose `evaluate` checks them and returns the value, the probability with
-//! which the statement holds and its numerical side conditions. What overflows is given by its natural logarithm. Where the
-//! paper's text and proof differ, [`Variant`] chooses between the two. The same closed forms are found by name in [`registry()`].
+//! Each statement is a struct whose fields are its parameters and whose `evaluate` checks them and
+//! returns the value, the probability with which the statement holds and its numerical side
+//! conditions. What overflows is given by its natural logarithm. Where the paper's text and proof
+//! differ, [`Variant`] chooses between the two. The same closed forms are found by name in
+//! [`registry()`].
 //!
 //! ```
 //! use kalmia::theory::{LocalizedLinear, UniformDesign, Variant};
@@ -17,8 +20,9 @@
 //! # Ok::<(), kalmia::Error>(())
 //! ```
 //!
-//! Throughout, $D_X=\sup\|X\|$ (the paper's Assumption 1 says diameter; every proof uses the norm), $\Lambda_{\min}$ is the smallest
-//! eigenvalue of $\mathbb E\,XX^T$, and a probability may be vacuous, that is, not positive.
+//! Throughout, $D_X=\sup\|X\|$ (the paper's Assumption 1 says diameter; every proof uses the norm),
+//! $\Lambda_{\min}$ is the smallest eigenvalue of $\mathbb E\,XX^T$, and a probability may be
+//! vacuous, that is, not positive.
 
 mod bound;
 pub mod convergence;
@@ -43,7 +47,9 @@ pub use local::{LocalizedBounded, LocalizedLinear, ProofConstants};
 pub use logistic::{ResultLogistic, TruncationExcess};
 pub use ons::{OnsConstants, RefinementMahdavi};
 pub use quadratic::{QuadraticFirst, ResultLinear};
-pub use registry::{Domain, Entry, Inputs, Kind, Outputs, Parameter, RegistryError, find, registry};
+pub use registry::{
+    Domain, Entry, Inputs, Kind, Outputs, Parameter, RegistryError, find, registry,
+};
 pub use ridge::{ResultHsu, TauDeltaLinear};
 pub use trace::{SumTrace, SumTraceLinear};
 pub use truncated::{BoundP, CDelta, ConcentrationTropp};

@@ -5,10 +5,12 @@ use super::exp_concavity::ln_ball_constant;
 use crate::Result;
 
 bound! {
-    /// $\gamma=\frac12\min\big(\frac1{4GD},\alpha\big)$ (`th:refinement_mahdavi`), and the exp-concavity constant $e^{-DD_X}$ of the logistic loss on
-    /// the ball of **radius** $D$ (Section `sec:experiments`).
+    /// $\gamma=\frac12\min\big(\frac1{4GD},\alpha\big)$ (`th:refinement_mahdavi`), and the
+    /// exp-concavity constant $e^{-DD_X}$ of the logistic loss on the ball of **radius** $D$
+    /// (Section `sec:experiments`).
     ///
-    /// Erratum E16: the theorem's $D$ is a diameter, the experiments' a radius; the experiments put the radius in $\gamma$ as well.
+    /// Erratum E16: the theorem's $D$ is a diameter, the experiments' a radius; the experiments put
+    /// the radius in $\gamma$ as well.
     OnsConstants -> OnsConstantsOutput: "ons_constants", "th:refinement_mahdavi", "deterministic";
     "Step size gamma of the Online Newton Step and exp-concavity constant of the logistic loss on a ball."
     /// Radius (experiments) or diameter (Theorem 3) of the search region.
@@ -52,11 +54,14 @@ fn step(g: f64, d: f64, alpha: f64) -> f64 {
 }
 
 bound! {
-    /// **Theorem 3** (`th:refinement_mahdavi`). With gradients bounded by $G$ and a search region of diameter $D$, for all $n\ge1$ simultaneously,
-    /// $$\sum_{t=1}^nL(w_t)-L(\theta^*)\le\frac3{2\gamma}d\ln\Big(1+\frac{nG^2}{\lambda d}\Big)+\frac{\lambda\gamma}6D^2
-    /// +\Big(\frac{12}\gamma+\frac{4\gamma G^2D^2}3\Big)\ln\delta^{-1},\qquad\gamma=\tfrac12\min\big(\tfrac1{4GD},\alpha\big).$$
+    /// **Theorem 3** (`th:refinement_mahdavi`). With gradients bounded by $G$ and a search region
+    /// of diameter $D$, for all $n\ge1$ simultaneously,
+    /// $$\sum_{t=1}^nL(w_t)-L(\theta^*)\le\frac3{2\gamma}d\ln\Big(1+\frac{nG^2}{\lambda
+    /// d}\Big)+\frac{\lambda\gamma}6D^2 +\Big(\frac{12}\gamma+\frac{4\gamma
+    /// G^2D^2}3\Big)\ln\delta^{-1},\qquad\gamma=\tfrac12\min\big(\tfrac1{4GD},\alpha\big).$$
     ///
-    /// Errata E14 (read $P_1^{-1}=\lambda I$), E15 (the constants belong to the run with step $3/\gamma$), E16 ($D$ is the diameter, twice the radius).
+    /// Errata E14 (read $P_1^{-1}=\lambda I$), E15 (the constants belong to the run with step
+    /// $3/\gamma$), E16 ($D$ is the diameter, twice the radius).
     RefinementMahdavi -> RefinementMahdaviOutput: "refinement_mahdavi", "th:refinement_mahdavi", "1-2delta";
     "Theorem 3: cumulative risk of the Online Newton Step."
     /// Dimension.
@@ -96,7 +101,8 @@ impl RefinementMahdavi {
     fn formula(self) -> Result<RefinementMahdaviOutput> {
         let d = self.d as f64;
         let gamma = step(self.g, self.diameter, self.alpha);
-        let log_term = 1.5 / gamma * d * (self.n as f64 * self.g * self.g / (self.lambda * d)).ln_1p();
+        let log_term =
+            1.5 / gamma * d * (self.n as f64 * self.g * self.g / (self.lambda * d)).ln_1p();
         let init_term = self.lambda * gamma / 6.0 * self.diameter * self.diameter;
         let spread = (self.g * self.diameter).powi(2);
         let dev_term = (12.0 / gamma + 4.0 * gamma * spread / 3.0) * -self.delta.ln();

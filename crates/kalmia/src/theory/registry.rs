@@ -1,7 +1,9 @@
 //! The list of closed forms by name, for callers that choose one at run time.
 
 use super::value::{Value, Values};
-use super::{convergence, descent, design, local, logistic, ons, quadratic, ridge, trace, truncated};
+use super::{
+    convergence, descent, design, local, logistic, ons, quadratic, ridge, trace, truncated,
+};
 
 /// Parameters by name.
 pub type Inputs = Values;
@@ -25,7 +27,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Evaluates the closed form. Parameters may be given as numbers or as text (`"1e5"`); those with a default may be left out.
+    /// Evaluates the closed form. Parameters may be given as numbers or as text (`"1e5"`); those
+    /// with a default may be left out.
     pub fn evaluate(&self, inputs: &Inputs) -> Result<Outputs, RegistryError> {
         for (name, _) in inputs.iter() {
             if !self.parameters.iter().any(|p| p.name == name) {
@@ -39,7 +42,8 @@ impl Entry {
         (self.run)(inputs)
     }
 
-    /// Evaluates the corrected variant, where the errata change a number of this closed form; `None` where they do not.
+    /// Evaluates the corrected variant, where the errata change a number of this closed form;
+    /// `None` where they do not.
     pub fn evaluate_corrected(&self, inputs: &Inputs) -> Result<Option<Outputs>, RegistryError> {
         if !self.has_variants() {
             return Ok(None);
@@ -230,7 +234,9 @@ pub fn find(name: &str) -> Result<&'static Entry, RegistryError> {
 /// The candidate at the smallest edit distance, letter case last.
 fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> &'static str {
     let folded = |s: &str| s.to_lowercase();
-    candidates.min_by_key(|c| (edit_distance(&folded(name), &folded(c)), edit_distance(name, c))).unwrap_or("")
+    candidates
+        .min_by_key(|c| (edit_distance(&folded(name), &folded(c)), edit_distance(name, c)))
+        .unwrap_or("")
 }
 
 /// Levenshtein's distance.

@@ -35,7 +35,8 @@ impl Ridge {
 
     /// The square in $B_3$.
     fn square(&self) -> f64 {
-        let reach = self.ratio.sqrt() * (self.d_app + self.d_x * self.norm) + self.dist1 / (2.0 * self.p1).sqrt();
+        let reach = self.ratio.sqrt() * (self.d_app + self.d_x * self.norm)
+            + self.dist1 / (2.0 * self.p1).sqrt();
         (reach * self.log).powi(2)
     }
 
@@ -51,13 +52,17 @@ impl Ridge {
 }
 
 bound! {
-    /// **Lemma 23** (`lemma:resultHsu`), $P_1=p_1I$. For $\delta<e^{-2.6}$ and $t\ge t_{\min}=6\frac{D_X^2}{\Lambda_{\min}}(\ln d+\ln\delta^{-1})$,
+    /// **Lemma 23** (`lemma:resultHsu`), $P_1=p_1I$. For $\delta<e^{-2.6}$ and $t\ge
+    /// t_{\min}=6\frac{D_X^2}{\Lambda_{\min}}(\ln d+\ln\delta^{-1})$,
     /// $$\|\hat\theta_{t+1}-\theta^*\|_\Sigma^2\le\frac3tB_2+\frac{12}{0.07^2t^2}B_3,$$
-    /// $$B_2=\frac{\|\hat\theta_1-\theta^*\|^2}{2p_1}+\frac{D_X^2}{\Lambda_{\min}}D_{\rm app}^2\frac{4(1+\sqrt{8\ln\delta^{-1}})}{0.07^2}+\frac{3\sigma^2(d/0.035+\ln\delta^{-1})}{0.07},$$
+    /// $$B_2=\frac{\|\hat\theta_1-\theta^*\|^2}{2p_1}+\frac{D_X^2}{\Lambda_{\min}}D_{\rm
+    /// app}^2\frac{4(1+\sqrt{8\ln\delta^{-1}})}{0.07^2}+\frac{3\sigma^2(d/0.035+\ln\delta^{-1})}{0.07},$$
     /// $$B_3=\frac{\|\hat\theta_1-\theta^*\|^2}{p_1}\frac{D_X^2}{\Lambda_{\min}}(1+\sqrt{8\ln\delta^{-1}})
-    /// +\Big(\frac{D_X}{\sqrt{\Lambda_{\min}}}(D_{\rm app}+D_X\|\theta^*\|)+\frac{\|\hat\theta_1-\theta^*\|}{\sqrt{2p_1}}\Big)^2(\ln\delta^{-1})^2.$$
+    /// +\Big(\frac{D_X}{\sqrt{\Lambda_{\min}}}(D_{\rm
+    /// app}+D_X\|\theta^*\|)+\frac{\|\hat\theta_1-\theta^*\|}{\sqrt{2p_1}}\Big)^2(\ln\delta^{-1})^2.$$
     ///
-    /// Errata E19 (corrected: $\|\hat\theta_1-\theta^*\|$ replaces $\|\theta^*\|$) and E21 (the side conditions).
+    /// Errata E19 (corrected: $\|\hat\theta_1-\theta^*\|$ replaces $\|\theta^*\|$) and E21 (the
+    /// side conditions).
     ResultHsu -> ResultHsuOutput: "resultHsu", "lemma:resultHsu", "1-4delta";
     "Lemma 23: squared error of the Kalman filter at time t, from the analysis of ridge regression."
     /// Dimension.
@@ -135,7 +140,8 @@ impl ResultHsu {
     }
 }
 
-/// The norm in $B_3$: of $\theta^*$ as printed, of $\hat\theta_1-\theta^*$ in the proof (erratum E19).
+/// The norm in $B_3$: of $\theta^*$ as printed, of $\hat\theta_1-\theta^*$ in the proof (erratum
+/// E19).
 fn origin(variant: Variant, norm_star: f64, dist1: f64) -> f64 {
     match variant {
         Variant::Paper => norm_star,
@@ -144,12 +150,17 @@ fn origin(variant: Variant, norm_star: f64, dist1: f64) -> f64 {
 }
 
 bound! {
-    /// **Corollary 24** (`coro:tau_delta_linear`), $P_1=p_1I$. With $B_2,B_3$ of [`ResultHsu`], $\tau=\max(\tau_1,\tau_2,\tau_3)$,
-    /// $$\tau_1=\max\Big(12\frac{D_X^2}{\Lambda_{\min}}(\ln d+\ln\delta^{-1}),\frac{48D_X^2}{\Lambda_{\min}}\ln\frac{24D_X^2}{\Lambda_{\min}}\Big),\quad
-    /// \tau_2=2A_2\ln A_2,\ A_2=\frac{12\varepsilon^{-1}}{\Lambda_{\min}}B_2,\quad\tau_3=\sqrt{A_3}\ln A_3',\ A_3=\frac{96\varepsilon^{-1}}{0.07^2\Lambda_{\min}}B_3.$$
+    /// **Corollary 24** (`coro:tau_delta_linear`), $P_1=p_1I$. With $B_2,B_3$ of [`ResultHsu`],
+    /// $\tau=\max(\tau_1,\tau_2,\tau_3)$,
+    /// $$\tau_1=\max\Big(12\frac{D_X^2}{\Lambda_{\min}}(\ln
+    /// d+\ln\delta^{-1}),\frac{48D_X^2}{\Lambda_{\min}}\ln\frac{24D_X^2}{\Lambda_{\min}}\Big),\quad
+    /// \tau_2=2A_2\ln A_2,\
+    /// A_2=\frac{12\varepsilon^{-1}}{\Lambda_{\min}}B_2,\quad\tau_3=\sqrt{A_3}\ln A_3',\
+    /// A_3=\frac{96\varepsilon^{-1}}{0.07^2\Lambda_{\min}}B_3.$$
     ///
-    /// As printed, $A_3'$ has another bracket than $A_3$. Corrected: $\varepsilon^2$ for $\varepsilon$ (E18), $\|\hat\theta_1-\theta^*\|$ for $\|\theta^*\|$ (E19) and $A_3'=A_3$ (E20).
-    /// The proof needs $\delta\le e^{-2}$ (E21); $\tau$ is to be rounded up (E30).
+    /// As printed, $A_3'$ has another bracket than $A_3$. Corrected: $\varepsilon^2$ for
+    /// $\varepsilon$ (E18), $\|\hat\theta_1-\theta^*\|$ for $\|\theta^*\|$ (E19) and $A_3'=A_3$
+    /// (E20). The proof needs $\delta\le e^{-2}$ (E21); $\tau$ is to be rounded up (E30).
     TauDeltaLinear -> TauDeltaLinearOutput: "tau_delta_linear", "coro:tau_delta_linear", "1-delta";
     "Corollary 24: convergence time of the Kalman filter."
     /// Dimension.

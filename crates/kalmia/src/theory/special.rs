@@ -14,8 +14,9 @@ pub(super) fn ln_add(a: f64, b: f64) -> f64 {
 /// Terms summed one by one before the expansion of [`power_sum`] takes over.
 const DIRECT: f64 = 64.0;
 
-/// $\sum_{t=a}^{b} t^{-s}$ for whole $1\le a$, $s\ge0$: the first terms one by one, the others by the Euler-Maclaurin formula, whose
-/// remainder beyond $t=64$ is below $10^{-18}$ of the first of them for $s\le2$. Empty when $a>b$.
+/// $\sum_{t=a}^{b} t^{-s}$ for whole $1\le a$, $s\ge0$: the first terms one by one, the others by
+/// the Euler-Maclaurin formula, whose remainder beyond $t=64$ is below $10^{-18}$ of the first of
+/// them for $s\le2$. Empty when $a>b$.
 pub(super) fn power_sum(a: f64, b: f64, s: f64) -> f64 {
     let switch = a.max(DIRECT);
     let mut sum = 0.0;
@@ -74,10 +75,23 @@ mod tests {
     #[test]
     fn power_sums_agree_with_a_loop() {
         for s in [0.0, 0.01, 0.3, 0.49, 0.5, 1.0, 1.02, 1.5, 2.0] {
-            for (a, b) in [(1, 1), (1, 63), (1, 64), (1, 65), (5, 3), (7, 1000), (100, 100), (99, 20_000), (1, 200_000)] {
+            for (a, b) in [
+                (1, 1),
+                (1, 63),
+                (1, 64),
+                (1, 65),
+                (5, 3),
+                (7, 1000),
+                (100, 100),
+                (99, 20_000),
+                (1, 200_000),
+            ] {
                 let naive: f64 = (a..=b).rev().map(|t| f64::from(t).powf(-s)).sum();
                 let fast = power_sum(f64::from(a), f64::from(b), s);
-                assert!((fast - naive).abs() <= 2e-13 * naive, "s={s} {a}..={b}: {fast} against {naive}");
+                assert!(
+                    (fast - naive).abs() <= 2e-13 * naive,
+                    "s={s} {a}..={b}: {fast} against {naive}"
+                );
             }
         }
     }

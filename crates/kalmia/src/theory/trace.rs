@@ -4,8 +4,10 @@ use super::bound::{bound, output};
 use crate::Result;
 
 bound! {
-    /// **Lemma 16** (`lemma:sumtrace`). Whenever the weights satisfy $\alpha_t\le h$ for $k<t\le k+n$,
-    /// $$\sum_{t=k+1}^{k+n}\mathrm{Tr}\big(P_{t+1}(P_{t+1}^{-1}-P_t^{-1})\big)\le d\ln\Big(1+n\frac{h\,\lambda_{\max}(P_{k+1})D_X^2}d\Big).$$
+    /// **Lemma 16** (`lemma:sumtrace`). Whenever the weights satisfy $\alpha_t\le h$ for $k<t\le
+    /// k+n$,
+    /// $$\sum_{t=k+1}^{k+n}\mathrm{Tr}\big(P_{t+1}(P_{t+1}^{-1}-P_t^{-1})\big)\le
+    /// d\ln\Big(1+n\frac{h\,\lambda_{\max}(P_{k+1})D_X^2}d\Big).$$
     ///
     /// Erratum E6: read $\|\hat\theta_t-\theta^*\|\le\varepsilon$, not its square.
     SumTrace -> SumTraceOutput: "sumtrace", "lemma:sumtrace", "almost sure";
@@ -31,7 +33,9 @@ output! {
 
 impl SumTrace {
     fn formula(self) -> Result<SumTraceOutput> {
-        Ok(SumTraceOutput { bound: log_det(self.d, self.n, self.h * self.lmax_pk1 * self.d_x * self.d_x) })
+        Ok(SumTraceOutput {
+            bound: log_det(self.d, self.n, self.h * self.lmax_pk1 * self.d_x * self.d_x),
+        })
     }
 }
 
@@ -42,8 +46,10 @@ fn log_det(d: u64, n: u64, v: f64) -> f64 {
 }
 
 bound! {
-    /// **Lemma 18** (`lemma:sumtrace_linear`). On $A_k^\varepsilon$, for all $n\ge1$ simultaneously,
-    /// $$\sum_{t=k+1}^{k+n}X_t^TP_{t+1}X_t(y_t-\hat\theta_t^TX_t)^2\le3(8\sigma^2+D_{\rm app}^2+\varepsilon^2D_X^2)\,d\ln\Big(1+n\frac{\lambda_{\max}(P_{k+1})D_X^2}d\Big)
+    /// **Lemma 18** (`lemma:sumtrace_linear`). On $A_k^\varepsilon$, for all $n\ge1$
+    /// simultaneously,
+    /// $$\sum_{t=k+1}^{k+n}X_t^TP_{t+1}X_t(y_t-\hat\theta_t^TX_t)^2\le3(8\sigma^2+D_{\rm
+    /// app}^2+\varepsilon^2D_X^2)\,d\ln\Big(1+n\frac{\lambda_{\max}(P_{k+1})D_X^2}d\Big)
     /// +12\lambda_{\max}(P_1)D_X^2\sigma^2\ln\delta^{-1}.$$
     SumTraceLinear -> SumTraceLinearOutput: "sumtrace_linear", "lemma:sumtrace_linear", "1-delta on A_k^eps";
     "Lemma 18: the weighted sum of squared residuals of the Kalman filter."
@@ -87,6 +93,11 @@ impl SumTraceLinear {
         let norm2 = self.d_x * self.d_x;
         let log_term = 3.0 * noise * log_det(self.d, self.n, self.lmax_pk1 * norm2);
         let dev_term = 12.0 * self.lmax_p1 * norm2 * sigma2 * -self.delta.ln();
-        Ok(SumTraceLinearOutput { log_term, dev_term, bound: log_term + dev_term, probability: 1.0 - self.delta })
+        Ok(SumTraceLinearOutput {
+            log_term,
+            dev_term,
+            bound: log_term + dev_term,
+            probability: 1.0 - self.delta,
+        })
     }
 }

@@ -3,7 +3,8 @@
 use super::bound::{bound, check_design, output};
 use crate::Result;
 
-/// $\frac{20D_X^4}{\Lambda_{\min}^2}\ln\frac{625\,d\,D_X^8}{\Lambda_{\min}^4\delta}$, the number behind both Proposition 11 and $C_\delta$.
+/// $\frac{20D_X^4}{\Lambda_{\min}^2}\ln\frac{625\,d\,D_X^8}{\Lambda_{\min}^4\delta}$, the number
+/// behind both Proposition 11 and $C_\delta$.
 fn burn_in(d: u64, d_x: f64, lambda_min: f64, delta: f64) -> Result<f64> {
     check_design(lambda_min, d_x)?;
     let ratio = d_x * d_x / lambda_min;
@@ -17,7 +18,8 @@ bound! {
     /// $$\lambda_{\max}(P_t)\le\frac4{\Lambda_{\min}t^{1-\beta}},\qquad
     /// T=\Big(\frac{20D_X^4}{\Lambda_{\min}^2}\ln\frac{625\,d\,D_X^8}{\Lambda_{\min}^4\delta}\Big)^{1/(1-\beta)}.$$
     ///
-    /// Errata E1 and E10 (the proof's step $8\ge4^{1/(1-\beta)}$ fails for $\beta>1/3$, without consequence since $T\ge128$).
+    /// Errata E1 and E10 (the proof's step $8\ge4^{1/(1-\beta)}$ fails for $\beta>1/3$, without
+    /// consequence since $T\ge128$).
     BoundP -> BoundPOutput: "boundP", "prop:boundP", "1-delta";
     "Proposition 11: decay of the largest eigenvalue of P_t in the truncated filter."
     /// Dimension.
@@ -51,7 +53,8 @@ output! {
 
 impl BoundP {
     fn formula(self) -> Result<BoundPOutput> {
-        let ln_threshold = burn_in(self.d, self.d_x, self.lambda_min, self.delta)?.ln() / (1.0 - self.beta);
+        let ln_threshold =
+            burn_in(self.d, self.d_x, self.lambda_min, self.delta)?.ln() / (1.0 - self.beta);
         let threshold = ln_threshold.exp();
         Ok(BoundPOutput {
             ln_threshold,
@@ -64,8 +67,11 @@ impl BoundP {
 }
 
 bound! {
-    /// $$C_\delta=\max\Big(\frac4{\Lambda_{\min}},\ \lambda_{\max}(P_1)\frac{20D_X^4}{\Lambda_{\min}^2}\ln\frac{625\,d\,D_X^8}{\Lambda_{\min}^4\delta}\Big)$$
-    /// (Section `section:logistic_convergence`); the event $A_{C_\delta}=\bigcap_{t\ge1}(\lambda_{\max}(P_t)\le C_\delta/t^{1-\beta})$ has probability at least $1-\delta$.
+    /// $$C_\delta=\max\Big(\frac4{\Lambda_{\min}},\
+    /// \lambda_{\max}(P_1)\frac{20D_X^4}{\Lambda_{\min}^2}\ln\frac{625\,d\,D_X^8}{\Lambda_{\min}^4\delta}\Big)$$
+    /// (Section `section:logistic_convergence`); the event
+    /// $A_{C_\delta}=\bigcap_{t\ge1}(\lambda_{\max}(P_t)\le C_\delta/t^{1-\beta})$ has probability
+    /// at least $1-\delta$.
     CDelta -> CDeltaOutput: "C_delta", "section:logistic_convergence", "1-delta";
     "The constant C_delta that controls P_t of the truncated filter for all t."
     /// Dimension.
@@ -103,7 +109,8 @@ impl CDelta {
 
 bound! {
     /// **Lemma 19** (`lemma:concentration_tropp`). For $0\le\beta<1$ and $t\ge4^{1/(1-\beta)}$,
-    /// $$\mathbb P\Big(\lambda_{\min}\Big(\sum_{s=1}^{t-1}\frac{X_sX_s^T}{s^\beta}\Big)<\frac{\Lambda_{\min}t^{1-\beta}}{4(1-\beta)}\Big)
+    /// $$\mathbb
+    /// P\Big(\lambda_{\min}\Big(\sum_{s=1}^{t-1}\frac{X_sX_s^T}{s^\beta}\Big)<\frac{\Lambda_{\min}t^{1-\beta}}{4(1-\beta)}\Big)
     /// \le d\exp\Big(-t^{1-\beta}\frac{\Lambda_{\min}^2}{10D_X^4}\Big).$$
     ConcentrationTropp -> ConcentrationTroppOutput: "concentration_tropp", "lemma:concentration_tropp", "the value is the failure probability";
     "Lemma 19: concentration of the weighted empirical second moment."

@@ -1,7 +1,11 @@
-//! The default learner: what it promises of accuracy, scale, raw features, dispersion, state and drift.
+//! The default learner: what it promises of accuracy, scale, raw features, dispersion, state and
+//! drift.
 
 use kalmia::predict::Predictive;
-use kalmia::{Auto, AutoDrift, Bernoulli, Ekf, Family, Filter, Gamma, Gaussian, Learner, Poisson, Prior, Rows, Seen};
+use kalmia::{
+    Auto, AutoDrift, Bernoulli, Ekf, Family, Filter, Gamma, Gaussian, Learner, Poisson, Prior,
+    Rows, Seen,
+};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -72,11 +76,15 @@ fn costs_little_more_than_the_right_prior() {
     for seed in 100..130 {
         let (x, y) = paper(seed, 10_000, 0.1);
         let rows = Rows::new(11, &x, &y).unwrap();
-        let star: f64 =
-            (0..y.len()).map(|i| Bernoulli.loss(y[i], rows.x(i).iter().zip(&THETA).map(|(x, t)| 0.1 * x * t).sum())).sum();
+        let star: f64 = (0..y.len())
+            .map(|i| {
+                Bernoulli.loss(y[i], rows.x(i).iter().zip(&THETA).map(|(x, t)| 0.1 * x * t).sum())
+            })
+            .sum();
         let mut auto = Auto::new(Bernoulli, 11).unwrap();
         auto.learn_observed(rows, Some(&mut |s: &Seen<'_>| auto_excess += s.loss / 30.0)).unwrap();
-        let mut ekf: Filter<_, _> = Filter::new(Bernoulli, Ekf, Prior::isotropic(11, 1.0).unwrap()).unwrap();
+        let mut ekf: Filter<_, _> =
+            Filter::new(Bernoulli, Ekf, Prior::isotropic(11, 1.0).unwrap()).unwrap();
         ekf.learn_observed(rows, Some(&mut |s: &Seen<'_>| ekf_excess += s.loss / 30.0)).unwrap();
         auto_excess -= star / 30.0;
         ekf_excess -= star / 30.0;
@@ -87,7 +95,11 @@ fn costs_little_more_than_the_right_prior() {
 
 fn means<F: Family>(auto: &mut Auto<F>, dim: usize, x: &[f64], y: &[f64]) -> Vec<f64> {
     let mut means = Vec::new();
-    auto.learn_observed(Rows::new(dim, x, y).unwrap(), Some(&mut |s: &Seen<'_>| means.push(s.mean))).unwrap();
+    auto.learn_observed(
+        Rows::new(dim, x, y).unwrap(),
+        Some(&mut |s: &Seen<'_>| means.push(s.mean)),
+    )
+    .unwrap();
     means
 }
 
@@ -95,16 +107,21 @@ fn means<F: Family>(auto: &mut Auto<F>, dim: usize, x: &[f64], y: &[f64]) -> Vec
 fn scaling_and_shifting_features_changes_no_prediction() {
     let (x, y) = paper(7, 2000, 0.5);
     let plain = means(&mut Auto::new(Bernoulli, 11).unwrap(), 11, &x, &y);
-    let scaled: Vec<f64> = x.iter().enumerate().map(|(i, x)| x * 10f64.powi((i % 11) as i32 % 9 - 4)).collect();
+    let scaled: Vec<f64> =
+        x.iter().enumerate().map(|(i, x)| x * 10f64.powi((i % 11) as i32 % 9 - 4)).collect();
     let scaled = means(&mut Auto::new(Bernoulli, 11).unwrap(), 11, &scaled, &y);
     let worst = plain.iter().zip(&scaled).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(worst < 1e-6, "scaled: {worst}");
     let centred = means(&mut Auto::new(Bernoulli, 11).unwrap().with_intercept(), 11, &x, &y);
-    let shifted: Vec<f64> =
-        x.iter().enumerate().map(|(i, x)| if i % 11 == 0 { 1.0 } else { x + 1000.0 * (i % 11) as f64 }).collect();
+    let shifted: Vec<f64> = x
+        .iter()
+        .enumerate()
+        .map(|(i, x)| if i % 11 == 0 { 1.0 } else { x + 1000.0 * (i % 11) as f64 })
+        .collect();
     let shifted = means(&mut Auto::new(Bernoulli, 11).unwrap().with_intercept(), 11, &shifted, &y);
     // the first seven rows are too few to tell a spread about the mean
-    let worst = centred.iter().zip(&shifted).skip(7).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let worst =
+        centred.iter().zip(&shifted).skip(7).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(worst < 1e-6, "shifted: {worst}");
 }
 
@@ -130,12 +147,20 @@ fn shuffled(seed: u64, dim: usize, x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>)
     for i in (1..order.len()).rev() {
         order.swap(i, (uniform(&mut rng) * (i + 1) as f64) as usize);
     }
-    (order.iter().flat_map(|&i| x[i * dim..][..dim].to_vec()).collect(), order.iter().map(|&i| y[i]).collect())
+    (
+        order.iter().flat_map(|&i| x[i * dim..][..dim].to_vec()).collect(),
+        order.iter().map(|&i| y[i]).collect(),
+    )
 }
 
 fn mean_loss(learner: &mut dyn Learner, x: &[f64], y: &[f64]) -> f64 {
     let mut total = 0.0;
-    learner.learn_observed(Rows::new(learner.dim(), x, y).unwrap(), Some(&mut |s: &Seen<'_>| total += s.loss)).unwrap();
+    learner
+        .learn_observed(
+            Rows::new(learner.dim(), x, y).unwrap(),
+            Some(&mut |s: &Seen<'_>| total += s.loss),
+        )
+        .unwrap();
     assert!(learner.coefficients().iter().all(|v| v.is_finite()));
     total / y.len() as f64
 }
@@ -146,11 +171,20 @@ fn raw_real_features_are_learned_where_the_plain_filter_fails() {
         let (dim, x, y) = real(name);
         let mut plain = 0.0;
         for seed in 0..4 {
-            let (x, y) = if seed == 0 { (x.clone(), y.clone()) } else { shuffled(seed, dim, &x, &y) };
+            let (x, y) =
+                if seed == 0 { (x.clone(), y.clone()) } else { shuffled(seed, dim, &x, &y) };
             let auto = mean_loss(&mut Auto::new(Bernoulli, dim).unwrap(), &x, &y);
-            let centred = mean_loss(&mut Auto::new(Bernoulli, dim).unwrap().with_intercept(), &x, &y);
-            let ekf = mean_loss(&mut Filter::<_, _>::new(Bernoulli, Ekf, Prior::isotropic(dim, 1.0).unwrap()).unwrap(), &x, &y);
-            println!("{name}, order {seed}: auto {auto:.4}, centred {centred:.4}, plain filter {ekf:.3}");
+            let centred =
+                mean_loss(&mut Auto::new(Bernoulli, dim).unwrap().with_intercept(), &x, &y);
+            let ekf = mean_loss(
+                &mut Filter::<_, _>::new(Bernoulli, Ekf, Prior::isotropic(dim, 1.0).unwrap())
+                    .unwrap(),
+                &x,
+                &y,
+            );
+            println!(
+                "{name}, order {seed}: auto {auto:.4}, centred {centred:.4}, plain filter {ekf:.3}"
+            );
             plain = ekf.max(plain);
             assert!(auto < limit && centred < limit, "{name}: {auto} {centred}");
         }
@@ -170,8 +204,10 @@ fn real_counts_reach_the_batch_fit() {
     let mut auto = Auto::new(Poisson, dim).unwrap();
     auto.learn(rows).unwrap();
     let deviance = |y: f64, m: f64| 2.0 * (if y > 0.0 { y * (y / m).ln() } else { 0.0 } - (y - m));
-    let mean: f64 =
-        (0..y.len()).map(|i| deviance(y[i], Poisson.mean(auto.linear(rows.x(i)).unwrap()))).sum::<f64>() / y.len() as f64;
+    let mean: f64 = (0..y.len())
+        .map(|i| deviance(y[i], Poisson.mean(auto.linear(rows.x(i)).unwrap())))
+        .sum::<f64>()
+        / y.len() as f64;
     let expected = batch()["randhie"]["mean_deviance"].as_f64().unwrap();
     println!("mean deviance {mean:.4}, batch {expected:.4}");
     assert!(mean <= 1.02 * expected);
@@ -184,7 +220,8 @@ fn the_noise_is_learned() {
     let mut covered = 0;
     for i in 0..y.len() {
         let row = Rows::new(dim, &x[i * dim..][..dim], &y[i..=i]).unwrap();
-        let (low, high) = kalmia::Predictive::interval(&auto.predict(row.x(0), 0.0).unwrap(), 0.9).unwrap();
+        let (low, high) =
+            kalmia::Predictive::interval(&auto.predict(row.x(0), 0.0).unwrap(), 0.9).unwrap();
         covered += usize::from((low..=high).contains(&y[i]));
         auto.learn(row).unwrap();
     }
@@ -192,10 +229,17 @@ fn the_noise_is_learned() {
     assert!((0.85..=0.95).contains(&share), "90 % intervals hold {share}");
     let batch = &batch()["diabetes"];
     let variance = batch["residual_variance"].as_f64().unwrap();
-    assert!((auto.dispersion() / variance - 1.0).abs() < 0.05, "{} against {variance}", auto.dispersion());
-    for (j, (own, expected)) in auto.standard_errors().iter().zip(batch["standard_errors"].as_array().unwrap()).enumerate() {
+    assert!(
+        (auto.dispersion() / variance - 1.0).abs() < 0.05,
+        "{} against {variance}",
+        auto.dispersion()
+    );
+    for (j, (own, expected)) in
+        auto.standard_errors().iter().zip(batch["standard_errors"].as_array().unwrap()).enumerate()
+    {
         let ratio = own / expected.as_f64().unwrap();
-        // the prior shrinks the collinear serum measurements; no error may come out larger than without it
+        // the prior shrinks the collinear serum measurements; no error may come out larger than
+        // without it
         assert!((0.2..1.1).contains(&ratio), "coefficient {j}: {ratio}");
     }
 }
@@ -215,7 +259,11 @@ fn the_dispersion_of_amounts_is_learned() {
     assert!((auto.dispersion() / 0.2 - 1.0).abs() < 0.1, "{}", auto.dispersion());
     // sd of the slope: sqrt(phi / (n Var z)) with Var z = 1/12
     let expected = (0.2f64 * 12.0 / 4000.0).sqrt();
-    assert!((auto.standard_errors()[1] / expected - 1.0).abs() < 0.1, "{:?}", auto.standard_errors());
+    assert!(
+        (auto.standard_errors()[1] / expected - 1.0).abs() < 0.1,
+        "{:?}",
+        auto.standard_errors()
+    );
     assert!((auto.coefficients()[1] - 2.0).abs() < 4.0 * expected);
 }
 
@@ -236,7 +284,8 @@ fn cuts_do_not_matter_and_a_restored_state_goes_on_bit_for_bit() {
             assert_eq!(auto.state(), never.state(), "{drift:?} after {size} at {at}");
             at += size;
         }
-        let worst = whole.iter().zip(&cut).map(|(a, b)| (a - b).abs() / a.min(1.0 - a)).fold(0.0, f64::max);
+        let worst =
+            whole.iter().zip(&cut).map(|(a, b)| (a - b).abs() / a.min(1.0 - a)).fold(0.0, f64::max);
         assert!(worst < 1e-9, "{drift:?}: {worst}");
     }
 }
@@ -249,13 +298,16 @@ fn a_late_feature_changes_nothing_before_and_its_scale_nothing_after() {
         x.chunks(11)
             .enumerate()
             .flat_map(|(i, row)| {
-                row.iter().enumerate().map(move |(j, &v)| if j == 10 { if i < 600 { 0.0 } else { factor * v } } else { v })
+                row.iter().enumerate().map(move |(j, &v)| {
+                    if j == 10 { if i < 600 { 0.0 } else { factor * v } } else { v }
+                })
             })
             .collect()
     };
     let from_start = means(&mut Auto::new(Bernoulli, 11).unwrap(), 11, &scaled(1.0), &y);
     let scaled_start = means(&mut Auto::new(Bernoulli, 11).unwrap(), 11, &scaled(1e4), &y);
-    let narrow: Vec<f64> = x.chunks(11).take(600).flat_map(|row| row[..10].iter().copied()).collect();
+    let narrow: Vec<f64> =
+        x.chunks(11).take(600).flat_map(|row| row[..10].iter().copied()).collect();
     let mut grown = Auto::new(Bernoulli, 10).unwrap();
     let mut late = means(&mut grown, 10, &narrow, &y[..600]);
     grown.grow();
@@ -282,36 +334,51 @@ fn drift_is_followed_when_asked_and_reported_when_not() {
     let loss = |y: &[f64], drift| {
         let mut auto = Auto::new(Bernoulli, 2).unwrap().with_drift(drift);
         let mut total = 0.0;
-        auto.learn_observed(Rows::new(2, &x, y).unwrap(), Some(&mut |s: &Seen<'_>| total += s.loss)).unwrap();
+        auto.learn_observed(
+            Rows::new(2, &x, y).unwrap(),
+            Some(&mut |s: &Seen<'_>| total += s.loss),
+        )
+        .unwrap();
         (total / n as f64, auto.drift_report())
     };
-    let ((still, report), (follows, none)) = (loss(&moving, AutoDrift::Off), loss(&moving, AutoDrift::Adapt));
+    let ((still, report), (follows, none)) =
+        (loss(&moving, AutoDrift::Off), loss(&moving, AutoDrift::Adapt));
     println!("moving: static {still:.4}, adapting {follows:.4}, {report:?}");
     assert!(none.is_none() && follows < still - 0.03);
     let report = report.unwrap();
     assert!(report.drift() && report.gain > 0.5 * (still - follows), "{report:?}");
-    let ((still, report), (follows, _)) = (loss(&fixed, AutoDrift::Off), loss(&fixed, AutoDrift::Adapt));
+    let ((still, report), (follows, _)) =
+        (loss(&fixed, AutoDrift::Off), loss(&fixed, AutoDrift::Adapt));
     println!("fixed: static {still:.4}, adapting {follows:.4}, {report:?}");
     assert!(follows < still + 0.001 && !report.unwrap().drift());
-    // static to the last bit where nothing moves, and once it is sure as good as the one that was told
+    // static to the last bit where nothing moves, and once it is sure as good as the one that was
+    // told
     let (detects, report) = loss(&fixed, AutoDrift::Detect);
     assert!(detects == still && report.is_some());
-    let ((detects, none), (follows, _)) = (loss(&moving, AutoDrift::Detect), loss(&moving, AutoDrift::Adapt));
+    let ((detects, none), (follows, _)) =
+        (loss(&moving, AutoDrift::Detect), loss(&moving, AutoDrift::Adapt));
     assert!(none.is_none() && detects < follows + 0.02, "{detects} {follows}");
 }
 
-/// With an intercept a shift of a feature changes nothing, whether coefficients move or not; the intercept follows the shift.
+/// With an intercept a shift of a feature changes nothing, whether coefficients move or not; the
+/// intercept follows the shift.
 #[test]
 fn a_shifted_feature_changes_no_prediction_of_a_learner_that_follows_a_drift() {
     fn check<F: Family + PartialEq>(family: F, target: impl Fn(f64, f64) -> f64) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(13);
         let n = 8000;
-        let draws: Vec<[f64; 3]> = (0..n).map(|_| [0; 3].map(|_| uniform(&mut rng) - 0.5)).collect();
+        let draws: Vec<[f64; 3]> =
+            (0..n).map(|_| [0; 3].map(|_| uniform(&mut rng) - 0.5)).collect();
         let moving = |i: usize| (i as f64 / 1000.0).sin();
-        let y: Vec<f64> = draws.iter().enumerate().map(|(i, [z, q, e])| target(0.5 * z + 3.0 * q * moving(i), *e)).collect();
+        let y: Vec<f64> = draws
+            .iter()
+            .enumerate()
+            .map(|(i, [z, q, e])| target(0.5 * z + 3.0 * q * moving(i), *e))
+            .collect();
         let run = |shift: f64| {
             let x: Vec<f64> = draws.iter().flat_map(|[z, q, _]| [1.0, shift + z, *q]).collect();
-            let mut auto = Auto::new(family.clone(), 3).unwrap().with_intercept().with_drift(AutoDrift::Adapt);
+            let mut auto =
+                Auto::new(family.clone(), 3).unwrap().with_intercept().with_drift(AutoDrift::Adapt);
             let means = means(&mut auto, 3, &x, &y);
             let last = auto.predict(&[1.0, shift + 0.2, 0.1], 0.0).unwrap();
             (means, last, auto)
@@ -322,20 +389,34 @@ fn a_shifted_feature_changes_no_prediction_of_a_learner_that_follows_a_drift() {
             let (shifted, here, moved) = run(shift);
             // a shift of 1e6 leaves ten digits of the feature
             for (i, (a, b)) in plain.iter().zip(&shifted).enumerate().skip(8) {
-                assert!((a - b).abs() < 1e-6 * (1.0 + a.abs()), "{} shift {shift} row {i}: {a} {b}", family.name());
+                assert!(
+                    (a - b).abs() < 1e-6 * (1.0 + a.abs()),
+                    "{} shift {shift} row {i}: {a} {b}",
+                    family.name()
+                );
             }
             let close = |a: f64, b: f64| (a - b).abs() < 1e-5 * a.abs();
-            assert!(close(there.mean, here.mean) && close(there.linear_variance, here.linear_variance), "{shift}");
+            assert!(
+                close(there.mean, here.mean) && close(there.linear_variance, here.linear_variance),
+                "{shift}"
+            );
             assert!(close(auto.standard_errors()[1], moved.standard_errors()[1]));
             let level = moved.coefficients()[0] + shift * moved.coefficients()[1];
-            assert!((level - auto.coefficients()[0]).abs() < 1e-5, "{shift}: {level} {}", auto.coefficients()[0]);
+            assert!(
+                (level - auto.coefficients()[0]).abs() < 1e-5,
+                "{shift}: {level} {}",
+                auto.coefficients()[0]
+            );
             // the intercept's variance is that of the line at the feature's zero
             let variance: f64 = [(0, 0, 1.0), (0, 1, 2.0 * shift), (1, 1, shift * shift)]
                 .map(|(i, j, times)| times * moved.covariance_entry(i, j))
                 .iter()
                 .sum();
             let expected = auto.covariance_entry(0, 0);
-            assert!(shift > 1e4 || (variance / expected - 1.0).abs() < 1e-4, "{shift}: {variance} {expected}");
+            assert!(
+                shift > 1e4 || (variance / expected - 1.0).abs() < 1e-4,
+                "{shift}: {variance} {expected}"
+            );
             assert_eq!(Auto::restore(moved.state()).unwrap().state(), moved.state());
         }
     }
@@ -343,7 +424,8 @@ fn a_shifted_feature_changes_no_prediction_of_a_learner_that_follows_a_drift() {
     check(Gaussian::default(), |u, e| u + e);
 }
 
-/// A row of weight 0 is no row, whatever stands in it, and one of another weight is judged as one observation.
+/// A row of weight 0 is no row, whatever stands in it, and one of another weight is judged as one
+/// observation.
 #[test]
 fn rows_of_weight_zero_change_nothing_and_weights_no_loss() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(14);
@@ -366,7 +448,8 @@ fn rows_of_weight_zero_change_nothing_and_weights_no_loss() {
     let learned = |rows: Rows<'_>| {
         let mut auto = Auto::new(Gaussian::default(), 2).unwrap().with_intercept();
         let mut losses = Vec::new();
-        let mut watch = |seen: &Seen<'_>| losses.extend((seen.observation.weight > 0.0).then_some(seen.loss));
+        let mut watch =
+            |seen: &Seen<'_>| losses.extend((seen.observation.weight > 0.0).then_some(seen.loss));
         auto.learn_observed(rows, Some(&mut watch)).unwrap();
         (auto, losses)
     };
@@ -378,10 +461,13 @@ fn rows_of_weight_zero_change_nothing_and_weights_no_loss() {
         assert!((a / b - 1.0).abs() < 1e-2, "{a} {b}");
         assert!((with.coefficients()[j] - without.coefficients()[j]).abs() < 0.05 * b);
     }
-    assert!((seen[300..].iter().sum::<f64>() / expected[300..].iter().sum::<f64>() - 1.0).abs() < 1e-2);
+    assert!(
+        (seen[300..].iter().sum::<f64>() / expected[300..].iter().sum::<f64>() - 1.0).abs() < 1e-2
+    );
 }
 
-/// What an observer is told of a row is what was predicted for it, whatever the weights and the family.
+/// What an observer is told of a row is what was predicted for it, whatever the weights and the
+/// family.
 #[test]
 fn a_loss_is_the_density_that_was_predicted() {
     fn check<F: Family>(family: F, link: impl Fn(f64) -> f64) {
@@ -406,7 +492,13 @@ fn a_loss_is_the_density_that_was_predicted() {
                     family.name(),
                     seen.0
                 );
-                assert!((seen.1 / prediction.mean - 1.0).abs() < 1e-6, "{} {i}: {} {}", family.name(), seen.1, prediction.mean);
+                assert!(
+                    (seen.1 / prediction.mean - 1.0).abs() < 1e-6,
+                    "{} {i}: {} {}",
+                    family.name(),
+                    seen.1,
+                    prediction.mean
+                );
             }
         }
     }
@@ -429,7 +521,10 @@ fn an_unseen_feature_leaves_a_mean_of_the_size_of_the_others() {
     let unseen = auto.predict(&[1.0, 0.0, 1.0], 0.0).unwrap();
     assert!(unseen.mean > 0.5 && unseen.mean < 20.0, "{}", unseen.mean);
     // vaguer than what is known, all the same
-    assert!(unseen.linear_variance > 10.0 * auto.predict(&[1.0, 0.0, 0.0], 0.0).unwrap().linear_variance);
+    assert!(
+        unseen.linear_variance
+            > 10.0 * auto.predict(&[1.0, 0.0, 0.0], 0.0).unwrap().linear_variance
+    );
 }
 
 /// The dispersion of few rows, which had been taken for that of the prior.
@@ -461,7 +556,10 @@ fn merging_takes_over_features_that_only_the_other_has_seen() {
     let mut draw = |slope: f64| -> (Vec<f64>, Vec<f64>) {
         let rows = (0..500).map(|_| {
             let (z, e) = (uniform(&mut rng) - 0.5, 0.1 * (uniform(&mut rng) - 0.5));
-            (if slope == 0.0 { [1.0, 0.0] } else { [1.0, z] }, 1.0 + slope * z * f64::from(slope != 0.0) + e)
+            (
+                if slope == 0.0 { [1.0, 0.0] } else { [1.0, z] },
+                1.0 + slope * z * f64::from(slope != 0.0) + e,
+            )
         });
         let rows: Vec<_> = rows.collect();
         (rows.iter().flat_map(|row| row.0).collect(), rows.iter().map(|row| row.1).collect())
@@ -473,7 +571,9 @@ fn merging_takes_over_features_that_only_the_other_has_seen() {
         auto
     };
     let (blind, seeing) = (learned(0.0), learned(3.0));
-    for merged in [blind.merge(&seeing).unwrap().into_inner(), seeing.merge(&blind).unwrap().into_inner()] {
+    for merged in
+        [blind.merge(&seeing).unwrap().into_inner(), seeing.merge(&blind).unwrap().into_inner()]
+    {
         let prediction = merged.predict(&[0.0, 1.0], 0.0).unwrap();
         assert!((prediction.mean - 3.0).abs() < 0.05, "{}", prediction.mean);
         let mut later = merged.clone();
@@ -482,8 +582,9 @@ fn merging_takes_over_features_that_only_the_other_has_seen() {
     }
 }
 
-/// Without noise, with dummies beside an intercept and a repeated column: the static one of the walking members cannot keep its digits in the
-/// dense form, and leaves the mixture; the others go on.
+/// Without noise, with dummies beside an intercept and a repeated column: the static one of the
+/// walking members cannot keep its digits in the dense form, and leaves the mixture; the others go
+/// on.
 #[test]
 fn a_member_that_loses_its_digits_leaves_the_others() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(12);
@@ -496,8 +597,10 @@ fn a_member_that_loses_its_digits_leaves_the_others() {
     }
     let mut auto = Auto::new(Gaussian::default(), 6).unwrap().with_drift(AutoDrift::Adapt);
     let mut late = 0.0f64;
-    let mut watch =
-        |seen: &Seen<'_>| late = if seen.index < 1000 { 0.0 } else { late.max((seen.mean - seen.observation.y).abs()) };
+    let mut watch = |seen: &Seen<'_>| {
+        late =
+            if seen.index < 1000 { 0.0 } else { late.max((seen.mean - seen.observation.y).abs()) }
+    };
     auto.learn_observed(Rows::new(6, &x, &y).unwrap(), Some(&mut watch)).unwrap();
     let walks: Vec<f64> = auto.weights().iter().map(|weight| weight.1).collect();
     assert_eq!(walks, [1e-6, 1e-5, 1e-4, 1e-3]);
@@ -509,14 +612,21 @@ fn a_member_that_loses_its_digits_leaves_the_others() {
 fn a_drift_is_detected_at_the_same_row_whatever_the_batches() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(10);
     let n = 6000;
-    let x: Vec<f64> = (0..2 * n).map(|i| if i % 2 == 0 { 1.0 } else { uniform(&mut rng) - 0.5 }).collect();
+    let x: Vec<f64> =
+        (0..2 * n).map(|i| if i % 2 == 0 { 1.0 } else { uniform(&mut rng) - 0.5 }).collect();
     let swing = |t: usize| 2.0 * (t as f64 / 500.0).sin();
-    let y: Vec<f64> = (0..n).map(|t| f64::from(uniform(&mut rng) < Bernoulli.mean(swing(t) + x[2 * t + 1]))).collect();
+    let y: Vec<f64> = (0..n)
+        .map(|t| f64::from(uniform(&mut rng) < Bernoulli.mean(swing(t) + x[2 * t + 1])))
+        .collect();
     let means = |batch: usize| {
         let mut auto = Auto::new(Bernoulli, 2).unwrap().with_drift(AutoDrift::Detect);
         let (mut means, mut switched) = (Vec::new(), None);
         for (x, y) in x.chunks(2 * batch).zip(y.chunks(batch)) {
-            auto.learn_observed(Rows::new(2, x, y).unwrap(), Some(&mut |s: &Seen<'_>| means.push(s.mean))).unwrap();
+            auto.learn_observed(
+                Rows::new(2, x, y).unwrap(),
+                Some(&mut |s: &Seen<'_>| means.push(s.mean)),
+            )
+            .unwrap();
             if auto.drift_report().is_none() {
                 switched.get_or_insert(auto.count());
             }
@@ -527,7 +637,8 @@ fn a_drift_is_detected_at_the_same_row_whatever_the_batches() {
     let (one_by_one, switched) = means(1);
     assert!(switched.is_some_and(|row| row < 5000), "{switched:?}");
     for batch in [77, 1000, n] {
-        let worst = one_by_one.iter().zip(means(batch).0).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let worst =
+            one_by_one.iter().zip(means(batch).0).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-9, "batch {batch}: {worst}");
     }
 }
@@ -553,12 +664,21 @@ fn merging_gathers_the_rows_of_both() {
     let halves = halves.into_inner();
     assert_eq!(halves.count(), 3000);
     for j in 0..2 {
-        // the two priors differ by the scales of different first rows: a hundredth of a standard error at 3000 rows
-        let (error, tolerance) = ((halves.coefficients()[j] - all.coefficients()[j]).abs(), 0.02 * all.standard_errors()[j]);
+        // the two priors differ by the scales of different first rows: a hundredth of a standard
+        // error at 3000 rows
+        let (error, tolerance) = (
+            (halves.coefficients()[j] - all.coefficients()[j]).abs(),
+            0.02 * all.standard_errors()[j],
+        );
         assert!(error < tolerance, "{error}");
         assert!((halves.standard_errors()[j] / all.standard_errors()[j] - 1.0).abs() < 0.01);
     }
-    assert!((halves.dispersion() / all.dispersion() - 1.0).abs() < 0.01, "{} {}", halves.dispersion(), all.dispersion());
+    assert!(
+        (halves.dispersion() / all.dispersion() - 1.0).abs() < 0.01,
+        "{} {}",
+        halves.dispersion(),
+        all.dispersion()
+    );
     let exact = learn(0, 2900).merge(&learn(2900, 3000)).unwrap();
     assert!(exact.is_exact());
     assert_eq!(exact.into_inner().coefficients(), all.coefficients());

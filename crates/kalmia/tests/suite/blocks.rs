@@ -34,14 +34,18 @@ impl Textbook {
 
 fn check<C: Covariance>(dim: usize, rows: usize, cut: usize, threads: usize) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64((dim * 1000 + rows) as u64);
-    let x: Vec<f64> = (0..rows * dim).map(|i| if i % dim == 0 { 1.0 } else { uniform(&mut rng) - 0.5 }).collect();
+    let x: Vec<f64> =
+        (0..rows * dim).map(|i| if i % dim == 0 { 1.0 } else { uniform(&mut rng) - 0.5 }).collect();
     let y: Vec<f64> = (0..rows).map(|_| if uniform(&mut rng) < 0.4 { 1.0 } else { 0.0 }).collect();
     let variances: Vec<f64> = (0..dim).map(|_| 0.5 + uniform(&mut rng)).collect();
     let mut p = vec![0.0; dim * dim];
     (0..dim).for_each(|j| p[j * dim + j] = variances[j]);
     let mut book = Textbook { theta: vec![0.0; dim], p };
-    let rule = |i: usize, m: f64, s: f64| Ekf.step(&Bernoulli, &Observation::new(y[i]), m, s, i as u64 + 1);
-    let expected: Vec<(f64, f64)> = (0..rows).map(|i| book.learn(&x[i * dim..][..dim], |m, s| rule(i, m, s))).collect();
+    let rule = |i: usize, m: f64, s: f64| {
+        Ekf.step(&Bernoulli, &Observation::new(y[i]), m, s, i as u64 + 1)
+    };
+    let expected: Vec<(f64, f64)> =
+        (0..rows).map(|i| book.learn(&x[i * dim..][..dim], |m, s| rule(i, m, s))).collect();
 
     let mut form = C::from_diagonal(&variances).unwrap();
     let mut theta = Buffer::zeros(dim);
@@ -55,7 +59,9 @@ fn check<C: Covariance>(dim: usize, rows: usize, cut: usize, threads: usize) {
         form.learn(&mut theta, x, &mut decide, Threads(threads)).unwrap();
         first += x.len() / dim;
     }
-    let close = |a: f64, b: f64, scale: f64| assert!((a - b).abs() <= 1e-9 * scale, "{a} {b} dim {dim} rows {rows} cut {cut}");
+    let close = |a: f64, b: f64, scale: f64| {
+        assert!((a - b).abs() <= 1e-9 * scale, "{a} {b} dim {dim} rows {rows} cut {cut}")
+    };
     assert_eq!(seen.len(), rows);
     for ((m, s), (em, es)) in seen.iter().zip(&expected) {
         close(*m, *em, em.abs().max(1.0));
@@ -71,7 +77,18 @@ fn check<C: Covariance>(dim: usize, rows: usize, cut: usize, threads: usize) {
 
 #[test]
 fn every_form_and_cut_is_the_textbook_recursion() {
-    for (dim, rows) in [(1, 5), (2, 30), (3, 40), (8, 50), (11, 100), (17, 100), (33, 64), (100, 150), (200, 300), (300, 400)] {
+    for (dim, rows) in [
+        (1, 5),
+        (2, 30),
+        (3, 40),
+        (8, 50),
+        (11, 100),
+        (17, 100),
+        (33, 64),
+        (100, 150),
+        (200, 300),
+        (300, 400),
+    ] {
         for cut in [1, 7, 1000] {
             check::<Dense>(dim, rows, cut, 1);
             check::<Factored>(dim, rows, cut, 1);

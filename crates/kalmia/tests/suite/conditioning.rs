@@ -1,4 +1,5 @@
-//! Ill-conditioned features: the factored form keeps its digits, the dense form keeps them or says so.
+//! Ill-conditioned features: the factored form keeps its digits, the dense form keeps them or says
+//! so.
 
 use kalmia::{Covariance, Dense, Ekf, Error, Factored, Filter, Gaussian, Learner, Prior, Rows};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -8,8 +9,9 @@ fn uniform(rng: &mut Xoshiro256PlusPlus) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Least squares by Givens rotations, row by row: `r` is upper triangular (row-major) with the right-hand side behind it. This is the
-/// orthogonal (QR) solution, which never squares the condition number.
+/// Least squares by Givens rotations, row by row: `r` is upper triangular (row-major) with the
+/// right-hand side behind it. This is the orthogonal (QR) solution, which never squares the
+/// condition number.
 struct Orthogonal {
     dim: usize,
     r: Vec<f64>,
@@ -54,9 +56,14 @@ struct Outcome {
 }
 
 /// Learns the rows of a generator in both ways; the dense form may stop with `PrecisionLost`.
-fn run<C: Covariance>(rows: usize, variances: &[f64], mut next: impl FnMut(&mut [f64]) -> f64) -> Result<Outcome, Error> {
+fn run<C: Covariance>(
+    rows: usize,
+    variances: &[f64],
+    mut next: impl FnMut(&mut [f64]) -> f64,
+) -> Result<Outcome, Error> {
     let dim = variances.len();
-    let mut filter: Filter<_, _, C> = Filter::new(Gaussian::default(), Ekf, Prior::diagonal(variances.to_vec())?)?;
+    let mut filter: Filter<_, _, C> =
+        Filter::new(Gaussian::default(), Ekf, Prior::diagonal(variances.to_vec())?)?;
     let mut reference = Orthogonal::new(variances);
     let (mut x, mut y) = (vec![0.0; 1000 * dim], vec![0.0; 1000]);
     for _ in 0..rows / 1000 {
@@ -68,13 +75,22 @@ fn run<C: Covariance>(rows: usize, variances: &[f64], mut next: impl FnMut(&mut 
     }
     assert!(filter.covariance().log_det()?.is_finite());
     assert!((0..dim).all(|j| filter.covariance().entry(j, j) > 0.0));
-    Ok(Outcome { theta: filter.coefficients().to_vec(), errors: filter.standard_errors(), orthogonal: reference.solve() })
+    Ok(Outcome {
+        theta: filter.coefficients().to_vec(),
+        errors: filter.standard_errors(),
+        orthogonal: reference.solve(),
+    })
 }
 
 /// Largest difference from the orthogonal solution, in standard errors.
 fn distance(outcome: &Outcome) -> f64 {
     let Outcome { theta, errors, orthogonal } = outcome;
-    theta.iter().zip(orthogonal).zip(errors).map(|((a, b), e)| (a - b).abs() / e).fold(0.0, f64::max)
+    theta
+        .iter()
+        .zip(orthogonal)
+        .zip(errors)
+        .map(|((a, b), e)| (a - b).abs() / e)
+        .fold(0.0, f64::max)
 }
 
 fn scales(rng: &mut Xoshiro256PlusPlus) -> impl FnMut(&mut [f64]) -> f64 {
@@ -93,15 +109,20 @@ fn scales(rng: &mut Xoshiro256PlusPlus) -> impl FnMut(&mut [f64]) -> f64 {
 fn a_million_rows_with_scales_from_1e_minus_4_to_1e4() {
     // a prior wide against each feature, whatever its scale
     let variances: Vec<f64> = (0..9).map(|j| 100.0 * 10f64.powi(2 * (4 - j))).collect();
-    let factored = run::<Factored>(1_000_000, &variances, scales(&mut Xoshiro256PlusPlus::seed_from_u64(1))).unwrap();
+    let factored =
+        run::<Factored>(1_000_000, &variances, scales(&mut Xoshiro256PlusPlus::seed_from_u64(1)))
+            .unwrap();
     println!("factored: {:.1e} standard errors from the orthogonal solution", distance(&factored));
     assert!(distance(&factored) < 1e-8);
-    let dense = run::<Dense>(1_000_000, &variances, scales(&mut Xoshiro256PlusPlus::seed_from_u64(1))).unwrap();
+    let dense =
+        run::<Dense>(1_000_000, &variances, scales(&mut Xoshiro256PlusPlus::seed_from_u64(1)))
+            .unwrap();
     println!("dense: {:.1e} standard errors", distance(&dense));
     assert!(distance(&dense) < 1e-6);
 }
 
-/// Powers of a uniform variable on [0, 1]: the second moment is the Hilbert matrix, of condition number 1.6e13 at ten powers.
+/// Powers of a uniform variable on [0, 1]: the second moment is the Hilbert matrix, of condition
+/// number 1.6e13 at ten powers.
 fn powers(rng: &mut Xoshiro256PlusPlus) -> impl FnMut(&mut [f64]) -> f64 {
     move |x| {
         let z = uniform(rng);
@@ -117,10 +138,13 @@ fn powers(rng: &mut Xoshiro256PlusPlus) -> impl FnMut(&mut [f64]) -> f64 {
 #[test]
 fn polynomial_features_of_condition_number_1e13() {
     let variances = vec![1e8; 10];
-    let factored = run::<Factored>(100_000, &variances, powers(&mut Xoshiro256PlusPlus::seed_from_u64(2))).unwrap();
+    let factored =
+        run::<Factored>(100_000, &variances, powers(&mut Xoshiro256PlusPlus::seed_from_u64(2)))
+            .unwrap();
     let off = distance(&factored);
     println!("factored: {off:.1e} standard errors from the orthogonal solution");
-    // the features have condition number 4e6 and the prior is 1e8: eps times their product, measured against the standard errors
+    // the features have condition number 4e6 and the prior is 1e8: eps times their product,
+    // measured against the standard errors
     assert!(off < 1e-6, "{off}");
     match run::<Dense>(100_000, &variances, powers(&mut Xoshiro256PlusPlus::seed_from_u64(2))) {
         Ok(dense) => {
@@ -129,7 +153,10 @@ fn polynomial_features_of_condition_number_1e13() {
         }
         Err(error) => {
             println!("dense: {error}");
-            assert!(matches!(error, Error::PrecisionLost { .. } | Error::NotPositiveDefinite { .. }), "{error}");
+            assert!(
+                matches!(error, Error::PrecisionLost { .. } | Error::NotPositiveDefinite { .. }),
+                "{error}"
+            );
         }
     }
 }

@@ -4,14 +4,20 @@ use crate::common;
 
 use common::{Data, Matrix, Textbook, centred, dot, gap, near, rng, spread_matrix};
 use kalmia::{
-    AnyFamily, AnyRule, Covariance, Dense, Factored, Family, Filter, Learner, Merged, Prior, Rows, Rule, Seen, Truncated,
+    AnyFamily, AnyRule, Covariance, Dense, Factored, Family, Filter, Learner, Merged, Prior, Rows,
+    Rule, Seen, Truncated,
 };
 use rand::RngExt;
 
 type Any<C> = Filter<AnyFamily, AnyRule, C>;
 
 fn rules() -> [AnyRule; 4] {
-    [AnyRule::Ekf, AnyRule::Truncated(Truncated::new(0.3, 0.2).unwrap()), AnyRule::Implicit, AnyRule::MomentMatch]
+    [
+        AnyRule::Ekf,
+        AnyRule::Truncated(Truncated::new(0.3, 0.2).unwrap()),
+        AnyRule::Implicit,
+        AnyRule::MomentMatch,
+    ]
 }
 
 fn each(check: impl Fn(AnyFamily, AnyRule)) {
@@ -28,7 +34,8 @@ fn prior(dim: usize, low: f64, high: f64) -> Prior {
     let prior = if dim <= 40 {
         Prior::full(spread_matrix(&mut rng, dim, low, high).a, dim).unwrap()
     } else {
-        Prior::diagonal((0..dim).map(|_| low * (high / low).powf(rng.random::<f64>())).collect()).unwrap()
+        Prior::diagonal((0..dim).map(|_| low * (high / low).powf(rng.random::<f64>())).collect())
+            .unwrap()
     };
     prior.with_mean(&mean).unwrap()
 }
@@ -38,7 +45,11 @@ fn filter<C: Covariance>(family: AnyFamily, rule: AnyRule, prior: &Prior) -> Any
 }
 
 /// Learns in the given cuts, in turn; returns every `m` and `s`.
-fn learn<C: Covariance>(filter: &mut Any<C>, rows: Rows<'_>, cuts: &[usize]) -> (Vec<f64>, Vec<f64>) {
+fn learn<C: Covariance>(
+    filter: &mut Any<C>,
+    rows: Rows<'_>,
+    cuts: &[usize],
+) -> (Vec<f64>, Vec<f64>) {
     let (mut m, mut s) = (Vec::new(), Vec::new());
     let mut from = 0;
     for cut in cuts.iter().cycle() {
@@ -63,8 +74,9 @@ const CUTS: [&[usize]; 4] = [&[1], &[3, 1, 7], &[64], &[usize::MAX / 4]];
 fn blocks(family: AnyFamily, rule: AnyRule, dim: usize, rows: usize, prior: &Prior) {
     let data = Data::draw(&mut rng((dim + rows) as u64), &family, dim, rows);
     let mut book = Textbook::new(prior.mean(), Matrix::new(prior.matrix()));
-    let expected: (Vec<f64>, Vec<f64>) =
-        (0..rows).map(|i| book.learn(&family, &rule, data.rows().x(i), &data.rows().observation(i))).unzip();
+    let expected: (Vec<f64>, Vec<f64>) = (0..rows)
+        .map(|i| book.learn(&family, &rule, data.rows().x(i), &data.rows().observation(i)))
+        .unzip();
     compare::<Dense>(family, rule, prior, &data, &book, &expected);
     compare::<Factored>(family, rule, prior, &data, &book, &expected);
 }
@@ -84,9 +96,15 @@ fn compare<C: Covariance>(
         let label = format!("{} {family:?} {rule:?} d = {dim}, n = {rows}, cuts {cuts:?}", C::NAME);
         assert_eq!((m.len(), filter.count()), (rows, rows as u64), "{label}");
         for i in 0..rows {
-            let error = ((m[i] - expected.0[i]).abs() / expected.0[i].abs().max(1.0), (s[i] - expected.1[i]).abs());
+            let error = (
+                (m[i] - expected.0[i]).abs() / expected.0[i].abs().max(1.0),
+                (s[i] - expected.1[i]).abs(),
+            );
             assert!(error.0 < 1e-9, "{label}: m of row {i}, {error:?}");
-            assert!(error.1 <= 1e-9 * expected.1[i].max(1e-3 * prior.variance(0)), "{label}: s of row {i}, {error:?}");
+            assert!(
+                error.1 <= 1e-9 * expected.1[i].max(1e-3 * prior.variance(0)),
+                "{label}: s of row {i}, {error:?}"
+            );
         }
         assert!(gap(filter.coefficients(), &book.theta, 1.0) < 1e-9, "{label}: theta");
         assert!(gap(&filter.covariance().matrix(), &book.p.a, 0.0) < 1e-9, "{label}: P");
@@ -96,7 +114,9 @@ fn compare<C: Covariance>(
 #[test]
 fn a_block_is_its_rows_in_small_dimensions() {
     each(|family, rule| {
-        for (dim, rows) in [(1, 1), (1, 40), (2, 3), (3, 70), (7, 5), (8, 30), (17, 40), (33, 21), (48, 30)] {
+        for (dim, rows) in
+            [(1, 1), (1, 40), (2, 3), (3, 70), (7, 5), (8, 30), (17, 40), (33, 21), (48, 30)]
+        {
             blocks(family, rule, dim, rows, &prior(dim, 0.1, 1.0));
         }
     });
@@ -106,9 +126,13 @@ fn a_block_is_its_rows_in_small_dimensions() {
 fn a_block_is_its_rows_where_products_do_the_work() {
     each(|family, rule| {
         for (dim, rows) in [(170, 40), (650, 50)] {
-            // narrow and wide: with x'Px near 1e5 a few rows exhaust the digits of a block, which then ends early
+            // narrow and wide: with x'Px near 1e5 a few rows exhaust the digits of a block, which
+            // then ends early
             for (low, high) in [(0.001, 0.01), (1e3, 4e3)] {
-                if high > 1.0 && matches!(rule, AnyRule::Ekf | AnyRule::Truncated(_)) && family.normal_noise().is_none() {
+                if high > 1.0
+                    && matches!(rule, AnyRule::Ekf | AnyRule::Truncated(_))
+                    && family.normal_noise().is_none()
+                {
                     continue; // the plain rules overshoot there, and chaos has no digits to compare
                 }
                 blocks(family, rule, dim, rows, &prior(dim, low, high));
@@ -127,7 +151,11 @@ fn weights_and_offsets<C: Covariance>(family: AnyFamily, rule: AnyRule) {
     let nothing = vec![0.0; 30];
     a.learn(data.rows().with_weights(&nothing).unwrap()).unwrap();
     let label = format!("{} {family:?} {rule:?}: rows of weight 0", C::NAME);
-    assert_eq!((&a.state().theta, &a.state().covariance), (&before.theta, &before.covariance), "{label}");
+    assert_eq!(
+        (&a.state().theta, &a.state().covariance),
+        (&before.theta, &before.covariance),
+        "{label}"
+    );
     // an offset is a coefficient known to be 1
     let mut known = Vec::new();
     data.x.chunks(dim).zip(&data.offset).for_each(|(x, o)| known.extend(x.iter().chain([o])));
@@ -139,9 +167,14 @@ fn weights_and_offsets<C: Covariance>(family: AnyFamily, rule: AnyRule) {
     let mean: Vec<f64> = prior.mean().iter().copied().chain([1.0]).collect();
     let wide = Prior::full(matrix.a, dim + 1).unwrap().with_mean(&mean).unwrap();
     let (mut b, mut c) = (filter::<C>(family, rule, &wide), filter::<C>(family, rule, &prior));
-    b.learn(Rows::new(dim + 1, &known, &data.y).unwrap().with_weights(&data.weight).unwrap()).unwrap();
+    b.learn(Rows::new(dim + 1, &known, &data.y).unwrap().with_weights(&data.weight).unwrap())
+        .unwrap();
     c.learn(data.rows()).unwrap();
-    assert!(gap(&b.coefficients()[..dim], c.coefficients(), 1.0) < 1e-9, "{} {family:?} {rule:?}: offsets", C::NAME);
+    assert!(
+        gap(&b.coefficients()[..dim], c.coefficients(), 1.0) < 1e-9,
+        "{} {family:?} {rule:?}: offsets",
+        C::NAME
+    );
 }
 
 #[test]
@@ -169,7 +202,10 @@ fn gaussian_weights_are_repeats_and_offsets_are_subtracted() {
             let mut repeated = filter::<C>(family, rule, &prior(3, 0.1, 1.0));
             repeated.learn(Rows::new(3, &x, &y).unwrap()).unwrap();
             assert!(gap(weighted.coefficients(), repeated.coefficients(), 1.0) < 1e-11, "{rule:?}");
-            assert!(gap(&weighted.covariance().matrix(), &repeated.covariance().matrix(), 0.0) < 1e-11, "{rule:?}");
+            assert!(
+                gap(&weighted.covariance().matrix(), &repeated.covariance().matrix(), 0.0) < 1e-11,
+                "{rule:?}"
+            );
         }
     }
     check::<Dense>();
@@ -182,8 +218,10 @@ fn proportions_weighted_by_trials_are_counts() {
     let shares: AnyFamily = "binomial".parse().unwrap();
     for rule in [AnyRule::Ekf, AnyRule::Implicit, AnyRule::MomentMatch] {
         let mut data = Data::draw(&mut rng(7), &counts, 3, 30);
-        let (mut a, mut b) =
-            (filter::<Factored>(counts, rule, &prior(3, 0.1, 1.0)), filter::<Factored>(shares, rule, &prior(3, 0.1, 1.0)));
+        let (mut a, mut b) = (
+            filter::<Factored>(counts, rule, &prior(3, 0.1, 1.0)),
+            filter::<Factored>(shares, rule, &prior(3, 0.1, 1.0)),
+        );
         a.learn(data.rows()).unwrap();
         data.y.iter_mut().for_each(|y| *y /= 7.0);
         data.weight.iter_mut().for_each(|w| *w *= 7.0);
@@ -218,7 +256,8 @@ fn resumes<C: Covariance>(family: AnyFamily, rule: AnyRule) {
     for (dim, cuts) in [(5, &[9, 1, 30][..]), (170, &[20, 3, 17]), (456, &[20, 3, 17])] {
         let data = Data::draw(&mut rng(9), &family, dim, 40);
         let prior = prior(dim, 0.01, 0.1);
-        let (mut whole, mut stopped) = (filter::<C>(family, rule, &prior), filter::<C>(family, rule, &prior));
+        let (mut whole, mut stopped) =
+            (filter::<C>(family, rule, &prior), filter::<C>(family, rule, &prior));
         let mut from = 0;
         for cut in cuts {
             let rows = data.rows().slice(from..(from + cut).min(40));
@@ -268,7 +307,10 @@ fn grows<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         always.learn(wide.rows().slice(20..40)).unwrap();
         let label = format!("{} {family:?} {rule:?} d = {dim}", C::NAME);
         assert!(gap(grown.coefficients(), always.coefficients(), 1.0) < 1e-12, "{label}");
-        assert!(gap(&grown.covariance().matrix(), &always.covariance().matrix(), 0.0) < 1e-12, "{label}");
+        assert!(
+            gap(&grown.covariance().matrix(), &always.covariance().matrix(), 0.0) < 1e-12,
+            "{label}"
+        );
     }
 }
 
@@ -289,27 +331,44 @@ fn merges<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         b.learn(data.rows().slice(rows / 3..rows)).unwrap();
         all.learn(data.rows()).unwrap();
         let same = a.merge(&empty).unwrap().into_inner();
-        assert!(gap(same.coefficients(), a.coefficients(), 1.0) < 1e-9, "{label}: with an empty one");
-        assert!(gap(&same.covariance().matrix(), &a.covariance().matrix(), 0.0) < 1e-9, "{label}: with an empty one");
+        assert!(
+            gap(same.coefficients(), a.coefficients(), 1.0) < 1e-9,
+            "{label}: with an empty one"
+        );
+        assert!(
+            gap(&same.covariance().matrix(), &a.covariance().matrix(), 0.0) < 1e-9,
+            "{label}: with an empty one"
+        );
         let merged = a.merge(&b).unwrap();
         let gaussian = family.normal_noise().is_some();
-        // a floor under the curvature depends on when a row came, so that even the quadratic loss is not merged exactly
+        // a floor under the curvature depends on when a row came, so that even the quadratic loss
+        // is not merged exactly
         let exact = gaussian && !matches!(rule, AnyRule::Truncated(_));
         assert_eq!(matches!(merged, Merged::Exact(_)), exact, "{label}: what the type says");
         let merged = merged.into_inner();
         assert_eq!(merged.count(), rows as u64);
         if exact {
             assert!(gap(merged.coefficients(), all.coefficients(), 1.0) < 1e-9, "{label}: theta");
-            assert!(gap(&merged.covariance().matrix(), &all.covariance().matrix(), 0.0) < 1e-9, "{label}: P");
+            assert!(
+                gap(&merged.covariance().matrix(), &all.covariance().matrix(), 0.0) < 1e-9,
+                "{label}: P"
+            );
         } else {
             // natural parameters add, the prior counted once
             let natural = |f: &Any<C>| Matrix::new(f.covariance().matrix()).inverse();
             let start = Matrix::new(prior.matrix()).inverse();
-            let sum: Vec<f64> = natural(&a).a.iter().zip(&natural(&b).a).zip(&start.a).map(|((a, b), s)| a + b - s).collect();
+            let sum: Vec<f64> = natural(&a)
+                .a
+                .iter()
+                .zip(&natural(&b).a)
+                .zip(&start.a)
+                .map(|((a, b), s)| a + b - s)
+                .collect();
             assert!(gap(&natural(&merged).a, &sum, 0.0) < 1e-9, "{label}: precision");
             let part = |f: &Any<C>| natural(f).times(f.coefficients());
             let first = start.times(prior.mean());
-            let eta: Vec<f64> = part(&a).iter().zip(part(&b)).zip(&first).map(|((a, b), s)| a + b - s).collect();
+            let eta: Vec<f64> =
+                part(&a).iter().zip(part(&b)).zip(&first).map(|((a, b), s)| a + b - s).collect();
             assert!(gap(&part(&merged), &eta, 1.0) < 1e-9, "{label}: precision times theta");
         }
     }
@@ -336,11 +395,23 @@ fn predicts<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         near(prediction.linear_variance, p.quadratic(x), 1e-11, 1e-6);
         near(prediction.plug_in, family.mean(prediction.linear), 1e-14, 0.0);
         let (low, high) = prediction.interval(0.9).unwrap();
-        let held = prediction.cdf(high) - if family.discrete() { prediction.cdf(low - 1.0) } else { prediction.cdf(low) };
-        assert!(held >= 0.9 - 1e-8 && (family.discrete() || held <= 0.9 + 1e-8), "{family:?}: {low} to {high} holds {held}");
-        let step = rule.step(&family, &data.rows().observation(i), prediction.linear, prediction.linear_variance, 81);
+        let held = prediction.cdf(high)
+            - if family.discrete() { prediction.cdf(low - 1.0) } else { prediction.cdf(low) };
+        assert!(
+            held >= 0.9 - 1e-8 && (family.discrete() || held <= 0.9 + 1e-8),
+            "{family:?}: {low} to {high} holds {held}"
+        );
+        let step = rule.step(
+            &family,
+            &data.rows().observation(i),
+            prediction.linear,
+            prediction.linear_variance,
+            81,
+        );
         assert!(step.curvature >= 0.0 && step.gain.is_finite());
-        assert!(prediction.log_density(data.y[i]).is_finite() || family.canonical(data.y[i]).is_none());
+        assert!(
+            prediction.log_density(data.y[i]).is_finite() || family.canonical(data.y[i]).is_none()
+        );
     }
 }
 

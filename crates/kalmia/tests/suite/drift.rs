@@ -1,9 +1,13 @@
-//! Coefficients that move: forgetting and the random walk against plain references, and nothing at all when drift is off.
+//! Coefficients that move: forgetting and the random walk against plain references, and nothing at
+//! all when drift is off.
 
 use crate::common;
 
 use common::{Data, Matrix, dot, gap, rng};
-use kalmia::{AnyFamily, AnyRule, Covariance, Dense, Drift, Factored, Family, Filter, Learner, Prior, Rows, Rule};
+use kalmia::{
+    AnyFamily, AnyRule, Covariance, Dense, Drift, Factored, Family, Filter, Learner, Prior, Rows,
+    Rule,
+};
 use rand::RngExt;
 
 type Any<C> = Filter<AnyFamily, AnyRule, C>;
@@ -23,7 +27,9 @@ fn off_is_static<C: Covariance>() {
         let data = Data::draw(&mut rng(1), &family, 5, 60);
         let mut plain = filter::<C>(&family, "moment", &prior(5));
         let mut off = filter::<C>(&family, "moment", &prior(5)).with_drift(Drift::Off).unwrap();
-        let mut still = filter::<C>(&family, "moment", &prior(5)).with_drift(Drift::Walk { variances: vec![0.0; 5] }).unwrap();
+        let mut still = filter::<C>(&family, "moment", &prior(5))
+            .with_drift(Drift::Walk { variances: vec![0.0; 5] })
+            .unwrap();
         for filter in [&mut plain, &mut off, &mut still] {
             filter.learn(data.rows()).unwrap();
         }
@@ -86,7 +92,9 @@ fn forgetting<C: Covariance>() {
             for (dim, factor) in [(1, 0.8), (3, 0.97), (4, 0.9), (5, 0.55)] {
                 let data = Data::draw(&mut rng(2), &family, dim, 60);
                 let mut reference = Forgetful::new(&prior(dim), factor);
-                let mut whole = filter::<C>(&family, rule, &prior(dim)).with_drift(Drift::Forget { factor }).unwrap();
+                let mut whole = filter::<C>(&family, rule, &prior(dim))
+                    .with_drift(Drift::Forget { factor })
+                    .unwrap();
                 let mut cut = whole.clone();
                 whole.learn(data.rows()).unwrap();
                 for i in 0..60 {
@@ -96,7 +104,10 @@ fn forgetting<C: Covariance>() {
                 let label = format!("{} {family:?} {rule} {dim}", C::NAME);
                 let p = reference.precision.inverse();
                 for filter in [&whole, &cut] {
-                    let gaps = (gap(filter.coefficients(), &reference.theta, 1.0), gap(&filter.covariance().matrix(), &p.a, 0.0));
+                    let gaps = (
+                        gap(filter.coefficients(), &reference.theta, 1.0),
+                        gap(&filter.covariance().matrix(), &p.a, 0.0),
+                    );
                     assert!(gaps.0 < 1e-9 && gaps.1 < 1e-9, "{label}: {gaps:?}");
                 }
             }
@@ -114,20 +125,37 @@ fn walking<C: Covariance>() {
     for family in common::families() {
         for rule in ["truncated", "moment"] {
             for dim in [1, 4, 9, 20] {
-                let variances: Vec<f64> = (0..dim).map(|j| if j % 3 == 1 { 0.0 } else { 0.01 * (1 + j) as f64 }).collect();
+                let variances: Vec<f64> = (0..dim)
+                    .map(|j| if j % 3 == 1 { 0.0 } else { 0.01 * (1 + j) as f64 })
+                    .collect();
                 let data = Data::draw(&mut rng(3), &family, dim, 60);
-                let mut book = common::Textbook::new(prior(dim).mean(), Matrix::new(prior(dim).matrix()));
-                let mut filter =
-                    filter::<C>(&family, rule, &prior(dim)).with_drift(Drift::Walk { variances: variances.clone() }).unwrap();
+                let mut book =
+                    common::Textbook::new(prior(dim).mean(), Matrix::new(prior(dim).matrix()));
+                let mut filter = filter::<C>(&family, rule, &prior(dim))
+                    .with_drift(Drift::Walk { variances: variances.clone() })
+                    .unwrap();
                 for i in 0..60 {
                     (0..dim).for_each(|j| book.p.a[j * dim + j] += variances[j]);
-                    book.learn(&family, filter.rule(), data.rows().x(i), &data.rows().observation(i));
+                    book.learn(
+                        &family,
+                        filter.rule(),
+                        data.rows().x(i),
+                        &data.rows().observation(i),
+                    );
                 }
                 for range in [0..1, 1..20, 20..60] {
                     filter.learn(data.rows().slice(range)).unwrap();
                 }
-                assert!(gap(filter.coefficients(), &book.theta, 1.0) < 1e-9, "{} {family:?} {rule} {dim}", C::NAME);
-                assert!(gap(&filter.covariance().matrix(), &book.p.a, 0.0) < 1e-9, "{} {family:?} {rule} {dim}", C::NAME);
+                assert!(
+                    gap(filter.coefficients(), &book.theta, 1.0) < 1e-9,
+                    "{} {family:?} {rule} {dim}",
+                    C::NAME
+                );
+                assert!(
+                    gap(&filter.covariance().matrix(), &book.p.a, 0.0) < 1e-9,
+                    "{} {family:?} {rule} {dim}",
+                    C::NAME
+                );
             }
         }
     }
@@ -142,7 +170,8 @@ fn a_random_walk_adds_its_variances_before_each_row() {
 /// Rows that excite one direction alone: the others keep about their prior variance for ever.
 fn wind_up<C: Covariance>(dim: usize, factor: f64, rows: usize) {
     let family: AnyFamily = "gaussian".parse().unwrap();
-    let mut filter = filter::<C>(&family, "ekf", &prior(dim)).with_drift(Drift::Forget { factor }).unwrap();
+    let mut filter =
+        filter::<C>(&family, "ekf", &prior(dim)).with_drift(Drift::Forget { factor }).unwrap();
     let mut x = vec![0.0; dim * 500];
     x.chunks_mut(dim).for_each(|x| x[0] = 1.0);
     let y = vec![1.0; 500];
@@ -150,7 +179,11 @@ fn wind_up<C: Covariance>(dim: usize, factor: f64, rows: usize) {
         filter.learn(Rows::new(dim, &x, &y).unwrap()).unwrap();
         for j in 1..dim {
             let ratio = filter.covariance().entry(j, j) / filter.prior().variance(j);
-            assert!((0.3..2.72).contains(&ratio), "{} d = {dim}, factor {factor}, coefficient {j}: {ratio}", C::NAME);
+            assert!(
+                (0.3..2.72).contains(&ratio),
+                "{} d = {dim}, factor {factor}, coefficient {j}: {ratio}",
+                C::NAME
+            );
             assert!((filter.coefficients()[j] - filter.prior().mean()[j]).abs() < 1e-9);
         }
     }
@@ -172,7 +205,8 @@ fn drifting_filters_follow_a_change_and_the_static_one_does_not() {
     let rows = 4000;
     let x: Vec<f64> = (0..2 * rows).map(|_| common::centred(&mut rng)).collect();
     let truth = |i: usize| if i < rows / 2 { [2.0, -1.0] } else { [-2.0, 1.0] };
-    let y: Vec<f64> = x.chunks(2).enumerate().map(|(i, x)| family.sample(dot(x, &truth(i)), &mut rng)).collect();
+    let y: Vec<f64> =
+        x.chunks(2).enumerate().map(|(i, x)| family.sample(dot(x, &truth(i)), &mut rng)).collect();
     let prior = Prior::isotropic(2, 4.0).unwrap();
     let error = |drift: Drift| {
         let mut filter = filter::<Dense>(&family, "moment", &prior).with_drift(drift).unwrap();
@@ -199,21 +233,26 @@ fn a_restored_drifting_filter_continues_bit_for_bit() {
         restored.learn(data.rows().slice(cut..50)).unwrap();
         assert_eq!(whole.state(), restored.state());
     }
-    for drift in [Drift::Forget { factor: 0.6 }, Drift::Walk { variances: vec![0.1, 0.0, 0.3, 1e-3] }] {
+    for drift in
+        [Drift::Forget { factor: 0.6 }, Drift::Walk { variances: vec![0.1, 0.0, 0.3, 1e-3] }]
+    {
         check::<Dense>(drift.clone());
         check::<Factored>(drift);
     }
 }
 
-/// What rounding puts between the two triangles of a dense matrix must not be scaled up row after row.
+/// What rounding puts between the two triangles of a dense matrix must not be scaled up row after
+/// row.
 #[test]
 fn forgetting_stays_accurate_for_ever() {
     for dim in [5, 20] {
         let family: AnyFamily = "gaussian:2.5".parse().unwrap();
         let data = Data::draw(&mut rng(8), &family, dim, 3000);
         let drift = Drift::Forget { factor: 0.9 };
-        let mut dense = filter::<Dense>(&family, "ekf", &prior(dim)).with_drift(drift.clone()).unwrap();
-        let mut factored = filter::<Factored>(&family, "ekf", &prior(dim)).with_drift(drift).unwrap();
+        let mut dense =
+            filter::<Dense>(&family, "ekf", &prior(dim)).with_drift(drift.clone()).unwrap();
+        let mut factored =
+            filter::<Factored>(&family, "ekf", &prior(dim)).with_drift(drift).unwrap();
         dense.learn(data.rows()).unwrap();
         factored.learn(data.rows()).unwrap();
         assert!(gap(dense.coefficients(), factored.coefficients(), 1.0) < 1e-11);

@@ -1,11 +1,12 @@
-//! Refused rows and parameters: a typed error that names what is wrong, and a learner that is as it was before.
+//! Refused rows and parameters: a typed error that names what is wrong, and a learner that is as it
+//! was before.
 
 use crate::common;
 
 use common::{Data, rng};
 use kalmia::{
-    AnyFamily, AnyRule, Bernoulli, Covariance, Dense, Drift, Ekf, Error, Factored, Filter, Gamma, Gaussian, Learner, MomentMatch,
-    Poisson, Prior, Rows, Truncated,
+    AnyFamily, AnyRule, Bernoulli, Covariance, Dense, Drift, Ekf, Error, Factored, Filter, Gamma,
+    Gaussian, Learner, MomentMatch, Poisson, Prior, Rows, Truncated,
 };
 
 type Any<C> = Filter<AnyFamily, AnyRule, C>;
@@ -13,7 +14,8 @@ type Any<C> = Filter<AnyFamily, AnyRule, C>;
 fn learned<C: Covariance>(family: &str, rule: &str, dim: usize) -> Any<C> {
     let family: AnyFamily = family.parse().unwrap();
     let data = Data::draw(&mut rng(3), &family, dim, 40);
-    let mut filter = Filter::new(family, rule.parse().unwrap(), Prior::isotropic(dim, 0.7).unwrap()).unwrap();
+    let mut filter =
+        Filter::new(family, rule.parse().unwrap(), Prior::isotropic(dim, 0.7).unwrap()).unwrap();
     filter.learn(data.rows()).unwrap();
     filter
 }
@@ -50,20 +52,29 @@ fn illegal_numbers<C: Covariance>(dim: usize) {
             let mut bad = good.clone();
             bad.y[row] = value;
             let error = refuses(&mut learned::<C>("poisson", "moment", dim), bad.rows());
-            assert!(matches!(error, Error::Target { row: r, family: "poisson", .. } if r == row), "{error}");
+            assert!(
+                matches!(error, Error::Target { row: r, family: "poisson", .. } if r == row),
+                "{error}"
+            );
             assert!(error.is_recoverable() && error.row() == Some(row));
         }
         for value in [f64::NAN, f64::INFINITY, -0.5] {
             let mut bad = good.clone();
             bad.weight[row] = value;
             let error = refuses(&mut learned::<C>("poisson", "ekf", dim), bad.rows());
-            assert!(matches!(error, Error::RowExtra { row: r, name: "weight", .. } if r == row), "{error}");
+            assert!(
+                matches!(error, Error::RowExtra { row: r, name: "weight", .. } if r == row),
+                "{error}"
+            );
         }
         for value in [f64::NAN, f64::NEG_INFINITY] {
             let mut bad = good.clone();
             bad.offset[row] = value;
             let error = refuses(&mut learned::<C>("poisson", "truncated", dim), bad.rows());
-            assert!(matches!(error, Error::RowExtra { row: r, name: "offset", .. } if r == row), "{error}");
+            assert!(
+                matches!(error, Error::RowExtra { row: r, name: "offset", .. } if r == row),
+                "{error}"
+            );
         }
     }
 }
@@ -86,9 +97,15 @@ fn targets_outside_the_domain() {
         ("gamma", vec![0.0, -1.0, f64::INFINITY]),
     ] {
         for value in bad {
-            let error = refuses(&mut learned::<Factored>(family, "implicit", 2), Rows::new(2, &[1.0, 2.0], &[value]).unwrap());
+            let error = refuses(
+                &mut learned::<Factored>(family, "implicit", 2),
+                Rows::new(2, &[1.0, 2.0], &[value]).unwrap(),
+            );
             let name = family.split(':').next().unwrap();
-            assert!(matches!(&error, Error::Target { row: 0, family, .. } if *family == name), "{error}");
+            assert!(
+                matches!(&error, Error::Target { row: 0, family, .. } if *family == name),
+                "{error}"
+            );
         }
     }
 }
@@ -96,19 +113,32 @@ fn targets_outside_the_domain() {
 #[test]
 fn lengths_are_checked() {
     let mut filter = learned::<Factored>("gaussian", "ekf", 3);
-    assert_eq!(Rows::new(3, &[0.0; 5], &[0.0; 2]).unwrap_err(), Error::Length { name: "x", expected: 6, found: 5 });
+    assert_eq!(
+        Rows::new(3, &[0.0; 5], &[0.0; 2]).unwrap_err(),
+        Error::Length { name: "x", expected: 6, found: 5 }
+    );
     let rows = Rows::new(2, &[0.0; 4], &[0.0; 2]).unwrap();
-    assert!(matches!(rows.with_weights(&[1.0]), Err(Error::Length { name: "weight", expected: 2, found: 1 })));
+    assert!(matches!(
+        rows.with_weights(&[1.0]),
+        Err(Error::Length { name: "weight", expected: 2, found: 1 })
+    ));
     assert!(matches!(rows.with_offsets(&[1.0; 3]), Err(Error::Length { name: "offset", .. })));
     assert_eq!(refuses(&mut filter, rows), Error::Length { name: "row", expected: 3, found: 2 });
-    assert!(matches!(filter.predict(&[1.0], 0.0), Err(Error::Length { name: "x", expected: 3, found: 1 })));
-    assert!(matches!(filter.predict(&[1.0, f64::NAN, 0.0], 0.0), Err(Error::Feature { column: 1, .. })));
+    assert!(matches!(
+        filter.predict(&[1.0], 0.0),
+        Err(Error::Length { name: "x", expected: 3, found: 1 })
+    ));
+    assert!(matches!(
+        filter.predict(&[1.0, f64::NAN, 0.0], 0.0),
+        Err(Error::Feature { column: 1, .. })
+    ));
 }
 
 #[test]
 fn priors_that_are_no_covariance() {
-    let bad =
-        |error: Error, at: usize| assert!(matches!(error, Error::NotPositiveDefinite { pivot, .. } if pivot == at), "{error}");
+    let bad = |error: Error, at: usize| {
+        assert!(matches!(error, Error::NotPositiveDefinite { pivot, .. } if pivot == at), "{error}")
+    };
     bad(Prior::diagonal(vec![1.0, 0.0, 2.0]).unwrap_err(), 1);
     bad(Prior::diagonal(vec![1.0, 1.0, -2.0]).unwrap_err(), 2);
     bad(Prior::isotropic(2, f64::NAN).unwrap_err(), 0);
@@ -121,19 +151,30 @@ fn priors_that_are_no_covariance() {
     assert!(matches!(Prior::full(vec![1.0; 3], 2), Err(Error::Length { name: "covariance", .. })));
     let prior = Prior::isotropic(2, 1.0).unwrap();
     assert!(matches!(prior.clone().with_mean(&[0.0]), Err(Error::Length { name: "mean", .. })));
-    assert!(matches!(prior.with_mean(&[0.0, f64::NAN]), Err(Error::Parameter { name: "mean", .. })));
+    assert!(matches!(
+        prior.with_mean(&[0.0, f64::NAN]),
+        Err(Error::Parameter { name: "mean", .. })
+    ));
 }
 
 #[test]
 fn parameters_out_of_range_are_named() {
-    let named =
-        |error: Error, expected: &str| assert!(matches!(&error, Error::Parameter { name, .. } if *name == expected), "{error}");
-    let filter = || Filter::<_, _, Dense>::new(Bernoulli, Ekf, Prior::isotropic(2, 1.0).unwrap()).unwrap();
+    let named = |error: Error, expected: &str| {
+        assert!(matches!(&error, Error::Parameter { name, .. } if *name == expected), "{error}")
+    };
+    let filter =
+        || Filter::<_, _, Dense>::new(Bernoulli, Ekf, Prior::isotropic(2, 1.0).unwrap()).unwrap();
     for factor in [0.0, 1.0, -0.1, 1.5, f64::NAN] {
         named(filter().with_drift(Drift::Forget { factor }).unwrap_err(), "factor");
     }
-    named(filter().with_drift(Drift::Walk { variances: vec![0.1, -0.1] }).unwrap_err(), "variances");
-    assert!(matches!(filter().with_drift(Drift::Walk { variances: vec![0.1] }), Err(Error::Length { name: "variances", .. })));
+    named(
+        filter().with_drift(Drift::Walk { variances: vec![0.1, -0.1] }).unwrap_err(),
+        "variances",
+    );
+    assert!(matches!(
+        filter().with_drift(Drift::Walk { variances: vec![0.1] }),
+        Err(Error::Length { name: "variances", .. })
+    ));
     for beta in [0.0, 0.5, f64::NAN] {
         named(Truncated::new(1.0, beta).unwrap_err(), "beta");
     }
@@ -154,7 +195,8 @@ fn parameters_out_of_range_are_named() {
     }
 }
 
-/// Huge features after a huge count: the plain step ends beyond all numbers, in the middle of the batch.
+/// Huge features after a huge count: the plain step ends beyond all numbers, in the middle of the
+/// batch.
 fn diverges<C: Covariance>(dim: usize, drift: Drift) {
     let rows = 200;
     let mut x = vec![0.0; dim * rows];
@@ -163,7 +205,8 @@ fn diverges<C: Covariance>(dim: usize, drift: Drift) {
         x[i * dim + i % dim] = 1e-3;
         y[i] = (i % 3) as f64;
     }
-    // the plain step from a mean of 1 to a count of 4e15 lands at e^(1e15), and the next row has a variance of 1e237
+    // the plain step from a mean of 1 to a count of 4e15 lands at e^(1e15), and the next row has a
+    // variance of 1e237
     for (row, feature) in [(100, 1.0), (101, 1e119)] {
         x[row * dim..][..dim].fill(0.0);
         x[row * dim] = feature;
@@ -177,13 +220,20 @@ fn diverges<C: Covariance>(dim: usize, drift: Drift) {
     let error = filter.learn(rows).unwrap_err();
     assert!(matches!(error, Error::Diverged { row: 101, .. }), "{error}");
     assert_eq!(filter.state(), before);
-    // row by row: the state is the one before the row that failed (a dense matrix may then run out of digits, and says so)
+    // row by row: the state is the one before the row that failed (a dense matrix may then run out
+    // of digits, and says so)
     for i in 0..rows.len() {
         let before = filter.state();
         let result = filter.learn(rows.slice(i..i + 1));
         if let Err(error) = &result {
             assert_eq!(filter.state(), before, "row {i}");
-            assert!(matches!(error, Error::Diverged { row: 0, .. } | Error::PrecisionLost { row: 0, .. }), "row {i}: {error}");
+            assert!(
+                matches!(
+                    error,
+                    Error::Diverged { row: 0, .. } | Error::PrecisionLost { row: 0, .. }
+                ),
+                "row {i}: {error}"
+            );
         }
         if i <= 101 {
             assert_eq!(matches!(result, Err(Error::Diverged { .. })), i == 101, "row {i}");
@@ -214,14 +264,20 @@ fn numbers_beyond_all_range_never_enter_the_state() {
         ] {
             let family: AnyFamily = Gaussian::default().into();
             let prior = Prior::isotropic(1, 1e30).unwrap();
-            let mut filter: Filter<_, AnyRule> = Filter::new(family, rule.parse().unwrap(), prior).unwrap();
+            let mut filter: Filter<_, AnyRule> =
+                Filter::new(family, rule.parse().unwrap(), prior).unwrap();
             for cut in [1, 2] {
                 for i in (0..2).step_by(cut) {
                     let before = filter.state();
                     match filter.learn(Rows::new(1, &x[i..i + cut], &y[i..i + cut]).unwrap()) {
-                        Ok(()) => assert!(filter.coefficients()[0].is_finite(), "{rule} {x:?} {y:?}"),
+                        Ok(()) => {
+                            assert!(filter.coefficients()[0].is_finite(), "{rule} {x:?} {y:?}")
+                        }
                         Err(error) => {
-                            assert!(matches!(error, Error::Diverged { .. } | Error::Target { .. }), "{error}");
+                            assert!(
+                                matches!(error, Error::Diverged { .. } | Error::Target { .. }),
+                                "{error}"
+                            );
                             assert_eq!(filter.state(), before, "{rule} {x:?} {y:?}: {error}");
                         }
                     }
@@ -247,7 +303,8 @@ fn states_that_do_not_fit_are_refused() {
     let other: Filter<AnyFamily, AnyRule, Dense> =
         Filter::new(*filter.family(), *filter.rule(), Prior::isotropic(3, 0.8).unwrap()).unwrap();
     assert!(matches!(filter.merge(&other), Err(Error::State(_))));
-    let forgetful = learned::<Dense>("gaussian", "ekf", 3).with_drift(Drift::Forget { factor: 0.9 }).unwrap();
+    let forgetful =
+        learned::<Dense>("gaussian", "ekf", 3).with_drift(Drift::Forget { factor: 0.9 }).unwrap();
     assert!(matches!(filter.merge(&forgetful), Err(Error::State(_))));
 }
 
@@ -266,14 +323,21 @@ fn a_dense_matrix_without_digits_says_so() {
         let prior = Prior::isotropic(dim, 1e10).unwrap();
         let family = Gaussian::new(1e-8).unwrap();
         let rows = Rows::new(dim, &x, &y).unwrap();
-        let mut dense: Filter<_, _, Dense> = Filter::new(family, MomentMatch, prior.clone()).unwrap();
+        let mut dense: Filter<_, _, Dense> =
+            Filter::new(family, MomentMatch, prior.clone()).unwrap();
         let mut factored: Filter<_, _, Factored> = Filter::new(family, MomentMatch, prior).unwrap();
         let (mut sd, mut sf) = (Vec::new(), Vec::new());
-        factored.learn_observed(rows, Some(&mut |seen: &kalmia::Seen<'_>| sf.push(seen.variance))).unwrap();
-        let result = dense.learn_observed(rows, Some(&mut |seen: &kalmia::Seen<'_>| sd.push(seen.variance)));
+        factored
+            .learn_observed(rows, Some(&mut |seen: &kalmia::Seen<'_>| sf.push(seen.variance)))
+            .unwrap();
+        let result =
+            dense.learn_observed(rows, Some(&mut |seen: &kalmia::Seen<'_>| sd.push(seen.variance)));
         // what was not refused agrees to a tenth of a per cent at least
         for (i, (d, f)) in sd.iter().zip(&sf).enumerate() {
-            assert!((d - f).abs() <= 0.1 * f.max(1e-30), "dim {dim} row {i}: dense {d:e}, factored {f:e}");
+            assert!(
+                (d - f).abs() <= 0.1 * f.max(1e-30),
+                "dim {dim} row {i}: dense {d:e}, factored {f:e}"
+            );
         }
         if let Err(error) = result {
             assert!(matches!(error, Error::PrecisionLost { .. }), "{error}");
@@ -284,7 +348,8 @@ fn a_dense_matrix_without_digits_says_so() {
     assert!(failed > 0);
 }
 
-/// A prior so wide that one row cancels nearly all of it: the dense form keeps four digits or says that it cannot, by row and in blocks.
+/// A prior so wide that one row cancels nearly all of it: the dense form keeps four digits or says
+/// that it cannot, by row and in blocks.
 #[test]
 fn a_nearly_flat_prior_is_exact_or_refused() {
     let mut rng = rng(9);
@@ -296,13 +361,18 @@ fn a_nearly_flat_prior_is_exact_or_refused() {
         let rows = Rows::new(dim, &x, &y).unwrap();
         for exponent in [6, 9, 11, 13, 15, 16, 18, 30] {
             let prior = Prior::isotropic(dim, 10f64.powi(exponent)).unwrap();
-            let mut dense: Filter<_, _, Dense> = Filter::new(Gaussian::default(), Ekf, prior.clone()).unwrap();
-            let mut factored: Filter<_, _, Factored> = Filter::new(Gaussian::default(), Ekf, prior).unwrap();
+            let mut dense: Filter<_, _, Dense> =
+                Filter::new(Gaussian::default(), Ekf, prior.clone()).unwrap();
+            let mut factored: Filter<_, _, Factored> =
+                Filter::new(Gaussian::default(), Ekf, prior).unwrap();
             factored.learn(rows).unwrap();
             match dense.learn(rows) {
                 Ok(()) => {
                     for (d, f) in dense.standard_errors().iter().zip(factored.standard_errors()) {
-                        assert!((d / f - 1.0).abs() < 1e-6, "dim {dim}, prior 1e{exponent}: dense {d:e}, factored {f:e}");
+                        assert!(
+                            (d / f - 1.0).abs() < 1e-6,
+                            "dim {dim}, prior 1e{exponent}: dense {d:e}, factored {f:e}"
+                        );
                     }
                 }
                 Err(error) => {
@@ -317,7 +387,8 @@ fn a_nearly_flat_prior_is_exact_or_refused() {
     assert!(refused > 0);
 }
 
-/// Rows of enormous weight: the dense form agrees with the factored one to a fraction of a standard error, or says that it cannot.
+/// Rows of enormous weight: the dense form agrees with the factored one to a fraction of a standard
+/// error, or says that it cannot.
 #[test]
 fn enormous_weights_are_exact_or_refused() {
     let mut rng = rng(10);
@@ -328,22 +399,36 @@ fn enormous_weights_are_exact_or_refused() {
             let x: Vec<f64> = (0..rows)
                 .flat_map(|_| {
                     let common = common::centred(&mut rng);
-                    (0..dim).map(|_| common * (1.0 - near) + near * common::centred(&mut rng)).collect::<Vec<_>>()
+                    (0..dim)
+                        .map(|_| common * (1.0 - near) + near * common::centred(&mut rng))
+                        .collect::<Vec<_>>()
                 })
                 .collect();
-            let weight: Vec<f64> = (0..rows).map(|i| if i % 3 == 0 { largest } else { 1.0 }).collect();
-            let y: Vec<f64> =
-                x.chunks(dim).zip(&weight).map(|(x, w)| x.iter().sum::<f64>() + common::centred(&mut rng) / w.sqrt()).collect();
+            let weight: Vec<f64> =
+                (0..rows).map(|i| if i % 3 == 0 { largest } else { 1.0 }).collect();
+            let y: Vec<f64> = x
+                .chunks(dim)
+                .zip(&weight)
+                .map(|(x, w)| x.iter().sum::<f64>() + common::centred(&mut rng) / w.sqrt())
+                .collect();
             let rows = Rows::new(dim, &x, &y).unwrap().with_weights(&weight).unwrap();
             let prior = Prior::isotropic(dim, prior).unwrap();
-            let mut dense: Filter<_, _, Dense> = Filter::new(Gaussian::default(), Ekf, prior.clone()).unwrap();
-            let mut factored: Filter<_, _, Factored> = Filter::new(Gaussian::default(), Ekf, prior).unwrap();
+            let mut dense: Filter<_, _, Dense> =
+                Filter::new(Gaussian::default(), Ekf, prior.clone()).unwrap();
+            let mut factored: Filter<_, _, Factored> =
+                Filter::new(Gaussian::default(), Ekf, prior).unwrap();
             factored.learn(rows).unwrap();
             match dense.learn(rows) {
                 Ok(()) => {
                     let errors = factored.standard_errors();
-                    for (j, (d, f)) in dense.coefficients().iter().zip(factored.coefficients()).enumerate() {
-                        assert!((d - f).abs() < 0.1 * errors[j], "dim {dim}, weight {largest:e}: {d} {f}, error {:e}", errors[j]);
+                    for (j, (d, f)) in
+                        dense.coefficients().iter().zip(factored.coefficients()).enumerate()
+                    {
+                        assert!(
+                            (d - f).abs() < 0.1 * errors[j],
+                            "dim {dim}, weight {largest:e}: {d} {f}, error {:e}",
+                            errors[j]
+                        );
                     }
                 }
                 Err(error) => {

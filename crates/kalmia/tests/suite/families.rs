@@ -1,4 +1,5 @@
-//! Every family against finite differences, its own density, its samples and the identities of the logistic loss.
+//! Every family against finite differences, its own density, its samples and the identities of the
+//! logistic loss.
 
 use kalmia::Error;
 use kalmia::family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
@@ -40,15 +41,22 @@ fn derivatives_are_those_of_the_loss() {
                 let size = family.loss(y, u).abs() + first.abs() + second.abs();
                 let by_loss = slope(|v| family.loss(y, v), u);
                 let by_first = slope(|v| family.derivatives(y, v).0, u);
-                assert!((by_loss - first).abs() <= 2e-8 * size, "{family:?} y={y} u={u}: l' {first} {by_loss}");
-                assert!((by_first - second).abs() <= 2e-8 * size, "{family:?} y={y} u={u}: l'' {second} {by_first}");
+                assert!(
+                    (by_loss - first).abs() <= 2e-8 * size,
+                    "{family:?} y={y} u={u}: l' {first} {by_loss}"
+                );
+                assert!(
+                    (by_first - second).abs() <= 2e-8 * size,
+                    "{family:?} y={y} u={u}: l'' {second} {by_first}"
+                );
                 assert!(second >= 0.0);
             }
         }
     }
 }
 
-/// Points of the support with their probabilities under `u` (a fine grid in `y` or $\ln y$ for continuous families).
+/// Points of the support with their probabilities under `u` (a fine grid in `y` or $\ln y$ for
+/// continuous families).
 fn law(family: &AnyFamily, u: f64) -> Vec<(f64, f64)> {
     let grid = |point: &dyn Fn(f64) -> (f64, f64), low: f64, high: f64| {
         let n = 40_000;
@@ -62,9 +70,13 @@ fn law(family: &AnyFamily, u: f64) -> Vec<(f64, f64)> {
             let reach = 12.0 * g.noise().sqrt();
             grid(&|y| (y, density(y)), u - reach, u + reach)
         }
-        AnyFamily::Gamma(_) => grid(&|t: f64| (t.exp(), density(t.exp()) * t.exp()), u - 200.0, u + 8.0),
+        AnyFamily::Gamma(_) => {
+            grid(&|t: f64| (t.exp(), density(t.exp()) * t.exp()), u - 200.0, u + 8.0)
+        }
         AnyFamily::Bernoulli(_) => vec![(0.0, density(0.0)), (1.0, density(1.0))],
-        AnyFamily::Binomial(b) => (0..=b.trials().unwrap_or(1)).map(|k| (k as f64, density(k as f64))).collect(),
+        AnyFamily::Binomial(b) => {
+            (0..=b.trials().unwrap_or(1)).map(|k| (k as f64, density(k as f64))).collect()
+        }
         AnyFamily::Poisson(_) => (0..2000).map(|k| (f64::from(k), density(f64::from(k)))).collect(),
     }
 }
@@ -78,11 +90,20 @@ fn density_has_mass_one_the_stated_moments_and_the_identities_of_the_score() {
             let (mean, variance) = (family.mean(u), family.variance(u));
             assert!((expect(&|_| 1.0) - 1.0).abs() < 1e-9, "{family:?} u={u}");
             assert!((expect(&|y| y) - mean).abs() < 1e-9 * (1.0 + mean.abs()), "{family:?} u={u}");
-            assert!((expect(&|y| (y - mean).powi(2)) / variance - 1.0).abs() < 1e-8, "{family:?} u={u}");
+            assert!(
+                (expect(&|y| (y - mean).powi(2)) / variance - 1.0).abs() < 1e-8,
+                "{family:?} u={u}"
+            );
             let information = expect(&|y| family.derivatives(y, u).1);
-            assert!(expect(&|y| family.derivatives(y, u).0).abs() < 1e-8 * (1.0 + information), "{family:?} u={u}");
+            assert!(
+                expect(&|y| family.derivatives(y, u).0).abs() < 1e-8 * (1.0 + information),
+                "{family:?} u={u}"
+            );
             let score = expect(&|y| family.derivatives(y, u).0.powi(2));
-            assert!((score / information - 1.0).abs() < 1e-8, "{family:?} u={u}: {score} {information}");
+            assert!(
+                (score / information - 1.0).abs() < 1e-8,
+                "{family:?} u={u}: {score} {information}"
+            );
         }
     }
 }
@@ -98,7 +119,11 @@ fn cdf_sums_the_density_and_quantile_inverts_it() {
                 sum += p;
                 let partial = if family.discrete() { sum } else { sum - 0.5 * p };
                 if i % 97 == 0 || law.len() < 100 {
-                    assert!((family.cdf(u, y) - partial).abs() < 2e-6, "{family:?} u={u} y={y}: {}", family.cdf(u, y) - partial);
+                    assert!(
+                        (family.cdf(u, y) - partial).abs() < 2e-6,
+                        "{family:?} u={u} y={y}: {}",
+                        family.cdf(u, y) - partial
+                    );
                     if family.discrete() {
                         assert!((family.cdf(u, y) - partial).abs() < 1e-11);
                         assert_eq!(family.cdf(u, y + 0.5), family.cdf(u, y));
@@ -108,9 +133,15 @@ fn cdf_sums_the_density_and_quantile_inverts_it() {
             for q in [1e-9, 0.003, 0.2, 0.5, 0.77, 0.9999] {
                 let y = family.quantile(u, q);
                 if family.discrete() {
-                    assert!(family.cdf(u, y) >= q && family.cdf(u, y - 1.0) < q, "{family:?} u={u} q={q}: {y}");
+                    assert!(
+                        family.cdf(u, y) >= q && family.cdf(u, y - 1.0) < q,
+                        "{family:?} u={u} q={q}: {y}"
+                    );
                 } else {
-                    assert!((family.cdf(u, y) / q - 1.0).abs() < 1e-10, "{family:?} u={u} q={q}: {y}");
+                    assert!(
+                        (family.cdf(u, y) / q - 1.0).abs() < 1e-10,
+                        "{family:?} u={u} q={q}: {y}"
+                    );
                 }
             }
         }
@@ -126,14 +157,21 @@ fn samples_are_legal_and_have_the_stated_mean_and_variance() {
             let (mean, variance) = (family.mean(u), family.variance(u));
             let draws: Vec<f64> = (0..n).map(|_| family.sample(u, &mut rng)).collect();
             assert!(draws.iter().all(|&y| family.canonical(y).is_some()), "{family:?}");
-            let average = |f: &dyn Fn(f64) -> f64| draws.iter().map(|&y| f(y)).sum::<f64>() / f64::from(n);
+            let average =
+                |f: &dyn Fn(f64) -> f64| draws.iter().map(|&y| f(y)).sum::<f64>() / f64::from(n);
             let got = average(&|y| y);
-            assert!((got - mean).abs() < 5.0 * (variance / f64::from(n)).sqrt(), "{family:?} u={u}: {got} {mean}");
+            assert!(
+                (got - mean).abs() < 5.0 * (variance / f64::from(n)).sqrt(),
+                "{family:?} u={u}: {got} {mean}"
+            );
             let law = law(&family, u);
             let fourth: f64 = law.iter().map(|&(y, p)| p * (y - mean).powi(4)).sum();
             let error = ((fourth - variance * variance) / f64::from(n)).sqrt() + 1e-4 * variance;
             let spread = average(&|y| (y - mean).powi(2));
-            assert!((spread - variance).abs() < 5.0 * error, "{family:?} u={u}: {spread} {variance}");
+            assert!(
+                (spread - variance).abs() < 5.0 * error,
+                "{family:?} u={u}: {spread} {variance}"
+            );
         }
     }
 }
@@ -145,7 +183,9 @@ fn nothing_is_nan_or_infinite_at_any_finite_linear_predictor() {
         for u in [-1e4, -745.0, -301.0, -40.0, 40.0, 301.0, 745.0, 1e4] {
             for &y in &ys {
                 let (first, second) = family.derivatives(y, u);
-                for value in [family.loss(y, u), first, second, first * first, family.log_density(y, u)] {
+                for value in
+                    [family.loss(y, u), first, second, first * first, family.log_density(y, u)]
+                {
                     assert!(value.is_finite(), "{family:?} y={y} u={u}: {value}");
                 }
                 assert!((0.0..=1.0).contains(&family.cdf(u, y)), "{family:?} y={y} u={u}");
@@ -153,16 +193,22 @@ fn nothing_is_nan_or_infinite_at_any_finite_linear_predictor() {
                 assert!(step.gain.is_finite() && step.curvature >= 0.0);
             }
             assert!(family.mean(u).is_finite() && family.variance(u).is_finite());
-            assert!(family.quantile(u, 0.3).is_finite() && family.sample(u, &mut rng).is_finite(), "{family:?} u={u}");
+            assert!(
+                family.quantile(u, 0.3).is_finite() && family.sample(u, &mut rng).is_finite(),
+                "{family:?} u={u}"
+            );
         }
     }
 }
 
-/// Beyond the cap the loss is still convex with the stated slope, so that a runaway predictor is sent back.
+/// Beyond the cap the loss is still convex with the stated slope, so that a runaway predictor is
+/// sent back.
 #[test]
 fn saturated_losses_keep_their_slope() {
     for u in [301.0, 400.0, 9e3] {
-        let by_loss = |family: &AnyFamily, y: f64, u: f64| (family.loss(y, u + 1.0) - family.loss(y, u - 1.0)) / 2.0;
+        let by_loss = |family: &AnyFamily, y: f64, u: f64| {
+            (family.loss(y, u + 1.0) - family.loss(y, u - 1.0)) / 2.0
+        };
         let poisson = AnyFamily::from(Poisson);
         let first = poisson.derivatives(2.0, u).0;
         assert!(first > 0.0 && (by_loss(&poisson, 2.0, u + 1.0) / first - 1.0).abs() < 1e-9);
@@ -197,13 +243,19 @@ fn proportions_weighted_by_trials_are_counts() {
     for n in [1u32, 3, 10, 64] {
         let (counts, shares) = (Binomial::new(n.into()).unwrap(), Binomial::proportion());
         for k in 0..=n {
-            let share = Observation { y: f64::from(k) / f64::from(n), weight: n.into(), offset: 0.25 };
+            let share =
+                Observation { y: f64::from(k) / f64::from(n), weight: n.into(), offset: 0.25 };
             let count = Observation { y: k.into(), weight: 1.0, offset: 0.25 };
             for u in [-1e4, -9.0, -0.5, 0.0, 2.0, 30.0] {
                 let close = |a: f64, b: f64, size: f64| (a - b).abs() <= 4e-15 * size.abs();
-                let ((a1, a2), (b1, b2)) = (share.derivatives(&shares, u), count.derivatives(&counts, u));
+                let ((a1, a2), (b1, b2)) =
+                    (share.derivatives(&shares, u), count.derivatives(&counts, u));
                 assert!(close(a1, b1, f64::from(n)) && close(a2, b2, b2), "n={n} k={k} u={u}");
-                assert!(close(share.loss(&shares, u), count.loss(&counts, u), count.loss(&counts, u)));
+                assert!(close(
+                    share.loss(&shares, u),
+                    count.loss(&counts, u),
+                    count.loss(&counts, u)
+                ));
                 if n.is_power_of_two() {
                     assert_eq!((a1, a2), (b1, b2));
                 }
@@ -218,7 +270,8 @@ fn one_trial_is_bernoulli_and_the_codings_agree_to_the_bit() {
     for k in -400..=400 {
         let u = f64::from(k) * 0.173;
         for (label, sign, truth) in [(0.0, -1.0, false), (1.0, 1.0, true)] {
-            let codings = [label, sign, f64::from(u8::from(truth))].map(|y| Bernoulli.canonical(y).unwrap());
+            let codings =
+                [label, sign, f64::from(u8::from(truth))].map(|y| Bernoulli.canonical(y).unwrap());
             let bits = codings.map(|y| {
                 let (first, second) = Bernoulli.derivatives(y, u);
                 (first.to_bits(), second.to_bits())
@@ -237,7 +290,8 @@ fn logistic_identities() {
         for y in [-1.0, 1.0] {
             let label = Bernoulli.canonical(y).unwrap();
             let (first, second) = Bernoulli.derivatives(label, u);
-            // I12: a = 2, b(u) = 2 ln(1+e^u) - u; b' = tanh(u/2), so (y - b')/a loses digits in the tail: compare absolutely.
+            // I12: a = 2, b(u) = 2 ln(1+e^u) - u; b' = tanh(u/2), so (y - b')/a loses digits in the
+            // tail: compare absolutely.
             assert!(((y - (u / 2.0).tanh()) / 2.0 + first).abs() < 1e-15);
             assert!(close(-first, y / (1.0 + (y * u).exp())));
             assert!(close(second, 1.0 / ((1.0 + u.exp()) * (1.0 + (-u).exp()))));
@@ -245,15 +299,19 @@ fn logistic_identities() {
             // I13.
             assert!(close(first * first, (-y * u).exp() * second));
             // I14.
-            assert!(second <= 0.25 && second * (1.0 + 1e-14) >= 1.0 / (2.0 * (1.0 + u.abs().exp())));
+            assert!(
+                second <= 0.25 && second * (1.0 + 1e-14) >= 1.0 / (2.0 * (1.0 + u.abs().exp()))
+            );
             for v in [-7.0f64, -0.2, 0.0, 3.0, 25.0] {
                 let there = Bernoulli.derivatives(label, v).1;
                 assert!(second * (1.0 + 1e-13) >= (-(u - v).abs()).exp() * there);
             }
-            // I22: (x,y) -> (-x,-y) turns u into -u: same curvature, opposite slope, so the same step, bit for bit.
+            // I22: (x,y) -> (-x,-y) turns u into -u: same curvature, opposite slope, so the same
+            // step, bit for bit.
             let (mirrored, curvature) = Bernoulli.derivatives(1.0 - label, -u);
             assert_eq!((mirrored, curvature), (-first, second));
-            let step = |label: f64, m: f64| Ekf.step(&Bernoulli, &Observation::new(label), m, 2.0, 1);
+            let step =
+                |label: f64, m: f64| Ekf.step(&Bernoulli, &Observation::new(label), m, 2.0, 1);
             assert_eq!(step(label, u).gain, -step(1.0 - label, -u).gain);
         }
     }
@@ -287,7 +345,11 @@ fn parameters_are_validated_by_constructor_name_and_file() {
         assert!(text.contains(&format!("\"kind\":\"{}\"", family.name())), "{text}");
         assert_eq!(serde_json::from_str::<AnyFamily>(&text).unwrap(), family);
     }
-    for text in [r#"{"kind":"binomial","trials":0}"#, r#"{"kind":"gamma","dispersion":-1}"#, r#"{"kind":"gaussian","noise":0}"#] {
+    for text in [
+        r#"{"kind":"binomial","trials":0}"#,
+        r#"{"kind":"gamma","dispersion":-1}"#,
+        r#"{"kind":"gaussian","noise":0}"#,
+    ] {
         assert!(serde_json::from_str::<AnyFamily>(text).is_err(), "{text}");
     }
 }

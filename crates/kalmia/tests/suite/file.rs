@@ -13,7 +13,9 @@ const CHECKSUM: std::ops::Range<usize> = 37..45;
 /// A small file with JSON, an array tensor and a scalar tensor.
 fn small() -> Vec<u8> {
     let numbers: Vec<f64> = (0..17).map(|i| f64::from(i) / 3.0).collect();
-    ModelFile::new("small", &(u64::MAX, "text", f64::INFINITY, numbers), metadata()).unwrap().to_bytes()
+    ModelFile::new("small", &(u64::MAX, "text", f64::INFINITY, numbers), metadata())
+        .unwrap()
+        .to_bytes()
 }
 
 fn metadata() -> Metadata {

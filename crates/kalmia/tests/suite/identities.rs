@@ -1,11 +1,12 @@
-//! Identities and inequalities of the recursion that hold for every data sequence, numbered as in the paper's companion list.
+//! Identities and inequalities of the recursion that hold for every data sequence, numbered as in
+//! the paper's companion list.
 
 use crate::common;
 
 use common::{Matrix, Rng, centred, dot, gap, minus, near, norm, rng, spread_matrix};
 use kalmia::{
-    AnyFamily, AnyRule, Certificate, Covariance, Dense, Factored, Family, Filter, Gaussian, Learner, Prior, Rows, Seen, Step,
-    Truncated,
+    AnyFamily, AnyRule, Certificate, Covariance, Dense, Factored, Family, Filter, Gaussian,
+    Learner, Prior, Rows, Seen, Step, Truncated,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -19,7 +20,12 @@ const TRUNCATED: (&str, &str) = ("bernoulli", "truncated");
 const KALMAN: (&str, &str) = ("gaussian", "ekf");
 
 fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, rng_seed: RngSeed::Fixed(20), failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases,
+        rng_seed: RngSeed::Fixed(20),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 /// A start and rows: anisotropic $P_1$ of condition up to 100, repeated rows, unseen directions.
@@ -33,7 +39,8 @@ struct Case {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    (1usize..=6, 1usize..=39, any::<u64>()).prop_map(|(dim, rows, seed)| Case::draw(dim, rows, seed))
+    (1usize..=6, 1usize..=39, any::<u64>())
+        .prop_map(|(dim, rows, seed)| Case::draw(dim, rows, seed))
 }
 
 impl Case {
@@ -50,7 +57,10 @@ impl Case {
                 let from = rng.random_range(0..i);
                 x.extend_from_within(from * dim..(from + 1) * dim);
             } else {
-                x.extend((0..dim).map(|j| if blind && j == dim - 1 { 0.0 } else { 1.5 * centred(&mut rng) }));
+                x.extend(
+                    (0..dim)
+                        .map(|j| if blind && j == dim - 1 { 0.0 } else { 1.5 * centred(&mut rng) }),
+                );
             }
         }
         let y = (0..rows).map(|_| if rng.random::<bool>() { 1.0 } else { -1.0 }).collect();
@@ -71,7 +81,9 @@ impl Case {
     }
 
     fn run<C: Covariance>(&self, (family, rule): (&str, &str)) -> Path {
-        let filter = Filter::new(family.parse().unwrap(), rule.parse().unwrap(), self.prior.clone()).unwrap();
+        let filter =
+            Filter::new(family.parse().unwrap(), rule.parse().unwrap(), self.prior.clone())
+                .unwrap();
         Path::of::<C>(filter, self.rows())
     }
 }
@@ -100,7 +112,9 @@ impl Path {
         p.push(Matrix::new(filter.covariance().matrix()));
         let mut certificate = Certificate::default();
         for i in 0..rows.len() {
-            let look = |s: &Seen<'_>| seen.push(Look { m: s.linear, s: s.variance, gradient: s.gradient, step: s.step });
+            let look = |s: &Seen<'_>| {
+                seen.push(Look { m: s.linear, s: s.variance, gradient: s.gradient, step: s.step })
+            };
             let mut both = (look, |s: &Seen<'_>| kalmia::Observer::row(&mut certificate, s));
             filter.learn_observed(rows.slice(i..i + 1), Some(&mut both)).unwrap();
             theta.push(filter.coefficients().to_vec());
@@ -450,7 +464,8 @@ proptest! {
 /// The logistic loss averaged over a finite sample: value, gradient and Hessian.
 fn average(x: &[f64], y: &[f64], dim: usize, theta: &[f64]) -> (f64, Vec<f64>, Matrix) {
     let n = y.len() as f64;
-    let (mut value, mut slope, mut hessian) = (0.0, vec![0.0; dim], Matrix::new(vec![0.0; dim * dim]));
+    let (mut value, mut slope, mut hessian) =
+        (0.0, vec![0.0; dim], Matrix::new(vec![0.0; dim * dim]));
     for (x, y) in x.chunks(dim).zip(y) {
         let (first, second) = kalmia::Bernoulli.derivatives(*y, dot(x, theta));
         value += kalmia::Bernoulli.loss(*y, dot(x, theta)) / n;

@@ -1,4 +1,5 @@
-//! The online Newton step, averaged SGD and the mean of iterates: identities, states, batches and errors.
+//! The online Newton step, averaged SGD and the mean of iterates: identities, states, batches and
+//! errors.
 
 use kalmia::theory::AsgdSteps;
 use kalmia::*;
@@ -20,10 +21,14 @@ struct Data {
 impl Data {
     fn new(dim: usize, rows: usize, norm: f64, seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let truth: Vec<f64> = (0..dim).map(|j| norm * if j % 2 == 0 { 1.0 } else { -1.0 } / (dim as f64).sqrt()).collect();
+        let truth: Vec<f64> = (0..dim)
+            .map(|j| norm * if j % 2 == 0 { 1.0 } else { -1.0 } / (dim as f64).sqrt())
+            .collect();
         let mut data = Self { dim, x: Vec::new(), y: Vec::new() };
         for _ in 0..rows {
-            let x: Vec<f64> = (0..dim).map(|j| if j == 0 { 1.0 } else { 2.0 * rng.random::<f64>() - 1.0 }).collect();
+            let x: Vec<f64> = (0..dim)
+                .map(|j| if j == 0 { 1.0 } else { 2.0 * rng.random::<f64>() - 1.0 })
+                .collect();
             let u: f64 = x.iter().zip(&truth).map(|(x, t)| x * t).sum();
             data.y.push(f64::from(rng.random::<f64>() < 1.0 / (1.0 + (-u).exp())));
             data.x.extend(x);
@@ -39,7 +44,12 @@ impl Data {
 /// From $P_1 = I$, so that the first steps are long and the projection has work to do.
 fn newton<C: Covariance>(dim: usize, radius: f64, gamma: f64) -> Newton<C> {
     let settings = NewtonSettings::new(radius, 2.0 * gamma).unwrap();
-    OnlineNewtonStep::new(Bernoulli, dim, settings.with_start(Prior::isotropic(dim, 1.0).unwrap()).unwrap()).unwrap()
+    OnlineNewtonStep::new(
+        Bernoulli,
+        dim,
+        settings.with_start(Prior::isotropic(dim, 1.0).unwrap()).unwrap(),
+    )
+    .unwrap()
 }
 
 fn ekf(dim: usize) -> Filter<Bernoulli, Ekf> {
@@ -62,7 +72,8 @@ fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, rng_seed: proptest::test_runner::RngSeed::Fixed(23), failure_persistence: None, ..Default::default() })]
 
-    /// Identity I23 for any $\theta^*$ in the ball: the projection brings every point of the ball nearer, and the regret inequality holds at every row.
+    /// Identity I23 for any $\theta^*$ in the ball: the projection brings every point of the ball
+    /// nearer, and the regret inequality holds at every row.
     #[test]
     fn newton_step_obeys_its_regret_inequality(
         dim in 1usize..6,
@@ -105,11 +116,19 @@ proptest! {
 #[test]
 fn precision_and_covariance_stay_inverse_and_agree_between_forms() {
     let data = Data::new(11, 600, 2.3, 5);
-    let (mut dense, mut factored) = (newton::<Dense>(11, 2.56, 0.0125), newton::<Factored>(11, 2.56, 0.0125));
+    let (mut dense, mut factored) =
+        (newton::<Dense>(11, 2.56, 0.0125), newton::<Factored>(11, 2.56, 0.0125));
     dense.learn(data.rows()).unwrap();
     factored.learn(data.rows()).unwrap();
-    assert!(norm(&minus(dense.coefficients(), factored.coefficients())) <= 1e-10 * norm(dense.coefficients()));
-    assert!(dense.projections() == factored.projections() && dense.projections() > 20, "{}", dense.projections());
+    assert!(
+        norm(&minus(dense.coefficients(), factored.coefficients()))
+            <= 1e-10 * norm(dense.coefficients())
+    );
+    assert!(
+        dense.projections() == factored.projections() && dense.projections() > 20,
+        "{}",
+        dense.projections()
+    );
     let (p, a) = (factored.covariance().matrix(), factored.precision());
     for k in 0..121 {
         let entry: f64 = (0..11).map(|j| p[k / 11 * 11 + j] * a[j * 11 + k % 11]).sum();
@@ -126,7 +145,12 @@ fn features_of_very_different_scales_stay_in_the_ball() {
         let mut learner = newton::<Factored>(9, 2.0, gamma);
         learner.learn(data.rows()).unwrap();
         assert!(norm(learner.coefficients()) <= 2.0 * (1.0 + 1e-14));
-        assert!(learner.factors() <= 6 * learner.projections(), "{} {}", learner.factors(), learner.projections());
+        assert!(
+            learner.factors() <= 6 * learner.projections(),
+            "{} {}",
+            learner.factors(),
+            learner.projections()
+        );
     }
 }
 
@@ -162,9 +186,11 @@ fn paper_experiment_behaves_as_its_text_says_and_needs_few_factors() {
 #[test]
 fn settings_give_the_constants_of_the_paper() {
     let (radius, d) = (2.56, 11.0f64);
-    let settings = NewtonSettings::new(radius, 2.5e-2).unwrap().with_gradient_bound(d.sqrt()).unwrap();
+    let settings =
+        NewtonSettings::new(radius, 2.5e-2).unwrap().with_gradient_bound(d.sqrt()).unwrap();
     assert_eq!(settings.gamma(), 0.0125);
-    // erratum E16: with the diameter the gradient bound is what counts, 0.00735 for R = 1.1 |theta*|/10
+    // erratum E16: with the diameter the gradient bound is what counts, 0.00735 for R = 1.1
+    // |theta*|/10
     let theorem = settings.clone().for_theorem_3();
     assert!((theorem.gamma() - 0.5 / (8.0 * d.sqrt() * radius)).abs() < 1e-17);
     assert!((theorem.rule().unwrap().step_size() * theorem.gamma() - 3.0).abs() < 1e-15);
@@ -189,13 +215,24 @@ fn check_mean<L: Learner + Clone>(inner: L, data: &Data) {
     for i in 0..data.y.len() {
         sum.iter_mut().zip(alone.coefficients()).for_each(|(s, w)| *s += w);
         let row = data.rows().slice(i..i + 1);
-        alone.learn_observed(row, Some(&mut |seen: &Seen<'_>| direct.push((i, seen.linear, seen.loss)))).unwrap();
+        alone
+            .learn_observed(
+                row,
+                Some(&mut |seen: &Seen<'_>| direct.push((i, seen.linear, seen.loss))),
+            )
+            .unwrap();
     }
     averaged
-        .learn_observed(data.rows(), Some(&mut |seen: &Seen<'_>| watched.push((seen.index, seen.linear, seen.loss))))
+        .learn_observed(
+            data.rows(),
+            Some(&mut |seen: &Seen<'_>| watched.push((seen.index, seen.linear, seen.loss))),
+        )
         .unwrap();
     assert_eq!(watched, direct);
-    assert_eq!((averaged.inner().coefficients(), averaged.count()), (alone.coefficients(), data.y.len() as u64));
+    assert_eq!(
+        (averaged.inner().coefficients(), averaged.count()),
+        (alone.coefficients(), data.y.len() as u64)
+    );
     for (mean, sum) in averaged.coefficients().iter().zip(&sum) {
         assert!((mean - sum / data.y.len() as f64).abs() <= 1e-13);
     }
@@ -212,7 +249,8 @@ fn averaged_is_the_mean_of_the_iterates_before_each_row() {
     check_mean(newton::<Dense>(5, 2.0, 0.05), &data);
 }
 
-/// Cut into single rows, into pieces with a state written and read in between, and whole: the same to the bit.
+/// Cut into single rows, into pieces with a state written and read in between, and whole: the same
+/// to the bit.
 fn check_cuts<L, S>(fresh: L, data: &Data, take: impl Fn(&L) -> S, restore: impl Fn(S) -> Result<L>)
 where
     L: Learner + Clone,
@@ -241,16 +279,30 @@ fn cuts_and_resumption_change_no_bit() {
         assert!(probe.projections() >= 10, "{}", probe.projections());
         check_cuts(newton::<Factored>(dim, 1.5, 0.02), &data, Newton::state, Newton::restore);
         check_cuts(newton::<Dense>(dim, 1.5, 0.02), &data, Newton::state, Newton::restore);
-        check_cuts(AveragedSgd::plain(Bernoulli, dim, 90).unwrap(), &data, AveragedSgd::state, AveragedSgd::restore);
+        check_cuts(
+            AveragedSgd::plain(Bernoulli, dim, 90).unwrap(),
+            &data,
+            AveragedSgd::state,
+            AveragedSgd::restore,
+        );
         let restore = |state| Averaged::restore(state, Filter::restore);
         check_cuts(Averaged::new(ekf(dim)), &data, |a| a.state(Filter::state), restore);
         let restore = |state| Averaged::restore(state, Newton::restore);
-        check_cuts(Averaged::new(newton::<Factored>(dim, 1.5, 0.02)), &data, |a| a.state(Newton::state), restore);
+        check_cuts(
+            Averaged::new(newton::<Factored>(dim, 1.5, 0.02)),
+            &data,
+            |a| a.state(Newton::state),
+            restore,
+        );
     }
 }
 
 /// A refused batch, whichever row is bad, leaves the state as it was, and the error names the row.
-fn check_refusal<L: Learner, S: PartialEq + std::fmt::Debug>(mut learner: L, data: &Data, take: impl Fn(&L) -> S) {
+fn check_refusal<L: Learner, S: PartialEq + std::fmt::Debug>(
+    mut learner: L,
+    data: &Data,
+    take: impl Fn(&L) -> S,
+) {
     learner.learn(data.rows()).unwrap();
     let before = take(&learner);
     for bad in [0, 3] {
@@ -260,7 +312,8 @@ fn check_refusal<L: Learner, S: PartialEq + std::fmt::Debug>(mut learner: L, dat
         assert!(matches!(error, Error::Feature { row, column: 1, .. } if row == bad), "{error}");
         assert_eq!(take(&learner), before);
         y[bad] = 0.5;
-        let error = learner.learn(Rows::new(data.dim, &data.x[..5 * data.dim], &y).unwrap()).unwrap_err();
+        let error =
+            learner.learn(Rows::new(data.dim, &data.x[..5 * data.dim], &y).unwrap()).unwrap_err();
         assert!(matches!(error, Error::Target { row, .. } if row == bad), "{error}");
         assert_eq!(take(&learner), before);
     }
@@ -285,8 +338,12 @@ fn refused_batches_leave_no_trace() {
 fn overflow_is_an_error_and_leaves_no_trace() {
     let (x, y) = ([1.0, 0.5, 1.0, 1e90, 1.0, 1e90], [1.0, 2.0, 3.0]);
     let rows = Rows::new(2, &x, &y).unwrap();
-    let settings = NewtonSettings::new(2.0, 0.1).unwrap().with_start(Prior::isotropic(2, 1.0).unwrap()).unwrap();
-    let mut learner: OnlineNewtonStep<Gaussian> = OnlineNewtonStep::new(Gaussian::default(), 2, settings).unwrap();
+    let settings = NewtonSettings::new(2.0, 0.1)
+        .unwrap()
+        .with_start(Prior::isotropic(2, 1.0).unwrap())
+        .unwrap();
+    let mut learner: OnlineNewtonStep<Gaussian> =
+        OnlineNewtonStep::new(Gaussian::default(), 2, settings).unwrap();
     let before = learner.state();
     for rows in [rows, rows.slice(1..2)] {
         let error = learner.learn(rows).unwrap_err();
@@ -296,7 +353,10 @@ fn overflow_is_an_error_and_leaves_no_trace() {
     let mut sgd = AveragedSgd::new(Gaussian::default(), 2, 10, 0.5).unwrap();
     let before = sgd.state();
     let many = ([1.0, 1e90].repeat(5), [2.0; 5]);
-    assert!(matches!(sgd.learn(Rows::new(2, &many.0, &many.1).unwrap()), Err(Error::Diverged { .. })));
+    assert!(matches!(
+        sgd.learn(Rows::new(2, &many.0, &many.1).unwrap()),
+        Err(Error::Diverged { .. })
+    ));
     assert_eq!(sgd.state(), before);
 }
 
@@ -319,7 +379,10 @@ fn weights_and_offsets_are_those_of_the_loss() {
 #[test]
 fn bad_parameters_and_states_are_named() {
     let parameter = |result: Result<NewtonSettings>, expected: &str| {
-        assert!(matches!(result, Err(Error::Parameter { name, .. }) if name == expected), "{expected}");
+        assert!(
+            matches!(result, Err(Error::Parameter { name, .. }) if name == expected),
+            "{expected}"
+        );
     };
     let good = NewtonSettings::new(2.0, 0.1).unwrap();
     parameter(NewtonSettings::new(0.0, 0.1), "radius");
@@ -327,7 +390,10 @@ fn bad_parameters_and_states_are_named() {
     parameter(NewtonSettings::new(2.0, f64::NAN), "exp_concavity");
     parameter(good.clone().with_gradient_bound(-1.0), "gradient_bound");
     parameter(good.clone().with_multiplier(0.0), "multiplier");
-    parameter(good.clone().with_start(Prior::isotropic(1, 1.0).unwrap().with_mean(&[2.5]).unwrap()), "start");
+    parameter(
+        good.clone().with_start(Prior::isotropic(1, 1.0).unwrap().with_mean(&[2.5]).unwrap()),
+        "start",
+    );
     let tiny = NewtonSettings::new(2.0, 1e-150).unwrap();
     let result: Result<Newton> = OnlineNewtonStep::new(Bernoulli, 2, tiny);
     assert!(matches!(result, Err(Error::Parameter { name: "exp_concavity", .. })));
@@ -338,14 +404,26 @@ fn bad_parameters_and_states_are_named() {
     let result: Result<Newton> = OnlineNewtonStep::new(Bernoulli, 2, start);
     assert!(matches!(result, Err(Error::Length { name: "start", expected: 2, found: 3 })));
 
-    assert!(matches!(AveragedSgd::new(Bernoulli, 2, 0, 0.1), Err(Error::Parameter { name: "horizon", .. })));
-    assert!(matches!(AveragedSgd::new(Bernoulli, 2, 5, 0.0), Err(Error::Parameter { name: "step", .. })));
-    assert!(matches!(AveragedSgd::oracle(Bernoulli, 2, 5, 0.0), Err(Error::Parameter { name: "norm", .. })));
+    assert!(matches!(
+        AveragedSgd::new(Bernoulli, 2, 0, 0.1),
+        Err(Error::Parameter { name: "horizon", .. })
+    ));
+    assert!(matches!(
+        AveragedSgd::new(Bernoulli, 2, 5, 0.0),
+        Err(Error::Parameter { name: "step", .. })
+    ));
+    assert!(matches!(
+        AveragedSgd::oracle(Bernoulli, 2, 5, 0.0),
+        Err(Error::Parameter { name: "norm", .. })
+    ));
 
     let state = newton::<Dense>(2, 2.0, 0.1).state();
     assert!(matches!(Newton::<Factored>::restore(state.clone()), Err(Error::State(_))));
     let short = OnlineNewtonState { precision: vec![1.0], ..state.clone() };
-    assert!(matches!(Newton::<Dense>::restore(short), Err(Error::Length { name: "precision", .. })));
+    assert!(matches!(
+        Newton::<Dense>::restore(short),
+        Err(Error::Length { name: "precision", .. })
+    ));
     let outside = OnlineNewtonState { w: vec![3.0, 0.0], ..state };
     assert!(matches!(Newton::<Dense>::restore(outside), Err(Error::State(_))));
     let mut sgd = AveragedSgd::new(Bernoulli, 2, 5, 0.1).unwrap().state();

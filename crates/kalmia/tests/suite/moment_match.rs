@@ -1,4 +1,5 @@
-//! The implicit and moment-matching rules against integrals of 75 digits and against what must hold for any numbers.
+//! The implicit and moment-matching rules against integrals of 75 digits and against what must hold
+//! for any numbers.
 
 use crate::losses;
 
@@ -23,7 +24,8 @@ struct Case {
 
 /// Written by `data/moment_cases.py`.
 fn cases() -> Vec<Case> {
-    serde_json::from_str(include_str!("../data/moment_cases.json")).expect("the file is a list of cases")
+    serde_json::from_str(include_str!("../data/moment_cases.json"))
+        .expect("the file is a list of cases")
 }
 
 fn moments_of(family: &str, row: &Observation, m: f64, s: f64) -> Moments {
@@ -58,7 +60,13 @@ fn moments_agree_with_high_precision_integrals() {
             failures.push(format!("{case:?}: errors of g, c, ln Z {errors:?}"));
         }
     }
-    assert!(failures.is_empty(), "{} of {} cases\n{}", failures.len(), cases.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} cases\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n")
+    );
 }
 
 fn random(seed: u64) -> Xoshiro256PlusPlus {
@@ -83,9 +91,14 @@ fn gaussian_rules_coincide() {
         };
         let (m, s) = (rng.random_range(-9.0..9.0), magnitude(&mut rng, -6.0, 6.0));
         let reference = Ekf.step(&family, &row, m, s, 1);
-        for step in [Implicit.step(&family, &row, m, s, 1), MomentMatch.step(&family, &row, m, s, 1)] {
+        for step in
+            [Implicit.step(&family, &row, m, s, 1), MomentMatch.step(&family, &row, m, s, 1)]
+        {
             assert!(relative(step.gain, reference.gain) < 1e-12, "{step:?} {reference:?}");
-            assert!(relative(step.curvature, reference.curvature) < 1e-12, "{step:?} {reference:?}");
+            assert!(
+                relative(step.curvature, reference.curvature) < 1e-12,
+                "{step:?} {reference:?}"
+            );
         }
     }
 }
@@ -94,19 +107,32 @@ fn gaussian_rules_coincide() {
 fn quadrature_finds_the_gaussian_closed_form() {
     let mut rng = random(2);
     for _ in 0..2000 {
-        let row = Observation { y: rng.random_range(-9.0..9.0), weight: magnitude(&mut rng, -3.0, 3.0), offset: 0.7 };
+        let row = Observation {
+            y: rng.random_range(-9.0..9.0),
+            weight: magnitude(&mut rng, -3.0, 3.0),
+            offset: 0.7,
+        };
         let (m, s) = (rng.random_range(-9.0..9.0), magnitude(&mut rng, -6.0, 6.0));
-        let (found, exact) = (moments(&SQUARE, &row, m, s), moments(&Gaussian::default(), &row, m, s));
-        assert!(relative(found.step.gain, exact.step.gain) < 1e-10, "{row:?} m {m} s {s}: {found:?} {exact:?}");
-        assert!(relative(found.step.curvature, exact.step.curvature) < 1e-10, "{row:?} m {m} s {s}: {found:?} {exact:?}");
+        let (found, exact) =
+            (moments(&SQUARE, &row, m, s), moments(&Gaussian::default(), &row, m, s));
         assert!(
-            (found.evidence.ln() - exact.evidence.ln()).abs() < 1e-10 * exact.evidence.ln().abs().max(1.0),
+            relative(found.step.gain, exact.step.gain) < 1e-10,
+            "{row:?} m {m} s {s}: {found:?} {exact:?}"
+        );
+        assert!(
+            relative(found.step.curvature, exact.step.curvature) < 1e-10,
+            "{row:?} m {m} s {s}: {found:?} {exact:?}"
+        );
+        assert!(
+            (found.evidence.ln() - exact.evidence.ln()).abs()
+                < 1e-10 * exact.evidence.ln().abs().max(1.0),
             "{found:?} {exact:?}"
         );
     }
 }
 
-/// The fixed-point equation, and $m^+$ between $m$ and the minimiser of the loss: $\ell'(m^+)$ keeps the sign of $\ell'(m)$.
+/// The fixed-point equation, and $m^+$ between $m$ and the minimiser of the loss: $\ell'(m^+)$
+/// keeps the sign of $\ell'(m)$.
 fn check_implicit<F: Family>(family: &F, row: &Observation, m: f64, s: f64) {
     let step = Implicit.step(family, row, m, s, 1);
     let next = m + s * step.gain;
@@ -118,8 +144,14 @@ fn check_implicit<F: Family>(family: &F, row: &Observation, m: f64, s: f64) {
         "{} {row:?} m {m} s {s}: {step:?} against {after}",
         family.name()
     );
-    assert!(after * before.signum() >= -rounding && after.abs() <= before.abs() + rounding, "{row:?} m {m} s {s}: overshoot");
-    assert!(relative(step.curvature, second) <= 1e-10 || (second - step.curvature).abs() <= rounding, "{row:?} m {m} s {s}");
+    assert!(
+        after * before.signum() >= -rounding && after.abs() <= before.abs() + rounding,
+        "{row:?} m {m} s {s}: overshoot"
+    );
+    assert!(
+        relative(step.curvature, second) <= 1e-10 || (second - step.curvature).abs() <= rounding,
+        "{row:?} m {m} s {s}"
+    );
 }
 
 #[test]
@@ -151,9 +183,17 @@ fn implicit_stops_at_a_kink() {
 fn check_finite<F: Family>(family: &F, row: &Observation, m: f64, s: f64) {
     let tilted = moments(family, row, m, s);
     let context = || format!("{} {row:?} m {m:e} s {s:e}: {tilted:?}", family.name());
-    assert!(!tilted.evidence.ln().is_nan() && tilted.evidence.ln() < f64::INFINITY, "{}", context());
+    assert!(
+        !tilted.evidence.ln().is_nan() && tilted.evidence.ln() < f64::INFINITY,
+        "{}",
+        context()
+    );
     for step in [tilted.step, Implicit.step(family, row, m, s, 1)] {
-        assert!(step.gain.is_finite() && step.curvature.is_finite() && step.curvature >= 0.0, "{step:?} in {}", context());
+        assert!(
+            step.gain.is_finite() && step.curvature.is_finite() && step.curvature >= 0.0,
+            "{step:?} in {}",
+            context()
+        );
         let contraction = step.contraction * s;
         assert!(
             (0.0..=1.0 + f64::EPSILON).contains(&contraction) && (m + s * step.gain).is_finite(),
@@ -188,11 +228,15 @@ fn check_differences<F: Family>(family: &F, row: &Observation, m: f64, s: f64) {
     let h = 0.02 * s.sqrt();
     let at = |k: f64| moments(family, row, m + k * h, s);
     let [a, b, c, d] = [-2.0, -1.0, 1.0, 2.0].map(at);
-    let difference = |f: fn(&Moments) -> f64| (8.0 * (f(&c) - f(&b)) - (f(&d) - f(&a))) / (12.0 * h);
+    let difference =
+        |f: fn(&Moments) -> f64| (8.0 * (f(&c) - f(&b)) - (f(&d) - f(&a))) / (12.0 * h);
     let (g, minus_c) = (difference(|x| x.evidence.ln()), difference(|x| x.step.gain));
     let contraction = here.step.contraction;
     let rounding = 1e-14 * here.evidence.ln().abs().max(1.0) / h;
-    assert!((g - here.step.gain).abs() <= 1e-6 * here.step.gain.abs() + rounding, "{row:?} m {m} s {s}: {g} {here:?}");
+    assert!(
+        (g - here.step.gain).abs() <= 1e-6 * here.step.gain.abs() + rounding,
+        "{row:?} m {m} s {s}: {g} {here:?}"
+    );
     assert!(
         (minus_c + contraction).abs() <= 1e-6 * (contraction + g.abs() / s.sqrt()),
         "{row:?} m {m} s {s}: {minus_c} {here:?}"
@@ -212,7 +256,8 @@ fn step_is_the_derivative_of_the_evidence() {
     }
 }
 
-/// Means and variances under the tilted belief by brute force: the midpoint rule with $10^6$ points.
+/// Means and variances under the tilted belief by brute force: the midpoint rule with $10^6$
+/// points.
 fn brute_force<F: Family>(family: &F, row: &Observation, m: f64, s: f64) -> (f64, f64) {
     let (n, reach) = (1_000_000, 12.0 * s.sqrt());
     let (mut z, mut zx, mut zxx) = (0.0, 0.0, 0.0);
@@ -234,8 +279,15 @@ fn kinks_cost_accuracy_only() {
             let Step { gain, .. } = moments(&family, &row, m, s).step;
             let contraction = moments(&family, &row, m, s).step.contraction;
             let (shift, variance) = brute_force(&family, &row, m, s);
-            assert!((gain * s - shift).abs() <= tolerance * s.sqrt(), "{family:?} {m} {s}: {gain} {}", shift / s);
-            assert!((s - contraction * s * s - variance).abs() <= tolerance * s, "{family:?} {m} {s}: {contraction} {variance}");
+            assert!(
+                (gain * s - shift).abs() <= tolerance * s.sqrt(),
+                "{family:?} {m} {s}: {gain} {}",
+                shift / s
+            );
+            assert!(
+                (s - contraction * s * s - variance).abs() <= tolerance * s,
+                "{family:?} {m} {s}: {contraction} {variance}"
+            );
         }
     }
 }
@@ -248,5 +300,8 @@ fn a_known_predictor_or_a_weightless_row_moves_as_it_must() {
     assert_eq!((point.step.gain, point.step.curvature), (-first, second));
     assert_eq!(point.evidence.ln(), -row.loss(&Bernoulli, -0.4));
     let nothing = Observation { y: 3.0, weight: 0.0, offset: 0.0 };
-    assert_eq!(moments(&POISSON, &nothing, 900.0, 2.0), Moments { evidence: Evidence::Log(0.0), slope: 0.0, step: Step::NONE });
+    assert_eq!(
+        moments(&POISSON, &nothing, 900.0, 2.0),
+        Moments { evidence: Evidence::Log(0.0), slope: 0.0, step: Step::NONE }
+    );
 }

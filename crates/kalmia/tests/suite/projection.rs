@@ -1,6 +1,8 @@
-//! The projection onto a ball: against 120-digit solutions, and by the conditions that single it out.
+//! The projection onto a ball: against 120-digit solutions, and by the conditions that single it
+//! out.
 //!
-//! `data/projection_cases.json` was computed independently of this crate at 120 digits, hard cases included; its `meta` gives the tolerances.
+//! `data/projection_cases.json` was computed independently of this crate at 120 digits, hard cases
+//! included; its `meta` gives the tolerances.
 
 use kalmia::Error;
 use kalmia::learner::project;
@@ -46,9 +48,17 @@ fn every_reference_case_is_met() {
         let error = distance(&found.point, &case.w) / norm(&case.w).max(f64::MIN_POSITIVE);
         println!("{name}: error {error:.1e}, {} factors", found.factors);
         assert!(error <= tolerance, "{name}: {error:e}");
-        assert!(norm(&found.point) <= case.radius * (1.0 + 1e-14), "{name}: {:?}", norm(&found.point));
+        assert!(
+            norm(&found.point) <= case.radius * (1.0 + 1e-14),
+            "{name}: {:?}",
+            norm(&found.point)
+        );
         // the multiplier of a point barely outside is the small difference of two numbers near 1
-        assert!((found.multiplier - case.mu).abs() <= tolerance.max(1e-6) * case.mu, "{name}: {}", found.multiplier);
+        assert!(
+            (found.multiplier - case.mu).abs() <= tolerance.max(1e-6) * case.mu,
+            "{name}: {}",
+            found.multiplier
+        );
         assert!(found.factors <= 6, "{name}: {} factors", found.factors);
         if case.inside {
             assert_eq!((found.point, found.factors), (case.v, 0), "{name}");
@@ -59,20 +69,34 @@ fn every_reference_case_is_met() {
 #[test]
 fn bad_input_is_named() {
     let unit = [1.0, 0.0, 0.0, 1.0];
-    assert!(matches!(project(&[3.0, 0.0], &unit, 0.0), Err(Error::Parameter { name: "radius", .. })));
-    assert!(matches!(project(&[3.0], &unit, 1.0), Err(Error::Length { name: "precision", expected: 1, found: 4 })));
-    assert!(matches!(project(&[f64::NAN, 0.0], &unit, 1.0), Err(Error::Parameter { name: "projection", .. })));
+    assert!(matches!(
+        project(&[3.0, 0.0], &unit, 0.0),
+        Err(Error::Parameter { name: "radius", .. })
+    ));
+    assert!(matches!(
+        project(&[3.0], &unit, 1.0),
+        Err(Error::Length { name: "precision", expected: 1, found: 4 })
+    ));
+    assert!(matches!(
+        project(&[f64::NAN, 0.0], &unit, 1.0),
+        Err(Error::Parameter { name: "projection", .. })
+    ));
     let indefinite = [1.0, 2.0, 2.0, 1.0];
-    assert!(matches!(project(&[3.0, 0.0], &indefinite, 1.0), Err(Error::NotPositiveDefinite { pivot: 1, .. })));
+    assert!(matches!(
+        project(&[3.0, 0.0], &indefinite, 1.0),
+        Err(Error::NotPositiveDefinite { pivot: 1, .. })
+    ));
 }
 
-/// $BB^\top$ with columns of sizes $10^{e_j}$, plus a little of the identity: spectra of all widths.
+/// $BB^\top$ with columns of sizes $10^{e_j}$, plus a little of the identity: spectra of all
+/// widths.
 fn matrix(dim: usize, entries: &[f64], sizes: &[f64]) -> Vec<f64> {
     let b = |i: usize, j: usize| entries[i * dim + j] * 10f64.powf(sizes[j]);
     let mut a = vec![0.0; dim * dim];
     for i in 0..dim {
         for j in 0..=i {
-            let value: f64 = (0..dim).map(|k| b(i, k) * b(j, k)).sum::<f64>() + if i == j { 1e-2 } else { 0.0 };
+            let value: f64 =
+                (0..dim).map(|k| b(i, k) * b(j, k)).sum::<f64>() + if i == j { 1e-2 } else { 0.0 };
             a[i * dim + j] = value;
             a[j * dim + i] = value;
         }

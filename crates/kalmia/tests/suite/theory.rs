@@ -1,7 +1,9 @@
-//! The closed forms of `kalmia::theory`: against 60-digit reference values, against independent computations, and on bad input.
+//! The closed forms of `kalmia::theory`: against 60-digit reference values, against independent
+//! computations, and on bad input.
 //!
-//! `data/bounds_cases.json` holds the reference values: the paper's formulas evaluated at 60 digits, independently of this crate
-//! (`out` as printed in the paper, `out_corrected` with its errata).
+//! `data/bounds_cases.json` holds the reference values: the paper's formulas evaluated at 60
+//! digits, independently of this crate (`out` as printed in the paper, `out_corrected` with its
+//! errata).
 
 use std::collections::BTreeMap;
 
@@ -34,7 +36,8 @@ struct Case {
 }
 
 fn reference() -> File {
-    serde_json::from_str(include_str!("../data/bounds_cases.json")).expect("the reference file is well formed")
+    serde_json::from_str(include_str!("../data/bounds_cases.json"))
+        .expect("the reference file is well formed")
 }
 
 /// The inputs of a function's first case.
@@ -51,7 +54,9 @@ fn compare(place: &str, found: &Outputs, expected: &Outputs, rtol: &BTreeMap<Str
     assert_eq!(keys(found), keys(expected), "{place}");
     for ((key, a), (_, b)) in found.iter().zip(expected.iter()) {
         let same = match (a, b) {
-            (Value::Number(a), Value::Number(b)) => rtol.get(key).map_or((a - b).abs() <= 1e-13, |&r| close(*a, *b, r)),
+            (Value::Number(a), Value::Number(b)) => {
+                rtol.get(key).map_or((a - b).abs() <= 1e-13, |&r| close(*a, *b, r))
+            }
             _ => a == b,
         };
         assert!(same, "{place}: {key} is {a}, expected {b}");
@@ -75,7 +80,11 @@ fn every_case_of_the_reference_file() {
         }
     }
     for entry in registry() {
-        assert!(file.functions.contains_key(entry.name), "{} is not in the reference file", entry.name);
+        assert!(
+            file.functions.contains_key(entry.name),
+            "{} is not in the reference file",
+            entry.name
+        );
     }
 }
 
@@ -102,16 +111,24 @@ fn bad_parameters_are_named() {
                 ("rho", _) => &[0.0, 1.1],
                 ("d" | "n" | "m" | "N" | "k", _) => &[0.0, -1.0],
                 ("t" | "condP1", _) => &[0.0, -3.0],
-                ("sigma" | "Dapp" | "nstar" | "dist1" | "L1gap" | "D_eta" | "ln_t" | "tau", _) => &[-1.0],
+                ("sigma" | "Dapp" | "nstar" | "dist1" | "L1gap" | "D_eta" | "ln_t" | "tau", _) => {
+                    &[-1.0]
+                }
                 ("variant" | "ln_tau", _) => &[],
                 _ => &[0.0, -1.0],
             };
             for &x in bad.iter().chain(&always) {
                 let text = format!("{x}");
                 let inputs = sample(&file, entry.name).with(parameter.name, text);
-                match entry.evaluate(&inputs).expect_err(&format!("{}: {} = {x}", entry.name, parameter.name)) {
+                match entry
+                    .evaluate(&inputs)
+                    .expect_err(&format!("{}: {} = {x}", entry.name, parameter.name))
+                {
                     RegistryError::Bound(Error::Parameter { name, value, .. }) => {
-                        assert!(name == parameter.name && (value == x || x.is_nan()), "{name} {value}");
+                        assert!(
+                            name == parameter.name && (value == x || x.is_nan()),
+                            "{name} {value}"
+                        );
                     }
                     // Not a whole number, or not a variant.
                     RegistryError::Type { name, .. } => {
@@ -130,36 +147,61 @@ fn unknown_missing_and_mistyped_parameters_are_named() {
     for entry in registry() {
         let inputs = sample(&file, entry.name);
         for parameter in entry.parameters {
-            let without: Inputs =
-                inputs.iter().filter(|(k, _)| *k != parameter.name).map(|(k, v)| (k.to_owned(), v.clone())).collect();
+            let without: Inputs = inputs
+                .iter()
+                .filter(|(k, _)| *k != parameter.name)
+                .map(|(k, v)| (k.to_owned(), v.clone()))
+                .collect();
             match (entry.evaluate(&without), parameter.default) {
                 (Ok(_), Some(_)) => {}
-                (Err(RegistryError::MissingParameter { name, .. }), None) => assert_eq!(name, parameter.name),
+                (Err(RegistryError::MissingParameter { name, .. }), None) => {
+                    assert_eq!(name, parameter.name)
+                }
                 (other, _) => panic!("{} without {}: {other:?}", entry.name, parameter.name),
             }
             let worded = inputs.clone().with(parameter.name, "many");
-            assert!(matches!(entry.evaluate(&worded), Err(RegistryError::Type { name, .. }) if name == parameter.name));
+            assert!(
+                matches!(entry.evaluate(&worded), Err(RegistryError::Type { name, .. }) if name == parameter.name)
+            );
         }
     }
     let message = |function: &str, name: &'static str| {
-        find(function).unwrap().evaluate(&sample(&file, function).with(name, 1.0)).unwrap_err().to_string()
+        find(function)
+            .unwrap()
+            .evaluate(&sample(&file, function).with(name, 1.0))
+            .unwrap_err()
+            .to_string()
     };
     assert_eq!(message("boundP", "lmin"), "`boundP` has no parameter `lmin`; did you mean `Lmin`?");
     assert!(message("ons_constants", "alhpa").contains("`alpha`"));
     assert!(message("result_linear", "d_x").contains("`D_X`"));
     assert!(find("localised_linear").unwrap_err().to_string().contains("`localized_linear`"));
     let fractional = sample(&file, "sumtrace").with("n", 2.5);
-    assert!(find("sumtrace").unwrap().evaluate(&fractional).unwrap_err().to_string().contains("whole number"));
+    assert!(
+        find("sumtrace")
+            .unwrap()
+            .evaluate(&fractional)
+            .unwrap_err()
+            .to_string()
+            .contains("whole number")
+    );
 }
 
 #[test]
 fn relations_between_parameters_are_checked() {
     let file = reference();
     let error = |function: &str, key: &'static str, x: f64| {
-        find(function).unwrap().evaluate(&sample(&file, function).with(key, x)).unwrap_err().to_string()
+        find(function)
+            .unwrap()
+            .evaluate(&sample(&file, function).with(key, x))
+            .unwrap_err()
+            .to_string()
     };
     assert!(error("bound_f", "k", 50.0).contains("less than t"));
-    for entry in registry().iter().filter(|e| ["Lmin", "D_X"].iter().all(|p| e.parameters.iter().any(|q| q.name == *p))) {
+    for entry in registry()
+        .iter()
+        .filter(|e| ["Lmin", "D_X"].iter().all(|p| e.parameters.iter().any(|q| q.name == *p)))
+    {
         assert!(error(entry.name, "Lmin", 11.1).contains("D_X^2"), "{}", entry.name);
     }
 }
@@ -167,7 +209,9 @@ fn relations_between_parameters_are_checked() {
 #[test]
 fn text_is_read_as_numbers_and_overflow_is_null() {
     let entry = find("logistic_constants").unwrap();
-    let out = entry.evaluate(&[("D_X", "1e3"), ("nstar", "1"), ("eps", "0.5")].into_iter().collect()).unwrap();
+    let out = entry
+        .evaluate(&[("D_X", "1e3"), ("nstar", "1"), ("eps", "0.5")].into_iter().collect())
+        .unwrap();
     assert_eq!(out.get("ln_kappa"), Some(&Value::Number(1500.0)));
     assert_eq!(out.get("kappa"), Some(&Value::Null));
     assert_eq!(serde_json::to_string(&out).unwrap().matches("null").count(), 1);
@@ -179,7 +223,8 @@ fn text_is_read_as_numbers_and_overflow_is_null() {
     assert_eq!(out.get("ln_total"), out.get("ln_local"));
 }
 
-/// Number of eigenvalues below `shift` of the second moment of (1, Z), by the signs of the pivots of A - shift I.
+/// Number of eigenvalues below `shift` of the second moment of (1, Z), by the signs of the pivots
+/// of A - shift I.
 fn eigenvalues_below(m: usize, shift: f64) -> usize {
     let entry = |i: usize, j: usize| match (i, j) {
         (0, 0) => 1.0,
@@ -187,8 +232,9 @@ fn eigenvalues_below(m: usize, shift: f64) -> usize {
         _ if i == j => 1.0 / 3.0,
         _ => 0.25,
     };
-    let mut a: Vec<Vec<f64>> =
-        (0..=m).map(|i| (0..=m).map(|j| entry(i, j) - if i == j { shift } else { 0.0 }).collect()).collect();
+    let mut a: Vec<Vec<f64>> = (0..=m)
+        .map(|i| (0..=m).map(|j| entry(i, j) - if i == j { shift } else { 0.0 }).collect())
+        .collect();
     let mut negative = 0;
     for k in 0..=m {
         negative += usize::from(a[k][k] < 0.0);
@@ -205,7 +251,9 @@ fn eigenvalues_below(m: usize, shift: f64) -> usize {
 fn the_design_has_the_inertia_of_its_matrix() {
     for m in [1usize, 2, 3, 10, 40] {
         let out = UniformDesign { m: m as u64 }.evaluate().unwrap();
-        let around = |x: f64| (eigenvalues_below(m, x * (1.0 - 1e-7)), eigenvalues_below(m, x * (1.0 + 1e-7)));
+        let around = |x: f64| {
+            (eigenvalues_below(m, x * (1.0 - 1e-7)), eigenvalues_below(m, x * (1.0 + 1e-7)))
+        };
         assert_eq!(around(out.lambda_min), (0, 1), "m={m}");
         assert_eq!(around(out.bulk), (1, m), "m={m}");
         assert_eq!(around(out.lambda_max), (m, m + 1), "m={m}");
@@ -225,7 +273,9 @@ fn logistic_constants_hold_and_are_attained() {
         let u = edge * (f64::from(i) / 100.0 - 1.0);
         assert!(ratio(u) <= out.kappa * (1.0 + 1e-13) && second(u) <= out.h);
         let (near, far) = (u + eps * d_x, u + 2.0 * eps * d_x);
-        assert!(second(near) >= out.rho * second(u) && second(far) >= out.rho_two_sided * second(u));
+        assert!(
+            second(near) >= out.rho * second(u) && second(far) >= out.rho_two_sided * second(u)
+        );
     }
 }
 
@@ -243,7 +293,10 @@ fn the_trace_lemma_bounds_a_recursion() {
             let shrink = weight / (1.0 + weight * s);
             (a, b, c) = (a - shrink * u * u, b - shrink * u * v, c - shrink * v * v);
             sum += weight * s / (1.0 + weight * s);
-            let bound = SumTrace { d: 2, n, h: 0.25, lmax_pk1: p1, d_x: 2f64.sqrt() }.evaluate().unwrap().bound;
+            let bound = SumTrace { d: 2, n, h: 0.25, lmax_pk1: p1, d_x: 2f64.sqrt() }
+                .evaluate()
+                .unwrap()
+                .bound;
             assert!(sum <= bound, "n={n}");
         }
     }
@@ -254,19 +307,33 @@ fn sums_agree_with_loops() {
     for beta in [0.1, 0.25, 0.33, 0.49] {
         for tau in [0u32, 1, 7, 255, 256, 257, 20_000] {
             let out = TruncationExcess { beta, tau: f64::from(tau) }.evaluate().unwrap();
-            let weights = || (1..=tau).map(|t| (t, f64::from(t).powf(-beta) - 0.25)).filter(|(_, w)| *w > 0.0);
+            let weights = || {
+                (1..=tau).map(|t| (t, f64::from(t).powf(-beta) - 0.25)).filter(|(_, w)| *w > 0.0)
+            };
             let naive: f64 = weights().map(|(_, w)| w).sum();
-            assert!((out.excess - naive).abs() <= 1e-11 * (1.0 + naive), "{beta} {tau}: {} against {naive}", out.excess);
+            assert!(
+                (out.excess - naive).abs() <= 1e-11 * (1.0 + naive),
+                "{beta} {tau}: {} against {naive}",
+                out.excess
+            );
             assert_eq!(out.last_t, weights().next_back().map_or(0.0, |(t, _)| f64::from(t)));
         }
     }
-    let base = BoundF { k: 3, t: 4000, eta: 0.3, d_eta: 0.4, d_x: 1.2, c: 0.3, beta: 0.2, l1_gap: 0.1 };
+    let base =
+        BoundF { k: 3, t: 4000, eta: 0.3, d_eta: 0.4, d_x: 1.2, c: 0.3, beta: 0.2, l1_gap: 0.1 };
     for (k, t) in [(1u32, 2), (1, 300), (63, 65), (64, 4000), (500, 501)] {
         let out = BoundF { k: k.into(), t: t.into(), ..base }.evaluate().unwrap();
         let drift = |from: u32| -> f64 {
-            (from..t).map(|s| (0.4f64 / 1.2).powi(2) / f64::from(s) - 2.0 * 1.2f64.powi(4) * 0.09 * f64::from(s).powf(-1.6)).sum()
+            (from..t)
+                .map(|s| {
+                    (0.4f64 / 1.2).powi(2) / f64::from(s)
+                        - 2.0 * 1.2f64.powi(4) * 0.09 * f64::from(s).powf(-1.6)
+                })
+                .sum()
         };
-        assert!((out.f - (0.15 + drift(k))).abs() < 1e-12 && (out.f0 - (0.2 + drift(1))).abs() < 1e-12);
+        assert!(
+            (out.f - (0.15 + drift(k))).abs() < 1e-12 && (out.f0 - (0.2 + drift(1))).abs() < 1e-12
+        );
     }
 }
 
@@ -280,7 +347,8 @@ fn the_truncated_filter_is_consistent() {
         assert!(close(c.second, 3.0 * ((1.0 - beta) * p.ln_threshold).exp(), 1e-12));
         // Lemma 19, summed over t > T, is what Proposition 11 promises.
         let fail = |t: f64| {
-            let lemma = ConcentrationTropp { d, t: t as u64, beta, lambda_min, d_x }.evaluate().unwrap();
+            let lemma =
+                ConcentrationTropp { d, t: t as u64, beta, lambda_min, d_x }.evaluate().unwrap();
             assert!(lemma.applies && lemma.level >= 1.0 / p_bound(t, lambda_min, beta));
             lemma.ln_prob_bound.exp()
         };
@@ -305,10 +373,13 @@ fn theorem_12_agrees_with_plain_arithmetic() {
     let (d_x, lambda_min, norm_star, eps, beta, c) = (0.9f64, 0.8f64, 0.1, 0.9f64, 0.12, 0.05f64);
     let k1 = 1.0 + (d_x * (norm_star + eps)).exp();
     let rest = 1.0 - 2.0 * beta;
-    let c1 = lambda_min.powi(6) * rest * eps.powi(4) / (65536.0 * d_x.powi(12) * c * c * k1.powi(6));
+    let c1 =
+        lambda_min.powi(6) * rest * eps.powi(4) / (65536.0 * d_x.powi(12) * c * c * k1.powi(6));
     let c2 = lambda_min.powi(2) * rest * eps.powi(4) / (2048.0 * d_x.powi(4) * c * c * k1 * k1);
     for t in [1.0f64, 2.0, 50.0, 1e4, 1e8, 1e11] {
-        let out = ConvergenceProb { ln_t: t.ln(), d_x, lambda_min, norm_star, eps, beta, c }.evaluate().unwrap();
+        let out = ConvergenceProb { ln_t: t.ln(), d_x, lambda_min, norm_star, eps, beta, c }
+            .evaluate()
+            .unwrap();
         let term1 = (t.sqrt() + 1.0) * (-c1 * t.ln().powi(2)).exp();
         let ln_term2 = t.ln() - c2 * (t.sqrt() - 1.0).powf(rest);
         assert!(close(out.ln_term1.exp(), term1, 1e-11), "t={t}");
@@ -335,7 +406,15 @@ fn corollary_13_follows_from_theorem_12() {
     for beta in [0.05, 0.2, 0.31, 0.33, 0.49] {
         let tau = CoroConvergenceTau { beta, ..base }.evaluate().unwrap();
         let CoroConvergenceTau { d_x, lambda_min, norm_star, eps, .. } = base;
-        let prob = ConvergenceProb { ln_t: 1.0, d_x, lambda_min, norm_star, eps, beta, c: tau.c_half_delta };
+        let prob = ConvergenceProb {
+            ln_t: 1.0,
+            d_x,
+            lambda_min,
+            norm_star,
+            eps,
+            beta,
+            c: tau.c_half_delta,
+        };
         let ln_c1 = prob.evaluate().unwrap().ln_c1;
         let rest = 1.0 - 2.0 * beta;
         assert!(close(tau.ln_ln_tau_b, 1.5f64.ln() - ln_c1 - 0.5 * rest.ln(), 1e-12));
@@ -343,10 +422,12 @@ fn corollary_13_follows_from_theorem_12() {
         let kappa = LogisticConstants { d_x, norm_star, eps }.evaluate().unwrap().kappa;
         assert!(close((-beta * tau.ln_tau_a).exp(), 0.5 / (1.0 + kappa), 1e-12));
         // Corrected, the step of the proof that needs ln tau >= 5/(2 C_1) is covered.
-        let corrected = CoroConvergenceTau { beta, variant: Variant::Corrected, ..base }.evaluate().unwrap();
+        let corrected =
+            CoroConvergenceTau { beta, variant: Variant::Corrected, ..base }.evaluate().unwrap();
         assert!(corrected.ln_ln_tau_b >= 2.5f64.ln() - ln_c1 - 1e-9);
         assert_eq!(corrected == tau, beta > 0.32);
-        let threshold = ConvergenceThreshold { d_x, lambda_min, norm_star, eps, beta, c: tau.c_half_delta };
+        let threshold =
+            ConvergenceThreshold { d_x, lambda_min, norm_star, eps, beta, c: tau.c_half_delta };
         assert!(threshold.evaluate().unwrap().ln_ln_t_min <= tau.ln_ln_tau_b && tau.applies);
     }
     assert!(!CoroConvergenceTau { eps: 0.8, ..base }.evaluate().unwrap().applies);
@@ -367,10 +448,13 @@ fn theorem_10_agrees_with_plain_arithmetic_and_contains_theorem_1() {
     };
     let out = bound.evaluate().unwrap();
     let (tau, scale) = (40.0, (1.5f64 * 0.9).exp());
-    let local = 9.0 * scale * (500.0f64 * 2.0 * 2.25 / 12.0).ln_1p() + 0.5 / (75.0 * 2.25) + 64.0 * scale * (1.0f64 / 0.01).ln();
+    let local = 9.0 * scale * (500.0f64 * 2.0 * 2.25 / 12.0).ln_1p()
+        + 0.5 / (75.0 * 2.25)
+        + 64.0 * scale * (1.0f64 / 0.01).ln();
     let total = local + tau * (1.0 / 300.0 + 1.5 * 1.1) + tau * tau * 2.25;
     assert!(close(out.ln_local.exp(), local, 1e-12) && close(out.ln_total.exp(), total, 1e-12));
-    let constants = LogisticConstants { d_x: 1.5, norm_star: 0.9, eps: out.eps }.evaluate().unwrap();
+    let constants =
+        LogisticConstants { d_x: 1.5, norm_star: 0.9, eps: out.eps }.evaluate().unwrap();
     let theorem1 = LocalizedBounded {
         d: 3,
         n: 500,
@@ -406,32 +490,74 @@ const LINEAR: ResultLinear = ResultLinear {
 
 #[test]
 fn theorem_14_sums_lemma_22_and_theorem_2() {
-    let ResultLinear { d, n, eps, delta, sigma, d_app, d_x, lmax_p1, lmax_p1_inv, dist1, tau, variant } = LINEAR;
+    let ResultLinear {
+        d,
+        n,
+        eps,
+        delta,
+        sigma,
+        d_app,
+        d_x,
+        lmax_p1,
+        lmax_p1_inv,
+        dist1,
+        tau,
+        variant,
+    } = LINEAR;
     let out = LINEAR.evaluate().unwrap();
     // The first tau risks by Lemma 22, the others by Theorem 2 with the matrix grown by tau rows.
     let first: f64 = (1..=tau as u64)
-        .map(|t| QuadraticFirst { t, delta, sigma, d_app, d_x, lmax_p1, dist1, cond_p1: 1.0 }.evaluate().unwrap().bound)
+        .map(|t| {
+            QuadraticFirst { t, delta, sigma, d_app, d_x, lmax_p1, dist1, cond_p1: 1.0 }
+                .evaluate()
+                .unwrap()
+                .bound
+        })
         .map(|distance| (d_x * distance).powi(2))
         .sum();
     let grown = lmax_p1_inv + tau * d_x * d_x;
-    let local = LocalizedLinear { d, n, eps, delta, sigma, d_app, d_x, lmax_p1, lmax_p_inv: grown, variant };
+    let local = LocalizedLinear {
+        d,
+        n,
+        eps,
+        delta,
+        sigma,
+        d_app,
+        d_x,
+        lmax_p1,
+        lmax_p_inv: grown,
+        variant,
+    };
     let local = local.evaluate().unwrap();
     assert!(first + local.total <= out.total);
     assert!(close(out.init_term + 5.0 * eps * eps * tau * d_x * d_x, local.init_term, 1e-13));
     // Without a convergence phase it is Theorem 2.
     let at_zero = ResultLinear { tau: 0.0, ..LINEAR }.evaluate().unwrap();
-    let theorem2 = LocalizedLinear { d, n, eps, delta, sigma, d_app, d_x, lmax_p1, lmax_p_inv: lmax_p1_inv, variant };
+    let theorem2 = LocalizedLinear {
+        d,
+        n,
+        eps,
+        delta,
+        sigma,
+        d_app,
+        d_x,
+        lmax_p1,
+        lmax_p_inv: lmax_p1_inv,
+        variant,
+    };
     assert_eq!(at_zero.total, theorem2.evaluate().unwrap().total);
     // The variants differ by their constants alone.
     let printed = ResultLinear { variant: Variant::Paper, ..LINEAR }.evaluate().unwrap();
     assert!(close(printed.dev_term * 140.0, out.dev_term * 115.0, 1e-14));
-    let unit = |variant| ResultLinear { dist1: 1.0, variant, ..LINEAR }.evaluate().unwrap().tau_term;
+    let unit =
+        |variant| ResultLinear { dist1: 1.0, variant, ..LINEAR }.evaluate().unwrap().tau_term;
     assert_eq!(unit(Variant::Paper), unit(Variant::Corrected));
 }
 
 #[test]
 fn lemma_22_needs_the_condition_number() {
-    // P_1 = diag(1, 100), x = (1, 1) again and again, no noise, theta_1 - theta* = (1, 0): the printed bound is 1.
+    // P_1 = diag(1, 100), x = (1, 1) again and again, no noise, theta_1 - theta* = (1, 0): the
+    // printed bound is 1.
     let (a, c) = (1.0, 100.0);
     let bound = QuadraticFirst {
         t: 1001,
@@ -469,19 +595,45 @@ fn corollary_24_delivers_what_it_promises() {
     for eps in [0.01, 0.1, 1.0] {
         let out = TauDeltaLinear { eps, ..base }.evaluate().unwrap();
         assert!(out.applies);
-        let TauDeltaLinear { d, delta, sigma, d_app, d_x, lambda_min, dist1, norm_star, p1, variant, .. } = base;
+        let TauDeltaLinear {
+            d,
+            delta,
+            sigma,
+            d_app,
+            d_x,
+            lambda_min,
+            dist1,
+            norm_star,
+            p1,
+            variant,
+            ..
+        } = base;
         for t in [out.tau.ceil(), 3.0 * out.tau.ceil(), 1e3 * out.tau.ceil()] {
             // The union bound of the proof takes Lemma 23 at delta / t^2.
             let delta = delta / (t * t);
             let t = t as u64;
-            let lemma = ResultHsu { d, t, delta, sigma, d_app, d_x, lambda_min, dist1, norm_star, p1, variant };
+            let lemma = ResultHsu {
+                d,
+                t,
+                delta,
+                sigma,
+                d_app,
+                d_x,
+                lambda_min,
+                dist1,
+                norm_star,
+                p1,
+                variant,
+            };
             let lemma = lemma.evaluate().unwrap();
             assert!(lemma.applies && lemma.delta_is_small && lemma.t_is_large);
             assert!((lemma.bound / lambda_min).sqrt() <= eps, "eps={eps} t={t}");
         }
     }
     // Nothing to learn, nothing to wait for but the design.
-    let still = TauDeltaLinear { sigma: 0.0, d_app: 0.0, dist1: 0.0, norm_star: 0.0, ..base }.evaluate().unwrap();
+    let still = TauDeltaLinear { sigma: 0.0, d_app: 0.0, dist1: 0.0, norm_star: 0.0, ..base }
+        .evaluate()
+        .unwrap();
     assert_eq!((still.tau2, still.tau3, still.tau), (0.0, 0.0, still.tau1));
 }
 
@@ -489,7 +641,8 @@ fn corollary_24_delivers_what_it_promises() {
 fn bounds_move_the_right_way() {
     let file = reference();
     let total = |function: &str, key: &'static str, x: f64, out: &str| {
-        let outputs = find(function).unwrap().evaluate(&sample(&file, function).with(key, x)).unwrap();
+        let outputs =
+            find(function).unwrap().evaluate(&sample(&file, function).with(key, x)).unwrap();
         outputs.get(out).unwrap().as_number().unwrap()
     };
     // (function, output, parameter, values along which the output grows)

@@ -1,6 +1,7 @@
 //! Every algorithm of the paper against high-precision trajectories.
 //!
-//! `data/trajectory_cases.json` was computed at 60 digits, independently of this crate; `theta[0]` there is $\theta_1$.
+//! `data/trajectory_cases.json` was computed at 60 digits, independently of this crate; `theta[0]`
+//! there is $\theta_1$.
 
 use kalmia::*;
 use serde::Deserialize;
@@ -75,17 +76,32 @@ fn trace<L: Learner>(learner: &mut L, file: &File, y: &[f64]) -> Trace {
     trace
 }
 
-fn check_filter<F: Family, R: Rule, C: Covariance>(file: &File, case: &Case, family: F, rule: R, y: &[f64]) {
+fn check_filter<F: Family, R: Rule, C: Covariance>(
+    file: &File,
+    case: &Case,
+    family: F,
+    rule: R,
+    y: &[f64],
+) {
     let what = |name: &str| format!("{} {} {}: {name}", case.algorithm, case.params, C::NAME);
     let prior = Prior::full(file.p1.concat(), 3).unwrap().with_mean(&file.theta1).unwrap();
-    let mut filter: Filter<F, R, C> = Filter::new(family.clone(), rule.clone(), prior.clone()).unwrap();
+    let mut filter: Filter<F, R, C> =
+        Filter::new(family.clone(), rule.clone(), prior.clone()).unwrap();
     let found = trace(&mut filter, file, y);
     assert_close(&what("theta"), &found.coefficients, &case.out::<Vec<Vec<f64>>>("theta").concat());
     assert_close(&what("alpha"), &found.alpha, &case.out::<Vec<f64>>("alpha"));
     assert_close(&what("x'Px"), &found.variance, &case.out::<Vec<f64>>("x_P_x_before"));
     assert_close(&what("loss"), &[found.loss], &[case.out("loss_sum")]);
-    assert_close(&what("P"), &filter.covariance().matrix(), &case.out::<Vec<Vec<f64>>>("P_final").concat());
-    assert_close(&what("ln det P"), &[filter.covariance().log_det().unwrap()], &[case.out("ln_det_P_final")]);
+    assert_close(
+        &what("P"),
+        &filter.covariance().matrix(),
+        &case.out::<Vec<Vec<f64>>>("P_final").concat(),
+    );
+    assert_close(
+        &what("ln det P"),
+        &[filter.covariance().log_det().unwrap()],
+        &[case.out("ln_det_P_final")],
+    );
     let mut batch: Filter<F, R, C> = Filter::new(family, rule, prior).unwrap();
     batch.learn(Rows::new(3, &file.x.concat(), y).unwrap()).unwrap();
     assert_close(&what("theta in one batch"), batch.coefficients(), &found.coefficients[36..]);
@@ -103,13 +119,18 @@ fn check_newton<C: Covariance>(file: &File, case: &Case) {
     let found = trace(&mut last, file, &file.y_pm1);
     assert_close(&what("w"), &found.coefficients, &case.out::<Vec<Vec<f64>>>("theta").concat());
     let mean = trace(&mut Averaged::new(newton), file, &file.y_pm1);
-    assert_close(&what("average"), &mean.coefficients[3..], &case.out::<Vec<Vec<f64>>>("avg").concat());
+    assert_close(
+        &what("average"),
+        &mean.coefficients[3..],
+        &case.out::<Vec<Vec<f64>>>("avg").concat(),
+    );
     let a = case.out::<Vec<Vec<f64>>>("A_final").concat();
     assert_close(&what("A"), &last.precision(), &a);
     let outside = case.out::<Vec<f64>>("mu").iter().filter(|&&mu| mu > 0.0).count();
     assert_eq!(last.projections(), outside as u64, "{}", what("projections"));
     let p = last.covariance().matrix();
-    let product: Vec<f64> = (0..9).map(|k| (0..3).map(|j| p[k / 3 * 3 + j] * a[j * 3 + k % 3]).sum()).collect();
+    let product: Vec<f64> =
+        (0..9).map(|k| (0..3).map(|j| p[k / 3 * 3 + j] * a[j * 3 + k % 3]).sum()).collect();
     assert_close(&what("PA"), &product, &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
 }
 

@@ -47,17 +47,20 @@ impl Generator {
     }
 
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Nine numbers to six decimals, and a label that is 1 more often where their alternating sum is large.
+    /// Nine numbers to six decimals, and a label that is 1 more often where their alternating sum
+    /// is large.
     pub fn row(&mut self) -> [f64; COLUMNS] {
         let mut row = [0.0; COLUMNS];
         for value in &mut row[..COLUMNS - 1] {
             *value = ((self.uniform() - 0.5) * 2e6).round() / 1e6;
         }
-        let score: f64 = row.iter().enumerate().map(|(i, v)| if i % 2 == 0 { *v } else { -v }).sum();
+        let score: f64 =
+            row.iter().enumerate().map(|(i, v)| if i % 2 == 0 { *v } else { -v }).sum();
         row[COLUMNS - 1] = f64::from(score + 4.0 * (self.uniform() - 0.5) > 0.0);
         row
     }
@@ -75,19 +78,25 @@ fn write_line(out: &mut impl Write, row: &[f64; COLUMNS]) -> io::Result<()> {
 
 /// Writes rows as CSV until it has so many bytes, and the same rows as Parquet; how many rows.
 pub fn write_both(csv: &Path, parquet: &Path, bytes: u64) -> Result<u64> {
-    let mut text = BufWriter::with_capacity(1 << 20, File::create(csv).map_err(Failure::output(csv))?);
+    let mut text =
+        BufWriter::with_capacity(1 << 20, File::create(csv).map_err(Failure::output(csv))?);
     text.write_all(Generator::HEADER.as_bytes()).map_err(Failure::output(csv))?;
     let mut writer: Option<ArrowWriter<File>> = None;
-    let wrong = |error: parquet::errors::ParquetError| Failure::Output { path: parquet.into(), reason: io::Error::other(error) };
+    let wrong = |error: parquet::errors::ParquetError| Failure::Output {
+        path: parquet.into(),
+        reason: io::Error::other(error),
+    };
     let (mut generator, mut line, mut written, mut rows) = (Generator::new(), Vec::new(), 0, 0);
     let mut columns = vec![Vec::new(); COLUMNS];
     loop {
         let done = written >= bytes;
         if done || columns[0].len() == 65_536 {
             let names = Generator::HEADER.trim_end().split(',');
-            let arrays =
-                names.zip(&mut columns).map(|(name, v)| (name, Arc::new(Float64Array::from(std::mem::take(v))) as ArrayRef));
-            let batch = RecordBatch::try_from_iter(arrays).map_err(|error| Failure::Other(error.to_string()))?;
+            let arrays = names.zip(&mut columns).map(|(name, v)| {
+                (name, Arc::new(Float64Array::from(std::mem::take(v))) as ArrayRef)
+            });
+            let batch = RecordBatch::try_from_iter(arrays)
+                .map_err(|error| Failure::Other(error.to_string()))?;
             let open = match &mut writer {
                 Some(open) => open,
                 None => {
@@ -102,7 +111,9 @@ pub fn write_both(csv: &Path, parquet: &Path, bytes: u64) -> Result<u64> {
         }
         let row = generator.row();
         line.clear();
-        write_line(&mut line, &row).and_then(|()| text.write_all(&line)).map_err(Failure::output(csv))?;
+        write_line(&mut line, &row)
+            .and_then(|()| text.write_all(&line))
+            .map_err(Failure::output(csv))?;
         columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
         written += line.len() as u64;
         rows += 1;

@@ -1,4 +1,5 @@
-//! The plug-in predictor as an ONNX graph: `x` (rows x features, the intercept left out) to `linear` and `mean`.
+//! The plug-in predictor as an ONNX graph: `x` (rows x features, the intercept left out) to
+//! `linear` and `mean`.
 
 use super::Link;
 use super::proto::Message;
@@ -15,7 +16,8 @@ const OPSET: u64 = 13;
 /// The bytes of the file. Its metadata names the features in the order of the columns of `x`.
 pub fn encode(model: &Model, version: &str) -> Vec<u8> {
     let (mut bias, mut names, mut weights) = (0.0, Vec::new(), Vec::new());
-    for (feature, &coefficient) in model.encoder.features().iter().zip(model.learner.coefficients()) {
+    for (feature, &coefficient) in model.encoder.features().iter().zip(model.learner.coefficients())
+    {
         if feature.meaning == Meaning::Intercept {
             bias += coefficient;
         } else {
@@ -30,12 +32,21 @@ pub fn encode(model: &Model, version: &str) -> Vec<u8> {
         Link::Logit => "Sigmoid",
         Link::Log => "Exp",
     };
-    let mut nodes = vec![node("MatMul", &["x", "coefficients"], "product"), node("Add", &["product", "intercept"], "linear")];
-    let mut tensors = vec![tensor("coefficients", &[weights.len() as u64, 1], &weights), tensor("intercept", &[1], &[bias])];
+    let mut nodes = vec![
+        node("MatMul", &["x", "coefficients"], "product"),
+        node("Add", &["product", "intercept"], "linear"),
+    ];
+    let mut tensors = vec![
+        tensor("coefficients", &[weights.len() as u64, 1], &weights),
+        tensor("intercept", &[1], &[bias]),
+    ];
     match trials(&family) {
         None => nodes.push(node(activation, &["linear"], "mean")),
         Some(trials) => {
-            nodes.extend([node(activation, &["linear"], "probability"), node("Mul", &["probability", "trials"], "mean")]);
+            nodes.extend([
+                node(activation, &["linear"], "probability"),
+                node("Mul", &["probability", "trials"], "mean"),
+            ]);
             tensors.push(tensor("trials", &[1], &[trials as f64]));
         }
     }

@@ -49,11 +49,19 @@ impl Kept {
     fn push(&mut self, text: &[u8]) -> io::Result<()> {
         let text = String::from_utf8_lossy(text);
         let word = Some(text.trim()).filter(|word| !MISSING.contains(word));
-        let strange = |_| io::Error::other(format!("`{}` in a kept column whose values before were numbers", text.trim()));
+        let strange = |_| {
+            io::Error::other(format!(
+                "`{}` in a kept column whose values before were numbers",
+                text.trim()
+            ))
+        };
         match self {
             Self::Text(column) => column.append_value(&text),
-            Self::Integer(column) => column.append_option(word.map(str::parse).transpose().map_err(|_| strange(()))?),
-            Self::Number(column) => column.append_option(word.map(fast_float2::parse).transpose().map_err(|_| strange(()))?),
+            Self::Integer(column) => {
+                column.append_option(word.map(str::parse).transpose().map_err(|_| strange(()))?)
+            }
+            Self::Number(column) => column
+                .append_option(word.map(fast_float2::parse).transpose().map_err(|_| strange(()))?),
         }
         Ok(())
     }
@@ -75,7 +83,10 @@ impl<'a> Sink<'a> {
 
     /// A Parquet file.
     pub fn parquet(file: &'a mut dyn Write) -> Self {
-        Self { form: Form::Parquet { file, writer: None, kept: Vec::new(), numbers: Vec::new() }, names: Vec::new() }
+        Self {
+            form: Form::Parquet { file, writer: None, kept: Vec::new(), numbers: Vec::new() },
+            names: Vec::new(),
+        }
     }
 
     /// Names the columns: those kept, then those of the prediction.
@@ -92,14 +103,21 @@ impl<'a> Sink<'a> {
     }
 
     /// One row; without a prediction its fields are empty.
-    pub fn row<'t>(&mut self, texts: impl Iterator<Item = &'t [u8]>, line: Option<&Line>) -> io::Result<()> {
+    pub fn row<'t>(
+        &mut self,
+        texts: impl Iterator<Item = &'t [u8]>,
+        line: Option<&Line>,
+    ) -> io::Result<()> {
         match &mut self.form {
             Form::Csv(out) => {
                 for text in texts {
                     out.write_field(text).map_err(system)?;
                 }
                 match line {
-                    Some(line) => line.values().into_iter().try_for_each(|value| out.write_field(exact(value))),
+                    Some(line) => line
+                        .values()
+                        .into_iter()
+                        .try_for_each(|value| out.write_field(exact(value))),
                     None => COLUMNS.iter().try_for_each(|_| out.write_field("")),
                 }
                 .and_then(|()| out.write_record(None::<&[u8]>))
@@ -108,7 +126,10 @@ impl<'a> Sink<'a> {
             Form::Parquet { kept, numbers, .. } => {
                 kept.iter_mut().zip(texts).try_for_each(|(column, text)| column.push(text))?;
                 let values = line.map(Line::values);
-                numbers.iter_mut().enumerate().for_each(|(i, column)| column.append_option(values.map(|v| v[i])));
+                numbers
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(i, column)| column.append_option(values.map(|v| v[i])));
                 if numbers[0].values_slice().len() >= BATCH {
                     self.flush()?;
                 }
@@ -120,13 +141,16 @@ impl<'a> Sink<'a> {
     fn flush(&mut self) -> io::Result<()> {
         let Form::Parquet { file, writer, kept, numbers } = &mut self.form else { return Ok(()) };
         let arrays = kept.iter_mut().map(Kept::finish);
-        let arrays: Vec<ArrayRef> =
-            arrays.chain(numbers.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef)).collect();
+        let arrays: Vec<ArrayRef> = arrays
+            .chain(numbers.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef))
+            .collect();
         let columns = self.names.iter().zip(arrays).map(|(name, array)| (name, array, true));
         let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(io::Error::other)?;
         let open = match writer {
             Some(open) => open,
-            None => writer.insert(ArrowWriter::try_new(Vec::new(), batch.schema(), None).map_err(io::Error::other)?),
+            None => writer.insert(
+                ArrowWriter::try_new(Vec::new(), batch.schema(), None).map_err(io::Error::other)?,
+            ),
         };
         open.write(&batch).and_then(|()| open.flush()).map_err(io::Error::other)?;
         let bytes = std::mem::take(open.inner_mut());

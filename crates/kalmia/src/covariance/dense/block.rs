@@ -33,7 +33,13 @@ impl Work {
 }
 
 /// Learns one block of rows; see [`Outcome`] for blocks that end early.
-pub(super) fn learn(p: &mut Dense, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<Outcome> {
+pub(super) fn learn(
+    p: &mut Dense,
+    theta: &mut Buffer,
+    x: &[f64],
+    decide: &mut Decide<'_>,
+    threads: Threads,
+) -> Result<Outcome> {
     let (dim, stride) = (p.dim, p.stride);
     let rows = x.len() / dim;
     p.block.reserve(stride, rows.max(block::rows(dim)));
@@ -43,10 +49,14 @@ pub(super) fn learn(p: &mut Dense, theta: &mut Buffer, x: &[f64], decide: &mut D
     let Dense { p: matrix, block: work, .. } = p;
     // each core takes some of the rows
     let share = rows.div_ceil(threads.0);
-    threads.each(work.u[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)), |(u, x)| {
-        product(matrix, dim, stride, x, u);
-    });
-    let (columns, products) = (View::columns(x, dim, rows, dim), View::columns(&work.u, dim, rows, stride));
+    threads.each(
+        work.u[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)),
+        |(u, x)| {
+            product(matrix, dim, stride, x, u);
+        },
+    );
+    let (columns, products) =
+        (View::columns(x, dim, rows, dim), View::columns(&work.u, dim, rows, stride));
     gram(&mut work.scalars.g[..rows * rows], columns, products, rows, threads);
     if !keeps_digits(matrix, stride, x, dim, &work.scalars.g) {
         return Ok(Outcome::Short { rows: 0, next: None });
@@ -56,7 +66,8 @@ pub(super) fn learn(p: &mut Dense, theta: &mut Buffer, x: &[f64], decide: &mut D
     Ok(outcome)
 }
 
-/// Whether $\sum_i x_i^2P_{ii} / x^\top Px$ is small for all rows at the start of the block; $x^\top Px$ may still fall by [`SMALLEST_SHARE`] in it.
+/// Whether $\sum_i x_i^2P_{ii} / x^\top Px$ is small for all rows at the start of the block;
+/// $x^\top Px$ may still fall by [`SMALLEST_SHARE`] in it.
 fn keeps_digits(p: &[f64], stride: usize, x: &[f64], dim: usize, g: &[f64]) -> bool {
     let rows = x.len() / dim;
     let largest = LARGEST_CANCELLATION * SMALLEST_SHARE;
@@ -86,7 +97,8 @@ impl WithSimd for Transform<'_> {
     }
 }
 
-/// Copies the upper triangle of the diagonal panels to the lower one, which only blocks read; they keep it so.
+/// Copies the upper triangle of the diagonal panels to the lower one, which only blocks read; they
+/// keep it so.
 fn mirror(p: &mut Dense) {
     p.block.mirrored = true;
     for start in (0..p.dim).step_by(PANEL) {
@@ -116,7 +128,8 @@ fn product(p: &[f64], dim: usize, stride: usize, x: &[f64], u: &mut [f64]) {
     }
 }
 
-/// $\theta \mathrel{+}= Uz$ and $P \mathrel{-}= VV^\top$, $V = UT$, for the first `rows` of a block of `stride_rows`.
+/// $\theta \mathrel{+}= Uz$ and $P \mathrel{-}= VV^\top$, $V = UT$, for the first `rows` of a block
+/// of `stride_rows`.
 fn close(p: &mut Dense, theta: &mut Buffer, stride_rows: usize, rows: usize, threads: Threads) {
     if rows == 0 {
         return;
@@ -125,7 +138,8 @@ fn close(p: &mut Dense, theta: &mut Buffer, stride_rows: usize, rows: usize, thr
     let (dim, stride) = (*dim, *stride);
     Arch::new().dispatch(Transform { work, stride: stride_rows, rows });
     let Work { u, v, t, scalars, .. } = work;
-    let (z, u) = (View::columns(&scalars.z, rows, 1, rows), View::columns(u, dim, stride_rows, stride));
+    let (z, u) =
+        (View::columns(&scalars.z, rows, 1, rows), View::columns(u, dim, stride_rows, stride));
     multiply(ViewMut::columns(theta, dim, 1, dim), true, 1.0, u.cols(0..rows), z);
     threads.each(cut(v, stride, threads.rising(rows, STRIP)), |(range, v)| {
         for start in range.clone().step_by(STRIP) {
@@ -141,7 +155,13 @@ fn close(p: &mut Dense, theta: &mut Buffer, stride_rows: usize, rows: usize, thr
             let end = start + width;
             let lhs = View::columns(v, end, rows, stride);
             let rhs = View::columns(&v[start..], width, rows, stride).t();
-            multiply(ViewMut::columns(&mut p[(start - range.start) * stride..], end, width, stride), true, -1.0, lhs, rhs);
+            multiply(
+                ViewMut::columns(&mut p[(start - range.start) * stride..], end, width, stride),
+                true,
+                -1.0,
+                lhs,
+                rhs,
+            );
         }
     });
 }

@@ -1,4 +1,5 @@
-//! `P` as a dense symmetric matrix: the fastest form, exact to rounding while `P` is well conditioned.
+//! `P` as a dense symmetric matrix: the fastest form, exact to rounding while `P` is well
+//! conditioned.
 
 mod block;
 mod row;
@@ -12,13 +13,16 @@ use pulp::Arch;
 /// Side of the tiles in which the upper triangle is kept: tiles on the diagonal are stored in full.
 const TILE: usize = Buffer::LINE;
 
-/// Up to this dimension both triangles are stored, in columns of 16 or 32: more arithmetic, but no sums across a SIMD register.
+/// Up to this dimension both triangles are stored, in columns of 16 or 32: more arithmetic, but no
+/// sums across a SIMD register.
 const FULL_UP_TO: usize = 32;
 
-/// The upper triangle of $P$ by tiles of 8 x 8, column-major with padded columns (both triangles where the dimension is small).
+/// The upper triangle of $P$ by tiles of 8 x 8, column-major with padded columns (both triangles
+/// where the dimension is small).
 ///
-/// Each row is checked for digits lost to cancellation in $x^\top Px$, before the row and by it; a loss is reported as [`Error::PrecisionLost`], never returned
-/// silently. [`super::Factored`] does not have that limit.
+/// Each row is checked for digits lost to cancellation in $x^\top Px$, before the row and by it; a
+/// loss is reported as [`Error::PrecisionLost`], never returned silently. [`super::Factored`] does
+/// not have that limit.
 #[derive(Debug)]
 pub struct Dense {
     dim: usize,
@@ -29,7 +33,8 @@ pub struct Dense {
     block: block::Work,
 }
 
-/// Scratch is not copied: a clone makes its own, and `clone_from` keeps what it has and allocates nothing when the dimensions agree.
+/// Scratch is not copied: a clone makes its own, and `clone_from` keeps what it has and allocates
+/// nothing when the dimensions agree.
 impl Clone for Dense {
     fn clone(&self) -> Self {
         Self { p: self.p.clone(), ..Self::with_stride(self.dim, self.stride) }
@@ -51,7 +56,11 @@ impl PartialEq for Dense {
 
 impl Dense {
     fn empty(dim: usize) -> Self {
-        let stride = if dim <= FULL_UP_TO { dim.max(1).next_multiple_of(FULL_UP_TO / 2) } else { Buffer::apart(dim) };
+        let stride = if dim <= FULL_UP_TO {
+            dim.max(1).next_multiple_of(FULL_UP_TO / 2)
+        } else {
+            Buffer::apart(dim)
+        };
         Self::with_stride(dim, stride)
     }
 
@@ -60,7 +69,8 @@ impl Dense {
         Self { dim, stride, p, work: row::Work::new(stride), block: block::Work::default() }
     }
 
-    /// Entries of column `j` that are kept: whole tiles, and saved as such because two mirrored entries may differ in the last bit.
+    /// Entries of column `j` that are kept: whole tiles, and saved as such because two mirrored
+    /// entries may differ in the last bit.
     fn kept(&self, j: usize) -> usize {
         if self.stride <= FULL_UP_TO { self.dim } else { ((j / TILE + 1) * TILE).min(self.dim) }
     }
@@ -103,7 +113,13 @@ impl Covariance for Dense {
         self.dim
     }
 
-    fn learn(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()> {
+    fn learn(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        decide: &mut Decide<'_>,
+        threads: Threads,
+    ) -> Result<()> {
         super::learn_in_blocks(self, theta, x, decide, threads)
     }
 
@@ -146,8 +162,11 @@ impl Covariance for Dense {
         let dim = self.dim + 1;
         if dim > self.stride || dim <= FULL_UP_TO + 1 {
             // some room, so that many features in a row do not copy the matrix each
-            let mut grown =
-                if dim <= FULL_UP_TO { Self::empty(dim) } else { Self::with_stride(dim, Buffer::apart(dim + dim / 4)) };
+            let mut grown = if dim <= FULL_UP_TO {
+                Self::empty(dim)
+            } else {
+                Self::with_stride(dim, Buffer::apart(dim + dim / 4))
+            };
             for j in 0..self.dim {
                 for i in 0..=j {
                     grown.set(i, j, self.entry(i, j));
@@ -166,7 +185,8 @@ impl Covariance for Dense {
 
     fn scale(&mut self, a: f64) {
         self.p.iter_mut().for_each(|p| *p *= a);
-        // A difference between mirrored entries is never contracted by a row: scaled up each time, it would grow without bound.
+        // A difference between mirrored entries is never contracted by a row: scaled up each time,
+        // it would grow without bound.
         for j in 0..self.dim {
             for i in j + 1..self.kept(j) {
                 self.p[j * self.stride + i] = self.p[i * self.stride + j];
@@ -199,7 +219,13 @@ impl Covariance for Dense {
 }
 
 impl super::Blocks for Dense {
-    fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
+    fn rows_one_by_one(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        first: usize,
+        decide: &mut Decide<'_>,
+    ) -> Result<()> {
         self.block.mirrored = false;
         Arch::new().dispatch(Learn { p: self, theta, x, first, decide, walk: &[] })
     }
@@ -222,8 +248,18 @@ pub(super) fn check_matrix(matrix: &[f64], dim: usize) -> Result<()> {
         for i in 0..=j {
             let (upper, lower) = (matrix[j * dim + i], matrix[i * dim + j]);
             let largest = upper.abs().max(lower.abs());
-            require(upper.is_finite() && lower.is_finite(), "covariance", upper, "must have finite entries")?;
-            require((upper - lower).abs() <= 1e-12 * largest, "covariance", upper - lower, "must be symmetric")?;
+            require(
+                upper.is_finite() && lower.is_finite(),
+                "covariance",
+                upper,
+                "must have finite entries",
+            )?;
+            require(
+                (upper - lower).abs() <= 1e-12 * largest,
+                "covariance",
+                upper - lower,
+                "must be symmetric",
+            )?;
         }
     }
     Ok(())
@@ -232,7 +268,9 @@ pub(super) fn check_matrix(matrix: &[f64], dim: usize) -> Result<()> {
 /// Checks that variances given by the user are finite and positive.
 pub(super) fn check_variances(variances: &[f64]) -> Result<()> {
     match variances.iter().position(|v| !(*v > 0.0 && v.is_finite())) {
-        Some(pivot) => Err(Error::NotPositiveDefinite { name: "covariance", pivot, value: variances[pivot] }),
+        Some(pivot) => {
+            Err(Error::NotPositiveDefinite { name: "covariance", pivot, value: variances[pivot] })
+        }
         None => Ok(()),
     }
 }

@@ -1,4 +1,5 @@
-//! Rows on the dense form: the update by two rows fused with the products of the next two, one pass over what is stored of `P` a pair.
+//! Rows on the dense form: the update by two rows fused with the products of the next two, one pass
+//! over what is stored of `P` a pair.
 
 use super::{Dense, FULL_UP_TO, TILE, small};
 use crate::covariance::pairs::{self, Pairs};
@@ -8,7 +9,8 @@ use crate::linalg::{Buffer, vector};
 use crate::rule::Step;
 use pulp::{Simd, WithSimd};
 
-/// Largest $\sum_i x_i^2P_{ii} / x^\top Px$: beyond it fewer than four digits of $x^\top Px$ are left.
+/// Largest $\sum_i x_i^2P_{ii} / x^\top Px$: beyond it fewer than four digits of $x^\top Px$ are
+/// left.
 pub(super) const LARGEST_CANCELLATION: f64 = 1e12;
 
 /// Largest $\alpha s$ of a row: it leaves half of the digits for the rows that follow.
@@ -41,7 +43,13 @@ struct Row {
 impl Work {
     pub fn new(stride: usize) -> Self {
         let line = Buffer::zeros(stride);
-        let row = Row { x: line.clone(), v: line.clone(), settled: line.clone(), dots: line.clone(), contraction: 0.0 };
+        let row = Row {
+            x: line.clone(),
+            v: line.clone(),
+            settled: line.clone(),
+            dots: line.clone(),
+            contraction: 0.0,
+        };
         Self { rows: [row.clone(), row], diagonal: line }
     }
 }
@@ -88,7 +96,8 @@ fn row_by_row<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
     Ok(())
 }
 
-/// The decision of row `i`, whose $x^\top Px$ must have its digits, and keep them when the row takes it to $s/(1+\alpha s)$.
+/// The decision of row `i`, whose $x^\top Px$ must have its digits, and keep them when the row
+/// takes it to $s/(1+\alpha s)$.
 #[inline(always)]
 pub(super) fn decided<S: Simd>(
     simd: S,
@@ -105,7 +114,13 @@ pub(super) fn decided<S: Simd>(
 }
 
 #[inline(always)]
-fn has_digits<S: Simd>(simd: S, i: usize, s: f64, x: &[S::f64s], diagonal: &[S::f64s]) -> Result<()> {
+fn has_digits<S: Simd>(
+    simd: S,
+    i: usize,
+    s: f64,
+    x: &[S::f64s],
+    diagonal: &[S::f64s],
+) -> Result<()> {
     let mut size = simd.splat_f64s(0.0);
     for (x, p) in x.iter().zip(diagonal) {
         size = simd.mul_add_f64s(simd.mul_f64s(*x, *p), *x, size);
@@ -193,8 +208,9 @@ impl Pairs for OnTheWay<'_> {
     }
 }
 
-/// For each of one or two rows $P \mathrel{-}= c\,vv^\top$ (with `PAY`), and then for each $y = Px$ with the new $P$ (with `PRODUCT`), in one pass over what is
-/// stored. Tiles above the diagonal count for both triangles, the diagonal tile is stored in full and counts once.
+/// For each of one or two rows $P \mathrel{-}= c\,vv^\top$ (with `PAY`), and then for each $y = Px$
+/// with the new $P$ (with `PRODUCT`), in one pass over what is stored. Tiles above the diagonal
+/// count for both triangles, the diagonal tile is stored in full and counts once.
 #[inline(always)]
 fn pass<S: Simd, const R: usize, const PAY: bool, const PRODUCT: bool>(
     simd: S,
@@ -210,15 +226,19 @@ fn pass<S: Simd, const R: usize, const PAY: bool, const PRODUCT: bool>(
             vector::clear(simd, &mut row.v);
         }
     }
-    for (group, columns) in p.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate() {
+    for (group, columns) in p.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate()
+    {
         let j = group * GROUP;
         let tile = j / TILE * lanes_per_tile;
-        let (above, end) = if full { (0, stride / S::F64_LANES) } else { (tile, tile + lanes_per_tile) };
+        let (above, end) =
+            if full { (0, stride / S::F64_LANES) } else { (tile, tile + lanes_per_tile) };
         let (c0, rest) = columns.split_at_mut(stride);
         let (c1, rest) = rest.split_at_mut(stride);
         let (c2, c3) = rest.split_at_mut(stride);
-        let (c0, c1) = (&mut S::as_mut_simd_f64s(c0).0[..end], &mut S::as_mut_simd_f64s(c1).0[..end]);
-        let (c2, c3) = (&mut S::as_mut_simd_f64s(c2).0[..end], &mut S::as_mut_simd_f64s(c3).0[..end]);
+        let (c0, c1) =
+            (&mut S::as_mut_simd_f64s(c0).0[..end], &mut S::as_mut_simd_f64s(c1).0[..end]);
+        let (c2, c3) =
+            (&mut S::as_mut_simd_f64s(c2).0[..end], &mut S::as_mut_simd_f64s(c3).0[..end]);
         let zeros = [simd.splat_f64s(0.0); GROUP];
         let (mut cv, mut xj, mut sums) = ([zeros; R], [zeros; R], [zeros; R]);
         for k in 0..R {

@@ -1,4 +1,5 @@
-//! Rows one by one on a small dense matrix: both triangles stored, and the vectors of a row held in `N` SIMD registers.
+//! Rows one by one on a small dense matrix: both triangles stored, and the vectors of a row held in
+//! `N` SIMD registers.
 
 use super::row::decided;
 use super::{Dense, FULL_UP_TO};
@@ -10,10 +11,14 @@ use pulp::Simd;
 /// Rows after which a walk is added to the stored diagonal.
 const FOLD: usize = 16;
 
-/// As [`super::row`], for a padded dimension of exactly `N` registers. With `WALK`, $P$ is the stored matrix and a diagonal beside it, which grows with
-/// each row and is added to the matrix now and then.
+/// As [`super::row`], for a padded dimension of exactly `N` registers. With `WALK`, $P$ is the
+/// stored matrix and a diagonal beside it, which grows with each row and is added to the matrix now
+/// and then.
 #[inline(always)]
-pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
+pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(
+    simd: S,
+    learn: Learn<'_, '_, Dense>,
+) -> Result<()> {
     let Learn { p, theta: coefficients, x, first, decide, walk } = learn;
     if x.is_empty() {
         return Ok(());
@@ -27,7 +32,8 @@ pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: L
     let mut diagonal: [S::f64s; N] = vector::registers(simd, before);
     let mut theta: [S::f64s; N] = vector::registers(simd, coefficients);
     let mut near = Near::new(&p.p, x.len() / dim);
-    let mut matrix = Matrix::<S, N> { simd, columns: S::as_mut_simd_f64s(near.numbers(&mut p.p)).0, dim };
+    let mut matrix =
+        Matrix::<S, N> { simd, columns: S::as_mut_simd_f64s(near.numbers(&mut p.p)).0, dim };
     let zero = [simd.splat_f64s(0.0); N];
     let (mut owed, mut paid) = (0.0, zero);
     before.fill(0.0);
@@ -40,7 +46,8 @@ pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: L
         vector::add_product_registers(simd, beside, at, &mut v);
         vector::axpy_registers(simd, 1.0, walk, &mut diagonal);
     }
-    let (mut m, mut s) = (vector::dot_registers(simd, theta, at), vector::dot_registers(simd, v, at));
+    let (mut m, mut s) =
+        (vector::dot_registers(simd, theta, at), vector::dot_registers(simd, v, at));
     let mut outcome = Ok(());
     for i in first.. {
         let (gain, c) = match decided(simd, i, (m, s), &at, &diagonal, decide) {
@@ -51,7 +58,8 @@ pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: L
                 break;
             }
         };
-        // what the next row needs does not wait for the decision; its rank-one effect is added afterwards
+        // what the next row needs does not wait for the decision; its rank-one effect is added
+        // afterwards
         rest = &rest[dim..];
         let more = !rest.is_empty();
         if WALK && (i - first) % FOLD == FOLD - 1 {
@@ -78,7 +86,8 @@ pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(simd: S, learn: L
             vector::axpy_registers(simd, 1.0, walk, &mut diagonal);
             vector::add_product_registers(simd, beside, at, &mut product);
         }
-        let (overlap, before_row) = (vector::dot_registers(simd, v, at), vector::dot_registers(simd, product, at));
+        let (overlap, before_row) =
+            (vector::dot_registers(simd, v, at), vector::dot_registers(simd, product, at));
         m = vector::dot_registers(simd, theta, at) + gain * overlap;
         vector::axpy_registers(simd, gain, v, &mut theta);
         v = product;
@@ -121,14 +130,17 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
         sum
     }
 
-    /// $P \mathrel{-}= c\,vv^\top$ (`v` in memory and in registers), and $Px$ with the new $P$ for the first row of `x`.
+    /// $P \mathrel{-}= c\,vv^\top$ (`v` in memory and in registers), and $Px$ with the new $P$ for
+    /// the first row of `x`.
     #[inline(always)]
     fn pass(&mut self, c: f64, v: &[f64], mut registers: [S::f64s; N], x: &[f64]) -> [S::f64s; N] {
         let simd = self.simd;
         vector::scale_registers(simd, -c, &mut registers);
         let zero = [simd.splat_f64s(0.0); N];
         let (mut sum, mut other) = (zero, zero);
-        for ((column, v), x) in self.columns.chunks_exact_mut(N).zip(&v[..self.dim]).zip(&x[..self.dim]) {
+        for ((column, v), x) in
+            self.columns.chunks_exact_mut(N).zip(&v[..self.dim]).zip(&x[..self.dim])
+        {
             let (v, x) = (simd.splat_f64s(*v), simd.splat_f64s(*x));
             for r in 0..N {
                 let p = simd.mul_add_f64s(v, registers[r], column[r]);

@@ -1,14 +1,16 @@
-//! Blocks of rows on the factored form: Bierman's recursion with a block in place of a scalar, at matrix-product speed.
+//! Blocks of rows on the factored form: Bierman's recursion with a block in place of a scalar, at
+//! matrix-product speed.
 //!
-//! With $L = UD^{1/2}$, $F = L^\top X$ and the block's curvatures $A = \mathrm{diag}(\alpha)$, the new matrix is
-//! $L\,(I + FAF^\top)^{-1}L^\top$. Its triangular factor is built panel by panel of columns $J$: with $W = \sum_{I<J} L_I F_I$ and
-//! $H = (A^{-1} + \sum_{I<J} F_I^\top F_I)^{-1}$,
+//! With $L = UD^{1/2}$, $F = L^\top X$ and the block's curvatures $A = \mathrm{diag}(\alpha)$, the
+//! new matrix is $L\,(I + FAF^\top)^{-1}L^\top$. Its triangular factor is built panel by panel of
+//! columns $J$: with $W = \sum_{I<J} L_I F_I$ and $H = (A^{-1} + \sum_{I<J} F_I^\top F_I)^{-1}$,
 //!
 //! ```text
 //! S = I + F_J H F_J' = R'R,   L_J <- (L_J - W H F_J') R^-1,   W += L_J F_J (old L_J),   H -= H F_J' S^-1 F_J H
 //! ```
 //!
-//! Every `S` has eigenvalues of at least 1, so no step can fail. At the end $W = PX$, which moves the coefficients.
+//! Every `S` has eigenvalues of at least 1, so no step can fail. At the end $W = PX$, which moves
+//! the coefficients.
 
 use super::Factored;
 use crate::covariance::Decide;
@@ -23,7 +25,8 @@ const PANEL: usize = 32;
 /// Columns that go through the projection $U^\top X$ together.
 const PROJECTION: usize = 128;
 
-/// Scratch of a block, made at the first block and kept. Matrices over the coefficients have columns `stride` apart.
+/// Scratch of a block, made at the first block and kept. Matrices over the coefficients have
+/// columns `stride` apart.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
     /// $F$, one column a row of the block.
@@ -88,9 +91,12 @@ pub(super) fn learn(
     }
     // each core takes some of the rows
     let share = rows.div_ceil(threads.0);
-    threads.each(work.f[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)), |(f, x)| {
-        project(u, &work.root_d, dim, stride, x, f);
-    });
+    threads.each(
+        work.f[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)),
+        |(f, x)| {
+            project(u, &work.root_d, dim, stride, x, f);
+        },
+    );
     let f = View::columns(&work.f, dim, rows, stride);
     gram(&mut work.scalars.g[..rows * rows], f, f, rows, threads);
     let outcome = work.scalars.decide(theta, x, dim, decide)?;
@@ -111,7 +117,13 @@ fn project(u: &[f64], root_d: &[f64], dim: usize, stride: usize, x: &[f64], f: &
         let width = PROJECTION.min(dim - start);
         let columns = View::columns(&u[start * stride..], start + width, width, stride);
         let above = View::columns(x, start + width, rows, dim);
-        multiply(ViewMut::columns(&mut f[start..], width, rows, stride), false, 1.0, columns.t(), above);
+        multiply(
+            ViewMut::columns(&mut f[start..], width, rows, stride),
+            false,
+            1.0,
+            columns.t(),
+            above,
+        );
     }
     for column in f.chunks_exact_mut(stride).take(rows) {
         for (f, root) in column[..dim].iter_mut().zip(root_d) {
@@ -120,8 +132,8 @@ fn project(u: &[f64], root_d: &[f64], dim: usize, stride: usize, x: &[f64], f: &
     }
 }
 
-/// Moves the factor and the coefficients by the first `rows` decisions: first what all panels need of the block, in the `B x B` world, then the
-/// rows of `U`, which do not know of each other.
+/// Moves the factor and the coefficients by the first `rows` decisions: first what all panels need
+/// of the block, in the `B x B` world, then the rows of `U`, which do not know of each other.
 fn close(p: &mut Factored, theta: &mut Buffer, rows: usize, threads: Threads) {
     let Factored { dim, stride, u, d, block: work, .. } = p;
     let (dim, stride) = (*dim, *stride);
@@ -141,8 +153,19 @@ fn close(p: &mut Factored, theta: &mut Buffer, rows: usize, threads: Threads) {
         }
     }
     work.w[..stride * rows].fill(0.0);
-    let factors = Factors { dim, stride, rows, root_d: &work.root_d, f: &work.f, y: &work.y, inverse: &work.inverse };
-    let mut rest = Some((ViewMut::columns(u, dim, dim, stride), ViewMut::columns(&mut work.w, dim, rows, stride)));
+    let factors = Factors {
+        dim,
+        stride,
+        rows,
+        root_d: &work.root_d,
+        f: &work.f,
+        y: &work.y,
+        inverse: &work.inverse,
+    };
+    let mut rest = Some((
+        ViewMut::columns(u, dim, dim, stride),
+        ViewMut::columns(&mut work.w, dim, rows, stride),
+    ));
     let parts = threads.falling(dim, PANEL).zip(&mut work.strips).map(|(range, strip)| {
         let (u, w) = rest.take().expect("rows are left");
         let ((u, u_rest), (w, w_rest)) = (u.split_rows(range.len()), w.split_rows(range.len()));
@@ -172,8 +195,15 @@ struct Factors<'a> {
 }
 
 impl Factors<'_> {
-    /// The rows of `range`, panel by panel: $L_J \leftarrow (L_J - WHF_J^\top)R^{-1}$ and $W \mathrel{+}= L_JF_J$.
-    fn move_rows(&self, range: Range<usize>, strip: &mut [Buffer; 2], mut u: ViewMut<'_>, mut w: ViewMut<'_>) {
+    /// The rows of `range`, panel by panel: $L_J \leftarrow (L_J - WHF_J^\top)R^{-1}$ and $W
+    /// \mathrel{+}= L_JF_J$.
+    fn move_rows(
+        &self,
+        range: Range<usize>,
+        strip: &mut [Buffer; 2],
+        mut u: ViewMut<'_>,
+        mut w: ViewMut<'_>,
+    ) {
         let &Self { dim, stride, rows, .. } = self;
         let [before, after] = strip;
         for start in (range.start..dim).step_by(PANEL) {
@@ -191,18 +221,35 @@ impl Factors<'_> {
             // rows of this panel have no W yet
             let above = height.min(start - range.start);
             let y = View::columns(&self.y[panel * PANEL * rows..], width, rows, PANEL).t();
-            multiply(ViewMut::columns(after, above, width, stride), true, -1.0, w.part(0..above, 0..rows).view(), y);
-            let (before, fj) =
-                (View::columns(before, height, width, stride), View::columns(&self.f[start..], width, rows, stride));
+            multiply(
+                ViewMut::columns(after, above, width, stride),
+                true,
+                -1.0,
+                w.part(0..above, 0..rows).view(),
+                y,
+            );
+            let (before, fj) = (
+                View::columns(before, height, width, stride),
+                View::columns(&self.f[start..], width, rows, stride),
+            );
             multiply(w.part(0..height, 0..rows), true, 1.0, before, fj);
-            let inverse = View::columns(&self.inverse[panel * PANEL * PANEL..], width, width, PANEL);
+            let inverse =
+                View::columns(&self.inverse[panel * PANEL * PANEL..], width, width, PANEL);
             multiply(columns, false, 1.0, View::columns(after, height, width, stride), inverse);
         }
     }
 }
 
-/// The small matrices of a panel: $R^{-1}$ in `inverse`, $HF_J^\top$ (transposed, scaled) in `y`, and the next $H$.
-fn small_factors(work: &mut Work, panel: usize, start: usize, width: usize, rows: usize, stride: usize) {
+/// The small matrices of a panel: $R^{-1}$ in `inverse`, $HF_J^\top$ (transposed, scaled) in `y`,
+/// and the next $H$.
+fn small_factors(
+    work: &mut Work,
+    panel: usize,
+    start: usize,
+    width: usize,
+    rows: usize,
+    stride: usize,
+) {
     for (i, root) in work.root_alpha[..rows].iter().enumerate() {
         for j in 0..width {
             work.fj[i * PANEL + j] = root * work.f[i * stride + start + j];

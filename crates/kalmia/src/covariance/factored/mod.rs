@@ -1,4 +1,5 @@
-//! `P` in factors, $P = UDU^\top$ (Bierman): positive definite whatever the rounding, at the dense form's speed.
+//! `P` in factors, $P = UDU^\top$ (Bierman): positive definite whatever the rounding, at the dense
+//! form's speed.
 
 mod block;
 mod row;
@@ -10,7 +11,8 @@ use crate::error::{Error, Result, require_len};
 use crate::linalg::{Buffer, Threads};
 use pulp::Arch;
 
-/// $U$ unit upper triangular (column-major, padded columns, the diagonal stored as ones, zeros below) and $D$ a positive diagonal.
+/// $U$ unit upper triangular (column-major, padded columns, the diagonal stored as ones, zeros
+/// below) and $D$ a positive diagonal.
 #[derive(Debug)]
 pub struct Factored {
     dim: usize,
@@ -22,7 +24,8 @@ pub struct Factored {
     block: block::Work,
 }
 
-/// Scratch is not copied: a clone makes its own, and `clone_from` keeps what it has and allocates nothing when the dimensions agree.
+/// Scratch is not copied: a clone makes its own, and `clone_from` keeps what it has and allocates
+/// nothing when the dimensions agree.
 impl Clone for Factored {
     fn clone(&self) -> Self {
         Self { u: self.u.clone(), d: self.d.clone(), ..Self::with_stride(self.dim, self.stride) }
@@ -53,14 +56,22 @@ impl Factored {
         for j in 0..dim {
             u[j * stride + j] = 1.0;
         }
-        Self { dim, stride, u, d: Buffer::zeros(stride), work: row::Work::new(stride), block: block::Work::default() }
+        Self {
+            dim,
+            stride,
+            u,
+            d: Buffer::zeros(stride),
+            work: row::Work::new(stride),
+            block: block::Work::default(),
+        }
     }
 
     fn column(&self, j: usize) -> &[f64] {
         &self.u[j * self.stride..][..=j]
     }
 
-    /// $\theta_j$ independent with the given variances once features are centred: $\theta_0 = \theta_0' - \sum_j \mu_j\theta_j$.
+    /// $\theta_j$ independent with the given variances once features are centred: $\theta_0 =
+    /// \theta_0' - \sum_j \mu_j\theta_j$.
     pub(crate) fn centred(variances: &[f64], centres: &[f64]) -> Result<Self> {
         let mut factored = Self::from_diagonal(variances)?;
         for (j, centre) in centres.iter().enumerate().skip(1) {
@@ -69,7 +80,8 @@ impl Factored {
         Ok(factored)
     }
 
-    /// The covariance of the coefficients of centred features, $\theta_0' = \theta_0 + \sum_j \mu_j\theta_j$: in the factors the centres cancel by the digit.
+    /// The covariance of the coefficients of centred features, $\theta_0' = \theta_0 + \sum_j
+    /// \mu_j\theta_j$: in the factors the centres cancel by the digit.
     pub(crate) fn recentred(mut self, centres: &[f64]) -> Self {
         for j in 1..self.dim {
             let column = &mut self.u[j * self.stride..][..=j];
@@ -134,11 +146,22 @@ impl Covariance for Factored {
         self.dim
     }
 
-    fn learn(&mut self, theta: &mut Buffer, x: &[f64], decide: &mut Decide<'_>, threads: Threads) -> Result<()> {
+    fn learn(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        decide: &mut Decide<'_>,
+        threads: Threads,
+    ) -> Result<()> {
         super::learn_in_blocks(self, theta, x, decide, threads)
     }
 
-    fn learn_two(beliefs: [(&mut Self, &mut Buffer); 2], x: &[f64], decide: &mut DecideTwo<'_>, threads: Threads) -> Result<()> {
+    fn learn_two(
+        beliefs: [(&mut Self, &mut Buffer); 2],
+        x: &[f64],
+        decide: &mut DecideTwo<'_>,
+        threads: Threads,
+    ) -> Result<()> {
         let dim = beliefs[0].0.dim;
         if x.len() > dim && dim <= small::UP_TO && dim == beliefs[1].0.dim {
             return Arch::new().dispatch(LearnTwo { beliefs, x, decide });
@@ -153,7 +176,9 @@ impl Covariance for Factored {
 
     fn entry(&self, i: usize, j: usize) -> f64 {
         let (i, j) = (i.min(j), i.max(j));
-        (j..self.dim).map(|k| self.u[k * self.stride + i] * self.d[k] * self.u[k * self.stride + j]).sum()
+        (j..self.dim)
+            .map(|k| self.u[k * self.stride + i] * self.d[k] * self.u[k * self.stride + j])
+            .sum()
     }
 
     fn log_det(&self) -> Result<f64> {
@@ -212,7 +237,13 @@ impl Covariance for Factored {
 }
 
 impl super::Blocks for Factored {
-    fn rows_one_by_one(&mut self, theta: &mut Buffer, x: &[f64], first: usize, decide: &mut Decide<'_>) -> Result<()> {
+    fn rows_one_by_one(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        first: usize,
+        decide: &mut Decide<'_>,
+    ) -> Result<()> {
         Arch::new().dispatch(Learn { p: self, theta, x, first, decide, walk: &[] })
     }
 

@@ -1,4 +1,5 @@
-//! Rows on the factored form: Bierman's update of two rows fused with the projection of the next two, one pass over `U` a pair.
+//! Rows on the factored form: Bierman's update of two rows fused with the projection of the next
+//! two, one pass over `U` a pair.
 
 use super::{Factored, small};
 use crate::covariance::pairs::{self, Pairs};
@@ -37,7 +38,13 @@ struct Row {
 impl Work {
     pub fn new(stride: usize) -> Self {
         let line = Buffer::zeros(stride);
-        let row = Row { x: line.clone(), f: line.clone(), v: line.clone(), lambda: line.clone(), k: line.clone() };
+        let row = Row {
+            x: line.clone(),
+            f: line.clone(),
+            v: line.clone(),
+            lambda: line.clone(),
+            k: line.clone(),
+        };
         Self { rows: [row.clone(), row], below: line.clone(), terms: line.clone(), inverse: line }
     }
 
@@ -67,7 +74,8 @@ impl WithSimd for Learn<'_, '_, Factored> {
             (4, 17..=small::UP_TO, false) => return small::learn_one::<S, 8>(simd, self),
             _ => {}
         }
-        let Learn { p: Factored { dim, stride, u, d, work, .. }, theta, x, first, decide, .. } = self;
+        let Learn { p: Factored { dim, stride, u, d, work, .. }, theta, x, first, decide, .. } =
+            self;
         let mut rows = OnTheWay { dim: *dim, stride: *stride, u, d, work };
         pairs::learn(simd, &mut rows, *dim, theta, x, first, decide)
     }
@@ -86,7 +94,15 @@ impl WithSimd for LearnTwo<'_, '_, Factored> {
             _ => {
                 let Self { beliefs, x, decide } = self;
                 for (k, (p, theta)) in beliefs.into_iter().enumerate() {
-                    Learn { p, theta, x, first: 0, decide: &mut |i, m, s| decide(k, i, m, s), walk: &[] }.with_simd(simd)?;
+                    Learn {
+                        p,
+                        theta,
+                        x,
+                        first: 0,
+                        decide: &mut |i, m, s| decide(k, i, m, s),
+                        walk: &[],
+                    }
+                    .with_simd(simd)?;
                 }
                 Ok(())
             }
@@ -94,7 +110,8 @@ impl WithSimd for LearnTwo<'_, '_, Factored> {
     }
 }
 
-/// A pair of rows on its way into the factors. The second row's projection follows from the first row's step, $f_j \mathrel{+}= \lambda_j\sum_{i<j} v_if_i$.
+/// A pair of rows on its way into the factors. The second row's projection follows from the first
+/// row's step, $f_j \mathrel{+}= \lambda_j\sum_{i<j} v_if_i$.
 struct OnTheWay<'a> {
     dim: usize,
     stride: usize,
@@ -139,13 +156,22 @@ impl Pairs for OnTheWay<'_> {
         Ok(running(terms, &mut work.below[..dim]))
     }
 
-    /// The scalars of Bierman's recursion: $a_j = 1 + \alpha\sum_{i\le j} d_if_i^2$, $\lambda_j = -\alpha f_j/a_{j-1}$, $d_j \leftarrow d_j a_{j-1}/a_j$.
+    /// The scalars of Bierman's recursion: $a_j = 1 + \alpha\sum_{i\le j} d_if_i^2$, $\lambda_j =
+    /// -\alpha f_j/a_{j-1}$, $d_j \leftarrow d_j a_{j-1}/a_j$.
     #[inline(always)]
-    fn settle<S: Simd>(&mut self, _simd: S, row: usize, _i: usize, _s: f64, step: Step) -> Result<()> {
+    fn settle<S: Simd>(
+        &mut self,
+        _simd: S,
+        row: usize,
+        _i: usize,
+        _s: f64,
+        step: Step,
+    ) -> Result<()> {
         let (dim, work, alpha) = (self.dim, &mut *self.work, step.curvature);
         let Row { f, lambda, .. } = &mut work.rows[row];
         let (f, lambda, d) = (&f[..dim], &mut lambda[..dim], &mut self.d[..dim]);
-        let (below, terms, inverse) = (&work.below[..dim], &work.terms[..dim], &mut work.inverse[..dim]);
+        let (below, terms, inverse) =
+            (&work.below[..dim], &work.terms[..dim], &mut work.inverse[..dim]);
         for j in 0..dim {
             inverse[j] = 1.0 / (1.0 + alpha * (below[j] + terms[j]));
             d[j] *= (1.0 + alpha * below[j]) * inverse[j];
@@ -179,7 +205,8 @@ impl Pairs for OnTheWay<'_> {
     }
 }
 
-/// The sums of the terms below each term; returns the total. One addition in eight waits for the one before.
+/// The sums of the terms below each term; returns the total. One addition in eight waits for the
+/// one before.
 #[inline(always)]
 fn running(terms: &[f64], below: &mut [f64]) -> f64 {
     let mut total = 0.0;
@@ -194,8 +221,9 @@ fn running(terms: &[f64], below: &mut [f64]) -> f64 {
     total
 }
 
-/// Column by column, for each of one or two rows $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$ (with `PAY`), and then for each of those that
-/// come next $f_j \leftarrow u_j^\top x$ (with `PROJECT`).
+/// Column by column, for each of one or two rows $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow
+/// k + v_j u_j^{\mathrm{old}}$ (with `PAY`), and then for each of those that come next $f_j
+/// \leftarrow u_j^\top x$ (with `PROJECT`).
 #[inline(always)]
 fn pass<S: Simd, const R: usize, const PAY: bool, const PROJECT: bool>(
     simd: S,
@@ -208,14 +236,17 @@ fn pass<S: Simd, const R: usize, const PAY: bool, const PROJECT: bool>(
             vector::clear(simd, &mut row.k);
         }
     }
-    for (group, columns) in u.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate() {
+    for (group, columns) in u.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate()
+    {
         let j = group * GROUP;
         let end = (j + GROUP).div_ceil(S::F64_LANES);
         let (c0, rest) = columns.split_at_mut(stride);
         let (c1, rest) = rest.split_at_mut(stride);
         let (c2, c3) = rest.split_at_mut(stride);
-        let (c0, c1) = (&mut S::as_mut_simd_f64s(c0).0[..end], &mut S::as_mut_simd_f64s(c1).0[..end]);
-        let (c2, c3) = (&mut S::as_mut_simd_f64s(c2).0[..end], &mut S::as_mut_simd_f64s(c3).0[..end]);
+        let (c0, c1) =
+            (&mut S::as_mut_simd_f64s(c0).0[..end], &mut S::as_mut_simd_f64s(c1).0[..end]);
+        let (c2, c3) =
+            (&mut S::as_mut_simd_f64s(c2).0[..end], &mut S::as_mut_simd_f64s(c3).0[..end]);
         let zeros = [simd.splat_f64s(0.0); GROUP];
         let (mut vj, mut lj, mut sums) = ([zeros; R], [zeros; R], [zeros; R]);
         for i in 0..R {

@@ -1,8 +1,9 @@
-//! Rows one by one on a small factored matrix: the vectors of a row held in SIMD registers, and nothing of the next row waits for
-//! the decision at hand but a few operations.
+//! Rows one by one on a small factored matrix: the vectors of a row held in SIMD registers, and
+//! nothing of the next row waits for the decision at hand but a few operations.
 //!
-//! With $f = U^\top x$ of the row at hand, $f^0 = U^\top x'$ of the next row under the same $U$, and Bierman's
-//! $u_j \mathrel{+}= \lambda_j\sum_{i<j} v_iu_i$, the next row's projection after the update is $f_j' = f_j^0 + \lambda_j\sum_{i<j} v_if_i^0$.
+//! With $f = U^\top x$ of the row at hand, $f^0 = U^\top x'$ of the next row under the same $U$,
+//! and Bierman's $u_j \mathrel{+}= \lambda_j\sum_{i<j} v_iu_i$, the next row's projection after the
+//! update is $f_j' = f_j^0 + \lambda_j\sum_{i<j} v_if_i^0$.
 
 use super::Factored;
 use crate::covariance::{Learn, LearnTwo, next_variance};
@@ -18,7 +19,10 @@ pub(super) const UP_TO: usize = 32;
 
 /// As [`super::row`], for a dimension of at most `N` registers.
 #[inline(always)]
-pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Factored>) -> Result<()> {
+pub(super) fn learn<S: Simd, const N: usize>(
+    simd: S,
+    learn: Learn<'_, '_, Factored>,
+) -> Result<()> {
     let Learn { p: Factored { dim, stride, u, d, .. }, theta, x, first, decide, .. } = learn;
     let (shape, dim) = ((*dim, *stride), *dim);
     if x.is_empty() {
@@ -46,12 +50,24 @@ pub(super) fn learn<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Facto
 
 /// A single row, on the matrix where it is stored.
 #[inline(always)]
-pub(super) fn learn_one<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, Factored>) -> Result<()> {
-    let Learn { p: Factored { dim, stride, u, d: diagonal, .. }, theta: coefficients, x, first, decide, .. } = learn;
+pub(super) fn learn_one<S: Simd, const N: usize>(
+    simd: S,
+    learn: Learn<'_, '_, Factored>,
+) -> Result<()> {
+    let Learn {
+        p: Factored { dim, stride, u, d: diagonal, .. },
+        theta: coefficients,
+        x,
+        first,
+        decide,
+        ..
+    } = learn;
     let (lanes, zero) = (Lanes::new(simd), [simd.splat_f64s(0.0); N]);
-    let (mut theta, mut d): ([S::f64s; N], _) = (vector::registers(simd, coefficients), vector::registers(simd, diagonal));
+    let (mut theta, mut d): ([S::f64s; N], _) =
+        (vector::registers(simd, coefficients), vector::registers(simd, diagonal));
     let columns = S::as_mut_simd_f64s(u).0;
-    let mut factor = Factor::<S, false> { simd, lanes, columns, apart: *stride / S::F64_LANES, dim: *dim };
+    let mut factor =
+        Factor::<S, false> { simd, lanes, columns, apart: *stride / S::F64_LANES, dim: *dim };
     let (x, mut owed) = (vector::head(simd, x, *dim), Owed::NOTHING);
     let mut at = At { f: factor.pass::<N, false, true>(&owed, x).1, v: zero, below: zero, s: 0.0 };
     at.project(simd, lanes, &d);
@@ -64,9 +80,13 @@ pub(super) fn learn_one<S: Simd, const N: usize>(simd: S, learn: Learn<'_, '_, F
     Ok(())
 }
 
-/// Two beliefs about the same rows, row by row in turn: while one waits for its decision the other goes on.
+/// Two beliefs about the same rows, row by row in turn: while one waits for its decision the other
+/// goes on.
 #[inline(always)]
-pub(super) fn learn_two<S: Simd, const N: usize>(simd: S, learn: LearnTwo<'_, '_, Factored>) -> Result<()> {
+pub(super) fn learn_two<S: Simd, const N: usize>(
+    simd: S,
+    learn: LearnTwo<'_, '_, Factored>,
+) -> Result<()> {
     let LearnTwo { beliefs: [(p, theta), (other, other_theta)], x, decide } = learn;
     let (shape, dim) = ((p.dim, p.stride), p.dim);
     if x.is_empty() {
@@ -75,7 +95,14 @@ pub(super) fn learn_two<S: Simd, const N: usize>(simd: S, learn: LearnTwo<'_, '_
     let mut rest = x;
     let (mut packed, mut other_packed) = (Packed::EMPTY, Packed::EMPTY);
     let mut run = Run::<S, N>::start(simd, shape, (&mut p.u, &mut packed), &mut p.d, theta, rest);
-    let mut other_run = Run::<S, N>::start(simd, shape, (&mut other.u, &mut other_packed), &mut other.d, other_theta, rest);
+    let mut other_run = Run::<S, N>::start(
+        simd,
+        shape,
+        (&mut other.u, &mut other_packed),
+        &mut other.d,
+        other_theta,
+        rest,
+    );
     let mut outcome = Ok(());
     for i in 0.. {
         match (decide(0, i, run.m, run.at.s), decide(1, i, other_run.m, other_run.at.s)) {
@@ -133,20 +160,38 @@ impl<'a, S: Simd, const N: usize> Run<'a, S, N> {
         let (theta, d) = (vector::registers(simd, coefficients), vector::registers(simd, diagonal));
         let owed = Owed::NOTHING;
         let x = vector::head(simd, rows, dim);
-        let mut at = At { f: factor.pass::<N, false, true>(&owed, x).1, v: zero, below: zero, s: 0.0 };
+        let mut at =
+            At { f: factor.pass::<N, false, true>(&owed, x).1, v: zero, below: zero, s: 0.0 };
         at.project(simd, lanes, &d);
-        Self { simd, factor, theta, d, owed, at, m: vector::dot_registers(simd, theta, x), u, stride, coefficients, diagonal }
+        Self {
+            simd,
+            factor,
+            theta,
+            d,
+            owed,
+            at,
+            m: vector::dot_registers(simd, theta, x),
+            u,
+            stride,
+            coefficients,
+            diagonal,
+        }
     }
 
     /// Takes the step of the row at hand, and on to the first of `rows`, if there is one.
     #[inline(always)]
     fn advance(&mut self, step: Step, rows: &[f64]) {
         let simd = self.simd;
-        let x = if rows.is_empty() { [simd.splat_f64s(0.0); N] } else { vector::head(simd, rows, self.factor.dim) };
+        let x = if rows.is_empty() {
+            [simd.splat_f64s(0.0); N]
+        } else {
+            vector::head(simd, rows, self.factor.dim)
+        };
         let (k, f0) = self.factor.pass::<N, true, true>(&self.owed, x);
         vector::axpy_registers(simd, self.owed.gain, k, &mut self.theta);
         let m = vector::dot_registers(simd, self.theta, x);
-        self.m = m + step.gain * self.at.advance(simd, self.factor.lanes, &mut self.d, step, f0, &mut self.owed);
+        self.m = m + step.gain
+            * self.at.advance(simd, self.factor.lanes, &mut self.d, step, f0, &mut self.owed);
     }
 
     /// Pays what is owed and writes the belief back.
@@ -156,7 +201,8 @@ impl<'a, S: Simd, const N: usize> Run<'a, S, N> {
         vector::axpy_registers(self.simd, self.owed.gain, k, &mut self.theta);
         for j in 0..self.factor.dim {
             let column = &self.factor.columns[Factor::<S, true>::place(j)];
-            S::as_mut_simd_f64s(&mut self.u[j * self.stride..]).0[..column.len()].copy_from_slice(column);
+            S::as_mut_simd_f64s(&mut self.u[j * self.stride..]).0[..column.len()]
+                .copy_from_slice(column);
         }
         vector::write_registers(self.theta, S::as_mut_simd_f64s(self.coefficients).0);
         vector::write_registers(self.d, S::as_mut_simd_f64s(self.diagonal).0);
@@ -199,10 +245,19 @@ impl<S: Simd, const N: usize> At<S, N> {
         self.s = sum;
     }
 
-    /// Bierman's scalars, $a_j = 1 + \alpha\sum_{i\le j} v_if_i$, $\lambda_j = -\alpha f_j/a_{j-1}$, $d_j \leftarrow d_j a_{j-1}/a_j$, and from $f^0$ what the
-    /// next row needs; returns $x^\top Px'$.
+    /// Bierman's scalars, $a_j = 1 + \alpha\sum_{i\le j} v_if_i$, $\lambda_j = -\alpha
+    /// f_j/a_{j-1}$, $d_j \leftarrow d_j a_{j-1}/a_j$, and from $f^0$ what the next row needs;
+    /// returns $x^\top Px'$.
     #[inline(always)]
-    fn advance(&mut self, simd: S, lanes: Lanes<S>, d: &mut [S::f64s; N], step: Step, f0: [S::f64s; N], owed: &mut Owed) -> f64 {
+    fn advance(
+        &mut self,
+        simd: S,
+        lanes: Lanes<S>,
+        d: &mut [S::f64s; N],
+        step: Step,
+        f0: [S::f64s; N],
+        owed: &mut Owed,
+    ) -> f64 {
         let (one, alpha) = (simd.splat_f64s(1.0), simd.splat_f64s(step.curvature));
         let (mut overlap, mut before, mut last) = (0.0, simd.splat_f64s(0.0), one);
         vector::store_registers::<S, N>(self.v, &mut owed.v);
@@ -216,7 +271,10 @@ impl<S: Simd, const N: usize> At<S, N> {
             let (earlier, rotated) = lanes.push(inverse, last);
             last = rotated;
             let lambda = simd.neg_f64s(simd.mul_f64s(simd.mul_f64s(alpha, self.f[r]), earlier));
-            d[r] = simd.mul_f64s(d[r], simd.mul_f64s(simd.mul_add_f64s(alpha, self.below[r], one), inverse));
+            d[r] = simd.mul_f64s(
+                d[r],
+                simd.mul_f64s(simd.mul_add_f64s(alpha, self.below[r], one), inverse),
+            );
             S::as_mut_simd_f64s(&mut owed.lambda).0[r] = lambda;
             self.f[r] = simd.mul_add_f64s(lambda, shared_below, f0[r]);
         }
@@ -224,15 +282,18 @@ impl<S: Simd, const N: usize> At<S, N> {
         self.project(simd, lanes, d);
         self.s = match next_variance(simd.reduce_sum_f64s(before), step.contraction, overlap) {
             Some(s) => s,
-            // summed anew, as a value at hand would become a conditional move, and the next decision wait for it
+            // summed anew, as a value at hand would become a conditional move, and the next
+            // decision wait for it
             None => vector::dot_registers(simd, self.v, self.f),
         };
         overlap
     }
 }
 
-/// $U$ for the time of a batch: of each column the registers that reach down to the diagonal, on the stack. So close together no two of its addresses, nor
-/// those of what the compiler keeps beside it, are 4096 bytes apart (up to dimension 28), which would let a load wait for a store that it has nothing to do with.
+/// $U$ for the time of a batch: of each column the registers that reach down to the diagonal, on
+/// the stack. So close together no two of its addresses, nor those of what the compiler keeps
+/// beside it, are 4096 bytes apart (up to dimension 28), which would let a load wait for a store
+/// that it has nothing to do with.
 struct Packed(Lines<{ UP_TO * (UP_TO + MOST) / 2 }>);
 
 impl Packed {
@@ -258,7 +319,8 @@ impl<S: Simd, const PACKED: bool> Factor<'_, S, PACKED> {
         start..start + group + 1
     }
 
-    /// With `PAY` pays what is owed, $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j u_j^{\mathrm{old}}$, with `PROJECT` projects `x` by the new $U$; returns both.
+    /// With `PAY` pays what is owed, $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j
+    /// u_j^{\mathrm{old}}$, with `PROJECT` projects `x` by the new $U$; returns both.
     #[inline(always)]
     fn pass<const N: usize, const PAY: bool, const PROJECT: bool>(
         &mut self,
@@ -290,7 +352,11 @@ impl<S: Simd, const PACKED: bool> Factor<'_, S, PACKED> {
         let (start, end) = ((B - 1) * S::F64_LANES, (B * S::F64_LANES).min(self.dim).min(UP_TO));
         let mut sums = [simd.splat_f64s(0.0); MOST];
         for j in start..end {
-            let from = if PACKED { S::F64_LANES * B * (B - 1) / 2 + (j - start) * B } else { j * self.apart };
+            let from = if PACKED {
+                S::F64_LANES * B * (B - 1) / 2 + (j - start) * B
+            } else {
+                j * self.apart
+            };
             let column = &mut self.columns[from..][..B];
             let (lambda, v) = (simd.splat_f64s(owed.lambda[j]), simd.splat_f64s(owed.v[j]));
             let mut sum = simd.splat_f64s(0.0);

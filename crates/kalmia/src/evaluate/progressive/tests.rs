@@ -43,7 +43,8 @@ fn losses_are_weighted_means_of_half_deviances() {
         let mut progressive = Progressive::new(family);
         let (mut loss, mut constant, mut weight) = (0.0, 0.0, 0.0);
         for (i, &(y, mean, w)) in rows.iter().enumerate() {
-            let past = rows[..i].iter().fold((0.0, 0.0), |(sum, all), r| (sum + r.2 * r.0, all + r.2));
+            let past =
+                rows[..i].iter().fold((0.0, 0.0), |(sum, all), r| (sum + r.2 * r.0, all + r.2));
             let guess = match family {
                 AnyFamily::Bernoulli(_) => Some((past.0 + 0.5) / (past.1 + 1.0)),
                 AnyFamily::Binomial(b) => {
@@ -72,7 +73,9 @@ fn labels_have_log_loss_accuracy_and_brier() {
     let mut progressive = Progressive::new(Bernoulli.into());
     rows.iter().for_each(|&(y, p, w)| progressive.row(2.0 * y - 1.0, p, None, w).unwrap());
     let weight: f64 = rows.iter().map(|r| r.2).sum();
-    let average = |f: &dyn Fn(f64, f64) -> f64| rows.iter().map(|&(y, p, w)| w * f(y, p)).sum::<f64>() / weight;
+    let average = |f: &dyn Fn(f64, f64) -> f64| {
+        rows.iter().map(|&(y, p, w)| w * f(y, p)).sum::<f64>() / weight
+    };
     let found = progressive.report().classification.unwrap();
     close(found.log_loss, average(&|y, p| -(if y > 0.0 { p } else { 1.0 - p }).ln()));
     close(found.accuracy, average(&|y, p| f64::from((p > 0.5) == (y > 0.0))));
@@ -87,7 +90,8 @@ fn gaussian_errors_and_coverage_of_a_filter() {
     let mut rng = rng();
     let x: Vec<f64> = (0..4000).map(|_| rng.random::<f64>() - 0.5).collect();
     let y: Vec<f64> = x.chunks(2).map(|x| family.sample(3.0 * x[0] - x[1], &mut rng)).collect();
-    let mut filter: Filter<_, _> = Filter::new(family, Ekf, Prior::isotropic(2, 10.0).unwrap()).unwrap();
+    let mut filter: Filter<_, _> =
+        Filter::new(family, Ekf, Prior::isotropic(2, 10.0).unwrap()).unwrap();
     let mut both = (Progressive::new(family.into()), Vec::new());
     let mut observer = |seen: &Seen<'_>| {
         Observer::row(&mut both.0, seen);
@@ -100,7 +104,10 @@ fn gaussian_errors_and_coverage_of_a_filter() {
     close(regression.rmse, (both.1.iter().map(|r| r.0 * r.0).sum::<f64>() / n).sqrt());
     close(regression.mae, both.1.iter().map(|r| r.0.abs()).sum::<f64>() / n);
     let coverage = report.coverage.unwrap();
-    close(coverage.covered, both.1.iter().filter(|r| r.0.abs() <= DEVIATIONS * r.1).count() as f64 / n);
+    close(
+        coverage.covered,
+        both.1.iter().filter(|r| r.0.abs() <= DEVIATIONS * r.1).count() as f64 / n,
+    );
     // 2000 draws: four standard errors of a share of 0.95
     assert!((coverage.covered - 0.95).abs() < 0.02, "{coverage:?}");
     close(coverage.width, 2.0 * DEVIATIONS * both.1.iter().map(|r| r.1).sum::<f64>() / n);
@@ -110,7 +117,8 @@ fn gaussian_errors_and_coverage_of_a_filter() {
 fn a_restored_evaluation_continues_bit_for_bit() {
     for family in families() {
         let rows = rows(&family, 120);
-        let mut whole = Progressive::new(family).with_trace(Cadence::Geometric { factor: 1.5 }).unwrap();
+        let mut whole =
+            Progressive::new(family).with_trace(Cadence::Geometric { factor: 1.5 }).unwrap();
         let mut part = whole.clone();
         for (i, &(y, mean, w)) in rows.iter().enumerate() {
             let interval = Some((mean - 1.0, mean + 0.5));
@@ -132,7 +140,13 @@ fn illegal_rows_are_named_and_change_nothing() {
     progressive.row(2.0, 1.5, None, 1.0).unwrap();
     let before = progressive.clone();
     assert!(matches!(progressive.row(1.5, 1.0, None, 1.0), Err(Error::Target { row: 1, .. })));
-    assert!(matches!(progressive.row(1.0, f64::NAN, None, 1.0), Err(Error::Parameter { name: "mean", .. })));
-    assert!(matches!(progressive.row(1.0, 1.0, None, -1.0), Err(Error::Parameter { name: "weight", .. })));
+    assert!(matches!(
+        progressive.row(1.0, f64::NAN, None, 1.0),
+        Err(Error::Parameter { name: "mean", .. })
+    ));
+    assert!(matches!(
+        progressive.row(1.0, 1.0, None, -1.0),
+        Err(Error::Parameter { name: "weight", .. })
+    ));
     assert_eq!(progressive, before);
 }

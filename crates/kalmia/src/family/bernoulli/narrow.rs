@@ -1,4 +1,5 @@
-//! Moments of the logistic function under a narrow belief, by their series in the variance: one exponential, where an integral takes several.
+//! Moments of the logistic function under a narrow belief, by their series in the variance: one
+//! exponential, where an integral takes several.
 
 use crate::rule::{Evidence, Moments, Step};
 
@@ -14,8 +15,9 @@ pub(super) const NEAR: f64 = 16.0;
 /// Polynomials in `v`, one a term.
 type Polynomials = [[f64; TERMS + 1]; TERMS + 1];
 
-/// With $p = \sigma(m)$, $q = 1-p$, $v = pq$ the derivatives of the logistic function are $\sigma^{(2k+1)} = v\,A_k(v)$ and $\sigma^{(2k+2)} = v(q-p)\,B_k(v)$,
-/// $B_k = A_k + vA_k'$, $A_{k+1} = (1-6v)B_k + v(1-4v)B_k'$; here are $A_k/k!$ and $B_k/k!$.
+/// With $p = \sigma(m)$, $q = 1-p$, $v = pq$ the derivatives of the logistic function are
+/// $\sigma^{(2k+1)} = v\,A_k(v)$ and $\sigma^{(2k+2)} = v(q-p)\,B_k(v)$, $B_k = A_k + vA_k'$,
+/// $A_{k+1} = (1-6v)B_k + v(1-4v)B_k'$; here are $A_k/k!$ and $B_k/k!$.
 const DERIVATIVES: (Polynomials, Polynomials) = {
     let (mut a, mut b) = ([[0.0; TERMS + 1]; TERMS + 1], [[0.0; TERMS + 1]; TERMS + 1]);
     a[0][0] = 1.0;
@@ -48,7 +50,8 @@ pub(super) struct Narrow {
 }
 
 impl Narrow {
-    /// `None` where nine terms are not enough. Each term is a multiple of `v`, so that the tails keep their relative accuracy.
+    /// `None` where nine terms are not enough. Each term is a multiple of `v`, so that the tails
+    /// keep their relative accuracy.
     #[inline(always)]
     pub fn new(m: f64, s: f64) -> Option<Self> {
         if s > NARROW[3] {
@@ -74,8 +77,9 @@ impl Narrow {
         self.p + self.p * self.q * self.bend
     }
 
-    /// The moment-matching step of a label 1: $g = q(1+b)/A$ with $A = 1 + q\,\text{bend}$, and the contraction $q(q(1+b)^2 - (q-p)A(1+c))/A^2$, where what
-    /// does not cancel as $p \to 0$ is taken out first.
+    /// The moment-matching step of a label 1: $g = q(1+b)/A$ with $A = 1 + q\,\text{bend}$, and the
+    /// contraction $q(q(1+b)^2 - (q-p)A(1+c))/A^2$, where what does not cancel as $p \to 0$ is
+    /// taken out first.
     #[inline(always)]
     pub fn moments(&self, s: f64) -> Moments {
         let Self { p, q, bend, b, c } = *self;
@@ -83,12 +87,21 @@ impl Narrow {
         let inverse = 1.0 / a;
         let cancelled = 2.0 * b + b * b - c - (q - p) * bend * (1.0 + c);
         let contraction = q * (p * (1.0 + c) + q * cancelled) * (inverse * inverse);
-        let step = Step { gain: q * (1.0 + b) * inverse, curvature: contraction / (1.0 - contraction * s), contraction };
-        Moments { evidence: Evidence::Label { own: p * a, other: q * (1.0 - p * bend) }, slope: -q, step }
+        let step = Step {
+            gain: q * (1.0 + b) * inverse,
+            curvature: contraction / (1.0 - contraction * s),
+            contraction,
+        };
+        Moments {
+            evidence: Evidence::Label { own: p * a, other: q * (1.0 - p * bend) },
+            slope: -q,
+            step,
+        }
     }
 }
 
-/// $\sum_{k=1}^K \frac{h^k}{k!}A_k$, $\sum_{k=1}^K \frac{h^k}{k!}B_k$ and $\sum_{k=1}^K \frac{h^k}{k!}B_{k-1}$ at `v`.
+/// $\sum_{k=1}^K \frac{h^k}{k!}A_k$, $\sum_{k=1}^K \frac{h^k}{k!}B_k$ and $\sum_{k=1}^K
+/// \frac{h^k}{k!}B_{k-1}$ at `v`.
 #[inline(always)]
 fn sums<const K: usize>(v: f64, h: f64) -> [f64; 3] {
     const { assert!(K <= TERMS) };

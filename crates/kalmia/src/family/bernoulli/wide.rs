@@ -1,12 +1,15 @@
-//! Moments of the logistic function under a belief of middling width: the trapezoid rule, all nodes at once in SIMD.
+//! Moments of the logistic function under a belief of middling width: the trapezoid rule, all nodes
+//! at once in SIMD.
 //!
-//! For a Gaussian times a function with poles at $\pm i\pi$ the rule converges exponentially; the two sizes give the moment-matching step to
-//! $10^{-10}$, most of it for what is beyond the last node.
+//! For a Gaussian times a function with poles at $\pm i\pi$ the rule converges exponentially; the
+//! two sizes give the moment-matching step to $10^{-10}$, most of it for what is beyond the last
+//! node.
 
 use crate::rule::{Evidence, Moments, Step};
 use pulp::{Arch, Simd, WithSimd};
 
-/// Largest variance of this path, and largest $-m$, of an unexpected label: beyond it the terms of $c$ cancel too far.
+/// Largest variance of this path, and largest $-m$, of an unexpected label: beyond it the terms of
+/// $c$ cancel too far.
 pub(super) const WIDE: f64 = 5.0;
 pub(super) const NEAR: f64 = 6.0;
 
@@ -36,7 +39,8 @@ impl<const N: usize> Rule<N> {
 
 const INVERSE_ROOT_TAU: f64 = 0.398_942_280_401_432_7;
 
-/// $e^x$ for $-700 < x \le 0$ to rounding: $e^x = 2^n e^r$, $|r| \le \frac12\ln 2$, and twelve terms; for the compiler to turn into SIMD.
+/// $e^x$ for $-700 < x \le 0$ to rounding: $e^x = 2^n e^r$, $|r| \le \frac12\ln 2$, and twelve
+/// terms; for the compiler to turn into SIMD.
 #[inline(always)]
 const fn exp(x: f64) -> f64 {
     /// Adding it rounds to a whole number, which then stands in the last bits.
@@ -44,8 +48,10 @@ const fn exp(x: f64) -> f64 {
     let shifted = x * std::f64::consts::LOG2_E + ROUND;
     let n = shifted - ROUND;
     let r = (x - n * 0.693_147_180_369_123_8) - n * 1.908_214_929_270_587_7e-10;
-    let high = 1.0 / 362_880.0 + r * (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0 + r * (1.0 / 479_001_600.0)));
-    let middle = 1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5_040.0 + r * (1.0 / 40_320.0 + r * high)));
+    let high = 1.0 / 362_880.0
+        + r * (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0 + r * (1.0 / 479_001_600.0)));
+    let middle =
+        1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5_040.0 + r * (1.0 / 40_320.0 + r * high)));
     let value = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * middle))));
     value * f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0f64.to_bits()))
 }
@@ -83,7 +89,8 @@ impl<const N: usize> WithSimd for Sums<'_, N> {
     fn with_simd<S: Simd>(self, _simd: S) -> [f64; 4] {
         let Self { m, deviation, rule } = self;
         let mut sums = [[0.0; LANES]; 4];
-        for (nodes, weights) in rule.nodes.chunks_exact(LANES).zip(rule.weights.chunks_exact(LANES)) {
+        for (nodes, weights) in rule.nodes.chunks_exact(LANES).zip(rule.weights.chunks_exact(LANES))
+        {
             for lane in 0..LANES {
                 let u = m + deviation * nodes[lane];
                 let e = exp(-u.abs());

@@ -2,7 +2,8 @@
 
 use super::{Misfit, Scatter, Source, unescaped};
 use serde::de::{
-    self, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
+    self, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
+    VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
@@ -17,10 +18,15 @@ pub(super) struct Items<'a> {
 impl<'de> SeqAccess<'de> for &mut Items<'de> {
     type Error = Misfit;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Misfit> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Misfit> {
         let Some(item) = self.items.get(self.next) else { return Ok(None) };
         self.next += 1;
-        seed.deserialize(self.from.with(Source::Json(item))).map(Some).map_err(|misfit| misfit.inside(self.next - 1))
+        seed.deserialize(self.from.with(Source::Json(item)))
+            .map(Some)
+            .map_err(|misfit| misfit.inside(self.next - 1))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -38,10 +44,15 @@ pub(super) struct Floats<'a> {
 impl<'de> SeqAccess<'de> for &mut Floats<'de> {
     type Error = Misfit;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Misfit> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Misfit> {
         let Some(&number) = self.numbers.get(self.next) else { return Ok(None) };
         self.next += 1;
-        seed.deserialize(self.from.with(Source::Float(number))).map(Some).map_err(|misfit| misfit.inside(self.next - 1))
+        seed.deserialize(self.from.with(Source::Float(number)))
+            .map(Some)
+            .map_err(|misfit| misfit.inside(self.next - 1))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -65,7 +76,10 @@ impl<'a> Fields<'a> {
 impl<'de> MapAccess<'de> for Fields<'de> {
     type Error = Misfit;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Misfit> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Misfit> {
         let Some((key, value)) = self.entries.next() else { return Ok(None) };
         let key = unescaped(key)?;
         self.pending = Some((key, value));
@@ -73,7 +87,10 @@ impl<'de> MapAccess<'de> for Fields<'de> {
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Misfit> {
-        let (key, value) = self.pending.take().ok_or_else(|| <Misfit as de::Error>::custom("a value without a key"))?;
+        let (key, value) = self
+            .pending
+            .take()
+            .ok_or_else(|| <Misfit as de::Error>::custom("a value without a key"))?;
         seed.deserialize(self.from.with(Source::Json(value))).map_err(|misfit| misfit.inside(key))
     }
 
@@ -119,7 +136,11 @@ impl<'de> Deserializer<'de> for Key<'de> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Misfit> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -156,7 +177,8 @@ impl<'de> VariantAccess<'de> for Variant<'de> {
     type Error = Misfit;
 
     fn unit_variant(self) -> Result<(), Misfit> {
-        de::Deserialize::deserialize(self.content).map_err(|misfit: Misfit| misfit.inside(self.name))
+        de::Deserialize::deserialize(self.content)
+            .map_err(|misfit: Misfit| misfit.inside(self.name))
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Misfit> {
@@ -167,7 +189,11 @@ impl<'de> VariantAccess<'de> for Variant<'de> {
         self.content.deserialize_any(visitor).map_err(|misfit| misfit.inside(self.name))
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Misfit> {
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Misfit> {
         self.content.deserialize_any(visitor).map_err(|misfit| misfit.inside(self.name))
     }
 }

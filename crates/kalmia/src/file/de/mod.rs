@@ -66,11 +66,14 @@ impl<'a> Scatter<'a> {
     fn resolved(self) -> Result<Source<'a>, Misfit> {
         let Source::Json(Value::Object(entries)) = self.source else { return Ok(self.source) };
         let Some(name) = entries.get(REFERENCE) else { return Ok(self.source) };
-        let tensor = name.as_str().filter(|_| entries.len() == 1).and_then(|name| self.tensors.get(name));
+        let tensor =
+            name.as_str().filter(|_| entries.len() == 1).and_then(|name| self.tensors.get(name));
         match tensor {
             Some(Tensor::Scalar(number)) => Ok(Source::Float(*number)),
             Some(Tensor::Array(numbers)) => Ok(Source::Floats(numbers)),
-            None => Err(de::Error::custom(format_args!("a reference to tensor {name}, which is not in the file"))),
+            None => Err(de::Error::custom(format_args!(
+                "a reference to tensor {name}, which is not in the file"
+            ))),
         }
     }
 }
@@ -98,12 +101,16 @@ impl<'de> Deserializer<'de> for Scatter<'de> {
             }
             Source::Json(Value::Null) => visitor.visit_unit(),
             Source::Json(Value::Bool(flag)) => visitor.visit_bool(*flag),
-            Source::Json(Value::Number(number)) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
-                (Some(number), _, _) => visitor.visit_u64(number),
-                (_, Some(number), _) => visitor.visit_i64(number),
-                (_, _, Some(number)) => visitor.visit_f64(number),
-                _ => Err(de::Error::custom(format_args!("the number {number} has no exact form here"))),
-            },
+            Source::Json(Value::Number(number)) => {
+                match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                    (Some(number), _, _) => visitor.visit_u64(number),
+                    (_, Some(number), _) => visitor.visit_i64(number),
+                    (_, _, Some(number)) => visitor.visit_f64(number),
+                    _ => Err(de::Error::custom(format_args!(
+                        "the number {number} has no exact form here"
+                    ))),
+                }
+            }
             Source::Json(Value::String(text)) => visitor.visit_borrowed_str(text),
             Source::Json(Value::Array(items)) => {
                 let mut items = Items { from: self, items, next: 0 };
@@ -122,7 +129,11 @@ impl<'de> Deserializer<'de> for Scatter<'de> {
         }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Misfit> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -133,9 +144,13 @@ impl<'de> Deserializer<'de> for Scatter<'de> {
         visitor: V,
     ) -> Result<V::Value, Misfit> {
         match self.source {
-            Source::Json(Value::String(variant)) => visitor.visit_enum(variant.as_str().into_deserializer()),
+            Source::Json(Value::String(variant)) => {
+                visitor.visit_enum(variant.as_str().into_deserializer())
+            }
             Source::Json(Value::Object(entries)) => visitor.visit_enum(variant(self, entries)?),
-            _ => Err(de::Error::custom("expected the name of a variant, or an object with the name as its only key")),
+            _ => Err(de::Error::custom(
+                "expected the name of a variant, or an object with the name as its only key",
+            )),
         }
     }
 
@@ -149,12 +164,20 @@ impl<'de> Deserializer<'de> for Scatter<'de> {
 fn variant<'a>(from: Scatter<'a>, entries: &'a Map<String, Value>) -> Result<Variant<'a>, Misfit> {
     let mut entries = entries.iter();
     match (entries.next(), entries.next()) {
-        (Some((key, content)), None) => Ok(Variant { name: unescaped(key)?, content: from.with(Source::Json(content)) }),
-        _ => Err(de::Error::custom("expected an object with the name of a variant as its only key")),
+        (Some((key, content)), None) => {
+            Ok(Variant { name: unescaped(key)?, content: from.with(Source::Json(content)) })
+        }
+        _ => {
+            Err(de::Error::custom("expected an object with the name of a variant as its only key"))
+        }
     }
 }
 
 /// Refuses an array longer than what its reader took.
 fn complete(taken: usize, len: usize) -> Result<(), Misfit> {
-    if taken == len { Ok(()) } else { Err(de::Error::custom(format_args!("{len} items where {taken} were expected"))) }
+    if taken == len {
+        Ok(())
+    } else {
+        Err(de::Error::custom(format_args!("{len} items where {taken} were expected")))
+    }
 }

@@ -3,8 +3,8 @@
 use super::{Gather, Node, Refused, Segment, Tree, escaped};
 use serde::Serialize;
 use serde::ser::{
-    SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple, SerializeTupleStruct,
-    SerializeTupleVariant,
+    SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+    SerializeTupleStruct, SerializeTupleVariant,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -38,7 +38,11 @@ pub(super) struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    pub(super) fn new(tree: &'a mut Tree, variant: Option<&'static str>, len: usize) -> Result<Self, Refused> {
+    pub(super) fn new(
+        tree: &'a mut Tree,
+        variant: Option<&'static str>,
+        len: usize,
+    ) -> Result<Self, Refused> {
         open(tree, variant)?;
         Ok(Self { tree, variant, floats: Vec::with_capacity(len.min(RESERVE)), items: Vec::new() })
     }
@@ -62,7 +66,8 @@ impl<'a> Items<'a> {
     }
 
     fn finish(self) -> Result<Node, Refused> {
-        let content = if self.items.is_empty() { self.tree.array(self.floats) } else { self.items.into() };
+        let content =
+            if self.items.is_empty() { self.tree.array(self.floats) } else { self.items.into() };
         Ok(close(self.tree, self.variant, content))
     }
 }
@@ -85,7 +90,9 @@ impl<'a> Entries<'a> {
         let value = self.tree.json(Segment::Key(key.clone().into()), value)?;
         match self.entries.entry(escaped(key)) {
             Entry::Vacant(place) => place.insert(value),
-            Entry::Occupied(place) => return Err(Refused(format!("two entries have the key `{}`", place.key()))),
+            Entry::Occupied(place) => {
+                return Err(Refused(format!("two entries have the key `{}`", place.key())));
+            }
         };
         Ok(())
     }

@@ -10,13 +10,15 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Display;
 
-/// An array of this many numbers becomes a tensor: below, its entry in the header would be longer than its digits.
+/// An array of this many numbers becomes a tensor: below, its entry in the header would be longer
+/// than its digits.
 const TENSOR_FROM: usize = 16;
 
 /// Nesting that every JSON reader takes (`serde_json` stops at 128).
 pub(super) const DEEPEST: usize = 100;
 
-/// The key of a reference to a tensor. Keys of the state that begin with `$` get one more `$`, so that none can be taken for it.
+/// The key of a reference to a tensor. Keys of the state that begin with `$` get one more `$`, so
+/// that none can be taken for it.
 pub(super) const REFERENCE: &str = "$tensor";
 
 /// The state as JSON, and the numbers moved out of it.
@@ -93,7 +95,11 @@ impl Tree {
     }
 
     /// Serialises a part and keeps its place.
-    fn part<T: Serialize + ?Sized>(&mut self, segment: Segment, value: &T) -> Result<Node, Refused> {
+    fn part<T: Serialize + ?Sized>(
+        &mut self,
+        segment: Segment,
+        value: &T,
+    ) -> Result<Node, Refused> {
         self.enter(segment)?;
         let node = value.serialize(Gather(self))?;
         self.path.pop();
@@ -101,7 +107,11 @@ impl Tree {
     }
 
     /// Serialises a part to JSON.
-    fn json<T: Serialize + ?Sized>(&mut self, segment: Segment, value: &T) -> Result<Value, Refused> {
+    fn json<T: Serialize + ?Sized>(
+        &mut self,
+        segment: Segment,
+        value: &T,
+    ) -> Result<Value, Refused> {
         self.enter(segment)?;
         let node = value.serialize(Gather(self))?;
         let value = self.value(node)?;
@@ -126,7 +136,8 @@ impl Tree {
         self.tensor(Tensor::Array(numbers))
     }
 
-    /// Stores a tensor under the current path; a path whose keys hold dots may look like another one, hence the loop.
+    /// Stores a tensor under the current path; a path whose keys hold dots may look like another
+    /// one, hence the loop.
     fn tensor(&mut self, tensor: Tensor) -> Value {
         let mut name = self.place();
         while name == super::container::METADATA || self.tensors.contains_key(&name) {
@@ -211,11 +222,20 @@ impl<'a> Serializer for Gather<'a> {
         json(Value::Null)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<Node, Refused> {
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<Node, Refused> {
         json(variant)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<Node, Refused> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Node, Refused> {
         value.serialize(self)
     }
 
@@ -242,7 +262,13 @@ impl<'a> Serializer for Gather<'a> {
         Items::new(self.0, None, len)
     }
 
-    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, len: usize) -> Result<Items<'a>, Refused> {
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        len: usize,
+    ) -> Result<Items<'a>, Refused> {
         Items::new(self.0, Some(variant), len)
     }
 
@@ -254,7 +280,13 @@ impl<'a> Serializer for Gather<'a> {
         Entries::new(self.0, None)
     }
 
-    fn serialize_struct_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Entries<'a>, Refused> {
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Entries<'a>, Refused> {
         Entries::new(self.0, Some(variant))
     }
 }

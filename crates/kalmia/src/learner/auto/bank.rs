@@ -16,12 +16,15 @@ use crate::rule::{Evidence, moments};
 
 /// A member below this weight is dropped at the next look.
 const SMALLEST_WEIGHT: f64 = 1e-12;
-/// No weight falls below this between looks, so that a member that was dismissed too early can come back.
+/// No weight falls below this between looks, so that a member that was dismissed too early can come
+/// back.
 const LEAST: f64 = 1e-300;
-/// A member whose weight strayed by less than this a row over the last doubling of the rows is dropped.
+/// A member whose weight strayed by less than this a row over the last doubling of the rows is
+/// dropped.
 ///
-/// Bayes' mixture telescopes: without a member of weight $w_t$ its total loss from row `t` to row `T` changes by exactly
-/// $\ln\frac{1-w_t}{1-w_T}$. So a member matters by how far its weight still moves, which the last doubling tells.
+/// Bayes' mixture telescopes: without a member of weight $w_t$ its total loss from row `t` to row
+/// `T` changes by exactly $\ln\frac{1-w_t}{1-w_T}$. So a member matters by how far its weight still
+/// moves, which the last doubling tells.
 const SMALLEST_INFLUENCE: f64 = 1e-9;
 /// Log evidences this close are weighed by their differences.
 const ALIKE: f64 = 1.0;
@@ -43,7 +46,14 @@ pub(super) struct Context<'a, F> {
 impl<F: Family> Context<'_, F> {
     /// By what members judge a row.
     fn judge(&self) -> Judge<'_, F> {
-        Judge { family: self.family, dispersion: if self.dispersion.kind == Kind::Pearson { self.dispersion.guess } else { 1.0 } }
+        Judge {
+            family: self.family,
+            dispersion: if self.dispersion.kind == Kind::Pearson {
+                self.dispersion.guess
+            } else {
+                1.0
+            },
+        }
     }
 }
 
@@ -51,12 +61,14 @@ impl<F: Family> Context<'_, F> {
 #[derive(Debug, Clone)]
 pub(super) struct Bank<C> {
     pub members: Vec<Member<C>>,
-    /// What is taken off each feature, in units of feature 0, before the members see it; empty where they take it as it comes. A walk of a slope would
-    /// otherwise move the level as well, by the mean of its feature.
+    /// What is taken off each feature, in units of feature 0, before the members see it; empty
+    /// where they take it as it comes. A walk of a slope would otherwise move the level as well, by
+    /// the mean of its feature.
     pub centres: Vec<f64>,
     /// The rows at hand less the centres.
     centred: Vec<f64>,
-    /// Of a row, one a member: its evidence, the weights after it, and what it adds to the residuals.
+    /// Of a row, one a member: its evidence, the weights after it, and what it adds to the
+    /// residuals.
     evidence: Vec<Evidence>,
     next: Vec<f64>,
     added: Vec<f64>,
@@ -81,7 +93,14 @@ impl<C: Covariance> Bank<C> {
     pub fn with_weights(members: Vec<Member<C>>) -> Self {
         let zeros = vec![0.0; members.len()];
         let evidence = vec![Evidence::Log(0.0); members.len()];
-        Self { members, centres: Vec::new(), centred: Vec::new(), evidence, next: zeros.clone(), added: zeros }
+        Self {
+            members,
+            centres: Vec::new(),
+            centred: Vec::new(),
+            evidence,
+            next: zeros.clone(),
+            added: zeros,
+        }
     }
 
     /// Each member learns the rows, then the weights follow row by row.
@@ -120,8 +139,12 @@ impl<C: Covariance> Bank<C> {
             return self.learn_apart(context, rows);
         }
         self.members.chunks_mut(2).try_for_each(|members| match members {
-            [first, second] => Member::learn_two([first, second], context.judge(), rows, context.threads),
-            members => members.iter_mut().try_for_each(|m| m.learn(context.judge(), rows, context.threads)),
+            [first, second] => {
+                Member::learn_two([first, second], context.judge(), rows, context.threads)
+            }
+            members => {
+                members.iter_mut().try_for_each(|m| m.learn(context.judge(), rows, context.threads))
+            }
         })
     }
 
@@ -136,14 +159,17 @@ impl<C: Covariance> Bank<C> {
         rows.with_features(centred)
     }
 
-    /// Each member by itself: one that loses its digits leaves the mixture, and an error is what leaves no member.
+    /// Each member by itself: one that loses its digits leaves the mixture, and an error is what
+    /// leaves no member.
     fn learn_apart<F: Family>(&mut self, context: &Context<'_, F>, rows: Rows<'_>) -> Result<()> {
         let mut lost = None;
-        self.members.retain_mut(|member| match member.learn(context.judge(), rows, context.threads) {
-            Ok(()) => true,
-            Err(error) => {
-                lost = Some(error);
-                false
+        self.members.retain_mut(|member| {
+            match member.learn(context.judge(), rows, context.threads) {
+                Ok(()) => true,
+                Err(error) => {
+                    lost = Some(error);
+                    false
+                }
             }
         });
         match lost {
@@ -171,14 +197,21 @@ impl<C: Covariance> Bank<C> {
     }
 
     /// How likely the mixture found a row; leaves the weights after it in `next`.
-    fn weigh<F: Family>(&mut self, context: &Context<'_, F>, observation: &Observation, i: usize) -> Evidence {
+    fn weigh<F: Family>(
+        &mut self,
+        context: &Context<'_, F>,
+        observation: &Observation,
+        i: usize,
+    ) -> Evidence {
         let dispersion = &*context.dispersion;
         let Self { members, evidence, next, added, .. } = self;
         for ((member, evidence), added) in members.iter().zip(&mut *evidence).zip(added) {
             let (m, s) = (member.trail.linear[i], member.trail.variance[i]);
             *added = dispersion.residual(context.family, observation, m, s, member.residual);
             *evidence = match dispersion.kind {
-                Kind::Normal => Evidence::Log(dispersion.own(member.residual, *added, observation.weight, s)),
+                Kind::Normal => {
+                    Evidence::Log(dispersion.own(member.residual, *added, observation.weight, s))
+                }
                 _ => member.trail.evidence[i],
             };
         }
@@ -189,8 +222,15 @@ impl<C: Covariance> Bank<C> {
         posterior(members.iter().map(|member| member.weight), evidence, next)
     }
 
-    /// The log density that the mixture predicted for row `i`, that of one observation whatever its weight; `evidence` is what the weights saw of it.
-    fn log_density<F: Family>(&self, context: &Context<'_, F>, observation: &Observation, i: usize, evidence: Evidence) -> f64 {
+    /// The log density that the mixture predicted for row `i`, that of one observation whatever its
+    /// weight; `evidence` is what the weights saw of it.
+    fn log_density<F: Family>(
+        &self,
+        context: &Context<'_, F>,
+        observation: &Observation,
+        i: usize,
+        evidence: Evidence,
+    ) -> f64 {
         let dispersion = &*context.dispersion;
         if observation.weight == 1.0 && dispersion.kind != Kind::Pearson {
             let shared = match dispersion.kind {
@@ -208,7 +248,8 @@ impl<C: Covariance> Bank<C> {
             }
             let estimate = dispersion.estimate(member.residual);
             let family = context.family.with_dispersion(estimate);
-            moments(&family, &single, m, estimate * s).evidence.ln() + family.log_base(observation.y)
+            moments(&family, &single, m, estimate * s).evidence.ln()
+                + family.log_base(observation.y)
         };
         let mut logs: Vec<f64> = self.members.iter().map(member).collect();
         posterior_of_logs(self.members.iter().map(|member| member.weight), &mut logs)
@@ -245,20 +286,40 @@ impl<C: Covariance> Bank<C> {
         evidence: Evidence,
     ) -> Seen<'a> {
         let linear = self.linear(i);
-        let beliefs = || self.members.iter().map(|m| (m.weight, m, m.trail.linear[i], m.trail.variance[i]));
+        let beliefs =
+            || self.members.iter().map(|m| (m.weight, m, m.trail.linear[i], m.trail.variance[i]));
         let spread = |m: &Member<C>, s: f64| context.dispersion.estimate(m.residual) * s;
-        let variance = beliefs().map(|(w, member, m, s)| w * (spread(member, s) + (m - linear).powi(2))).sum();
+        let variance =
+            beliefs().map(|(w, member, m, s)| w * (spread(member, s) + (m - linear).powi(2))).sum();
         let mean = self.predicted(context, &observation, evidence, i);
         let best = self.best();
         let (gradient, step) = (best.trail.slope[i], best.trail.step[i]);
         let (x, dispersion) = (rows.x(i), self.dispersion(context.dispersion));
-        Seen { index: i, x, observation, linear, variance, dispersion, mean, loss: 0.0, gradient, step }
+        Seen {
+            index: i,
+            x,
+            observation,
+            linear,
+            variance,
+            dispersion,
+            mean,
+            loss: 0.0,
+            gradient,
+            step,
+        }
     }
 
     /// The mean that the mixture predicts for row `i`.
-    fn predicted<F: Family>(&self, context: &Context<'_, F>, observation: &Observation, evidence: Evidence, i: usize) -> f64 {
+    fn predicted<F: Family>(
+        &self,
+        context: &Context<'_, F>,
+        observation: &Observation,
+        evidence: Evidence,
+        i: usize,
+    ) -> f64 {
         let family = context.family;
-        // of labels the evidence, which the weights need anyway, is the mean already; a weight would have sharpened it
+        // of labels the evidence, which the weights need anyway, is the mean already; a weight
+        // would have sharpened it
         if observation.weight == 1.0
             && let Some(mean) = family.mean_from_evidence(observation.y, evidence)
         {
@@ -273,7 +334,10 @@ impl<C: Covariance> Bank<C> {
 
     /// The member with the largest weight.
     pub fn best(&self) -> &Member<C> {
-        self.members.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).expect("a bank has members")
+        self.members
+            .iter()
+            .max_by(|a, b| a.weight.total_cmp(&b.weight))
+            .expect("a bank has members")
     }
 
     /// The best member's estimate of the dispersion.
@@ -310,16 +374,21 @@ impl<C: Covariance> Bank<C> {
         }
         let parts = |i: usize| {
             let centres = if i == 0 { &self.centres[..] } else { &[] };
-            std::iter::once((i, 1.0)).chain(centres.iter().enumerate().filter(|c| *c.1 != 0.0).map(|(k, c)| (k, -c)))
+            std::iter::once((i, 1.0))
+                .chain(centres.iter().enumerate().filter(|c| *c.1 != 0.0).map(|(k, c)| (k, -c)))
         };
-        parts(i).flat_map(|a| parts(j).map(move |b| (a, b))).map(|(a, b)| a.1 * b.1 * member.covariance.entry(a.0, b.0)).sum()
+        parts(i)
+            .flat_map(|a| parts(j).map(move |b| (a, b)))
+            .map(|(a, b)| a.1 * b.1 * member.covariance.entry(a.0, b.0))
+            .sum()
     }
 
     /// Entry $(i,j)$ of the covariance, within the members and between them.
     pub fn entry(&self, dispersion: &Dispersion, mean: &[f64], i: usize, j: usize) -> f64 {
         let part = |m: &Member<C>| {
             let within = dispersion.estimate(m.residual) * self.member_entry(m, i, j);
-            m.weight * (within + (self.coefficient(m, i) - mean[i]) * (self.coefficient(m, j) - mean[j]))
+            m.weight
+                * (within + (self.coefficient(m, i) - mean[i]) * (self.coefficient(m, j) - mean[j]))
         };
         self.members.iter().map(part).sum()
     }
@@ -328,27 +397,34 @@ impl<C: Covariance> Bank<C> {
     pub fn beliefs(&self, x: &[f64]) -> Vec<(f64, f64, f64, f64, f64)> {
         let mut x = x.to_vec();
         take_off(&self.centres, &mut x);
-        let belief = |m: &Member<C>| (m.weight, m.p, m.residual, dot(&x, &m.theta), m.covariance.variance(&x));
+        let belief = |m: &Member<C>| {
+            (m.weight, m.p, m.residual, dot(&x, &m.theta), m.covariance.variance(&x))
+        };
         self.members.iter().map(belief).collect()
     }
 }
 
 impl Bank<Factored> {
-    /// Replaces residual sums, and with them the guess of the dispersion, after a re-run of the warm-up.
+    /// Replaces residual sums, and with them the guess of the dispersion, after a re-run of the
+    /// warm-up.
     pub fn refit<F: Family>(&mut self, family: &F, dispersion: &mut Dispersion, rows: Rows<'_>) {
         for member in &mut self.members {
             let Some(residual) = dispersion.refit(family, rows, &member.theta) else { return };
             member.residual = residual;
         }
-        dispersion.guess = (self.best().residual / dispersion.rows).clamp(SMALLEST_DISPERSION, 1.0 / SMALLEST_DISPERSION);
+        dispersion.guess = (self.best().residual / dispersion.rows)
+            .clamp(SMALLEST_DISPERSION, 1.0 / SMALLEST_DISPERSION);
     }
 
-    /// Drops members that no longer matter after `count` rows: by weight at every look, by influence at the powers of two.
+    /// Drops members that no longer matter after `count` rows: by weight at every look, by
+    /// influence at the powers of two.
     pub fn drop_idle(&mut self, count: u64) {
         let heaviest = self.best().weight;
         let doubled = count.is_power_of_two() && count > CHUNK;
-        let idle =
-            |m: &Member<Factored>| m.weight < SMALLEST_WEIGHT || (doubled && m.influence < SMALLEST_INFLUENCE * count as f64);
+        let idle = |m: &Member<Factored>| {
+            m.weight < SMALLEST_WEIGHT
+                || (doubled && m.influence < SMALLEST_INFLUENCE * count as f64)
+        };
         self.members.retain(|m| m.weight == heaviest || !idle(m));
         self.share_out();
         if doubled {
@@ -361,10 +437,12 @@ impl Bank<Factored> {
 }
 
 impl Bank<Dense> {
-    /// Walking members that start from one belief; `prior` are the variances that the walks are relative to.
+    /// Walking members that start from one belief; `prior` are the variances that the walks are
+    /// relative to.
     pub fn walking(start: &Member<Factored>, prior: &[f64], centres: &[f64]) -> Result<Self> {
         let centres = if centres.iter().all(|centre| *centre == 0.0) { &[] } else { centres };
-        let covariance = Dense::from_matrix(&start.covariance.clone().recentred(centres).matrix(), prior.len())?;
+        let covariance =
+            Dense::from_matrix(&start.covariance.clone().recentred(centres).matrix(), prior.len())?;
         let mut theta = start.theta.clone();
         theta[0] += dot(centres, &start.theta);
         let member = |&q: &f64| {
@@ -379,17 +457,27 @@ impl Bank<Dense> {
     }
 }
 
-/// The mean of beliefs $(w, m, s)$ about the linear predictor. Where it grows without bound in $u$, the mean over members would be that of the vaguest one alone, and
-/// its expectation that of the belief's far tail: there, unless all are sure to one unit, the member in the middle speaks, half of the weight being on either side, with
-/// a variance of at most 1.
-pub(super) fn mean_of<F: Family>(family: &F, beliefs: impl Iterator<Item = (f64, f64, f64)> + Clone) -> f64 {
-    if family.bounded_gradient() || family.normal_noise().is_some() || beliefs.clone().all(|belief| belief.2 <= 1.0) {
+/// The mean of beliefs $(w, m, s)$ about the linear predictor. Where it grows without bound in $u$,
+/// the mean over members would be that of the vaguest one alone, and its expectation that of the
+/// belief's far tail: there, unless all are sure to one unit, the member in the middle speaks, half
+/// of the weight being on either side, with a variance of at most 1.
+pub(super) fn mean_of<F: Family>(
+    family: &F,
+    beliefs: impl Iterator<Item = (f64, f64, f64)> + Clone,
+) -> f64 {
+    if family.bounded_gradient()
+        || family.normal_noise().is_some()
+        || beliefs.clone().all(|belief| belief.2 <= 1.0)
+    {
         return beliefs.map(|(weight, m, s)| weight * family.moderated_mean(m, s)).sum();
     }
-    let up_to = |m: f64| beliefs.clone().filter(|other| other.1 <= m).map(|other| other.0).sum::<f64>();
+    let up_to =
+        |m: f64| beliefs.clone().filter(|other| other.1 <= m).map(|other| other.0).sum::<f64>();
     let total: f64 = beliefs.clone().map(|belief| belief.0).sum();
     let upper = beliefs.clone().filter(|belief| up_to(belief.1) >= 0.5 * total);
-    upper.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(f64::NAN, |(_, m, s)| family.moderated_mean(m, s.min(1.0)))
+    upper
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .map_or(f64::NAN, |(_, m, s)| family.moderated_mean(m, s.min(1.0)))
 }
 
 /// $x_j \mathrel{-}= \mu_jx_0$.
@@ -403,7 +491,11 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Bayes' rule: the weights after a row, in `next`, and the evidence of the mixture.
-fn posterior(weights: impl Iterator<Item = f64> + Clone, evidence: &[Evidence], next: &mut [f64]) -> Evidence {
+fn posterior(
+    weights: impl Iterator<Item = f64> + Clone,
+    evidence: &[Evidence],
+    next: &mut [f64],
+) -> Evidence {
     let (mut total, mut rest) = (0.0, 0.0);
     let labels = weights.clone().zip(evidence).zip(&mut *next).all(|((weight, evidence), next)| {
         let Evidence::Label { own, other } = *evidence else { return false };
@@ -422,7 +514,8 @@ fn posterior(weights: impl Iterator<Item = f64> + Clone, evidence: &[Evidence], 
 
 /// The same where `next` holds the log evidences; returns that of the mixture.
 fn posterior_of_logs(weights: impl Iterator<Item = f64> + Clone, next: &mut [f64]) -> f64 {
-    let heaviest = weights.clone().zip(&*next).max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0.0, |(_, &log)| log);
+    let heaviest =
+        weights.clone().zip(&*next).max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0.0, |(_, &log)| log);
     if next.iter().all(|log| (log - heaviest).abs() <= ALIKE) {
         // members soon agree, and little is left to work out
         let mut change = 0.0;
@@ -430,7 +523,9 @@ fn posterior_of_logs(weights: impl Iterator<Item = f64> + Clone, next: &mut [f64
             *next = exp_m1(*next - heaviest);
             change += weight * *next;
         }
-        weights.zip(next).for_each(|(weight, next)| *next = weight * (1.0 + *next) / (1.0 + change));
+        weights
+            .zip(next)
+            .for_each(|(weight, next)| *next = weight * (1.0 + *next) / (1.0 + change));
         return heaviest + ln_1p(change);
     }
     let largest = next.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -453,7 +548,10 @@ mod tests {
         let joint = |k: usize| f64::ln(WEIGHTS[k]) + logs[k];
         let largest = (0..4).map(joint).fold(f64::NEG_INFINITY, f64::max);
         let expected = largest + (0..4).map(|k| (joint(k) - largest).exp()).sum::<f64>().ln();
-        assert!((found - expected).abs() < 1e-14 * (1.0 + expected.abs()), "{what}: {found} {expected}");
+        assert!(
+            (found - expected).abs() < 1e-14 * (1.0 + expected.abs()),
+            "{what}: {found} {expected}"
+        );
         for (k, next) in next.iter().enumerate() {
             let weight = (joint(k) - expected).exp();
             assert!((next - weight).abs() < 1e-12 * weight, "{what}, {k}: {next} {weight}");

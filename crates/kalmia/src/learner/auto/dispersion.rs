@@ -1,4 +1,5 @@
-//! What is learned about the noise: normal-inverse-gamma for normal noise, Pearson's estimator for the other families with a dispersion.
+//! What is learned about the noise: normal-inverse-gamma for normal noise, Pearson's estimator for
+//! the other families with a dispersion.
 
 use crate::family::Family;
 use crate::rows::{Observation, Rows};
@@ -56,9 +57,16 @@ impl Dispersion {
         }
     }
 
-    /// What a row adds to the residual sum: for normal noise $w r^2/(1+ws)$, else the counterpart with Pearson's residual (and mean
-    /// curvature 1), where no row counts for more than a hundred.
-    pub fn residual<F: Family>(&self, family: &F, observation: &Observation, m: f64, s: f64, so_far: f64) -> f64 {
+    /// What a row adds to the residual sum: for normal noise $w r^2/(1+ws)$, else the counterpart
+    /// with Pearson's residual (and mean curvature 1), where no row counts for more than a hundred.
+    pub fn residual<F: Family>(
+        &self,
+        family: &F,
+        observation: &Observation,
+        m: f64,
+        s: f64,
+        so_far: f64,
+    ) -> f64 {
         let Observation { y, weight, offset } = *observation;
         match self.kind {
             _ if weight == 0.0 => 0.0,
@@ -71,7 +79,8 @@ impl Dispersion {
         }
     }
 
-    /// The residual sum of rows already learned, at the coefficients they led to, for the families whose first residuals say nothing.
+    /// The residual sum of rows already learned, at the coefficients they led to, for the families
+    /// whose first residuals say nothing.
     pub fn refit<F: Family>(&self, family: &F, rows: Rows<'_>, theta: &[f64]) -> Option<f64> {
         let (n, d) = (rows.len() as f64, rows.dim() as f64);
         if self.kind != Kind::Pearson || n < d + 2.0 {
@@ -85,20 +94,29 @@ impl Dispersion {
         Some((0..rows.len()).map(row).sum::<f64>() * n / (n - d))
     }
 
-    /// What all members share of a row's log evidence: $\ln\Gamma(a+w/2) - \ln\Gamma(a) - \tfrac w2\ln 2\pi$.
+    /// What all members share of a row's log evidence: $\ln\Gamma(a+w/2) - \ln\Gamma(a) - \tfrac
+    /// w2\ln 2\pi$.
     pub fn shared(&self, weight: f64) -> f64 {
         let a = PRIOR_SHAPE + 0.5 * self.rows;
         let half = 0.5 * weight;
-        // for large a by Stirling's series, where the difference of two log-gammas would lose its digits
-        let gammas = if a > 1e4 { half * (a + 0.5 * (half - 1.0)).ln() } else { ln_gamma(a + half) - ln_gamma(a) };
+        // for large a by Stirling's series, where the difference of two log-gammas would lose its
+        // digits
+        let gammas = if a > 1e4 {
+            half * (a + 0.5 * (half - 1.0)).ln()
+        } else {
+            ln_gamma(a + half) - ln_gamma(a)
+        };
         gammas - half * std::f64::consts::TAU.ln()
     }
 
-    /// A member's own part for normal noise: $a\ln b - (a+w/2)\ln b' - \tfrac12\ln(1+ws)$, $b' = b + \text{added}/2$.
+    /// A member's own part for normal noise: $a\ln b - (a+w/2)\ln b' - \tfrac12\ln(1+ws)$, $b' = b
+    /// + \text{added}/2$.
     pub fn own(&self, residual: f64, added: f64, weight: f64, s: f64) -> f64 {
         let a = PRIOR_SHAPE + 0.5 * self.rows;
         let b = PRIOR_SHAPE * self.guess + 0.5 * residual;
-        -a * (0.5 * added / b).ln_1p() - 0.5 * weight * (b + 0.5 * added).ln() - 0.5 * (weight * s).ln_1p()
+        -a * (0.5 * added / b).ln_1p()
+            - 0.5 * weight * (b + 0.5 * added).ln()
+            - 0.5 * (weight * s).ln_1p()
     }
 }
 

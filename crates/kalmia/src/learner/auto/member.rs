@@ -8,7 +8,8 @@ use crate::linalg::{Buffer, Threads};
 use crate::rows::{Observation, Rows};
 use crate::rule::{Evidence, Moments, Step, moments};
 
-/// Largest $\alpha s$ of a row for a member that can lose its digits, well within what the dense form takes.
+/// Largest $\alpha s$ of a row for a member that can lose its digits, well within what the dense
+/// form takes.
 const SHARPEST: f64 = 1e7;
 
 /// A belief with its share of the mixture.
@@ -49,7 +50,8 @@ impl Clone for Trail {
     }
 }
 
-/// The family, at unit dispersion, and the dispersion at which moments are matched: those of a skewed family depend on it, while the belief is kept in units of it.
+/// The family, at unit dispersion, and the dispersion at which moments are matched: those of a
+/// skewed family depend on it, while the belief is kept in units of it.
 pub(super) struct Judge<'a, F> {
     pub family: &'a F,
     pub dispersion: f64,
@@ -72,7 +74,11 @@ impl<F: Family> Judge<'_, F> {
         }
         let sharper = Observation { weight: observation.weight / phi, ..*observation };
         let Moments { evidence, slope, step } = moments(self.family, &sharper, m, phi * s);
-        let step = Step { gain: phi * step.gain, curvature: phi * step.curvature, contraction: phi * step.contraction };
+        let step = Step {
+            gain: phi * step.gain,
+            curvature: phi * step.curvature,
+            contraction: phi * step.contraction,
+        };
         Moments { evidence, slope: phi * slope, step }
     }
 }
@@ -88,7 +94,14 @@ impl Trail {
 
     /// The step of row `i`, noted.
     #[inline(always)]
-    fn decide<F: Family>(&mut self, judge: Judge<'_, F>, rows: Rows<'_>, i: usize, m: f64, s: f64) -> Result<Step> {
+    fn decide<F: Family>(
+        &mut self,
+        judge: Judge<'_, F>,
+        rows: Rows<'_>,
+        i: usize,
+        m: f64,
+        s: f64,
+    ) -> Result<Step> {
         let observation = observation(judge.family, &rows, i);
         let Moments { evidence, slope, step } = judge.moments(&observation, m, s);
         self.linear[i] = m;
@@ -98,7 +111,11 @@ impl Trail {
         self.step[i] = step;
         // an infinite m or s shows in the step
         if !(step.gain.is_finite() && (step.curvature * s).is_finite() && m.is_finite()) {
-            return Err(Error::Diverged { row: i, quantity: "the linear predictor's variance", value: s });
+            return Err(Error::Diverged {
+                row: i,
+                quantity: "the linear predictor's variance",
+                value: s,
+            });
         }
         Ok(step)
     }
@@ -121,12 +138,18 @@ impl<C: Covariance> Member<C> {
     }
 
     /// Learns a chunk in units of the dispersion, keeping what was predicted.
-    pub fn learn<F: Family>(&mut self, judge: Judge<'_, F>, rows: Rows<'_>, threads: Threads) -> Result<()> {
+    pub fn learn<F: Family>(
+        &mut self,
+        judge: Judge<'_, F>,
+        rows: Rows<'_>,
+        threads: Threads,
+    ) -> Result<()> {
         let Self { theta, covariance, trail, walk, .. } = self;
         trail.reset(rows.len());
         let mut decide = |i: usize, m: f64, s: f64| {
             let step = trail.decide(judge, rows, i, m, s)?;
-            // a row that knows far more than the belief would leave a dense matrix without digits; the walk soon undoes the difference
+            // a row that knows far more than the belief would leave a dense matrix without digits;
+            // the walk soon undoes the difference
             let sharp = C::CAN_LOSE_PRECISION && step.curvature * s > SHARPEST;
             Ok(if sharp { Step::new(step.gain, SHARPEST / s, s) } else { step })
         };
@@ -137,13 +160,22 @@ impl<C: Covariance> Member<C> {
     }
 
     /// The same for two static members at once.
-    pub fn learn_two<F: Family>(members: [&mut Self; 2], judge: Judge<'_, F>, rows: Rows<'_>, threads: Threads) -> Result<()> {
+    pub fn learn_two<F: Family>(
+        members: [&mut Self; 2],
+        judge: Judge<'_, F>,
+        rows: Rows<'_>,
+        threads: Threads,
+    ) -> Result<()> {
         let [first, second] = members;
         first.trail.reset(rows.len());
         second.trail.reset(rows.len());
         let trails = [&mut first.trail, &mut second.trail];
-        let mut decide = |k: usize, i: usize, m: f64, s: f64| trails[k].decide(judge, rows, i, m, s);
-        let beliefs = [(&mut first.covariance, &mut first.theta), (&mut second.covariance, &mut second.theta)];
+        let mut decide =
+            |k: usize, i: usize, m: f64, s: f64| trails[k].decide(judge, rows, i, m, s);
+        let beliefs = [
+            (&mut first.covariance, &mut first.theta),
+            (&mut second.covariance, &mut second.theta),
+        ];
         C::learn_two(beliefs, rows.features(), &mut decide, threads)
     }
 

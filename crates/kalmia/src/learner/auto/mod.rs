@@ -1,7 +1,8 @@
 //! The default learner: a mixture of moment-matching filters that needs nothing from the user.
 //!
-//! Members differ in the size of their prior, relative to the scale that the first rows show; predictions are weighted by past predictive
-//! likelihood, so that the price over the best member is at most $\ln K$ in total loss. Members that no longer matter are dropped.
+//! Members differ in the size of their prior, relative to the scale that the first rows show;
+//! predictions are weighted by past predictive likelihood, so that the price over the best member
+//! is at most $\ln K$ in total loss. Members that no longer matter are dropped.
 
 mod bank;
 mod dispersion;
@@ -32,11 +33,14 @@ use serde::{Deserialize, Serialize};
 pub const SIZES: [f64; 6] = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0];
 /// Random walks of the members that follow a drift, relative to the prior.
 pub const WALKS: [f64; 5] = [0.0, 1e-6, 1e-5, 1e-4, 1e-3];
-/// Rows that are kept and re-run while the scale of the features is not known; scales are taken at the powers of two up to it.
+/// Rows that are kept and re-run while the scale of the features is not known; scales are taken at
+/// the powers of two up to it.
 const WARM_UP: u64 = 128;
-/// Rows that go through the members together; looks at the weights happen at multiples of it, whatever the batches.
+/// Rows that go through the members together; looks at the weights happen at multiples of it,
+/// whatever the batches.
 const CHUNK: u64 = 256;
-/// Rows after which walks start at the latest, and the weight of one member at which they may start before.
+/// Rows after which walks start at the latest, and the weight of one member at which they may start
+/// before.
 const SETTLED_ROWS: u64 = 4096;
 const SETTLED_WEIGHT: f64 = 0.99;
 
@@ -44,7 +48,8 @@ const SETTLED_WEIGHT: f64 = 0.99;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AutoDrift {
-    /// Static; a sentinel tells whether following a drift would have helped ([`Auto::drift_report`]).
+    /// Static; a sentinel tells whether following a drift would have helped
+    /// ([`Auto::drift_report`]).
     #[default]
     Off,
     /// Members with random walks of several sizes share the weight.
@@ -139,12 +144,17 @@ impl Kept {
         let values = || rows.clone().filter(|row| *row.1 > 0.0).map(|((y, o), _)| y - o);
         let n = values().count();
         let mean = values().sum::<f64>() / n as f64;
-        (n, values().map(|v| v * v).sum::<f64>() / n as f64, values().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64)
+        (
+            n,
+            values().map(|v| v * v).sum::<f64>() / n as f64,
+            values().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64,
+        )
     }
 }
 
 impl<F: Family> Auto<F> {
-    /// A learner of `dim` features that has seen nothing. Feature scales do not matter; a constant feature is up to the caller.
+    /// A learner of `dim` features that has seen nothing. Feature scales do not matter; a constant
+    /// feature is up to the caller.
     pub fn new(family: F, dim: usize) -> Result<Self> {
         let family = family.with_dispersion(1.0);
         let dispersion = Dispersion::new(&family);
@@ -168,8 +178,8 @@ impl<F: Family> Auto<F> {
         Ok(auto)
     }
 
-    /// Says that feature 0 is the constant 1: the prior then is that of centred features, so that, from the eighth row on, shifting
-    /// a feature changes nothing either.
+    /// Says that feature 0 is the constant 1: the prior then is that of centred features, so that,
+    /// from the eighth row on, shifting a feature changes nothing either.
     pub fn with_intercept(mut self) -> Self {
         self.scales = Scales::new(self.dim, true);
         self
@@ -208,7 +218,8 @@ impl<F: Family> Auto<F> {
         }
     }
 
-    /// What following a drift would have gained, as far as the sentinel can tell; `None` where the learner follows it already.
+    /// What following a drift would have gained, as far as the sentinel can tell; `None` where the
+    /// learner follows it already.
     pub fn drift_report(&self) -> Option<DriftReport> {
         self.is_watched().then(|| self.sentinel.report())
     }
@@ -255,17 +266,29 @@ impl<F: Family> Auto<F> {
         let predict = |(weight, p, residual, m, s): (f64, f64, f64, f64, f64)| {
             let dispersion = self.dispersion.estimate(residual);
             let s = s + unseen * p * self.level[0];
-            let prediction = Prediction::new(self.family.with_dispersion(dispersion), m + offset, dispersion * s)?;
-            let prediction = if degrees.is_finite() { prediction.with_degrees_of_freedom(degrees)? } else { prediction };
+            let prediction = Prediction::new(
+                self.family.with_dispersion(dispersion),
+                m + offset,
+                dispersion * s,
+            )?;
+            let prediction = if degrees.is_finite() {
+                prediction.with_degrees_of_freedom(degrees)?
+            } else {
+                prediction
+            };
             Ok((weight, prediction))
         };
-        let mut mixture = Mixture::new(parts.into_iter().map(predict).collect::<Result<Vec<_>>>()?)?;
-        let belief = |(weight, prediction): &(f64, Prediction<F>)| (*weight, prediction.linear, prediction.linear_variance);
+        let mut mixture =
+            Mixture::new(parts.into_iter().map(predict).collect::<Result<Vec<_>>>()?)?;
+        let belief = |(weight, prediction): &(f64, Prediction<F>)| {
+            (*weight, prediction.linear, prediction.linear_variance)
+        };
         mixture.mean = bank::mean_of(&self.family, mixture.parts().iter().map(belief));
         Ok(mixture)
     }
 
-    /// Appends a feature that was zero in every row so far; its first value other than zero sets its scale.
+    /// Appends a feature that was zero in every row so far; its first value other than zero sets
+    /// its scale.
     pub fn grow(&mut self) {
         let dim = self.dim;
         self.dim += 1;
@@ -273,7 +296,9 @@ impl<F: Family> Auto<F> {
         self.mean.push(0.0);
         if let Some(kept) = &mut self.kept {
             let rows = kept.y.len();
-            let wide = (0..rows).flat_map(|i| kept.x[i * dim..(i + 1) * dim].iter().copied().chain([0.0])).collect();
+            let wide = (0..rows)
+                .flat_map(|i| kept.x[i * dim..(i + 1) * dim].iter().copied().chain([0.0]))
+                .collect();
             kept.x = wide;
         }
         let level = self.level[0];
@@ -308,8 +333,14 @@ impl<F: Family> Auto<F> {
         Ok(())
     }
 
-    /// One row of the warm-up: at powers of two the scales are taken anew and the rows before are run again.
-    fn warm_up(&mut self, rows: Rows<'_>, i: usize, observer: Option<&mut dyn Observer>) -> Result<()> {
+    /// One row of the warm-up: at powers of two the scales are taken anew and the rows before are
+    /// run again.
+    fn warm_up(
+        &mut self,
+        rows: Rows<'_>,
+        i: usize,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
         let t = self.count + 1;
         if rows.observation(i).weight > 0.0 {
             self.scales.add(rows.x(i));
@@ -340,7 +371,8 @@ impl<F: Family> Auto<F> {
         Ok(())
     }
 
-    /// For normal noise the guess of its variance and the prior's size in units of it, from the rows before.
+    /// For normal noise the guess of its variance and the prior's size in units of it, from the
+    /// rows before.
     fn set_level(&mut self, kept: &Kept) {
         let (n, square, variance) = kept.spread();
         if n == 0 || self.dispersion.kind != Kind::Normal {
@@ -349,44 +381,61 @@ impl<F: Family> Auto<F> {
         let estimate = self.dispersion();
         let spread = if self.scales.has_intercept() && variance > 0.0 { variance } else { square };
         if spread > 0.0 {
-            self.dispersion.guess = if n < 3 { spread } else { estimate.clamp(1e-12 * spread, spread) };
+            self.dispersion.guess =
+                if n < 3 { spread } else { estimate.clamp(1e-12 * spread, spread) };
             let level = (spread / self.dispersion.guess).max(1.0);
             self.level = [level, (square / self.dispersion.guess).max(level)];
         }
     }
 
     /// Rows through the members, then through the mixture.
-    fn chunk(&mut self, rows: Rows<'_>, first: usize, mut observer: Option<&mut dyn Observer>) -> Result<()> {
+    fn chunk(
+        &mut self,
+        rows: Rows<'_>,
+        first: usize,
+        mut observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
         if self.scales.incomplete() {
-            // a walk has moved the prior by the time that a feature appears: it is set in that row, not before
+            // a walk has moved the prior by the time that a feature appears: it is set in that row,
+            // not before
             let appears = |i: &usize| self.scales.completed_by(rows.x(*i));
-            if let (Stage::Walking(_), Some(at @ 1..)) = (&self.stage, (0..rows.len()).find(appears)) {
+            if let (Stage::Walking(_), Some(at @ 1..)) =
+                (&self.stage, (0..rows.len()).find(appears))
+            {
                 self.chunk(rows.slice(0..at), first, super::reborrow(&mut observer))?;
                 return self.chunk(rows.slice(at..rows.len()), first + at, observer);
             }
             let (scales, stage, level) = (&mut self.scales, &mut self.stage, self.level[0]);
             for i in 0..rows.len() {
                 scales.complete(rows.x(i), |j, scale| match stage {
-                    Stage::Static(bank) => {
-                        bank.members.iter_mut().for_each(|m| m.set_prior(j, scale::variance(level * m.p, scale)))
-                    }
-                    Stage::Walking(bank) => {
-                        bank.members.iter_mut().for_each(|m| m.set_prior(j, scale::variance(level * m.p, scale)))
-                    }
+                    Stage::Static(bank) => bank
+                        .members
+                        .iter_mut()
+                        .for_each(|m| m.set_prior(j, scale::variance(level * m.p, scale))),
+                    Stage::Walking(bank) => bank
+                        .members
+                        .iter_mut()
+                        .for_each(|m| m.set_prior(j, scale::variance(level * m.p, scale))),
                 });
             }
         }
         let sentinel = self.is_watched().then_some(&mut self.sentinel);
-        let context =
-            bank::Context { family: &self.family, dispersion: &mut self.dispersion, sentinel, first, threads: self.threads };
+        let context = bank::Context {
+            family: &self.family,
+            dispersion: &mut self.dispersion,
+            sentinel,
+            first,
+            threads: self.threads,
+        };
         match &mut self.stage {
             Stage::Static(bank) => bank.learn(context, rows, observer),
             Stage::Walking(bank) => bank.learn(context, rows, observer),
         }
     }
 
-    /// Whether rows can be refused once they are checked: only numbers beyond all measure can overflow, and all walking members, which are dense, lose their digits:
-    /// each gains enough with a row that $\sum_j x_j^2P_{jj} / x^\top Px$ stays below $10^6$ and the number of rows.
+    /// Whether rows can be refused once they are checked: only numbers beyond all measure can
+    /// overflow, and all walking members, which are dense, lose their digits: each gains enough
+    /// with a row that $\sum_j x_j^2P_{jj} / x^\top Px$ stays below $10^6$ and the number of rows.
     fn can_fail(&self, moderate: bool) -> bool {
         !moderate || matches!(&self.stage, Stage::Walking(bank) if !bank.walks())
     }
@@ -427,7 +476,11 @@ impl<F: Family> Learner for Auto<F> {
         &self.mean
     }
 
-    fn learn_observed(&mut self, rows: Rows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
+    fn learn_observed(
+        &mut self,
+        rows: Rows<'_>,
+        mut observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
         let moderate = rows.check(&self.family, self.dim)?;
         let before = self.can_fail(moderate).then(|| self.clone());
         let mut run = |auto: &mut Self| {
@@ -476,14 +529,20 @@ mod tests {
         let mut keeping = Auto { keeps_all: true, ..dropping.clone() };
         let (mut with, mut without) = (0.0, 0.0);
         for _ in 0..1 << 6 {
-            let x: Vec<f64> = (0..dim * batch).map(|i| if i % dim == 0 { 1.0 } else { rng.random_range(-1.0..1.0) }).collect();
+            let x: Vec<f64> = (0..dim * batch)
+                .map(|i| if i % dim == 0 { 1.0 } else { rng.random_range(-1.0..1.0) })
+                .collect();
             let chance = |row: &[f64]| Bernoulli.mean(0.5 * row[0] + row[1] - 2.0 * row[2]);
-            let y: Vec<f64> = x.chunks(dim).map(|row| f64::from(rng.random::<f64>() < chance(row))).collect();
+            let y: Vec<f64> =
+                x.chunks(dim).map(|row| f64::from(rng.random::<f64>() < chance(row))).collect();
             let rows = Rows::new(dim, &x, &y).unwrap();
-            dropping.learn_observed(rows, Some(&mut |seen: &Seen<'_>| without += seen.loss)).unwrap();
+            dropping
+                .learn_observed(rows, Some(&mut |seen: &Seen<'_>| without += seen.loss))
+                .unwrap();
             keeping.learn_observed(rows, Some(&mut |seen: &Seen<'_>| with += seen.loss)).unwrap();
         }
-        // one by its weight after another, then the one of size 10, whose weight of 0.002 has come to rest
+        // one by its weight after another, then the one of size 10, whose weight of 0.002 has come
+        // to rest
         let sizes: Vec<f64> = dropping.weights().iter().map(|weight| weight.0).collect();
         assert_eq!((sizes, keeping.weights().len()), (vec![0.1, 1.0], SIZES.len()));
         assert!((without / with - 1.0).abs() < 1e-9, "{without} {with}");

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 /// A spread below this share of the size counts as constant.
 const CONSTANT: f64 = 1e-8;
 
-/// Rows from which the spread about the mean is trusted: that of two or three rows may be tiny by chance.
+/// Rows from which the spread about the mean is trusted: that of two or three rows may be tiny by
+/// chance.
 const CENTRED_FROM: f64 = 8.0;
 
 /// Running size of each feature, then its frozen scale.
@@ -25,7 +26,14 @@ pub(super) struct Scales {
 impl Scales {
     pub fn new(dim: usize, intercept: bool) -> Self {
         let zeros = vec![0.0; dim];
-        Self { intercept, rows: 0.0, mean: zeros.clone(), deviation: zeros.clone(), scale: zeros.clone(), centre: zeros }
+        Self {
+            intercept,
+            rows: 0.0,
+            mean: zeros.clone(),
+            deviation: zeros.clone(),
+            scale: zeros.clone(),
+            centre: zeros,
+        }
     }
 
     pub fn grow(&mut self) {
@@ -50,13 +58,15 @@ impl Scales {
             let (mean, variance) = (self.mean[j], self.deviation[j] / self.rows.max(1.0));
             let size = (mean * mean + variance).sqrt();
             let spread = variance.sqrt();
-            let centred = self.intercept && j > 0 && self.rows >= CENTRED_FROM && spread > CONSTANT * size;
+            let centred =
+                self.intercept && j > 0 && self.rows >= CENTRED_FROM && spread > CONSTANT * size;
             self.scale[j] = if centred { spread } else { size };
             self.centre[j] = if centred { mean } else { 0.0 };
         }
     }
 
-    /// Gives features without a scale that of their first value other than zero; calls `set(j, scale)` for each.
+    /// Gives features without a scale that of their first value other than zero; calls `set(j,
+    /// scale)` for each.
     #[inline]
     pub fn complete(&mut self, x: &[f64], mut set: impl FnMut(usize, f64)) {
         for (j, (scale, &x)) in self.scale.iter_mut().zip(x).enumerate() {
@@ -72,7 +82,8 @@ impl Scales {
         self.scale.iter().zip(x).any(|(scale, x)| *scale == 0.0 && *x != 0.0)
     }
 
-    /// Takes over the scales of features that only `other` has seen; calls `set(j, scale)` for each.
+    /// Takes over the scales of features that only `other` has seen; calls `set(j, scale)` for
+    /// each.
     pub fn adopt(&mut self, other: &Self, set: impl FnMut(usize, f64)) {
         let theirs: Vec<f64> = other.scale.clone();
         self.complete(&theirs, set);

@@ -1,7 +1,9 @@
-//! A cheap watch for drift beside a static learner: would a correction that follows the last rows have predicted better?
+//! A cheap watch for drift beside a static learner: would a correction that follows the last rows
+//! have predicted better?
 //!
-//! Two walkers (memories of about 100 and 1000 rows) correct the linear predictor to $m + \beta_0 + \beta_1 m$ with a two-dimensional
-//! Kalman recursion whose state walks; their losses against the static learner's are what drift costs at least.
+//! Two walkers (memories of about 100 and 1000 rows) correct the linear predictor to $m + \beta_0 +
+//! \beta_1 m$ with a two-dimensional Kalman recursion whose state walks; their losses against the
+//! static learner's are what drift costs at least.
 
 use crate::family::Family;
 use crate::family::special::ln_ratio;
@@ -22,7 +24,8 @@ const LARGEST_GAIN: f64 = 20.0;
 pub struct DriftReport {
     /// Rows watched.
     pub rows: u64,
-    /// Loss a row that following the drift would have saved (at least); negative where it would have cost.
+    /// Loss a row that following the drift would have saved (at least); negative where it would
+    /// have cost.
     pub gain: f64,
     /// Its standard error.
     pub standard_error: f64,
@@ -54,7 +57,8 @@ pub(super) struct Sentinel {
 }
 
 impl Sentinel {
-    /// Watches a row that the static learner predicted with linear predictor `m` and loss per unit dispersion.
+    /// Watches a row that the static learner predicted with linear predictor `m` and loss per unit
+    /// dispersion.
     pub fn row<F: Family>(&mut self, family: &F, observation: &Observation, m: f64) {
         if observation.weight == 0.0 {
             return;
@@ -83,7 +87,11 @@ impl Sentinel {
             let (g, c) = (-moved.first * inverse, curvature * inverse);
             if g.is_finite() && c.is_finite() {
                 walker.beta = [walker.beta[0] + g * v[0], walker.beta[1] + g * v[1]];
-                walker.p = [walker.p[0] - c * v[0] * v[0], walker.p[1] - c * v[0] * v[1], walker.p[2] - c * v[1] * v[1]];
+                walker.p = [
+                    walker.p[0] - c * v[0] * v[0],
+                    walker.p[1] - c * v[0] * v[1],
+                    walker.p[2] - c * v[1] * v[1],
+                ];
             }
         }
     }
@@ -91,9 +99,14 @@ impl Sentinel {
     /// The better walker's gain.
     pub fn report(&self) -> DriftReport {
         let n = self.rows.max(1) as f64;
-        let best = self.walkers.iter().max_by(|a, b| a.gain.total_cmp(&b.gain)).expect("two walkers");
+        let best =
+            self.walkers.iter().max_by(|a, b| a.gain.total_cmp(&b.gain)).expect("two walkers");
         let gain = best.gain / n;
-        DriftReport { rows: self.rows, gain, standard_error: ((best.square / n - gain * gain).max(0.0) / n).sqrt() }
+        DriftReport {
+            rows: self.rows,
+            gain,
+            standard_error: ((best.square / n - gain * gain).max(0.0) / n).sqrt(),
+        }
     }
 }
 
@@ -121,7 +134,8 @@ impl At {
         }
     }
 
-    // not inlined: the compiler would take divisions by a number that only another family has out of the loop, and divide by whatever is there
+    // not inlined: the compiler would take divisions by a number that only another family has out
+    // of the loop, and divide by whatever is there
     #[inline(never)]
     fn by_loss<F: Family>(family: &F, y: f64, u: f64) -> Self {
         let (first, second) = family.derivatives(y, u);

@@ -68,7 +68,12 @@ fn members<C: Covariance>(bank: &Bank<C>) -> (String, Vec<MemberState>) {
 fn bank<C: Covariance>(members: Vec<MemberState>, dim: usize) -> Result<Bank<C>> {
     let member = |state: MemberState| {
         require_len("theta", state.theta.len(), dim)?;
-        let mut member = Member::new(state.p, state.q, Buffer::from_slice(&state.theta), C::from_parts(&state.covariance, dim)?);
+        let mut member = Member::new(
+            state.p,
+            state.q,
+            Buffer::from_slice(&state.theta),
+            C::from_parts(&state.covariance, dim)?,
+        );
         member.weight = state.weight.unwrap_or(state.log_weight.exp());
         member.residual = state.residual;
         member.anchor = state.anchor.unwrap_or(member.weight);

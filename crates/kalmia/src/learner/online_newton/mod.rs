@@ -20,13 +20,16 @@ use projection::{Outside, Projector, multiply_lower, norm};
 use serde::{Deserialize, Serialize};
 use settings::{LARGEST, SMALLEST_VARIANCE};
 
-/// $A_{t+1} = A_t + \nabla_t\nabla_t^\top$, $w_{t+1} = \Pi_{A_{t+1}}\big(w_t - \frac k\gamma A_{t+1}^{-1}\nabla_t\big)$ with
-/// $\nabla_t = \ell'(y_t, w_t^\top x_t)\,x_t$ and $\Pi_A$ the exact [projection](project) onto the ball of radius $R$ in the norm of $A$.
+/// $A_{t+1} = A_t + \nabla_t\nabla_t^\top$, $w_{t+1} = \Pi_{A_{t+1}}\big(w_t - \frac k\gamma
+/// A_{t+1}^{-1}\nabla_t\big)$ with $\nabla_t = \ell'(y_t, w_t^\top x_t)\,x_t$ and $\Pi_A$ the exact
+/// [projection](project) onto the ball of radius $R$ in the norm of $A$.
 ///
-/// Both $P_t = A_t^{-1}$ (for the step) and $A_t$ (for the projection, which then inverts nothing: $A_{t+1}v = A_{t+1}w_t - \frac k\gamma\nabla_t$) are kept. A row
-/// costs $O(d^2)$ while the step stays inside the ball; a projection adds some Cholesky factors of $d^3/3$ operations each
-/// ([`projections`](Self::projections) and [`factors`](Self::factors) count them): 1 to 3 on the average in streams of the paper's logistic
-/// experiment and in others up to $d = 300$, up to 6 with features over eight decades.
+/// Both $P_t = A_t^{-1}$ (for the step) and $A_t$ (for the projection, which then inverts nothing:
+/// $A_{t+1}v = A_{t+1}w_t - \frac k\gamma\nabla_t$) are kept. A row costs $O(d^2)$ while the step
+/// stays inside the ball; a projection adds some Cholesky factors of $d^3/3$ operations each
+/// ([`projections`](Self::projections) and [`factors`](Self::factors) count them): 1 to 3 on the
+/// average in streams of the paper's logistic experiment and in others up to $d = 300$, up to 6
+/// with features over eight decades.
 ///
 /// ```
 /// use kalmia::{Bernoulli, Learner, OnlineNewtonStep, NewtonSettings, Rows};
@@ -103,10 +106,24 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
         let reach = (0..dim).map(|j| start.variance(j)).sum();
         let trace: f64 = (0..dim).map(|j| belief.precision[j * dim + j]).sum();
         for value in [reach, trace] {
-            require(value <= 1.0 / SMALLEST_VARIANCE, "start", value, "must have the traces of P_1 and its inverse below 1e150")?;
+            require(
+                value <= 1.0 / SMALLEST_VARIANCE,
+                "start",
+                value,
+                "must have the traces of P_1 and its inverse below 1e150",
+            )?;
         }
         let projector = Projector::new(dim);
-        Ok(Self { family, settings, rule, belief, reach, projector, threads: Threads::ONE, spare: None })
+        Ok(Self {
+            family,
+            settings,
+            rule,
+            belief,
+            reach,
+            projector,
+            threads: Threads::ONE,
+            spare: None,
+        })
     }
 
     /// The family.
@@ -127,7 +144,9 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
     /// $A_t = P_t^{-1}$, dense and symmetric.
     pub fn precision(&self) -> Vec<f64> {
         let dim = self.dim();
-        (0..dim * dim).map(|k| self.belief.precision[(k / dim).min(k % dim) * dim + (k / dim).max(k % dim)]).collect()
+        (0..dim * dim)
+            .map(|k| self.belief.precision[(k / dim).min(k % dim) * dim + (k / dim).max(k % dim)])
+            .collect()
     }
 
     /// Rows whose step left the ball.
@@ -140,7 +159,8 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
         self.belief.factors
     }
 
-    /// What is known of `y` at `x` before it is seen; the algorithm gives no variance for $w$, so the prediction is the plug-in one.
+    /// What is known of `y` at `x` before it is seen; the algorithm gives no variance for $w$, so
+    /// the prediction is the plug-in one.
     pub fn predict(&self, x: &[f64], offset: f64) -> Result<Prediction<F>> {
         Prediction::new(self.family.clone(), self.linear(x)? + offset, 0.0)
     }
@@ -157,20 +177,28 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
             factors: belief.factors,
             w: self.coefficients().to_vec(),
             covariance: belief.covariance.parts(),
-            precision: (0..dim).flat_map(|j| &belief.precision[j * dim + j..(j + 1) * dim]).copied().collect(),
+            precision: (0..dim)
+                .flat_map(|j| &belief.precision[j * dim + j..(j + 1) * dim])
+                .copied()
+                .collect(),
         }
     }
 
     /// A learner that goes on where the state was taken.
     pub fn restore(state: OnlineNewtonState<F>) -> Result<Self> {
         if state.form != C::NAME {
-            return Err(Error::State(format!("the state has a {} covariance, the learner a {} one", state.form, C::NAME)));
+            return Err(Error::State(format!(
+                "the state has a {} covariance, the learner a {} one",
+                state.form,
+                C::NAME
+            )));
         }
         let dim = state.w.len();
         require_len("precision", state.precision.len(), dim * (dim + 1) / 2)?;
         let mut learner = Self::new(state.family, dim, state.settings)?;
         let length = norm(&state.w);
-        let legal = length <= learner.settings.radius() * (1.0 + 1e-12) && state.precision.iter().all(|a| a.is_finite());
+        let legal = length <= learner.settings.radius() * (1.0 + 1e-12)
+            && state.precision.iter().all(|a| a.is_finite());
         if !legal {
             return Err(Error::State(format!(
                 "the state's w has norm {length}, outside the ball, or its precision is not finite"
@@ -185,12 +213,18 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
             rest = after;
         }
         belief.w = Buffer::from_slice(&state.w);
-        (belief.count, belief.projections, belief.factors) = (state.count, state.projections, state.factors);
+        (belief.count, belief.projections, belief.factors) =
+            (state.count, state.projections, state.factors);
         Ok(learner)
     }
 
     /// Learns row `i`; an error leaves the belief as it was before the row.
-    fn row(&mut self, rows: &Rows<'_>, i: usize, mut observer: Option<&mut dyn Observer>) -> Result<()> {
+    fn row(
+        &mut self,
+        rows: &Rows<'_>,
+        i: usize,
+        mut observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
         let Self { family, rule, belief, reach, projector, threads, settings, .. } = self;
         let (x, radius, t) = (rows.x(i), settings.radius(), belief.count + 1);
         let seen = observation(family, rows, i);
@@ -203,19 +237,29 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
             (pull, alpha) = (rule.step_size() * gradient, step.curvature);
             // within these bounds neither the step nor the projection can overflow
             let reached = step.gain.abs() * (*reach * variance).sqrt();
-            for (quantity, value) in
-                [("the step", reached), ("the gradient", pull.abs() * size), ("the curvature", alpha * size * size)]
-            {
+            for (quantity, value) in [
+                ("the step", reached),
+                ("the gradient", pull.abs() * size),
+                ("the curvature", alpha * size * size),
+            ] {
                 if value.is_nan() || value > LARGEST {
                     return Err(Error::Diverged { row: i, quantity, value });
                 }
             }
             if let Some(observer) = &mut observer {
-                Look { observation: seen, linear, variance, gradient, step }.show(family, rows, i, &mut **observer);
+                Look { observation: seen, linear, variance, gradient, step }.show(
+                    family,
+                    rows,
+                    i,
+                    &mut **observer,
+                );
             }
             Ok(step)
         };
-        belief.covariance.learn(&mut belief.w, x, &mut decide, *threads).map_err(|error| at_row(error, i))?;
+        belief
+            .covariance
+            .learn(&mut belief.w, x, &mut decide, *threads)
+            .map_err(|error| at_row(error, i))?;
         belief.count = t;
         add_outer(&mut belief.precision, alpha, x);
         let length = norm(&belief.w);
@@ -258,9 +302,14 @@ impl<F: Family, C: Covariance> Learner for OnlineNewtonStep<F, C> {
         &self.belief.w[..self.dim()]
     }
 
-    fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
+    fn learn_observed(
+        &mut self,
+        rows: Rows<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
         rows.validate(&self.family, self.dim())?;
-        // one row by itself is refused before it changes anything (`row` bounds what its projection can meet)
+        // one row by itself is refused before it changes anything (`row` bounds what its projection
+        // can meet)
         if rows.len() <= 1 {
             return self.run(rows, observer);
         }
@@ -279,7 +328,8 @@ impl<F: Family, C: Covariance> Learner for OnlineNewtonStep<F, C> {
 impl<C: Covariance> Belief<C> {
     /// Copies into what is already allocated.
     fn copy_from(&mut self, other: &Self) {
-        (self.count, self.projections, self.factors) = (other.count, other.projections, other.factors);
+        (self.count, self.projections, self.factors) =
+            (other.count, other.projections, other.factors);
         self.w.clone_from(&other.w);
         self.covariance.clone_from(&other.covariance);
         self.precision.clone_from(&other.precision);

@@ -1,8 +1,9 @@
 //! The exact projection onto a ball in the norm of a positive definite matrix.
 //!
-//! $w = \arg\min_{\|w\|\le R}(w-v)^\top A(w-v)$ is $v$ itself inside the ball; outside, $(A+\mu I)w = Av$ with the $\mu>0$ for which
-//! $\|w\| = R$. The function $1/\|w(\mu)\|$ is concave and nearly linear, and one Cholesky factor of $A+\mu I$ gives its value and its first two
-//! derivatives, so Halley's iteration, kept inside a bracket, settles in a few factors of $d^3/3$ operations each.
+//! $w = \arg\min_{\|w\|\le R}(w-v)^\top A(w-v)$ is $v$ itself inside the ball; outside, $(A+\mu I)w
+//! = Av$ with the $\mu>0$ for which $\|w\| = R$. The function $1/\|w(\mu)\|$ is concave and nearly
+//! linear, and one Cholesky factor of $A+\mu I$ gives its value and its first two derivatives, so
+//! Halley's iteration, kept inside a bracket, settles in a few factors of $d^3/3$ operations each.
 
 use crate::error::{Error, Result, require, require_len};
 use crate::linalg::{cholesky_lower, solve_lower, solve_lower_transposed};
@@ -24,9 +25,11 @@ pub struct Projection {
     pub factors: usize,
 }
 
-/// Projects `v` onto the ball of radius $R$ about 0 in the norm of `a` (symmetric positive definite, `dim * dim` numbers).
+/// Projects `v` onto the ball of radius $R$ about 0 in the norm of `a` (symmetric positive
+/// definite, `dim * dim` numbers).
 ///
-/// Costs $d^3/3$ operations a factor, one of them to check `a`: 1 to 3 more as a rule, 5 in the hardest of the tests (a spectrum over 12 decades).
+/// Costs $d^3/3$ operations a factor, one of them to check `a`: 1 to 3 more as a rule, 5 in the
+/// hardest of the tests (a spectrum over 12 decades).
 ///
 /// ```
 /// // The nearest point in the norm of diag(1, 4), where the second axis costs more: (1 + mu) w_1 = 3/sqrt 2, (4 + mu) w_2 = 6/sqrt 2, mu = 2.
@@ -96,15 +99,27 @@ impl Secular {
 impl Projector {
     pub fn new(dim: usize) -> Self {
         let line = vec![0.0; dim];
-        Self { target: line.clone(), point: line.clone(), slope: line, factor: vec![0.0; dim * dim], factors: 0 }
+        Self {
+            target: line.clone(),
+            point: line.clone(),
+            slope: line,
+            factor: vec![0.0; dim * dim],
+            factors: 0,
+        }
     }
 
     /// The point for $b$ in `target`, the lower triangle of $A$ and $\|v\| > R$; returns $\mu$.
     pub fn solve(&mut self, a: &[f64], v: Outside, radius: f64) -> Result<f64> {
         self.target.iter_mut().for_each(|b| *b /= radius);
         let pull = norm(&self.target);
-        require(pull > 0.0 && pull.is_finite(), "projection", pull, "must start from a finite point")?;
-        // 1/||w|| is concave: below its tangent at mu = 0 and its asymptote, above its chords, whose slope is at least 1/||b||
+        require(
+            pull > 0.0 && pull.is_finite(),
+            "projection",
+            pull,
+            "must start from a finite point",
+        )?;
+        // 1/||w|| is concave: below its tangent at mu = 0 and its asymptote, above its chords,
+        // whose slope is at least 1/||b||
         let tangent = (v.length / radius - 1.0) / v.spread;
         let mut low = (pull - self.rayleigh(a, pull)).max(tangent);
         let mut high = (pull * (1.0 - radius / v.length)).max(low);
@@ -120,9 +135,11 @@ impl Projector {
                 high = high.min(mu);
             }
             let delta = secular.step();
-            // by rounding, or because v came from another representation of A, b may belong to a point inside
+            // by rounding, or because v came from another representation of A, b may belong to a
+            // point inside
             let inside = self.factors == 1 && secular.h >= 0.0 && mu + delta <= 0.0;
-            // the sphere is reached to rounding; ill-conditioned matrices have more of it, so patience shrinks with each factor
+            // the sphere is reached to rounding; ill-conditioned matrices have more of it, so
+            // patience shrinks with each factor
             let noise = f64::EPSILON * 4f64.powi(self.factors.min(20) as i32);
             let settled = secular.h.abs() <= noise || high - low <= f64::EPSILON * high;
             let exact = self.remainder(delta, mu) <= REMAINDER;
@@ -135,7 +152,11 @@ impl Projector {
                 return Ok(mu);
             }
             let next = mu + delta;
-            mu = if next > low && next < high || next == high && mu < high { next } else { 0.5 * (low + high) };
+            mu = if next > low && next < high || next == high && mu < high {
+                next
+            } else {
+                0.5 * (low + high)
+            };
         }
     }
 
@@ -147,7 +168,8 @@ impl Projector {
         dot(unit, image)
     }
 
-    /// Factors $A+\mu I$, raising $\mu$ where rounding has left $A$ without a factor, and solves for $w$ and its slope.
+    /// Factors $A+\mu I$, raising $\mu$ where rounding has left $A$ without a factor, and solves
+    /// for $w$ and its slope.
     fn evaluate(&mut self, a: &[f64], mu: &mut f64) -> Result<Secular> {
         let dim = self.target.len();
         let largest = (0..dim).map(|j| a[j * dim + j]).fold(0.0, f64::max);
@@ -157,7 +179,9 @@ impl Projector {
             self.factors += 1;
             match cholesky_lower(&mut self.factor, dim, "precision") {
                 Ok(()) => break,
-                Err(Error::NotPositiveDefinite { value, .. }) if value.is_finite() && self.factors < MOST_FACTORS => {
+                Err(Error::NotPositiveDefinite { value, .. })
+                    if value.is_finite() && self.factors < MOST_FACTORS =>
+                {
                     *mu = (4.0 * *mu).max(dim as f64 * f64::EPSILON * largest);
                 }
                 Err(error) => return Err(error),
@@ -177,10 +201,12 @@ impl Projector {
         Ok(Secular { h: (1.0 - length) / length, first: curve / cube, second: second.min(0.0) })
     }
 
-    /// Bound on the third-order term $\|\delta^3K^3w\|/\|w\|$ of the Taylor step: the eigenvalues of $K = (A+\mu I)^{-1}$ are below $1/\mu$.
+    /// Bound on the third-order term $\|\delta^3K^3w\|/\|w\|$ of the Taylor step: the eigenvalues
+    /// of $K = (A+\mu I)^{-1}$ are below $1/\mu$.
     fn remainder(&self, delta: f64, mu: f64) -> f64 {
         let ratio = delta.abs() / mu;
-        let first = delta.abs() * (dot(&self.slope, &self.slope) / dot(&self.point, &self.point)).sqrt();
+        let first =
+            delta.abs() * (dot(&self.slope, &self.slope) / dot(&self.point, &self.point)).sqrt();
         if ratio <= 0.5 { 2.0 * first * ratio * ratio } else { f64::INFINITY }
     }
 

@@ -1,4 +1,5 @@
-//! What the online Newton step has to be told: its ball, its exp-concavity constant, and where it starts.
+//! What the online Newton step has to be told: its ball, its exp-concavity constant, and where it
+//! starts.
 
 use crate::error::{Result, require, require_len};
 use crate::learner::Prior;
@@ -13,10 +14,13 @@ pub(super) const SMALLEST_VARIANCE: f64 = 1e-150;
 
 /// The ball and the constants of an [`OnlineNewtonStep`](super::OnlineNewtonStep).
 ///
-/// The step is $k/\gamma$ with $\gamma = \frac12\min\big(\frac1{4GD}, \alpha\big)$: $\alpha$ the exp-concavity constant of the losses over the ball, $G$ a
-/// bound on the norm of the gradients, $D$ the ball's radius (Section Experiments). Without $G$, $\gamma = \alpha/2$.
-/// The experiments take for $\alpha$ either $e^{-D\sqrt d}$ ([`ln_ball_constant`](crate::theory::exp_concavity::ln_ball_constant)) or a minimum over
-/// random points of the sphere ([`LogisticRisk::sphere_minimum`](crate::theory::exp_concavity::LogisticRisk::sphere_minimum)).
+/// The step is $k/\gamma$ with $\gamma = \frac12\min\big(\frac1{4GD}, \alpha\big)$: $\alpha$ the
+/// exp-concavity constant of the losses over the ball, $G$ a bound on the norm of the gradients,
+/// $D$ the ball's radius (Section Experiments). Without $G$, $\gamma = \alpha/2$. The experiments
+/// take for $\alpha$ either $e^{-D\sqrt d}$
+/// ([`ln_ball_constant`](crate::theory::exp_concavity::ln_ball_constant)) or a minimum over random
+/// points of the sphere
+/// ([`LogisticRisk::sphere_minimum`](crate::theory::exp_concavity::LogisticRisk::sphere_minimum)).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NewtonSettings {
     radius: f64,
@@ -30,14 +34,23 @@ pub struct NewtonSettings {
 impl NewtonSettings {
     /// The ball of radius $R$ about 0 and the exp-concavity constant $\alpha$.
     pub fn new(radius: f64, exp_concavity: f64) -> Result<Self> {
-        let settings = Self { radius, exp_concavity, gradient_bound: None, multiplier: 1.0, diameter: false, start: None };
+        let settings = Self {
+            radius,
+            exp_concavity,
+            gradient_bound: None,
+            multiplier: 1.0,
+            diameter: false,
+            start: None,
+        };
         settings.check().map(|()| settings)
     }
 
-    /// The constants of the paper's first experiment: $\alpha = e^{-R\sqrt d}$ and $G = \sqrt d$, for features within $[-1, 1]$ and the logistic loss.
+    /// The constants of the paper's first experiment: $\alpha = e^{-R\sqrt d}$ and $G = \sqrt d$,
+    /// for features within $[-1, 1]$ and the logistic loss.
     pub fn logistic(dim: usize, radius: f64) -> Result<Self> {
         let d_x = (dim as f64).sqrt();
-        Self::new(radius, crate::theory::exp_concavity::ln_ball_constant(radius, d_x)?.exp())?.with_gradient_bound(d_x)
+        Self::new(radius, crate::theory::exp_concavity::ln_ball_constant(radius, d_x)?.exp())?
+            .with_gradient_bound(d_x)
     }
 
     /// With a bound $G$ on the norm of the gradients.
@@ -52,15 +65,17 @@ impl NewtonSettings {
         self.check().map(|()| self)
     }
 
-    /// As Theorem 3 needs it: step $3/\gamma$ (erratum E15), and $D$ in $\gamma$ the diameter $2R$ (erratum E16).
+    /// As Theorem 3 needs it: step $3/\gamma$ (erratum E15), and $D$ in $\gamma$ the diameter $2R$
+    /// (erratum E16).
     pub fn for_theorem_3(mut self) -> Self {
         self.multiplier = 3.0;
         self.diameter = true;
         self
     }
 
-    /// With $w_1$ (inside the ball) and $P_1$ given; by default $w_1 = 0$ and $P_1^{-1} = I/(\gamma R)^2$ (Hazan et al.; erratum E28).
-    /// Theorem 3 has $P_1^{-1} = \lambda I$, that is `Prior::isotropic(dim, 1.0 / lambda)`.
+    /// With $w_1$ (inside the ball) and $P_1$ given; by default $w_1 = 0$ and $P_1^{-1} = I/(\gamma
+    /// R)^2$ (Hazan et al.; erratum E28). Theorem 3 has $P_1^{-1} = \lambda I$, that is
+    /// `Prior::isotropic(dim, 1.0 / lambda)`.
     pub fn with_start(mut self, start: Prior) -> Result<Self> {
         self.start = Some(start);
         self.check().map(|()| self)
@@ -74,7 +89,9 @@ impl NewtonSettings {
     /// $\gamma$.
     pub fn gamma(&self) -> f64 {
         let extent = if self.diameter { 2.0 * self.radius } else { self.radius };
-        let alpha = self.gradient_bound.map_or(self.exp_concavity, |g| self.exp_concavity.min(1.0 / (4.0 * g * extent)));
+        let alpha = self
+            .gradient_bound
+            .map_or(self.exp_concavity, |g| self.exp_concavity.min(1.0 / (4.0 * g * extent)));
         0.5 * alpha
     }
 
@@ -92,7 +109,8 @@ impl NewtonSettings {
             }
             None => {
                 let variance = (self.gamma() * self.radius).powi(2);
-                let representable = (SMALLEST_VARIANCE..=1.0 / SMALLEST_VARIANCE).contains(&variance);
+                let representable =
+                    (SMALLEST_VARIANCE..=1.0 / SMALLEST_VARIANCE).contains(&variance);
                 require(
                     representable,
                     "exp_concavity",
@@ -106,8 +124,15 @@ impl NewtonSettings {
 
     pub(super) fn check(&self) -> Result<()> {
         let in_range = |v: f64| (1.0 / LARGEST..=LARGEST).contains(&v);
-        require(in_range(self.radius), "radius", self.radius, "must be positive, from 1e-100 to 1e100")?;
-        let positive = |name, v: f64| require(v > 0.0 && v.is_finite(), name, v, "must be finite and positive");
+        require(
+            in_range(self.radius),
+            "radius",
+            self.radius,
+            "must be positive, from 1e-100 to 1e100",
+        )?;
+        let positive = |name, v: f64| {
+            require(v > 0.0 && v.is_finite(), name, v, "must be finite and positive")
+        };
         positive("exp_concavity", self.exp_concavity)?;
         positive("multiplier", self.multiplier)?;
         self.gradient_bound.map_or(Ok(()), |g| positive("gradient_bound", g))?;

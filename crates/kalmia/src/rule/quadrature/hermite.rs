@@ -1,21 +1,25 @@
-//! Gauss-Hermite integration about a Gaussian close to the tilted density, with a check of its own accuracy.
+//! Gauss-Hermite integration about a Gaussian close to the tilted density, with a check of its own
+//! accuracy.
 
 use super::tables::*;
 use super::{Centre, Sums, Tilt, Tilted, step};
 use crate::family::Family;
 
-/// Bound on the squared top coefficients of $r$ times $\ell'' v$, the part of their error that reaches $c$.
+/// Bound on the squared top coefficients of $r$ times $\ell'' v$, the part of their error that
+/// reaches $c$.
 const SQUARE_LIMIT: f64 = 2e-12;
 /// Keeps $\ln Z$ itself exact to $10^{-9}$ where $\ell'' v$ is small.
 const LEAST_PART: f64 = 0.03;
-/// Bound on what the terms of $r$ of degree $2N-2$, seen through those of $\ell''$, do to $\mathrm{Var}[u]$ and so to $c$.
+/// Bound on what the terms of $r$ of degree $2N-2$, seen through those of $\ell''$, do to
+/// $\mathrm{Var}[u]$ and so to $c$.
 const PAIR_LIMIT: f64 = 1e-11;
 /// Below it a likelihood is not divided by.
 const SMALLEST_LIKELIHOOD: f64 = 1e-200;
 /// Relative gap allowed between the two forms of $c$.
 const GAP: f64 = 3e-11;
 
-/// Tries the smallest rule that should do, then the next; `None` when the integrand is not smooth enough for any.
+/// Tries the smallest rule that should do, then the next; `None` when the integrand is not smooth
+/// enough for any.
 #[inline(always)]
 pub(super) fn integrate<F: Family>(tilt: &Tilt<'_, F>, centre: &Centre) -> Option<Tilted> {
     let v = centre.variance;
@@ -60,11 +64,14 @@ fn wider<F: Family>(tilt: &Tilt<'_, F>, centre: &Centre) -> Option<Tilted> {
 
 /// One rule, accepted if the top two Hermite coefficients of the integrands are below `tolerance`.
 ///
-/// Up to seven nodes $\ell$ itself is not asked for: its differences between nodes are integrals of the polynomial that has $\ell', \ell''$ there, as exact as
-/// the rule, cheaper, and free of the rounding of large losses.
+/// Up to seven nodes $\ell$ itself is not asked for: its differences between nodes are integrals of
+/// the polynomial that has $\ell', \ell''$ there, as exact as the rule, cheaper, and free of the
+/// rounding of large losses.
 ///
-/// With $u = c + \sqrt v\,x$ the tilted density is $N(x; 0, 1)\,r(x)$ up to a constant, $-\ln r = w\ell(u) + \frac{c-m}{s}(u-c) - \frac12 \ell''_c (u-c)^2$. An `N`-point rule
-/// errs by the coefficients of $r$ beyond $2N-3$, about the square of those at $N-1$ and $N-2$, and these the rule can see.
+/// With $u = c + \sqrt v\,x$ the tilted density is $N(x; 0, 1)\,r(x)$ up to a constant, $-\ln r =
+/// w\ell(u) + \frac{c-m}{s}(u-c) - \frac12 \ell''_c (u-c)^2$. An `N`-point rule errs by the
+/// coefficients of $r$ beyond $2N-3$, about the square of those at $N-1$ and $N-2$, and these the
+/// rule can see.
 #[inline(always)]
 fn apply<F: Family, const N: usize>(
     tilt: &Tilt<'_, F>,
@@ -81,7 +88,8 @@ fn apply<F: Family, const N: usize>(
     let mut nodes = [(0.0, 0.0, 0.0); N];
     let quadratic = |x: f64| (x - middle) * (centre.slope - 0.5 * centre.curvature * (x + middle));
     let likelihood = |x: f64| family.likelihood(observation.y, at + x + observation.offset);
-    let direct = if integral.is_none() && observation.weight == 1.0 { likelihood(middle) } else { None };
+    let direct =
+        if integral.is_none() && observation.weight == 1.0 { likelihood(middle) } else { None };
     let mut loss = 0.0;
     if let Some((reference, ..)) = direct.filter(|found| found.0 > SMALLEST_LIKELIHOOD) {
         for (node, (point, _)) in nodes.iter_mut().zip(rule) {
@@ -101,7 +109,9 @@ fn apply<F: Family, const N: usize>(
             let x = scale * rule[i].0;
             let rise = match integral {
                 Some(rows) => {
-                    let sum: f64 = (0..N).map(|j| rows[i][j].0 * nodes[j].1 + rows[i][j].1 * scale * nodes[j].2).sum();
+                    let sum: f64 = (0..N)
+                        .map(|j| rows[i][j].0 * nodes[j].1 + rows[i][j].1 * scale * nodes[j].2)
+                        .sum();
                     scale * sum + centre.first * (x - middle)
                 }
                 None => observation.loss(family, at + x) - loss,
@@ -115,13 +125,16 @@ fn apply<F: Family, const N: usize>(
         let r = ratio * q;
         sums.add(r * q, scale * node, delta, second);
         let rx = r * node;
-        for (sum, term) in top.iter_mut().zip([r, rx, r * delta, rx * delta, r * second, rx * second]) {
+        for (sum, term) in
+            top.iter_mut().zip([r, rx, r * delta, rx * delta, r * second, rx * second])
+        {
             *sum += term;
         }
     }
     // The sums carry w/n; the second of each pair of coefficients carries sqrt(n-1).
     let n = N as f64;
-    let (mass, first, second) = (sums.mass * n, centre.first * sums.mass * n + sums.delta * n, sums.second * n);
+    let (mass, first, second) =
+        (sums.mass * n, centre.first * sums.mass * n + sums.delta * n, sums.second * n);
     let top_two = |k: usize| top[k] * top[k] + top[k + 1] * top[k + 1] / (n - 1.0);
     let part = centre.curvature * centre.variance;
     // Tops below tolerance^2 and below PAIR_LIMIT/(part^2 share), as one factor without a division.
@@ -130,17 +143,21 @@ fn apply<F: Family, const N: usize>(
         && factor * top_two(2) <= (first * first).max(sums.square * n * mass)
         && factor * top_two(4) <= second * second;
     let (step, gap) = step(&sums, centre, tilt.s);
-    // Below seven nodes the moment form is not accurate enough to judge the other; from ten on, r says enough where the row dominates.
-    let close = || gap * (25.0 * part * part).min(1.0) <= GAP + 8.0 * f64::EPSILON * loss.abs() / part;
+    // Below seven nodes the moment form is not accurate enough to judge the other; from ten on, r
+    // says enough where the row dominates.
+    let close =
+        || gap * (25.0 * part * part).min(1.0) <= GAP + 8.0 * f64::EPSILON * loss.abs() / part;
     let agreed = if N < 7 { part <= 0.1 } else { (N > 7 && part > 0.25) || close() };
     if !(smooth && agreed) {
         return None;
     }
-    let offset = -0.5 * centre.slope * centre.shift - middle * (centre.slope - 0.5 * centre.curvature * middle);
+    let offset = -0.5 * centre.slope * centre.shift
+        - middle * (centre.slope - 0.5 * centre.curvature * middle);
     Some(Tilted { step, at: at + middle, offset, mass, spread: 1.0 + centre.curvature * tilt.s })
 }
 
-/// $n!\,(n-2)!/(2n-2)!$, what an `n`-point rule makes of the first degree that it gets wrong in $x^2 r$.
+/// $n!\,(n-2)!/(2n-2)!$, what an `n`-point rule makes of the first degree that it gets wrong in
+/// $x^2 r$.
 const fn share(n: usize) -> f64 {
     let mut value = 1.0;
     let mut k = 1;

@@ -17,7 +17,8 @@ pub(super) struct Tilt<'a, F> {
     pub s: f64,
 }
 
-/// The point $c$ that integrals are taken about, with the Gaussian that approximates the tilted density there.
+/// The point $c$ that integrals are taken about, with the Gaussian that approximates the tilted
+/// density there.
 #[derive(Debug, Clone, Copy)]
 struct Centre {
     /// $c - m$.
@@ -76,11 +77,13 @@ impl Tilted {
     /// $\ln Z$ = offset - loss + ln mass - ½ ln spread.
     #[inline]
     pub fn log_evidence<F: Family>(&self, tilt: &Tilt<'_, F>) -> f64 {
-        self.offset - tilt.observation.loss(tilt.family, self.at) + self.mass.ln() - 0.5 * self.spread.ln()
+        self.offset - tilt.observation.loss(tilt.family, self.at) + self.mass.ln()
+            - 0.5 * self.spread.ln()
     }
 }
 
-/// Widest Laplace variance for which Gauss-Hermite is tried: $\ell$ of the usual families varies on the scale 1.
+/// Widest Laplace variance for which Gauss-Hermite is tried: $\ell$ of the usual families varies on
+/// the scale 1.
 const WIDE: f64 = 0.85;
 /// Largest first Newton step, in squared deviations, that replaces the mode as the centre.
 const NEAR: f64 = 0.25;
@@ -91,7 +94,8 @@ const RESOLVED: f64 = 1e-3;
 /// Rounding of $\mathrm{Var}[u]/s$ and of $E[\ell'']s$, relative.
 const ROUNDING: f64 = 1e-14;
 
-/// Integrates the tilted density: Gauss-Hermite where it is close to a Gaussian, a sinh-spaced trapezoid elsewhere.
+/// Integrates the tilted density: Gauss-Hermite where it is close to a Gaussian, a sinh-spaced
+/// trapezoid elsewhere.
 #[inline]
 pub(super) fn integrate<F: Family>(tilt: &Tilt<'_, F>, at_m: (f64, f64)) -> Tilted {
     let (first, curvature) = at_m;
@@ -112,7 +116,8 @@ pub(super) fn integrate<F: Family>(tilt: &Tilt<'_, F>, at_m: (f64, f64)) -> Tilt
 fn from_mode<F: Family>(tilt: &Tilt<'_, F>, at_m: (f64, f64)) -> Tilted {
     let root = implicit::solve(tilt.family, tilt.observation, tilt.m, tilt.s, at_m);
     let centre = Centre::new(root.shift, root.gain, root.first, root.second, tilt.s);
-    // A runaway predictor under a steep loss: u is rounded by more than the density is wide, but beside the way to the mode that width is nothing.
+    // A runaway predictor under a steep loss: u is rounded by more than the density is wide, but
+    // beside the way to the mode that width is nothing.
     let way = tilt.m.abs() + root.shift.abs() + tilt.observation.offset.abs();
     if f64::EPSILON * way * root.first.abs().max(root.gain.abs()) > RESOLVED {
         return laplace(tilt, &root);
@@ -136,10 +141,12 @@ fn laplace<F: Family>(tilt: &Tilt<'_, F>, root: &implicit::Root) -> Tilted {
     }
 }
 
-/// $(g, \alpha)$ from the sums, and the relative gap between the two forms of $c$ beyond what rounding explains.
+/// $(g, \alpha)$ from the sums, and the relative gap between the two forms of $c$ beyond what
+/// rounding explains.
 ///
-/// Both derivatives of $\ln Z$ have two forms, $g = E[-\ell'] = (E[u]-m)/s$ and $c = E[\ell''] - \mathrm{Var}[\ell'] = (1 - \mathrm{Var}[u]/s)/s$; each is
-/// taken in the form that cancels less. They agree by partial integration, which a sum over nodes obeys only as far as it has converged.
+/// Both derivatives of $\ln Z$ have two forms, $g = E[-\ell'] = (E[u]-m)/s$ and $c = E[\ell''] -
+/// \mathrm{Var}[\ell'] = (1 - \mathrm{Var}[u]/s)/s$; each is taken in the form that cancels less.
+/// They agree by partial integration, which a sum over nodes obeys only as far as it has converged.
 #[inline(always)]
 fn step(sums: &Sums, centre: &Centre, s: f64) -> (Step, f64) {
     let norm = 1.0 / sums.mass;
@@ -150,13 +157,15 @@ fn step(sums: &Sums, centre: &Centre, s: f64) -> (Step, f64) {
 
     let first = centre.first + mean_delta;
     let shift = centre.shift + mean_x;
-    let by_derivative = (first * first + spread) * shift * shift <= (centre.shift * centre.shift + variance) * first * first;
+    let by_derivative = (first * first + spread) * shift * shift
+        <= (centre.shift * centre.shift + variance) * first * first;
     let gain = if by_derivative { -first } else { shift / s };
 
     let ratio = variance / s;
     let contraction = second - spread;
     // Relative rounding errors: (second + spread)/contraction against ratio/(1 - ratio).
-    let curvature = if contraction > 0.0 && (second + spread) * (1.0 - ratio) <= ratio * contraction {
+    let curvature = if contraction > 0.0 && (second + spread) * (1.0 - ratio) <= ratio * contraction
+    {
         contraction / (1.0 - contraction * s)
     } else {
         (1.0 - ratio) / variance
@@ -190,15 +199,23 @@ mod tests {
             let observation = &Observation { y: 1.0, weight, offset: 0.0 };
             let (m, s) = (rng.random_range(-20.0..20.0), 10f64.powf(rng.random_range(-5.0..1.0)));
             let tilt = Tilt { family: &Bernoulli, observation, m, s };
-            let root = implicit::solve(&Bernoulli, observation, m, s, observation.derivatives(&Bernoulli, m));
+            let root = implicit::solve(
+                &Bernoulli,
+                observation,
+                m,
+                s,
+                observation.derivatives(&Bernoulli, m),
+            );
             let centre = Centre::new(root.shift, root.gain, root.first, root.second, s);
             let Some(fast) = hermite::integrate(&tilt, &centre) else { continue };
             accepted += 1;
             let slow = trapezoid::integrate(&tilt, &centre);
             let close = |a: f64, b: f64| (a - b).abs() <= 8e-10 * b.abs();
-            let same = close(fast.step.gain, slow.step.gain) && close(fast.step.contraction, slow.step.contraction);
+            let same = close(fast.step.gain, slow.step.gain)
+                && close(fast.step.contraction, slow.step.contraction);
             let log_evidence = slow.log_evidence(&tilt);
-            let evidence = (fast.log_evidence(&tilt) - log_evidence).abs() <= 1e-9 * log_evidence.abs().max(1.0);
+            let evidence = (fast.log_evidence(&tilt) - log_evidence).abs()
+                <= 1e-9 * log_evidence.abs().max(1.0);
             assert!(same && evidence, "{weight} {m} {s}: {fast:?} {slow:?}");
         }
         assert!(accepted > 10_000, "{accepted}");
@@ -212,9 +229,18 @@ mod tests {
         let root = implicit::solve(&family, observation, m, s, observation.derivatives(&family, m));
         let centre = Centre::new(root.shift, root.gain, root.first, root.second, s);
         let exact = family.exact_moments(observation, m, s).unwrap();
-        for found in [hermite::integrate(&tilt, &centre).unwrap(), trapezoid::integrate(&tilt, &centre)] {
-            assert!((found.log_evidence(&tilt) - exact.evidence.ln()).abs() < 1e-13, "{found:?} {exact:?}");
-            assert!((found.step.gain - exact.step.gain).abs() < 1e-13 && (found.step.curvature - 1.0).abs() < 1e-12, "{found:?}");
+        for found in
+            [hermite::integrate(&tilt, &centre).unwrap(), trapezoid::integrate(&tilt, &centre)]
+        {
+            assert!(
+                (found.log_evidence(&tilt) - exact.evidence.ln()).abs() < 1e-13,
+                "{found:?} {exact:?}"
+            );
+            assert!(
+                (found.step.gain - exact.step.gain).abs() < 1e-13
+                    && (found.step.curvature - 1.0).abs() < 1e-12,
+                "{found:?}"
+            );
         }
     }
 }

@@ -1,16 +1,21 @@
 //! Gauss-Hermite rules for the standard normal weight.
 //!
-//! A node $x$ is stored with $q = w\,h_{n-1}(x)$, $h_k$ the orthonormal Hermite polynomials, since one number then gives the weight
-//! $w = n q^2$ and the top two coefficients of an expansion in $h_k$ (see [`super::hermite`]).
+//! A node $x$ is stored with $q = w\,h_{n-1}(x)$, $h_k$ the orthonormal Hermite polynomials, since
+//! one number then gives the weight $w = n q^2$ and the top two coefficients of an expansion in
+//! $h_k$ (see [`super::hermite`]).
 
 /// A rule of `N` nodes: pairs $(x, q)$.
 pub(super) type Rule<const N: usize> = [(f64, f64); N];
 
-/// $\int_{x_{N/2}}^{x_i} f$ of the polynomial with given $f, f'$ at the nodes: row `i` holds the factors of $(f(x_j), f'(x_j))$.
+/// $\int_{x_{N/2}}^{x_i} f$ of the polynomial with given $f, f'$ at the nodes: row `i` holds the
+/// factors of $(f(x_j), f'(x_j))$.
 pub(super) type Integral<const N: usize> = [[(f64, f64); N]; N];
 
-pub(super) static HERMITE_3: Rule<3> =
-    [(-1.7320508075688772, 0.23570226039551584), (0.0, -0.4714045207910317), (1.7320508075688772, 0.23570226039551584)];
+pub(super) static HERMITE_3: Rule<3> = [
+    (-1.7320508075688772, 0.23570226039551584),
+    (0.0, -0.4714045207910317),
+    (1.7320508075688772, 0.23570226039551584),
+];
 
 pub(super) static HERMITE_4: Rule<4> = [
     (-2.3344142183389773, -0.10709324764903305),
@@ -227,14 +232,24 @@ mod tests {
         for k in 0..2 * N as i32 {
             let terms = rule.map(|(x, q)| N as f64 * q * q * x.powi(k));
             let size: f64 = terms.iter().map(|t| t.abs()).sum();
-            assert!((terms.iter().sum::<f64>() - moment(k)).abs() <= 1e-13 * size, "{N} nodes, degree {k}");
+            assert!(
+                (terms.iter().sum::<f64>() - moment(k)).abs() <= 1e-13 * size,
+                "{N} nodes, degree {k}"
+            );
         }
         // The top coefficient of any lower degree vanishes, that of x^(n-1) is sqrt((n-1)!).
         for k in 0..N as i32 {
             let top: f64 = rule.iter().map(|(x, q)| q * x.powi(k)).sum();
             let size: f64 = rule.iter().map(|(x, q)| (q * x.powi(k)).abs()).sum();
-            let expected = if k == N as i32 - 1 { (1..N).map(|j| j as f64).product::<f64>().sqrt() } else { 0.0 };
-            assert!((top - expected).abs() <= 1e-12 * size, "{N} nodes, degree {k}: {top} {expected}");
+            let expected = if k == N as i32 - 1 {
+                (1..N).map(|j| j as f64).product::<f64>().sqrt()
+            } else {
+                0.0
+            };
+            assert!(
+                (top - expected).abs() <= 1e-12 * size,
+                "{N} nodes, degree {k}: {top} {expected}"
+            );
         }
     }
 
@@ -242,10 +257,16 @@ mod tests {
         for k in 0..2 * N as i32 {
             for (row, &(x, _)) in integral.iter().zip(rule) {
                 let derivative = |x: f64| if k == 0 { 0.0 } else { f64::from(k) * x.powi(k - 1) };
-                let terms = row.iter().zip(rule).map(|(&(a, b), &(x, _))| a * x.powi(k) + b * derivative(x));
+                let terms = row
+                    .iter()
+                    .zip(rule)
+                    .map(|(&(a, b), &(x, _))| a * x.powi(k) + b * derivative(x));
                 let exact = (x.powi(k + 1) - rule[N / 2].0.powi(k + 1)) / f64::from(k + 1);
                 let size = rule[0].0.abs().powi(k + 1);
-                assert!((terms.sum::<f64>() - exact).abs() <= 1e-12 * size, "{N} nodes, degree {k}");
+                assert!(
+                    (terms.sum::<f64>() - exact).abs() <= 1e-12 * size,
+                    "{N} nodes, degree {k}"
+                );
             }
         }
     }

@@ -1,7 +1,9 @@
-//! Integration of any log-concave tilted density, however skewed: the trapezoid rule after $u = k + a\sinh t$.
+//! Integration of any log-concave tilted density, however skewed: the trapezoid rule after $u = k +
+//! a\sinh t$.
 //!
-//! A wide prior cut off by a likelihood has two scales: the likelihood's, at the knee $k$ of the log density, and the prior's, far from it. The substitution
-//! follows both, and the trapezoid rule then converges exponentially for analytic $\ell$; it is halved until two successive sums agree.
+//! A wide prior cut off by a likelihood has two scales: the likelihood's, at the knee $k$ of the
+//! log density, and the prior's, far from it. The substitution follows both, and the trapezoid rule
+//! then converges exponentially for analytic $\ell$; it is halved until two successive sums agree.
 
 use super::{Centre, Sums, Tilt, Tilted, step, step_by_moments};
 use crate::family::Family;
@@ -19,13 +21,15 @@ const NEGLIGIBLE: f64 = 1e-17;
 const DROP: std::ops::Range<f64> = 30.0..70.0;
 /// Scale $a$ of the substitution in widths of the knee.
 const SCALE: f64 = 0.75;
-/// Largest $a$ as a part of the length between the two ends; a Gaussian is then sampled each half deviation.
+/// Largest $a$ as a part of the length between the two ends; a Gaussian is then sampled each half
+/// deviation.
 const WIDEST: f64 = 1.0 / 6.0;
 /// Smallest relative change of $\ell'$ that is more than rounding.
 const ROUNDING: f64 = 1e-12;
 
 pub(super) fn integrate<F: Family>(tilt: &Tilt<'_, F>, centre: &Centre) -> Tilted {
-    let density = Density { tilt, centre, floor: tilt.observation.loss(tilt.family, tilt.m + centre.shift) };
+    let density =
+        Density { tilt, centre, floor: tilt.observation.loss(tilt.family, tilt.m + centre.shift) };
     let grid = density.grid();
     let mut h = COARSEST;
     let mut total = Tail::default();
@@ -46,7 +50,11 @@ pub(super) fn integrate<F: Family>(tilt: &Tilt<'_, F>, centre: &Centre) -> Tilte
         }
     }
     // A kink spoils the sums of the derivatives first.
-    let step = if converged { step(&total.sums, centre, tilt.s).0 } else { step_by_moments(&total.sums, centre, tilt.s) };
+    let step = if converged {
+        step(&total.sums, centre, tilt.s).0
+    } else {
+        step_by_moments(&total.sums, centre, tilt.s)
+    };
     Tilted {
         step,
         at: tilt.m + centre.shift,
@@ -75,7 +83,8 @@ impl Tail {
     /// Whether these sums are twice the coarser ones, as they are when both have converged.
     fn agrees_with_twice(&self, coarse: &Self) -> bool {
         let (a, b) = (&self.sums, &coarse.sums);
-        let close = |fine: f64, coarse: f64, size: f64| (fine - 2.0 * coarse).abs() <= AGREEMENT * size;
+        let close =
+            |fine: f64, coarse: f64, size: f64| (fine - 2.0 * coarse).abs() <= AGREEMENT * size;
         close(a.mass, b.mass, a.mass)
             && close(a.x, b.x, (a.mass * a.xx).sqrt())
             && close(a.xx, b.xx, a.xx)
@@ -102,7 +111,8 @@ impl<F: Family> Density<'_, F> {
     /// $-\ln$ of the density, zero at the mode.
     #[inline(always)]
     fn energy(&self, x: f64) -> f64 {
-        let loss = self.tilt.observation.loss(self.tilt.family, self.tilt.m + self.centre.shift + x);
+        let loss =
+            self.tilt.observation.loss(self.tilt.family, self.tilt.m + self.centre.shift + x);
         loss - self.floor + x * (self.centre.slope + 0.5 * x / self.tilt.s)
     }
 
@@ -134,7 +144,8 @@ impl<F: Family> Density<'_, F> {
         sign * x
     }
 
-    /// The knee: where $\ell'$ is half way between its values at the two ends, as wide as its change is steep.
+    /// The knee: where $\ell'$ is half way between its values at the two ends, as wide as its
+    /// change is steep.
     fn grid(&self) -> Grid {
         let (mut low, mut high) = (self.reach(-1.0), self.reach(1.0));
         let (from, to) = (self.derivatives(low).0, self.derivatives(high).0);
@@ -158,7 +169,8 @@ impl<F: Family> Density<'_, F> {
         if seen { Grid { knee, scale } } else { Grid { knee: 0.0, scale: widest } }
     }
 
-    /// Adds the nodes $t = t_0 + jh$, $j = 0, 1, \dots$ until they no longer count, and says how many.
+    /// Adds the nodes $t = t_0 + jh$, $j = 0, 1, \dots$ until they no longer count, and says how
+    /// many.
     fn tail(&self, grid: &Grid, from: f64, h: f64, total: &mut Tail) -> usize {
         let growth = h.exp();
         let mut e = from.exp();

@@ -72,7 +72,8 @@ impl Matrix {
         let d = self.dim;
         let (mut a, mut b) = (self.a.clone(), Self::identity(d).a);
         for k in 0..d {
-            let pivot = (k..d).max_by(|&i, &j| a[i * d + k].abs().total_cmp(&a[j * d + k].abs())).unwrap();
+            let pivot =
+                (k..d).max_by(|&i, &j| a[i * d + k].abs().total_cmp(&a[j * d + k].abs())).unwrap();
             for j in 0..d {
                 a.swap(k * d + j, pivot * d + j);
                 b.swap(k * d + j, pivot * d + j);
@@ -105,7 +106,8 @@ impl Matrix {
                         continue;
                     }
                     rotated = true;
-                    let (s, c) = (0.5 * (2.0 * a.at(p, q)).atan2(a.at(q, q) - a.at(p, p))).sin_cos();
+                    let (s, c) =
+                        (0.5 * (2.0 * a.at(p, q)).atan2(a.at(q, q) - a.at(p, p))).sin_cos();
                     for k in 0..d {
                         let (kp, kq) = (a.at(k, p), a.at(k, q));
                         (a.a[k * d + p], a.a[k * d + q]) = (c * kp - s * kq, s * kp + c * kq);
@@ -150,7 +152,10 @@ pub fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
 pub fn gap(a: &[f64], b: &[f64], floor: f64) -> f64 {
     assert_eq!(a.len(), b.len());
     let size = b.iter().fold(floor, |m, v| v.abs().max(m));
-    a.iter().zip(b).fold(0.0, |m: f64, (a, b)| if (a - b).is_nan() { f64::NAN } else { m.max((a - b).abs()) }) / size
+    a.iter()
+        .zip(b)
+        .fold(0.0, |m: f64, (a, b)| if (a - b).is_nan() { f64::NAN } else { m.max((a - b).abs()) })
+        / size
 }
 
 /// Asserts that two numbers agree to `tolerance` of the larger of `scale` and the second.
@@ -159,7 +164,8 @@ pub fn near(a: f64, b: f64, tolerance: f64, scale: f64) {
     assert!((a - b).abs() <= tolerance * b.abs().max(scale), "{a:e} against {b:e}");
 }
 
-/// A symmetric positive definite matrix with eigenvalues log-uniform in `[low, high]`, in a random basis.
+/// A symmetric positive definite matrix with eigenvalues log-uniform in `[low, high]`, in a random
+/// basis.
 pub fn spread_matrix(rng: &mut Rng, dim: usize, low: f64, high: f64) -> Matrix {
     let mut a = Matrix::identity(dim);
     for i in 0..dim {
@@ -204,14 +210,31 @@ impl Data {
         }
         let truth: Vec<f64> = (0..dim).map(|_| centred(rng) / (dim as f64).sqrt()).collect();
         let offset: Vec<f64> = (0..rows).map(|_| 0.3 * centred(rng)).collect();
-        let y = x.chunks(dim).zip(&offset).map(|(x, o)| family.sample(dot(x, &truth) + o, rng)).collect();
+        let y = x
+            .chunks(dim)
+            .zip(&offset)
+            .map(|(x, o)| family.sample(dot(x, &truth) + o, rng))
+            .collect();
         let weight =
-            (0..rows).map(|_| if rng.random_range(0..12) == 0 { 0.0 } else { 0.25 + rng.random::<f64>() * 2.0 }).collect();
+            (0..rows)
+                .map(|_| {
+                    if rng.random_range(0..12) == 0 {
+                        0.0
+                    } else {
+                        0.25 + rng.random::<f64>() * 2.0
+                    }
+                })
+                .collect();
         Self { dim, x, y, weight, offset }
     }
 
     pub fn rows(&self) -> Rows<'_> {
-        Rows::new(self.dim, &self.x, &self.y).unwrap().with_weights(&self.weight).unwrap().with_offsets(&self.offset).unwrap()
+        Rows::new(self.dim, &self.x, &self.y)
+            .unwrap()
+            .with_weights(&self.weight)
+            .unwrap()
+            .with_offsets(&self.offset)
+            .unwrap()
     }
 
     pub fn plain(&self) -> Rows<'_> {
@@ -233,7 +256,13 @@ impl Textbook {
     }
 
     /// Learns a row; returns `m` and `s`.
-    pub fn learn(&mut self, family: &impl Family, rule: &impl Rule, x: &[f64], observation: &Observation) -> (f64, f64) {
+    pub fn learn(
+        &mut self,
+        family: &impl Family,
+        rule: &impl Rule,
+        x: &[f64],
+        observation: &Observation,
+    ) -> (f64, f64) {
         self.t += 1;
         let mut observation = *observation;
         observation.y = family.canonical(observation.y).unwrap();
@@ -251,5 +280,7 @@ impl Textbook {
 
 /// Every family of the crate, with parameters that are not the default.
 pub fn families() -> Vec<AnyFamily> {
-    ["gaussian:2.5", "bernoulli", "binomial:7", "binomial", "poisson", "gamma:0.5"].map(|name| name.parse().unwrap()).to_vec()
+    ["gaussian:2.5", "bernoulli", "binomial:7", "binomial", "poisson", "gamma:0.5"]
+        .map(|name| name.parse().unwrap())
+        .to_vec()
 }

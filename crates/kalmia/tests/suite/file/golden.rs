@@ -1,9 +1,12 @@
 //! A file of each format, kept as it was written, must be read for ever.
 //!
-//! `KALMIA_WRITE_GOLDEN=1 cargo test -p kalmia --test file` writes the file of the current format if there is none yet.
+//! `KALMIA_WRITE_GOLDEN=1 cargo test -p kalmia --test file` writes the file of the current format
+//! if there is none yet.
 
 use kalmia::file::{self, ModelFile};
-use kalmia::{AnyFamily, AnyRule, Covariance, Drift, Factored, Filter, FilterState, Learner, Prior, Rows};
+use kalmia::{
+    AnyFamily, AnyRule, Covariance, Drift, Factored, Filter, FilterState, Learner, Prior, Rows,
+};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -29,12 +32,23 @@ fn state() -> State {
 }
 
 fn path(format: u64) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests", "data", "golden", &format!("filter-format-{format}.kalmia")].iter().collect()
+    [
+        env!("CARGO_MANIFEST_DIR"),
+        "tests",
+        "data",
+        "golden",
+        &format!("filter-format-{format}.kalmia"),
+    ]
+    .iter()
+    .collect()
 }
 
 fn written(format: u64) -> PathBuf {
     let path = path(format);
-    if format == file::FORMAT && !path.exists() && std::env::var_os("KALMIA_WRITE_GOLDEN").is_some_and(|value| value == "1") {
+    if format == file::FORMAT
+        && !path.exists()
+        && std::env::var_os("KALMIA_WRITE_GOLDEN").is_some_and(|value| value == "1")
+    {
         let metadata = json!({"purpose": "golden file", "rows": 3}).as_object().unwrap().clone();
         file::save(&path, "filter", &state(), metadata).unwrap();
     }
@@ -64,9 +78,11 @@ fn the_golden_file_of_this_format_is_written_again_byte_for_byte() {
 fn a_filter_goes_on_from_a_file_as_if_never_stopped() {
     let x: Vec<f64> = (0..40 * DIM).map(|i| ((i * 37 % 101) as f64 - 50.0) / 40.0).collect();
     let y: Vec<f64> = (0..40).map(|i| f64::from(i * 13 % 7 < 3)).collect();
-    let rows = |from: usize, to: usize| Rows::new(DIM, &x[from * DIM..to * DIM], &y[from..to]).unwrap();
+    let rows =
+        |from: usize, to: usize| Rows::new(DIM, &x[from * DIM..to * DIM], &y[from..to]).unwrap();
     let family: AnyFamily = "bernoulli".parse().unwrap();
-    let mut whole: Filter<_, _> = Filter::new(family, AnyRule::MomentMatch, Prior::isotropic(DIM, 10.0).unwrap()).unwrap();
+    let mut whole: Filter<_, _> =
+        Filter::new(family, AnyRule::MomentMatch, Prior::isotropic(DIM, 10.0).unwrap()).unwrap();
     whole.learn(rows(0, 25)).unwrap();
     let bytes = ModelFile::new("filter", &whole.state(), Default::default()).unwrap().to_bytes();
     let state: State = ModelFile::from_bytes(&bytes).unwrap().state("filter").unwrap();
@@ -74,6 +90,8 @@ fn a_filter_goes_on_from_a_file_as_if_never_stopped() {
     whole.learn(rows(25, 40)).unwrap();
     resumed.learn(rows(25, 40)).unwrap();
     assert_eq!(resumed.count(), 40);
-    let bytes = |filter: &Filter<_, _>| ModelFile::new("filter", &filter.state(), Default::default()).unwrap().to_bytes();
+    let bytes = |filter: &Filter<_, _>| {
+        ModelFile::new("filter", &filter.state(), Default::default()).unwrap().to_bytes()
+    };
     assert_eq!(bytes(&resumed), bytes(&whole));
 }

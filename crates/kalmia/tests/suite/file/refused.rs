@@ -39,7 +39,9 @@ fn every_truncation_and_every_extra_byte_is_refused() {
     let whole = bytes.len() as u64;
     for len in 0..bytes.len() {
         match problem(&bytes[..len]) {
-            Problem::Truncated { expected, found } => assert!(found == len as u64 && expected > found && expected <= whole),
+            Problem::Truncated { expected, found } => {
+                assert!(found == len as u64 && expected > found && expected <= whole)
+            }
             other => panic!("{len} bytes: {other}"),
         }
     }
@@ -51,11 +53,15 @@ fn every_truncation_and_every_extra_byte_is_refused() {
 
 #[test]
 fn a_newer_format_is_refused_with_both_versions() {
-    let newer = edited(&edited(&small(), r#""format":"1""#, r#""format":"2""#), file::VERSION, "77.1.2");
+    let newer =
+        edited(&edited(&small(), r#""format":"1""#, r#""format":"2""#), file::VERSION, "77.1.2");
     let problem = problem(&newer);
     assert_eq!(problem, Problem::Newer { found: 2, supported: 1, version: "77.1.2".into() });
     let text = problem.to_string();
-    assert!(text.contains("77.1.2") && text.contains(file::VERSION) && text.contains("update kalmia"), "{text}");
+    assert!(
+        text.contains("77.1.2") && text.contains(file::VERSION) && text.contains("update kalmia"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -68,7 +74,10 @@ fn another_kind_or_another_type_is_refused() {
         other => panic!("{other}"),
     };
     assert_eq!(misfit(file.state::<(u64, u64, f64, Vec<f64>)>("small").unwrap_err()).0, "1");
-    assert_eq!(misfit(file.state::<(u64, String, f64, Vec<String>)>("small").unwrap_err()).0, "3.0");
+    assert_eq!(
+        misfit(file.state::<(u64, String, f64, Vec<String>)>("small").unwrap_err()).0,
+        "3.0"
+    );
     let (at, message) = misfit(file.state::<(u64, String, f64, [f64; 16])>("small").unwrap_err());
     assert!(at == "3" && message.contains("17"), "{at}: {message}");
 }
@@ -98,11 +107,16 @@ fn a_sealed_but_malformed_file_is_refused() {
         }
     }
     type State = (u64, String, f64, Vec<f64>);
-    for (from, to) in
-        [(r#"tensor\":\"3"#, r#"tensor\":\"4"#), ("$tensor", "$other"), (r#"{\"$tensor\":\"3\"}"#, r#"{\"$tensor\":3}"#)]
-    {
+    for (from, to) in [
+        (r#"tensor\":\"3"#, r#"tensor\":\"4"#),
+        ("$tensor", "$other"),
+        (r#"{\"$tensor\":\"3\"}"#, r#"{\"$tensor\":3}"#),
+    ] {
         let file = ModelFile::from_bytes(&edited(&small(), from, to)).unwrap();
-        assert!(matches!(file.state::<State>("small"), Err(Problem::State { .. })), "{from} changed to {to}");
+        assert!(
+            matches!(file.state::<State>("small"), Err(Problem::State { .. })),
+            "{from} changed to {to}"
+        );
     }
     let file = ModelFile::from_bytes(&edited(&small(), "text", "TEXT")).unwrap();
     assert_eq!(file.state::<State>("small").unwrap().1, "TEXT");
@@ -150,7 +164,8 @@ fn errors_name_the_path() {
     fs::write(&path, "row,target\n1,2\n").unwrap();
     let error = file::load::<()>(&path, "small").unwrap_err();
     assert!(
-        matches!(error, FileError::Content { problem: Problem::NotAModel, .. }) && error.to_string().contains("model.kalmia")
+        matches!(error, FileError::Content { problem: Problem::NotAModel, .. })
+            && error.to_string().contains("model.kalmia")
     );
     assert!(matches!(file::load::<()>(&folder, "small"), Err(FileError::Read { .. })));
     let error = file::save(folder.join("none/model.kalmia"), "small", &1, metadata()).unwrap_err();

@@ -45,7 +45,16 @@ enum Tagged {
 }
 
 fn bits() -> impl Strategy<Value = Bits> {
-    let special = [-0.0, f64::INFINITY, f64::NEG_INFINITY, f64::from_bits(0x7ff8_0000_dead_beef), 5e-324, f64::MAX, 1e16, 0.1];
+    let special = [
+        -0.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::from_bits(0x7ff8_0000_dead_beef),
+        5e-324,
+        f64::MAX,
+        1e16,
+        0.1,
+    ];
     prop_oneof![
         any::<u64>().prop_map(f64::from_bits),
         proptest::sample::select(special.to_vec()),
@@ -61,8 +70,10 @@ fn floats() -> impl Strategy<Value = Vec<Bits>> {
 /// Keys that look like our own marks, and like paths.
 fn keys() -> impl Strategy<Value = String> {
     prop_oneof![
-        proptest::sample::select(&["$tensor", "$", "$$", "a", "a.b", "b", "__metadata__", "0", "", "'"][..])
-            .prop_map(String::from),
+        proptest::sample::select(
+            &["$tensor", "$", "$$", "a", "a.b", "b", "__metadata__", "0", "", "'"][..]
+        )
+        .prop_map(String::from),
         ".*"
     ]
 }
@@ -78,16 +89,25 @@ fn trees() -> impl Strategy<Value = Tree> {
         ".*".prop_map(Tree::Text),
         proptest::option::of(bits()).prop_map(Tree::Maybe),
         floats().prop_map(Tree::Floats),
-        proptest::collection::vec(proptest::option::weighted(0.9, bits()), 0..40).prop_map(Tree::Maybes),
+        proptest::collection::vec(proptest::option::weighted(0.9, bits()), 0..40)
+            .prop_map(Tree::Maybes),
         (bits(), any::<u8>()).prop_map(|(a, b)| Tree::Pair(a, b)),
     ];
     leaf.prop_recursive(4, 40, 5, |inner| {
-        let tagged = prop_oneof![Just(Tagged::Off), floats().prop_map(|variances| Tagged::Walk { variances })];
+        let tagged = prop_oneof![
+            Just(Tagged::Off),
+            floats().prop_map(|variances| Tagged::Walk { variances })
+        ];
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..5).prop_map(Tree::List),
             proptest::collection::btree_map(keys(), inner.clone(), 0..5).prop_map(Tree::Named),
-            proptest::collection::btree_map(any::<i32>(), inner.clone(), 0..5).prop_map(Tree::Numbered),
-            (floats(), inner, tagged).prop_map(|(theta, inner, tagged)| Tree::Record { theta, inner: inner.into(), tagged }),
+            proptest::collection::btree_map(any::<i32>(), inner.clone(), 0..5)
+                .prop_map(Tree::Numbered),
+            (floats(), inner, tagged).prop_map(|(theta, inner, tagged)| Tree::Record {
+                theta,
+                inner: inner.into(),
+                tagged
+            }),
         ]
     })
 }
@@ -119,9 +139,15 @@ fn the_header_is_aligned_and_numbers_are_where_it_says() {
     assert_eq!(length % 8, 0);
     let header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
     let data = &bytes[8 + length..];
-    assert_eq!(header["2"], serde_json::json!({"dtype": "F64", "shape": [], "data_offsets": [0, 8]}));
+    assert_eq!(
+        header["2"],
+        serde_json::json!({"dtype": "F64", "shape": [], "data_offsets": [0, 8]})
+    );
     assert_eq!(data[..8], f64::INFINITY.to_le_bytes());
-    assert_eq!(header["3"], serde_json::json!({"dtype": "F64", "shape": [17], "data_offsets": [8, 144]}));
+    assert_eq!(
+        header["3"],
+        serde_json::json!({"dtype": "F64", "shape": [17], "data_offsets": [8, 144]})
+    );
     assert_eq!(data[16..24], (1.0f64 / 3.0).to_le_bytes());
     assert_eq!(data.len(), 144);
     let state = r#"[18446744073709551615,"text",{"$tensor":"2"},{"$tensor":"3"}]"#;
@@ -130,11 +156,15 @@ fn the_header_is_aligned_and_numbers_are_where_it_says() {
 
 #[test]
 fn the_order_of_a_hash_map_does_not_show() {
-    let entries: Vec<(String, Vec<f64>)> = (0..50).map(|i| (format!("key {i}"), vec![f64::from(i); 20])).collect();
+    let entries: Vec<(String, Vec<f64>)> =
+        (0..50).map(|i| (format!("key {i}"), vec![f64::from(i); 20])).collect();
     // each map has its own random order
     let bytes = |reverse: bool| {
-        let map: HashMap<_, _> =
-            if reverse { entries.iter().rev().cloned().collect() } else { entries.iter().cloned().collect() };
+        let map: HashMap<_, _> = if reverse {
+            entries.iter().rev().cloned().collect()
+        } else {
+            entries.iter().cloned().collect()
+        };
         ModelFile::new("map", &map, Metadata::new()).unwrap().to_bytes()
     };
     assert_eq!(bytes(false), bytes(true));
@@ -143,7 +173,9 @@ fn the_order_of_a_hash_map_does_not_show() {
 #[test]
 fn what_cannot_be_stored_is_named() {
     let refused = |problem: Problem, place: &str, word: &str| match problem {
-        Problem::Unstorable { at, message } => assert!(at == place && message.contains(word), "{at}: {message}"),
+        Problem::Unstorable { at, message } => {
+            assert!(at == place && message.contains(word), "{at}: {message}")
+        }
         other => panic!("{other}"),
     };
     let keys = BTreeMap::from([("a", BTreeMap::from([((1, 2), 3)]))]);
@@ -154,7 +186,11 @@ fn what_cannot_be_stored_is_named() {
     for _ in 0..120 {
         deep = serde_json::json!([deep]);
     }
-    refused(ModelFile::new("x", &deep, Metadata::new()).unwrap_err(), &["0"; 101].join("."), "deeper");
+    refused(
+        ModelFile::new("x", &deep, Metadata::new()).unwrap_err(),
+        &["0"; 101].join("."),
+        "deeper",
+    );
     let deep = Metadata::from_iter([("deep".to_owned(), deep)]);
     refused(ModelFile::new("x", &(), deep).unwrap_err(), "metadata", "deeper");
 }

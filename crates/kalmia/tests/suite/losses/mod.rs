@@ -11,11 +11,18 @@ pub struct Loss {
 }
 
 /// $\ell = e^u - yu$.
-pub const POISSON: Loss = Loss { name: "poisson", loss: |y, u| u.exp() - y * u, derivatives: |y, u| (u.exp() - y, u.exp()) };
+pub const POISSON: Loss = Loss {
+    name: "poisson",
+    loss: |y, u| u.exp() - y * u,
+    derivatives: |y, u| (u.exp() - y, u.exp()),
+};
 
 /// $\ell = u + y e^{-u}$ (log link, shape 1: a weight is the shape).
-pub const GAMMA: Loss =
-    Loss { name: "gamma", loss: |y, u| u + y * (-u).exp(), derivatives: |y, u| (1.0 - y * (-u).exp(), y * (-u).exp()) };
+pub const GAMMA: Loss = Loss {
+    name: "gamma",
+    loss: |y, u| u + y * (-u).exp(),
+    derivatives: |y, u| (1.0 - y * (-u).exp(), y * (-u).exp()),
+};
 
 /// Huber's loss of width 1, with jumps of $\ell''$ at $y \pm 1$.
 pub const HUBER: Loss = Loss {
@@ -25,11 +32,15 @@ pub const HUBER: Loss = Loss {
 };
 
 /// $\ell = |u-y|$, with a jump of $\ell'$ at $y$.
-pub const ABSOLUTE: Loss =
-    Loss { name: "absolute", loss: |y, u| (u - y).abs(), derivatives: |y, u| (if u > y { 1.0 } else { -1.0 }, 0.0) };
+pub const ABSOLUTE: Loss = Loss {
+    name: "absolute",
+    loss: |y, u| (u - y).abs(),
+    derivatives: |y, u| (if u > y { 1.0 } else { -1.0 }, 0.0),
+};
 
 /// $\ell = (u-y)^2/2$ without the closed form of [`kalmia::family::Gaussian`].
-pub const SQUARE: Loss = Loss { name: "square", loss: |y, u| 0.5 * (u - y) * (u - y), derivatives: |y, u| (u - y, 1.0) };
+pub const SQUARE: Loss =
+    Loss { name: "square", loss: |y, u| 0.5 * (u - y) * (u - y), derivatives: |y, u| (u - y, 1.0) };
 
 impl Family for Loss {
     fn name(&self) -> &'static str {
