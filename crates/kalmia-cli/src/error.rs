@@ -1,10 +1,13 @@
-//! What ends a command early, the exit code it has, and how it is told.
+//! What ends a command early: the message, the hint in terms of the command's options, and the
+//! exit code.
 
 use crate::args::Command;
-use crate::report::exact;
-use crate::ui::{self, counted};
-use kalmia::file::{FileError, MODEL_SET, Problem};
-use kalmia_data::{Block, Counts, Encoder, Error as DataError, Location};
+use crate::format::counted;
+use crate::interrupt;
+use kalmia::Error as LearnerError;
+use kalmia::file::{FileError, Problem};
+use kalmia_data::{Counts, Error as DataError, Remedy};
+use kalmia_model::{Error as ModelError, MODEL_SET, Parameter, RowError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,23 +20,9 @@ pub enum Failure {
     /// Arguments that contradict each other or lack something.
     #[error("{0}")]
     Usage(String),
-    /// The data cannot be read or encoded.
+    /// Data, rows, methods or model files that are refused.
     #[error(transparent)]
-    Data(#[from] DataError),
-    /// A row cannot be learned.
-    #[error("{at}: {reason}")]
-    Row {
-        /// The row.
-        at: Location,
-        /// Why, and what to do.
-        reason: String,
-    },
-    /// A model file cannot be read or written.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The library refused something that no row is to blame for.
-    #[error(transparent)]
-    Library(#[from] kalmia::Error),
+    Model(#[from] ModelError),
     /// A file cannot be written.
     #[error("cannot write {}: {reason}", path.display())]
     Output {
@@ -48,9 +37,21 @@ pub enum Failure {
     /// Ctrl-C.
     #[error("{0}")]
     Interrupted(String),
-    /// Something that should not happen, told in words.
+    /// Anything else, in words.
     #[error("{0}")]
     Other(String),
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        ModelError::from(error).into()
+    }
+}
+
+impl From<LearnerError> for Failure {
+    fn from(error: LearnerError) -> Self {
+        ModelError::from(error).into()
+    }
 }
 
 impl Failure {
@@ -64,10 +65,10 @@ impl Failure {
         move |reason| Self::Output { path: path.to_owned(), reason }
     }
 
-    /// An interruption where a read gave up for one before there was anything to keep.
+    /// The interruption itself, if a read failed because of one before anything was learned.
     pub fn or_stop(self) -> Self {
         match self {
-            Self::Data(_) if ui::stop_requested() => Self::Interrupted(
+            Self::Model(ModelError::Data(_)) if interrupt::requested() => Self::Interrupted(
                 "interrupted while the first rows were read; nothing was learned".into(),
             ),
             other => other,
@@ -84,12 +85,11 @@ impl Failure {
         })
     }
 
-    /// 2 where the user's arguments or input are at fault, else 1.
+    /// 2 if the user's arguments or input are at fault, else 1.
     pub fn code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Data(_) | Self::Row { .. } | Self::Library(_) => 2,
-            Self::File(FileError::Write { .. }) => 1,
-            Self::File(_) => 2,
+            Self::Model(ModelError::File(FileError::Write { .. })) => 1,
+            Self::Usage(_) | Self::Model(_) => 2,
             Self::Output { .. } | Self::Stdout(_) | Self::Interrupted(_) | Self::Other(_) => 1,
         }
     }
@@ -105,64 +105,11 @@ impl Failure {
         }
     }
 
-    /// What the option of the command is called that helps.
-    fn hint(&self, command: &Command) -> Option<&'static str> {
-        let Self::Data(error) = self else { return None };
-        match error {
-            DataError::MissingValue { .. } if command.chooses() => {
-                Some("--missing skip leaves such rows out, --missing mean imputes them")
-            }
-            DataError::MissingValue { .. } if matches!(command, Command::Predict(_)) => {
-                Some("--missing skip leaves the predictions of such rows empty")
-            }
-            DataError::MissingValue { .. } => Some("--missing skip leaves such rows out"),
-            DataError::NoColumn { .. } => {
-                Some("--delimiter, --no-header and --format say how to read the file")
-            }
-            // the options below choose what a model has settled
-            _ if !command.chooses() => None,
-            DataError::Setting(text) if text.contains("target") => {
-                Some("--target NAME says which column to learn")
-            }
-            DataError::Setting(text) if text.contains("feature columns") => {
-                Some("--features or --exclude chooses columns, --max-features raises the limit")
-            }
-            DataError::TooManyFeatures { .. } => {
-                Some("--exclude leaves the column out, --max-features raises the limit")
-            }
-            DataError::Value { reason, .. } | DataError::Column { reason, .. }
-                if reason.contains("categorical") =>
-            {
-                Some(
-                    "--categorical NAME reads the column as categories, --exclude NAME leaves it out",
-                )
-            }
-            DataError::Column { reason, .. } if reason.contains("positive") => {
-                Some("--positive LABEL says which label counts as 1")
-            }
-            DataError::Column { reason, .. } if reason.contains("two values") => {
-                Some("kalmia learns numbers and two-valued labels; make one column for each class")
-            }
-            _ => None,
-        }
-    }
-
-    /// The whole message: the error, its causes where they say something new, and a hint.
+    /// The whole message: the error, its causes if they say something new, and a hint.
     pub fn render(&self, command: &Command) -> String {
         let mut text = match self {
-            // the library's words for settings are not those of the command
-            Self::Data(DataError::MissingValue { at, column }) => {
-                format!("{at}, column `{column}`: missing value")
-            }
-            Self::File(FileError::Content { path, problem: Problem::Kind { found, .. } })
-                if found == MODEL_SET =>
-            {
-                format!(
-                    "model file {}: a model of several classes, which Python saved and `kalmia.load` reads there; the command has one model a file, of a number or of two classes",
-                    path.display()
-                )
-            }
-            _ => self.to_string(),
+            Self::Model(error) => model_text(error),
+            other => other.to_string(),
         };
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
@@ -172,51 +119,95 @@ impl Failure {
             }
             cause = error.source();
         }
-        if let Some(hint) = self.hint(command) {
+        if let Self::Model(error) = self
+            && let Some(hint) = hint(error, command)
+        {
             text.push_str(&format!("\nhint: {hint}"));
         }
         text
     }
 }
 
-/// A learner's refusal of a row, in terms of the file. `chosen` says that the family was chosen
-/// from the first rows.
-pub fn locate(error: kalmia::Error, block: &Block, encoder: &Encoder, chosen: bool) -> Failure {
-    use kalmia::Error as E;
-    let Some(row) = error.row().filter(|&row| row < block.rows()) else { return error.into() };
-    let reason = match &error {
-        E::Feature { column, value, .. } => {
-            let name = encoder.features().get(*column).map_or("?", |feature| &feature.name);
+/// An error of the model in terms of the command.
+fn model_text(error: &ModelError) -> String {
+    match error {
+        ModelError::File(FileError::Content { path, problem: Problem::Kind { found, .. } })
+            if found == MODEL_SET =>
+        {
             format!(
-                "feature `{name}` is {}: features must be finite, at most 1e120 in size",
-                exact(*value)
+                "model file {}: holds several classes; Python saved it, and `kalmia.load` reads \
+                 it there. The command takes models of a number or of two classes",
+                path.display()
             )
         }
-        E::Target { value, family, expected, .. } => {
-            let name = encoder.target().map_or("target", |target| &target.name);
-            let hint = match (chosen, *value >= 0.0 && value.fract() == 0.0) {
-                (false, _) => String::new(),
-                (true, true) => format!(
-                    "; {family} was chosen from the first rows: give --family poisson or --family gaussian"
-                ),
-                (true, false) => {
-                    format!("; {family} was chosen from the first rows: give --family gaussian")
-                }
-            };
-            format!(
-                "target `{name}` is {}, the {family} family takes {expected}{hint}",
-                exact(*value)
-            )
-        }
-        E::RowExtra { name, value, expected, .. } => {
-            format!("{name} is {value}, expected {expected}")
-        }
-        E::Diverged { quantity, value, .. } => {
-            format!(
-                "the recursion diverged, {quantity} is {value:e}; use --method auto, moment or implicit, which cannot"
-            )
+        ModelError::ParameterNotTaken { parameter, method } => {
+            let taken: Vec<_> = method.takes().iter().map(|&p| option(p)).collect();
+            let given = option(*parameter);
+            format!("--method {method} takes no {given}; it takes {}", taken.join(", "))
         }
         other => other.to_string(),
+    }
+}
+
+/// The option that sets a parameter of a method.
+pub fn option(parameter: Parameter) -> String {
+    format!("--{}", parameter.name().replace('_', "-"))
+}
+
+/// The options of the command that help.
+fn hint(error: &ModelError, command: &Command) -> Option<String> {
+    match error {
+        ModelError::Data(error) => remedy_hint(error.remedy()?, command),
+        ModelError::Row(error) => row_hint(error, command),
+        ModelError::TwoValues { high, .. } => {
+            Some(format!("--positive {high} learns the probability of {high}; or --family gaussian"))
+        }
+        ModelError::NeedsHorizon => Some("give --horizon N".into()),
+        _ => None,
+    }
+}
+
+fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {
+    let text = match remedy {
+        Remedy::MissingPolicy if command.chooses() => {
+            "--missing skip leaves such rows out, --missing mean imputes them"
+        }
+        Remedy::MissingPolicy if matches!(command, Command::Predict(_)) => {
+            "--missing skip leaves the predictions of such rows empty"
+        }
+        Remedy::MissingPolicy => "--missing skip leaves such rows out",
+        Remedy::DescribeFormat => "--delimiter, --no-header and --format say how to read the file",
+        // the options below choose what a model has settled
+        _ if !command.chooses() => return None,
+        Remedy::NameTarget => "--target NAME says which column to learn",
+        Remedy::ChooseColumns => {
+            "--features or --exclude chooses columns, --max-features raises the limit"
+        }
+        Remedy::FewerFeatures { .. } => {
+            "--exclude leaves the column out, --max-features raises the limit"
+        }
+        Remedy::Categorical { .. } => {
+            "--categorical NAME reads the column as categories, --exclude NAME leaves it out"
+        }
+        Remedy::Positive { .. } => "--positive LABEL says which label counts as 1",
+        Remedy::ColumnPerClass { .. } => {
+            "kalmia learns numbers and two-valued labels; make one column for each class"
+        }
+        _ => return None,
     };
-    Failure::Row { at: block.location(row), reason }
+    Some(text.into())
+}
+
+fn row_hint(error: &RowError, command: &Command) -> Option<String> {
+    match &error.cause {
+        LearnerError::Target { value, family, .. } if command.infers_family() => {
+            let count = *value >= 0.0 && value.fract() == 0.0;
+            let give = if count { "--family poisson or --family gaussian" } else { "--family gaussian" };
+            Some(format!("{family} was chosen from the first rows: give {give}"))
+        }
+        LearnerError::Diverged { .. } => {
+            Some("--method auto, moment or implicit cannot diverge".into())
+        }
+        _ => None,
+    }
 }

@@ -3,12 +3,14 @@
 
 mod args;
 mod error;
+mod format;
+mod interrupt;
 mod learn;
-mod model;
+mod output;
 mod plan;
+mod progress;
 mod report;
 mod run;
-mod ui;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -25,7 +27,7 @@ fn main() -> ExitCode {
             let colored = std::io::stderr().is_terminal()
                 && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
             let label = if colored { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
-            // nobody to tell when standard error is closed
+            // if standard error is closed, nobody reads the message
             let _ = writeln!(std::io::stderr(), "{label} {}", failure.render(&cli.command));
             ExitCode::from(failure.code())
         }
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(cli: &Cli) -> error::Result<()> {
-    let ui = ui::Ui::new(cli.quiet);
+    let ui = progress::Ui::new(cli.quiet);
     match &cli.command {
         Command::Fit(args) => run::fit::run(args, ui),
         Command::Predict(args) => run::predict::run(args, ui),
@@ -45,7 +47,6 @@ fn dispatch(cli: &Cli) -> error::Result<()> {
         Command::Export(args) => run::export::run(args),
         Command::Reproduce(args) => run::reproduce::run(args, ui),
         Command::Bounds(args) => run::bounds::run(args),
-        Command::Bench(args) => run::bench::run(args, ui),
         Command::Completions(args) => run::shell::completions(args),
         Command::Man => run::shell::man(),
     }

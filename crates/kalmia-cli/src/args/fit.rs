@@ -1,9 +1,12 @@
 //! Arguments of the commands that choose a method: fit and compare.
 
-use super::data::{MissingChoice, SourceArgs};
-use clap::{Args, ValueEnum};
-use kalmia::learner::AutoDrift;
-use kalmia_data::EncoderOptions;
+use super::data::{SourceArgs, missing};
+use super::names::{described, named};
+use clap::Args;
+use clap::builder::TypedValueParser;
+use kalmia::DriftMode;
+use kalmia_data::{EncoderOptions, Missing};
+use kalmia_model::{FamilyChoice, MethodName, Parameters};
 use std::path::PathBuf;
 
 const FIT_EXAMPLES: &str = "\
@@ -26,7 +29,7 @@ pub struct FitArgs {
     #[command(flatten)]
     pub roles: RoleArgs,
     /// How to learn; `auto` needs nothing, the others are the paper's algorithms and safer ones
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_parser = methods(), default_value = "auto")]
     pub method: MethodName,
     #[command(flatten)]
     pub learn: LearnArgs,
@@ -42,7 +45,7 @@ pub struct FitArgs {
     /// Draw the progressive loss against rows (.svg or .png)
     #[arg(long, value_name = "PICTURE")]
     pub plot: Option<PathBuf>,
-    /// Write the model every so many rows (100000) or seconds (30s)
+    /// Write the model after every so many rows (100000) or seconds (30s)
     #[arg(long, value_name = "ROWS|SECONDS", requires = "output")]
     pub checkpoint_every: Option<String>,
     /// Go on after the last row learned in this checkpoint, with otherwise the same arguments
@@ -59,7 +62,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub roles: RoleArgs,
     /// The methods, by default every one that applies
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
+    #[arg(long, value_parser = methods(), value_delimiter = ',', value_name = "A,B")]
     pub methods: Vec<MethodName>,
     #[command(flatten)]
     pub learn: LearnArgs,
@@ -77,23 +80,18 @@ pub struct RoleArgs {
     /// The column to learn (libsvm has its own)
     #[arg(long, short, value_name = "COLUMN")]
     pub target: Option<String>,
-    /// What the target is: auto, gaussian, bernoulli, binomial, poisson or gamma;
-    /// gaussian:VARIANCE, binomial:TRIALS and gamma:DISPERSION fix a parameter
+    /// What the target is: auto, gaussian, bernoulli, binomial, poisson or gamma; gaussian:VARIANCE,
+    /// binomial:TRIALS and gamma:DISPERSION fix a parameter
     #[arg(long, value_name = "FAMILY", default_value = "auto")]
-    pub family: String,
+    pub family: FamilyChoice,
     /// The feature columns, in this order; by default every other column
-    #[arg(
-        long,
-        value_delimiter = ',',
-        value_name = "A,B",
-        conflicts_with = "exclude",
-        help_heading = "Columns"
-    )]
+    #[arg(long, value_delimiter = ',', value_name = "A,B", conflicts_with = "exclude")]
+    #[arg(help_heading = "Columns")]
     pub features: Option<Vec<String>>,
     /// Columns left out
     #[arg(long, value_delimiter = ',', value_name = "A,B", help_heading = "Columns")]
     pub exclude: Vec<String>,
-    /// Columns read as categories even where they hold numbers
+    /// Columns read as categories even if they hold numbers
     #[arg(long, value_delimiter = ',', value_name = "A,B", help_heading = "Columns")]
     pub categorical: Vec<String>,
     /// A column that multiplies each row's loss
@@ -109,85 +107,105 @@ pub struct RoleArgs {
     #[arg(long, help_heading = "Columns")]
     pub no_intercept: bool,
     /// What a missing value does
-    #[arg(long, value_enum, default_value = "error", help_heading = "Columns")]
-    pub missing: MissingChoice,
+    #[arg(long, value_parser = missing(), default_value = "error", help_heading = "Columns")]
+    pub missing: Missing,
     /// Most features accepted, categories included
-    #[arg(long, value_name = "N", default_value_t = EncoderOptions::default().max_features, help_heading = "Columns")]
+    #[arg(long, value_name = "N", default_value_t = EncoderOptions::default().max_features)]
+    #[arg(help_heading = "Columns")]
     pub max_features: usize,
 }
 
-/// What a method may be told.
+/// Parameters of the methods. A method refuses those that it does not take.
 #[derive(Debug, Clone, Args)]
 pub struct LearnArgs {
-    /// Whether the coefficients may move over time (auto only)
-    #[arg(long, value_enum, default_value = "off", help_heading = "Method")]
-    pub drift: DriftChoice,
-    /// Prior variance of the coefficients (ekf, truncated, implicit, moment)
-    #[arg(long, value_name = "V", default_value_t = 1.0, help_heading = "Method")]
-    pub prior: f64,
-    /// Radius of the ball (ons)
-    #[arg(long, value_name = "R", default_value_t = 10.0, help_heading = "Method")]
-    pub radius: f64,
-    /// Exp-concavity constant of the losses over the ball (ons)
-    #[arg(long, value_name = "A", default_value_t = 0.025, help_heading = "Method")]
-    pub exp_concavity: f64,
+    /// Whether coefficients may move over time (auto) [default: detect]
+    #[arg(long, value_parser = drift_modes(), help_heading = "Method")]
+    pub drift: Option<DriftMode>,
+    /// Prior variance of the coefficients (ekf, truncated, implicit, moment) [default: 1]
+    #[arg(long, value_name = "V", help_heading = "Method")]
+    pub prior: Option<f64>,
+    /// Factor of the threshold SCALE * t^-BETA under the curvature (truncated) [default: 1]
+    #[arg(long, value_name = "SCALE", help_heading = "Method")]
+    pub scale: Option<f64>,
+    /// Exponent of that threshold (truncated) [default: 0.49]
+    #[arg(long, value_name = "BETA", help_heading = "Method")]
+    pub beta: Option<f64>,
+    /// Radius of the ball (ons) [default: 10]
+    #[arg(long, value_name = "R", help_heading = "Method")]
+    pub radius: Option<f64>,
+    /// Exp-concavity constant of the losses over the ball (ons) [default: 1 / (4 R)]
+    #[arg(long, value_name = "A", help_heading = "Method")]
+    pub exp_concavity: Option<f64>,
+    /// Bound on the norm of the gradients (ons) [default: none]
+    #[arg(long, value_name = "G", help_heading = "Method")]
+    pub gradient_bound: Option<f64>,
     /// Number of rows that will come (asgd); by default they are counted first
     #[arg(long, value_name = "N", help_heading = "Method")]
     pub horizon: Option<u64>,
+    /// Step size (asgd) [default: 1 / (2 d sqrt(N)), d the number of coefficients]
+    #[arg(long, value_name = "STEP", help_heading = "Method")]
+    pub step: Option<f64>,
 }
 
-/// The methods by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum MethodName {
-    /// Mixture of moment-matching filters with several priors
-    Auto,
-    /// Static extended Kalman filter (Algorithm 1)
-    Ekf,
-    /// Truncated extended Kalman filter (Algorithm 2)
-    Truncated,
-    /// Implicit filter: the exact scalar step
-    Implicit,
-    /// Moment-matching filter
-    Moment,
-    /// Online Newton step (Algorithm 3)
-    Ons,
-    /// Averaged stochastic gradient descent
-    Asgd,
-}
-
-impl MethodName {
-    /// As typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Ekf => "ekf",
-            Self::Truncated => "truncated",
-            Self::Implicit => "implicit",
-            Self::Moment => "moment",
-            Self::Ons => "ons",
-            Self::Asgd => "asgd",
+impl LearnArgs {
+    /// The parameters as given.
+    pub fn parameters(&self) -> Parameters {
+        Parameters {
+            drift: self.drift,
+            prior: self.prior,
+            scale: self.scale,
+            beta: self.beta,
+            radius: self.radius,
+            exp_concavity: self.exp_concavity,
+            gradient_bound: self.gradient_bound,
+            horizon: self.horizon,
+            step: self.step,
         }
     }
 }
 
-/// Whether the coefficients may move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum DriftChoice {
-    /// Static; the summary tells where following a drift would have helped
-    Off,
-    /// Followed
-    Adapt,
-    /// Static until a drift is beyond doubt, then followed
-    Detect,
+/// The methods by name, with a line of help each.
+fn methods() -> impl TypedValueParser<Value = MethodName> {
+    named(MethodName::ALL.map(|method| described(method.name(), method.about())))
 }
 
-impl DriftChoice {
-    /// As the library calls it.
-    pub fn library(self) -> AutoDrift {
-        match self {
-            Self::Off => AutoDrift::Off,
-            Self::Adapt => AutoDrift::Adapt,
-            Self::Detect => AutoDrift::Detect,
+fn drift_modes() -> impl TypedValueParser<Value = DriftMode> {
+    named(DriftMode::ALL.map(|mode| {
+        let about = match mode {
+            DriftMode::Off => "Static; a note says if following a drift would have helped",
+            DriftMode::Adapt => "Followed from the start",
+            DriftMode::Detect => "Static until a drift is certain, then followed",
+        };
+        described(mode.name(), about)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use kalmia_model::{Method, Parameter};
+
+    #[test]
+    fn the_help_states_the_defaults_of_the_methods() {
+        let command = crate::args::Cli::command();
+        let fit = command.find_subcommand("fit").unwrap();
+        let help = |name: &str| {
+            let arg = fit.get_arguments().find(|arg| arg.get_id() == name).unwrap();
+            arg.get_help().unwrap().to_string()
+        };
+        let of = |method: &str| method.parse::<Method>().unwrap().parameters();
+        let stated = |name: &str, value: String| {
+            assert!(help(name).contains(&format!("[default: {value}]")), "{name}: {}", help(name));
+        };
+        stated("drift", of("auto").drift.unwrap().name().into());
+        stated("prior", of("moment").prior.unwrap().to_string());
+        stated("scale", of("truncated").scale.unwrap().to_string());
+        stated("beta", of("truncated").beta.unwrap().to_string());
+        stated("radius", of("ons").radius.unwrap().to_string());
+        assert_eq!(of("ons").exp_concavity, of("ons").radius.map(|r| 1.0 / (4.0 * r)));
+        for parameter in Parameter::ALL {
+            help(parameter.name());
         }
     }
 }

@@ -4,12 +4,13 @@
 mod data;
 mod fit;
 mod model;
+mod names;
 mod reproduce;
 
-pub use data::{FormatName, SourceArgs};
-pub use fit::{CompareArgs, DriftChoice, FitArgs, LearnArgs, MethodName, RoleArgs};
+pub use data::SourceArgs;
+pub use fit::{CompareArgs, FitArgs, RoleArgs};
 pub use model::{
-    BenchArgs, BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs,
+    BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs,
     IntervalOf, MergeArgs, PredictArgs, UpdateArgs,
 };
 pub use reproduce::ReproduceArgs;
@@ -17,8 +18,9 @@ pub use reproduce::ReproduceArgs;
 use clap::{Parser, Subcommand};
 
 /// What every help page ends with.
-const EXIT_CODES: &str = "Exit codes: 0 success; 2 bad usage or input (a file, a value, a model that cannot be used); 1 any other \
-                          failure (a disk that is full, an interruption).";
+const EXIT_CODES: &str = "\
+Exit codes: 0 success; 2 bad usage or input (a file, a value, a model that cannot be used); \
+1 any other failure (a disk that is full, an interruption).";
 
 /// Parameter-free online learning of generalized linear models, in one pass over the file
 #[derive(Debug, Parser)]
@@ -40,7 +42,7 @@ pub enum Command {
     Fit(Box<FitArgs>),
     /// Predict the rows of files with a model
     Predict(PredictArgs),
-    /// Judge a model on files without learning
+    /// Measure a model on files without learning
     Evaluate(EvaluateArgs),
     /// Go on learning from more files
     Update(UpdateArgs),
@@ -56,8 +58,6 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Evaluate the paper's theorems on given constants
     Bounds(BoundsArgs),
-    /// Measure this machine: reading, fitting, memory
-    Bench(BenchArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Print the manual page
@@ -68,5 +68,14 @@ impl Command {
     /// Whether the columns and the method are chosen here, not by a model.
     pub fn chooses(&self) -> bool {
         matches!(self, Self::Fit(_) | Self::Compare(_))
+    }
+
+    /// Whether the family is inferred from the first rows.
+    pub fn infers_family(&self) -> bool {
+        match self {
+            Self::Fit(args) => args.roles.family.is_inferred(),
+            Self::Compare(args) => args.roles.family.is_inferred(),
+            _ => false,
+        }
     }
 }

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 /// `kalmia predict`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
-Writes one line a row: mean, lower, upper, linear, linear_sd. For labels and proportions the interval is that of the mean, else that of a new y.
+Writes one line per row: mean, lower, upper, linear, linear_sd. The interval is that of the mean
+for labels and proportions, and that of a new y for other families.
 
 Examples:
   kalmia predict late.kalmia tomorrow.csv -o predictions.csv
@@ -19,7 +20,7 @@ pub struct PredictArgs {
     pub source: SourceArgs,
     #[command(flatten)]
     pub missing: MissingArgs,
-    /// Write here (.csv or .parquet) in place of standard output
+    /// Write here (.csv or .parquet) instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Columns of the input to carry along, or `all`
@@ -28,12 +29,12 @@ pub struct PredictArgs {
     /// Probability of the interval
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     pub level: f64,
-    /// What the interval holds
+    /// What the interval is about
     #[arg(long, value_enum)]
     pub interval: Option<IntervalOf>,
 }
 
-/// What an interval holds.
+/// What an interval is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum IntervalOf {
     /// The mean of y: uncertainty of the model alone
@@ -59,7 +60,8 @@ pub struct EvaluateArgs {
 /// `kalmia update`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "An update that was interrupted goes on where its last checkpoint is when the same command is given again.
+    after_help = "An interrupted update goes on from its last checkpoint when the same command is
+given again.
 
 Example:
   kalmia update late.kalmia tuesday.csv"
@@ -71,13 +73,13 @@ pub struct UpdateArgs {
     pub source: SourceArgs,
     #[command(flatten)]
     pub missing: MissingArgs,
-    /// Write the model here in place of the one read
+    /// Write the model here instead of replacing the one read
     #[arg(long, short, value_name = "MODEL")]
     pub output: Option<PathBuf>,
     /// Print the summary as one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Write the model every so many rows (100000) or seconds (30s)
+    /// Write the model after every so many rows (100000) or seconds (30s)
     #[arg(long, value_name = "ROWS|SECONDS")]
     pub checkpoint_every: Option<String>,
 }
@@ -112,10 +114,10 @@ pub struct MergeArgs {
 pub struct ExportArgs {
     /// The model file
     pub model: PathBuf,
-    /// For whom
+    /// The format
     #[arg(long, value_enum, default_value = "json")]
     pub format: ExportFormat,
-    /// Write here in place of standard output
+    /// Write here instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -145,23 +147,6 @@ pub struct BoundsArgs {
         value_name = "WHAT"
     )]
     pub words: Vec<String>,
-}
-
-/// `kalmia bench`.
-#[derive(Debug, Clone, Args)]
-pub struct BenchArgs {
-    /// Small sizes, for a look within seconds
-    #[arg(long)]
-    pub quick: bool,
-    /// Size of the generated CSV in MB
-    #[arg(long, value_name = "MB")]
-    pub megabytes: Option<u64>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
-    /// Read a file and print peak memory (one step of the table)
-    #[arg(long, hide = true, value_name = "CSV")]
-    pub memory_of: Option<PathBuf>,
 }
 
 /// `kalmia completions`.

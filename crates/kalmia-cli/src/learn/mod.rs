@@ -1,10 +1,10 @@
-//! One pass: blocks from the reader go through a learner, with metrics, checkpoints and progress on
+//! One pass: blocks from the reader go through a model, with metrics, checkpoints and progress on
 //! the way.
 
-mod choose;
-mod drive;
 mod levels;
+mod pass;
+mod start;
 
-pub use choose::{build, choose_family, horizon};
-pub use drive::{Next, Pass, learn_block, next};
 pub use levels::Levels;
+pub use pass::{Next, Pass, next};
+pub use start::{Start, count_rows};

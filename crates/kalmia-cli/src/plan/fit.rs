@@ -1,11 +1,10 @@
 //! Plans of the commands that choose a method.
 
 use super::{SourcePlan, picture, writable};
-use crate::args::{CompareArgs, DriftChoice, FitArgs, LearnArgs, MethodName, RoleArgs, SourceArgs};
-use crate::error::{Failure, Result};
-use crate::model::Settings;
-use kalmia::AnyFamily;
+use crate::args::{CompareArgs, FitArgs, RoleArgs};
+use crate::error::{Failure, Result, option};
 use kalmia_data::EncoderOptions;
+use kalmia_model::{Method, MethodName, Parameter, Settings, SourceFormat};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,17 +15,17 @@ pub struct FitPlan {
     pub source: SourcePlan,
     /// What the columns are for.
     pub encoder: EncoderOptions,
-    /// How is learned.
+    /// What is learned, and how.
     pub settings: Settings,
     /// Where the model goes.
     pub output: Option<PathBuf>,
     /// Whether the summary is JSON.
     pub json: bool,
-    /// Where the course of the loss goes.
+    /// Where the losses along the way go.
     pub trace: Option<PathBuf>,
     /// Where its picture goes.
     pub plot: Option<PathBuf>,
-    /// When the model is written on the way.
+    /// How often a checkpoint is written.
     pub every: Option<Every>,
     /// The checkpoint to go on from.
     pub resume: Option<PathBuf>,
@@ -88,10 +87,16 @@ impl FitPlan {
         output.map(|path| writable(path)).transpose()?;
         args.trace.as_deref().map(writable).transpose()?;
         args.plot.as_deref().map(picture).transpose()?;
+        let method = Method::new(args.method, &args.learn.parameters())?;
+        let source = SourcePlan::new(&args.source)?;
         Ok(Self {
-            settings: settings(&args.source, &args.roles, &args.learn, args.method)?,
-            encoder: roles(&args.roles)?,
-            source: SourcePlan::new(&args.source)?,
+            settings: Settings {
+                family: args.roles.family.clone(),
+                method,
+                source: SourceFormat::from(&source.options),
+            },
+            encoder: roles(&args.roles),
+            source,
             output: output.cloned(),
             json: args.json,
             trace: args.trace.clone(),
@@ -105,32 +110,33 @@ impl FitPlan {
 impl ComparePlan {
     /// Checks the arguments.
     pub fn new(args: &CompareArgs) -> Result<Self> {
-        use MethodName::{Asgd, Auto, Ekf, Implicit, Moment, Ons, Truncated};
         args.plot.as_deref().map(picture).transpose()?;
         let named = !args.methods.is_empty();
-        let mut methods = if named {
-            args.methods.clone()
-        } else {
-            vec![Auto, Moment, Implicit, Ekf, Truncated, Ons, Asgd]
-        };
+        let mut methods = if named { args.methods.clone() } else { COMPARED.to_vec() };
         let mut seen = Vec::new();
-        methods.retain(|m| {
-            !seen.contains(m) && {
-                seen.push(*m);
-                true
-            }
+        methods.retain(|method| {
+            let new = !seen.contains(method);
+            seen.push(*method);
+            new
         });
-        let learn = |method| match method {
-            Auto => args.learn.clone(),
-            _ => LearnArgs { drift: DriftChoice::Off, ..args.learn.clone() },
-        };
-        let settings = methods
-            .into_iter()
-            .map(|method| settings(&args.source, &args.roles, &learn(method), method));
+        let given = args.learn.parameters();
+        let unused = Parameter::ALL.into_iter().find(|parameter| {
+            given.has(*parameter) && !methods.iter().any(|m| m.takes().contains(parameter))
+        });
+        if let Some(parameter) = unused {
+            return Err(Failure::usage(format!("no method compared takes {}", option(parameter))));
+        }
+        let source = SourcePlan::new(&args.source)?;
+        let settings = methods.into_iter().map(|name| {
+            // each method takes what is its own
+            let method = Method::new(name, &given.only(name.takes()))?;
+            let family = args.roles.family.clone();
+            Ok(Settings { family, method, source: SourceFormat::from(&source.options) })
+        });
         Ok(Self {
             settings: settings.collect::<Result<_>>()?,
-            encoder: roles(&args.roles)?,
-            source: SourcePlan::new(&args.source)?,
+            encoder: roles(&args.roles),
+            source,
             named,
             json: args.json,
             plot: args.plot.clone(),
@@ -138,46 +144,20 @@ impl ComparePlan {
     }
 }
 
-/// The settings of a method.
-fn settings(
-    source: &SourceArgs,
-    roles: &RoleArgs,
-    learn: &LearnArgs,
-    method: MethodName,
-) -> Result<Settings> {
-    if roles.family != "auto" {
-        roles.family.parse::<AnyFamily>()?;
-    }
-    if learn.drift != DriftChoice::Off && method != MethodName::Auto {
-        let (drift, method) = (learn.drift.library().name(), method.name());
-        return Err(Failure::usage(format!(
-            "--drift {drift} is for --method auto; {method} is static"
-        )));
-    }
-    if !(learn.prior > 0.0 && learn.prior.is_finite()) {
-        return Err(Failure::usage(format!(
-            "--prior {}: the variance must be finite and positive",
-            learn.prior
-        )));
-    }
-    let plan = SourcePlan::reading(source)?;
-    Ok(Settings {
-        family: roles.family.trim().to_ascii_lowercase(),
-        method: method.name().into(),
-        drift: learn.drift.library().name().into(),
-        prior: learn.prior,
-        radius: learn.radius,
-        exp_concavity: learn.exp_concavity,
-        horizon: learn.horizon,
-        format: plan.format,
-        delimiter: plan.delimiter,
-        header: plan.header,
-    })
-}
+/// The methods that `compare` runs unless it is given others, the safest first.
+const COMPARED: [MethodName; 7] = [
+    MethodName::Auto,
+    MethodName::Moment,
+    MethodName::Implicit,
+    MethodName::Ekf,
+    MethodName::Truncated,
+    MethodName::Ons,
+    MethodName::Asgd,
+];
 
 /// What the columns are for.
-fn roles(args: &RoleArgs) -> Result<EncoderOptions> {
-    Ok(EncoderOptions {
+fn roles(args: &RoleArgs) -> EncoderOptions {
+    EncoderOptions {
         target: args.target.clone(),
         positive: args.positive.clone(),
         weight: args.weight.clone(),
@@ -186,9 +166,9 @@ fn roles(args: &RoleArgs) -> Result<EncoderOptions> {
         exclude: args.exclude.clone(),
         categorical: args.categorical.clone(),
         intercept: !args.no_intercept,
-        missing: args.missing.library(),
+        missing: args.missing,
         max_features: args.max_features,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ mod fit;
 
 pub use fit::{ComparePlan, Every, FitPlan};
 
-use crate::args::{FormatName, SourceArgs};
+use crate::args::SourceArgs;
 use crate::error::{Failure, Result};
-use crate::ui;
-use kalmia_data::{Format, Input, SourceOptions};
+use crate::interrupt;
+use kalmia_data::{Encoder, Format, Input, Mode, Reader, SourceOptions};
 use std::path::Path;
 
 /// Inputs that exist, and how they are read.
@@ -23,29 +23,23 @@ impl SourcePlan {
     /// Resolves names and patterns.
     pub fn new(args: &SourceArgs) -> Result<Self> {
         let inputs =
-            Input::resolve(&args.data)?.into_iter().map(|input| input.until(ui::stop_flag()));
+            Input::resolve(&args.data)?.into_iter().map(|input| input.until(interrupt::flag()));
         Ok(Self { options: Self::reading(args)?, inputs: inputs.collect() })
+    }
+
+    /// Opens the inputs for an encoder.
+    pub fn open(&self, encoder: &mut Encoder, mode: Mode) -> Result<Reader> {
+        Ok(Reader::open(self.inputs.clone(), self.options.clone(), encoder, mode)?)
     }
 
     /// How bytes are read, whatever the files.
     fn reading(args: &SourceArgs) -> Result<SourceOptions> {
         let delimiter = args.delimiter.as_deref().map(delimiter).transpose()?;
-        let format = args.format.map(format);
+        let format = args.format;
         if delimiter.is_some() && !matches!(format, None | Some(Format::Csv | Format::Tsv)) {
             return Err(Failure::usage("--delimiter is for CSV and TSV only"));
         }
         Ok(SourceOptions { format, delimiter, header: !args.no_header, ..SourceOptions::default() })
-    }
-}
-
-fn format(name: FormatName) -> Format {
-    match name {
-        FormatName::Csv => Format::Csv,
-        FormatName::Tsv => Format::Tsv,
-        FormatName::Jsonl => Format::Jsonl,
-        FormatName::Parquet => Format::Parquet,
-        FormatName::Arrow => Format::Arrow,
-        FormatName::Libsvm => Format::Libsvm,
     }
 }
 
@@ -59,7 +53,7 @@ fn delimiter(text: &str) -> Result<u8> {
     }
 }
 
-/// A path that a file can be written to, as far as can be told beforehand.
+/// A path that a file can be written to, as far as can be known before the work.
 pub fn writable(path: &Path) -> Result<&Path> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() {

@@ -1,8 +1,9 @@
 //! Pictures of progressive loss against rows.
 
 use crate::error::{Failure, Result};
-use crate::ui;
-use kalmia_lab::chart::{Axis, Color, Plot, Series, compose};
+use crate::output;
+use kalmia::evaluate::CoursePoint;
+use kalmia_chart::{Axis, Color, Plot, Series, compose};
 use std::path::Path;
 
 /// A curve of a picture.
@@ -13,6 +14,19 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
     /// Whether it is only a reference.
     pub reference: bool,
+}
+
+impl Curve {
+    /// A loss along the way.
+    pub fn new(name: &str, course: &[CoursePoint], loss: fn(&CoursePoint) -> f64) -> Self {
+        let points = course.iter().map(|point| (point.rows as f64, loss(point)));
+        Self { name: name.into(), points: points.collect(), reference: false }
+    }
+
+    /// The loss of the constant predictor, as a reference.
+    pub fn constant_predictor(course: &[CoursePoint]) -> Self {
+        Self { reference: true, ..Self::new("constant predictor", course, |p| p.constant_loss) }
+    }
 }
 
 /// Draws the curves and writes the file, whose extension says how.
@@ -45,7 +59,7 @@ pub fn losses(path: &Path, title: &str, curves: &[Curve]) -> Result<()> {
         true => scene.to_png(2.0).map_err(|error| Failure::Other(error.to_string()))?,
         false => scene.to_svg().into_bytes(),
     };
-    ui::write_file(path, &bytes)
+    output::write_file(path, &bytes)
 }
 
 /// Where the eye should look: all losses after the first hundredth of the rows, with a margin. The

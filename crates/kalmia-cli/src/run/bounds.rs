@@ -3,8 +3,8 @@
 
 use crate::args::BoundsArgs;
 use crate::error::{Failure, Result};
-use crate::report::{self, Table};
-use crate::ui;
+use crate::output;
+use crate::report::Table;
 use kalmia::theory::{Entry, Inputs, RegistryError, find, registry};
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -23,7 +23,7 @@ pub fn run(args: &BoundsArgs) -> Result<()> {
         [name, rest @ ..] => {
             let entry = find(name).map_err(|error| Failure::usage(error.to_string()))?;
             if rest.iter().any(|word| matches!(*word, "--help" | "-h")) {
-                return ui::print(&describe(entry));
+                return output::print(&describe(entry));
             }
             one(entry, &parameters(rest)?, json)
         }
@@ -35,14 +35,14 @@ fn list(json: bool) -> Result<()> {
     let entries = registry();
     if json {
         let view = |e: &Entry| serde_json::json!({ "name": e.name, "summary": e.summary, "label": e.label, "holds": e.holds });
-        return ui::print(&report::json(&entries.iter().map(view).collect::<Vec<_>>())?);
+        return output::print_json(&entries.iter().map(view).collect::<Vec<_>>());
     }
     let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     entries
         .iter()
         .for_each(|entry| text.push_str(&format!("{:<width$}  {}\n", entry.name, entry.summary)));
-    ui::print(&text)
+    output::print(&text)
 }
 
 fn describe(entry: &Entry) -> String {
@@ -105,7 +105,7 @@ fn one(entry: &Entry, inputs: &Inputs, json: bool) -> Result<()> {
         if let Some(corrected) = &corrected {
             object.insert("out_corrected".into(), value_of(corrected)?);
         }
-        return ui::print(&report::json(&object)?);
+        return output::print_json(&object);
     }
     let mut table = match corrected {
         Some(_) => Table::new(["", "as printed", "corrected"]),
@@ -117,7 +117,7 @@ fn one(entry: &Entry, inputs: &Inputs, json: bool) -> Result<()> {
         });
         table.row([name.to_owned(), value.to_string()].into_iter().chain(other));
     }
-    ui::print(&format!("{}\nholds: {}\n\n{}", entry.summary, entry.holds, table.render()))
+    output::print(&format!("{}\nholds: {}\n\n{}", entry.summary, entry.holds, table.render()))
 }
 
 fn value_of(values: &Inputs) -> Result<Value> {
@@ -158,5 +158,5 @@ fn evaluate(file: &str) -> Result<()> {
             }
         }
     }
-    ui::print(&report::json(&document)?)
+    output::print_json(&document)
 }

@@ -2,30 +2,32 @@
 
 use crate::args::CompareArgs;
 use crate::error::{Failure, Result};
-use crate::learn::{Levels, Next, build, choose_family, horizon, learn_block, next};
+use crate::format::{counted, number};
+use crate::interrupt;
+use crate::learn::{Levels, Next, Start, count_rows, next};
+use crate::output;
 use crate::plan::ComparePlan;
-use crate::report::{self, Curve, Scores, Table, number};
-use crate::ui::{self, Ui, counted};
-use kalmia::evaluate::Metrics;
-use kalmia::{AnyFamily, AnyLearner, Family};
-use kalmia_data::{Block, Encoder, Mode, Reader};
+use crate::progress::Ui;
+use crate::report::{self, Curve, Table};
+use kalmia::{AnyFamily, Family};
+use kalmia_data::{Block, Encoder};
+use kalmia_model::{Error as ModelError, MethodName, Model, Scores};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// A method in the race.
-struct Runner {
-    method: String,
-    learner: AnyLearner,
-    metrics: Metrics,
+/// A method in the comparison.
+struct Contestant {
+    method: MethodName,
+    model: Model,
     time: Duration,
     /// Why it stopped, and after how many rows.
     stopped: Option<String>,
 }
 
-/// What `--json` prints of a method.
+/// What `--json` prints for a method.
 #[derive(Serialize)]
 struct Line {
-    method: String,
+    method: &'static str,
     rows: u64,
     #[serde(flatten)]
     scores: Scores,
@@ -37,47 +39,32 @@ struct Line {
 /// Runs the command.
 pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
     let plan = ComparePlan::new(args)?;
-    ui::catch_interrupts();
-    let encoder = Encoder::new(plan.encoder.clone());
-    let mut reader = Reader::open(
-        plan.source.inputs.clone(),
-        plan.source.options.clone(),
-        encoder,
-        Mode::Learn,
-    )?;
-    let mut block = Block::new();
-    reader.next_block(&mut block)?;
-    let target = reader
-        .encoder()
-        .target()
-        .ok_or_else(|| Failure::usage("name the target column with --target"))?
-        .clone();
-    let asked = plan.settings.first().map_or("auto", |settings| &settings.family);
-    let chosen = choose_family(asked, &target)?;
-    chosen.note.iter().for_each(|note| ui.note(&format!("note: {note}")));
-    let mut runners = runners(&plan, chosen.family, block.dim, ui)?;
+    interrupt::catch();
+    let Start { mut reader, mut encoder, mut block, family } =
+        Start::read(&plan.source, &plan.encoder, &args.roles.family, ui)?;
+    let target = encoder.target().map_or_else(String::new, |target| target.name.clone());
+    let mut contestants = contestants(&plan, family, &encoder, ui)?;
     let mut meter = ui.progress(reader.progress());
-    let auto = asked == "auto";
     let mut levels = Levels::default();
     let interrupted = loop {
-        levels.look(reader.encoder(), ui);
-        for runner in runners.iter_mut().filter(|runner| runner.stopped.is_none()) {
-            runner.learn(&block, reader.encoder(), auto)?;
+        levels.report_new(&encoder, ui);
+        for one in contestants.iter_mut().filter(|one| one.stopped.is_none()) {
+            one.learn(&block, &encoder)?;
         }
         meter.tick(reader.progress(), reader.position().rows, || None);
-        match next(&mut reader, &mut block)? {
+        match next(&mut reader, &mut encoder, &mut block)? {
             Next::Block => {}
             Next::End => break false,
             Next::Stop => break true,
         }
     };
     meter.finish();
-    let counts = reader.encoder().counts();
+    let counts = encoder.counts();
     if counts.rows == counts.skipped {
         return Err(Failure::no_rows(counts));
     }
     let rows = reader.position().rows;
-    show(&plan, chosen.family, &target.name, runners)?;
+    show(&plan, family, &target, contestants)?;
     if interrupted {
         return Err(Failure::Interrupted(format!(
             "interrupted after {}; the methods are compared on these",
@@ -87,95 +74,100 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
     Ok(())
 }
 
-/// The methods that apply; those that do not are told, or refused where they were named.
-fn runners(plan: &ComparePlan, family: AnyFamily, dim: usize, ui: Ui) -> Result<Vec<Runner>> {
-    let mut runners = Vec::new();
+/// The methods that apply. One that does not apply is refused if it was named, else noted.
+fn contestants(
+    plan: &ComparePlan,
+    family: AnyFamily,
+    encoder: &Encoder,
+    ui: Ui,
+) -> Result<Vec<Contestant>> {
+    let mut all = Vec::new();
     for settings in &plan.settings {
-        let learner = horizon(settings, &plan.source, &plan.encoder)
-            .and_then(|horizon| build(settings, family, dim, plan.encoder.intercept, horizon));
-        match learner {
-            Ok(learner) => runners.push(Runner {
-                method: settings.method.clone(),
-                learner,
-                metrics: Metrics::new(family)?,
-                time: Duration::ZERO,
-                stopped: None,
-            }),
+        let method = settings.method.name();
+        let mut settings = settings.clone();
+        let mut start = || -> Result<Model> {
+            if settings.method.needs_horizon() {
+                let rows = count_rows(&plan.source, &plan.encoder)?;
+                settings.method = settings.method.with_horizon(rows);
+            }
+            Ok(Model::new(settings.clone(), family, encoder.clone())?)
+        };
+        match start() {
+            Ok(model) => {
+                all.push(Contestant { method, model, time: Duration::ZERO, stopped: None });
+            }
             Err(error) if plan.named => return Err(error),
-            Err(error) => ui.note(&format!("note: without {}: {error}", settings.method)),
+            Err(error) => ui.note(&format!("note: without {method}: {error}")),
         }
     }
-    Ok(runners)
+    Ok(all)
 }
 
-impl Runner {
-    /// A row that every method refuses is an error; one that this method alone cannot learn takes
-    /// it out of the race.
-    fn learn(&mut self, block: &Block, encoder: &Encoder, auto: bool) -> Result<()> {
+impl Contestant {
+    /// Learns a block. A row that every method refuses is an error; a row that this method alone
+    /// cannot learn takes it out of the comparison.
+    fn learn(&mut self, block: &Block, encoder: &Encoder) -> Result<()> {
         let start = Instant::now();
-        let rows = self.metrics.progressive.rows();
-        let before = self.metrics.clone();
-        let outcome = learn_block(&mut self.learner, &mut self.metrics, block, encoder, auto);
-        self.time += start.elapsed();
-        match outcome {
-            Err(Failure::Row { reason, .. }) if reason.contains("diverged") => {
-                self.metrics = before;
-                self.stopped = Some(format!("diverged after row {rows}"));
-            }
-            Err(Failure::Usage(reason)) => {
-                self.metrics = before;
-                self.stopped = Some(reason);
-            }
-            Err(Failure::Library(error)) => {
-                self.metrics = before;
-                self.stopped = Some(error.to_string());
-            }
-            other => return other,
+        let rows = self.model.metrics.progressive.rows();
+        let mut metrics = self.model.metrics.clone();
+        // the names of new features, for messages
+        if self.model.encoder.dim() < encoder.dim() {
+            self.model.encoder = encoder.clone();
         }
+        let outcome = self.model.learn(block, Some(&mut metrics));
+        self.time += start.elapsed();
+        let Err(error) = outcome else {
+            self.model.metrics = metrics;
+            return Ok(());
+        };
+        self.stopped = Some(match &error {
+            ModelError::Row(row) if matches!(row.cause, kalmia::Error::Diverged { .. }) => {
+                format!("diverged after row {rows}")
+            }
+            ModelError::LateFeature { .. } | ModelError::Learner(_) => error.to_string(),
+            _ => return Err(error.into()),
+        });
         Ok(())
     }
 }
 
-fn show(plan: &ComparePlan, family: AnyFamily, target: &str, runners: Vec<Runner>) -> Result<()> {
+fn show(
+    plan: &ComparePlan,
+    family: AnyFamily,
+    target: &str,
+    contestants: Vec<Contestant>,
+) -> Result<()> {
     if let Some(path) = &plan.plot {
-        let mut curves: Vec<Curve> = runners
+        let mut curves: Vec<Curve> = contestants
             .iter()
-            .map(|runner| Curve {
-                name: runner.method.clone(),
-                points: runner
-                    .metrics
-                    .course()
-                    .iter()
-                    .map(|point| (point.0 as f64, point.1))
-                    .collect(),
-                reference: false,
-            })
+            .map(|one| Curve::new(one.method.name(), &one.model.metrics.course(), |p| p.loss))
             .collect();
-        if let Some(longest) = runners.iter().max_by_key(|runner| runner.metrics.progressive.rows())
-        {
-            let points =
-                longest.metrics.course().iter().map(|point| (point.0 as f64, point.2)).collect();
-            curves.push(Curve { name: "constant predictor".into(), points, reference: true });
+        let longest = contestants.iter().max_by_key(|one| one.model.metrics.progressive.rows());
+        if let Some(longest) = longest {
+            curves.push(Curve::constant_predictor(&longest.model.metrics.course()));
         }
         report::losses(path, &format!("Progressive loss of {target}"), &curves)?;
     }
-    let lines: Vec<Line> = runners
-        .into_iter()
-        .map(|runner| Line {
-            rows: runner.metrics.progressive.rows(),
-            scores: Scores::new(&runner.metrics.progressive),
-            seconds: runner.time.as_secs_f64(),
-            course: runner.metrics.course(),
-            method: runner.method,
-            stopped: runner.stopped,
-        })
-        .collect();
+    let lines: Vec<Line> = contestants.into_iter().map(line).collect();
     if plan.json {
-        let methods =
-            serde_json::json!({ "family": family.name(), "target": target, "methods": lines });
-        return ui::print(&report::json(&methods)?);
+        return output::print_json(
+            &serde_json::json!({ "family": family.name(), "target": target, "methods": lines }),
+        );
     }
-    ui::print(&table(family, target, &lines))
+    output::print(&table(family, target, &lines))
+}
+
+fn line(one: Contestant) -> Line {
+    let metrics = &one.model.metrics;
+    let course = metrics.course().into_iter();
+    Line {
+        method: one.method.name(),
+        rows: metrics.progressive.rows(),
+        scores: Scores::new(&metrics.progressive),
+        seconds: one.time.as_secs_f64(),
+        stopped: one.stopped,
+        course: course.map(|point| (point.rows, point.loss, point.constant_loss)).collect(),
+    }
 }
 
 fn table(family: AnyFamily, target: &str, lines: &[Line]) -> String {
@@ -187,29 +179,20 @@ fn table(family: AnyFamily, target: &str, lines: &[Line]) -> String {
     let mut table = Table::new(["method", "loss", second, "seconds", ""]);
     for line in lines {
         let score = line.scores.accuracy.or(line.scores.rmse).unwrap_or(line.scores.deviance);
-        let remark = line.stopped.clone().unwrap_or_default();
         table.row([
-            line.method.clone(),
+            line.method.into(),
             number(line.scores.loss),
             number(score),
             format!("{:.2}", line.seconds),
-            remark,
+            line.stopped.clone().unwrap_or_default(),
         ]);
     }
     if let Some(line) = lines.iter().max_by_key(|line| line.rows) {
-        table.row([
-            "constant predictor".into(),
-            number(line.scores.baseline_loss),
-            String::new(),
-            String::new(),
-            String::new(),
-        ]);
+        let loss = number(line.scores.baseline_loss);
+        let empty = String::new;
+        table.row(["constant predictor".into(), loss, empty(), empty(), empty()]);
     }
     let rows = lines.iter().map(|line| line.rows).max().unwrap_or(0);
-    format!(
-        "{} of `{target}`, {}, progressive\n\n{}",
-        family.name(),
-        counted(rows, "row"),
-        table.render()
-    )
+    let head = format!("{} of `{target}`, {}, progressive", family.name(), counted(rows, "row"));
+    format!("{head}\n\n{}", table.render())
 }

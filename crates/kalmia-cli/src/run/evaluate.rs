@@ -1,14 +1,16 @@
 //! `kalmia evaluate`: losses on files without learning.
 
 use crate::args::EvaluateArgs;
-use crate::error::{Failure, Result, locate};
-use crate::model::Model;
+use crate::error::{Failure, Result};
+use crate::format::{counted, grouped};
+use crate::output;
 use crate::plan::SourcePlan;
-use crate::report::{self, Scores};
-use crate::ui::{self, Ui, counted, grouped};
+use crate::progress::Ui;
+use crate::report::scores_text;
+use kalmia::Family;
 use kalmia::evaluate::Progressive;
-use kalmia::{Family, Predictive};
-use kalmia_data::{Block, Mode, Reader};
+use kalmia_data::{Block, Mode};
+use kalmia_model::{Model, RowError, Scores};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -17,7 +19,7 @@ struct Evaluation {
     rows: u64,
     skipped: u64,
     unseen_levels: u64,
-    family: &'static str,
+    family: String,
     #[serde(flatten)]
     scores: Scores,
 }
@@ -25,70 +27,53 @@ struct Evaluation {
 /// Runs the command.
 pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     let source = SourcePlan::new(&args.source)?;
-    let (model, _) = Model::load(&args.model)?;
-    let mut encoder = model.encoder.clone();
-    encoder.reset_counts();
-    args.missing.apply(&mut encoder)?;
-    let mut reader = Reader::open(source.inputs, source.options, encoder, Mode::Judge)?;
+    let mut model = Model::load(&args.model)?.content;
+    model.encoder.reset_counts();
+    args.missing.apply(&mut model.encoder)?;
+    let mut reader = source.open(&mut model.encoder, Mode::Evaluate)?;
     let mut sums = Progressive::new(*model.metrics.progressive.family());
-    let (mut block, mut meter) = (Block::new(), ui.progress(reader.progress()));
-    while reader.next_block(&mut block)? {
-        judge(&model, &block, &mut sums)?;
-        meter.tick(reader.progress(), sums.rows(), || {
-            Some(sums.loss()).filter(|loss| loss.is_finite())
-        });
+    let mut block = Block::new();
+    let mut meter = ui.progress(reader.progress());
+    while reader.next_block(&mut model.encoder, &mut block)? {
+        evaluate(&model, &block, &mut sums)?;
+        let loss = || Some(sums.loss()).filter(|loss| loss.is_finite());
+        meter.tick(reader.progress(), sums.rows(), loss);
     }
     meter.finish();
-    let counts = reader.encoder().counts();
+    let counts = model.encoder.counts();
     if sums.rows() == 0 {
         return Err(Failure::no_rows(counts));
     }
-    let family = model.family().name();
-    let scores = Scores::new(&sums);
     let result = Evaluation {
         rows: sums.rows(),
         skipped: counts.skipped,
         unseen_levels: counts.unseen,
-        family,
-        scores,
+        family: model.family().name().into(),
+        scores: Scores::new(&sums),
     };
     if args.json {
-        return ui::print(&report::json(&result)?);
+        return output::print_json(&result);
     }
     let mut head = counted(result.rows, "row");
-    for (n, what) in
-        [(result.skipped, "skipped"), (result.unseen_levels, "values of levels never seen")]
-    {
-        if n > 0 {
-            head.push_str(&format!(", {} {what}", grouped(n)));
-        }
+    let extras =
+        [(result.skipped, "skipped"), (result.unseen_levels, "values of levels never seen")];
+    for (n, what) in extras.into_iter().filter(|extra| extra.0 > 0) {
+        head.push_str(&format!(", {} {what}", grouped(n)));
     }
-    ui::print(&format!("{head}\n{}", result.scores.text()))
+    output::print(&format!("{head}\n{}", scores_text(&result.scores)))
 }
 
-fn judge(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
+fn evaluate(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
     for (i, &y) in block.y.iter().enumerate() {
-        let offset = block.offset.as_ref().map_or(0.0, |offset| offset[i]);
-        // a weight column that is not there weighs all rows alike
-        let weight =
-            block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan()).unwrap_or(1.0);
-        let fail = |error| locate(with_row(error, i), block, &model.encoder, false);
-        let prediction = model.learner.predict(block.row(i), offset).map_err(fail)?;
+        // without a weight column all rows weigh the same
+        let weight = block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan());
+        let prediction = model.predict(block, i)?;
         let interval = match sums.family().normal_noise() {
             Some(_) => Some(prediction.interval(0.95)?),
             None => None,
         };
-        sums.row(y, prediction.mean, interval, weight).map_err(fail)?;
+        sums.row(y, prediction.mean, interval, weight.unwrap_or(1.0))
+            .map_err(|error| RowError::locate(error.at_row(i), block, &model.encoder))?;
     }
     Ok(())
-}
-
-/// The error with the row of the block in place of its own.
-pub fn with_row(error: kalmia::Error, i: usize) -> kalmia::Error {
-    use kalmia::Error as E;
-    match error {
-        E::Feature { column, value, .. } => E::Feature { row: i, column, value },
-        E::Target { value, family, expected, .. } => E::Target { row: i, value, family, expected },
-        other => other,
-    }
 }

@@ -4,13 +4,12 @@ mod onnx;
 mod proto;
 
 use crate::args::{ExportArgs, ExportFormat};
-use crate::error::Result;
-use crate::model::Model;
+use crate::error::{Failure, Result};
+use crate::output;
 use crate::plan::writable;
-use crate::report::{self, coefficients};
-use crate::ui;
 use kalmia::{AnyFamily, Learner};
-use std::io::{IsTerminal, Write};
+use kalmia_model::{Loaded, Model};
+use std::io::IsTerminal;
 
 /// How the linear predictor becomes a mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,20 +43,17 @@ impl Link {
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<()> {
     args.output.as_deref().map(writable).transpose()?;
-    let (model, version) = Model::load(&args.model)?;
+    let Loaded { content: model, version } = Model::load(&args.model)?;
     let bytes = match args.format {
         ExportFormat::Json => json(&model, &version)?.into_bytes(),
         ExportFormat::Onnx => onnx::encode(&model, &version),
     };
     match &args.output {
-        Some(path) => ui::write_file(path, &bytes),
-        None if args.format == ExportFormat::Onnx && std::io::stdout().is_terminal() => Err(
-            crate::error::Failure::usage("an ONNX file is not for a terminal: give -o FILE.onnx"),
-        ),
-        None => {
-            let mut out = std::io::stdout().lock();
-            out.write_all(&bytes).and_then(|()| out.flush()).map_err(crate::error::Failure::Stdout)
+        Some(path) => output::write_file(path, &bytes),
+        None if args.format == ExportFormat::Onnx && std::io::stdout().is_terminal() => {
+            Err(Failure::usage("an ONNX file is not for a terminal: give -o FILE.onnx"))
         }
+        None => output::print_bytes(&bytes),
     }
 }
 
@@ -68,7 +64,8 @@ fn json(model: &Model, version: &str) -> Result<String> {
         (0..dim).map(|j| model.learner.covariance_entry(i, j)).collect::<Option<Vec<f64>>>()
     };
     let family = model.family();
-    report::json(&serde_json::json!({
+    let degrees = model.learner.degrees_of_freedom();
+    output::json_line(&serde_json::json!({
         "kalmia": version,
         "family": family,
         "link": Link::of(&family).name(),
@@ -77,8 +74,8 @@ fn json(model: &Model, version: &str) -> Result<String> {
         "target": model.encoder.target(),
         "columns": model.encoder.columns(),
         "features": model.encoder.features(),
-        "coefficients": coefficients(model)?,
+        "coefficients": model.coefficients(0.95)?,
         "covariance": (0..dim).map(row).collect::<Option<Vec<_>>>(),
-        "degrees_of_freedom": Some(model.learner.degrees_of_freedom()).filter(|dof| dof.is_finite()),
+        "degrees_of_freedom": degrees.is_finite().then_some(degrees),
     }))
 }

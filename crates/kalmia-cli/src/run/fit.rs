@@ -2,22 +2,32 @@
 
 use crate::args::FitArgs;
 use crate::error::{Failure, Result};
-use crate::learn::{Pass, build, choose_family, horizon};
-use crate::model::{History, Model, Run, Settings};
+use crate::format::{command_line, counted, grouped, shell_word};
+use crate::interrupt;
+use crate::learn::{Pass, Start, count_rows};
+use crate::output;
 use crate::plan::FitPlan;
-use crate::report::{self, Curve, Summary};
-use crate::ui::{self, Ui};
+use crate::progress::Ui;
+use crate::report::{self, Curve, FitSummary};
 use kalmia::Learner;
-use kalmia::evaluate::Metrics;
-use kalmia_data::{Block, Encoder, EncoderOptions, Mode, Position, Reader};
+use kalmia::evaluate::CoursePoint;
+use kalmia_data::{Block, Mode};
+use kalmia_model::{History, Model};
 use std::path::Path;
 use std::time::Duration;
+
+/// A model with what this command added to it.
+struct Fitted {
+    model: Model,
+    rows: u64,
+    time: Duration,
+}
 
 /// Runs the command.
 pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
     let plan = FitPlan::new(args)?;
-    ui::catch_interrupts();
-    let (model, rows, time) = match &plan.resume {
+    interrupt::catch();
+    let Fitted { model, rows, time } = match &plan.resume {
         Some(path) => resumed(&plan, path, ui)?,
         None => fresh(&plan, ui)?,
     };
@@ -28,146 +38,86 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
         write_trace(path, &model)?;
     }
     if let Some(path) = &plan.plot {
-        picture(path, &model)?;
+        draw(path, &model)?;
     }
-    let summary = Summary::new(&model, rows, time)?;
+    let summary = FitSummary::new(&model, rows, time)?;
     if plan.json {
-        return ui::print(&summary.json()?);
+        return output::print_json(&summary);
     }
-    ui::print(&summary.text())?;
-    let rate = ui::grouped(summary.rows_per_second as u64);
-    ui.note(&format!("{} in {:.2} s, {rate} rows/s", ui::counted(rows, "row"), summary.seconds));
+    output::print(&summary.text())?;
+    let rate = grouped(summary.rows_per_second as u64);
+    ui.note(&format!("{} in {:.2} s, {rate} rows/s", counted(rows, "row"), summary.seconds));
     Ok(())
 }
 
 fn pass<'a>(plan: &'a FitPlan, ui: Ui) -> Pass<'a> {
-    let mut again = ui::command_line();
+    let mut again = command_line();
     if let (None, Some(path)) = (&plan.resume, &plan.output) {
-        again.push_str(&format!(" --resume {}", ui::shell_word(&path.to_string_lossy())));
+        again.push_str(&format!(" --resume {}", shell_word(&path.to_string_lossy())));
     }
     Pass { output: plan.output.as_deref(), every: plan.every, ui, again }
 }
 
-/// From the first row on: the model, the rows learned and the time.
-pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
-    let horizon = horizon(&plan.settings, &plan.source, &plan.encoder)?;
-    let encoder = Encoder::new(plan.encoder.clone());
-    let mut reader = Reader::open(
-        plan.source.inputs.clone(),
-        plan.source.options.clone(),
-        encoder,
-        Mode::Learn,
-    )?;
-    let files = reader.fingerprints()?;
-    let mut block = Block::new();
-    reader.next_block(&mut block)?;
-    let target = reader
-        .encoder()
-        .target()
-        .ok_or_else(|| Failure::usage("name the target column with --target"))?;
-    let chosen = choose_family(&plan.settings.family, target)?;
-    if let Some(note) = chosen.note {
-        ui.note(&format!("note: {note}"));
+/// From the first row on.
+fn fresh(plan: &FitPlan, ui: Ui) -> Result<Fitted> {
+    let mut settings = plan.settings.clone();
+    if settings.method.needs_horizon() {
+        settings.method = settings.method.with_horizon(count_rows(&plan.source, &plan.encoder)?);
     }
-    let family = chosen.family;
-    let mut model = Model {
-        learner: build(&plan.settings, family, block.dim, plan.encoder.intercept, horizon)?,
-        encoder: reader.encoder().clone(),
-        settings: plan.settings.clone(),
-        metrics: Metrics::new(family)?,
-        history: History {
-            runs: vec![Run { files, before: 0, position: Position::default(), finished: false }],
-            merged: None,
-        },
-        metadata: Default::default(),
-    };
-    let time = pass(plan, ui).run(&mut model, &mut reader, Some(block))?;
-    model.encoder = reader.into_encoder();
+    let Start { mut reader, encoder, block, family } =
+        Start::read(&plan.source, &plan.encoder, &settings.family, ui)?;
+    let mut model = Model::new(settings, family, encoder)?;
+    // as asked for: a horizon that was counted is not part of the settings
+    model.settings = plan.settings.clone();
+    model.history = History::starting(reader.fingerprints()?);
+    let time = pass(plan, ui).run(&mut model, &mut reader, block)?;
     match model.learner.count() {
         0 => Err(Failure::no_rows(model.encoder.counts())),
-        rows => Ok((model, rows, time)),
+        rows => Ok(Fitted { model, rows, time }),
     }
 }
 
 /// From the last row of a checkpoint on.
-fn resumed(plan: &FitPlan, path: &Path, ui: Ui) -> Result<(Model, u64, Duration)> {
-    let (mut model, _) = Model::load(path)?;
+fn resumed(plan: &FitPlan, path: &Path, ui: Ui) -> Result<Fitted> {
+    let mut model = Model::load(path)?.content;
     let refuse =
         |reason: String| Failure::usage(format!("cannot resume from {}: {reason}", path.display()));
     let run = match &model.history {
         History { runs, merged: None } if runs.len() == 1 => runs[0].clone(),
         _ => return Err(refuse("it was updated or merged since it was fitted".into())),
     };
-    if let Some(reason) =
-        difference(&model.settings, &plan.settings, model.encoder.options(), &plan.encoder)?
-    {
-        return Err(refuse(reason));
+    let columns = model.encoder.options();
+    if let Some(found) = model.settings.difference(columns, &plan.settings, &plan.encoder) {
+        let name = found.name.replace('_', "-");
+        return Err(refuse(format!("`{name}` was {} and is now {}", found.before, found.now)));
     }
-    let (inputs, options) = (plan.source.inputs.clone(), plan.source.options.clone());
-    let mut reader = Reader::open(inputs, options, model.encoder.clone(), Mode::Learn)?;
+    let mut reader = plan.source.open(&mut model.encoder, Mode::Learn)?;
     reader.check_unchanged(&run.files)?;
     if run.finished {
-        ui.note(&format!(
-            "{} holds the finished fit; there is nothing left to learn",
-            path.display()
-        ));
-        return Ok((model, 0, Duration::ZERO));
+        let path = path.display();
+        ui.note(&format!("{path} holds the finished fit; there is nothing left to learn"));
+        return Ok(Fitted { model, rows: 0, time: Duration::ZERO });
     }
     reader.seek(run.position)?;
     let before = model.learner.count();
-    ui.note(&format!("going on after row {}", ui::grouped(run.position.rows)));
-    let time = pass(plan, ui).run(&mut model, &mut reader, None)?;
-    model.encoder = reader.into_encoder();
+    ui.note(&format!("going on after row {}", grouped(run.position.rows)));
+    let time = pass(plan, ui).run(&mut model, &mut reader, Block::new())?;
     let rows = model.learner.count() - before;
-    Ok((model, rows, time))
-}
-
-/// The first argument that was other when the checkpoint was written.
-fn difference(
-    old: &Settings,
-    new: &Settings,
-    old_roles: &EncoderOptions,
-    new_roles: &EncoderOptions,
-) -> Result<Option<String>> {
-    fn fields(
-        settings: &Settings,
-        roles: &EncoderOptions,
-    ) -> Option<serde_json::Map<String, serde_json::Value>> {
-        let mut all = serde_json::to_value(settings).ok()?.as_object()?.clone();
-        all.extend(serde_json::to_value(roles).ok()?.as_object()?.clone());
-        Some(all)
-    }
-    let unreadable = || Failure::Other("settings that are no object".into());
-    let (old, new) = (
-        fields(old, old_roles).ok_or_else(unreadable)?,
-        fields(new, new_roles).ok_or_else(unreadable)?,
-    );
-    let differs = new.iter().find(|(key, value)| old.get(*key) != Some(*value));
-    Ok(differs.map(|(key, value)| {
-        let before = old.get(key).map_or("absent".into(), |v| v.to_string());
-        format!("`{}` was {before} and is now {value}", key.replace('_', "-"))
-    }))
+    Ok(Fitted { model, rows, time })
 }
 
 fn write_trace(path: &Path, model: &Model) -> Result<()> {
     let mut text = String::from("rows,loss,baseline_loss\n");
-    model
-        .metrics
-        .course()
-        .iter()
-        .for_each(|(rows, loss, baseline)| text.push_str(&format!("{rows},{loss},{baseline}\n")));
-    ui::write_file(path, text.as_bytes())
+    for CoursePoint { rows, loss, constant_loss } in model.metrics.course() {
+        text.push_str(&format!("{rows},{loss},{constant_loss}\n"));
+    }
+    output::write_file(path, text.as_bytes())
 }
 
-fn picture(path: &Path, model: &Model) -> Result<()> {
+fn draw(path: &Path, model: &Model) -> Result<()> {
     let course = model.metrics.course();
-    let curve = |name: &str, reference, pick: fn(&(u64, f64, f64)) -> f64| Curve {
-        name: name.into(),
-        points: course.iter().map(|point| (point.0 as f64, pick(point))).collect(),
-        reference,
-    };
-    let curves =
-        [curve(model.learner.method(), false, |p| p.1), curve("constant predictor", true, |p| p.2)];
-    let target = model.encoder.target().map_or("", |target| &target.name);
-    report::losses(path, &format!("Progressive loss of {target}"), &curves)
+    let loss = Curve::new(model.learner.method(), &course, |point| point.loss);
+    let constant = Curve::constant_predictor(&course);
+    let title = format!("Progressive loss of {}", model.target());
+    report::losses(path, &title, &[loss, constant])
 }

@@ -2,11 +2,13 @@
 
 use crate::args::InspectArgs;
 use crate::error::Result;
-use crate::model::{History, Model, Run, Settings};
-use crate::report::{self, Coefficient, Scores, Table, coefficients, coefficients_text, number};
-use crate::ui::{self, counted};
+use crate::format::{counted, number};
+use crate::output;
+use crate::report::{self, Table, coefficient_table, scores_text};
+use kalmia::learner::MemberWeight;
 use kalmia::{AnyFamily, AnyLearner, Family, Learner};
 use kalmia_data::{Encoder, Kind};
+use kalmia_model::{Coefficient, History, Loaded, Model, Run, Scores, Settings};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -44,15 +46,21 @@ struct MemberView {
 
 /// Runs the command.
 pub fn run(args: &InspectArgs) -> Result<()> {
-    let (model, version) = Model::load(&args.model)?;
+    let Loaded { content: model, version } = Model::load(&args.model)?;
     let view = inspection(&model, version)?;
-    ui::print(&if args.json { report::json(&view)? } else { text(&view) })
+    if args.json { output::print_json(&view) } else { output::print(&text(&view)) }
 }
 
 fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
-    let mixture =
-        if let AnyLearner::Auto(auto) = &model.learner { Some(auto.weights()) } else { None };
-    let member = |(prior_size, walk, weight)| MemberView { prior_size, walk, weight };
+    let mixture = match &model.learner {
+        AnyLearner::Auto(auto) => Some(auto.weights()),
+        _ => None,
+    };
+    let member = |member: MemberWeight| MemberView {
+        prior_size: member.prior_size,
+        walk: member.process_noise,
+        weight: member.weight,
+    };
     Ok(Inspection {
         version,
         method: model.learner.method(),
@@ -62,7 +70,7 @@ fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
         features: model.learner.dim(),
         target: model.encoder.target(),
         columns: columns(&model.encoder),
-        coefficients: coefficients(model)?,
+        coefficients: model.coefficients(0.95)?,
         progressive: Scores::new(&model.metrics.progressive),
         mixture: mixture.map(|weights| weights.into_iter().map(member).collect()),
         settings: &model.settings,
@@ -101,12 +109,12 @@ fn text(view: &Inspection<'_>) -> String {
         };
         table.row([column.name.into(), kind]);
     }
-    let _ = write!(out, "\n{}\n{}", table.render(), coefficients_text(&view.coefficients));
+    let _ = write!(out, "\n{}\n{}", table.render(), coefficient_table(&view.coefficients));
     if view.progressive.loss.is_finite() {
-        let _ = write!(out, "\nprogressive\n{}", view.progressive.text());
+        let _ = write!(out, "\nprogressive\n{}", scores_text(&view.progressive));
     }
     if let Some(members) = &view.mixture {
-        let mut table = Table::new(["mixture: prior size", "walk", "weight"]);
+        let mut table = Table::new(["mixture: prior size", "process noise", "weight"]);
         members.iter().for_each(|m| {
             table.row([number(m.prior_size), number(m.walk), format!("{:.6}", m.weight)])
         });

@@ -2,42 +2,42 @@
 
 use crate::args::MergeArgs;
 use crate::error::{Failure, Result};
-use crate::model::{History, Merge, Model};
+use crate::format::counted;
+use crate::output;
 use crate::plan::writable;
-use crate::report;
-use crate::ui::{self, Ui, counted};
+use crate::progress::Ui;
 use kalmia::Learner;
 use kalmia::evaluate::Metrics;
 use kalmia_data::Encoder;
+use kalmia_model::{History, Merge, Model};
 use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
     writable(&args.output)?;
-    let ((a, _), (b, _)) = (Model::load(&args.a)?, Model::load(&args.b)?);
+    let a = Model::load(&args.a)?.content;
+    let b = Model::load(&args.b)?.content;
     for (model, path) in [(&a, &args.a), (&b, &args.b)] {
         if model.history.runs.iter().any(|run| !run.finished) {
+            let path = path.display();
             return Err(Failure::usage(format!(
-                "{} is a checkpoint that did not finish; finish it first",
-                path.display()
+                "{path} is a checkpoint that did not finish; finish it first"
             )));
         }
     }
     same_features(&a.encoder, &b.encoder, &args.a, &args.b)?;
-    let (ours, theirs) = (a.history.files(), b.history.files());
-    for file in ours.iter().filter(|file| {
-        file.content.is_some() && theirs.iter().any(|other| other.content == file.content)
-    }) {
+    for file in a.history.files_in_both(&b.history) {
         ui.note(&format!("note: both models learned from {}; its rows count twice", file.name));
     }
     let merged = a.learner.merge(&b.learner)?;
-    let (exact, learner) = (merged.is_exact(), merged.into_inner());
+    let exact = merged.is_exact();
+    let learner = merged.into_inner();
     let rows = learner.count();
     let model = Model {
         learner,
         encoder: a.encoder,
         settings: a.settings,
-        // each model predicted its own rows only: nothing was predicted by the merged one yet
+        // each model predicted its own rows only; the merged one has predicted nothing yet
         metrics: Metrics::new(*a.metrics.progressive.family())?,
         history: History {
             runs: Vec::new(),
@@ -52,15 +52,17 @@ pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
     };
     model.save(&args.output)?;
     if args.json {
-        return ui::print(&report::json(&serde_json::json!({ "exact": exact, "rows": rows }))?);
+        return output::print_json(&serde_json::json!({ "exact": exact, "rows": rows }));
     }
     let worth = match exact {
         true => "exact: equal, to rounding, to one model that learned all rows",
         false => {
-            "approximate: the information of both was added, the prior counted once; one model that learned all rows would differ"
+            "approximate: the information of both was added, the prior counted once; one model \
+             that learned all rows would differ"
         }
     };
-    ui::print(&format!("{worth}\n{}, written to {}\n", counted(rows, "row"), args.output.display()))
+    let path = args.output.display();
+    output::print(&format!("{worth}\n{}, written to {path}\n", counted(rows, "row")))
 }
 
 /// Refuses models whose coordinates mean different things.
@@ -86,7 +88,8 @@ fn same_features(a: &Encoder, b: &Encoder, a_path: &Path, b_path: &Path) -> Resu
         one.iter().zip(two).find(|(x, y)| x.name != y.name || x.meaning != y.meaning)
     {
         return refuse(format!(
-            "feature `{}` of one stands where `{}` of the other does; levels must appear in the same order",
+            "feature `{}` of one stands where `{}` of the other does; levels must appear in the \
+             same order",
             x.name, y.name
         ));
     }

@@ -1,19 +1,21 @@
-//! `kalmia predict`: one line a row, in the order of the input.
+//! `kalmia predict`: one line per row, in the order of the input.
 
 mod sink;
 
 use crate::args::{IntervalOf, PredictArgs};
-use crate::error::{Failure, Result, locate};
+use crate::error::{Failure, Result};
+use crate::format::counted;
+use crate::interrupt;
 use crate::learn::{Next, next};
-use crate::model::Model;
 use crate::plan::{SourcePlan, writable};
-use crate::run::evaluate::with_row;
-use crate::ui::{self, Ui, counted};
-use kalmia::{AnyFamily, Predictive};
+use crate::progress::Ui;
+use kalmia::AnyFamily;
 use kalmia_data::{Block, Mode, Reader, TextKind, TextReader};
+use kalmia_model::Model;
 use sink::Sink;
+use std::path::Path;
 
-/// What is written of a row.
+/// What is written for a row.
 #[derive(Debug, Clone, Copy)]
 pub struct Line {
     /// Mean of y, moderated by what is uncertain.
@@ -24,7 +26,7 @@ pub struct Line {
     pub upper: f64,
     /// Mean of the linear predictor, the offset included.
     pub linear: f64,
-    /// Its deviation.
+    /// Its standard deviation.
     pub linear_sd: f64,
 }
 
@@ -47,64 +49,12 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
         )));
     }
     args.output.as_deref().map(writable).transpose()?;
-    check_kept(&args.keep)?;
-    let source = SourcePlan::new(&args.source)?;
-    if !args.keep.is_empty() && source.inputs.iter().any(|input| input.name() == "-") {
-        return Err(Failure::usage(
-            "--keep reads the input twice, which standard input cannot be: write it to a file first",
-        ));
-    }
-    let (model, _) = Model::load(&args.model)?;
-    let mut encoder = model.encoder.clone();
-    encoder.reset_counts();
-    args.missing.apply(&mut encoder)?;
-    let reader =
-        Reader::open(source.inputs.clone(), source.options.clone(), encoder, Mode::Predict)?;
-    let texts = match &args.keep[..] {
-        [] => None,
-        [all] if all == "all" => Some(TextReader::open(source.inputs, source.options, None)?),
-        names => Some(TextReader::open(source.inputs, source.options, Some(names))?),
-    };
-    if let Some(texts) = &texts {
-        check_kept(texts.names())?;
-    }
-    let of_mean = matches!(model.family(), AnyFamily::Bernoulli(_) | AnyFamily::Binomial(_));
-    let of = args.interval.unwrap_or(if of_mean { IntervalOf::Mean } else { IntervalOf::Y });
-    let mut job = Job { model, reader, texts, of, level: args.level, ui };
+    let mut job = Job::new(args, ui)?;
     let rows = match &args.output {
-        None => {
-            let out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-            let mut sink = Sink::csv(Box::new(out));
-            let rows = job.run(&mut sink)?;
-            sink.close().map_err(Failure::Stdout)?;
-            rows
-        }
-        Some(path) => {
-            // so that the temporary file goes
-            ui::catch_interrupts();
-            let parquet = path
-                .extension()
-                .is_some_and(|e| e.eq_ignore_ascii_case("parquet") || e.eq_ignore_ascii_case("pq"));
-            let mut outcome = Ok(0);
-            let written = kalmia::file::replace(path, |file| {
-                let mut sink =
-                    if parquet { Sink::parquet(file) } else { Sink::csv(Box::new(file)) };
-                outcome = job.run(&mut sink);
-                match (&outcome, sink.close()) {
-                    // the failure itself is told below; here it only keeps the old file
-                    (Err(_), _) => Err(std::io::ErrorKind::Other.into()),
-                    (Ok(_), closed) => closed,
-                }
-            });
-            let rows = outcome.map_err(|failure| match failure {
-                Failure::Stdout(reason) => Failure::Output { path: path.clone(), reason },
-                other => other,
-            })?;
-            written.map_err(Failure::output(path))?;
-            rows
-        }
+        None => job.print()?,
+        Some(path) => job.write(path)?,
     };
-    let unseen = job.reader.encoder().counts().unseen;
+    let unseen = job.model.encoder.counts().unseen;
     if unseen > 0 {
         ui.note(&format!(
             "note: {} of levels never seen, predicted as if at the prior mean",
@@ -121,9 +71,9 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
 fn check_kept(names: &[String]) -> Result<()> {
     for (i, name) in names.iter().enumerate() {
         if COLUMNS.contains(&name.as_str()) {
-            let reason = "the output has a column of that name itself; rename it in the input, or keep others by name";
             return Err(Failure::usage(format!(
-                "--keep: column `{name}` cannot be kept: {reason}"
+                "--keep: column `{name}` cannot be kept, because the output has a column of that \
+                 name; rename it in the input, or keep others by name"
             )));
         }
         if names[..i].contains(name) {
@@ -133,23 +83,87 @@ fn check_kept(names: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// A model, the rows to predict and what is written for each.
 struct Job {
     model: Model,
     reader: Reader,
     texts: Option<TextReader>,
-    of: IntervalOf,
+    interval: IntervalOf,
     level: f64,
     ui: Ui,
 }
 
 impl Job {
+    fn new(args: &PredictArgs, ui: Ui) -> Result<Self> {
+        check_kept(&args.keep)?;
+        let source = SourcePlan::new(&args.source)?;
+        if !args.keep.is_empty() && source.inputs.iter().any(|input| input.name() == "-") {
+            return Err(Failure::usage(
+                "--keep reads the input twice, which standard input cannot be: write it to a \
+                 file first",
+            ));
+        }
+        let mut model = Model::load(&args.model)?.content;
+        model.encoder.reset_counts();
+        args.missing.apply(&mut model.encoder)?;
+        let reader = source.open(&mut model.encoder, Mode::Predict)?;
+        let SourcePlan { inputs, options } = source;
+        let texts = match &args.keep[..] {
+            [] => None,
+            [all] if all == "all" => Some(TextReader::open(inputs, options, None)?),
+            names => Some(TextReader::open(inputs, options, Some(names))?),
+        };
+        if let Some(texts) = &texts {
+            check_kept(texts.names())?;
+        }
+        let of_mean = matches!(model.family(), AnyFamily::Bernoulli(_) | AnyFamily::Binomial(_));
+        let default = if of_mean { IntervalOf::Mean } else { IntervalOf::Y };
+        let interval = args.interval.unwrap_or(default);
+        Ok(Self { model, reader, texts, interval, level: args.level, ui })
+    }
+
+    /// Predicts to standard output; returns the number of rows.
+    fn print(&mut self) -> Result<u64> {
+        let out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        let mut sink = Sink::csv(Box::new(out));
+        let rows = self.run(&mut sink)?;
+        sink.close().map_err(Failure::Stdout)?;
+        Ok(rows)
+    }
+
+    /// Predicts to a file, which stays as it was if anything fails.
+    fn write(&mut self, path: &Path) -> Result<u64> {
+        // an interruption must remove the temporary file
+        interrupt::catch();
+        let parquet = path
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("parquet") || e.eq_ignore_ascii_case("pq"));
+        let mut outcome = Ok(0);
+        let written = kalmia::file::replace(path, |file| {
+            let mut sink = if parquet { Sink::parquet(file) } else { Sink::csv(Box::new(file)) };
+            outcome = self.run(&mut sink);
+            match (&outcome, sink.close()) {
+                // `outcome` holds the failure; here it only keeps the old file
+                (Err(_), _) => Err(std::io::ErrorKind::Other.into()),
+                (Ok(_), closed) => closed,
+            }
+        });
+        let rows = outcome.map_err(|failure| match failure {
+            Failure::Stdout(reason) => Failure::Output { path: path.into(), reason },
+            other => other,
+        })?;
+        written.map_err(Failure::output(path))?;
+        Ok(rows)
+    }
+
     fn run(&mut self, sink: &mut Sink<'_>) -> Result<u64> {
         let names = self.texts.as_ref().map_or(Vec::new(), |texts| texts.names().to_vec());
         sink.head(&names, &self.kinds()).map_err(Failure::Stdout)?;
-        let (mut block, mut rows) = (Block::new(), 0);
+        let mut block = Block::new();
+        let mut rows = 0;
         let mut meter = self.ui.progress(self.reader.progress());
         loop {
-            match next(&mut self.reader, &mut block)? {
+            match next(&mut self.reader, &mut self.model.encoder, &mut block)? {
                 Next::Block => {}
                 Next::End => break,
                 Next::Stop => {
@@ -161,13 +175,13 @@ impl Job {
             }
             let mut lines = vec![None; block.rows_read];
             for i in 0..block.rows() {
-                lines[(block.input_row(i) - block.first_row) as usize] =
-                    Some(self.predict(&block, i)?);
+                let line = (block.input_row(i) - block.first_row) as usize;
+                lines[line] = Some(self.predict(&block, i)?);
             }
             let texts = self.texts.as_mut().map(TextReader::next_block).transpose()?.flatten();
             for (i, line) in lines.iter().enumerate() {
-                let kept = (0..names.len())
-                    .map(|column| texts.as_ref().map_or(&b""[..], |texts| texts.get(i, column)));
+                let text = |column| texts.as_ref().map_or(&b""[..], |texts| texts.get(i, column));
+                let kept = (0..names.len()).map(text);
                 sink.row(kept, line.as_ref()).map_err(Failure::Stdout)?;
             }
             rows += lines.len() as u64;
@@ -188,14 +202,17 @@ impl Job {
     }
 
     fn predict(&self, block: &Block, i: usize) -> Result<Line> {
-        let offset = block.offset.as_ref().map_or(0.0, |offset| offset[i]);
-        let fail = |error| locate(with_row(error, i), block, &self.model.encoder, false);
-        let prediction = self.model.learner.predict(block.row(i), offset).map_err(fail)?;
-        let (lower, upper) = match self.of {
+        let prediction = self.model.predict(block, i)?;
+        let interval = match self.interval {
             IntervalOf::Mean => prediction.mean_interval(self.level)?,
             IntervalOf::Y => prediction.interval(self.level)?,
         };
-        let linear_sd = prediction.linear_variance.sqrt();
-        Ok(Line { mean: prediction.mean, lower, upper, linear: prediction.linear, linear_sd })
+        Ok(Line {
+            mean: prediction.mean,
+            lower: interval.lower,
+            upper: interval.upper,
+            linear: prediction.linear,
+            linear_sd: prediction.linear_variance.sqrt(),
+        })
     }
 }

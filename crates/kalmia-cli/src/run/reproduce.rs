@@ -2,8 +2,11 @@
 
 use crate::args::ReproduceArgs;
 use crate::error::{Failure, Result};
-use crate::report::{self, Table};
-use crate::ui::{self, Ui};
+use crate::report::Table;
+use crate::format::grouped;
+use crate::interrupt;
+use crate::output;
+use crate::progress::Ui;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kalmia_lab::{Error, Figure, Progress, Report, Run, Settings};
 use std::io::{IsTerminal, stderr};
@@ -11,7 +14,7 @@ use std::sync::Mutex;
 
 /// Runs the command.
 pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
-    ui::catch_interrupts();
+    interrupt::catch();
     let bar = Bar::new(ui.talks());
     if args.figures.iter().any(|name| name == "theta-star") {
         if args.figures.len() > 1 {
@@ -33,11 +36,11 @@ pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
         out: args.out.clone(),
     };
     let report =
-        kalmia_lab::reproduce(&figures, &settings, &bar, ui::stop_flag()).map_err(failure)?;
+        kalmia_lab::reproduce(&figures, &settings, &bar, interrupt::flag()).map_err(failure)?;
     if args.json {
-        ui::print(&report::json(&report.to_json())?)?;
+        output::print_json(&report.to_json())?;
     } else {
-        ui::print(&summary(&report))?;
+        output::print(&summary(&report))?;
     }
     if report.interrupted {
         let kept = report.figures.len();
@@ -79,12 +82,12 @@ fn theta_star(args: &ReproduceArgs, bar: &Bar) -> Result<()> {
     } else {
         std::thread::available_parallelism().map_or(1, |n| n.get())
     };
-    let run = Run { threads, progress: bar, cancel: ui::stop_flag() };
+    let run = Run { threads, progress: bar, cancel: interrupt::flag() };
     let star = kalmia_lab::theta_star(args.iterations, args.seed, &run).map_err(failure)?;
     bar.finish();
     if args.json {
         let view = serde_json::json!({ "quadrature": star.quadrature, "estimate": star.estimate, "path": star.path });
-        return ui::print(&report::json(&view)?);
+        return output::print_json(&view);
     }
     let mut table = Table::new(["coefficient", "quadrature", "static EKF"]);
     for (j, (exact, estimate)) in star.quadrature.iter().zip(star.estimate).enumerate() {
@@ -92,9 +95,9 @@ fn theta_star(args: &ReproduceArgs, bar: &Bar) -> Result<()> {
     }
     let mut text = table.render() + "\n";
     for (n, distance) in &star.path {
-        text += &format!("after {:>13} rows: distance {distance:.3e}\n", ui::grouped(*n));
+        text += &format!("after {:>13} rows: distance {distance:.3e}\n", grouped(*n));
     }
-    ui::print(&text)
+    output::print(&text)
 }
 
 /// Bad requests are usage, the rest is failure.

@@ -3,14 +3,14 @@
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::error::{Failure, Result};
-use crate::ui;
+use crate::output;
 use clap::CommandFactory;
 
 /// Prints a shell's completions.
 pub fn completions(args: &CompletionsArgs) -> Result<()> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "kalmia", &mut text);
-    ui::print(&String::from_utf8_lossy(&text))
+    output::print(&String::from_utf8_lossy(&text))
 }
 
 /// Prints the manual page: the command, then each of its commands.
@@ -30,5 +30,5 @@ pub fn man() -> Result<()> {
             man.render_extra_section(&mut page).map_err(Failure::Stdout)?;
         }
     }
-    ui::print(&String::from_utf8_lossy(&page))
+    output::print(&String::from_utf8_lossy(&page))
 }

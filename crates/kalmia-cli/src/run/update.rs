@@ -2,13 +2,16 @@
 
 use crate::args::UpdateArgs;
 use crate::error::{Failure, Result};
+use crate::format::{command_line, grouped};
+use crate::interrupt;
 use crate::learn::Pass;
-use crate::model::{Model, Run};
+use crate::output;
 use crate::plan::{Every, SourcePlan, writable};
-use crate::report::Summary;
-use crate::ui::{self, Ui};
+use crate::progress::Ui;
+use crate::report::FitSummary;
 use kalmia::Learner;
-use kalmia_data::{Mode, Position, Reader};
+use kalmia_data::{Block, Mode, Reader};
+use kalmia_model::Model;
 
 /// Runs the command.
 pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
@@ -16,66 +19,56 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     let output = args.output.as_ref().unwrap_or(&args.model);
     writable(output)?;
     let source = SourcePlan::new(&args.source)?;
-    let (mut model, _) = Model::load(&args.model)?;
+    let mut model = Model::load(&args.model)?.content;
     if let Some(checkpoint) = checkpoint(&model, args) {
         model = checkpoint;
     }
-    let mut encoder = model.encoder.clone();
-    args.missing.apply(&mut encoder)?;
-    let mut reader = Reader::open(source.inputs, source.options, encoder, Mode::Learn)?;
-    ui::catch_interrupts();
+    args.missing.apply(&mut model.encoder)?;
+    let mut reader = source.open(&mut model.encoder, Mode::Learn)?;
+    interrupt::catch();
     begin(&mut model, &mut reader, args, ui)?;
     let before = model.learner.count();
-    let time = Pass { output: Some(output), every, ui, again: ui::command_line() }.run(
-        &mut model,
-        &mut reader,
-        None,
-    )?;
-    model.encoder = reader.into_encoder();
+    let pass = Pass { output: Some(output), every, ui, again: command_line() };
+    let time = pass.run(&mut model, &mut reader, Block::new())?;
     model.save(output)?;
-    let summary = Summary::new(&model, model.learner.count() - before, time)?;
-    ui::print(&if args.json { summary.json()? } else { summary.text() })
+    let summary = FitSummary::new(&model, model.learner.count() - before, time)?;
+    if args.json { output::print_json(&summary) } else { output::print(&summary.text()) }
 }
 
-/// What `-o` holds, where that is an update of this very model that did not finish.
+/// What `-o` holds, if that is an unfinished update of this very model.
 fn checkpoint(model: &Model, args: &UpdateArgs) -> Option<Model> {
-    let (other, _) = Model::load(args.output.as_ref()?).ok()?;
+    let other = Model::load(args.output.as_ref()?).ok()?.content;
     let (run, before) = other.history.runs.split_last()?;
     let same_rows = before == model.history.runs && other.history.merged == model.history.merged;
-    let same_way =
+    let same_settings =
         other.settings == model.settings && other.encoder.options() == model.encoder.options();
-    (same_rows && same_way && !run.finished && run.before == model.learner.count()).then_some(other)
+    let unfinished = !run.finished && run.before == model.learner.count();
+    (same_rows && same_settings && unfinished).then_some(other)
 }
 
 /// Starts a run, or goes to where an interrupted one stopped.
 fn begin(model: &mut Model, reader: &mut Reader, args: &UpdateArgs, ui: Ui) -> Result<()> {
-    match model.history.runs.last().filter(|run| !run.finished) {
-        // an update has rows before it
-        Some(run) if run.before == 0 => Err(Failure::usage(format!(
-            "{} is the checkpoint of a fit that did not finish; finish it first with `kalmia fit ... --resume {0}`",
-            args.model.display()
-        ))),
-        Some(run) => {
-            let refuse = |error| {
-                let path = args.output.as_ref().unwrap_or(&args.model).display();
-                Failure::usage(format!(
-                    "{path} holds an update that did not finish and goes on with its own files only: {error}"
-                ))
-            };
-            reader.check_unchanged(&run.files).map_err(refuse)?;
-            reader.seek(run.position)?;
-            ui.note(&format!("going on after row {}", ui::grouped(run.position.rows)));
-            Ok(())
-        }
-        None => {
-            let (files, before) = (reader.fingerprints()?, model.learner.count());
-            model.history.runs.push(Run {
-                files,
-                before,
-                position: Position::default(),
-                finished: false,
-            });
-            Ok(())
-        }
+    let Some(run) = model.history.unfinished() else {
+        let before = model.learner.count();
+        model.history.begin(reader.fingerprints()?, before);
+        return Ok(());
+    };
+    // an update has rows before it
+    if run.before == 0 {
+        let path = args.model.display();
+        return Err(Failure::usage(format!(
+            "{path} is the checkpoint of a fit that did not finish; finish it first with \
+             `kalmia fit ... --resume {path}`"
+        )));
     }
+    let path = args.output.as_ref().unwrap_or(&args.model).display();
+    reader.check_unchanged(&run.files).map_err(|error| {
+        Failure::usage(format!(
+            "{path} holds an update that did not finish and goes on with its own files only: \
+             {error}"
+        ))
+    })?;
+    reader.seek(run.position)?;
+    ui.note(&format!("going on after row {}", grouped(run.position.rows)));
+    Ok(())
 }

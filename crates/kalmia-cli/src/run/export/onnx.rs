@@ -3,9 +3,9 @@
 
 use super::Link;
 use super::proto::Message;
-use crate::model::Model;
 use kalmia::{AnyFamily, Learner};
 use kalmia_data::Meaning;
+use kalmia_model::Model;
 
 /// `TensorProto.DataType.DOUBLE`.
 const DOUBLE: u64 = 11;

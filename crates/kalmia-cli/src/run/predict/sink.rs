@@ -1,7 +1,7 @@
 //! Where predictions go: CSV text or a Parquet file.
 
 use super::{COLUMNS, Line};
-use crate::report::exact;
+use kalmia_model::number_text;
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use kalmia_data::{MISSING, TextKind};
@@ -117,7 +117,7 @@ impl<'a> Sink<'a> {
                     Some(line) => line
                         .values()
                         .into_iter()
-                        .try_for_each(|value| out.write_field(exact(value))),
+                        .try_for_each(|value| out.write_field(number_text(value))),
                     None => COLUMNS.iter().try_for_each(|_| out.write_field("")),
                 }
                 .and_then(|()| out.write_record(None::<&[u8]>))

@@ -1,0 +1,134 @@
+//! The loop over blocks: learn, measure, checkpoint, show progress.
+
+use super::Levels;
+use crate::error::{Failure, Result};
+use crate::format::counted;
+use crate::interrupt;
+use crate::plan::Every;
+use crate::progress::Ui;
+use kalmia::Learner;
+use kalmia::evaluate::MetricsThread;
+use kalmia_data::{Block, Encoder, Reader};
+use kalmia_model::Model;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What comes after a block.
+pub enum Next {
+    /// Another block.
+    Block,
+    /// The end of the input.
+    End,
+    /// A stop that the user asked for.
+    Stop,
+}
+
+/// Reads the next block, unless a stop was asked for.
+pub fn next(reader: &mut Reader, encoder: &mut Encoder, block: &mut Block) -> Result<Next> {
+    if interrupt::requested() {
+        return Ok(Next::Stop);
+    }
+    match reader.next_block(encoder, block) {
+        Ok(true) => Ok(Next::Block),
+        Ok(false) => Ok(Next::End),
+        // the read gave up because of the stop; a fault of the input shows again on resuming
+        Err(_) if interrupt::requested() => Ok(Next::Stop),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A pass over the rest of a reader.
+pub struct Pass<'a> {
+    /// Where checkpoints go.
+    pub output: Option<&'a Path>,
+    /// How often they are written.
+    pub every: Option<Every>,
+    /// Notes and progress.
+    pub ui: Ui,
+    /// The command that goes on after an interruption.
+    pub again: String,
+}
+
+impl Pass<'_> {
+    /// Learns `block`, which was read already or is empty, and everything after it. Returns the
+    /// time it took.
+    pub fn run(
+        &self,
+        model: &mut Model,
+        reader: &mut Reader,
+        mut block: Block,
+    ) -> Result<Duration> {
+        let mut meter = self.ui.progress(reader.progress());
+        let mut metrics = MetricsThread::start(model.metrics.clone());
+        let start = model.learner.count();
+        let mut checkpoint = Checkpoint { rows: start, time: Instant::now() };
+        let mut levels = if start == 0 { Levels::default() } else { Levels::new(&model.encoder) };
+        loop {
+            if block.rows() > 0 {
+                // before learning, which many features make slow
+                levels.report_new(&model.encoder, self.ui);
+                model.learn(&block, Some(&mut metrics))?;
+                metrics.flush();
+            }
+            let rows = model.learner.count();
+            if let Some(run) = model.history.runs.last_mut() {
+                run.position = reader.position();
+            }
+            if let Some(path) = self.output.filter(|_| checkpoint.is_due(self.every, rows)) {
+                model.metrics = metrics.snapshot();
+                model.save(path)?;
+                checkpoint = Checkpoint { rows, time: Instant::now() };
+            }
+            meter.tick(reader.progress(), rows - start, || metrics.loss());
+            match next(reader, &mut model.encoder, &mut block)? {
+                Next::Block => {}
+                Next::End => break,
+                Next::Stop => {
+                    meter.finish();
+                    model.metrics = metrics.finish();
+                    return Err(self.interrupted(model));
+                }
+            }
+        }
+        model.metrics = metrics.finish();
+        if let Some(run) = model.history.runs.last_mut() {
+            run.finished = true;
+        }
+        Ok(meter.finish())
+    }
+
+    /// Writes a checkpoint and says how to go on.
+    fn interrupted(&self, model: &Model) -> Failure {
+        let rows = counted(model.learner.count(), "row");
+        let Some(path) = self.output else {
+            return Failure::Interrupted(format!(
+                "interrupted after {rows}; nothing was written, because no -o MODEL was given"
+            ));
+        };
+        match model.save(path) {
+            Ok(()) => Failure::Interrupted(format!(
+                "interrupted after {rows}, written to {}; go on with\n  {}",
+                path.display(),
+                self.again
+            )),
+            Err(error) => error.into(),
+        }
+    }
+}
+
+/// The last checkpoint.
+struct Checkpoint {
+    rows: u64,
+    time: Instant,
+}
+
+impl Checkpoint {
+    /// Whether another one is due after `rows` rows.
+    fn is_due(&self, every: Option<Every>, rows: u64) -> bool {
+        match every {
+            None => false,
+            Some(Every::Rows(every)) => rows - self.rows >= every,
+            Some(Every::Time(every)) => self.time.elapsed() >= every,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The first block: it shows the columns and the family.
+
+use crate::error::{Failure, Result};
+use crate::plan::SourcePlan;
+use crate::progress::Ui;
+use kalmia::AnyFamily;
+use kalmia_data::{Block, Encoder, EncoderOptions, Mode, Reader};
+use kalmia_model::{FamilyChoice, FamilyHint};
+
+/// A reader after its first block.
+pub struct Start {
+    /// Where the next blocks come from.
+    pub reader: Reader,
+    /// What the first block showed about the columns.
+    pub encoder: Encoder,
+    /// The first block.
+    pub block: Block,
+    /// The family asked for, or the one that the block shows.
+    pub family: AnyFamily,
+}
+
+impl Start {
+    /// Reads the first block and settles columns and family.
+    pub fn read(
+        source: &SourcePlan,
+        columns: &EncoderOptions,
+        family: &FamilyChoice,
+        ui: Ui,
+    ) -> Result<Self> {
+        let mut encoder = Encoder::new(columns.clone());
+        let mut reader = source.open(&mut encoder, Mode::Learn)?;
+        let mut block = Block::new();
+        reader.next_block(&mut encoder, &mut block)?;
+        let target = encoder
+            .target()
+            .ok_or_else(|| Failure::usage("name the target column with --target"))?;
+        let inferred = family.resolve(target)?;
+        if let Some(hint) = inferred.hint {
+            ui.note(&family_note(&target.name, hint));
+        }
+        Ok(Self { reader, encoder, block, family: inferred.family })
+    }
+}
+
+fn family_note(target: &str, hint: FamilyHint) -> String {
+    match hint {
+        FamilyHint::OneValue(value) => format!(
+            "note: target `{target}` is {value} in all of the first rows; for labels give \
+             --family bernoulli"
+        ),
+        FamilyHint::WholeNumbers => format!(
+            "note: target `{target}` holds whole numbers, 0 or more; for counts give \
+             --family poisson"
+        ),
+    }
+}
+
+/// Counts the data rows by reading the files once; standard input cannot be read twice.
+pub fn count_rows(source: &SourcePlan, columns: &EncoderOptions) -> Result<u64> {
+    if source.inputs.iter().any(|input| input.size().is_none()) {
+        return Err(Failure::usage(
+            "--method asgd needs the number of rows, which a stream does not show: give --horizon N",
+        ));
+    }
+    let mut encoder = Encoder::new(columns.clone());
+    Ok(source.open(&mut encoder, Mode::Learn)?.skip_rows(u64::MAX)?.max(1))
+}

@@ -1,0 +1,32 @@
+//! How results leave the command: standard output, and files written as a whole or not at all.
+
+use crate::error::{Failure, Result};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes text to standard output.
+pub fn print(text: &str) -> Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+/// Writes bytes to standard output.
+pub fn print_bytes(bytes: &[u8]) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(Failure::Stdout)
+}
+
+/// Prints one JSON object on a line.
+pub fn print_json<T: serde::Serialize>(value: &T) -> Result<()> {
+    print(&json_line(value)?)
+}
+
+/// One JSON object on a line; numbers that JSON cannot hold are null.
+pub fn json_line<T: serde::Serialize>(value: &T) -> Result<String> {
+    let text = serde_json::to_string(value).map_err(|error| Failure::Other(error.to_string()))?;
+    Ok(text + "\n")
+}
+
+/// Writes a file as a whole, or not at all.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    kalmia::file::replace(path, |sink| sink.write_all(bytes)).map_err(Failure::output(path))
+}

@@ -1,0 +1,160 @@
+//! What can go wrong with a model, and which row of which file is at fault.
+
+use crate::method::MethodName;
+use crate::parameters::Parameter;
+use kalmia::Error as LearnerError;
+use kalmia::file::FileError;
+use kalmia_data::{Block, Encoder, Error as DataError, Location};
+use std::fmt;
+
+/// The result of every fallible call of the crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A model, a method or a row that is refused; what was there before is unchanged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The data cannot be read or encoded.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A row cannot be learned or predicted.
+    #[error(transparent)]
+    Row(#[from] Box<RowError>),
+    /// The library refused something that no row is to blame for.
+    #[error(transparent)]
+    Learner(#[from] LearnerError),
+    /// A model file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// No method has this name.
+    #[error(
+        "no method is named `{name}`; the methods are auto, ekf, truncated, implicit, moment, ons \
+         and asgd"
+    )]
+    UnknownMethod {
+        /// The name given.
+        name: String,
+    },
+    /// A parameter was given to a method that does not take it.
+    #[error("method {method} takes no {}; {}", .parameter.name(), takes(*.method))]
+    ParameterNotTaken {
+        /// The parameter.
+        parameter: Parameter,
+        /// The method.
+        method: MethodName,
+    },
+    /// Averaged SGD was built without the number of rows.
+    #[error("method asgd needs the horizon, the number of rows to come")]
+    NeedsHorizon,
+    /// The target has two values, and nothing says which one counts as 1.
+    #[error("target `{target}` has the two values {low} and {high}; say which one counts as 1")]
+    TwoValues {
+        /// The target column.
+        target: String,
+        /// The smaller value.
+        low: f64,
+        /// The larger value.
+        high: f64,
+    },
+    /// A file of models was to be written without a model.
+    #[error("there is no model to write")]
+    NoModel,
+    /// A feature appeared after the first rows, and the method cannot grow.
+    #[error("feature `{feature}` appears after the first rows: {reason}")]
+    LateFeature {
+        /// The feature.
+        feature: String,
+        /// Why the learner cannot take it, and what to use.
+        reason: LearnerError,
+    },
+}
+
+/// The parameters of a method, as a phrase.
+fn takes(method: MethodName) -> String {
+    let names: Vec<_> = method.takes().iter().map(|parameter| parameter.name()).collect();
+    format!("it takes {}", names.join(", "))
+}
+
+/// A row that a learner refuses, with its place in the data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowError {
+    /// File, row and line.
+    pub at: Location,
+    /// Why; its own row number counts within a batch and means nothing to a user.
+    pub cause: LearnerError,
+    /// The feature at fault, where it is one.
+    pub feature: Option<String>,
+    /// The target column.
+    pub target: String,
+}
+
+impl RowError {
+    /// Puts the learner's refusal of a row of `block` in terms of the data. An error that no row
+    /// is to blame for stays as it is.
+    pub fn locate(cause: LearnerError, block: &Block, encoder: &Encoder) -> Error {
+        let Some(row) = cause.row().filter(|&row| row < block.rows()) else {
+            return cause.into();
+        };
+        let feature = match cause {
+            LearnerError::Feature { column, .. } => {
+                encoder.features().get(column).map(|feature| feature.name.clone())
+            }
+            _ => None,
+        };
+        let target = encoder.target().map_or_else(|| "target".into(), |target| target.name.clone());
+        let error = Self { at: block.location(row), cause, feature, target };
+        Box::new(error).into()
+    }
+}
+
+impl std::error::Error for RowError {}
+
+impl fmt::Display for RowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.at)?;
+        match &self.cause {
+            LearnerError::Feature { value, .. } => {
+                let name = self.feature.as_deref().unwrap_or("?");
+                let value = number_text(*value);
+                write!(f, "feature `{name}` is {value}: must be finite and at most 1e120 in size")
+            }
+            LearnerError::Target { value, family, expected, .. } => {
+                let (name, value) = (&self.target, number_text(*value));
+                write!(f, "target `{name}` is {value}, the {family} family takes {expected}")
+            }
+            LearnerError::RowExtra { name, value, expected, .. } => {
+                write!(f, "{name} is {value}, expected {expected}")
+            }
+            LearnerError::Diverged { quantity, value, .. } => {
+                write!(f, "the recursion diverged, {quantity} is {value:e}")
+            }
+            other => other.fmt(f),
+        }
+    }
+}
+
+/// The shortest text that reads back as the same number, with an exponent instead of rows of
+/// zeros.
+pub fn number_text(value: f64) -> String {
+    let size = value.abs();
+    if (size >= 1e16 && size.is_finite()) || (size < 1e-5 && size > 0.0) {
+        format!("{value:e}")
+    } else {
+        value.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number_text;
+
+    #[test]
+    fn numbers_are_short_and_read_back() {
+        let shown = [0.0, 1.0, 0.1, -1e300, 1e-300].map(number_text);
+        assert_eq!(shown, ["0", "1", "0.1", "-1e300", "1e-300"]);
+        for value in [f64::MAX, f64::MIN_POSITIVE, std::f64::consts::PI * 1e16] {
+            assert_eq!(number_text(value).parse(), Ok(value));
+        }
+        assert_eq!([f64::INFINITY, f64::NAN].map(number_text), ["inf", "NaN"]);
+    }
+}

@@ -1,0 +1,137 @@
+//! Which family a target has: the one that the user names, or the one that the first rows show.
+
+use crate::error::{Error, Result};
+use kalmia::AnyFamily;
+use kalmia_data::{Coding, Target};
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// A family by name, or `auto`: inferred from the first rows.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FamilyChoice {
+    /// The text given and its family; `None` for `auto`.
+    named: Option<(String, AnyFamily)>,
+}
+
+/// The family of a target and what the user should know about the choice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InferredFamily {
+    /// The family.
+    pub family: AnyFamily,
+    /// Another family that the user may have meant.
+    pub hint: Option<FamilyHint>,
+}
+
+/// What the first rows cannot decide.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FamilyHint {
+    /// All of the first rows have this one value, 0 or 1: numbers, or labels?
+    OneValue(f64),
+    /// The first rows hold whole numbers, 0 or more: numbers, or counts?
+    WholeNumbers,
+}
+
+impl FamilyChoice {
+    /// `auto`.
+    pub const INFERRED: Self = Self { named: None };
+
+    /// Whether the first rows decide.
+    pub fn is_inferred(&self) -> bool {
+        self.named.is_none()
+    }
+
+    /// The family asked for, or the one that the first rows show: two labels, truth values, 0 and
+    /// 1, or -1 and 1 are `bernoulli`; anything else is `gaussian`. Two other numbers are refused,
+    /// because nothing says which one counts as 1.
+    pub fn resolve(&self, target: &Target) -> Result<InferredFamily> {
+        match &self.named {
+            Some((_, family)) => Ok(InferredFamily { family: *family, hint: None }),
+            None => infer(target),
+        }
+    }
+}
+
+fn infer(target: &Target) -> Result<InferredFamily> {
+    let labels = matches!(target.coding, Some(Coding::Labels { .. } | Coding::Boolean));
+    let (family, hint) = match target.distinct[..] {
+        _ if labels => ("bernoulli", None),
+        [0.0, 1.0] | [-1.0, 1.0] => ("bernoulli", None),
+        [low, high] => {
+            return Err(Error::TwoValues { target: target.name.clone(), low, high });
+        }
+        [only @ (0.0 | 1.0)] => ("gaussian", Some(FamilyHint::OneValue(only))),
+        _ if target.whole => ("gaussian", Some(FamilyHint::WholeNumbers)),
+        _ => ("gaussian", None),
+    };
+    Ok(InferredFamily { family: family.parse()?, hint })
+}
+
+impl FromStr for FamilyChoice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let text = text.trim().to_ascii_lowercase();
+        if text == "auto" {
+            return Ok(Self::INFERRED);
+        }
+        let family = text.parse()?;
+        Ok(Self { named: Some((text, family)) })
+    }
+}
+
+impl TryFrom<String> for FamilyChoice {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<FamilyChoice> for String {
+    fn from(choice: FamilyChoice) -> Self {
+        choice.named.map_or_else(|| "auto".into(), |(text, _)| text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(choice: &str, coding: Coding, distinct: &[f64], whole: bool) -> Result<InferredFamily> {
+        let target =
+            Target { name: "y".into(), coding: Some(coding), distinct: distinct.to_vec(), whole };
+        choice.parse::<FamilyChoice>()?.resolve(&target)
+    }
+
+    #[test]
+    fn the_first_rows_decide() {
+        let inferred =
+            |distinct: &[f64], whole| resolve("auto", Coding::Number, distinct, whole).unwrap();
+        let bernoulli: AnyFamily = "bernoulli".parse().unwrap();
+        let gaussian: AnyFamily = "gaussian".parse().unwrap();
+        assert_eq!(inferred(&[0.0, 1.0], true).family, bernoulli);
+        assert_eq!(inferred(&[-1.0, 1.0], false).family, bernoulli);
+        assert_eq!(inferred(&[0.5, 1.5, 2.0], false).family, gaussian);
+        assert_eq!(inferred(&[0.5, 1.5, 2.0], false).hint, None);
+        assert_eq!(inferred(&[0.0, 1.0, 2.0], true).hint, Some(FamilyHint::WholeNumbers));
+        assert_eq!(inferred(&[0.0], true).hint, Some(FamilyHint::OneValue(0.0)));
+        let labels = Coding::Labels { positive: "yes".into(), negative: None };
+        assert_eq!(resolve("auto", labels, &[1.0], true).unwrap().family, bernoulli);
+        let two = resolve("auto", Coding::Number, &[1.0, 2.0], true).unwrap_err();
+        assert!(matches!(two, Error::TwoValues { low: 1.0, high: 2.0, .. }), "{two}");
+    }
+
+    #[test]
+    fn a_named_family_stays_as_it_was_written() {
+        let poisson = resolve("Poisson", Coding::Number, &[0.0, 1.0], true).unwrap();
+        assert_eq!(poisson.family, "poisson".parse().unwrap());
+        for text in ["auto", "gaussian:2.5", "binomial:10"] {
+            let choice: FamilyChoice = text.parse().unwrap();
+            assert_eq!(String::from(choice.clone()), text);
+            let json = serde_json::to_string(&choice).unwrap();
+            assert_eq!(serde_json::from_str::<FamilyChoice>(&json).unwrap(), choice);
+        }
+        assert!("gauss".parse::<FamilyChoice>().is_err());
+    }
+}

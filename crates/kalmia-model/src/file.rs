@@ -1,0 +1,120 @@
+//! The model file: one layout for the command, Python and the service.
+
+use crate::error::{Error, Result};
+use crate::history::History;
+use crate::model::Model;
+use crate::settings::Settings;
+use kalmia::evaluate::Metrics;
+use kalmia::file::{self, Metadata, ModelFile};
+use kalmia::learner::AnyState;
+use kalmia::{AnyLearner, Family, Learner};
+use kalmia_data::Encoder;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The kind of a file that holds one [`Model`].
+pub const MODEL: &str = "model";
+
+/// The kind of a file that holds several models, one per class.
+pub const MODEL_SET: &str = "model-set";
+
+/// Models read from a file, with the version of kalmia that wrote it.
+#[derive(Debug)]
+pub struct Loaded<T> {
+    /// What the file holds.
+    pub content: T,
+    /// The version that wrote it.
+    pub version: String,
+}
+
+/// A model as it is written. Keys stand in the order of their names.
+#[derive(Serialize)]
+struct Written<'a> {
+    encoder: &'a Encoder,
+    history: &'a History,
+    learner: AnyState,
+    metrics: &'a Metrics,
+    settings: &'a Settings,
+}
+
+/// A model as it is read.
+#[derive(Deserialize)]
+struct Read {
+    encoder: Encoder,
+    history: History,
+    learner: AnyState,
+    metrics: Metrics,
+    settings: Settings,
+}
+
+impl Read {
+    fn model(self, metadata: Metadata) -> Result<Model> {
+        Ok(Model {
+            learner: AnyLearner::restore(self.learner)?,
+            encoder: self.encoder,
+            metrics: self.metrics,
+            settings: self.settings,
+            history: self.history,
+            metadata,
+        })
+    }
+}
+
+impl Model {
+    /// Reads and checks a model file.
+    pub fn load(path: &Path) -> Result<Loaded<Self>> {
+        let loaded = file::load::<Read>(path, MODEL)?;
+        Ok(Loaded { content: loaded.state.model(loaded.metadata)?, version: loaded.version })
+    }
+
+    /// Writes the model atomically: at every moment the path holds the old file or the new one.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        Ok(file::save(path, MODEL, &self.written(), self.metadata())?)
+    }
+
+    fn written(&self) -> Written<'_> {
+        Written {
+            encoder: &self.encoder,
+            history: &self.history,
+            learner: self.learner.state(),
+            metrics: &self.metrics,
+            settings: &self.settings,
+        }
+    }
+
+    /// The metadata with what programs that only list files want to know.
+    fn metadata(&self) -> Metadata {
+        let mut metadata = self.metadata.clone();
+        metadata.insert("family".into(), self.learner.family().name().into());
+        metadata.insert("method".into(), self.learner.method().into());
+        metadata.insert("rows".into(), self.learner.count().into());
+        let target = self.encoder.target().map(|target| target.name.clone());
+        metadata.insert("target".into(), target.into());
+        metadata
+    }
+}
+
+/// Writes several models, one per class, as one file. A single model is written as an ordinary
+/// model file.
+pub fn save_set(path: &Path, models: &[Model]) -> Result<()> {
+    match models {
+        [only] => only.save(path),
+        [] => Err(Error::NoModel),
+        [first, ..] => {
+            let written: Vec<_> = models.iter().map(Model::written).collect();
+            Ok(file::save(path, MODEL_SET, &written, first.metadata())?)
+        }
+    }
+}
+
+/// Reads a file of one model or of several.
+pub fn load_set(path: &Path) -> Result<Loaded<Vec<Model>>> {
+    let file = ModelFile::read(path)?;
+    let at = |problem: file::Problem| problem.at(path);
+    let stored: Vec<Read> = match file.kind() {
+        MODEL_SET => file.state(MODEL_SET).map_err(at)?,
+        _ => vec![file.state(MODEL).map_err(at)?],
+    };
+    let models = stored.into_iter().map(|one| one.model(file.metadata().clone()));
+    Ok(Loaded { content: models.collect::<Result<_>>()?, version: file.version().into() })
+}

@@ -1,0 +1,70 @@
+//! Where a model's rows came from.
+
+use kalmia_data::{Fingerprint, Position};
+use serde::{Deserialize, Serialize};
+
+/// Where the rows came from.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct History {
+    /// The fit, then each update.
+    pub runs: Vec<Run>,
+    /// The models that a merged one was made of.
+    pub merged: Option<Merge>,
+}
+
+/// One pass over files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The files in order, as they were.
+    pub files: Vec<Fingerprint>,
+    /// Rows learned before this pass.
+    pub before: u64,
+    /// How far it got.
+    pub position: Position,
+    /// Whether it got to the end.
+    pub finished: bool,
+}
+
+/// How several models became one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Merge {
+    /// Whether nothing was lost.
+    pub exact: bool,
+    /// Their histories.
+    pub parts: Vec<History>,
+}
+
+impl History {
+    /// The history of a fit that is about to read these files.
+    pub fn starting(files: Vec<Fingerprint>) -> Self {
+        let mut history = Self::default();
+        history.begin(files, 0);
+        history
+    }
+
+    /// Adds a pass over more files, after `before` rows.
+    pub fn begin(&mut self, files: Vec<Fingerprint>, before: u64) {
+        self.runs.push(Run { files, before, position: Position::default(), finished: false });
+    }
+
+    /// The last pass, if it did not get to the end of its files.
+    pub fn unfinished(&self) -> Option<&Run> {
+        self.runs.last().filter(|run| !run.finished)
+    }
+
+    /// Every file that was learned from.
+    pub fn files(&self) -> Vec<&Fingerprint> {
+        let parts = self.merged.iter().flat_map(|merge| &merge.parts).flat_map(History::files);
+        parts.chain(self.runs.iter().flat_map(|run| &run.files)).collect()
+    }
+
+    /// The files that both models learned from, by their content; rows in them count twice after
+    /// a merge.
+    pub fn files_in_both<'a>(&'a self, other: &Self) -> Vec<&'a Fingerprint> {
+        let theirs = other.files();
+        let shared = |file: &&Fingerprint| {
+            file.content.is_some() && theirs.iter().any(|other| other.content == file.content)
+        };
+        self.files().into_iter().filter(shared).collect()
+    }
+}

@@ -1,0 +1,34 @@
+//! The application layer, written once for the command, the Python package and the service.
+//!
+//! | question | answer |
+//! |---|---|
+//! | Which algorithm, with which parameters and defaults? | [`Method`], [`MethodName`], [`Parameters`] |
+//! | Which family does the target ask for? | [`FamilyChoice`] |
+//! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |
+//! | Who writes the file? | [`Model::save`], [`Model::load`] |
+//! | What do the coefficients say? | [`Model::coefficients`], [`Summary`] |
+//! | Which row of which file is at fault? | [`RowError`] |
+//!
+//! Front ends translate: options in, text out. They add no decision of their own.
+
+mod coefficients;
+mod error;
+mod family;
+mod file;
+mod history;
+mod method;
+mod model;
+mod parameters;
+mod settings;
+mod summary;
+
+pub use coefficients::Coefficient;
+pub use error::{Error, Result, RowError, number_text};
+pub use family::{FamilyChoice, FamilyHint, InferredFamily};
+pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};
+pub use history::{History, Merge, Run};
+pub use method::{Method, MethodName};
+pub use model::Model;
+pub use parameters::{Parameter, Parameters};
+pub use settings::{Difference, Settings, SourceFormat};
+pub use summary::{DriftStatus, Scores, Summary};

@@ -1,0 +1,94 @@
+//! The model: a learner with the encoder, metrics, settings and history that belong to it.
+
+use crate::coefficients::{Coefficient, coefficients};
+use crate::error::{Error, Result, RowError};
+use crate::history::History;
+use crate::settings::Settings;
+use kalmia::evaluate::Metrics;
+use kalmia::file::Metadata;
+use kalmia::{AnyFamily, AnyLearner, Learner, MixturePrediction, Observer, Predict, Rows};
+use kalmia_data::{Block, Encoder};
+
+/// Everything that a model needs to predict, to go on learning and to explain itself.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// What was learned.
+    pub learner: AnyLearner,
+    /// What the columns mean.
+    pub encoder: Encoder,
+    /// How good the predictions were, each made before its row was learned.
+    pub metrics: Metrics,
+    /// What was asked for.
+    pub settings: Settings,
+    /// Where its rows came from.
+    pub history: History,
+    /// What the file says beside its state; entries of other programs are carried along.
+    pub metadata: Metadata,
+}
+
+impl Model {
+    /// A model that has learned nothing, for the columns that `encoder` knows.
+    pub fn new(settings: Settings, family: AnyFamily, encoder: Encoder) -> Result<Self> {
+        let intercept = encoder.options().intercept;
+        Ok(Self {
+            learner: settings.method.build(family, encoder.dim(), intercept)?,
+            metrics: Metrics::new(family)?,
+            encoder,
+            settings,
+            history: History::default(),
+            metadata: Metadata::default(),
+        })
+    }
+
+    /// The family, at the estimated dispersion.
+    pub fn family(&self) -> AnyFamily {
+        self.learner.family()
+    }
+
+    /// The name of the target column; empty before it is known.
+    pub fn target(&self) -> &str {
+        self.encoder.target().map_or("", |target| &target.name)
+    }
+
+    /// Learns a block that [`Model::encoder`] encoded. The learner grows first if the block brought
+    /// new features. A refused block names its row in the data and changes nothing but that growth.
+    pub fn learn(&mut self, block: &Block, observer: Option<&mut dyn Observer>) -> Result<()> {
+        while self.learner.dim() < block.dim {
+            let feature = self.encoder.features().get(self.learner.dim());
+            let feature = feature.map_or("?", |feature| &feature.name);
+            self.learner
+                .grow()
+                .map_err(|reason| Error::LateFeature { feature: feature.into(), reason })?;
+        }
+        let rows = rows_of(block)?;
+        self.learner
+            .learn_observed(rows, observer)
+            .map_err(|cause| RowError::locate(cause, block, &self.encoder))
+    }
+
+    /// What is known of the target of row `i` of a block.
+    pub fn predict(&self, block: &Block, i: usize) -> Result<MixturePrediction<AnyFamily>> {
+        let offset = block.offset.as_ref().map_or(0.0, |offset| offset[i]);
+        self.learner
+            .predict(block.row(i), offset)
+            .map_err(|cause| RowError::locate(cause.at_row(i), block, &self.encoder))
+    }
+
+    /// The coefficients in the order of the features, with intervals of probability `level`.
+    pub fn coefficients(&self, level: f64) -> Result<Vec<Coefficient>> {
+        let names = self.encoder.features().iter().map(|feature| feature.name.as_str());
+        coefficients(&self.learner, names, level)
+    }
+}
+
+/// A block as learners take it.
+fn rows_of(block: &Block) -> Result<Rows<'_>> {
+    let mut rows = Rows::new(block.dim, &block.x, &block.y)?;
+    if let Some(weight) = &block.weight {
+        rows = rows.with_weights(weight)?;
+    }
+    if let Some(offset) = &block.offset {
+        rows = rows.with_offsets(offset)?;
+    }
+    Ok(rows)
+}

@@ -1,0 +1,114 @@
+//! What decides what is learned, as it stands in the model file.
+
+use crate::family::FamilyChoice;
+use crate::method::Method;
+use kalmia_data::{EncoderOptions, Format, SourceOptions};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The choices that decide what is learned. A fit that is resumed must have the same.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Settings {
+    /// The family, as asked for.
+    pub family: FamilyChoice,
+    /// The method and its parameters.
+    #[serde(flatten)]
+    pub method: Method,
+    /// How files are read.
+    #[serde(flatten)]
+    pub source: SourceFormat,
+}
+
+/// How the bytes of files are read.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SourceFormat {
+    /// Format, where given.
+    pub format: Option<Format>,
+    /// Field separator, where given.
+    pub delimiter: Option<u8>,
+    /// Whether the first line names the columns.
+    pub header: bool,
+}
+
+impl Default for SourceFormat {
+    fn default() -> Self {
+        Self { format: None, delimiter: None, header: true }
+    }
+}
+
+impl From<&SourceOptions> for SourceFormat {
+    fn from(options: &SourceOptions) -> Self {
+        Self { format: options.format, delimiter: options.delimiter, header: options.header }
+    }
+}
+
+/// A setting that differs between a checkpoint and the command that resumes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The setting.
+    pub name: String,
+    /// Its value in the checkpoint.
+    pub before: String,
+    /// Its value now.
+    pub now: String,
+}
+
+impl Settings {
+    /// The first setting, or choice of columns, that `now` has otherwise; the method first.
+    pub fn difference(
+        &self,
+        columns: &EncoderOptions,
+        now: &Self,
+        columns_now: &EncoderOptions,
+    ) -> Option<Difference> {
+        let before = fields(self, columns);
+        let now = fields(now, columns_now);
+        let names = ["method"].into_iter().chain(now.keys().map(String::as_str));
+        let differs = |name: &&str| before.get(*name) != now.get(*name);
+        let show = |value: Option<&Value>| value.map_or("absent".into(), Value::to_string);
+        names.into_iter().find(differs).map(|name| Difference {
+            name: name.into(),
+            before: show(before.get(name)),
+            now: show(now.get(name)),
+        })
+    }
+}
+
+/// Every setting by its name.
+fn fields(settings: &Settings, columns: &EncoderOptions) -> Map<String, Value> {
+    // both are plain structs, which JSON holds as objects
+    let object = |value: serde_json::Result<Value>| match value {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    let mut all = object(serde_json::to_value(settings));
+    all.extend(object(serde_json::to_value(columns)));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_hold_the_parameters_of_their_method_alone() {
+        let settings = Settings { method: "truncated".parse().unwrap(), ..Settings::default() };
+        let json = serde_json::to_string(&settings).unwrap();
+        let expected = r#"{"family":"auto","method":"truncated","prior":1.0,"scale":1.0,"beta":0.49,"format":null,"delimiter":null,"header":true}"#;
+        assert_eq!(json, expected);
+        assert_eq!(serde_json::from_str::<Settings>(&json).unwrap(), settings);
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let columns = EncoderOptions::target("y");
+        let auto = Settings::default();
+        assert_eq!(auto.difference(&columns, &auto, &columns), None);
+        let filter = Settings { method: "ekf".parse().unwrap(), ..auto.clone() };
+        let found = auto.difference(&columns, &filter, &columns).unwrap();
+        assert_eq!((&*found.name, &*found.before, &*found.now), ("method", "\"auto\"", "\"ekf\""));
+        let other = EncoderOptions { intercept: false, ..EncoderOptions::target("y") };
+        let found = auto.difference(&columns, &auto, &other).unwrap();
+        assert_eq!((&*found.name, &*found.before, &*found.now), ("intercept", "true", "false"));
+    }
+}
