@@ -45,7 +45,6 @@ fn dispatch(cli: &Cli) -> error::Result<()> {
         Command::Export(args) => run::export::run(args),
         Command::Reproduce(args) => run::reproduce::run(args, ui),
         Command::Bounds(args) => run::bounds::run(args),
-        Command::Bench(args) => run::bench::run(args, ui),
         Command::Completions(args) => run::shell::completions(args),
         Command::Man => run::shell::man(),
     }

@@ -9,8 +9,8 @@ mod reproduce;
 pub use data::{FormatName, SourceArgs};
 pub use fit::{CompareArgs, DriftChoice, FitArgs, LearnArgs, MethodName, RoleArgs};
 pub use model::{
-    BenchArgs, BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs,
-    IntervalOf, MergeArgs, PredictArgs, UpdateArgs,
+    BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf,
+    MergeArgs, PredictArgs, UpdateArgs,
 };
 pub use reproduce::ReproduceArgs;
 
@@ -56,8 +56,6 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Evaluate the paper's theorems on given constants
     Bounds(BoundsArgs),
-    /// Measure this machine: reading, fitting, memory
-    Bench(BenchArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Print the manual page

@@ -147,23 +147,6 @@ pub struct BoundsArgs {
     pub words: Vec<String>,
 }
 
-/// `kalmia bench`.
-#[derive(Debug, Clone, Args)]
-pub struct BenchArgs {
-    /// Small sizes, for a look within seconds
-    #[arg(long)]
-    pub quick: bool,
-    /// Size of the generated CSV in MB
-    #[arg(long, value_name = "MB")]
-    pub megabytes: Option<u64>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
-    /// Read a file and print peak memory (one step of the table)
-    #[arg(long, hide = true, value_name = "CSV")]
-    pub memory_of: Option<PathBuf>,
-}
-
 /// `kalmia completions`.
 #[derive(Debug, Clone, Args)]
 pub struct CompletionsArgs {

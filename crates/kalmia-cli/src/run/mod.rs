@@ -1,6 +1,5 @@
 //! The commands, each in a file of its own.
 
-pub mod bench;
 pub mod bounds;
 pub mod compare;
 pub mod evaluate;
