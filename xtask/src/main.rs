@@ -1,13 +1,16 @@
 //! The one command that tests everything: `cargo xtask ci`.
 
+mod api;
+mod python;
 mod runner;
 mod steps;
+mod style;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use runner::Step;
-use steps::STEPS;
+use steps::{STEPS, TOOLS};
 
 /// What the arguments ask for.
 #[derive(Debug, PartialEq)]
@@ -22,7 +25,7 @@ fn parse(args: &[String]) -> Request {
         [] => Request::Help,
         [one] if ["help", "--help", "-h"].contains(&one.as_str()) => Request::Help,
         [one] if one == "ci" => Request::Run(STEPS.iter().collect()),
-        [one] => match STEPS.iter().find(|step| step.name == one) {
+        [one] => match STEPS.iter().chain(TOOLS).find(|step| step.name == one) {
             Some(step) => Request::Run(vec![step]),
             None => Request::Unknown(one.clone()),
         },
@@ -31,16 +34,17 @@ fn parse(args: &[String]) -> Request {
 }
 
 fn help() -> String {
-    let mut text = String::from(
-        "usage: cargo xtask <command>\n\n  ci        every step below, in this order, up to the first failure\n",
-    );
-    for step in STEPS {
-        text += &format!("  {:<9} {}\n", step.name, step.about);
-    }
-    text + "  help      this text"
+    let line = |step: &Step| format!("  {:<9} {}\n", step.name, step.about);
+    let steps: String = STEPS.iter().map(line).collect();
+    let tools: String = TOOLS.iter().map(line).collect();
+    format!(
+        "usage: cargo xtask <command>\n\n  \
+         ci        every step below, in this order, up to the first failure\n{steps}\n\
+         not part of ci:\n{tools}  help      this text"
+    )
 }
 
-/// The workspace's folder. Cargo sets the variable at run time too, so that a moved clone needs no
+/// The workspace's folder. Cargo sets the variable at run time too, so a moved clone needs no
 /// rebuild.
 fn root() -> PathBuf {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
@@ -78,7 +82,7 @@ mod tests {
     #[test]
     fn ci_runs_every_step_and_a_name_runs_one() {
         assert_eq!(parsed(&["ci"]), Request::Run(STEPS.iter().collect()));
-        for step in STEPS {
+        for step in STEPS.iter().chain(TOOLS) {
             assert_eq!(parsed(&[step.name]), Request::Run(vec![step]));
         }
     }
@@ -93,7 +97,7 @@ mod tests {
 
     #[test]
     fn help_names_every_step() {
-        for step in STEPS {
+        for step in STEPS.iter().chain(TOOLS) {
             assert!(
                 help().contains(&format!("\n  {} ", step.name)),
                 "{} is missing from the help",

@@ -5,10 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::api;
+use crate::python::python;
 use crate::runner::Outcome::{self, Passed, Skipped};
 use crate::runner::Step;
+use crate::style::style;
 
-/// Cheap checks first, so that a slip is known early.
+/// What `ci` runs: cheap checks first.
 pub const STEPS: &[Step] = &[
     Step { name: "fmt", about: "formatting (cargo fmt --check)", run: fmt },
     Step { name: "lint", about: "clippy on every target, warnings are errors", run: lint },
@@ -24,6 +27,17 @@ pub const STEPS: &[Step] = &[
         name: "python",
         about: "the Python package, built and tested in target/venv",
         run: python,
+    },
+];
+
+/// What runs only by its name.
+pub const TOOLS: &[Step] = &[
+    Step { name: "style", about: "no line wider than 100 columns", run: style },
+    Step { name: "api", about: "rewrite docs/public-api.txt", run: api::write },
+    Step {
+        name: "api-check",
+        about: "docs/public-api.txt is that of the sources",
+        run: api::check,
     },
 ];
 
@@ -50,9 +64,9 @@ fn bench(root: &Path) -> Result<Outcome, String> {
     cargo(root, "test --workspace --bench *")
 }
 
-/// Every example is declared with `harness = false`, so that its test is its own `main`. One build
-/// of the workspace, as in the step `test`: crate by crate, other features would be unified and
-/// everything compiled again.
+/// Every example is declared with `harness = false`, so its test is its own `main`. Built with the
+/// whole workspace, as in the step `test`: crate by crate, cargo would select other features of the
+/// dependencies and compile them again.
 fn examples(root: &Path) -> Result<Outcome, String> {
     let found = targets(root, "examples")?;
     for (package, example) in &found {
@@ -61,7 +75,8 @@ fn examples(root: &Path) -> Result<Outcome, String> {
             .map_err(|error| format!("cannot read {}: {error}", manifest.display()))?;
         if !text.contains(&format!("[[example]]\nname = \"{example}\"\nharness = false")) {
             return Err(format!(
-                "example {example} of {package} would not run: declare it with `harness = false` in its Cargo.toml"
+                "example {example} of {package} would not run: \
+                 declare it with `harness = false` in its Cargo.toml"
             ));
         }
     }
@@ -70,39 +85,6 @@ fn examples(root: &Path) -> Result<Outcome, String> {
     } else {
         cargo(root, "test --workspace --example *")
     }
-}
-
-/// The package's own `pyproject.toml` says what is needed: pip fetches the build backend and the
-/// extra `test`. The command that some tests run is the one that the step `test` made: its tests
-/// need it, and the same flags unify the same features.
-fn python(root: &Path) -> Result<Outcome, String> {
-    if !root.join("python/pyproject.toml").is_file() {
-        return Ok(Skipped("python/pyproject.toml does not exist"));
-    }
-    let venv = root.join("target/venv");
-    let (system, inside) =
-        if cfg!(windows) { ("python", "Scripts/python.exe") } else { ("python3", "bin/python") };
-    let interpreter = venv.join(inside);
-    let has_pip = |python: &Path| quiet(Command::new(python).args(["-m", "pip", "--version"]));
-    if !has_pip(&interpreter) {
-        execute(Command::new(system).args(["-m", "venv", "--clear"]).arg(&venv))?;
-    }
-    cargo(root, "test --workspace --test cli --no-run")?;
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| root.join("target"), |folder| root.join(folder));
-    let command = target.join("debug").join(format!("kalmia{}", std::env::consts::EXE_SUFFIX));
-    let run = |args: &str| {
-        let mut python = Command::new(&interpreter);
-        execute(
-            python
-                .current_dir(root)
-                .env("KALMIA_COMMAND", &command)
-                .arg("-m")
-                .args(args.split(' ')),
-        )
-    };
-    run("pip install --quiet --disable-pip-version-check pytest ./python[test]")?;
-    run("pytest python")
 }
 
 /// Targets of one kind ("examples" or "benches") by Cargo's own rule of discovery: `NAME.rs`, or
@@ -128,7 +110,8 @@ fn targets(root: &Path, kind: &str) -> Result<Vec<(String, String)>, String> {
     Ok(found)
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+/// The paths in a folder.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let read = || {
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()
     };
@@ -142,21 +125,21 @@ fn cargo_command(root: &Path, args: &str) -> Command {
     command
 }
 
-fn cargo(root: &Path, args: &str) -> Result<Outcome, String> {
+/// Runs cargo in the workspace's folder.
+pub fn cargo(root: &Path, args: &str) -> Result<Outcome, String> {
     execute(&mut cargo_command(root, args))
 }
 
-/// Refuses with the cure where a part of the toolchain is missing.
+/// Fails with the command that installs it if a part of the toolchain is missing.
 fn component(root: &Path, subcommand: &str, name: &str) -> Result<(), String> {
     if quiet(&mut cargo_command(root, &format!("{subcommand} --version"))) {
         return Ok(());
     }
-    Err(format!(
-        "`cargo {subcommand}` is missing; it is the rustup component `{name}`: rustup component add {name}"
-    ))
+    Err(format!("`cargo {subcommand}` is missing; install it with: rustup component add {name}"))
 }
 
-fn quiet(command: &mut Command) -> bool {
+/// Whether the command succeeds; its output is not shown.
+pub fn quiet(command: &mut Command) -> bool {
     command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -164,8 +147,8 @@ fn quiet(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Runs with the terminal handed through, so that the runner's own lines are seen.
-fn execute(command: &mut Command) -> Result<Outcome, String> {
+/// Runs with the terminal passed through, so the lines of cargo and pytest are seen as they are.
+pub fn execute(command: &mut Command) -> Result<Outcome, String> {
     let args = command.get_args().map(|arg| arg.to_string_lossy());
     let program =
         Path::new(command.get_program()).file_stem().unwrap_or_default().to_string_lossy();

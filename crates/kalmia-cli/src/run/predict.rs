@@ -1,5 +1,6 @@
 //! `kalmia predict`: one line per row, in the order of the input.
 
+mod csv_writer;
 mod sink;
 
 use crate::args::{IntervalOf, PredictArgs};

@@ -1,10 +1,14 @@
-//! A fresh folder for each test, and runs of the command that print what was expected against what
-//! came.
+//! A fresh folder per test, and runs of the command that print what was expected and what came.
 
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The longest wait for another process. Far beyond what a loaded machine needs: it only turns a
+/// hang into a failure.
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A folder that goes with the test.
 pub struct Folder(PathBuf);
@@ -157,6 +161,16 @@ impl Uniform {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Waits until the condition holds; fails after [`PATIENCE`].
+#[track_caller]
+pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -1,13 +1,14 @@
 //! Ctrl-C, also while standard input has nothing to give: the command ends at once, keeps what it
-//! has and says how to go on.
+//! has and says how to go on. These tests wait for another process, never for a fixed time, and
+//! each wait fails after `harness::PATIENCE`.
 
-use crate::harness::{Folder, table};
+use crate::harness::{Folder, PATIENCE, table, wait_until};
 use std::io::Write;
 use std::process::{Child, ChildStdin, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// More than pipe, buffers and blocks ahead hold, so that the command has read of it once it is
-/// written.
+/// More rows than pipe, buffers and blocks ahead hold, so the command has read some of them once
+/// all are written.
 const ROWS: usize = 200_000;
 
 /// The command with bytes on a standard input that stays open.
@@ -24,7 +25,7 @@ fn start(folder: &Folder, words: &str, input: &[u8]) -> (Child, ChildStdin) {
     (child, pipe)
 }
 
-/// Interrupts it and waits for its end, the pipe being open.
+/// Interrupts it and waits for its end while the pipe is open.
 fn interrupt((mut child, pipe): (Child, ChildStdin)) -> (Output, String) {
     let kill = std::process::Command::new("kill")
         .args(["-INT", &child.id().to_string()])
@@ -32,7 +33,7 @@ fn interrupt((mut child, pipe): (Child, ChildStdin)) -> (Output, String) {
         .unwrap();
     assert!(kill.success());
     let start = Instant::now();
-    while child.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(60) {
+    while child.try_wait().unwrap().is_none() && start.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(5));
     }
     let waits = child.try_wait().unwrap().is_none();
@@ -44,18 +45,12 @@ fn interrupt((mut child, pipe): (Child, ChildStdin)) -> (Output, String) {
     (output, error)
 }
 
-fn wait_for(folder: &Folder, name: &str) {
-    while !folder.exists(name) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 #[test]
 fn a_fit_that_waits_for_rows_ends_with_its_checkpoint() {
     let folder = Folder::new("waits");
     let text = table(2000, ["0", "1"]);
     let running = start(&folder, "fit - -t y -o m.kalmia --checkpoint-every 1000", text.as_bytes());
-    wait_for(&folder, "m.kalmia");
+    wait_until("the first checkpoint", || folder.exists("m.kalmia"));
     let (_, error) = interrupt(running);
     assert!(error.contains("interrupted after 1 024 rows, written to m.kalmia"), "{error}");
     folder.pipe("--quiet fit - -t y --resume m.kalmia", text.as_bytes()).ok();
@@ -75,7 +70,7 @@ fn an_update_into_another_file_goes_on_when_given_again() {
     let before = folder.read("m.kalmia");
     let update = |output: &str| format!("update m.kalmia - -o {output} --checkpoint-every 1000");
     let running = start(&folder, &update("part.kalmia"), text.as_bytes());
-    wait_for(&folder, "part.kalmia");
+    wait_until("the first checkpoint", || folder.exists("part.kalmia"));
     let (_, error) = interrupt(running);
     // as it can be pasted
     assert!(error.trim_end().ends_with(&update("part.kalmia")), "{error}");
@@ -101,7 +96,7 @@ fn a_comparison_says_that_it_was_interrupted() {
 }
 
 #[test]
-fn predictions_and_the_bench_leave_nothing_behind() {
+fn interrupted_predictions_leave_nothing_behind() {
     let folder = Folder::new("behind");
     let text = table(ROWS, ["0", "1"]);
     folder
@@ -110,11 +105,4 @@ fn predictions_and_the_bench_leave_nothing_behind() {
     let (_, error) = interrupt(start(&folder, "predict m.kalmia - -o p.csv", text.as_bytes()));
     assert!(error.contains("error: interrupted after "), "{error}");
     assert_eq!(folder.names(), ["m.kalmia"]);
-    let running = start(&folder, "bench --quick --megabytes 2", b"");
-    let made = std::env::temp_dir().join(format!("kalmia-bench-{}", running.0.id()));
-    while !made.exists() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let (_, error) = interrupt(running);
-    assert!(error.contains("error: interrupted") && !made.exists(), "{error}");
 }

@@ -1,4 +1,4 @@
-//! The small commands: bounds, reproduce, bench, completions, the manual page and the help.
+//! The small commands: bounds, reproduce, completions, the manual page and the help.
 
 use crate::harness::{Folder, number, repository};
 use serde_json::Value;
@@ -72,18 +72,6 @@ fn reproduce_draws_what_is_asked_and_refuses_the_rest() {
             .fails(1, &["cannot write /proc/drawn"]);
     }
     folder.run("reproduce density --horizon 0").fails(2, &["horizon"]);
-}
-
-#[test]
-fn the_bench_prints_its_ratios() {
-    let folder = Folder::new("bench");
-    let bench = folder.json("--quiet bench --quick --megabytes 2 --json");
-    assert_eq!(bench["speed"].as_array().unwrap().len(), 6);
-    assert!(number(&bench, "speed.2.against.1") > 0.0);
-    if cfg!(target_os = "linux") {
-        let [small, large] = [0, 1].map(|i| number(&bench["memory"][i], "peak_bytes"));
-        assert!(large < 1.2 * small + 4e6, "memory grew with the rows: {small} to {large}");
-    }
 }
 
 #[test]

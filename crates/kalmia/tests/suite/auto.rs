@@ -8,6 +8,7 @@ use kalmia::{
 };
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::io::Read;
 
 const THETA: [f64; 11] = [-9.0, 0.0, 3.0, -9.0, 4.0, -9.0, 15.0, 0.0, -7.0, 1.0, 0.0];
 
@@ -125,10 +126,16 @@ fn scaling_and_shifting_features_changes_no_prediction() {
     assert!(worst < 1e-6, "shifted: {worst}");
 }
 
-/// A data set of `tests/data/real` with a constant in front, and its target.
-fn real(name: &str) -> (usize, Vec<f64>, Vec<f64>) {
-    let path = format!("{}/tests/data/real/{name}.csv", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
+/// A data set of this repository, gzipped or not, with a constant in front, and its target.
+fn real(path: &str) -> (usize, Vec<f64>, Vec<f64>) {
+    let full = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
+    let bytes = std::fs::read(full).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut text = String::new();
+    if path.ends_with(".gz") {
+        flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+    } else {
+        text = String::from_utf8(bytes).unwrap();
+    }
     let (mut x, mut y, mut dim) = (Vec::new(), Vec::new(), 0);
     for line in text.lines().skip(1) {
         let values: Vec<f64> = line.split(',').map(|v| v.parse().unwrap()).collect();
@@ -167,7 +174,9 @@ fn mean_loss(learner: &mut dyn Learner, x: &[f64], y: &[f64]) -> f64 {
 
 #[test]
 fn raw_real_features_are_learned_where_the_plain_filter_fails() {
-    for (name, limit) in [("breast_cancer", 0.13), ("digits", 0.25)] {
+    let sets =
+        [("examples/breast_cancer.csv", 0.13), ("crates/kalmia/tests/data/real/digits.csv", 0.25)];
+    for (name, limit) in sets {
         let (dim, x, y) = real(name);
         let mut plain = 0.0;
         for seed in 0..4 {
@@ -199,7 +208,7 @@ fn batch() -> serde_json::Value {
 
 #[test]
 fn real_counts_reach_the_batch_fit() {
-    let (dim, x, y) = real("randhie");
+    let (dim, x, y) = real("examples/randhie.csv.gz");
     let rows = Rows::new(dim, &x, &y).unwrap();
     let mut auto = Auto::new(Poisson, dim).unwrap();
     auto.learn(rows).unwrap();

@@ -1,10 +1,11 @@
 //! Where predictions go: CSV text or a Parquet file.
 
+use super::csv_writer::CsvWriter;
 use super::{COLUMNS, Line};
-use kalmia_model::number_text;
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use kalmia_data::{MISSING, TextKind};
+use kalmia_model::number_text;
 use parquet::arrow::ArrowWriter;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -19,11 +20,11 @@ pub struct Sink<'a> {
 }
 
 enum Form<'a> {
-    Csv(csv::Writer<Box<dyn Write + 'a>>),
+    Csv(CsvWriter<'a>),
     /// The bytes are gathered in memory a row group at a time, then handed on.
     Parquet {
         file: &'a mut dyn Write,
-        writer: Option<ArrowWriter<Vec<u8>>>,
+        writer: Option<Box<ArrowWriter<Vec<u8>>>>,
         kept: Vec<Kept>,
         numbers: Vec<Float64Builder>,
     },
@@ -78,7 +79,7 @@ impl Kept {
 impl<'a> Sink<'a> {
     /// Text.
     pub fn csv(out: Box<dyn Write + 'a>) -> Self {
-        Self { form: Form::Csv(csv::Writer::from_writer(out)), names: Vec::new() }
+        Self { form: Form::Csv(CsvWriter::new(out)), names: Vec::new() }
     }
 
     /// A Parquet file.
@@ -93,7 +94,10 @@ impl<'a> Sink<'a> {
     pub fn head(&mut self, names: &[String], kinds: &[TextKind]) -> io::Result<()> {
         self.names = names.iter().cloned().chain(COLUMNS.map(String::from)).collect();
         match &mut self.form {
-            Form::Csv(out) => out.write_record(&self.names).map_err(system),
+            Form::Csv(out) => {
+                self.names.iter().try_for_each(|name| out.field(name.as_bytes()))?;
+                out.end()
+            }
             Form::Parquet { kept, numbers, .. } => {
                 *kept = kinds.iter().map(Kept::new).collect();
                 numbers.resize_with(COLUMNS.len(), Float64Builder::new);
@@ -111,17 +115,14 @@ impl<'a> Sink<'a> {
         match &mut self.form {
             Form::Csv(out) => {
                 for text in texts {
-                    out.write_field(text).map_err(system)?;
+                    out.field(text)?;
                 }
-                match line {
-                    Some(line) => line
-                        .values()
-                        .into_iter()
-                        .try_for_each(|value| out.write_field(number_text(value))),
-                    None => COLUMNS.iter().try_for_each(|_| out.write_field("")),
+                let values = line.map(Line::values);
+                for i in 0..COLUMNS.len() {
+                    let text = values.map_or(String::new(), |values| number_text(values[i]));
+                    out.field(text.as_bytes())?;
                 }
-                .and_then(|()| out.write_record(None::<&[u8]>))
-                .map_err(system)?;
+                out.end()?;
             }
             Form::Parquet { kept, numbers, .. } => {
                 kept.iter_mut().zip(texts).try_for_each(|(column, text)| column.push(text))?;
@@ -148,9 +149,10 @@ impl<'a> Sink<'a> {
         let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(io::Error::other)?;
         let open = match writer {
             Some(open) => open,
-            None => writer.insert(
-                ArrowWriter::try_new(Vec::new(), batch.schema(), None).map_err(io::Error::other)?,
-            ),
+            None => {
+                let new = ArrowWriter::try_new(Vec::new(), batch.schema(), None);
+                writer.insert(Box::new(new.map_err(io::Error::other)?))
+            }
         };
         open.write(&batch).and_then(|()| open.flush()).map_err(io::Error::other)?;
         let bytes = std::mem::take(open.inner_mut());
@@ -168,13 +170,5 @@ impl<'a> Sink<'a> {
             }
             Form::Parquet { writer: None, .. } => Ok(()),
         }
-    }
-}
-
-/// The system's own error, which tells a closed pipe.
-fn system(error: csv::Error) -> io::Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error,
-        other => io::Error::other(format!("{other:?}")),
     }
 }

@@ -1,9 +1,7 @@
 //! Input that is wrong, huge or malicious gives an error that names the place, or works; never a
 //! panic.
 
-mod common;
-
-use common::{Table, blocks_of, csv, gzip, read};
+use crate::common::{self, Table, blocks_of, csv, gzip, read};
 use kalmia_data::{
     Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, SourceOptions,
 };

@@ -1,8 +1,6 @@
 //! What columns become: kinds, levels, missing values, roles and targets.
 
-mod common;
-
-use common::{blocks_of, csv, drain, read};
+use crate::common::{blocks_of, csv, drain, read};
 use kalmia_data::{
     Block, Coding, Encoder, EncoderOptions, Error, Input, Kind, Meaning, Missing, Mode, Reader,
     SourceOptions,

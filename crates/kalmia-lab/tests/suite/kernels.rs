@@ -1,8 +1,6 @@
 //! The kernels against plain scalar versions of the algorithms on the same rows.
 
-mod common;
-
-use common::{Matrix, Ons as PlainOns, identity, mat_vec, residual};
+use crate::common::{self, Matrix, Ons as PlainOns, identity, mat_vec, residual};
 use kalmia_lab::kernel::{Asgd, Filter, Ons, OnsConstants, Rule};
 use kalmia_lab::lanes::{LANES, V};
 use kalmia_lab::world::{Block, D, World};

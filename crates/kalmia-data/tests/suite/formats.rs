@@ -1,9 +1,7 @@
 //! Every format, chunk size and threading gives the same blocks, and a reading that stops goes on
 //! identically.
 
-mod common;
-
-use common::{Cell, Reading, Table, bits, blocks_of, drain, gzip, read, zstandard};
+use crate::common::{Cell, Reading, Table, bits, blocks_of, drain, gzip, read, zstandard};
 use kalmia_data::{
     Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, SourceOptions,
     TextReader,

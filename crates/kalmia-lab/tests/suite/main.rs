@@ -1,0 +1,7 @@
+//! The laboratory's tests. One binary, because each one is linked separately.
+
+mod common;
+
+mod kernels;
+mod library;
+mod reproduce;
