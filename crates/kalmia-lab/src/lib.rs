@@ -8,7 +8,6 @@
 
 pub mod bounds;
 pub mod chain;
-pub mod chart;
 pub mod claims;
 pub mod density;
 pub mod error;

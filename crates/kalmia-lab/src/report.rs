@@ -1,11 +1,11 @@
 //! What a run found: as numbers, as JSON, and as one HTML page.
 
-use crate::chart::escape;
 use crate::claims::{Claim, Verdict};
 use crate::experiment::Panel;
 use crate::figures::Finished;
 use crate::number::{count, uncertain};
 use crate::settings::Settings;
+use kalmia_chart::escape;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -2,7 +2,6 @@
 
 use super::density::{density_csv, density_plot};
 use super::{Finished, Picture, finished, mse_picture, norm, sample};
-use crate::chart::{Mark, compose};
 use crate::density::{Density, mode_means};
 use crate::error::Result;
 use crate::experiment::{Comparison, Panel};
@@ -12,6 +11,7 @@ use crate::pool::Run;
 use crate::quadrature::misspecified_star;
 use crate::settings::{Figure, Settings};
 use crate::world::{D, World};
+use kalmia_chart::{Mark, compose};
 
 /// The published optimistic exp-concavity constants (E26: minima over random points, so taken as
 /// printed).

@@ -1,11 +1,11 @@
 //! The figure `density`, and density plots for others.
 
 use super::{Finished, Picture, finished};
-use crate::chart::{Axis, Color, Plot, Series, compose};
 use crate::density::Density;
 use crate::pool::Run;
 use crate::settings::{Figure, Settings};
 use crate::world::World;
+use kalmia_chart::{Axis, Color, Plot, Point, Series, compose};
 
 pub(super) fn density(settings: &Settings, run: &Run) -> Finished {
     run.progress.start(Figure::Density.name(), 2);
@@ -39,15 +39,11 @@ pub(super) fn density_plot(title: &str, density: &Density, log: bool) -> Plot {
     let y =
         if log { Axis::log("density", positive) } else { Axis::linear("density", 0.0, 1.08 * top) };
     let floor = if log { y.low } else { 0.0 };
-    let points = bins.iter().flat_map(|b| [(b.0, b.2.max(floor)), (b.1, b.2.max(floor))]).collect();
-    let steps = Series {
-        label: String::new(),
-        color: Color::PALETTE[1],
-        dash: vec![],
-        points,
-        band: vec![],
-        filled: true,
-    };
+    let points = bins
+        .iter()
+        .flat_map(|b| [Point::new(b.0, b.2.max(floor)), Point::new(b.1, b.2.max(floor))])
+        .collect();
+    let steps = Series { filled: true, ..Series::line("", Color::PALETTE[1], points) };
     Plot {
         title: title.into(),
         x: Axis::linear("Bernoulli parameter", 0.0, 1.0),

@@ -6,7 +6,6 @@ mod comparison;
 mod density;
 
 use crate::bounds::Bounds;
-use crate::chart::{Axis, Color, Plot, Scene, Series, compose};
 use crate::density::Density;
 use crate::error::Result;
 use crate::experiment::Panel;
@@ -14,6 +13,7 @@ use crate::number::count;
 use crate::pool::Run;
 use crate::settings::{Figure, Settings};
 use crate::world::D;
+use kalmia_chart::{Axis, Band, Color, Plot, Point, Scene, Series, compose};
 
 /// A picture with its data.
 #[derive(Debug, Clone)]
@@ -114,19 +114,19 @@ fn mse_picture(panel: &Panel, title: &str, caption: String, from: u64) -> Pictur
             if mse.is_finite() {
                 csv.push_str(&format!("{},{n},{mse:e},{error:e}\n", curve.key));
                 if n >= from {
-                    points.push((n as f64, mse));
+                    points.push(Point::new(n as f64, mse));
                     // Of the logarithm, so that a wide band does not reach 0 on a log axis.
                     let factor = (1.96 * error / mse).exp();
-                    band.push((mse / factor, mse * factor));
+                    band.push(Band { lower: mse / factor, upper: mse * factor });
                 }
             }
         }
         series.push(Series { label: curve.label.into(), color, dash, points, band, filled: false });
     }
-    let values = series.iter().flat_map(|s| s.points.iter().map(|p| p.1)).collect::<Vec<_>>();
+    let values = series.iter().flat_map(|s| s.points.iter().map(|p| p.y)).collect::<Vec<_>>();
     let plot = Plot {
         title: title.into(),
-        x: Axis::log("n", series.iter().flat_map(|s| s.points.iter().map(|p| p.0))),
+        x: Axis::log("n", series.iter().flat_map(|s| s.points.iter().map(|p| p.x))),
         y: Axis::log("mean squared error ‖θ−θ*‖²", values),
         series,
         marks: Vec::new(),

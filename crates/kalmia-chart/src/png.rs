@@ -1,28 +1,45 @@
-//! A scene as pixels, with the outlines of an embedded font for text.
+//! A scene as PNG pixels, with the outlines of an embedded font for text.
+//!
+//! MEASURED
 
-use super::scene::{Anchor, Color, Scene, Shape};
-use crate::error::{Error, Result};
+use crate::error::Error;
+use crate::scene::{Anchor, Color, Point, Scene, Shape};
 use tiny_skia::{
     FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
 };
 use ttf_parser::{Face, OutlineBuilder};
 
-/// DejaVu Sans, cut down to the characters of the charts; its licence is beside it.
-static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
+/// DejaVu Sans, reduced to the characters that charts use; its license is beside it.
+static FONT: &[u8] = include_bytes!("../assets/DejaVuSans-subset.ttf");
 
 /// The encoded picture.
-pub(super) fn render(scene: &Scene, scale: f32) -> Result<Vec<u8>> {
+pub(crate) fn render(scene: &Scene, scale: f32) -> Result<Vec<u8>, Error> {
     let size = |units: f64| (units as f32 * scale).ceil() as u32;
-    let mut pixels = Pixmap::new(size(scene.width), size(scene.height))
-        .ok_or(Error::Picture { what: "a picture of that size" })?;
+    let width = size(scene.width);
+    let height = size(scene.height);
+    let mut pixels = Pixmap::new(width, height).ok_or(Error::Size { width, height })?;
     pixels.fill(tiny_skia::Color::WHITE);
-    let face = Face::parse(FONT, 0)
-        .map_err(|_| Error::Picture { what: "text: the embedded font is damaged" })?;
-    let whole = Transform::from_scale(scale, scale);
+    let face = Face::parse(FONT, 0).map_err(|_| Error::Font)?;
+    let mut canvas = Canvas { pixels, face, scale: Transform::from_scale(scale, scale) };
     for shape in &scene.shapes {
+        canvas.draw(shape);
+    }
+    canvas.pixels.encode_png().map_err(|_| Error::Encode { width, height })
+}
+
+/// The picture being drawn.
+struct Canvas {
+    pixels: Pixmap,
+    face: Face<'static>,
+    /// From units to pixels.
+    scale: Transform,
+}
+
+impl Canvas {
+    fn draw(&mut self, shape: &Shape) {
         match shape {
             Shape::Line { points, color, width, dash } => {
-                let dash = dash.iter().map(|&d| d as f32).collect::<Vec<_>>();
+                let dash: Vec<f32> = dash.iter().map(|&d| d as f32).collect();
                 let stroke = Stroke {
                     width: *width as f32,
                     line_join: LineJoin::Round,
@@ -30,46 +47,38 @@ pub(super) fn render(scene: &Scene, scale: f32) -> Result<Vec<u8>> {
                     ..Stroke::default()
                 };
                 if let Some(path) = polygon(points, false) {
-                    pixels.stroke_path(&path, &paint(*color, 1.0), &stroke, whole, None);
+                    let paint = paint(*color, 1.0);
+                    self.pixels.stroke_path(&path, &paint, &stroke, self.scale, None);
                 }
             }
             Shape::Area { points, color, opacity } => {
                 if let Some(path) = polygon(points, true) {
-                    pixels.fill_path(
-                        &path,
-                        &paint(*color, *opacity),
-                        FillRule::Winding,
-                        whole,
-                        None,
-                    );
+                    self.fill(&path, paint(*color, *opacity), self.scale);
                 }
             }
             Shape::Text { at, size, anchor, vertical, text } => {
-                let (outline, width) = text_outline(&face, text, *size as f32);
+                let outline = Outline::new(&self.face, text, *size as f32);
                 let shift = match anchor {
                     Anchor::Start => 0.0,
-                    Anchor::Middle => -width / 2.0,
-                    Anchor::End => -width,
+                    Anchor::Middle => -outline.width / 2.0,
+                    Anchor::End => -outline.width,
                 };
-                let turn =
+                let rotation =
                     if *vertical { Transform::from_rotate(-90.0) } else { Transform::identity() };
-                let place = turn
+                let place = rotation
                     .pre_translate(shift, 0.0)
-                    .post_translate(at.0 as f32, at.1 as f32)
-                    .post_concat(whole);
-                if let Some(path) = outline {
-                    pixels.fill_path(
-                        &path,
-                        &paint(Color::INK, 1.0),
-                        FillRule::Winding,
-                        place,
-                        None,
-                    );
+                    .post_translate(at.x as f32, at.y as f32)
+                    .post_concat(self.scale);
+                if let Some(path) = outline.path {
+                    self.fill(&path, paint(Color::INK, 1.0), place);
                 }
             }
         }
     }
-    pixels.encode_png().map_err(|_| Error::Picture { what: "a PNG file" })
+
+    fn fill(&mut self, path: &Path, paint: Paint<'static>, transform: Transform) {
+        self.pixels.fill_path(path, &paint, FillRule::Winding, transform, None);
+    }
 }
 
 fn paint(Color(r, g, b): Color, opacity: f64) -> Paint<'static> {
@@ -78,10 +87,12 @@ fn paint(Color(r, g, b): Color, opacity: f64) -> Paint<'static> {
     paint
 }
 
-fn polygon(points: &[(f64, f64)], closed: bool) -> Option<Path> {
+fn polygon(points: &[Point], closed: bool) -> Option<Path> {
     let mut path = PathBuilder::new();
-    for (i, &(x, y)) in points.iter().enumerate() {
-        if i == 0 { path.move_to(x as f32, y as f32) } else { path.line_to(x as f32, y as f32) }
+    for (i, point) in points.iter().enumerate() {
+        let x = point.x as f32;
+        let y = point.y as f32;
+        if i == 0 { path.move_to(x, y) } else { path.line_to(x, y) }
     }
     if closed {
         path.close();
@@ -89,21 +100,29 @@ fn polygon(points: &[(f64, f64)], closed: bool) -> Option<Path> {
     path.finish()
 }
 
-/// The outline of a text from the origin, and its width. A character outside the font takes the
-/// place of a space.
-fn text_outline(face: &Face, text: &str, size: f32) -> (Option<Path>, f32) {
-    let scale = size / f32::from(face.units_per_em());
-    let mut pen = Pen { path: PathBuilder::new(), x: 0.0, scale };
-    for character in text.chars() {
-        let glyph =
-            face.glyph_index(character).or_else(|| face.glyph_index(' ')).unwrap_or_default();
-        face.outline_glyph(glyph, &mut pen);
-        pen.x += f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
-    }
-    (pen.path.finish(), pen.x)
+/// The outline of a text that starts at the origin.
+struct Outline {
+    /// None if no character leaves ink.
+    path: Option<Path>,
+    width: f32,
 }
 
-/// Places glyph outlines one after the other, y downwards.
+impl Outline {
+    /// A character that the font lacks becomes a space.
+    fn new(face: &Face, text: &str, size: f32) -> Self {
+        let scale = size / f32::from(face.units_per_em());
+        let mut pen = Pen { path: PathBuilder::new(), x: 0.0, scale };
+        for character in text.chars() {
+            let glyph =
+                face.glyph_index(character).or_else(|| face.glyph_index(' ')).unwrap_or_default();
+            face.outline_glyph(glyph, &mut pen);
+            pen.x += f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
+        }
+        Self { path: pen.path.finish(), width: pen.x }
+    }
+}
+
+/// Places glyph outlines one after the other, with y downwards.
 struct Pen {
     path: PathBuilder,
     x: f32,
@@ -128,12 +147,15 @@ impl OutlineBuilder for Pen {
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let ((x1, y1), (x, y)) = (self.at(x1, y1), self.at(x, y));
+        let (x1, y1) = self.at(x1, y1);
+        let (x, y) = self.at(x, y);
         self.path.quad_to(x1, y1, x, y);
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2), (x, y)) = (self.at(x1, y1), self.at(x2, y2), self.at(x, y));
+        let (x1, y1) = self.at(x1, y1);
+        let (x2, y2) = self.at(x2, y2);
+        let (x, y) = self.at(x, y);
         self.path.cubic_to(x1, y1, x2, y2, x, y);
     }
 
@@ -158,7 +180,7 @@ mod tests {
     #[test]
     fn text_and_areas_leave_ink_where_they_should() {
         let mut scene = Scene { width: 60.0, height: 20.0, ..Scene::default() };
-        scene.text((55.0, 15.0), 12.0, Anchor::End, "MMM");
+        scene.text(Point::new(55.0, 15.0), 12.0, Anchor::End, "MMM");
         let picture = Pixmap::decode_png(&render(&scene, 2.0).unwrap()).unwrap();
         assert_eq!((picture.width(), picture.height()), (120, 40));
         let dark = |range: std::ops::Range<u32>| {
