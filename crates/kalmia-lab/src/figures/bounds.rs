@@ -1,10 +1,10 @@
 //! The figure `bounds`: simulated risks and eigenvalues beside the paper's bounds.
 
 use super::{Finished, Picture, finished};
-use crate::bounds::{self, Bounds, Spread};
+use crate::bounds::{self, Bounds, Spread, SpreadPoint};
 use crate::error::Result;
-use crate::pool::Run;
 use crate::settings::{Figure, Settings};
+use crate::workers::Workers;
 use kalmia_chart::{Axis, Color, Plot, Point, Series, compose};
 
 const PAPER: &str = "“Our central contribution is a local analysis of the EKF … provided that consecutive steps stay in a small ball \
@@ -13,9 +13,11 @@ const PAPER: &str = "“Our central contribution is a local analysis of the EKF 
                      4/(Λ_min t^(1−β)) from some T on (Proposition 11).";
 
 /// Runs the simulations and draws them.
-pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
-    run.progress.start(Figure::Bounds.name(), bounds::units(settings.horizon, settings.replicates));
-    let measured = bounds::simulate(settings.horizon, settings.replicates, settings.seed, run)?;
+pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished> {
+    workers
+        .progress
+        .start(Figure::Bounds.name(), bounds::units(settings.horizon, settings.replicates));
+    let measured = bounds::simulate(settings.horizon, settings.replicates, settings.seed, workers)?;
     let plots = [
         risk_plot(
             "Kalman filter, quadratic loss",
@@ -44,20 +46,20 @@ pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
 
 /// Mean and worst of the replicates as two lines.
 fn lines(spread: &Spread, name: &str, color: Color) -> [Series; 2] {
-    let line = |pick: fn(&(u64, f64, f64)) -> f64, label: String, dash: &[f64]| {
-        let points = spread.points.iter().map(|p| Point::new(p.0 as f64, pick(p)));
+    let line = |pick: fn(&SpreadPoint) -> f64, label: String, dash: &[f64]| {
+        let points = spread.points.iter().map(|p| Point::new(p.n as f64, pick(p)));
         let positive = points.filter(|p| p.y > 0.0).collect();
         Series { dash: dash.to_vec(), ..Series::line(label, color, positive) }
     };
     [
-        line(|p| p.1, format!("{name}, mean"), &[]),
-        line(|p| p.2, format!("{name}, worst"), &[7.0, 3.0]),
+        line(|p| p.mean, format!("{name}, mean"), &[]),
+        line(|p| p.worst, format!("{name}, worst"), &[7.0, 3.0]),
     ]
 }
 
 fn bound_line(label: &str, spread: &Spread) -> Series {
     let points = spread.points.iter().zip(&spread.bound);
-    let points = points.map(|(p, bound)| Point::new(p.0 as f64, *bound)).collect();
+    let points = points.map(|(p, bound)| Point::new(p.n as f64, *bound)).collect();
     Series::line(label, Color::PALETTE[2], points)
 }
 
@@ -118,7 +120,8 @@ fn caption(settings: &Settings, measured: &Bounds) -> String {
 fn csv(measured: &Bounds) -> String {
     let mut csv = String::from("series,n,mean,worst,bound\n");
     for spread in measured.spreads() {
-        for (&(n, mean, worst), bound) in spread.points.iter().zip(&spread.bound) {
+        for (point, bound) in spread.points.iter().zip(&spread.bound) {
+            let SpreadPoint { n, mean, worst } = point;
             csv.push_str(&format!("{},{n},{mean:e},{worst:e},{bound:e}\n", spread.name));
         }
     }
