@@ -2,7 +2,7 @@
 
 use crate::experiment::{Curve, Panel};
 use crate::number::{scientific, signed, uncertain};
-use crate::statistics::{mean, paired_score, standard_error};
+use crate::statistics::{largest, mean, paired_score, smallest, standard_error};
 
 /// Standard errors that decide a claim: one false verdict in several hundred claims.
 const DECISIVE: f64 = 3.0;
@@ -130,12 +130,8 @@ fn ekf_is_best(panel: &Panel) -> Option<Claim> {
         .iter()
         .filter_map(|key| panel.curve(key))
         .collect();
-    let score = |at: usize| {
-        rivals
-            .iter()
-            .map(|c| paired_score(&c.errors[at], &ekf.errors[at]))
-            .fold(f64::INFINITY, f64::min)
-    };
+    let score =
+        |at: usize| smallest(rivals.iter().map(|c| paired_score(&c.errors[at], &ekf.errors[at])));
     let last = panel.checkpoints.len() - 1;
     let since = (0..=last).rev().take_while(|&at| score(at) >= DECISIVE).last();
     let since = since.map_or_else(String::new, |at| {
@@ -182,7 +178,7 @@ fn similar(text: &'static str, panel: &Panel, a: &str, b: &str, tolerance: f64) 
 fn ons_stands_still(panel: &Panel) -> Option<Claim> {
     let ons = panel.curve("ons")?;
     let norm2 = crate::world::THETA.iter().map(|v| v * v).sum::<f64>();
-    let moved = ons.errors.iter().flatten().map(|e| (e / norm2 - 1.0).abs()).fold(0.0, f64::max);
+    let moved = largest(ons.errors.iter().flatten().map(|e| (e / norm2 - 1.0).abs()));
     Some(Claim {
         text: ONS_STILL,
         panel: panel.name,

@@ -2,14 +2,26 @@
 
 use crate::lanes::LANES;
 use crate::world::{SECOND_INTERCEPT, World};
+use kalmia::{Bernoulli, Family};
 
-/// Draws behind each density.
+/// Draws per density.
 pub const SAMPLES: usize = 1_000_000;
 
 /// Bins between 0 and 1.
 const BINS: usize = 100;
 
-/// A histogram of $\sigma(\theta^\top X)$ normalised to a density.
+/// One bin of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bin {
+    /// Lower edge.
+    pub from: f64,
+    /// Upper edge.
+    pub to: f64,
+    /// Share of the draws over the width of the bin.
+    pub density: f64,
+}
+
+/// A histogram of $\sigma(\theta^\top X)$, normalized to a density.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Density {
     /// Name of the setting in the CSV file.
@@ -21,32 +33,32 @@ pub struct Density {
 impl Density {
     /// Draws the parameter of [`SAMPLES`] rows of a world.
     pub fn draw(name: &'static str, world: World, seed: u64) -> Self {
-        // A group far beyond those of the comparisons, so that the rows are not theirs.
+        // A group number far above those of the comparisons, so that no row is shared with them.
         let mut streams = world.streams(seed, 1 << 41);
         let mut counts = vec![0; BINS];
         for u in world.predictors(SAMPLES / LANES, &mut streams) {
-            for p in u.0.map(logistic) {
+            for p in u.0.map(|u| Bernoulli.mean(u)) {
                 counts[((p * BINS as f64) as usize).min(BINS - 1)] += 1;
             }
         }
         Self { name, counts }
     }
 
-    /// Bounds and density of each bin.
-    pub fn bins(&self) -> Vec<(f64, f64, f64)> {
+    /// Every bin with its density.
+    pub fn bins(&self) -> Vec<Bin> {
         let edge = |k: usize| k as f64 / BINS as f64;
         let height = |count: u64| count as f64 * BINS as f64 / SAMPLES as f64;
         self.counts
             .iter()
             .enumerate()
-            .map(|(k, &count)| (edge(k), edge(k + 1), height(count)))
+            .map(|(k, &count)| Bin { from: edge(k), to: edge(k + 1), density: height(count) })
             .collect()
     }
 
-    /// The share of the draws in a range of the parameter that is a union of bins.
+    /// The share of the draws in a range of the parameter; only bins inside the range count.
     pub fn mass(&self, from: f64, to: f64) -> f64 {
-        let inside = |bin: &&(f64, f64, f64)| bin.0 >= from - 1e-9 && bin.1 <= to + 1e-9;
-        self.bins().iter().filter(inside).map(|bin| bin.2 / BINS as f64).sum()
+        let inside = |bin: &&Bin| bin.from >= from - 1e-9 && bin.to <= to + 1e-9;
+        self.bins().iter().filter(inside).map(|bin| bin.density / BINS as f64).sum()
     }
 }
 
@@ -55,16 +67,13 @@ impl Density {
 pub fn mode_means(seed: u64) -> [f64; 2] {
     let mut streams = World::Weak.streams(seed, 1 << 41);
     let shift = SECOND_INTERCEPT - World::Misspecified.generator()[0];
-    let (mut first, mut second) = (0.0, 0.0);
+    let mut first = 0.0;
+    let mut second = 0.0;
     for u in World::Weak.predictors(SAMPLES / LANES, &mut streams).into_iter().flat_map(|u| u.0) {
-        first += logistic(u);
-        second += logistic(u + shift);
+        first += Bernoulli.mean(u);
+        second += Bernoulli.mean(u + shift);
     }
     [first / SAMPLES as f64, second / SAMPLES as f64]
-}
-
-fn logistic(u: f64) -> f64 {
-    1.0 / (1.0 + (-u).exp())
 }
 
 #[cfg(test)]
@@ -72,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn densities_look_as_the_paper_says() {
+    fn densities_have_the_shape_that_the_paper_describes() {
         let strong = Density::draw("theta_star", World::Strong, 3);
         assert_eq!(strong.counts.iter().sum::<u64>(), SAMPLES as u64);
         // Almost degenerate at 0 with a small mass at 1.
@@ -82,9 +91,9 @@ mod tests {
                 && strong.mass(0.9, 1.0) < 0.15
         );
         let mixed = Density::draw("misspecified", World::Misspecified, 3);
-        let height = |p: f64| mixed.bins()[(p * BINS as f64) as usize].2;
+        let height = |p: f64| mixed.bins()[(p * BINS as f64) as usize].density;
         assert!(height(0.27) > 1.3 * height(0.52) && height(0.8) > 1.3 * height(0.52), "two modes");
-        let total: f64 = mixed.bins().iter().map(|b| b.2 / BINS as f64).sum();
+        let total: f64 = mixed.bins().iter().map(|b| b.density / BINS as f64).sum();
         assert!((total - 1.0).abs() < 1e-12);
         // The paper prints 0.28 and 0.79; quadrature gives 0.28464 and 0.78507.
         let [first, second] = mode_means(3);

@@ -39,11 +39,8 @@ pub enum Error {
     #[error(transparent)]
     Learner(#[from] kalmia::Error),
     /// A picture could not be drawn or encoded.
-    #[error("cannot draw {what}")]
-    Picture {
-        /// What was being drawn.
-        what: &'static str,
-    },
+    #[error(transparent)]
+    Picture(#[from] kalmia_chart::Error),
     /// The caller asked to stop before the result was there.
     #[error("interrupted")]
     Cancelled,

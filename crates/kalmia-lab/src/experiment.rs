@@ -1,14 +1,12 @@
 //! The comparison of the paper's algorithms: squared error of every replicate at every checkpoint.
 
 use crate::error::Result;
+use crate::feed::{Feed, Piece};
 use crate::kernel::{Asgd, Filter, Ons, OnsConstants, Rule};
 use crate::lanes::{LANES, V};
-use crate::pool::Run;
 use crate::statistics::{mean, standard_error};
-use crate::world::{Block, D, World};
-
-/// Rows drawn at a time.
-const BLOCK: usize = 100;
+use crate::workers::Workers;
+use crate::world::{D, World};
 
 /// An algorithm's squared errors $\|\hat\theta_n-\theta^*\|^2$.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +41,7 @@ impl Curve {
 pub struct Panel {
     /// Name of the panel in files, such as `comparison10_theory`.
     pub name: &'static str,
-    /// Where the curves are evaluated.
+    /// Numbers of rows at which the curves are evaluated.
     pub checkpoints: Vec<u64>,
     /// One curve per algorithm.
     pub curves: Vec<Curve>,
@@ -56,16 +54,25 @@ impl Panel {
     }
 }
 
+/// A panel to be drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PanelSpec {
+    /// Name of the panel in files.
+    pub name: &'static str,
+    /// Exp-concavity constant of its ONS.
+    pub exp_concavity: f64,
+}
+
 /// One comparison: a world, its $\theta^*$, and the ONS constants of each panel.
 #[derive(Debug, Clone)]
 pub struct Comparison {
     /// How the rows are drawn.
     pub world: World,
-    /// The minimiser of the risk.
+    /// The minimizer of the risk.
     pub star: [f64; D],
-    /// Panel names with the exp-concavity constant of their ONS.
-    pub panels: Vec<(&'static str, f64)>,
-    /// Where the curves are evaluated; the last one is the horizon.
+    /// The panels to draw; they differ in the constant of their ONS.
+    pub panels: Vec<PanelSpec>,
+    /// Numbers of rows at which the curves are evaluated; the last one is the horizon.
     pub checkpoints: Vec<u64>,
     /// Number of replicates.
     pub replicates: usize,
@@ -73,44 +80,57 @@ pub struct Comparison {
     pub seed: u64,
 }
 
-/// Names of the algorithms that do not depend on the exp-concavity constant, then of the two that
-/// do.
-const SHARED: [(&str, &str); 6] = [
-    ("ekf", "EKF"),
-    ("ekf_averaged", "averaged EKF"),
-    ("truncated", "truncated EKF"),
-    ("truncated_bercu", "truncated EKF, 10⁻¹⁰ threshold"),
-    ("asgd", "ASGD"),
-    ("asgd_oracle", "ASGD oracle"),
-];
-const NEWTON: [(&str, &str); 2] = [("ons", "ONS"), ("ons_averaged", "averaged ONS")];
+/// An algorithm's name in files and in the legend.
+#[derive(Debug, Clone, Copy)]
+struct Name {
+    key: &'static str,
+    label: &'static str,
+}
 
-/// Errors of eight replicates: `[checkpoint][series]`.
+const fn name(key: &'static str, label: &'static str) -> Name {
+    Name { key, label }
+}
+
+/// The algorithms that do not depend on the exp-concavity constant: every panel has their curves.
+const COMMON: [Name; 6] = [
+    name("ekf", "EKF"),
+    name("ekf_averaged", "averaged EKF"),
+    name("truncated", "truncated EKF"),
+    name("truncated_bercu", "truncated EKF, 10⁻¹⁰ threshold"),
+    name("asgd", "ASGD"),
+    name("asgd_oracle", "ASGD oracle"),
+];
+/// The algorithms that depend on it.
+const NEWTON: [Name; 2] = [name("ons", "ONS"), name("ons_averaged", "averaged ONS")];
+
+/// Squared errors of eight replicates: `[checkpoint][curve]`.
 type GroupErrors = Vec<Vec<V>>;
 
 impl Comparison {
-    /// Runs every replicate; one panel per exp-concavity constant, the other curves shared between
-    /// them.
-    pub fn run(&self, run: &Run) -> Result<Vec<Panel>> {
-        let groups = run.each(self.replicates.div_ceil(LANES), |group| self.group(group, run))?;
-        let series = |index: usize, (key, label): (&'static str, &'static str)| Curve {
-            key,
-            label,
-            errors: (0..self.checkpoints.len())
-                .map(|at| {
-                    groups.iter().flat_map(|g| g[at][index].0).take(self.replicates).collect()
-                })
-                .collect(),
+    /// Runs every replicate; one panel per exp-concavity constant, the other curves in all of them.
+    pub fn run(&self, workers: &Workers) -> Result<Vec<Panel>> {
+        let groups =
+            workers.map(self.replicates.div_ceil(LANES), |group| self.group(group, workers))?;
+        let errors_at = |checkpoint: usize, index: usize| -> Vec<f64> {
+            let lanes = groups.iter().flat_map(|group| group[checkpoint][index].0);
+            lanes.take(self.replicates).collect()
         };
-        let panel = |(number, &(name, _)): (usize, &(&'static str, f64))| {
-            let mut curves: Vec<Curve> =
-                SHARED.into_iter().enumerate().map(|(i, names)| series(i, names)).collect();
-            let first = SHARED.len() + 2 * number;
-            curves
-                .extend(NEWTON.into_iter().enumerate().map(|(i, names)| series(first + i, names)));
-            Panel { name, checkpoints: self.checkpoints.clone(), curves }
+        let curve = |index: usize, name: Name| Curve {
+            key: name.key,
+            label: name.label,
+            errors: (0..self.checkpoints.len()).map(|at| errors_at(at, index)).collect(),
         };
-        Ok(self.panels.iter().enumerate().map(panel).collect())
+        let panel = |number: usize| {
+            let first = COMMON.len() + NEWTON.len() * number;
+            let common = COMMON.into_iter().enumerate();
+            let newton = NEWTON.into_iter().enumerate().map(|(i, name)| (first + i, name));
+            Panel {
+                name: self.panels[number].name,
+                checkpoints: self.checkpoints.clone(),
+                curves: common.chain(newton).map(|(index, name)| curve(index, name)).collect(),
+            }
+        };
+        Ok((0..self.panels.len()).map(panel).collect())
     }
 
     /// Units of work of [`Comparison::run`]: rows of single replicates.
@@ -120,30 +140,19 @@ impl Comparison {
     }
 
     /// Eight replicates from the first row to the horizon.
-    fn group(&self, group: usize, run: &Run) -> Result<GroupErrors> {
+    fn group(&self, group: usize, workers: &Workers) -> Result<GroupErrors> {
         let norm = self.star.iter().map(|v| v * v).sum::<f64>().sqrt();
         let mut algorithms = Algorithms::new(&self.checkpoints, norm, &self.panels);
-        let mut streams = self.world.streams(self.seed, group);
-        let mut block = Block::new(BLOCK);
-        let (mut rows, mut used) = (0u64, BLOCK);
-        let mut out = Vec::with_capacity(self.checkpoints.len());
-        for (index, &checkpoint) in self.checkpoints.iter().enumerate() {
-            while rows < checkpoint {
-                if used == BLOCK {
-                    run.check()?;
-                    block.fill(self.world, &mut streams);
-                    used = 0;
-                }
-                let take = ((checkpoint - rows).min((BLOCK - used) as u64)) as usize;
-                algorithms.learn(&block, used..used + take);
-                (used, rows) = (used + take, rows + take as u64);
-                run.progress.advance((take * LANES) as u64);
+        let mut errors = Vec::with_capacity(self.checkpoints.len());
+        let feed = Feed { world: self.world, seed: self.seed, checkpoints: &self.checkpoints };
+        feed.run(group, workers, |piece| {
+            algorithms.learn(&piece);
+            if let Some(index) = piece.checkpoint {
+                let estimates = algorithms.estimates(index);
+                errors.push(estimates.iter().map(|e| squared_error(e, &self.star)).collect());
             }
-            out.push(
-                algorithms.estimates(index).iter().map(|e| squared_error(e, &self.star)).collect(),
-            );
-        }
-        Ok(out)
+        })?;
+        Ok(errors)
     }
 }
 
@@ -158,7 +167,7 @@ struct Algorithms {
 }
 
 impl Algorithms {
-    fn new(checkpoints: &[u64], norm: f64, panels: &[(&str, f64)]) -> Self {
+    fn new(checkpoints: &[u64], norm: f64, panels: &[PanelSpec]) -> Self {
         Self {
             ekf: Filter::new(Rule::Ekf, 1.0),
             truncated: Filter::new(Rule::Truncated { scale: 1.0, beta: 0.49 }, 1.0),
@@ -167,21 +176,23 @@ impl Algorithms {
             oracle: Asgd::oracle(checkpoints, norm),
             ons: panels
                 .iter()
-                .map(|&(_, alpha)| Ons::paper(OnsConstants::new(norm, alpha)))
+                .map(|panel| Ons::paper(OnsConstants::new(norm, panel.exp_concavity)))
                 .collect(),
         }
     }
 
-    fn learn(&mut self, block: &Block, rows: std::ops::Range<usize>) {
-        self.ekf.learn(block, rows.clone());
-        self.truncated.learn(block, rows.clone());
-        self.bercu.learn(block, rows.clone());
-        self.asgd.learn(block, rows.clone());
-        self.oracle.learn(block, rows.clone());
-        self.ons.iter_mut().for_each(|ons| ons.learn(block, rows.clone()));
+    fn learn(&mut self, piece: &Piece) {
+        let block = piece.block;
+        let rows = || piece.rows.clone();
+        self.ekf.learn(block, rows());
+        self.truncated.learn(block, rows());
+        self.bercu.learn(block, rows());
+        self.asgd.learn(block, rows());
+        self.oracle.learn(block, rows());
+        self.ons.iter_mut().for_each(|ons| ons.learn(block, rows()));
     }
 
-    /// The estimates at checkpoint `index`, in the order of [`SHARED`] and then [`NEWTON`] for each
+    /// The estimates at checkpoint `index`, in the order of [`COMMON`] and then [`NEWTON`] for each
     /// panel.
     fn estimates(&self, index: usize) -> Vec<[V; D]> {
         let mut all = vec![

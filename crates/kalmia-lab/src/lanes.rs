@@ -1,8 +1,7 @@
 //! Eight replicates side by side: the vector type of the Monte Carlo kernels and its exponential.
 //!
-//! The arithmetic is written lane by lane on a fixed array; called inside [`dispatch`] every
-//! function is inlined into code compiled for the widest vectors of the machine, where a [`V`] is
-//! one AVX-512 register or two AVX2 registers.
+//! The arithmetic is written lane by lane on a fixed array. Inside [`dispatch`] it is compiled for
+//! the widest vectors of the machine: a [`V`] is one AVX-512 register or two AVX2 registers.
 
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
@@ -14,17 +13,17 @@ pub const LANES: usize = 8;
 #[repr(C, align(64))]
 pub struct V(pub [f64; LANES]);
 
-/// Runs `work` in code compiled for the vectors of this machine; mark the closure
-/// `#[inline(always)]`, else it is compiled apart.
+/// Calls `task` compiled for the vectors of this machine; the closure must be `#[inline(always)]`,
+/// else it is compiled for the baseline.
 #[inline]
-pub fn dispatch<R>(work: impl FnOnce() -> R) -> R {
+pub fn dispatch<R>(task: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     {
-        pulp::Arch::new().dispatch(work)
+        pulp::Arch::new().dispatch(task)
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        work()
+        task()
     }
 }
 
@@ -82,7 +81,7 @@ impl V {
         self.zip(other, |a, b| if a > b { a } else { b })
     }
 
-    /// `yes` where `self >= 0`, else `no`.
+    /// In each lane `yes` if `self >= 0`, else `no`.
     #[inline(always)]
     pub fn select(self, yes: V, no: V) -> V {
         let mut out = yes;
@@ -92,8 +91,8 @@ impl V {
         out
     }
 
-    /// $e^x$ for $x \le 0$, to 4 units in the last place; below -700 the value at -700, which no
-    /// sum here can see.
+    /// $e^x$ for $x \le 0$, to 4 units in the last place; below -700 the value at -700, about
+    /// $10^{-304}$.
     ///
     /// $x = n\ln 2 + r$, $|r| \le \ln 2/2$, with $n$ read from the bits of a number shifted to the
     /// integers, and a Taylor polynomial of degree 12 in $r$ (remainder below $2\cdot 10^{-16}$),
@@ -128,7 +127,8 @@ impl V {
 #[inline(always)]
 fn exp_taylor(r: V) -> V {
     let c = |k: f64| V::splat(1.0 / k);
-    let (r2, pair) = (r * r, |low: V, high: V| high.mul_add(r, low));
+    let r2 = r * r;
+    let pair = |low: V, high: V| high.mul_add(r, low);
     let r4 = r2 * r2;
     let a = pair(V::ONE, V::ONE);
     let b = pair(c(2.0), c(6.0));

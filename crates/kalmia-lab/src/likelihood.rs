@@ -5,10 +5,10 @@ use crate::quadrature::solve;
 use crate::world::D;
 
 /// $\arg\max_\theta \prod_t p_\theta(y_t\mid x_t)$ over rows with targets -1 and 1, from `start`;
-/// `None` where no maximum exists because a hyperplane separates the targets.
+/// `None` if a hyperplane separates the targets, because then no maximum exists.
 pub fn maximum_likelihood(x: &[f64], y: &[f64], start: [f64; D]) -> Option<[f64; D]> {
     let mut theta = start;
-    let mut here = Pass::at(x, y, &theta);
+    let mut here = Expansion::at(x, y, &theta);
     for _ in 0..100 {
         if here.smallest_margin > 0.0 {
             return None;
@@ -24,9 +24,9 @@ pub fn maximum_likelihood(x: &[f64], y: &[f64], start: [f64; D]) -> Option<[f64;
         let mut scale = 1.0;
         loop {
             let trial = std::array::from_fn(|j| theta[j] - scale * step[j]);
-            let there = Pass::at(x, y, &trial);
-            // Near the maximum the gain is below the rounding of the sum, and shorter steps would
-            // be tried in vain.
+            let there = Expansion::at(x, y, &trial);
+            // Near the maximum the gain is below the rounding of the sum: a shorter step would not
+            // help.
             if there.loss <= here.loss * (1.0 + 1e-12) || scale < 1e-6 {
                 (theta, here) = (trial, there);
                 break;
@@ -37,25 +37,25 @@ pub fn maximum_likelihood(x: &[f64], y: &[f64], start: [f64; D]) -> Option<[f64;
     None
 }
 
-/// Total loss with its derivatives, and the smallest $y\,\theta^\top x$.
-struct Pass {
+/// Total loss and its derivatives at $\theta$, with the smallest margin $y\,\theta^\top x$.
+struct Expansion {
     loss: f64,
     gradient: [f64; D],
     hessian: [[f64; D]; D],
     smallest_margin: f64,
 }
 
-impl Pass {
+impl Expansion {
     fn at(x: &[f64], y: &[f64], theta: &[f64; D]) -> Self {
         dispatch(
             #[inline(always)]
-            || Self::run(x, y, theta),
+            || Self::over_rows(x, y, theta),
         )
     }
 
     #[inline(always)]
-    fn run(x: &[f64], y: &[f64], theta: &[f64; D]) -> Self {
-        let mut pass = Pass {
+    fn over_rows(x: &[f64], y: &[f64], theta: &[f64; D]) -> Self {
+        let mut sum = Expansion {
             loss: 0.0,
             gradient: [0.0; D],
             hessian: [[0.0; D]; D],
@@ -65,20 +65,20 @@ impl Pass {
             let margin = y * (0..D).map(|j| theta[j] * x[j]).sum::<f64>();
             let e = (-margin.abs()).exp();
             let r = 1.0 / (1.0 + e);
-            pass.smallest_margin = pass.smallest_margin.min(margin);
-            pass.loss += (-margin).max(0.0) + e.ln_1p();
+            sum.smallest_margin = sum.smallest_margin.min(margin);
+            sum.loss += (-margin).max(0.0) + e.ln_1p();
             let first = -y * if margin >= 0.0 { e * r } else { r };
             let second = e * r * r;
             for i in 0..D {
-                pass.gradient[i] += first * x[i];
+                sum.gradient[i] += first * x[i];
                 let weight = second * x[i];
-                // The whole row: the compiler vectorises a fixed length better than a triangle.
-                for (entry, xj) in pass.hessian[i].iter_mut().zip(x) {
+                // The whole row: the compiler vectorizes a fixed length better than a triangle.
+                for (entry, xj) in sum.hessian[i].iter_mut().zip(x) {
                     *entry += weight * xj;
                 }
             }
         }
-        pass
+        sum
     }
 }
 
@@ -94,8 +94,8 @@ mod tests {
         let x: Vec<f64> = block.x.iter().flat_map(|x| x.map(|v| v.0[2])).collect();
         let y: Vec<f64> = block.y.iter().map(|y| y.0[2]).collect();
         let theta = maximum_likelihood(&x, &y, [0.0; D]).unwrap();
-        let pass = Pass::at(&x, &y, &theta);
-        assert!(pass.gradient.iter().all(|g| g.abs() < 1e-4), "{:?}", pass.gradient);
+        let expansion = Expansion::at(&x, &y, &theta);
+        assert!(expansion.gradient.iter().all(|g| g.abs() < 1e-4), "{:?}", expansion.gradient);
         let again = maximum_likelihood(&x, &y, [1.0; D]).unwrap();
         theta.iter().zip(again).for_each(|(a, b)| assert!((a - b).abs() < 1e-6));
         // The first rows can be separated by a hyperplane: more coordinates than rows.

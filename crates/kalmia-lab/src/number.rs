@@ -1,6 +1,6 @@
 //! Numbers as a reader expects them: two digits of a standard error, powers of ten raised.
 
-use crate::chart::power_of_ten;
+use kalmia_chart::power_of_ten;
 
 /// `3.1·10⁻⁵` with the given decimals of the mantissa.
 pub(crate) fn scientific(value: f64, decimals: usize) -> String {

@@ -1,56 +1,47 @@
-//! Files that appear whole or not at all.
+//! The output folder: created if absent, checked before the work, removed if it stays empty.
 
 use crate::error::{Error, Result};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A folder known to be writable; one that was made for a run and got nothing goes with it.
+/// A writable folder. On drop it is removed if it was created here and is still empty.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// How many levels of the path were made here.
-    made: usize,
+    /// How many levels of the path were created here.
+    created: usize,
 }
 
 impl Folder {
-    /// Makes the folder where needed and tries it, so that a run does not fail after its work.
+    /// Creates the folder if absent and writes a test file, so that an unwritable folder is reported
+    /// before the work and not after it.
     pub fn open(path: &Path) -> Result<Self> {
         let fail = |source| Error::Output { path: path.to_owned(), source };
-        let made = path
+        let created = path
             .ancestors()
             .take_while(|level| !level.as_os_str().is_empty() && !level.exists())
             .count();
         std::fs::create_dir_all(path).map_err(fail)?;
-        let folder = Self { path: path.to_owned(), made };
+        let folder = Self { path: path.to_owned(), created };
         let probe = path.join(format!(".kalmia-probe-{}", std::process::id()));
         std::fs::File::create(&probe).map_err(fail)?;
         std::fs::remove_file(&probe).map_err(fail)?;
         Ok(folder)
     }
 
-    /// Writes a file under a temporary name and renames it.
+    /// Writes a file of the folder; until all of it is on disk the old one stays.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf> {
         let path = self.path.join(name);
-        let partial = self.path.join(format!(".{name}.{}.partial", std::process::id()));
-        let written = (|| {
-            let mut file = std::fs::File::create(&partial)?;
-            file.write_all(content)?;
-            file.sync_all()?;
-            std::fs::rename(&partial, &path)
-        })();
-        written.map_err(|source| {
-            // The error to report is the first one; the partial file may not even exist.
-            let _ = std::fs::remove_file(&partial);
-            Error::Output { path: path.clone(), source }
-        })?;
-        Ok(path)
+        match kalmia::file::replace(&path, |sink| sink.write_all(content)) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(Error::Output { path, source }),
+        }
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // a folder that is not empty stays, and all above it
-        let _ = self.path.ancestors().take(self.made).try_for_each(std::fs::remove_dir);
+        // Removing fails at the first folder that is not empty; that one and its parents stay.
+        let _ = self.path.ancestors().take(self.created).try_for_each(std::fs::remove_dir);
     }
 }
 
@@ -69,7 +60,7 @@ mod tests {
         // A file where a folder should be.
         let error = Folder::open(&file).unwrap_err();
         assert!(error.to_string().contains("a.csv"), "{error}");
-        // A run that ends with nothing takes away the folders that it made, and no others.
+        // Folders that were created and stayed empty are removed, and no others.
         drop(Folder::open(&path.join("deeper/empty/nested")).unwrap());
         drop(Folder::open(&path.join("deeper")).unwrap());
         assert!(path.join("deeper/a.csv").exists() && !path.join("deeper/empty").exists());

@@ -1,26 +1,35 @@
 //! $\theta^*$ of the misspecified setting by Gauss-Legendre quadrature and Newton's method.
 
 use crate::world::{D, SECOND_INTERCEPT, World};
+use kalmia::{Bernoulli, Family};
 
-/// Coordinates that the generator uses beside the intercept. Each of the three others is
-/// independent of the rest of the row and of $y$, so the equation of the intercept solves theirs
-/// with a zero coefficient.
+/// Coordinates with a nonzero coefficient, besides the intercept. The three others are independent
+/// of the rest of the row and of $y$, so their coefficients in $\theta^*$ are 0.
 const ACTIVE: [usize; 7] = [2, 3, 4, 5, 6, 8, 9];
 
-/// Nodes per coordinate: the integrand is analytic around the unit interval far enough for errors
-/// near $10^{-13}$.
+/// Nodes per coordinate: the integrand is so smooth that the error is near $10^{-13}$.
 const NODES: usize = 7;
 
 /// Size of the Newton system: the intercept and the active coordinates.
 const K: usize = ACTIVE.len() + 1;
 
-/// Nodes and weights of Gauss-Legendre quadrature between 0 and 1.
-pub fn gauss_legendre<const N: usize>() -> [(f64, f64); N] {
+/// A node of a quadrature rule.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Node {
+    /// Its place.
+    pub x: f64,
+    /// Its weight.
+    pub weight: f64,
+}
+
+/// Gauss-Legendre quadrature between 0 and 1: exact for polynomials up to degree $2N-1$.
+pub fn gauss_legendre<const N: usize>() -> [Node; N] {
     std::array::from_fn(|i| {
         let mut x = (std::f64::consts::PI * (i as f64 + 0.75) / (N as f64 + 0.5)).cos();
         let mut slope = 0.0;
         for _ in 0..100 {
-            let (mut before, mut p) = (0.0, 1.0);
+            let mut before = 0.0;
+            let mut p = 1.0;
             for k in 0..N {
                 let k = k as f64;
                 (before, p) = (p, ((2.0 * k + 1.0) * x * p - k * before) / (k + 1.0));
@@ -32,15 +41,11 @@ pub fn gauss_legendre<const N: usize>() -> [(f64, f64); N] {
                 break;
             }
         }
-        ((1.0 + x) / 2.0, 1.0 / ((1.0 - x * x) * slope * slope))
+        Node { x: (1.0 + x) / 2.0, weight: 1.0 / ((1.0 - x * x) * slope * slope) }
     })
 }
 
-fn logistic(u: f64) -> f64 {
-    1.0 / (1.0 + (-u).exp())
-}
-
-/// $\arg\min_\theta E[\ell(y,\theta^\top X)]$ in the misspecified setting, to 10 digits and more.
+/// $\arg\min_\theta E[\ell(y,\theta^\top X)]$ in the misspecified setting, to at least 10 significant digits.
 ///
 /// ```
 /// let theta = kalmia_lab::misspecified_star();
@@ -53,7 +58,7 @@ pub fn misspecified_star() -> [f64; D] {
     let shift = SECOND_INTERCEPT - generator[0];
     let mean = |x: &[f64; K]| {
         let u = generator[0] + (1..K).map(|k| generator[ACTIVE[k - 1]] * x[k]).sum::<f64>();
-        0.5 * (logistic(u) + logistic(u + shift))
+        0.5 * (Bernoulli.mean(u) + Bernoulli.mean(u + shift))
     };
     let targets: Vec<f64> = nodes(&rule).map(|(x, _)| mean(&x)).collect();
     let mut theta = [0.0; K];
@@ -71,23 +76,28 @@ pub fn misspecified_star() -> [f64; D] {
 }
 
 /// Every node of the product rule: $(1, z)$ and its weight.
-fn nodes(rule: &[(f64, f64); NODES]) -> impl Iterator<Item = ([f64; K], f64)> {
+fn nodes(rule: &[Node; NODES]) -> impl Iterator<Item = ([f64; K], f64)> {
     (0..NODES.pow(ACTIVE.len() as u32)).map(move |mut index| {
-        let (mut x, mut weight) = ([1.0; K], 1.0);
+        let mut x = [1.0; K];
+        let mut weight = 1.0;
         for xk in x.iter_mut().skip(1) {
-            let (node, w) = rule[index % NODES];
-            (*xk, weight, index) = (node, weight * w, index / NODES);
+            let node = rule[index % NODES];
+            *xk = node.x;
+            weight *= node.weight;
+            index /= NODES;
         }
         (x, weight)
     })
 }
 
 /// $H^{-1}\nabla L$ at `theta`.
-fn newton_step(theta: &[f64; K], rule: &[(f64, f64); NODES], targets: &[f64]) -> [f64; K] {
-    let (mut gradient, mut hessian) = ([0.0; K], [[0.0; K]; K]);
+fn newton_step(theta: &[f64; K], rule: &[Node; NODES], targets: &[f64]) -> [f64; K] {
+    let mut gradient = [0.0; K];
+    let mut hessian = [[0.0; K]; K];
     for ((x, weight), target) in nodes(rule).zip(targets) {
-        let p = logistic((0..K).map(|k| theta[k] * x[k]).sum());
-        let (first, second) = (weight * (p - target), weight * p * (1.0 - p));
+        let p = Bernoulli.mean((0..K).map(|k| theta[k] * x[k]).sum());
+        let first = weight * (p - target);
+        let second = weight * p * (1.0 - p);
         for i in 0..K {
             gradient[i] += first * x[i];
             for j in 0..=i {
@@ -98,7 +108,8 @@ fn newton_step(theta: &[f64; K], rule: &[(f64, f64); NODES], targets: &[f64]) ->
     solve(hessian, gradient)
 }
 
-/// Solves $Hs = b$ by Cholesky's method; `h` holds the lower triangle.
+/// Solves $Hs = b$ by Cholesky's method; `h` holds the lower triangle. NaN if $H$ is not positive
+/// definite.
 pub(crate) fn solve<const N: usize>(mut h: [[f64; N]; N], mut b: [f64; N]) -> [f64; N] {
     for i in 0..N {
         for j in 0..=i {
@@ -121,15 +132,14 @@ mod tests {
     fn rule_integrates_polynomials_of_degree_13() {
         let rule = gauss_legendre::<7>();
         for degree in 0..14 {
-            let integral: f64 = rule.iter().map(|(x, w)| w * x.powi(degree)).sum();
+            let integral: f64 = rule.iter().map(|node| node.weight * node.x.powi(degree)).sum();
             assert!((integral - 1.0 / f64::from(degree + 1)).abs() < 1e-14, "degree {degree}");
         }
     }
 
-    /// Digits found independently by 7-dimensional quadrature at higher precision (reference data
-    /// of the project).
+    /// Reference values by 7-dimensional quadrature at higher precision.
     #[test]
-    fn star_agrees_with_the_reference_digits() {
+    fn star_agrees_with_the_reference_values() {
         let reference = [
             0.221284226335,
             0.0,

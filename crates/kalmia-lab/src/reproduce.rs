@@ -5,21 +5,21 @@ use crate::error::{Error, Result};
 use crate::experiment::Panel;
 use crate::figures::{Finished, make};
 use crate::output::Folder;
-use crate::pool::{Progress, Run};
-use crate::report::{Report, html};
+use crate::report::Report;
 use crate::settings::{Figure, Settings};
+use crate::workers::{Progress, Workers};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// Pixels per unit in the PNG files.
-const SCALE: f32 = 2.0;
+const PNG_SCALE: f32 = 2.0;
 
-/// Runs the figures and writes, for each picture, a CSV, an SVG and a PNG file into `settings.out`,
-/// and `report.html` over all of them.
+/// Runs the figures. Writes a CSV, an SVG and a PNG file per picture into `settings.out`, and
+/// `report.html` with all of them.
 ///
-/// Bad settings and a folder that cannot be written are refused before any work. Once `cancel` is
-/// set the run stops at the next block of rows; the figures finished by then are kept, and the
-/// report says that it was interrupted.
+/// Bad settings and a folder that cannot be written are refused before the work starts. Once
+/// `cancel` is set, the run stops at the next block of rows. Figures finished by then are kept, and
+/// the report is marked as interrupted.
 ///
 /// ```
 /// use kalmia_lab::{Figure, Settings, reproduce};
@@ -41,15 +41,16 @@ pub fn reproduce(
 ) -> Result<Report> {
     settings.validate()?;
     let folder = Folder::open(&settings.out)?;
-    let run = Run { threads: settings.worker_count(), progress, cancel };
+    let workers = Workers { threads: settings.worker_count(), progress, cancel };
     let start = Instant::now();
     let mut report = Report { settings: settings.clone(), ..Report::default() };
     for &figure in figures {
         let begun = Instant::now();
-        match make(figure, settings, &run) {
-            Ok(finished) => {
+        match make(figure, settings, &workers) {
+            Ok(mut finished) => {
                 report.files.extend(write_figure(&folder, &finished)?);
-                report.figures.push((finished, begun.elapsed()));
+                finished.elapsed = begun.elapsed();
+                report.figures.push(finished);
                 progress.finish();
             }
             Err(Error::Cancelled) => {
@@ -59,11 +60,11 @@ pub fn reproduce(
             Err(error) => return Err(error),
         }
     }
-    let panels: Vec<&Panel> = report.figures.iter().flat_map(|(f, _)| &f.panels).collect();
+    let panels: Vec<&Panel> = report.figures.iter().flat_map(|f| &f.panels).collect();
     report.claims = claims(&panels);
     report.elapsed = start.elapsed();
     if !report.figures.is_empty() {
-        report.files.push(folder.write("report.html", html(&report).as_bytes())?);
+        report.files.push(folder.write("report.html", report.to_html().as_bytes())?);
     }
     Ok(report)
 }
@@ -71,8 +72,8 @@ pub fn reproduce(
 fn write_figure(folder: &Folder, finished: &Finished) -> Result<Vec<std::path::PathBuf>> {
     let mut files = Vec::new();
     for picture in &finished.pictures {
-        // The picture that can fail is made before the first file is written.
-        let png = picture.scene.to_png(SCALE)?;
+        // Drawing pixels can fail, so it comes before the first file is written.
+        let png = picture.scene.to_png(PNG_SCALE)?;
         files.push(folder.write(&format!("{}.csv", picture.name), picture.csv.as_bytes())?);
         files.push(
             folder.write(&format!("{}.svg", picture.name), picture.scene.to_svg().as_bytes())?,

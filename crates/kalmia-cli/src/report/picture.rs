@@ -3,7 +3,7 @@
 use crate::error::{Failure, Result};
 use crate::output;
 use kalmia::evaluate::CoursePoint;
-use kalmia_chart::{Axis, Color, Plot, Series, compose};
+use kalmia_chart::{Axis, Color, Plot, Point, Series, compose};
 use std::path::Path;
 
 /// A curve of a picture.
@@ -38,13 +38,11 @@ pub fn losses(path: &Path, title: &str, curves: &[Curve]) -> Result<()> {
         curves.iter().map(|curve| (curve, finite(curve))).collect();
     let (low, high) =
         window(&drawn.iter().flat_map(|(_, points)| points.iter().copied()).collect::<Vec<_>>());
-    let series = drawn.iter().enumerate().map(|(i, (curve, points))| Series {
-        label: curve.name.clone(),
-        color: if curve.reference { Color::PALETTE[7] } else { Color::PALETTE[(i + 1) % 7] },
-        dash: if curve.reference { vec![5.0, 4.0] } else { Vec::new() },
-        points: points.clone(),
-        band: Vec::new(),
-        filled: false,
+    let series = drawn.iter().enumerate().map(|(i, (curve, points))| {
+        let color = if curve.reference { Color::PALETTE[7] } else { Color::PALETTE[(i + 1) % 7] };
+        let dash = if curve.reference { vec![5.0, 4.0] } else { Vec::new() };
+        let points = points.iter().map(|&(x, y)| Point { x, y }).collect();
+        Series { dash, ..Series::line(curve.name.clone(), color, points) }
     });
     let plot = Plot {
         title: title.into(),

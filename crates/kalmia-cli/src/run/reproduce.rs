@@ -8,7 +8,7 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Ui;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use kalmia_lab::{Error, Figure, Progress, Report, Run, Settings};
+use kalmia_lab::{Error, Figure, Progress, Report, Settings, Workers};
 use std::io::{IsTerminal, stderr};
 use std::sync::Mutex;
 
@@ -82,11 +82,16 @@ fn theta_star(args: &ReproduceArgs, bar: &Bar) -> Result<()> {
     } else {
         std::thread::available_parallelism().map_or(1, |n| n.get())
     };
-    let run = Run { threads, progress: bar, cancel: interrupt::flag() };
-    let star = kalmia_lab::theta_star(args.iterations, args.seed, &run).map_err(failure)?;
+    let workers = Workers { threads, progress: bar, cancel: interrupt::flag() };
+    let star = kalmia_lab::theta_star(args.iterations, args.seed, &workers).map_err(failure)?;
     bar.finish();
     if args.json {
-        let view = serde_json::json!({ "quadrature": star.quadrature, "estimate": star.estimate, "path": star.path });
+        let path: Vec<_> = star.path.iter().map(|p| (p.rows, p.distance)).collect();
+        let view = serde_json::json!({
+            "quadrature": star.quadrature,
+            "estimate": star.estimate,
+            "path": path,
+        });
         return output::print_json(&view);
     }
     let mut table = Table::new(["coefficient", "quadrature", "static EKF"]);
@@ -94,8 +99,9 @@ fn theta_star(args: &ReproduceArgs, bar: &Bar) -> Result<()> {
         table.row([j.to_string(), format!("{exact:.12}"), format!("{estimate:.6}")]);
     }
     let mut text = table.render() + "\n";
-    for (n, distance) in &star.path {
-        text += &format!("after {:>13} rows: distance {distance:.3e}\n", grouped(*n));
+    for point in &star.path {
+        let rows = grouped(point.rows);
+        text += &format!("after {rows:>13} rows: distance {:.3e}\n", point.distance);
     }
     output::print(&text)
 }

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::experiment::{Curve, Panel};
 use crate::lanes::LANES;
 use crate::likelihood::maximum_likelihood;
-use crate::pool::Run;
 use crate::settings::{Figure, Settings};
+use crate::workers::Workers;
 use crate::world::{Block, D, World};
 use kalmia::{Auto, Bernoulli, Ekf, Filter, Implicit, Learner, MomentMatch, Prior, Rows};
 
@@ -33,13 +33,14 @@ const NAMES: [(&str, &str); 5] = [
 ];
 
 /// Runs both settings and draws them.
-pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
+pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished> {
     let learners = (NAMES.len() - 1) as u64;
-    run.progress
+    workers
+        .progress
         .start(Figure::Beyond.name(), 2 * settings.horizon * learners * settings.replicates as u64);
     let panels = vec![
-        panel("beyond", World::Strong, settings, run)?,
-        panel("beyond10", World::Weak, settings, run)?,
+        panel("beyond", World::Strong, settings, workers)?,
+        panel("beyond10", World::Weak, settings, workers)?,
     ];
     let caption = |theta: &str| {
         format!(
@@ -55,10 +56,15 @@ pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
     Ok(finished(Figure::Beyond, PAPER, pictures, panels))
 }
 
-fn panel(name: &'static str, world: World, settings: &Settings, run: &Run) -> Result<Panel> {
+fn panel(
+    name: &'static str,
+    world: World,
+    settings: &Settings,
+    workers: &Workers,
+) -> Result<Panel> {
     let checkpoints = settings.checkpoints();
-    let errors = run.each(settings.replicates, |replicate| {
-        replicate_errors(world, replicate, &checkpoints, settings.seed, run)
+    let errors = workers.map(settings.replicates, |replicate| {
+        replicate_errors(world, replicate, &checkpoints, settings.seed, workers)
     })?;
     let curve = |(index, &(key, label)): (usize, &(&'static str, &'static str))| Curve {
         key,
@@ -78,7 +84,7 @@ fn replicate_errors(
     replicate: usize,
     checkpoints: &[u64],
     seed: u64,
-    run: &Run,
+    workers: &Workers,
 ) -> Result<Vec<Vec<f64>>> {
     let star = world.generator();
     let error = |theta: &[f64]| theta.iter().zip(star).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
@@ -91,10 +97,10 @@ fn replicate_errors(
         let mut done = 0;
         for &checkpoint in checkpoints {
             while done < checkpoint as usize {
-                run.check()?;
+                workers.check()?;
                 let end = (done + PIECE).min(checkpoint as usize);
                 learner.learn(rows.slice(done..end))?;
-                run.progress.advance((end - done) as u64);
+                workers.progress.advance((end - done) as u64);
                 done = end;
             }
             errors.push(error(learner.coefficients()));
@@ -104,7 +110,7 @@ fn replicate_errors(
     let mut start = [0.0; D];
     let mut errors = Vec::with_capacity(checkpoints.len());
     for &checkpoint in checkpoints {
-        run.check()?;
+        workers.check()?;
         let n = checkpoint as usize;
         let best = maximum_likelihood(&x[..n * D], &y[..n], start);
         start = best.unwrap_or([0.0; D]);

@@ -1,11 +1,11 @@
 //! The figure `bounds`: simulated risks and eigenvalues beside the paper's bounds.
 
 use super::{Finished, Picture, finished};
-use crate::bounds::{self, Bounds, Spread};
-use crate::chart::{Axis, Color, Plot, Series, compose};
+use crate::bounds::{self, Bounds, Spread, SpreadPoint};
 use crate::error::Result;
-use crate::pool::Run;
 use crate::settings::{Figure, Settings};
+use crate::workers::Workers;
+use kalmia_chart::{Axis, Color, Plot, Point, Series, compose};
 
 const PAPER: &str = "“Our central contribution is a local analysis of the EKF … provided that consecutive steps stay in a small ball \
                      around the optimum.” After the convergence time τ the cumulative excess risk is bounded by the logarithmic term drawn \
@@ -13,9 +13,11 @@ const PAPER: &str = "“Our central contribution is a local analysis of the EKF 
                      4/(Λ_min t^(1−β)) from some T on (Proposition 11).";
 
 /// Runs the simulations and draws them.
-pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
-    run.progress.start(Figure::Bounds.name(), bounds::units(settings.horizon, settings.replicates));
-    let measured = bounds::simulate(settings.horizon, settings.replicates, settings.seed, run)?;
+pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished> {
+    workers
+        .progress
+        .start(Figure::Bounds.name(), bounds::units(settings.horizon, settings.replicates));
+    let measured = bounds::simulate(settings.horizon, settings.replicates, settings.seed, workers)?;
     let plots = [
         risk_plot(
             "Kalman filter, quadratic loss",
@@ -44,40 +46,29 @@ pub(super) fn figure(settings: &Settings, run: &Run) -> Result<Finished> {
 
 /// Mean and worst of the replicates as two lines.
 fn lines(spread: &Spread, name: &str, color: Color) -> [Series; 2] {
-    let line = |pick: fn(&(u64, f64, f64)) -> f64, label: String, dash: &[f64]| Series {
-        label,
-        color,
-        dash: dash.to_vec(),
-        points: spread.points.iter().map(|p| (p.0 as f64, pick(p))).filter(|p| p.1 > 0.0).collect(),
-        band: Vec::new(),
-        filled: false,
+    let line = |pick: fn(&SpreadPoint) -> f64, label: String, dash: &[f64]| {
+        let points = spread.points.iter().map(|p| Point::new(p.n as f64, pick(p)));
+        let positive = points.filter(|p| p.y > 0.0).collect();
+        Series { dash: dash.to_vec(), ..Series::line(label, color, positive) }
     };
     [
-        line(|p| p.1, format!("{name}, mean"), &[]),
-        line(|p| p.2, format!("{name}, worst"), &[7.0, 3.0]),
+        line(|p| p.mean, format!("{name}, mean"), &[]),
+        line(|p| p.worst, format!("{name}, worst"), &[7.0, 3.0]),
     ]
 }
 
 fn bound_line(label: &str, spread: &Spread) -> Series {
-    let points = spread.points.iter().zip(&spread.bound).map(|(p, b)| (p.0 as f64, *b)).collect();
-    Series {
-        label: label.into(),
-        color: Color::PALETTE[2],
-        dash: Vec::new(),
-        points,
-        band: Vec::new(),
-        filled: false,
-    }
+    let points = spread.points.iter().zip(&spread.bound);
+    let points = points.map(|(p, bound)| Point::new(p.n as f64, *bound)).collect();
+    Series::line(label, Color::PALETTE[2], points)
 }
 
 fn log_plot(title: &str, x: &str, y: &str, series: Vec<Series>, floor: f64) -> Plot {
     let points = || series.iter().flat_map(|s| s.points.iter());
-    let (xs, ys): (Vec<f64>, Vec<f64>) =
-        (points().map(|p| p.0).collect(), points().map(|p| p.1.max(floor)).collect());
     Plot {
         title: title.into(),
-        x: Axis::log(x, xs),
-        y: Axis::log(y, ys),
+        x: Axis::log(x, points().map(|p| p.x)),
+        y: Axis::log(y, points().map(|p| p.y.max(floor))),
         series,
         marks: Vec::new(),
     }
@@ -129,7 +120,8 @@ fn caption(settings: &Settings, measured: &Bounds) -> String {
 fn csv(measured: &Bounds) -> String {
     let mut csv = String::from("series,n,mean,worst,bound\n");
     for spread in measured.spreads() {
-        for (&(n, mean, worst), bound) in spread.points.iter().zip(&spread.bound) {
+        for (point, bound) in spread.points.iter().zip(&spread.bound) {
+            let SpreadPoint { n, mean, worst } = point;
             csv.push_str(&format!("{},{n},{mean:e},{worst:e},{bound:e}\n", spread.name));
         }
     }

@@ -2,30 +2,30 @@
 
 use super::density::{density_csv, density_plot};
 use super::{Finished, Picture, finished, mse_picture, norm, sample};
-use crate::chart::{Mark, compose};
 use crate::density::{Density, mode_means};
 use crate::error::Result;
-use crate::experiment::{Comparison, Panel};
+use crate::experiment::{Comparison, Panel, PanelSpec};
 use crate::kernel::OnsConstants;
 use crate::number::scientific;
-use crate::pool::Run;
 use crate::quadrature::misspecified_star;
 use crate::settings::{Figure, Settings};
+use crate::workers::Workers;
 use crate::world::{D, World};
+use kalmia_chart::{Mark, compose};
 
-/// The published optimistic exp-concavity constants (E26: minima over random points, so taken as
-/// printed).
+/// The published optimistic exp-concavity constant for $\theta^*$, as printed: it is a minimum over
+/// random points (E26).
 pub const OPTIMISTIC_STRONG: f64 = 1.5e-14;
-/// The one of $\theta^*/10$.
+/// The published optimistic constant for $\theta^*/10$.
 pub const OPTIMISTIC_WEAK: f64 = 2.5e-2;
 
 fn compare(
     settings: &Settings,
-    run: &Run,
+    workers: &Workers,
     figure: Figure,
     world: World,
     star: [f64; D],
-    panels: &[(&'static str, f64)],
+    panels: &[PanelSpec],
 ) -> Result<Vec<Panel>> {
     let comparison = Comparison {
         world,
@@ -35,18 +35,18 @@ fn compare(
         replicates: settings.replicates,
         seed: settings.seed,
     };
-    run.progress.start(figure.name(), comparison.units());
-    comparison.run(run)
+    workers.progress.start(figure.name(), comparison.units());
+    comparison.run(workers)
 }
 
-pub(super) fn comparison1(settings: &Settings, run: &Run) -> Result<Finished> {
+pub(super) fn comparison1(settings: &Settings, workers: &Workers) -> Result<Finished> {
     let panels = compare(
         settings,
-        run,
+        workers,
         Figure::Comparison1,
         World::Strong,
         World::Strong.generator(),
-        &[("comparison1", OPTIMISTIC_STRONG)],
+        &[PanelSpec { name: "comparison1", exp_concavity: OPTIMISTIC_STRONG }],
     )?;
     let caption = format!(
         "Mean squared error for θ* = (−9, 0, 3, −9, 4, −9, 15, 0, −7, 1, 0), P₁ = I, {}. The ONS uses the published optimistic \
@@ -61,11 +61,14 @@ pub(super) fn comparison1(settings: &Settings, run: &Run) -> Result<Finished> {
     Ok(finished(Figure::Comparison1, paper, vec![picture], panels))
 }
 
-pub(super) fn comparison10(settings: &Settings, run: &Run) -> Result<Finished> {
+pub(super) fn comparison10(settings: &Settings, workers: &Workers) -> Result<Finished> {
     let star = World::Weak.generator();
     let theory = OnsConstants::exp_concavity(norm(&star));
-    let constants = [("comparison10_theory", theory), ("comparison10_optimistic", OPTIMISTIC_WEAK)];
-    let panels = compare(settings, run, Figure::Comparison10, World::Weak, star, &constants)?;
+    let constants = [
+        PanelSpec { name: "comparison10_theory", exp_concavity: theory },
+        PanelSpec { name: "comparison10_optimistic", exp_concavity: OPTIMISTIC_WEAK },
+    ];
+    let panels = compare(settings, workers, Figure::Comparison10, World::Weak, star, &constants)?;
     let caption = |constant: String| {
         format!(
             "Mean squared error for θ*/10, P₁ = I, {}. The ONS uses the exp-concavity constant {constant}.",
@@ -92,16 +95,16 @@ pub(super) fn comparison10(settings: &Settings, run: &Run) -> Result<Finished> {
     Ok(finished(Figure::Comparison10, paper, pictures, panels))
 }
 
-pub(super) fn misspecified(settings: &Settings, run: &Run) -> Result<Finished> {
+pub(super) fn misspecified(settings: &Settings, workers: &Workers) -> Result<Finished> {
     let star = misspecified_star();
     let constant = OnsConstants::exp_concavity(norm(&star));
     let panels = compare(
         settings,
-        run,
+        workers,
         Figure::Misspecified,
         World::Misspecified,
         star,
-        &[("misspecified", constant)],
+        &[PanelSpec { name: "misspecified", exp_concavity: constant }],
     )?;
     let density = Density::draw("misspecified", World::Misspecified, settings.seed);
     let modes = mode_means(settings.seed);

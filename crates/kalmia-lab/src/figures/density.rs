@@ -1,18 +1,18 @@
 //! The figure `density`, and density plots for others.
 
 use super::{Finished, Picture, finished};
-use crate::chart::{Axis, Color, Plot, Series, compose};
-use crate::density::Density;
-use crate::pool::Run;
+use crate::density::{Bin, Density};
 use crate::settings::{Figure, Settings};
+use crate::workers::Workers;
 use crate::world::World;
+use kalmia_chart::{Axis, Color, Plot, Point, Series, compose};
 
-pub(super) fn density(settings: &Settings, run: &Run) -> Finished {
-    run.progress.start(Figure::Density.name(), 2);
+pub(super) fn density(settings: &Settings, workers: &Workers) -> Finished {
+    workers.progress.start(Figure::Density.name(), 2);
     let left = Density::draw("theta_star", World::Strong, settings.seed);
-    run.progress.advance(1);
+    workers.progress.advance(1);
     let right = Density::draw("theta_star_over_10", World::Weak, settings.seed);
-    run.progress.advance(1);
+    workers.progress.advance(1);
     let plots = [
         density_plot("θ* (ordinate in log scale)", &left, true),
         density_plot("θ*/10", &right, false),
@@ -34,20 +34,14 @@ pub(super) fn density(settings: &Settings, run: &Run) -> Finished {
 
 pub(super) fn density_plot(title: &str, density: &Density, log: bool) -> Plot {
     let bins = density.bins();
-    let positive = bins.iter().map(|b| b.2).filter(|h| *h > 0.0);
+    let positive = bins.iter().map(|b| b.density).filter(|h| *h > 0.0);
     let top = positive.clone().fold(0.0, f64::max);
     let y =
         if log { Axis::log("density", positive) } else { Axis::linear("density", 0.0, 1.08 * top) };
     let floor = if log { y.low } else { 0.0 };
-    let points = bins.iter().flat_map(|b| [(b.0, b.2.max(floor)), (b.1, b.2.max(floor))]).collect();
-    let steps = Series {
-        label: String::new(),
-        color: Color::PALETTE[1],
-        dash: vec![],
-        points,
-        band: vec![],
-        filled: true,
-    };
+    let step = |b: &Bin| [b.from, b.to].map(|x| Point::new(x, b.density.max(floor)));
+    let points = bins.iter().flat_map(step).collect();
+    let steps = Series { filled: true, ..Series::line("", Color::PALETTE[1], points) };
     Plot {
         title: title.into(),
         x: Axis::linear("Bernoulli parameter", 0.0, 1.0),
@@ -60,7 +54,8 @@ pub(super) fn density_plot(title: &str, density: &Density, log: bool) -> Plot {
 pub(super) fn density_csv(densities: &[&Density]) -> String {
     let mut csv = String::from("setting,from,to,count,density\n");
     for density in densities {
-        for ((from, to, height), count) in density.bins().into_iter().zip(&density.counts) {
+        for (bin, count) in density.bins().into_iter().zip(&density.counts) {
+            let Bin { from, to, density: height } = bin;
             csv.push_str(&format!("{},{from},{to},{count},{height}\n", density.name));
         }
     }

@@ -6,14 +6,15 @@ mod comparison;
 mod density;
 
 use crate::bounds::Bounds;
-use crate::chart::{Axis, Color, Plot, Scene, Series, compose};
 use crate::density::Density;
 use crate::error::Result;
 use crate::experiment::Panel;
 use crate::number::count;
-use crate::pool::Run;
 use crate::settings::{Figure, Settings};
+use crate::workers::Workers;
 use crate::world::D;
+use kalmia_chart::{Axis, Band, Color, Plot, Point, Scene, Series, compose};
+use std::time::Duration;
 
 /// A picture with its data.
 #[derive(Debug, Clone)]
@@ -43,17 +44,19 @@ pub struct Finished {
     pub densities: Vec<Density>,
     /// Its simulated risks.
     pub bounds: Option<Bounds>,
+    /// The time it took; set by [`crate::reproduce()`].
+    pub elapsed: Duration,
 }
 
 /// Runs one figure.
-pub fn make(figure: Figure, settings: &Settings, run: &Run) -> Result<Finished> {
+pub fn make(figure: Figure, settings: &Settings, workers: &Workers) -> Result<Finished> {
     match figure {
-        Figure::Comparison1 => comparison::comparison1(settings, run),
-        Figure::Density => Ok(density::density(settings, run)),
-        Figure::Comparison10 => comparison::comparison10(settings, run),
-        Figure::Misspecified => comparison::misspecified(settings, run),
-        Figure::Beyond => beyond::figure(settings, run),
-        Figure::Bounds => bounds::figure(settings, run),
+        Figure::Comparison1 => comparison::comparison1(settings, workers),
+        Figure::Density => Ok(density::density(settings, workers)),
+        Figure::Comparison10 => comparison::comparison10(settings, workers),
+        Figure::Misspecified => comparison::misspecified(settings, workers),
+        Figure::Beyond => beyond::figure(settings, workers),
+        Figure::Bounds => bounds::figure(settings, workers),
     }
 }
 
@@ -68,7 +71,15 @@ fn finished(
     pictures: Vec<Picture>,
     panels: Vec<Panel>,
 ) -> Finished {
-    Finished { figure, paper, pictures, panels, densities: Vec::new(), bounds: None }
+    Finished {
+        figure,
+        paper,
+        pictures,
+        panels,
+        densities: Vec::new(),
+        bounds: None,
+        elapsed: Duration::ZERO,
+    }
 }
 
 /// `100 replicates of 10⁵ rows, ...`.
@@ -106,7 +117,8 @@ fn mse_picture(panel: &Panel, title: &str, caption: String, from: u64) -> Pictur
     let mut series = Vec::new();
     for curve in &panel.curves {
         let (color, dash) = style(curve.key);
-        let (mut points, mut band) = (Vec::new(), Vec::new());
+        let mut points = Vec::new();
+        let mut band = Vec::new();
         for ((&n, mse), error) in
             panel.checkpoints.iter().zip(curve.mse()).zip(curve.standard_error())
         {
@@ -114,19 +126,19 @@ fn mse_picture(panel: &Panel, title: &str, caption: String, from: u64) -> Pictur
             if mse.is_finite() {
                 csv.push_str(&format!("{},{n},{mse:e},{error:e}\n", curve.key));
                 if n >= from {
-                    points.push((n as f64, mse));
+                    points.push(Point::new(n as f64, mse));
                     // Of the logarithm, so that a wide band does not reach 0 on a log axis.
                     let factor = (1.96 * error / mse).exp();
-                    band.push((mse / factor, mse * factor));
+                    band.push(Band { lower: mse / factor, upper: mse * factor });
                 }
             }
         }
         series.push(Series { label: curve.label.into(), color, dash, points, band, filled: false });
     }
-    let values = series.iter().flat_map(|s| s.points.iter().map(|p| p.1)).collect::<Vec<_>>();
+    let values = series.iter().flat_map(|s| s.points.iter().map(|p| p.y)).collect::<Vec<_>>();
     let plot = Plot {
         title: title.into(),
-        x: Axis::log("n", series.iter().flat_map(|s| s.points.iter().map(|p| p.0))),
+        x: Axis::log("n", series.iter().flat_map(|s| s.points.iter().map(|p| p.x))),
         y: Axis::log("mean squared error ‖θ−θ*‖²", values),
         series,
         marks: Vec::new(),

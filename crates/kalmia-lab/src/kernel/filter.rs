@@ -1,14 +1,14 @@
 //! Algorithms 1 and 2 and the Kalman filter: one recursion, three scalar rules.
 
-use super::{Belief, exp_abs, place, residual};
+use super::{Belief, exp_abs, place};
 use crate::lanes::{V, dispatch, dot};
 use crate::world::{Block, D};
 use std::ops::Range;
 
-/// The scalar decision of one row.
+/// The scalar step of one row.
 ///
-/// Chosen at run time: beside the work of a row on eight replicates the branch costs nothing, and
-/// the long straight-line code of the recursion is compiled once.
+/// Chosen at run time: the branch costs little beside the work on eight replicates, and the long
+/// straight-line code of the recursion is compiled once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
     /// Algorithm 1, $\alpha = \ell''(m)$.
@@ -24,36 +24,43 @@ pub enum Rule {
     Kalman,
 }
 
+/// $\theta \mathrel{+}= \text{gain}\;Px$, $P \mathrel{-}= \text{contraction}\;(Px)(Px)^\top$.
+struct Step {
+    gain: V,
+    contraction: V,
+}
+
 impl Rule {
-    /// $(g, c)$ of $\theta \mathrel{+}= g\,Px$, $P \mathrel{-}= c\,(Px)(Px)^\top$, for the row at
-    /// time `t` (from 1).
+    /// The step for the row at time `t` (from 1).
     #[inline(always)]
-    fn step(self, y: V, m: V, s: V, t: u64) -> (V, V) {
+    fn step(self, y: V, m: V, s: V, t: u64) -> Step {
         match self {
-            // With e = exp(-|m|), alpha = e/(1+e)^2: both g and c over the one denominator (1+e)^2
-            // + e s.
+            // With e = exp(-|m|), alpha = e/(1+e)^2, so gain and contraction have the common
+            // denominator (1+e)^2 + e s.
             Rule::Ekf => {
                 let e = exp_abs(m);
                 let one_e = V::ONE + e;
                 let q = one_e.mul_add(one_e, e * s).recip();
-                ((y * m).select(e, V::ONE) * one_e * q * y, e * q)
+                let gain = (y * m).select(e, V::ONE) * one_e * q * y;
+                Step { gain, contraction: e * q }
             }
             Rule::Truncated { scale, beta } => {
                 let e = exp_abs(m);
                 let r = (V::ONE + e).recip();
                 let alpha = (e * r * r).max(V::splat(scale * (t as f64).powf(-beta)));
                 let q = alpha.mul_add(s, V::ONE).recip();
-                ((y * m).select(e * r, r) * q * y, alpha * q)
+                let gain = (y * m).select(e * r, r) * q * y;
+                Step { gain, contraction: alpha * q }
             }
             Rule::Kalman => {
                 let q = (V::ONE + s).recip();
-                ((y - m) * q, q)
+                Step { gain: (y - m) * q, contraction: q }
             }
         }
     }
 }
 
-/// What a filter knew before each row that it learned.
+/// Prediction and coefficients of a filter before each row that it learned.
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
     /// $m = \hat\theta_t^\top x_t$.
@@ -83,33 +90,33 @@ impl Filter {
         self.learn_traced(block, rows, None);
     }
 
-    /// Learns, and writes down what was known before each row.
+    /// Learns like [`Filter::learn`] and replaces the content of `trace`.
     pub fn learn_traced(&mut self, block: &Block, rows: Range<usize>, trace: Option<&mut Trace>) {
         dispatch(
             #[inline(always)]
-            || self.run(block, rows, trace),
+            || self.learn_rows(block, rows, trace),
         );
     }
 
     #[inline(always)]
-    fn run(&mut self, block: &Block, rows: Range<usize>, mut trace: Option<&mut Trace>) {
+    fn learn_rows(&mut self, block: &Block, rows: Range<usize>, mut trace: Option<&mut Trace>) {
         if let Some(trace) = &mut trace {
             trace.predictions.clear();
             trace.theta.clear();
         }
         for (x, &y) in block.x[rows.clone()].iter().zip(&block.y[rows]) {
             self.rows += 1;
-            let s = self.belief.look(x);
+            let s = self.belief.multiply_row(x);
             let m = dot(&self.theta, x);
             if let Some(trace) = &mut trace {
                 trace.predictions.push(m);
                 trace.theta.push(self.theta);
             }
-            let (g, c) = self.rule.step(y, m, s, self.rows);
-            self.belief.contract(c);
+            let step = self.rule.step(y, m, s, self.rows);
+            self.belief.contract(step.contraction);
             for j in 0..D {
                 self.sum[j] += self.theta[j];
-                self.theta[j] = g.mul_add(self.belief.u[j], self.theta[j]);
+                self.theta[j] = step.gain.mul_add(self.belief.u[j], self.theta[j]);
             }
         }
     }
@@ -130,11 +137,4 @@ impl Filter {
         let p = self.belief.matrix();
         std::array::from_fn(|i| std::array::from_fn(|j| p[place(i.min(j), i.max(j))].0[lane]))
     }
-}
-
-/// $-\ell'$ and the weight $\ell'^2$ that the Online Newton Step gives a row.
-#[inline(always)]
-pub(super) fn gradient_and_weight(y: V, m: V) -> (V, V) {
-    let g = residual(y, m, exp_abs(m));
-    (g, g * g)
 }

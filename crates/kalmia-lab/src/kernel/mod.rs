@@ -1,9 +1,10 @@
 //! The algorithms of the paper as kernels for $d = 11$ on eight replicates at once.
 //!
-//! Each kernel is the recursion of the library's learner of the same name, written for Monte Carlo:
-//! the tests hold them to plain scalar versions. After $n$ rows a kernel gives the last iterate
-//! $\hat\theta_{n+1}$ and the mean of the iterates that predicted,
-//! $(\hat\theta_1+\dots+\hat\theta_n)/n$ (decision E29).
+//! Each kernel is the recursion of the library's learner of the same name; the tests compare both,
+//! and a plain scalar version. After $n$ rows a kernel gives the last iterate $\hat\theta_{n+1}$ and
+//! the mean of the iterates that predicted, $(\hat\theta_1+\dots+\hat\theta_n)/n$ (decision E29).
+//!
+//! KERNELTABLE
 
 mod asgd;
 mod filter;
@@ -19,7 +20,7 @@ use crate::world::D;
 /// Entries of a symmetric matrix kept once.
 pub(crate) const PACKED: usize = D * (D + 1) / 2;
 
-/// $\ell'$ of the logistic loss without its sign: $-\ell' = z\,/(1+e^{zu})$, with $e^{-|u|}$ given.
+/// $-\ell' = z/(1+e^{zu})$ of the logistic loss; `e` is $e^{-|u|}$.
 #[inline(always)]
 fn residual(z: V, u: V, e: V) -> V {
     (z * u).select(e, V::ONE) * (V::ONE + e).recip() * z
@@ -31,8 +32,8 @@ fn exp_abs(u: V) -> V {
     (-u.map(f64::abs)).exp_negative()
 }
 
-/// Repeats a block for the constants 0 to 10: straight-line code keeps the vectors in registers,
-/// where a loop over an index would send each through memory.
+/// Repeats a block for the constants 0 to 10: straight-line code keeps the vectors in registers; a
+/// loop over an index would load and store each of them.
 macro_rules! unroll {
     ($i:ident => $body:block) => {
         unroll!(@ $i $body 0 1 2 3 4 5 6 7 8 9 10)
@@ -51,14 +52,14 @@ const fn place(i: usize, j: usize) -> usize {
     i * D - i * i.saturating_sub(1) / 2 + (j - i)
 }
 
-/// $P$, with the contraction of the last row still to be done: it is done in the same pass as the
-/// product with the next row.
+/// $P$ with the contraction of the last row pending: it is applied while $P$ is multiplied with the
+/// next row, so that each row reads $P$ once.
 #[derive(Debug, Clone)]
 pub(crate) struct Belief {
     p: [V; PACKED],
     /// $Px$ of the last row.
     u: [V; D],
-    /// What is still to be done: $P \leftarrow P - c\,uu^\top$.
+    /// Pending contraction: $P \leftarrow P - c\,uu^\top$.
     c: V,
 }
 
@@ -70,12 +71,13 @@ impl Belief {
         Self { p, u: [V::ZERO; D], c: V::ZERO }
     }
 
-    /// Does what is left of the last row, then $u = Px$; returns $s = x^\top Px$.
-    // Among the constants of the unrolled loops some are the smallest there is.
+    /// Applies the pending contraction, then sets $u = Px$; returns $s = x^\top Px$.
+    // `J >= I` is always true for `I = 0`.
     #[allow(clippy::absurd_extreme_comparisons)]
     #[inline(always)]
-    fn look(&mut self, x: &[V; D]) -> V {
-        let (u, c) = (self.u, self.c);
+    fn multiply_row(&mut self, x: &[V; D]) -> V {
+        let u = self.u;
+        let c = self.c;
         let mut next = [V::ZERO; D];
         unroll!(I => {
             let scaled = -(c * u[I]);
@@ -95,13 +97,13 @@ impl Belief {
         dot(x, &next)
     }
 
-    /// Decides the contraction of the row last looked at.
+    /// Sets the contraction of the last row.
     #[inline(always)]
     fn contract(&mut self, c: V) {
         self.c = c;
     }
 
-    /// $P$ with nothing left to do.
+    /// $P$ with the pending contraction applied.
     fn matrix(&self) -> [V; PACKED] {
         let mut p = self.p;
         for i in 0..D {

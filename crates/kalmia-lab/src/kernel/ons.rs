@@ -1,13 +1,12 @@
 //! Algorithm 3, left: the Online Newton Step on a ball, with the exact projection in the norm of
 //! $P^{-1}$.
 
-use super::filter::gradient_and_weight;
-use super::{Belief, PACKED, multiply, place};
+use super::{Belief, PACKED, exp_abs, multiply, place, residual};
 use crate::lanes::{LANES, V, dispatch, dot};
 use crate::world::{Block, D};
 use std::ops::Range;
 
-/// The constants of a run, from the ball and the exp-concavity constant.
+/// The constants of the algorithm, from the ball and the exp-concavity constant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OnsConstants {
     /// Radius $R$ of the ball.
@@ -59,7 +58,7 @@ impl Ons {
         }
     }
 
-    /// The paper's run.
+    /// From the paper's $p_1$.
     pub fn paper(constants: OnsConstants) -> Self {
         Self::new(constants, constants.p1())
     }
@@ -68,18 +67,20 @@ impl Ons {
     pub fn learn(&mut self, block: &Block, rows: Range<usize>) {
         dispatch(
             #[inline(always)]
-            || self.run(block, rows),
+            || self.learn_rows(block, rows),
         );
     }
 
     #[inline(always)]
-    fn run(&mut self, block: &Block, rows: Range<usize>) {
+    fn learn_rows(&mut self, block: &Block, rows: Range<usize>) {
         let step = V::splat(1.0 / self.constants.gamma);
         let ball = self.constants.radius * self.constants.radius;
         for at in rows {
-            let (x, y) = (&block.x[at], block.y[at]);
-            let s = self.belief.look(x);
-            let (residual, alpha) = gradient_and_weight(y, dot(&self.w, x));
+            let x = &block.x[at];
+            let s = self.belief.multiply_row(x);
+            let m = dot(&self.w, x);
+            let residual = residual(block.y[at], m, exp_abs(m));
+            let alpha = residual * residual;
             let q = alpha.mul_add(s, V::ONE).recip();
             self.belief.contract(alpha * q);
             let gain = step * residual * q;
@@ -108,7 +109,7 @@ impl Ons {
         self.sum.map(|s| s * scale)
     }
 
-    /// Steps of single replicates that ended in a projection.
+    /// Steps that ended in a projection, counted over the replicates.
     pub fn projections(&self) -> u64 {
         self.projections
     }
@@ -117,8 +118,8 @@ impl Ons {
 /// Replaces each lane's $v$ outside the ball by $\arg\min_{|w|\le R} (w-v)^\top P^{-1}(w-v)$.
 ///
 /// $w = (I+\mu P)^{-1}v$ with $|w| = R$. As a function of $\mu$, $1/|w|$ is increasing and concave,
-/// so Newton's method on $1/|w| = 1/R$ climbs from $\mu = 0$ to the root without a safeguard. Lanes
-/// inside keep $\mu = 0$.
+/// so Newton's method on $1/|w| = 1/R$ increases from $\mu = 0$ to the root without a safeguard.
+/// Lanes inside keep $\mu = 0$.
 // Lanes are indexed across several arrays at once.
 #[allow(clippy::needless_range_loop)]
 #[inline(never)]
@@ -147,8 +148,7 @@ fn project(p: &[V; PACKED], v: &mut [V; D], radius: f64) {
                     break;
                 }
             }
-            // What rounding leaves outside is scaled back; lanes inside are untouched to the last
-            // bit.
+            // A lane that rounding leaves outside is scaled back; lanes inside keep every bit.
             let shrink = dot(v, v).map(|n| (radius / n.sqrt()).min(1.0));
             for j in 0..D {
                 for l in 0..LANES {
@@ -170,7 +170,8 @@ impl Factor {
         for i in 0..D {
             for j in 0..=i {
                 let mut a = mu * p[place(j, i)];
-                let (ri, rj) = (i * (i + 1) / 2, j * (j + 1) / 2);
+                let ri = i * (i + 1) / 2;
+                let rj = j * (j + 1) / 2;
                 for k in 0..j {
                     a = (-l[ri + k]).mul_add(l[rj + k], a);
                 }

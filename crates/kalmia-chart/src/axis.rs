@@ -5,7 +5,7 @@
 pub struct Axis {
     /// What it measures.
     pub label: String,
-    /// Whether equal steps are equal ratios.
+    /// Whether the scale is logarithmic.
     pub log: bool,
     /// Its lower end.
     pub low: f64,
@@ -13,28 +13,39 @@ pub struct Axis {
     pub high: f64,
 }
 
-/// A tick: its value and, on the main ones, its label.
-pub(super) type Tick = (f64, Option<String>);
+/// A tick; only the main ones have a label.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tick {
+    pub value: f64,
+    pub label: Option<String>,
+}
 
 impl Axis {
-    /// A logarithmic axis around the positive values, its ends 1, 2 or 5 times a power of ten.
+    /// A logarithmic axis that covers the positive values, with ends 1, 2 or 5 times a power of ten.
+    ///
+    /// Values that are not positive or not finite are ignored; without any the axis runs from 1 to
+    /// 10.
     pub fn log(label: &str, values: impl IntoIterator<Item = f64>) -> Self {
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut low = f64::INFINITY;
+        let mut high = f64::NEG_INFINITY;
         for value in values.into_iter().filter(|v| v.is_finite() && *v > 0.0) {
-            (low, high) = (low.min(value), high.max(value));
+            low = low.min(value);
+            high = high.max(value);
         }
         if low > high {
-            (low, high) = (1.0, 10.0);
+            low = 1.0;
+            high = 10.0;
         }
-        // A value a hair outside an end does not move it.
-        let (low, mut high) = (round_down(low * 1.002), round_up(high / 1.002));
+        // A value up to 0.2 % outside a round end does not move that end.
+        let low = round_down(low * 1.002);
+        let mut high = round_up(high / 1.002);
         if high <= low {
             high = 10.0 * low;
         }
         Self { label: label.into(), log: true, low, high }
     }
 
-    /// A linear axis between two ends.
+    /// A linear axis between two ends; an empty range gets length 1.
     pub fn linear(label: &str, low: f64, high: f64) -> Self {
         Self {
             label: label.into(),
@@ -45,7 +56,7 @@ impl Axis {
     }
 
     /// Where a value lies between the ends, from 0 to 1; values outside lie on the nearer end.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub(crate) fn place(&self, value: f64) -> f64 {
         let at = if self.log {
             (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln()
         } else {
@@ -55,29 +66,31 @@ impl Axis {
     }
 
     /// The ticks, in ascending order.
-    pub(super) fn ticks(&self) -> Vec<Tick> {
+    pub(crate) fn ticks(&self) -> Vec<Tick> {
         if self.log { self.log_ticks() } else { self.linear_ticks() }
     }
 
     fn log_ticks(&self) -> Vec<Tick> {
         let inside = |value: f64| value > self.low * 0.999 && value < self.high * 1.001;
-        let (first, last) =
-            ((self.low.log10() + 1e-3).floor() as i32, (self.high.log10() - 1e-3).ceil() as i32);
+        let first = (self.low.log10() + 1e-3).floor() as i32;
+        let last = (self.high.log10() - 1e-3).ceil() as i32;
         let stride = ((last - first) / 9 + 1).max(1);
-        // Less than two decades: their halves and fifths have labels too.
+        // With fewer than two powers of ten in range, 2 and 5 times a power get labels too.
         let short = (first..=last).filter(|&decade| inside(10f64.powi(decade))).count() < 2;
         let mut ticks = Vec::new();
         for decade in first..=last {
             let label = (decade - first) % stride == 0;
-            ticks.push((10f64.powi(decade), label.then(|| power_of_ten(decade))));
+            let value = 10f64.powi(decade);
+            ticks.push(Tick { value, label: label.then(|| power_of_ten(decade)) });
             if stride == 1 {
                 let label = |k: i32| {
                     (short && (k == 2 || k == 5)).then(|| format!("{k}·{}", power_of_ten(decade)))
                 };
-                ticks.extend((2..10).map(|k| (f64::from(k) * 10f64.powi(decade), label(k))));
+                let between = |k| Tick { value: f64::from(k) * value, label: label(k) };
+                ticks.extend((2..10).map(between));
             }
         }
-        ticks.retain(|tick| inside(tick.0));
+        ticks.retain(|tick| inside(tick.value));
         ticks
     }
 
@@ -94,7 +107,7 @@ impl Axis {
         let last = (self.high / step + 1e-9).floor() as i64;
         (first..=last)
             .map(|k| k as f64 * step)
-            .map(|v| (v, Some(format!("{v:.decimals$}"))))
+            .map(|value| Tick { value, label: Some(format!("{value:.decimals$}")) })
             .collect()
     }
 }
@@ -111,8 +124,8 @@ fn round_up(value: f64) -> f64 {
     [1.0, 2.0, 5.0].into_iter().find(|k| k * power >= value).unwrap_or(10.0) * power
 }
 
-/// `10` with the exponent raised.
-pub(crate) fn power_of_ten(exponent: i32) -> String {
+/// A power of ten with a raised exponent, such as `10⁻⁵`.
+pub fn power_of_ten(exponent: i32) -> String {
     let raise = |c| match c {
         '-' => '⁻',
         '1' => '¹',
@@ -131,7 +144,7 @@ mod tests {
     fn log_axes_cover_their_values_to_round_ends() {
         let axis = Axis::log("n", [0.013, 7.0, f64::NAN, -1.0]);
         assert!((axis.low / 0.01 - 1.0).abs() < 1e-12 && (axis.high / 10.0 - 1.0).abs() < 1e-12);
-        let labels: Vec<String> = axis.ticks().into_iter().filter_map(|t| t.1).collect();
+        let labels: Vec<String> = axis.ticks().into_iter().filter_map(|t| t.label).collect();
         assert_eq!(labels, ["10⁻²", "10⁻¹", "10⁰", "10¹"]);
         assert!((axis.place(1.0) - 2.0 / 3.0).abs() < 1e-12);
         let exact = Axis::log("n", [1.0, 1000.0]);
@@ -139,7 +152,7 @@ mod tests {
         let tight = Axis::log("n", [56.0, 543.0]);
         assert!((tight.low - 50.0).abs() < 1e-9 && (tight.high - 1000.0).abs() < 1e-9, "{tight:?}");
         let labels =
-            |axis: Axis| axis.ticks().into_iter().filter_map(|t| t.1).collect::<Vec<String>>();
+            |axis: Axis| axis.ticks().into_iter().filter_map(|t| t.label).collect::<Vec<String>>();
         assert_eq!(labels(tight), ["10²", "10³"]);
         assert_eq!(
             labels(Axis::log("n", [2.5, 40.0])),
@@ -151,7 +164,7 @@ mod tests {
     #[test]
     fn linear_ticks_are_round() {
         let labels: Vec<String> =
-            Axis::linear("p", 0.0, 1.0).ticks().into_iter().filter_map(|t| t.1).collect();
+            Axis::linear("p", 0.0, 1.0).ticks().into_iter().filter_map(|t| t.label).collect();
         assert_eq!(labels, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
     }
 }

@@ -1,6 +1,6 @@
-//! The shapes that both backends draw.
+//! The shapes that SVG and PNG have in common: a scene is a list of lines, areas and text.
 
-/// Red, green, blue.
+/// A color by its red, green and blue parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Color(pub u8, pub u8, pub u8);
 
@@ -10,7 +10,7 @@ impl Color {
     /// For the grid.
     pub const GRID: Color = Color(226, 228, 232);
 
-    /// Colours that stay apart for colour-blind readers (after Okabe and Ito), dark enough for
+    /// Colors that color-blind readers can distinguish (after Okabe and Ito), dark enough for
     /// lines.
     pub const PALETTE: [Color; 8] = [
         Color(0, 0, 0),
@@ -24,6 +24,22 @@ impl Color {
     ];
 }
 
+/// A point: of a curve in the units of its axes, of a scene in units from its top left corner.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Horizontal coordinate.
+    pub x: f64,
+    /// Vertical coordinate; in a scene it grows downwards.
+    pub y: f64,
+}
+
+impl Point {
+    /// The point (x, y).
+    pub fn new(x: f64, y: f64) -> Self {
+        Self { x, y }
+    }
+}
+
 /// Which point of a text its position is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
@@ -35,14 +51,14 @@ pub enum Anchor {
     End,
 }
 
-/// Something to draw, in units from the top left corner.
+/// Something to draw.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// An open line.
     Line {
         /// Its corners.
-        points: Vec<(f64, f64)>,
-        /// Its colour.
+        points: Vec<Point>,
+        /// Its color.
         color: Color,
         /// Its width.
         width: f64,
@@ -52,8 +68,8 @@ pub enum Shape {
     /// A filled polygon.
     Area {
         /// Its corners.
-        points: Vec<(f64, f64)>,
-        /// Its colour.
+        points: Vec<Point>,
+        /// Its color.
         color: Color,
         /// From 0, invisible, to 1.
         opacity: f64,
@@ -61,39 +77,44 @@ pub enum Shape {
     /// A line of text.
     Text {
         /// Its position on the base line.
-        at: (f64, f64),
+        at: Point,
         /// Height of the font.
         size: f64,
         /// Which point of the text is at the position.
         anchor: Anchor,
         /// Whether it runs upwards.
         vertical: bool,
-        /// What it says.
+        /// The characters.
         text: String,
     },
 }
 
-/// A drawing.
+/// A drawing, to be written by [`Scene::to_svg`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scene {
     /// Width in units.
     pub width: f64,
     /// Height in units.
     pub height: f64,
-    /// Shapes, the later ones above the earlier.
+    /// Shapes; later ones cover earlier ones.
     pub shapes: Vec<Shape>,
     /// What the drawing shows, for readers who cannot see it.
     pub description: String,
 }
 
 impl Scene {
-    /// Adds a line.
-    pub fn line(&mut self, points: Vec<(f64, f64)>, color: Color, width: f64, dash: &[f64]) {
+    /// Adds a line; an empty `dash` makes it solid.
+    pub fn line(&mut self, points: Vec<Point>, color: Color, width: f64, dash: &[f64]) {
         self.shapes.push(Shape::Line { points, color, width, dash: dash.to_vec() });
     }
 
-    /// Adds a text.
-    pub fn text(&mut self, at: (f64, f64), size: f64, anchor: Anchor, text: impl Into<String>) {
+    /// Adds a filled polygon.
+    pub fn area(&mut self, points: Vec<Point>, color: Color, opacity: f64) {
+        self.shapes.push(Shape::Area { points, color, opacity });
+    }
+
+    /// Adds a horizontal text.
+    pub fn text(&mut self, at: Point, size: f64, anchor: Anchor, text: impl Into<String>) {
         self.shapes.push(Shape::Text { at, size, anchor, vertical: false, text: text.into() });
     }
 }

@@ -1,43 +1,43 @@
-//! Tasks on threads with results in the order of the tasks, progress and interruption.
+//! Tasks on threads, with results in the order of the tasks, progress and interruption.
 
 use crate::error::{Error, Result};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What a run tells its caller while it works; every method may be called from any thread.
+/// Receives the progress of a computation; every method may be called from any thread.
 pub trait Progress: Sync {
-    /// A task begins, `total` units long.
+    /// A task of `total` units begins.
     fn start(&self, _task: &str, _total: u64) {}
     /// Units done since the last call.
     fn advance(&self, _units: u64) {}
-    /// Something to show beside the bar.
+    /// A text to show beside the bar.
     fn note(&self, _text: &str) {}
     /// The task is over.
     fn finish(&self) {}
 }
 
-/// Says nothing.
+/// Ignores all reports.
 impl Progress for () {}
 
-/// How a computation runs: threads, who watches, and the flag that stops it.
+/// The threads of a computation, with its progress and the flag that stops it.
 #[derive(Clone, Copy)]
-pub struct Run<'a> {
+pub struct Workers<'a> {
     /// Number of threads.
     pub threads: usize,
-    /// Who watches.
+    /// Receives the progress.
     pub progress: &'a dyn Progress,
-    /// Set to stop at the next block of rows.
+    /// Set by the caller to stop at the next block of rows.
     pub cancel: &'a AtomicBool,
 }
 
-impl Run<'_> {
-    /// An error once the caller asked to stop.
+impl Workers<'_> {
+    /// [`Error::Cancelled`] once the caller asked to stop.
     pub fn check(&self) -> Result<()> {
         if self.cancel.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
     }
 
     /// `task(0), ..., task(count - 1)` on the threads; the first error stops the rest.
-    pub fn each<T: Send>(
+    pub fn map<T: Send>(
         &self,
         count: usize,
         task: impl Fn(usize) -> Result<T> + Sync,
@@ -45,7 +45,7 @@ impl Run<'_> {
         let next = AtomicUsize::new(0);
         let failed = AtomicBool::new(false);
         let slots: Vec<Mutex<Option<Result<T>>>> = (0..count).map(|_| Mutex::new(None)).collect();
-        let work = || {
+        let take_tasks = || {
             while !failed.load(Ordering::Relaxed) {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(slot) = slots.get(index) else { return };
@@ -58,9 +58,9 @@ impl Run<'_> {
         };
         std::thread::scope(|scope| {
             for _ in 1..self.threads.clamp(1, count.max(1)) {
-                scope.spawn(work);
+                scope.spawn(take_tasks);
             }
-            work();
+            take_tasks();
         });
         let results = slots
             .into_iter()
@@ -77,16 +77,16 @@ mod tests {
     fn results_keep_their_order_and_errors_stop_the_rest() {
         let cancel = AtomicBool::new(false);
         for threads in [1, 3] {
-            let run = Run { threads, progress: &(), cancel: &cancel };
+            let workers = Workers { threads, progress: &(), cancel: &cancel };
             assert_eq!(
-                run.each(50, |i| Ok(i * i)).unwrap(),
+                workers.map(50, |i| Ok(i * i)).unwrap(),
                 (0..50).map(|i| i * i).collect::<Vec<_>>()
             );
-            let stopped = run.each(50, |i| if i == 7 { Err(Error::Cancelled) } else { Ok(i) });
+            let stopped = workers.map(50, |i| if i == 7 { Err(Error::Cancelled) } else { Ok(i) });
             assert!(matches!(stopped, Err(Error::Cancelled)));
         }
         cancel.store(true, Ordering::Relaxed);
-        let run = Run { threads: 2, progress: &(), cancel: &cancel };
-        assert!(matches!(run.each(3, Ok), Err(Error::Cancelled)));
+        let workers = Workers { threads: 2, progress: &(), cancel: &cancel };
+        assert!(matches!(workers.map(3, Ok), Err(Error::Cancelled)));
     }
 }

@@ -1,0 +1,277 @@
+//! Plots in rows of two: frames, grids, curves with bands, and legends.
+
+use crate::axis::Axis;
+use crate::scene::{Anchor, Color, Point, Scene, Shape};
+
+/// A confidence band at one point of a curve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Band {
+    /// Lower edge.
+    pub lower: f64,
+    /// Upper edge.
+    pub upper: f64,
+}
+
+/// A curve, or a filled histogram.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Name in the legend; empty for none.
+    pub label: String,
+    /// Its color.
+    pub color: Color,
+    /// Lengths of dashes and gaps; empty for a solid line.
+    pub dash: Vec<f64>,
+    /// Its points.
+    pub points: Vec<Point>,
+    /// The confidence band at each point; empty for none.
+    pub band: Vec<Band>,
+    /// Whether the area below the curve is filled.
+    pub filled: bool,
+}
+
+impl Series {
+    /// A solid line without a band.
+    pub fn line(label: impl Into<String>, color: Color, points: Vec<Point>) -> Self {
+        let label = label.into();
+        Self { label, color, dash: Vec::new(), points, band: Vec::new(), filled: false }
+    }
+}
+
+/// A labelled vertical line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mark {
+    /// Its horizontal position.
+    pub x: f64,
+    /// Its label.
+    pub label: String,
+}
+
+/// One frame with its axes. Values outside an axis are drawn on its nearer end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plot {
+    /// Title above the frame.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The curves; the first one is drawn on top.
+    pub series: Vec<Series>,
+    /// Vertical lines.
+    pub marks: Vec<Mark>,
+}
+
+/// Size of the frame and of the margins around it, in units of the scene.
+const FRAME_WIDTH: f64 = 470.0;
+const FRAME_HEIGHT: f64 = 330.0;
+const LEFT: f64 = 72.0;
+const TOP: f64 = 38.0;
+const RIGHT: f64 = 18.0;
+/// Height of a legend line.
+const LEGEND_LINE: f64 = 19.0;
+/// Longest label, in characters, that fits in one of two legend columns.
+const MAX_COLUMN_LABEL: usize = 31;
+const COLUMNS: usize = 2;
+/// Opacity of bands and of the area below a filled curve.
+const BAND_OPACITY: f64 = 0.16;
+const FILL_OPACITY: f64 = 0.35;
+
+/// Draws the plots in rows of two with the legends below; a single last plot is centered.
+///
+/// `description` becomes the accessible title of the scene.
+pub fn compose(description: &str, plots: &[Plot]) -> Scene {
+    let legend_lines = plots.iter().map(|p| legend_rows(p).len()).max().unwrap_or(0);
+    let width = LEFT + FRAME_WIDTH + RIGHT;
+    let height = TOP + FRAME_HEIGHT + 52.0 + legend_lines as f64 * LEGEND_LINE + 8.0;
+    let columns = plots.len().min(COLUMNS);
+    let mut scene = Scene {
+        width: width * columns as f64,
+        height: height * plots.len().div_ceil(COLUMNS) as f64,
+        description: description.into(),
+        ..Scene::default()
+    };
+    for (row, plots) in plots.chunks(COLUMNS).enumerate() {
+        let margin = (columns - plots.len()) as f64 * width / 2.0;
+        for (column, plot) in plots.iter().enumerate() {
+            let left = margin + column as f64 * width + LEFT;
+            let top = row as f64 * height + TOP;
+            Canvas { scene: &mut scene, plot, left, top }.draw();
+        }
+    }
+    scene
+}
+
+/// Legend entries in rows of two, or of one if a label is long.
+fn legend_rows(plot: &Plot) -> Vec<Vec<&Series>> {
+    let named: Vec<&Series> = plot.series.iter().filter(|s| !s.label.is_empty()).collect();
+    let long = named.iter().any(|s| s.label.chars().count() > MAX_COLUMN_LABEL);
+    named.chunks(if long { 1 } else { 2 }).map(|c| c.to_vec()).collect()
+}
+
+/// One plot being drawn, with the top left corner of its frame.
+struct Canvas<'a> {
+    scene: &'a mut Scene,
+    plot: &'a Plot,
+    left: f64,
+    top: f64,
+}
+
+impl Canvas<'_> {
+    fn right(&self) -> f64 {
+        self.left + FRAME_WIDTH
+    }
+
+    fn bottom(&self) -> f64 {
+        self.top + FRAME_HEIGHT
+    }
+
+    /// A point of the axes in units of the scene.
+    fn at(&self, point: Point) -> Point {
+        Point {
+            x: self.left + self.plot.x.place(point.x) * FRAME_WIDTH,
+            y: self.top + (1.0 - self.plot.y.place(point.y)) * FRAME_HEIGHT,
+        }
+    }
+
+    fn draw(&mut self) {
+        self.grid();
+        for series in self.plot.series.iter().rev() {
+            self.band(series);
+        }
+        // Dashed lines are drawn above solid ones, so that both show if two curves coincide.
+        for dashed in [false, true] {
+            for series in self.plot.series.iter().rev().filter(|s| s.dash.is_empty() != dashed) {
+                self.curve(series);
+            }
+        }
+        self.marks();
+        self.frame_and_labels();
+        self.legend();
+    }
+
+    /// A straight solid line.
+    fn segment(&mut self, from: Point, to: Point, color: Color, width: f64) {
+        self.scene.line(vec![from, to], color, width, &[]);
+    }
+
+    fn grid(&mut self) {
+        let left = self.left;
+        let top = self.top;
+        let right = self.right();
+        let bottom = self.bottom();
+        for tick in self.plot.x.ticks() {
+            let x = left + self.plot.x.place(tick.value) * FRAME_WIDTH;
+            let foot = Point::new(x, bottom);
+            let Some(label) = tick.label else {
+                self.segment(foot, Point::new(x, bottom + 3.0), Color::INK, 0.6);
+                continue;
+            };
+            self.segment(Point::new(x, top), foot, Color::GRID, 1.0);
+            self.segment(foot, Point::new(x, bottom + 6.0), Color::INK, 1.0);
+            self.scene.text(Point::new(x, bottom + 19.0), 12.0, Anchor::Middle, label);
+        }
+        for tick in self.plot.y.ticks() {
+            let y = top + (1.0 - self.plot.y.place(tick.value)) * FRAME_HEIGHT;
+            let foot = Point::new(left, y);
+            let Some(label) = tick.label else {
+                self.segment(Point::new(left - 3.0, y), foot, Color::INK, 0.6);
+                continue;
+            };
+            self.segment(foot, Point::new(right, y), Color::GRID, 1.0);
+            self.segment(Point::new(left - 6.0, y), foot, Color::INK, 1.0);
+            self.scene.text(Point::new(left - 9.0, y + 4.0), 12.0, Anchor::End, label);
+        }
+    }
+
+    fn band(&mut self, series: &Series) {
+        let edges = || series.points.iter().zip(&series.band);
+        let upper = edges().map(|(point, band)| self.at(Point::new(point.x, band.upper)));
+        let lower = edges().map(|(point, band)| self.at(Point::new(point.x, band.lower)));
+        let points: Vec<Point> = upper.chain(lower.rev()).collect();
+        if points.len() > 3 {
+            self.scene.area(points, series.color, BAND_OPACITY);
+        }
+    }
+
+    fn curve(&mut self, series: &Series) {
+        let points: Vec<Point> = series.points.iter().map(|&p| self.at(p)).collect();
+        if let (true, Some(first), Some(last)) = (series.filled, points.first(), points.last()) {
+            let mut outline = vec![Point::new(first.x, self.bottom())];
+            outline.extend(&points);
+            outline.push(Point::new(last.x, self.bottom()));
+            self.scene.area(outline, series.color, FILL_OPACITY);
+        }
+        let width = match (series.filled, series.dash.is_empty()) {
+            (true, _) => 1.2,
+            (_, true) => 2.6,
+            _ => 1.9,
+        };
+        self.scene.line(points, series.color, width, &series.dash);
+    }
+
+    fn marks(&mut self) {
+        for mark in &self.plot.marks {
+            let x = self.at(Point::new(mark.x, self.plot.y.low)).x;
+            let ends = vec![Point::new(x, self.top), Point::new(x, self.bottom())];
+            self.scene.line(ends, Color::INK, 1.0, &[4.0, 3.0]);
+            // Near the right edge the label stands to the left of its line.
+            let near_edge = x > self.right() - 90.0;
+            let shift = if near_edge { -5.0 } else { 5.0 };
+            let anchor = if near_edge { Anchor::End } else { Anchor::Start };
+            let at = Point::new(x + shift, self.top + 15.0);
+            self.scene.text(at, 11.5, anchor, mark.label.clone());
+        }
+    }
+
+    fn frame_and_labels(&mut self) {
+        let bottom = self.bottom();
+        let right = self.right();
+        let corners = vec![
+            Point::new(self.left, self.top),
+            Point::new(right, self.top),
+            Point::new(right, bottom),
+            Point::new(self.left, bottom),
+            Point::new(self.left, self.top),
+        ];
+        self.scene.line(corners, Color::INK, 1.0, &[]);
+        let middle = self.left + FRAME_WIDTH / 2.0;
+        let title = self.plot.title.clone();
+        self.scene.text(Point::new(middle, self.top - 14.0), 14.0, Anchor::Middle, title);
+        let label = self.plot.x.label.clone();
+        self.scene.text(Point::new(middle, bottom + 39.0), 13.0, Anchor::Middle, label);
+        self.scene.shapes.push(Shape::Text {
+            at: Point::new(self.left - 52.0, self.top + FRAME_HEIGHT / 2.0),
+            size: 13.0,
+            anchor: Anchor::Middle,
+            vertical: true,
+            text: self.plot.y.label.clone(),
+        });
+    }
+
+    fn legend(&mut self) {
+        let top = self.bottom() + 60.0;
+        for (row, entries) in legend_rows(self.plot).into_iter().enumerate() {
+            let y = top + row as f64 * LEGEND_LINE;
+            for (column, series) in entries.into_iter().enumerate() {
+                let x = self.left + column as f64 * (FRAME_WIDTH / 2.0 + 8.0) - 8.0;
+                self.legend_entry(Point::new(x, y), series);
+            }
+        }
+    }
+
+    /// A sample of the line, 30 units long, and the label.
+    fn legend_entry(&mut self, Point { x, y }: Point, series: &Series) {
+        if series.filled || !series.band.is_empty() {
+            let corners = vec![
+                Point::new(x, y - 5.0),
+                Point::new(x + 30.0, y - 5.0),
+                Point::new(x + 30.0, y + 5.0),
+                Point::new(x, y + 5.0),
+            ];
+            self.scene.area(corners, series.color, BAND_OPACITY);
+        }
+        let sample = vec![Point::new(x, y), Point::new(x + 30.0, y)];
+        self.scene.line(sample, series.color, 2.0, &series.dash);
+        self.scene.text(Point::new(x + 37.0, y + 4.0), 12.0, Anchor::Start, series.label.clone());
+    }
+}
