@@ -4,7 +4,7 @@
 //! allowed among them), else a category. Two cases are refused rather than guessed: a column of
 //! numbers with a few texts, most likely a slip in the data, and dates or times.
 
-use crate::batch::{Column, Declared, Origin};
+use crate::batch::{Values, Declared, Origin};
 use crate::error::{Error, Result, excerpt};
 use crate::scalar;
 use crate::schema::Kind;
@@ -23,7 +23,7 @@ struct Tally {
 }
 
 /// The kind of a column delivered raw, which is then converted to it.
-pub(crate) fn kind(column: &mut Column, name: &str, origin: &Origin) -> Result<Kind> {
+pub(crate) fn kind(column: &mut Values, name: &str, origin: &Origin) -> Result<Kind> {
     if !column.is_text {
         return Ok(if column.declared == Some(Declared::Boolean) {
             Kind::Boolean
@@ -53,7 +53,7 @@ pub(crate) fn kind(column: &mut Column, name: &str, origin: &Origin) -> Result<K
     Ok(kind)
 }
 
-fn tally(column: &Column) -> Tally {
+fn tally(column: &Values) -> Tally {
     let mut tally = Tally::default();
     for i in 0..column.texts.len() {
         let field = scalar::trim(column.texts.get(i));
@@ -73,7 +73,7 @@ fn tally(column: &Column) -> Tally {
     tally
 }
 
-fn slip(column: &Column, row: usize, name: &str, origin: &Origin) -> Error {
+fn slip(column: &Values, row: usize, name: &str, origin: &Origin) -> Error {
     let field = column.texts.get(row);
     if std::str::from_utf8(field).is_err() {
         return crate::source::not_utf8(origin.location(row), name);

@@ -35,7 +35,6 @@
 mod batch;
 mod block;
 mod chunks;
-mod encode;
 mod encoder;
 mod error;
 mod infer;

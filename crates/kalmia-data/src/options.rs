@@ -152,5 +152,5 @@ pub enum Mode {
     Predict,
     /// As [`Mode::Predict`], but the target must be there: rows without one are treated as in
     /// [`Mode::Learn`].
-    Judge,
+    Evaluate,
 }

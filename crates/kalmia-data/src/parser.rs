@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use crate::batch::{Batch, Column, Slot, Want};
+use crate::batch::{Batch, Values, Slot, Want};
 use crate::encoder::no_column;
 use crate::error::{Error, Result};
 use crate::input::Input;
@@ -145,7 +145,7 @@ impl Parser {
     }
 
     fn check_texts(&self, batch: &Batch, start: usize) -> Result<()> {
-        let overflow = |column: &&Column| column.texts.overflow;
+        let overflow = |column: &&Values| column.texts.overflow;
         if batch.columns.iter().find(overflow).is_some() {
             let reason =
                 "the texts of this and the next rows are too long to be held; exclude the column"

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{Batch, Column, Want};
+use crate::batch::{Batch, Values, Want};
 use crate::error::{Error, Result, excerpt};
 use crate::infer;
 use crate::scalar;
@@ -99,7 +99,7 @@ impl Target {
         Ok(())
     }
 
-    fn labels(&self, column: &Column, positive: Option<&str>, file: &str) -> Result<Coding> {
+    fn labels(&self, column: &Values, positive: Option<&str>, file: &str) -> Result<Coding> {
         let mut seen: Vec<String> = Vec::new();
         for i in 0..column.texts.len() {
             let field = scalar::trim(column.texts.get(i));
@@ -149,7 +149,7 @@ impl Target {
     /// label.
     pub(crate) fn code(
         &self,
-        column: &Column,
+        column: &Values,
         i: usize,
     ) -> std::result::Result<Option<f64>, ThirdLabel> {
         let Some(Coding::Labels { positive, negative }) = &self.coding else {
@@ -169,7 +169,7 @@ impl Target {
     }
 
     /// Learns the negative label where only the positive was known.
-    pub(crate) fn learn_negative(&mut self, column: &Column, rows: &[u32]) {
+    pub(crate) fn learn_negative(&mut self, column: &Values, rows: &[u32]) {
         if let Some(Coding::Labels { positive, negative: negative @ None }) = &mut self.coding {
             let mut fields = rows.iter().map(|&i| scalar::trim(column.texts.get(i as usize)));
             let other = fields

@@ -29,7 +29,7 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     let mut encoder = model.encoder.clone();
     encoder.reset_counts();
     args.missing.apply(&mut encoder)?;
-    let mut reader = Reader::open(source.inputs, source.options, encoder, Mode::Judge)?;
+    let mut reader = Reader::open(source.inputs, source.options, encoder, Mode::Evaluate)?;
     let mut sums = Progressive::new(*model.metrics.progressive.family());
     let (mut block, mut meter) = (Block::new(), ui.progress(reader.progress()));
     while reader.next_block(&mut block)? {

@@ -12,7 +12,7 @@ use arrow_array::{Array, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Schema};
 
 use super::{Plan, bad_field, check_names, too_many_columns};
-use crate::batch::{Batch, Column, Declared, Want};
+use crate::batch::{Batch, Values, Declared, Want};
 use crate::error::{Error, Location, Result};
 use crate::options::SourceOptions;
 use crate::scalar;
@@ -134,7 +134,7 @@ struct Bad {
 fn append(
     array: &dyn Array,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
     want: Want,
 ) -> std::result::Result<(), Bad> {
     let Ok(kind) = declared(array.data_type()) else {
@@ -193,7 +193,7 @@ fn append(
 fn numbers<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
     want: Want,
     to: impl Fn(T::Native) -> f64,
 ) -> std::result::Result<(), Bad> {
@@ -216,7 +216,7 @@ fn numbers<T: ArrowPrimitiveType>(
 fn digits<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
 ) -> std::result::Result<(), Bad>
 where
     T::Native: std::fmt::Display,
@@ -233,7 +233,7 @@ where
 fn truths(
     array: &dyn Array,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
     want: Want,
 ) -> std::result::Result<(), Bad> {
     let values = array.as_boolean();
@@ -252,7 +252,7 @@ fn truths(
 fn texts<'a>(
     array: &dyn Array,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
     want: Want,
     value: impl Fn(usize) -> &'a str,
 ) -> std::result::Result<(), Bad> {
@@ -269,7 +269,7 @@ fn texts<'a>(
 fn dictionary(
     array: &dyn Array,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
     want: Want,
 ) -> std::result::Result<(), Bad> {
     let dictionary = array.as_any_dictionary();

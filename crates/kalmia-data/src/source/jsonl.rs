@@ -7,7 +7,7 @@ use std::io::Read;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use super::{Plan, Source, check_names, too_many_columns};
-use crate::batch::{Batch, Column, Declared, Slot, Want};
+use crate::batch::{Batch, Values, Declared, Slot, Want};
 use crate::chunks::Chunks;
 use crate::error::{Error, Location, Result, excerpt};
 use crate::options::SourceOptions;
@@ -267,7 +267,7 @@ impl Visitor<'_> for Key<'_> {
 
 /// A member's value, added to its column, or handed back as text where the column cannot hold it.
 struct Cell<'a> {
-    column: &'a mut Column,
+    column: &'a mut Values,
     want: Want,
     name: &'a str,
 }

@@ -1,6 +1,6 @@
 //! From a batch to a block: missing values, levels, new features, and the numbers put in place.
 
-use crate::batch::{Batch, Column as Values, Origin};
+use crate::batch::{Batch, Values, Origin};
 use crate::block::Block;
 use crate::encoder::{Counts, Encoder};
 use crate::error::{Error, Result, excerpt};

@@ -1,5 +1,7 @@
 //! The encoder's state: which columns are used for what, and everything learned of them.
 
+mod encode;
+
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
