@@ -4,7 +4,7 @@ use crate::args::Command;
 use crate::report::exact;
 use crate::ui::{self, counted};
 use kalmia::file::{FileError, MODEL_SET, Problem};
-use kalmia_data::{Block, Counts, Encoder, Error as DataError, Location};
+use kalmia_data::{Block, Counts, Encoder, Error as DataError, Location, Remedy};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -105,42 +105,34 @@ impl Failure {
         }
     }
 
-    /// What the option of the command is called that helps.
+    /// The remedy in the options of the command.
     fn hint(&self, command: &Command) -> Option<&'static str> {
         let Self::Data(error) = self else { return None };
-        match error {
-            DataError::MissingValue { .. } if command.chooses() => {
+        match error.remedy()? {
+            Remedy::MissingPolicy if command.chooses() => {
                 Some("--missing skip leaves such rows out, --missing mean imputes them")
             }
-            DataError::MissingValue { .. } if matches!(command, Command::Predict(_)) => {
+            Remedy::MissingPolicy if matches!(command, Command::Predict(_)) => {
                 Some("--missing skip leaves the predictions of such rows empty")
             }
-            DataError::MissingValue { .. } => Some("--missing skip leaves such rows out"),
-            DataError::NoColumn { .. } => {
+            Remedy::MissingPolicy => Some("--missing skip leaves such rows out"),
+            Remedy::DescribeFormat => {
                 Some("--delimiter, --no-header and --format say how to read the file")
             }
             // the options below choose what a model has settled
             _ if !command.chooses() => None,
-            DataError::Setting(text) if text.contains("target") => {
-                Some("--target NAME says which column to learn")
-            }
-            DataError::Setting(text) if text.contains("feature columns") => {
+            Remedy::NameTarget => Some("--target NAME says which column to learn"),
+            Remedy::ChooseColumns => {
                 Some("--features or --exclude chooses columns, --max-features raises the limit")
             }
-            DataError::TooManyFeatures { .. } => {
+            Remedy::FewerFeatures { .. } => {
                 Some("--exclude leaves the column out, --max-features raises the limit")
             }
-            DataError::Value { reason, .. } | DataError::Column { reason, .. }
-                if reason.contains("categorical") =>
-            {
-                Some(
-                    "--categorical NAME reads the column as categories, --exclude NAME leaves it out",
-                )
-            }
-            DataError::Column { reason, .. } if reason.contains("positive") => {
-                Some("--positive LABEL says which label counts as 1")
-            }
-            DataError::Column { reason, .. } if reason.contains("two values") => {
+            Remedy::Categorical { .. } => Some(
+                "--categorical NAME reads the column as categories, --exclude NAME leaves it out",
+            ),
+            Remedy::Positive { .. } => Some("--positive LABEL says which label counts as 1"),
+            Remedy::ColumnPerClass { .. } => {
                 Some("kalmia learns numbers and two-valued labels; make one column for each class")
             }
             _ => None,
@@ -150,10 +142,6 @@ impl Failure {
     /// The whole message: the error, its causes where they say something new, and a hint.
     pub fn render(&self, command: &Command) -> String {
         let mut text = match self {
-            // the library's words for settings are not those of the command
-            Self::Data(DataError::MissingValue { at, column }) => {
-                format!("{at}, column `{column}`: missing value")
-            }
             Self::File(FileError::Content { path, problem: Problem::Kind { found, .. } })
                 if found == MODEL_SET =>
             {

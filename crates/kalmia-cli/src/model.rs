@@ -106,45 +106,20 @@ impl Model {
 
     /// Writes the model atomically.
     pub fn save(&self, path: &Path) -> Result<()> {
-        self.view(&self.encoder).save(path)
-    }
-
-    /// The model with the encoder that a reader holds in the meantime.
-    pub fn view<'a>(&'a self, encoder: &'a Encoder) -> View<'a> {
-        View { model: self, encoder }
+        let Model { learner, encoder, settings, metrics, history, metadata } = self;
+        let mut metadata = metadata.clone();
+        metadata.insert("family".into(), learner.family().name().into());
+        metadata.insert("method".into(), learner.method().into());
+        metadata.insert("rows".into(), learner.count().into());
+        let target = encoder.target().map(|target| target.name.clone());
+        metadata.insert("target".into(), target.into());
+        let learner = learner.state();
+        let stored = file::Model { encoder, history, learner, metrics, settings };
+        Ok(file::save(path, MODEL, &stored, metadata)?)
     }
 
     /// The family that was learned, at the estimated dispersion.
     pub fn family(&self) -> AnyFamily {
         self.learner.family()
-    }
-}
-
-/// A model about to be written.
-pub struct View<'a> {
-    model: &'a Model,
-    encoder: &'a Encoder,
-}
-
-impl View<'_> {
-    /// Writes the file atomically.
-    pub fn save(&self, path: &Path) -> Result<()> {
-        let Model { learner, settings, metrics, history, metadata, .. } = self.model;
-        let mut metadata = metadata.clone();
-        metadata.insert("family".into(), learner.family().name().into());
-        metadata.insert("method".into(), learner.method().into());
-        metadata.insert("rows".into(), learner.count().into());
-        metadata.insert(
-            "target".into(),
-            self.encoder.target().map(|target| target.name.clone()).into(),
-        );
-        let stored = file::Model {
-            encoder: self.encoder,
-            history,
-            learner: learner.state(),
-            metrics,
-            settings,
-        };
-        Ok(file::save(path, MODEL, &stored, metadata)?)
     }
 }

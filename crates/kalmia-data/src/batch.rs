@@ -19,20 +19,6 @@ pub(crate) enum Want {
     Text,
 }
 
-impl Want {
-    /// What a field of this column must be, for messages.
-    pub(crate) fn expected(self) -> &'static str {
-        match self {
-            Want::Boolean => {
-                "is neither true nor false, as the values before it were; fix the value, or read the column as categorical"
-            }
-            _ => {
-                "is not a number, as the values before it were; fix the value, read the column as categorical, or exclude it"
-            }
-        }
-    }
-}
-
 /// What a typed source says about a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Declared {

@@ -40,6 +40,9 @@ impl Format {
     }
 }
 
+/// Most rows per block.
+pub(crate) const MAX_BLOCK_ROWS: usize = 1 << 24;
+
 /// How the bytes are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceOptions {

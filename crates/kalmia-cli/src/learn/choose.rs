@@ -95,9 +95,9 @@ pub fn horizon(
             "--method asgd must know the number of rows, which a stream does not tell: give --horizon N",
         ));
     }
-    let encoder = Encoder::new(roles.clone());
+    let mut encoder = Encoder::new(roles.clone());
     let mut reader =
-        Reader::open(source.inputs.clone(), source.options.clone(), encoder, Mode::Learn)?;
+        Reader::open(source.inputs.clone(), source.options.clone(), &mut encoder, Mode::Learn)?;
     Ok(Some(reader.skip_rows(u64::MAX)?.max(1)))
 }
 

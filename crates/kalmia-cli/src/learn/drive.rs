@@ -54,11 +54,11 @@ pub enum Next {
 }
 
 /// Reads the next block, unless a stop was asked for.
-pub fn next(reader: &mut Reader, block: &mut Block) -> Result<Next> {
+pub fn next(reader: &mut Reader, encoder: &mut Encoder, block: &mut Block) -> Result<Next> {
     if ui::stop_requested() {
         return Ok(Next::Stop);
     }
-    match reader.next_block(block) {
+    match reader.next_block(encoder, block) {
         Ok(true) => Ok(Next::Block),
         Ok(false) => Ok(Next::End),
         // a read that waited and gave up; a fault of the input shows again when the run goes on
@@ -94,20 +94,24 @@ impl Pass<'_> {
         let mut last = (model.learner.count(), Instant::now());
         let start = model.learner.count();
         let chosen = model.settings.family == "auto";
-        let mut levels = if start == 0 { Levels::default() } else { Levels::new(reader.encoder()) };
+        let mut levels = if start == 0 { Levels::default() } else { Levels::new(&model.encoder) };
         loop {
-            match if pending { Next::Block } else { next(reader, &mut block)? } {
+            let found = match pending {
+                true => Next::Block,
+                false => next(reader, &mut model.encoder, &mut block)?,
+            };
+            match found {
                 Next::Block => pending = false,
                 Next::End => break,
                 Next::Stop => {
                     meter.finish();
                     model.metrics = judge.finish();
-                    return Err(self.interrupted(model, reader));
+                    return Err(self.interrupted(model));
                 }
             }
             // before the learning, which many features make slow
-            levels.look(reader.encoder(), self.ui);
-            learn_block(&mut model.learner, &mut judge, &block, reader.encoder(), chosen)?;
+            levels.look(&model.encoder, self.ui);
+            learn_block(&mut model.learner, &mut judge, &block, &model.encoder, chosen)?;
             judge.hand_over();
             if let Some(run) = model.history.runs.last_mut() {
                 run.position = reader.position();
@@ -120,7 +124,7 @@ impl Pass<'_> {
             };
             if let (true, Some(path)) = (due, self.output) {
                 model.metrics = judge.look();
-                model.view(reader.encoder()).save(path)?;
+                model.save(path)?;
                 last = (rows, Instant::now());
             }
             meter.tick(reader.progress(), rows - start, || judge.loss());
@@ -133,14 +137,14 @@ impl Pass<'_> {
     }
 
     /// Writes a checkpoint and says how to go on.
-    fn interrupted(&self, model: &Model, reader: &Reader) -> Failure {
+    fn interrupted(&self, model: &Model) -> Failure {
         let rows = ui::counted(model.learner.count(), "row");
         let Some(path) = self.output else {
             return Failure::Interrupted(format!(
                 "interrupted after {rows}; nothing was written, as no -o MODEL was given"
             ));
         };
-        match model.view(reader.encoder()).save(path) {
+        match model.save(path) {
             Ok(()) => Failure::Interrupted(format!(
                 "interrupted after {rows}, written to {}; go on with\n  {}",
                 path.display(),

@@ -135,15 +135,15 @@ fn speed(
 
 /// Reading, parsing and encoding without learning.
 fn ours(path: &Path) -> Result<u64> {
-    let encoder = Encoder::new(EncoderOptions::target("y"));
+    let mut encoder = Encoder::new(EncoderOptions::target("y"));
     let mut reader = Reader::open(
         vec![Input::file(&path.to_string_lossy())?],
         SourceOptions::default(),
-        encoder,
+        &mut encoder,
         Mode::Learn,
     )?;
     let (mut block, mut rows) = (Block::new(), 0);
-    while reader.next_block(&mut block)? {
+    while reader.next_block(&mut encoder, &mut block)? {
         rows += black_box(&block).rows() as u64;
     }
     Ok(rows)

@@ -38,17 +38,16 @@ struct Line {
 pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
     let plan = ComparePlan::new(args)?;
     ui::catch_interrupts();
-    let encoder = Encoder::new(plan.encoder.clone());
+    let mut encoder = Encoder::new(plan.encoder.clone());
     let mut reader = Reader::open(
         plan.source.inputs.clone(),
         plan.source.options.clone(),
-        encoder,
+        &mut encoder,
         Mode::Learn,
     )?;
     let mut block = Block::new();
-    reader.next_block(&mut block)?;
-    let target = reader
-        .encoder()
+    reader.next_block(&mut encoder, &mut block)?;
+    let target = encoder
         .target()
         .ok_or_else(|| Failure::usage("name the target column with --target"))?
         .clone();
@@ -60,19 +59,19 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
     let auto = asked == "auto";
     let mut levels = Levels::default();
     let interrupted = loop {
-        levels.look(reader.encoder(), ui);
+        levels.look(&encoder, ui);
         for runner in runners.iter_mut().filter(|runner| runner.stopped.is_none()) {
-            runner.learn(&block, reader.encoder(), auto)?;
+            runner.learn(&block, &encoder, auto)?;
         }
         meter.tick(reader.progress(), reader.position().rows, || None);
-        match next(&mut reader, &mut block)? {
+        match next(&mut reader, &mut encoder, &mut block)? {
             Next::Block => {}
             Next::End => break false,
             Next::Stop => break true,
         }
     };
     meter.finish();
-    let counts = reader.encoder().counts();
+    let counts = encoder.counts();
     if counts.rows == counts.skipped {
         return Err(Failure::no_rows(counts));
     }

@@ -25,21 +25,21 @@ struct Evaluation {
 /// Runs the command.
 pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     let source = SourcePlan::new(&args.source)?;
-    let (model, _) = Model::load(&args.model)?;
-    let mut encoder = model.encoder.clone();
-    encoder.reset_counts();
-    args.missing.apply(&mut encoder)?;
-    let mut reader = Reader::open(source.inputs, source.options, encoder, Mode::Evaluate)?;
+    let (mut model, _) = Model::load(&args.model)?;
+    model.encoder.reset_counts();
+    args.missing.apply(&mut model.encoder)?;
+    let mut reader =
+        Reader::open(source.inputs, source.options, &mut model.encoder, Mode::Evaluate)?;
     let mut sums = Progressive::new(*model.metrics.progressive.family());
     let (mut block, mut meter) = (Block::new(), ui.progress(reader.progress()));
-    while reader.next_block(&mut block)? {
+    while reader.next_block(&mut model.encoder, &mut block)? {
         judge(&model, &block, &mut sums)?;
         meter.tick(reader.progress(), sums.rows(), || {
             Some(sums.loss()).filter(|loss| loss.is_finite())
         });
     }
     meter.finish();
-    let counts = reader.encoder().counts();
+    let counts = model.encoder.counts();
     if sums.rows() == 0 {
         return Err(Failure::no_rows(counts));
     }

@@ -51,20 +51,18 @@ fn pass<'a>(plan: &'a FitPlan, ui: Ui) -> Pass<'a> {
 /// From the first row on: the model, the rows learned and the time.
 pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
     let horizon = horizon(&plan.settings, &plan.source, &plan.encoder)?;
-    let encoder = Encoder::new(plan.encoder.clone());
+    let mut encoder = Encoder::new(plan.encoder.clone());
     let mut reader = Reader::open(
         plan.source.inputs.clone(),
         plan.source.options.clone(),
-        encoder,
+        &mut encoder,
         Mode::Learn,
     )?;
     let files = reader.fingerprints()?;
     let mut block = Block::new();
-    reader.next_block(&mut block)?;
-    let target = reader
-        .encoder()
-        .target()
-        .ok_or_else(|| Failure::usage("name the target column with --target"))?;
+    reader.next_block(&mut encoder, &mut block)?;
+    let target =
+        encoder.target().ok_or_else(|| Failure::usage("name the target column with --target"))?;
     let chosen = choose_family(&plan.settings.family, target)?;
     if let Some(note) = chosen.note {
         ui.note(&format!("note: {note}"));
@@ -72,7 +70,7 @@ pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
     let family = chosen.family;
     let mut model = Model {
         learner: build(&plan.settings, family, block.dim, plan.encoder.intercept, horizon)?,
-        encoder: reader.encoder().clone(),
+        encoder,
         settings: plan.settings.clone(),
         metrics: Metrics::new(family)?,
         history: History {
@@ -82,7 +80,6 @@ pub fn fresh(plan: &FitPlan, ui: Ui) -> Result<(Model, u64, Duration)> {
         metadata: Default::default(),
     };
     let time = pass(plan, ui).run(&mut model, &mut reader, Some(block))?;
-    model.encoder = reader.into_encoder();
     match model.learner.count() {
         0 => Err(Failure::no_rows(model.encoder.counts())),
         rows => Ok((model, rows, time)),
@@ -104,7 +101,7 @@ fn resumed(plan: &FitPlan, path: &Path, ui: Ui) -> Result<(Model, u64, Duration)
         return Err(refuse(reason));
     }
     let (inputs, options) = (plan.source.inputs.clone(), plan.source.options.clone());
-    let mut reader = Reader::open(inputs, options, model.encoder.clone(), Mode::Learn)?;
+    let mut reader = Reader::open(inputs, options, &mut model.encoder, Mode::Learn)?;
     reader.check_unchanged(&run.files)?;
     if run.finished {
         ui.note(&format!(
@@ -117,7 +114,6 @@ fn resumed(plan: &FitPlan, path: &Path, ui: Ui) -> Result<(Model, u64, Duration)
     let before = model.learner.count();
     ui.note(&format!("going on after row {}", ui::grouped(run.position.rows)));
     let time = pass(plan, ui).run(&mut model, &mut reader, None)?;
-    model.encoder = reader.into_encoder();
     let rows = model.learner.count() - before;
     Ok((model, rows, time))
 }

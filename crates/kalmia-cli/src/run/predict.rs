@@ -54,12 +54,15 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
             "--keep reads the input twice, which standard input cannot be: write it to a file first",
         ));
     }
-    let (model, _) = Model::load(&args.model)?;
-    let mut encoder = model.encoder.clone();
-    encoder.reset_counts();
-    args.missing.apply(&mut encoder)?;
-    let reader =
-        Reader::open(source.inputs.clone(), source.options.clone(), encoder, Mode::Predict)?;
+    let (mut model, _) = Model::load(&args.model)?;
+    model.encoder.reset_counts();
+    args.missing.apply(&mut model.encoder)?;
+    let reader = Reader::open(
+        source.inputs.clone(),
+        source.options.clone(),
+        &mut model.encoder,
+        Mode::Predict,
+    )?;
     let texts = match &args.keep[..] {
         [] => None,
         [all] if all == "all" => Some(TextReader::open(source.inputs, source.options, None)?),
@@ -104,7 +107,7 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
             rows
         }
     };
-    let unseen = job.reader.encoder().counts().unseen;
+    let unseen = job.model.encoder.counts().unseen;
     if unseen > 0 {
         ui.note(&format!(
             "note: {} of levels never seen, predicted as if at the prior mean",
@@ -149,7 +152,7 @@ impl Job {
         let (mut block, mut rows) = (Block::new(), 0);
         let mut meter = self.ui.progress(self.reader.progress());
         loop {
-            match next(&mut self.reader, &mut block)? {
+            match next(&mut self.reader, &mut self.model.encoder, &mut block)? {
                 Next::Block => {}
                 Next::End => break,
                 Next::Stop => {

@@ -20,9 +20,8 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     if let Some(checkpoint) = checkpoint(&model, args) {
         model = checkpoint;
     }
-    let mut encoder = model.encoder.clone();
-    args.missing.apply(&mut encoder)?;
-    let mut reader = Reader::open(source.inputs, source.options, encoder, Mode::Learn)?;
+    args.missing.apply(&mut model.encoder)?;
+    let mut reader = Reader::open(source.inputs, source.options, &mut model.encoder, Mode::Learn)?;
     ui::catch_interrupts();
     begin(&mut model, &mut reader, args, ui)?;
     let before = model.learner.count();
@@ -31,7 +30,6 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
         &mut reader,
         None,
     )?;
-    model.encoder = reader.into_encoder();
     model.save(output)?;
     let summary = Summary::new(&model, model.learner.count() - before, time)?;
     ui::print(&if args.json { summary.json()? } else { summary.text() })

@@ -12,8 +12,8 @@ use arrow_array::{Array, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Schema};
 
 use super::{Plan, bad_field, check_names, too_many_columns};
-use crate::batch::{Batch, Values, Declared, Want};
-use crate::error::{Error, Location, Result};
+use crate::batch::{Batch, Declared, Values, Want};
+use crate::error::{ColumnProblem, Error, Location, Result};
 use crate::options::SourceOptions;
 use crate::scalar;
 use crate::text::TextKind;
@@ -90,26 +90,24 @@ pub(super) fn names(schema: &Schema, file: &str, options: &SourceOptions) -> Res
 pub(super) fn check_types(schema: &Schema, file: &str, plan: &Plan) -> Result<()> {
     for (i, field) in schema.fields().iter().enumerate() {
         if plan.slot(i).is_some()
-            && let Err(reason) = declared(field.data_type())
+            && let Err(problem) = declared(field.data_type())
         {
-            return Err(Error::Column { file: file.into(), column: field.name().clone(), reason });
+            return Err(Error::Column { file: file.into(), column: field.name().clone(), problem });
         }
     }
     Ok(())
 }
 
 /// How a type is read, or why it cannot be.
-fn declared(of: &DataType) -> std::result::Result<Declared, String> {
+fn declared(of: &DataType) -> std::result::Result<Declared, ColumnProblem> {
     match of {
         DataType::Boolean => Ok(Declared::Boolean),
         DataType::Null | DataType::Decimal128(..) => Ok(Declared::Number),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(Declared::Text),
         DataType::Dictionary(_, value) => declared(value),
         numeric if numeric.is_integer() || numeric.is_floating() => Ok(Declared::Number),
-        temporal if temporal.is_temporal() => Err(scalar::TEMPORAL.into()),
-        other => Err(format!(
-            "values of type {other} cannot be features; convert the column, or exclude it"
-        )),
+        temporal if temporal.is_temporal() => Err(ColumnProblem::Temporal { as_text: false }),
+        other => Err(ColumnProblem::Type { data_type: other.to_string() }),
     }
 }
 
