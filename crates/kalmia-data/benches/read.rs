@@ -47,10 +47,13 @@ fn table(bytes: usize, digits: Option<usize>) -> Vec<u8> {
 fn ours(input: Input, threaded: bool) -> (u64, f64) {
     let source = SourceOptions { threaded, ..SourceOptions::default() };
     let options = EncoderOptions { intercept: false, ..EncoderOptions::target("c0") };
-    let mut reader = Reader::open(vec![input], source, Encoder::new(options), Mode::Learn)
-        .expect("a good table");
-    let (mut block, mut rows, mut sum) = (Block::new(), 0, 0.0);
-    while reader.next_block(&mut block).expect("a good table") {
+    let mut encoder = Encoder::new(options);
+    let mut reader =
+        Reader::open(vec![input], source, &mut encoder, Mode::Learn).expect("a good table");
+    let mut block = Block::new();
+    let mut rows = 0;
+    let mut sum = 0.0;
+    while reader.next_block(&mut encoder, &mut block).expect("a good table") {
         rows += block.rows() as u64;
         sum += block.y.iter().sum::<f64>() + block.x.iter().sum::<f64>();
     }

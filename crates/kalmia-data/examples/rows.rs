@@ -7,20 +7,22 @@ use std::time::Instant;
 use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, Result, SourceOptions};
 
 fn run(target: &str, files: &[String]) -> Result<()> {
-    let encoder = Encoder::new(EncoderOptions::target(target));
-    let mut reader =
-        Reader::open(Input::resolve(files)?, SourceOptions::default(), encoder, Mode::Learn)?;
-    let (start, mut block) = (Instant::now(), Block::new());
-    while reader.next_block(&mut block)? {}
-    let (seconds, done) = (start.elapsed().as_secs_f64(), reader.progress().done as f64 / 1e6);
-    let (rows, dim) = (reader.encoder().counts().rows, reader.encoder().dim());
+    let mut encoder = Encoder::new(EncoderOptions::target(target));
+    let options = SourceOptions::default();
+    let mut reader = Reader::open(Input::resolve(files)?, options, &mut encoder, Mode::Learn)?;
+    let start = Instant::now();
+    let mut block = Block::new();
+    while reader.next_block(&mut encoder, &mut block)? {}
+    let seconds = start.elapsed().as_secs_f64();
+    let done = reader.progress().done as f64 / 1e6;
+    let rows = encoder.counts().rows;
+    let dim = encoder.dim();
     println!(
         "{rows} rows of {dim} features in {seconds:.3} s, {:.0} MB/s, {:.0} rows/s",
         done / seconds,
         rows as f64 / seconds
     );
-    let names: Vec<_> =
-        reader.encoder().features().iter().take(20).map(|feature| &*feature.name).collect();
+    let names: Vec<_> = encoder.features().iter().take(20).map(|feature| &*feature.name).collect();
     println!("features: {}{}", names.join(", "), if dim > names.len() { ", ..." } else { "" });
     Ok(())
 }

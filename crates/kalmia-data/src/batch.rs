@@ -19,20 +19,6 @@ pub(crate) enum Want {
     Text,
 }
 
-impl Want {
-    /// What a field of this column must be, for messages.
-    pub(crate) fn expected(self) -> &'static str {
-        match self {
-            Want::Boolean => {
-                "is neither true nor false, as the values before it were; fix the value, or read the column as categorical"
-            }
-            _ => {
-                "is not a number, as the values before it were; fix the value, read the column as categorical, or exclude it"
-            }
-        }
-    }
-}
-
 /// What a typed source says about a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Declared {
@@ -97,7 +83,7 @@ impl Texts {
 
 /// One column of a batch: numbers or texts.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Column {
+pub(crate) struct Values {
     pub numbers: Vec<f64>,
     pub texts: Texts,
     pub is_text: bool,
@@ -105,7 +91,7 @@ pub(crate) struct Column {
     pub declared: Option<Declared>,
 }
 
-impl Column {
+impl Values {
     pub fn len(&self) -> usize {
         if self.is_text { self.texts.len() } else { self.numbers.len() }
     }
@@ -254,7 +240,7 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batch {
     pub rows: usize,
-    pub columns: Vec<Column>,
+    pub columns: Vec<Values>,
     pub entries: Vec<Entry>,
     pub origin: Origin,
     /// Data rows of the whole input before this batch.
@@ -269,7 +255,7 @@ impl Batch {
     /// Empties the batch for rows of these slots.
     pub fn reset(&mut self, slots: &[Slot]) {
         self.rows = 0;
-        self.columns.resize_with(slots.len(), Column::default);
+        self.columns.resize_with(slots.len(), Values::default);
         self.columns.iter_mut().zip(slots).for_each(|(column, slot)| column.reset(slot.want));
         self.entries.clear();
         self.origin.clear();

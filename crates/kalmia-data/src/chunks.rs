@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 
 use memchr::{memchr, memrchr};
 
-use crate::error::{Error, Location, Result};
+use crate::error::{Error, FormatProblem, Location, Result, RowProblem};
 
 /// The bytes read and not yet used.
 pub(crate) struct Chunks {
@@ -24,11 +24,11 @@ pub(crate) struct Chunks {
     used: usize,
 }
 
-/// Text that the rows of one block may hold; beyond it a hostile file would fill the memory.
-const BLOCK_BYTES: usize = 1 << 30;
+/// Bytes of text that the rows of one block may hold; without it a hostile file fills the memory.
+const MAX_BLOCK_BYTES: usize = 1 << 30;
 
 impl Chunks {
-    /// Starts reading; a byte-order mark is passed over, a UTF-16 one refused.
+    /// Starts reading; skips a byte-order mark, refuses UTF-16.
     pub fn new(
         reader: Box<dyn Read + Send>,
         file: &str,
@@ -51,16 +51,18 @@ impl Chunks {
         while new.end < 3 && !new.eof {
             new.read()?;
         }
-        let reason = match &new.buf[..new.end] {
-            [] => return Err(Error::Empty { file: file.into() }),
-            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "is encoded as UTF-16; convert it to UTF-8",
-            [0xef, 0xbb, 0xbf, ..] => {
-                (new.pos, new.safe) = (3, new.safe.max(3));
-                return Ok(new);
+        match &new.buf[..new.end] {
+            [] => Err(Error::Empty { file: file.into() }),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+                Err(Error::Format { file: file.into(), problem: FormatProblem::Utf16 })
             }
-            _ => return Ok(new),
-        };
-        Err(Error::Format { file: file.into(), reason: reason.into() })
+            [0xef, 0xbb, 0xbf, ..] => {
+                new.pos = 3;
+                new.safe = new.safe.max(3);
+                Ok(new)
+            }
+            _ => Ok(new),
+        }
     }
 
     /// The file's name.
@@ -90,29 +92,28 @@ impl Chunks {
     /// Refuses a block whose rows hold too much text.
     #[inline]
     pub fn check_block(&self, row: u64, line: u64) -> Result<()> {
-        if self.used <= BLOCK_BYTES {
+        if self.used <= MAX_BLOCK_BYTES {
             return Ok(());
         }
-        let reason = format!(
-            "the rows of one block hold more than {BLOCK_BYTES} bytes; read fewer rows a block"
-        );
-        Err(Error::Row { at: Location { file: self.file.clone(), row, line: Some(line) }, reason })
+        let at = Location { file: self.file.clone(), row, line: Some(line) };
+        Err(Error::Row { at, problem: RowProblem::BlockTooLarge { limit: MAX_BLOCK_BYTES } })
     }
 
-    /// Makes the window longer by at least a line; false at the end of the stream. `row` and `line`
-    /// are for the error.
+    /// Makes the window longer by at least a line; false at the end of the stream. `row`, `line` and
+    /// `may_be_quote` are for the error.
     #[cold]
-    pub fn more(&mut self, row: u64, line: u64, hint: &'static str) -> Result<bool> {
+    pub fn more(&mut self, row: u64, line: u64, may_be_quote: bool) -> Result<bool> {
         let before = self.safe - self.pos;
-        // Twice what is there: a record that is looked at again after each call then costs linear
-        // time.
+        // Twice what is there: a record that is parsed again after each call then costs linear time.
         let wanted = 2 * (self.end - self.pos);
         while !self.eof {
             self.buf.copy_within(self.pos..self.end, 0);
-            (self.end, self.safe, self.pos) = (self.end - self.pos, self.safe - self.pos, 0);
+            self.end -= self.pos;
+            self.safe -= self.pos;
+            self.pos = 0;
             if self.end > self.max_line {
                 let at = Location { file: self.file.clone(), row, line: Some(line) };
-                return Err(Error::LineTooLong { at, limit: self.max_line, hint });
+                return Err(Error::LineTooLong { at, limit: self.max_line, may_be_quote });
             }
             self.read()?;
             if self.safe > before && self.end >= wanted {
@@ -161,7 +162,7 @@ impl Chunks {
 
     /// The length of the next line with its newline, or `None` at the end of the stream.
     pub fn next_line(&mut self, row: u64, line: u64) -> Result<Option<usize>> {
-        if self.pos == self.safe && !self.more(row, line, "")? {
+        if self.pos == self.safe && !self.more(row, line, false)? {
             return Ok(None);
         }
         Ok(memchr(b'\n', self.lines()).map(|at| at + 1))

@@ -1,16 +1,12 @@
-//! Telling a column's kind from the first block of rows.
-//!
-//! A column is a number where all its values are, a boolean where all are true or false (0 and 1
-//! allowed among them), else a category. Two cases are refused rather than guessed: a column of
-//! numbers with a few texts, most likely a slip in the data, and dates or times.
+//! Inferring a column's kind from the first block of rows, by the rules of [`Kind`].
 
-use crate::batch::{Column, Declared, Origin};
-use crate::error::{Error, Result, excerpt};
+use crate::batch::{Declared, Origin, Values};
+use crate::error::{ColumnProblem, Error, Result, ValueProblem, excerpt};
 use crate::scalar;
 use crate::schema::Kind;
 
-/// Above this share of numbers, a text is taken for a slip.
-const MOSTLY: f64 = 0.9;
+/// From this share of numbers on, a text is taken for a slip.
+const MIN_NUMBER_SHARE: f64 = 0.9;
 
 #[derive(Default)]
 struct Tally {
@@ -23,27 +19,24 @@ struct Tally {
 }
 
 /// The kind of a column delivered raw, which is then converted to it.
-pub(crate) fn kind(column: &mut Column, name: &str, origin: &Origin) -> Result<Kind> {
+pub(crate) fn kind(column: &mut Values, name: &str, origin: &Origin) -> Result<Kind> {
     if !column.is_text {
-        return Ok(if column.declared == Some(Declared::Boolean) {
-            Kind::Boolean
-        } else {
-            Kind::Number
-        });
+        let boolean = column.declared == Some(Declared::Boolean);
+        return Ok(if boolean { Kind::Boolean } else { Kind::Number });
     }
     let tally = tally(column);
     if tally.values > 0 && tally.temporal == tally.values {
-        let reason = format!("{}; as it is, it can be read as categorical", scalar::TEMPORAL);
-        return Err(Error::Column { file: origin.location(0).file, column: name.into(), reason });
+        let file = origin.location(0).file;
+        let problem = ColumnProblem::Temporal { as_text: true };
+        return Err(Error::Column { file, column: name.into(), problem });
     }
     let kind = match column.declared {
         Some(Declared::Text) => Kind::Category,
         Some(Declared::Boolean) => Kind::Boolean,
         _ if tally.values == tally.numbers => Kind::Number,
         _ if tally.values == tally.bits + tally.truths => Kind::Boolean,
-        _ if tally.numbers as f64 >= MOSTLY * tally.values as f64 => {
-            let row = tally.first_text.unwrap_or(0);
-            return Err(slip(column, row, name, origin));
+        _ if tally.numbers as f64 >= MIN_NUMBER_SHARE * tally.values as f64 => {
+            return Err(slip(column, tally.first_text.unwrap_or(0), name, origin));
         }
         _ => Kind::Category,
     };
@@ -53,7 +46,7 @@ pub(crate) fn kind(column: &mut Column, name: &str, origin: &Origin) -> Result<K
     Ok(kind)
 }
 
-fn tally(column: &Column) -> Tally {
+fn tally(column: &Values) -> Tally {
     let mut tally = Tally::default();
     for i in 0..column.texts.len() {
         let field = scalar::trim(column.texts.get(i));
@@ -73,7 +66,7 @@ fn tally(column: &Column) -> Tally {
     tally
 }
 
-fn slip(column: &Column, row: usize, name: &str, origin: &Origin) -> Error {
+fn slip(column: &Values, row: usize, name: &str, origin: &Origin) -> Error {
     let field = column.texts.get(row);
     if std::str::from_utf8(field).is_err() {
         return crate::source::not_utf8(origin.location(row), name);
@@ -82,8 +75,6 @@ fn slip(column: &Column, row: usize, name: &str, origin: &Origin) -> Error {
         at: origin.location(row),
         column: name.into(),
         value: excerpt(field),
-        reason: "is not a number, though most values of the column are; fix the value, read the column as categorical, or \
-                 exclude it"
-            .into(),
+        problem: ValueProblem::MixedNumbers,
     }
 }

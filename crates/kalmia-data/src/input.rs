@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Change, Error, Result, SettingProblem};
 use crate::options::Format;
 use crate::stoppable::Stoppable;
 
@@ -33,11 +33,48 @@ enum Place {
 pub struct Fingerprint {
     /// The name the file was given by.
     pub name: String,
-    /// Size in bytes and hash; `None` for standard input.
-    pub content: Option<(u64, u64)>,
+    /// Size and hash; `None` for standard input and record batches.
+    pub content: Option<Content>,
 }
 
-/// The bytes that a fingerprint hashes at either end.
+/// Size and hash of a file. It guards against mistakes, not against forgery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
+pub struct Content {
+    /// Size in bytes.
+    pub bytes: u64,
+    /// FNV-1a hash of the first and last 64 KiB.
+    pub hash: u64,
+}
+
+impl From<(u64, u64)> for Content {
+    fn from((bytes, hash): (u64, u64)) -> Self {
+        Self { bytes, hash }
+    }
+}
+
+impl From<Content> for (u64, u64) {
+    fn from(content: Content) -> Self {
+        (content.bytes, content.hash)
+    }
+}
+
+impl Fingerprint {
+    /// How this input differs from what it was `then`.
+    pub(crate) fn change_since(&self, then: &Self) -> Option<Change> {
+        if self.name != then.name {
+            return Some(Change::Name);
+        }
+        match (then.content, self.content) {
+            (Some(then), Some(now)) if then.bytes != now.bytes => {
+                Some(Change::Size { then: then.bytes, now: now.bytes })
+            }
+            (then, now) => (then != now).then_some(Change::Content),
+        }
+    }
+}
+
+/// The bytes that a fingerprint hashes at each end.
 const HASHED: u64 = 64 << 10;
 
 impl Input {
@@ -55,7 +92,7 @@ impl Input {
             }
         }
         if inputs.iter().filter(|i| matches!(i.place, Place::Stdin(_))).count() > 1 {
-            return Err(Error::Setting("standard input (`-`) can be named only once".into()));
+            return Err(SettingProblem::StdinTwice.into());
         }
         if inputs.is_empty() { Err(Error::NoMatch { pattern: String::new() }) } else { Ok(inputs) }
     }
@@ -177,8 +214,10 @@ pub(crate) enum Seekable {
 }
 
 fn matches_of(pattern: &str) -> Result<Vec<Input>> {
-    let paths =
-        glob::glob(pattern).map_err(|e| Error::Setting(format!("pattern `{pattern}`: {e}")))?;
+    let paths = glob::glob(pattern).map_err(|error| SettingProblem::Pattern {
+        pattern: pattern.into(),
+        reason: error.to_string(),
+    })?;
     let mut found = Vec::new();
     for path in paths {
         let path =
@@ -199,8 +238,7 @@ fn peek(
     Ok((Box::new(Cursor::new(magic.clone()).chain(reader)), magic))
 }
 
-/// Size and FNV-1a hash of both ends. It guards against mistakes, not against forgery.
-fn content_of(file: &mut (impl Read + Seek), size: u64) -> std::io::Result<(u64, u64)> {
+fn content_of(file: &mut (impl Read + Seek), size: u64) -> std::io::Result<Content> {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for start in [0, size.saturating_sub(HASHED)] {
         let mut bytes = Vec::new();
@@ -208,7 +246,7 @@ fn content_of(file: &mut (impl Read + Seek), size: u64) -> std::io::Result<(u64,
         file.take(HASHED).read_to_end(&mut bytes)?;
         hash = bytes.iter().fold(hash, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     }
-    Ok((size, hash))
+    Ok(Content { bytes: size, hash })
 }
 
 /// Counts the bytes read, for progress.

@@ -35,7 +35,6 @@
 mod batch;
 mod block;
 mod chunks;
-mod encode;
 mod encoder;
 mod error;
 mod infer;
@@ -53,8 +52,11 @@ mod text;
 
 pub use block::Block;
 pub use encoder::{Counts, Encoder, INTERCEPT};
-pub use error::{Error, Location, Result};
-pub use input::{Fingerprint, Input};
+pub use error::{
+    Change, ColumnProblem, EntryProblem, Error, FormatProblem, HeaderProblem, Labels, Location,
+    NameHint, Remedy, Result, RowProblem, SettingProblem, ValueProblem, nearest,
+};
+pub use input::{Content, Fingerprint, Input};
 pub use options::{EncoderOptions, Format, Missing, Mode, SourceOptions};
 pub use reader::{Position, Progress, Reader};
 pub use scalar::MISSING;

@@ -40,6 +40,9 @@ impl Format {
     }
 }
 
+/// Most rows per block.
+pub(crate) const MAX_BLOCK_ROWS: usize = 1 << 24;
+
 /// How the bytes are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceOptions {
@@ -152,5 +155,5 @@ pub enum Mode {
     Predict,
     /// As [`Mode::Predict`], but the target must be there: rows without one are treated as in
     /// [`Mode::Learn`].
-    Judge,
+    Evaluate,
 }

@@ -1,14 +1,14 @@
-//! The inputs one after the other as a stream of batches, on the caller's thread or ahead of it on
-//! its own.
+//! The inputs one after the other as a stream of batches, parsed on the caller's thread or ahead of
+//! it on a thread of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use crate::batch::{Batch, Column, Slot, Want};
+use crate::batch::{Batch, Slot, Want};
 use crate::encoder::no_column;
-use crate::error::{Error, Result};
+use crate::error::{Change, Error, FormatProblem, Result, RowProblem, SettingProblem};
 use crate::input::Input;
 use crate::options::SourceOptions;
 use crate::reader::Position;
@@ -30,8 +30,16 @@ pub(crate) struct Parser {
 impl Parser {
     pub fn new(inputs: Vec<Input>, options: SourceOptions) -> Self {
         let files = Arc::new(inputs.iter().map(|input| input.name().to_owned()).collect());
-        let (slots, position, done) = Default::default();
-        Self { inputs, files, options, slots, sparse: false, source: None, position, done }
+        Self {
+            inputs,
+            files,
+            options,
+            slots: Vec::new(),
+            sparse: false,
+            source: None,
+            position: Position::default(),
+            done: Arc::default(),
+        }
     }
 
     pub fn position(&self) -> Position {
@@ -46,14 +54,14 @@ impl Parser {
         &self.inputs
     }
 
-    /// The columns of the present input, opened if need be, and whether it is sparse; `None` after
+    /// The columns of the current input, opened if need be, and whether it is sparse; `None` after
     /// the last.
     pub fn header(&mut self) -> Result<Option<(&[String], bool)>> {
         self.open()?;
         Ok(self.source.as_ref().map(|source| (source.names(), source.is_sparse())))
     }
 
-    /// What the texts of these columns of the present input are.
+    /// What the texts of these columns of the current input are.
     pub fn text_kinds(&self, names: &[String]) -> Vec<TextKind> {
         let kind = |name: &String| {
             let source = self.source.as_ref()?;
@@ -64,7 +72,8 @@ impl Parser {
 
     /// Sets what is read, of this input and those to come.
     pub fn bind(&mut self, slots: Vec<Slot>, sparse: bool) -> Result<()> {
-        (self.slots, self.sparse) = (slots, sparse);
+        self.slots = slots;
+        self.sparse = sparse;
         self.bind_source()
     }
 
@@ -85,8 +94,7 @@ impl Parser {
         let Some(source) = &mut self.source else { return Ok(()) };
         let file = &self.files[self.position.file];
         if source.is_sparse() != self.sparse {
-            let reason = "libsvm and files with named columns cannot be mixed".into();
-            return Err(Error::Format { file: file.clone(), reason });
+            return Err(Error::Format { file: file.clone(), problem: FormatProblem::Mixed });
         }
         let places: std::collections::HashMap<&str, usize> =
             self.slots.iter().enumerate().map(|(i, slot)| (&*slot.name, i)).collect();
@@ -94,13 +102,8 @@ impl Parser {
             source.names().iter().map(|name| places.get(&**name).copied()).collect();
         let mut found = vec![false; self.slots.len()];
         columns.iter().flatten().for_each(|&slot| found[slot] = true);
-        if let Some(slot) = self
-            .slots
-            .iter()
-            .zip(found)
-            .find(|(slot, found)| slot.required && !found)
-            .map(|(slot, _)| slot)
-        {
+        let mut slots = self.slots.iter().zip(found);
+        if let Some((slot, _)) = slots.find(|(slot, found)| slot.required && !found) {
             return Err(no_column(file, &slot.name, source.names()));
         }
         source.bind(&Plan { columns, slots: self.slots.clone() })
@@ -145,17 +148,14 @@ impl Parser {
     }
 
     fn check_texts(&self, batch: &Batch, start: usize) -> Result<()> {
-        let overflow = |column: &&Column| column.texts.overflow;
-        if batch.columns.iter().find(overflow).is_some() {
-            let reason =
-                "the texts of this and the next rows are too long to be held; exclude the column"
-                    .into();
-            return Err(Error::Row { at: batch.origin.location(start), reason });
-        }
-        Ok(())
+        let Some(slot) = batch.columns.iter().position(|column| column.texts.overflow) else {
+            return Ok(());
+        };
+        let problem = RowProblem::TextsTooLong { column: self.slots[slot].name.clone() };
+        Err(Error::Row { at: batch.origin.location(start), problem })
     }
 
-    /// Passes over up to `rows` rows; how many there were.
+    /// Skips up to `rows` rows; how many there were.
     pub fn skip(&mut self, rows: u64) -> Result<u64> {
         let mut skipped = 0;
         while skipped < rows {
@@ -172,13 +172,10 @@ impl Parser {
         Ok(skipped)
     }
 
-    /// Goes to a place reached earlier, without looking at the inputs before it.
+    /// Goes to a place reached earlier, without reading the inputs before it.
     pub fn seek(&mut self, to: Position) -> Result<()> {
         if to.row > to.rows {
-            return Err(Error::Setting(format!(
-                "no position has {} rows of which {} in one file",
-                to.rows, to.row
-            )));
+            return Err(SettingProblem::Position { rows: to.rows, row: to.row }.into());
         }
         if to.file != self.position.file {
             self.source = None;
@@ -187,15 +184,12 @@ impl Parser {
         let skipped = self.skip(to.row)?;
         if skipped < to.row || self.position != to {
             let file = self.files.get(to.file).cloned().unwrap_or_default();
-            return Err(Error::Changed {
-                file,
-                what: format!("it has fewer than {} rows", to.row),
-            });
+            return Err(Error::Changed { file, change: Change::Rows { rows: to.row } });
         }
         Ok(())
     }
 
-    /// Goes on reading on a thread of its own, a few batches ahead.
+    /// Continues on a thread of its own, a few batches ahead.
     pub fn spawn(self) -> Ahead {
         let (full_in, full) = sync_channel(3);
         let (spare, spare_out): (Sender<Box<Batch>>, Receiver<Box<Batch>>) = channel();
@@ -228,7 +222,7 @@ pub(crate) struct Ahead {
 
 impl Ahead {
     /// The next batch; `None` after the last, which is short, or after an error. A panic of the
-    /// thread goes on here.
+    /// thread is resumed here.
     pub fn next(&mut self) -> Option<Result<Box<Batch>>> {
         let next = self.full.recv().ok();
         if next.is_none()
@@ -239,7 +233,7 @@ impl Ahead {
         next
     }
 
-    /// Hands a used batch back for its buffers.
+    /// Returns a used batch, for its buffers.
     pub fn recycle(&mut self, batch: Box<Batch>) {
         // The thread may have ended already; the batch is then dropped.
         let _ = self.spare.send(batch);

@@ -1,16 +1,16 @@
-//! From inputs to blocks: the object that a caller holds.
+//! From inputs to blocks: the reader that a caller holds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Slot};
 use crate::block::Block;
 use crate::encoder::Encoder;
-use crate::error::{Error, Result};
+use crate::error::{Change, Error, Result, SettingProblem};
 use crate::input::{Fingerprint, Input};
-use crate::options::{Mode, SourceOptions};
+use crate::options::{MAX_BLOCK_ROWS, Mode, SourceOptions};
 use crate::parser::{Ahead, Parser};
 
 /// A place between two rows of the inputs.
@@ -33,27 +33,32 @@ pub struct Progress {
     pub total: Option<u64>,
 }
 
-/// Reads inputs in order, encodes their rows and hands them out in blocks.
+/// Reads inputs in order and encodes their rows into blocks.
+///
+/// The encoder stays with the caller and is passed with each call: a model that owns encoder and
+/// learner uses both between blocks, for example to write a checkpoint.
 ///
 /// ```
 /// use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions};
 ///
 /// let input = Input::memory("flights.csv", *b"late,miles,carrier\n1,300,AA\n0,120,UA\n");
-/// let encoder = Encoder::new(EncoderOptions::target("late"));
-/// let mut reader = Reader::open(vec![input], SourceOptions::default(), encoder, Mode::Learn)?;
+/// let mut encoder = Encoder::new(EncoderOptions::target("late"));
+/// let options = SourceOptions::default();
+/// let mut reader = Reader::open(vec![input], options, &mut encoder, Mode::Learn)?;
 /// let mut block = Block::new();
-/// assert!(reader.next_block(&mut block)?);
+/// assert!(reader.next_block(&mut encoder, &mut block)?);
 /// assert_eq!(block.y, [1.0, 0.0]);
 /// assert_eq!(block.row(1), [1.0, 120.0, 1.0]);
-/// let names: Vec<_> = reader.encoder().features().iter().map(|f| &*f.name).collect();
+/// let names: Vec<_> = encoder.features().iter().map(|feature| &*feature.name).collect();
 /// assert_eq!(names, ["(intercept)", "miles", "carrier=UA"]);
-/// assert!(!reader.next_block(&mut block)?);
+/// assert!(!reader.next_block(&mut encoder, &mut block)?);
 /// # Ok::<(), kalmia_data::Error>(())
 /// ```
 pub struct Reader {
-    encoder: Encoder,
     mode: Mode,
     stage: Stage,
+    /// The columns that batches hold.
+    slots: Vec<Slot>,
     threaded: bool,
     block_rows: usize,
     position: Position,
@@ -72,74 +77,76 @@ enum Stage {
 }
 
 impl Reader {
-    /// Opens the first input and chooses the columns, or finds those of an encoder that already
-    /// knows them.
+    /// Opens the first input. A new encoder chooses its columns from the header; one that has
+    /// columns must find them there. After an error the encoder is as it was before.
     pub fn open(
         inputs: Vec<Input>,
         options: SourceOptions,
-        mut encoder: Encoder,
+        encoder: &mut Encoder,
         mode: Mode,
     ) -> Result<Self> {
-        if options.block_rows == 0 || options.block_rows > 1 << 24 {
-            return Err(Error::Setting(format!(
-                "blocks of {} rows: give 1 to 2^24",
-                options.block_rows
-            )));
+        let block_rows = options.block_rows;
+        if block_rows == 0 || block_rows > MAX_BLOCK_ROWS {
+            return Err(SettingProblem::BlockRows { rows: block_rows }.into());
         }
         let Some(first) = inputs.first().map(|input| input.name().to_owned()) else {
             return Err(Error::NoMatch { pattern: String::new() });
         };
         if mode != Mode::Learn && !encoder.is_settled() {
-            return Err(Error::Setting("an encoder that has seen no rows cannot predict".into()));
+            return Err(SettingProblem::NothingLearned.into());
         }
-        let (threaded, block_rows) = (options.threaded, options.block_rows);
+        let threaded = options.threaded;
         let mut parser = Parser::new(inputs, options);
+        let mut chosen = encoder.clone();
         if encoder.is_new()
             && let Some((names, sparse)) = parser.header()?
         {
-            encoder.choose(&first, names, sparse)?;
+            chosen.choose(&first, names, sparse)?;
         }
-        parser.bind(encoder.slots(mode), encoder.sparse)?;
+        let slots = chosen.slots(mode);
+        parser.bind(slots.clone(), chosen.sparse)?;
         parser.header()?;
-        let (done, inputs) = (parser.done(), parser.inputs().to_vec());
-        let total = inputs.iter().map(Input::size).sum();
-        let stage = Stage::Here(Box::new(parser), Box::default());
+        *encoder = chosen;
+        let inputs = parser.inputs().to_vec();
         Ok(Self {
-            encoder,
             mode,
-            stage,
+            slots,
             threaded,
             block_rows,
             position: Position::default(),
+            total: inputs.iter().map(Input::size).sum(),
             inputs,
-            done,
-            total,
+            done: parser.done(),
+            stage: Stage::Here(Box::new(parser), Box::default()),
         })
     }
 
-    /// Reads the next block; false at the end. After an error the reader is at its end, and the
-    /// encoder is as it was after the block before.
-    pub fn next_block(&mut self, block: &mut Block) -> Result<bool> {
-        let outcome = self.try_next(block);
+    /// Reads the next block; false at the end. `encoder` is the one that the reader was opened
+    /// with; another with the same columns and kinds, such as a copy, does as well.
+    ///
+    /// After an error the reader is at its end, and the encoder is as it was before the call.
+    pub fn next_block(&mut self, encoder: &mut Encoder, block: &mut Block) -> Result<bool> {
+        let outcome = self.try_next(encoder, block);
         if !matches!(outcome, Ok(true)) {
             self.stage = Stage::Over;
         }
         outcome
     }
 
-    fn try_next(&mut self, block: &mut Block) -> Result<bool> {
-        match std::mem::replace(&mut self.stage, Stage::Over) {
+    fn try_next(&mut self, encoder: &mut Encoder, block: &mut Block) -> Result<bool> {
+        let stage = std::mem::replace(&mut self.stage, Stage::Over);
+        if !encoder.has_slots(&self.slots) {
+            return Err(SettingProblem::OtherEncoder.into());
+        }
+        match stage {
             Stage::Over => Ok(false),
             Stage::Here(mut parser, mut batch) => {
                 parser.fill(&mut batch)?;
-                if !self.encoder.is_settled() {
-                    if batch.rows == 0 {
-                        return Err(Error::NoRows { file: self.inputs[0].name().into() });
-                    }
-                    self.encoder.settle(&mut batch)?;
-                    parser.bind(self.encoder.slots(self.mode), self.encoder.sparse)?;
-                }
-                let more = self.encode(&mut batch, block)?;
+                let more = if encoder.is_settled() {
+                    self.encode(encoder, &mut batch, block)?
+                } else {
+                    self.encode_first(encoder, &mut parser, &mut batch, block)?
+                };
                 self.stage = match batch.rows < self.block_rows {
                     true => Stage::Over,
                     false if self.threaded => Stage::Ahead(parser.spawn()),
@@ -150,7 +157,7 @@ impl Reader {
             Stage::Ahead(mut ahead) => {
                 let Some(batch) = ahead.next() else { return Ok(false) };
                 let mut batch = batch?;
-                let more = self.encode(&mut batch, block)?;
+                let more = self.encode(encoder, &mut batch, block)?;
                 ahead.recycle(batch);
                 self.stage = Stage::Ahead(ahead);
                 Ok(more)
@@ -158,17 +165,42 @@ impl Reader {
         }
     }
 
-    fn encode(&mut self, batch: &mut Batch, block: &mut Block) -> Result<bool> {
+    /// Settles the kinds of the columns from the first block, then encodes it.
+    fn encode_first(
+        &mut self,
+        encoder: &mut Encoder,
+        parser: &mut Parser,
+        batch: &mut Batch,
+        block: &mut Block,
+    ) -> Result<bool> {
+        if batch.rows == 0 {
+            return Err(Error::NoRows { file: self.inputs[0].name().into() });
+        }
+        let mut settled = encoder.clone();
+        settled.settle(batch)?;
+        self.slots = settled.slots(self.mode);
+        parser.bind(self.slots.clone(), settled.sparse)?;
+        let more = self.encode(&mut settled, batch, block)?;
+        *encoder = settled;
+        Ok(more)
+    }
+
+    fn encode(
+        &mut self,
+        encoder: &mut Encoder,
+        batch: &mut Batch,
+        block: &mut Block,
+    ) -> Result<bool> {
         if batch.rows == 0 {
             return Ok(false);
         }
-        self.encoder.encode(batch, block, self.mode)?;
+        encoder.encode(batch, block, self.mode)?;
         self.position = batch.end;
         Ok(true)
     }
 
-    /// Passes over up to `rows` data rows without decoding them; how many there were. To be called
-    /// before the first block.
+    /// Skips up to `rows` data rows without decoding them; how many there were. Call it before the
+    /// first block.
     pub fn skip_rows(&mut self, rows: u64) -> Result<u64> {
         let parser = self.parser()?;
         let skipped = parser.skip(rows)?;
@@ -177,7 +209,8 @@ impl Reader {
     }
 
     /// Goes to a position reached in an earlier reading of the same inputs, without reading the
-    /// inputs before it. To be called before the first block, with the encoder of that position.
+    /// inputs before it. Call it before the first block, on a reader opened with the encoder of
+    /// that position.
     pub fn seek(&mut self, to: Position) -> Result<()> {
         let parser = self.parser()?;
         parser.seek(to)?;
@@ -188,23 +221,13 @@ impl Reader {
     fn parser(&mut self) -> Result<&mut Parser> {
         match &mut self.stage {
             Stage::Here(parser, _) => Ok(parser),
-            _ => Err(Error::Setting("rows can be passed over only before the first block".into())),
+            _ => Err(SettingProblem::TooLate.into()),
         }
     }
 
     /// The place after the last block.
     pub fn position(&self) -> Position {
         self.position
-    }
-
-    /// The encoder as it is after the last block.
-    pub fn encoder(&self) -> &Encoder {
-        &self.encoder
-    }
-
-    /// The encoder as it is after the last block.
-    pub fn into_encoder(self) -> Encoder {
-        self.encoder
     }
 
     /// Bytes read so far and in all.
@@ -220,25 +243,17 @@ impl Reader {
 
     /// Refuses inputs that are not those of an earlier reading.
     pub fn check_unchanged(&self, earlier: &[Fingerprint]) -> Result<()> {
-        for (i, before) in earlier.iter().enumerate() {
-            let changed =
-                |what: &str| Err(Error::Changed { file: before.name.clone(), what: what.into() });
-            let Some(input) = self.inputs.get(i) else { return changed("it is no longer given") };
-            let now = input.fingerprint()?;
-            match (&before.content, &now.content) {
-                _ if now.name != before.name => return changed("another name is in its place"),
-                (Some((a, _)), Some((b, _))) if a != b => {
-                    return changed(&format!("{a} bytes then, {b} bytes now"));
-                }
-                (a, b) if a != b => return changed("its bytes differ"),
-                _ => {}
+        let changed = |file: &str, change| Err(Error::Changed { file: file.to_owned(), change });
+        for (i, then) in earlier.iter().enumerate() {
+            let Some(input) = self.inputs.get(i) else {
+                return changed(&then.name, Change::Dropped);
+            };
+            if let Some(change) = input.fingerprint()?.change_since(then) {
+                return changed(&then.name, change);
             }
         }
         match self.inputs.get(earlier.len()) {
-            Some(extra) => Err(Error::Changed {
-                file: extra.name().into(),
-                what: "it was not given then".into(),
-            }),
+            Some(extra) => changed(extra.name(), Change::Added),
             None => Ok(()),
         }
     }

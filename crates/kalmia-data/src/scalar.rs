@@ -3,10 +3,6 @@
 /// Fields that stand for a missing value, in every format, after trimming.
 pub const MISSING: [&str; 9] = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL"];
 
-/// What to do about dates and times.
-pub(crate) const TEMPORAL: &str = "dates and times are not encoded as they are; turn the column into numbers (days since a \
-     start, hour of the day) or into a category (month, weekday), or exclude it";
-
 /// Without surrounding blanks.
 #[inline]
 pub(crate) fn trim(field: &[u8]) -> &[u8] {

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{Batch, Column, Want};
-use crate::error::{Error, Result, excerpt};
+use crate::batch::{Batch, Values, Want};
+use crate::error::{ColumnProblem, Error, Labels, Result, SettingProblem};
 use crate::infer;
 use crate::scalar;
 use crate::schema::Kind;
@@ -25,6 +25,20 @@ pub enum Coding {
     },
 }
 
+impl Coding {
+    /// Refuses two labels that rows could not have; blanks around labels are removed.
+    pub(crate) fn checked(self) -> Result<Self> {
+        let Coding::Labels { positive, negative: Some(negative) } = self else { return Ok(self) };
+        let positive = positive.trim().to_owned();
+        let negative = negative.trim().to_owned();
+        let missing = |label: &str| scalar::is_missing(label.as_bytes());
+        if missing(&positive) || missing(&negative) || is(&positive, &negative) {
+            return Err(SettingProblem::Labels { negative, positive }.into());
+        }
+        Ok(Coding::Labels { positive, negative: Some(negative) })
+    }
+}
+
 /// The target column, with what a caller needs to choose a family from the first block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
@@ -38,12 +52,19 @@ pub struct Target {
     pub whole: bool,
 }
 
-/// Distinct values kept for the summary.
-const DISTINCT: usize = 64;
+/// Distinct values kept of the first block.
+const MAX_DISTINCT: usize = 64;
 
 impl Target {
     pub(crate) fn new(name: String) -> Self {
         Self { name, coding: None, distinct: Vec::new(), whole: false }
+    }
+
+    /// Takes the coding as given, the values so far as 0 and 1.
+    pub(crate) fn declare(&mut self, coding: Coding) {
+        self.coding = Some(coding);
+        self.distinct = vec![0.0, 1.0];
+        self.whole = true;
     }
 
     pub(crate) fn want(&self, positive: Option<&str>) -> Want {
@@ -56,7 +77,7 @@ impl Target {
         }
     }
 
-    /// The label coded 1, where labels are texts.
+    /// The label coded 1, if labels are texts.
     pub fn positive(&self) -> Option<&str> {
         match &self.coding {
             Some(Coding::Labels { positive, .. }) => Some(positive),
@@ -94,12 +115,12 @@ impl Target {
         self.whole = values.iter().all(|v| *v >= 0.0 && v.fract() == 0.0);
         values.sort_by(f64::total_cmp);
         values.dedup();
-        values.truncate(DISTINCT);
+        values.truncate(MAX_DISTINCT);
         self.distinct = values;
         Ok(())
     }
 
-    fn labels(&self, column: &Column, positive: Option<&str>, file: &str) -> Result<Coding> {
+    fn labels(&self, column: &Values, positive: Option<&str>, file: &str) -> Result<Coding> {
         let mut seen: Vec<String> = Vec::new();
         for i in 0..column.texts.len() {
             let field = scalar::trim(column.texts.get(i));
@@ -111,45 +132,29 @@ impl Target {
             }
         }
         seen.sort();
-        let refuse = |reason: String| {
-            Err(Error::Column { file: file.into(), column: self.name.clone(), reason })
-        };
-        let list = seen
-            .iter()
-            .map(|label| format!("`{}`", excerpt(label.as_bytes())))
-            .collect::<Vec<_>>()
-            .join(", ");
-        match (positive, &seen[..]) {
-            (_, [_, _, _, ..]) => refuse(format!(
-                "a text target must have two values, this one has more ({list}, ...)"
-            )),
-            (Some(positive), [a, b])
-                if !same(a.as_bytes(), positive.as_bytes())
-                    && !same(b.as_bytes(), positive.as_bytes()) =>
-            {
-                refuse(format!(
-                    "the positive label `{positive}` is not among the target's values {list}"
-                ))
+        let labels = || Labels(seen.clone());
+        let problem = match (positive, &seen[..]) {
+            (_, [_, _, _, ..]) => ColumnProblem::NotTwoLabels { labels: labels() },
+            (Some(positive), [a, b]) if !is(a, positive) && !is(b, positive) => {
+                ColumnProblem::UnknownPositive { positive: positive.into(), labels: labels() }
             }
-            (Some(positive), labels) => {
-                let negative =
-                    labels.iter().find(|l| !same(l.as_bytes(), positive.as_bytes())).cloned();
-                Ok(Coding::Labels { positive: positive.into(), negative })
+            (Some(positive), found) => {
+                let negative = found.iter().find(|label| !is(label, positive)).cloned();
+                return Ok(Coding::Labels { positive: positive.into(), negative });
             }
             (None, [negative, positive]) => {
-                Ok(Coding::Labels { positive: positive.clone(), negative: Some(negative.clone()) })
+                let negative = Some(negative.clone());
+                return Ok(Coding::Labels { positive: positive.clone(), negative });
             }
-            (None, _) => refuse(format!(
-                "the target has a single value in the first rows ({list}); say which label is positive"
-            )),
-        }
+            (None, _) => ColumnProblem::AmbiguousLabels { labels: labels() },
+        };
+        Err(Error::Column { file: file.into(), column: self.name.clone(), problem })
     }
 
-    /// The coded value of row `i`: `Ok(None)` where it is missing, an error where it is a third
-    /// label.
+    /// The coded value of row `i`: `Ok(None)` if it is missing, an error if it is a third label.
     pub(crate) fn code(
         &self,
-        column: &Column,
+        column: &Values,
         i: usize,
     ) -> std::result::Result<Option<f64>, ThirdLabel> {
         let Some(Coding::Labels { positive, negative }) = &self.coding else {
@@ -168,8 +173,8 @@ impl Target {
         }
     }
 
-    /// Learns the negative label where only the positive was known.
-    pub(crate) fn learn_negative(&mut self, column: &Column, rows: &[u32]) {
+    /// Learns the negative label if only the positive is known.
+    pub(crate) fn learn_negative(&mut self, column: &Values, rows: &[u32]) {
         if let Some(Coding::Labels { positive, negative: negative @ None }) = &mut self.coding {
             let mut fields = rows.iter().map(|&i| scalar::trim(column.texts.get(i as usize)));
             let other = fields
@@ -182,6 +187,10 @@ impl Target {
 /// A label that is neither of the two.
 #[derive(Debug)]
 pub(crate) struct ThirdLabel;
+
+fn is(label: &str, other: &str) -> bool {
+    same(label.as_bytes(), other.as_bytes())
+}
 
 /// Whether two labels are the same text, or the same number (`1` and `1.0`).
 fn same(a: &[u8], b: &[u8]) -> bool {

@@ -51,9 +51,10 @@ fn peak(name: &str, bytes: Vec<u8>, threaded: bool) -> usize {
     let options = EncoderOptions { target, missing: Missing::Mean, ..EncoderOptions::default() };
     let before = USED.load(Relaxed);
     PEAK.store(before, Relaxed);
-    let mut reader = Reader::open(vec![input], source, Encoder::new(options), Mode::Learn).unwrap();
+    let mut encoder = Encoder::new(options);
+    let mut reader = Reader::open(vec![input], source, &mut encoder, Mode::Learn).unwrap();
     let mut block = Block::new();
-    while reader.next_block(&mut block).unwrap() {}
+    while reader.next_block(&mut encoder, &mut block).unwrap() {}
     PEAK.load(Relaxed) - before
 }
 

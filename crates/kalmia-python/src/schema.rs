@@ -47,21 +47,22 @@ struct Read {
 }
 
 /// Reads all rows of CSV.
-fn read(bytes: Vec<u8>, encoder: Encoder, mode: Mode) -> kalmia_data::Result<Read> {
+fn read(bytes: Vec<u8>, mut encoder: Encoder, mode: Mode) -> kalmia_data::Result<Read> {
     let options =
         SourceOptions { format: Some(Format::Csv), threaded: false, ..SourceOptions::default() };
     let has_offset = encoder.options().offset.is_some();
-    let mut reader = Reader::open(vec![Input::memory("table.csv", bytes)], options, encoder, mode)?;
+    let inputs = vec![Input::memory("table.csv", bytes)];
+    let mut reader = Reader::open(inputs, options, &mut encoder, mode)?;
     let (mut block, mut x, mut rows, mut offset) =
         (Block::new(), Vec::new(), Vec::new(), has_offset.then(Vec::new));
-    while reader.next_block(&mut block)? {
+    while reader.next_block(&mut encoder, &mut block)? {
         x.extend_from_slice(&block.x);
         rows.extend((0..block.rows()).map(|i| block.input_row(i)));
         if let (Some(all), Some(part)) = (&mut offset, &block.offset) {
             all.extend_from_slice(part);
         }
     }
-    Ok(Read { encoder: reader.into_encoder(), x, rows, offset })
+    Ok(Read { encoder, x, rows, offset })
 }
 
 /// Features, the rows that they belong to, and offsets.

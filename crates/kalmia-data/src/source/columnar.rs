@@ -12,8 +12,8 @@ use arrow_array::{Array, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Schema};
 
 use super::{Plan, bad_field, check_names, too_many_columns};
-use crate::batch::{Batch, Column, Declared, Want};
-use crate::error::{Error, Location, Result};
+use crate::batch::{Batch, Declared, Values, Want};
+use crate::error::{ColumnProblem, Error, Location, Result};
 use crate::options::SourceOptions;
 use crate::scalar;
 use crate::text::TextKind;
@@ -90,26 +90,24 @@ pub(super) fn names(schema: &Schema, file: &str, options: &SourceOptions) -> Res
 pub(super) fn check_types(schema: &Schema, file: &str, plan: &Plan) -> Result<()> {
     for (i, field) in schema.fields().iter().enumerate() {
         if plan.slot(i).is_some()
-            && let Err(reason) = declared(field.data_type())
+            && let Err(problem) = declared(field.data_type())
         {
-            return Err(Error::Column { file: file.into(), column: field.name().clone(), reason });
+            return Err(Error::Column { file: file.into(), column: field.name().clone(), problem });
         }
     }
     Ok(())
 }
 
 /// How a type is read, or why it cannot be.
-fn declared(of: &DataType) -> std::result::Result<Declared, String> {
+fn declared(of: &DataType) -> std::result::Result<Declared, ColumnProblem> {
     match of {
         DataType::Boolean => Ok(Declared::Boolean),
         DataType::Null | DataType::Decimal128(..) => Ok(Declared::Number),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(Declared::Text),
         DataType::Dictionary(_, value) => declared(value),
         numeric if numeric.is_integer() || numeric.is_floating() => Ok(Declared::Number),
-        temporal if temporal.is_temporal() => Err(scalar::TEMPORAL.into()),
-        other => Err(format!(
-            "values of type {other} cannot be features; convert the column, or exclude it"
-        )),
+        temporal if temporal.is_temporal() => Err(ColumnProblem::Temporal { as_text: false }),
+        other => Err(ColumnProblem::Type { data_type: other.to_string() }),
     }
 }
 
@@ -134,7 +132,7 @@ struct Bad {
 fn append(
     array: &dyn Array,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
     want: Want,
 ) -> std::result::Result<(), Bad> {
     let Ok(kind) = declared(array.data_type()) else {
@@ -193,7 +191,7 @@ fn append(
 fn numbers<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
     want: Want,
     to: impl Fn(T::Native) -> f64,
 ) -> std::result::Result<(), Bad> {
@@ -216,7 +214,7 @@ fn numbers<T: ArrowPrimitiveType>(
 fn digits<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
 ) -> std::result::Result<(), Bad>
 where
     T::Native: std::fmt::Display,
@@ -233,7 +231,7 @@ where
 fn truths(
     array: &dyn Array,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
     want: Want,
 ) -> std::result::Result<(), Bad> {
     let values = array.as_boolean();
@@ -252,7 +250,7 @@ fn truths(
 fn texts<'a>(
     array: &dyn Array,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
     want: Want,
     value: impl Fn(usize) -> &'a str,
 ) -> std::result::Result<(), Bad> {
@@ -269,7 +267,7 @@ fn texts<'a>(
 fn dictionary(
     array: &dyn Array,
     range: Range<usize>,
-    column: &mut Column,
+    column: &mut Values,
     want: Want,
 ) -> std::result::Result<(), Bad> {
     let dictionary = array.as_any_dictionary();

@@ -1,23 +1,22 @@
-//! CSV and TSV: a path for plain rows that parses numbers where they stand, and a path for
-//! everything else.
+//! Reads CSV and TSV: a fast path for plain rows that parses numbers in place, and a general path
+//! for everything else.
 //!
 //! A row is first tried on the plain path: each wanted number is parsed at its place and must be
-//! followed by the separator, other fields end at the next separator. On any surprise (a quote, a
-//! missing value, blanks, a wrong count) the row is undone and read by the general path, which
-//! decides alone what is legal. So the plain path never judges, and both give the same rows.
+//! followed by the separator, other fields end at the next separator. On anything else (a quote, a
+//! missing value, blanks, a wrong count) the row is undone and read by the general path. Only the
+//! general path reports errors, so both accept the same rows.
 
 use memchr::{memchr, memchr_iter, memchr2};
 
 use super::{Plan, Source, bad_field, check_names, too_many_columns};
 use crate::batch::{Batch, Want};
 use crate::chunks::Chunks;
-use crate::error::{Error, Location, Result};
+use crate::error::{Error, HeaderProblem, Location, Result, RowProblem, SettingProblem};
 use crate::number;
 use crate::options::SourceOptions;
 use crate::scalar;
 
 const QUOTE: u8 = b'"';
-const HINT: &str = "; a quote may never be closed, or the file has other line ends";
 
 pub(super) struct Csv {
     chunks: Chunks,
@@ -37,24 +36,36 @@ pub(super) struct Csv {
 struct Field {
     slot: u32,
     want: Want,
-    /// Whether the column's last number was too long for the short path, which the next one then
-    /// spares itself.
+    /// Whether the column's last number was too long for the short path of [`number::prefix`];
+    /// the next one then skips that path.
     long: bool,
+}
+
+/// Where the text of a field stands.
+#[derive(Clone, Copy)]
+struct Span {
+    start: usize,
+    end: usize,
+    /// Whether the text is in [`Split::unescaped`], else in the record itself.
+    unescaped: bool,
 }
 
 /// The fields of one record, as found by the general path.
 #[derive(Default)]
 struct Split {
-    /// Start, end, and whether the place is in `unescaped`.
-    spans: Vec<(usize, usize, bool)>,
+    spans: Vec<Span>,
     unescaped: Vec<u8>,
     /// Fields in the record, also those beyond the limit on spans.
     found: usize,
 }
 
-/// What came of splitting a record.
+/// What is at the start of the window.
 enum Record {
-    /// Its length with the newline.
+    /// Nothing.
+    End,
+    /// A blank line of this length.
+    Blank(usize),
+    /// A record; its length with the newline.
     Whole(usize),
     /// A quote is open at the end of the window.
     Open,
@@ -69,10 +80,7 @@ impl Csv {
             || b"\"\n\r.+-_".contains(&delimiter)
             || !delimiter.is_ascii()
         {
-            return Err(Error::Setting(format!(
-                "`{}` cannot separate fields",
-                char::from(delimiter).escape_debug()
-            )));
+            return Err(SettingProblem::Delimiter { delimiter: delimiter.into() }.into());
         }
         let (names, plan, fields, split) = Default::default();
         let mut csv = Self { chunks, delimiter, names, plan, fields, row: 0, line: 0, split };
@@ -89,7 +97,7 @@ impl Csv {
             (1..=csv.split.found).map(|i| format!("c{i}")).collect()
         };
         if options.header {
-            csv.pass(len);
+            csv.consume(len);
         }
         check_names(&file, &mut csv.names)?;
         Ok(csv)
@@ -99,9 +107,8 @@ impl Csv {
         let name = |i| {
             let bytes = scalar::trim(self.split.field(self.chunks.lines(), i));
             let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-            let reason = "the header is not UTF-8 text; is it another format, or another encoding?";
-            text.map(str::to_owned)
-                .ok_or_else(|| Error::Header { file: file.into(), reason: reason.into() })
+            let problem = HeaderProblem::NotText;
+            text.map(str::to_owned).ok_or(Error::Header { file: file.into(), problem })
         };
         (0..self.split.found).map(name).collect()
     }
@@ -111,7 +118,7 @@ impl Csv {
     }
 
     /// Uses up a record of `len` bytes.
-    fn pass(&mut self, len: usize) {
+    fn consume(&mut self, len: usize) {
         self.line += memchr_iter(b'\n', &self.chunks.lines()[..len]).count() as u64;
         self.chunks.advance(len);
     }
@@ -120,31 +127,30 @@ impl Csv {
     /// or `None` at the end.
     fn record(&mut self, limit: usize) -> Result<Option<usize>> {
         loop {
-            match self.chunks.lines() {
-                [] => {
-                    if !self.chunks.more(self.row + 1, self.line + 1, HINT)? {
-                        return Ok(None);
-                    }
-                }
-                [b'\n', ..] => self.pass(1),
-                [b'\r', b'\n', ..] => self.pass(2),
-                lines => {
-                    match self.split.record(lines, self.delimiter, limit) {
-                        Record::Whole(len) => return Ok(Some(len)),
-                        Record::AfterQuote => {
-                            let reason = "text after a closing quote; write a quote inside a quoted field twice".into();
-                            return Err(Error::Row { at: self.location(), reason });
-                        }
-                        Record::Open => {
-                            if !self.chunks.more(self.row + 1, self.line + 1, HINT)? {
-                                let reason = "a quoted field is never closed".into();
-                                return Err(Error::Row { at: self.location(), reason });
-                            }
-                        }
-                    }
-                }
+            let found = match self.chunks.lines() {
+                [] => Record::End,
+                [b'\n', ..] => Record::Blank(1),
+                [b'\r', b'\n', ..] => Record::Blank(2),
+                lines => self.split.record(lines, self.delimiter, limit),
+            };
+            match found {
+                Record::Whole(len) => return Ok(Some(len)),
+                Record::Blank(len) => self.consume(len),
+                Record::AfterQuote => return Err(self.refuse(RowProblem::TextAfterQuote)),
+                Record::End | Record::Open if self.more()? => {}
+                Record::End => return Ok(None),
+                Record::Open => return Err(self.refuse(RowProblem::OpenQuote)),
             }
         }
+    }
+
+    /// Makes the window longer; false at the end of the stream.
+    fn more(&mut self) -> Result<bool> {
+        self.chunks.more(self.row + 1, self.line + 1, true)
+    }
+
+    fn refuse(&self, problem: RowProblem) -> Error {
+        Error::Row { at: self.location(), problem }
     }
 
     /// Reads one row by the general path; false at the end.
@@ -166,7 +172,7 @@ impl Csv {
         }
         batch.end_row(self.line + 1);
         self.row += 1;
-        self.pass(len);
+        self.consume(len);
         Ok(true)
     }
 }
@@ -220,14 +226,14 @@ impl Source for Csv {
                     None => break,
                 },
             };
-            self.pass(len);
+            self.consume(len);
             self.row += 1;
         }
         Ok(self.row - start)
     }
 }
 
-/// Tries the next row on the plain path; its length, or `None` where the general path must look,
+/// Tries the next row on the plain path; its length, or `None` if the general path must read it,
 /// with the row's first fields perhaps already added.
 #[inline]
 fn plain_row(
@@ -247,14 +253,14 @@ fn plain_row(
     }
     at += plain_field(lines.get(at..)?, delimiter, last, batch)?;
     match lines.get(at..)? {
-        // A blank line is no row; the general path passes over it.
+        // A blank line is no row; the general path skips it.
         [b'\n', ..] if at > 0 => Some(at + 1),
         [b'\r', b'\n', ..] if at > 0 => Some(at + 2),
         _ => None,
     }
 }
 
-/// Adds the field at the start of `rest`; its length, or `None` where it is not plain.
+/// Adds the field at the start of `rest`; its length, or `None` if it is not plain.
 #[inline(always)]
 fn plain_field(
     rest: &[u8],
@@ -284,7 +290,7 @@ fn plain_field(
 impl Split {
     /// Field `i` of the record at the start of `lines`.
     fn field<'a>(&'a self, lines: &'a [u8], i: usize) -> &'a [u8] {
-        let (start, end, unescaped) = self.spans[i];
+        let Span { start, end, unescaped } = self.spans[i];
         if unescaped { &self.unescaped[start..end] } else { &lines[start..end] }
     }
 
@@ -306,7 +312,7 @@ impl Split {
                 };
                 let end = at + len;
                 let cut = usize::from(lines[end] == b'\n' && len > 0 && lines[end - 1] == b'\r');
-                ((at, end - cut, false), end - cut)
+                (Span { start: at, end: end - cut, unescaped: false }, end - cut)
             };
             self.found += 1;
             if self.spans.len() < limit {
@@ -323,18 +329,19 @@ impl Split {
 
     /// The quoted field whose text starts at `start`: its span and the place after the closing
     /// quote.
-    fn quoted(&mut self, lines: &[u8], start: usize) -> Option<((usize, usize, bool), usize)> {
+    fn quoted(&mut self, lines: &[u8], start: usize) -> Option<(Span, usize)> {
         let mut close = start + memchr(QUOTE, &lines[start..])?;
         if lines.get(close + 1) != Some(&QUOTE) {
-            return Some(((start, close, false), close + 1));
+            return Some((Span { start, end: close, unescaped: false }, close + 1));
         }
-        let (copy, mut from) = (self.unescaped.len(), start);
+        let copy = self.unescaped.len();
+        let mut from = start;
         while lines.get(close + 1) == Some(&QUOTE) {
             self.unescaped.extend_from_slice(&lines[from..=close]);
             from = close + 2;
             close = from + memchr(QUOTE, &lines[from..])?;
         }
         self.unescaped.extend_from_slice(&lines[from..close]);
-        Some(((copy, self.unescaped.len(), true), close + 1))
+        Some((Span { start: copy, end: self.unescaped.len(), unescaped: true }, close + 1))
     }
 }

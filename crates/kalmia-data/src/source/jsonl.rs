@@ -1,4 +1,4 @@
-//! JSON Lines: one object a line, members found by name, absent ones missing.
+//! Reads JSON Lines: one object per line, members found by name, absent ones missing.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,9 +7,9 @@ use std::io::Read;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use super::{Plan, Source, check_names, too_many_columns};
-use crate::batch::{Batch, Column, Declared, Slot, Want};
+use crate::batch::{Batch, Declared, Slot, Values, Want};
 use crate::chunks::Chunks;
-use crate::error::{Error, Location, Result, excerpt};
+use crate::error::{Error, HeaderProblem, Location, Result, RowProblem, excerpt};
 use crate::options::SourceOptions;
 use crate::scalar;
 
@@ -23,8 +23,7 @@ pub(super) struct Jsonl {
 }
 
 impl Jsonl {
-    /// Opens the stream; where the columns are not known, they are the members of the first block
-    /// of rows.
+    /// Opens the stream. Columns that are not `known` are the members of the first block of rows.
     pub fn open(
         mut reader: Box<dyn Read + Send>,
         file: &str,
@@ -37,15 +36,12 @@ impl Jsonl {
         if let Some(known) = known {
             names.extend(known.iter().map(|slot| slot.name.clone()));
         } else {
-            // The rows looked at are read again from memory.
-            let (seen, rest) = discover(chunks(reader)?, options, &mut names)?;
+            // The rows that showed the columns are read again from memory.
+            let Discovered { seen, rest } = discover(chunks(reader)?, options, &mut names)?;
             reader = Box::new(std::io::Cursor::new(seen).chain(rest));
         }
         if names.is_empty() {
-            return Err(Error::Header {
-                file: file.into(),
-                reason: "no JSON object with members; one object a line is expected".into(),
-            });
+            return Err(Error::Header { file: file.into(), problem: HeaderProblem::NoMembers });
         }
         check_names(file, &mut names)?;
         Ok(Self {
@@ -84,7 +80,7 @@ impl Jsonl {
         }
         outcome.map_err(|e| Error::Row {
             at: at(),
-            reason: format!("not a JSON object of plain values: {e}"),
+            problem: RowProblem::Json { reason: e.to_string() },
         })
     }
 }
@@ -98,16 +94,20 @@ fn object<'de, S: DeserializeSeed<'de, Value = ()>>(
     parser.end()
 }
 
-/// What discovery hands on: the bytes looked at, and the rest of the stream.
-type Looked = (Vec<u8>, Box<dyn Read + Send>);
+/// A stream whose first rows were read: their bytes, and the rest.
+struct Discovered {
+    seen: Vec<u8>,
+    rest: Box<dyn Read + Send>,
+}
 
 /// Collects the members of the first block of rows, in order of appearance.
 fn discover(
     mut chunks: Chunks,
     options: &SourceOptions,
     names: &mut Vec<String>,
-) -> Result<Looked> {
-    let (mut seen, mut line) = (Vec::new(), 0);
+) -> Result<Discovered> {
+    let mut seen = Vec::new();
+    let mut line = 0;
     let mut known = std::collections::HashSet::new();
     let mut rows = 0;
     while rows < options.block_rows && seen.len() <= options.max_line_bytes.max(1 << 20) {
@@ -116,7 +116,7 @@ fn discover(
         line += 1;
         if !text.trim_ascii().is_empty() {
             rows += 1;
-            // A line that is no object is reported when its row is read, with its place.
+            // A line that is no object is reported with its place when its row is read.
             let _ = object(text, Names { names, known: &mut known });
             if names.len() > options.max_columns {
                 return Err(too_many_columns(chunks.file(), options.max_columns));
@@ -125,7 +125,7 @@ fn discover(
         seen.extend_from_slice(text);
         chunks.advance(len);
     }
-    Ok((seen, chunks.into_rest()))
+    Ok(Discovered { seen, rest: chunks.into_rest() })
 }
 
 impl Source for Jsonl {
@@ -229,7 +229,8 @@ impl<'de> Visitor<'de> for Row<'_> {
                 continue;
             };
             let name = &self.plan.slots[slot].name;
-            let (column, want) = (&mut self.batch.columns[slot], self.plan.slots[slot].want);
+            let column = &mut self.batch.columns[slot];
+            let want = self.plan.slots[slot].want;
             if column.len() > self.batch.rows {
                 return Err(A::Error::custom(format!("member `{name}` appears twice")));
             }
@@ -265,9 +266,9 @@ impl Visitor<'_> for Key<'_> {
     }
 }
 
-/// A member's value, added to its column, or handed back as text where the column cannot hold it.
+/// A member's value, added to its column, or returned as text if the column cannot hold it.
 struct Cell<'a> {
-    column: &'a mut Column,
+    column: &'a mut Values,
     want: Want,
     name: &'a str,
 }
@@ -324,7 +325,7 @@ impl<'de> Visitor<'de> for Cell<'_> {
     }
     fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
         let field = text.as_bytes();
-        // Text in quotes is text, even where it looks like a number.
+        // Text in quotes is text, even if it looks like a number.
         if self.want == Want::Raw && !scalar::is_missing(scalar::trim(field)) {
             self.column.declared = Some(Declared::Text);
         }

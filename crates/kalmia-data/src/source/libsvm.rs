@@ -1,9 +1,9 @@
-//! libsvm: a label, then `index:value` pairs in ascending order, absent indices being zero.
+//! Reads libsvm: a label, then `index:value` pairs in ascending order; absent indices are zero.
 
 use super::{Plan, Source, bad_field};
 use crate::batch::{Batch, Entry};
 use crate::chunks::Chunks;
-use crate::error::{Error, Location, Result, excerpt};
+use crate::error::{EntryProblem, Error, Location, Result, RowProblem, excerpt};
 
 pub(super) struct Libsvm {
     chunks: Chunks,
@@ -18,7 +18,7 @@ impl Libsvm {
         Self { chunks, names: ["label".into()], plan: Plan::default(), row: 0, line: 0 }
     }
 
-    /// The length of the next line that holds a row, others passed over.
+    /// The length of the next line that holds a row; blank lines and comments are skipped.
     fn next_row(&mut self) -> Result<Option<usize>> {
         while let Some(len) = self.chunks.next_line(self.row + 1, self.line + 1)? {
             self.line += 1;
@@ -48,15 +48,17 @@ impl Libsvm {
         }
         let mut previous = None;
         for word in words.filter(|word| !word.starts_with(b"qid:")) {
-            let reason =
-                |why: &str| Error::Row { at: at(), reason: format!("`{}` {why}", excerpt(word)) };
-            let (key, value) = pair(word).ok_or_else(|| reason("is not an `index:value` pair"))?;
+            let refuse = |problem| {
+                let problem = RowProblem::Entry { entry: excerpt(word), problem };
+                Error::Row { at: at(), problem }
+            };
+            let (key, value) = pair(word).ok_or_else(|| refuse(EntryProblem::NotAPair))?;
             if previous >= Some(key) {
-                return Err(reason("does not ascend: indices must, within a row"));
+                return Err(refuse(EntryProblem::NotAscending));
             }
             previous = Some(key);
             if !value.is_finite() {
-                return Err(reason("has a value that is missing or not finite"));
+                return Err(refuse(EntryProblem::NotFinite));
             }
             batch.entries.push(Entry { row: batch.rows as u32, key, value });
         }

@@ -1,4 +1,4 @@
-//! The readers, one format a file, all filling the same batches.
+//! The readers, one file per format, all filling the same batches.
 
 #[cfg(feature = "columnar")]
 mod columnar;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::batch::{Batch, Slot, Want};
-use crate::error::{Error, Location, Result, excerpt};
+use crate::error::{Error, HeaderProblem, Location, Result, RowProblem, ValueProblem, excerpt};
 use crate::input::Input;
 use crate::options::{Format, SourceOptions};
 use crate::text::TextKind;
@@ -24,7 +24,7 @@ pub(crate) trait Source: Send {
     /// The columns, in the order of the input.
     fn names(&self) -> &[String];
 
-    /// What the texts of column `i` are, where the format tells.
+    /// What the texts of column `i` are, if the format has types.
     fn text_kind(&self, _i: usize) -> TextKind {
         TextKind::Text
     }
@@ -40,7 +40,7 @@ pub(crate) trait Source: Send {
     /// Adds up to `rows` rows to the batch; fewer only at the end.
     fn fill(&mut self, batch: &mut Batch, rows: usize) -> Result<()>;
 
-    /// Passes over up to `rows` rows without decoding them; how many there were.
+    /// Skips up to `rows` rows without decoding them; how many there were.
     fn skip(&mut self, rows: u64) -> Result<u64>;
 }
 
@@ -59,8 +59,8 @@ impl Plan {
     }
 }
 
-/// Opens an input in its format. `known` is the columns that the caller will bind, where it knows
-/// them already, and spares JSON Lines from discovering its own.
+/// Opens an input in its format. `known` is the columns that the caller will bind, if it knows them
+/// already; JSON Lines then need not be searched for columns.
 pub(crate) fn open(
     input: &Input,
     options: &SourceOptions,
@@ -90,9 +90,8 @@ pub(crate) fn open(
         Format::Arrow => Box::new(ipc::Ipc::open(reader, input.name(), options)?),
         #[cfg(not(feature = "columnar"))]
         Format::Parquet | Format::Arrow => {
-            let reason =
-                "this build reads no Parquet or Arrow; build it with the feature `columnar`".into();
-            return Err(Error::Format { file: input.name().into(), reason });
+            let problem = crate::error::FormatProblem::NotBuilt;
+            return Err(Error::Format { file: input.name().into(), problem });
         }
     })
 }
@@ -102,37 +101,28 @@ pub(crate) fn bad_field(at: Location, slot: &Slot, field: &[u8]) -> Error {
     if std::str::from_utf8(field).is_err() {
         return not_utf8(at, &slot.name);
     }
-    Error::Value {
-        at,
-        column: slot.name.clone(),
-        value: excerpt(field),
-        reason: slot.want.expected().into(),
-    }
+    let problem = match slot.want {
+        Want::Boolean => ValueProblem::NotABoolean,
+        _ => ValueProblem::NotANumber,
+    };
+    Error::Value { at, column: slot.name.clone(), value: excerpt(field), problem }
 }
 
 /// The error for a field in another encoding.
 pub(crate) fn not_utf8(at: Location, column: &str) -> Error {
-    Error::Row {
-        at,
-        reason: format!(
-            "column `{column}` is not valid UTF-8; convert the file, for example with iconv"
-        ),
-    }
+    Error::Row { at, problem: RowProblem::NotUtf8 { column: column.into() } }
 }
 
-/// Checks a header, naming columns without a name after their place.
-fn check_names(file: &str, names: &mut [String]) -> Result<()> {
+/// Checks a header; a column without a name is named after its place.
+pub(crate) fn check_names(file: &str, names: &mut [String]) -> Result<()> {
     let mut seen = std::collections::HashSet::with_capacity(names.len());
     for (i, name) in names.iter_mut().enumerate() {
         if name.is_empty() {
             *name = format!("c{}", i + 1);
         }
         if !seen.insert(name.clone()) {
-            let reason = format!(
-                "the header names column `{}` twice; rename one of them",
-                excerpt(name.as_bytes())
-            );
-            return Err(Error::Header { file: file.into(), reason });
+            let problem = HeaderProblem::Duplicate { name: name.clone() };
+            return Err(Error::Header { file: file.into(), problem });
         }
     }
     Ok(())
@@ -140,5 +130,5 @@ fn check_names(file: &str, names: &mut [String]) -> Result<()> {
 
 /// The error for a header with more columns than allowed.
 fn too_many_columns(file: &str, limit: usize) -> Error {
-    Error::Header { file: file.into(), reason: format!("the header has more than {limit} columns") }
+    Error::Header { file: file.into(), problem: HeaderProblem::TooManyColumns { limit } }
 }

@@ -15,7 +15,7 @@ use parquet::file::reader::ChunkReader;
 use super::columnar::{Pending, check_types, guard, names, text_kind};
 use super::{Plan, Source};
 use crate::batch::Batch;
-use crate::error::{Error, Result};
+use crate::error::{Error, FormatProblem, Result};
 use crate::input::{Input, Seekable};
 use crate::options::SourceOptions;
 use crate::text::TextKind;
@@ -42,10 +42,7 @@ impl Parquet {
     pub fn open(input: &Input, options: &SourceOptions, done: &Arc<AtomicU64>) -> Result<Self> {
         let file = input.name();
         let Some(size) = input.size() else {
-            let reason =
-                "Parquet is read from its end and needs a file; save it first, or use Arrow IPC"
-                    .into();
-            return Err(Error::Format { file: file.into(), reason });
+            return Err(not_seekable(input));
         };
         if size == 0 {
             return Err(Error::Empty { file: file.into() });
@@ -105,9 +102,11 @@ impl Parquet {
 }
 
 fn seekable(input: &Input) -> Result<Seekable> {
-    let none =
-        || Error::Format { file: input.name().into(), reason: "Parquet needs a file".into() };
-    input.open_seekable()?.ok_or_else(none)
+    input.open_seekable()?.ok_or_else(|| not_seekable(input))
+}
+
+fn not_seekable(input: &Input) -> Error {
+    Error::Format { file: input.name().into(), problem: FormatProblem::NotSeekable }
 }
 
 fn metadata(reader: &impl ChunkReader) -> ParquetResult<ArrowReaderMetadata> {

@@ -119,16 +119,17 @@ proptest! {
             let inputs = || vec![Input::memory(name, bytes.clone()), Input::memory(name, bytes.clone())];
             for stop in [stop, table.rows.len() + stop] {
                 let whole = read(inputs(), blocks_of(stop), options(missing)).unwrap();
-                let mut reader = Reader::open(inputs(), blocks_of(stop), Encoder::new(options(missing)), Mode::Learn).unwrap();
+                let mut encoder = Encoder::new(options(missing));
+                let mut reader = Reader::open(inputs(), blocks_of(stop), &mut encoder, Mode::Learn).unwrap();
                 let mut block = Block::new();
-                prop_assert!(reader.next_block(&mut block).unwrap());
-                let stored = serde_json::to_string(&(reader.encoder(), reader.position(), reader.fingerprints().unwrap())).unwrap();
-                let (encoder, position, prints): (Encoder, _, Vec<_>) = serde_json::from_str(&stored).unwrap();
-                prop_assert_eq!(&encoder, reader.encoder());
-                let mut rest = Reader::open(inputs(), blocks_of(stop), encoder, Mode::Learn).unwrap();
+                prop_assert!(reader.next_block(&mut encoder, &mut block).unwrap());
+                let stored = serde_json::to_string(&(&encoder, reader.position(), reader.fingerprints().unwrap())).unwrap();
+                let (mut restored, position, prints): (Encoder, _, Vec<_>) = serde_json::from_str(&stored).unwrap();
+                prop_assert_eq!(&restored, &encoder);
+                let mut rest = Reader::open(inputs(), blocks_of(stop), &mut restored, Mode::Learn).unwrap();
                 rest.check_unchanged(&prints).unwrap();
                 rest.seek(position).unwrap();
-                let rest = drain(rest).unwrap();
+                let rest = drain(rest, restored).unwrap();
                 prop_assert_eq!(bits(&rest), &bits(&whole)[1..]);
                 prop_assert_eq!(&rest.encoder, &whole.encoder);
             }
@@ -169,17 +170,12 @@ fn rows_are_skipped_across_files_and_quoted_line_ends() {
     };
     for skip in 0..=10 {
         let inputs = vec![file("a.csv", 0), file("b.csv", 5)];
-        let mut reader = Reader::open(
-            inputs,
-            blocks_of(3),
-            Encoder::new(EncoderOptions::target("y")),
-            Mode::Learn,
-        )
-        .unwrap();
+        let mut encoder = Encoder::new(EncoderOptions::target("y"));
+        let mut reader = Reader::open(inputs, blocks_of(3), &mut encoder, Mode::Learn).unwrap();
         assert_eq!(reader.skip_rows(skip).unwrap(), skip);
         assert_eq!(reader.position().rows, skip);
         if skip < 10 {
-            let reading = drain(reader).unwrap();
+            let reading = drain(reader, encoder).unwrap();
             assert_eq!(reading.y(), (skip..10).map(|i| i as f64).collect::<Vec<_>>());
             let last = reading.blocks.last().unwrap();
             assert_eq!(
@@ -187,7 +183,7 @@ fn rows_are_skipped_across_files_and_quoted_line_ends() {
                 (5, Some(10))
             );
         } else {
-            assert!(matches!(drain(reader), Err(Error::NoRows { .. })));
+            assert!(matches!(drain(reader, encoder), Err(Error::NoRows { .. })));
         }
     }
 }
@@ -200,13 +196,13 @@ fn texts_run_beside_the_blocks() {
             Input::memory("b.csv", *b"note,a,y\nt,3,0\n"),
         ]
     };
-    let encoder =
+    let mut encoder =
         Encoder::new(EncoderOptions { exclude: vec!["note".into()], ..options(Missing::Skip) });
-    let mut blocks = Reader::open(inputs(), blocks_of(2), encoder, Mode::Learn).unwrap();
+    let mut blocks = Reader::open(inputs(), blocks_of(2), &mut encoder, Mode::Learn).unwrap();
     let mut texts =
         TextReader::open(inputs(), blocks_of(2), Some(&["note".into(), "a".into()])).unwrap();
     let (mut block, mut seen) = (Block::new(), Vec::new());
-    while blocks.next_block(&mut block).unwrap() {
+    while blocks.next_block(&mut encoder, &mut block).unwrap() {
         let text = texts.next_block().unwrap().unwrap();
         assert_eq!(text.rows(), block.rows_read);
         let place = |i| (block.input_row(i) - block.first_row) as usize;
@@ -228,13 +224,8 @@ fn texts_run_beside_the_blocks() {
 fn changed_files_are_refused() {
     let open = |text: &str, name: &str| {
         let input = Input::memory(name, text.as_bytes());
-        Reader::open(
-            vec![input],
-            blocks_of(4),
-            Encoder::new(EncoderOptions::target("y")),
-            Mode::Learn,
-        )
-        .unwrap()
+        let mut encoder = Encoder::new(EncoderOptions::target("y"));
+        Reader::open(vec![input], blocks_of(4), &mut encoder, Mode::Learn).unwrap()
     };
     let prints = open("y,x\n1,2\n", "a.csv").fingerprints().unwrap();
     open("y,x\n1,2\n", "a.csv").check_unchanged(&prints).unwrap();

@@ -3,7 +3,8 @@
 
 use crate::common::{self, Table, blocks_of, csv, gzip, read};
 use kalmia_data::{
-    Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, SourceOptions,
+    Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, Remedy,
+    SourceOptions,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -53,16 +54,12 @@ fn a_contradicting_value_far_down_is_named() {
         for threaded in [false, true] {
             let source = SourceOptions { threaded, ..SourceOptions::default() };
             let bytes = ["y,x,flag\n", &"1,2,true\n".repeat(before), bad].concat().into_bytes();
-            let mut reader = Reader::open(
-                vec![Input::memory("t.csv", bytes)],
-                source,
-                Encoder::new(y()),
-                Mode::Learn,
-            )
-            .unwrap();
+            let inputs = vec![Input::memory("t.csv", bytes)];
+            let mut encoder = Encoder::new(y());
+            let mut reader = Reader::open(inputs, source, &mut encoder, Mode::Learn).unwrap();
             let mut block = Block::new();
             let error = loop {
-                match reader.next_block(&mut block) {
+                match reader.next_block(&mut encoder, &mut block) {
                     Ok(more) => assert!(more, "the bad row must be noticed"),
                     Err(error) => break error.to_string(),
                 }
@@ -108,9 +105,9 @@ fn a_million_columns_and_endless_lines_hit_limits() {
     let header: String = (0..1_000_000).map(|i| format!("c{i},")).collect::<String>() + "y\n";
     let row = "1,".repeat(1_000_000) + "2\n";
     let input = || vec![Input::memory("t.csv", (header.clone() + &row + &row).into_bytes())];
-    assert!(
-        matches!(read(input(), blocks_of(4), y()), Err(Error::Setting(why)) if why.contains("1000000 feature columns"))
-    );
+    let error = read(input(), blocks_of(4), y()).unwrap_err();
+    assert!(error.to_string().contains("1000000 feature columns"), "{error}");
+    assert_eq!(error.remedy(), Some(Remedy::ChooseColumns));
     let some = EncoderOptions { features: Some(vec!["c999999".into()]), ..y() };
     assert_eq!(read(input(), blocks_of(4), some).unwrap().rows(), [[1.0, 1.0], [1.0, 1.0]]);
     let few = SourceOptions { max_columns: 100, ..blocks_of(4) };
@@ -166,13 +163,14 @@ fn try_all(name: &str, bytes: &[u8], format: Option<Format>, chunk: usize) {
             ..EncoderOptions::default()
         };
         let inputs = vec![Input::memory(name, bytes)];
-        let Ok(mut reader) =
-            Reader::open(inputs, source.clone(), Encoder::new(options), Mode::Learn)
-        else {
+        let mut encoder = Encoder::new(options);
+        let before = encoder.clone();
+        let Ok(mut reader) = Reader::open(inputs, source.clone(), &mut encoder, Mode::Learn) else {
+            assert_eq!(encoder, before, "a refused opening changes nothing");
             continue;
         };
         let mut block = Block::new();
-        while let Ok(true) = reader.next_block(&mut block) {
+        while let Ok(true) = reader.next_block(&mut encoder, &mut block) {
             assert_eq!(block.x.len(), block.dim * block.rows());
             assert!(block.x.iter().all(|v| v.is_finite()), "only finite features get through");
         }

@@ -31,17 +31,28 @@ impl Reading {
 }
 
 /// Reads everything that is left.
-pub fn drain(mut reader: Reader) -> Result<Reading> {
+pub fn drain(mut reader: Reader, mut encoder: Encoder) -> Result<Reading> {
     let mut blocks = Vec::new();
     let mut block = Block::new();
-    while reader.next_block(&mut block)? {
+    while reader.next_block(&mut encoder, &mut block)? {
         blocks.push(block.clone());
     }
-    Ok(Reading { blocks, encoder: reader.into_encoder() })
+    Ok(Reading { blocks, encoder })
+}
+
+/// Reads everything with this encoder.
+pub fn read_with(
+    inputs: Vec<Input>,
+    source: SourceOptions,
+    mut encoder: Encoder,
+    mode: Mode,
+) -> Result<Reading> {
+    let reader = Reader::open(inputs, source, &mut encoder, mode)?;
+    drain(reader, encoder)
 }
 
 pub fn read(inputs: Vec<Input>, source: SourceOptions, encoder: EncoderOptions) -> Result<Reading> {
-    drain(Reader::open(inputs, source, Encoder::new(encoder), Mode::Learn)?)
+    read_with(inputs, source, Encoder::new(encoder), Mode::Learn)
 }
 
 /// Reads a CSV text with target `y` in blocks of four rows.

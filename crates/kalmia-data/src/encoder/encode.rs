@@ -1,20 +1,21 @@
 //! From a batch to a block: missing values, levels, new features, and the numbers put in place.
 
-use crate::batch::{Batch, Column as Values, Origin};
+use std::collections::HashSet;
+
+use super::Encoder;
+use crate::batch::{Batch, Origin, Values};
 use crate::block::Block;
-use crate::encoder::{Counts, Encoder};
-use crate::error::{Error, Result, excerpt};
+use crate::error::{Error, Result, ValueProblem, excerpt};
 use crate::options::{Missing, Mode};
 use crate::scalar;
-use crate::schema::{Feature, Kind, Meaning};
-use crate::target::Coding;
+use crate::schema::{Column, Feature, Kind, Meaning};
 
 /// The code of a value whose level is unknown.
 const UNSEEN: u32 = u32::MAX;
 /// The code of a missing value.
 const ABSENT: u32 = u32::MAX - 1;
 
-/// A feature that appears for the first time. Sorted by row and column, so that the order of the
+/// A feature that appears for the first time. Sorted by row and column, so the order of the
 /// features does not depend on where blocks begin.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Birth {
@@ -30,17 +31,14 @@ enum New {
     Index(u32),
 }
 
-/// What an error must undo.
-struct Mark {
-    features: usize,
-    keys: usize,
-    columns: Vec<(usize, Option<usize>, f64, u64)>,
-    coding: Option<Coding>,
-    counts: Counts,
+/// The rows of a category as codes of levels, and the first row without a value.
+struct Coded {
+    codes: Vec<u32>,
+    first_absent: Option<u32>,
 }
 
 impl Encoder {
-    /// Encodes a batch into `block`. On an error the encoder is as it was before.
+    /// Encodes a batch into `block`. After an error the encoder is as it was before.
     pub(crate) fn encode(
         &mut self,
         batch: &mut Batch,
@@ -68,14 +66,15 @@ impl Encoder {
         self.grow(births, block)?;
         self.place(batch, block, &codes, mode);
         self.place_roles(batch, block, mode)?;
-        (block.first_row, block.rows_read) = (batch.first_row, batch.rows);
+        block.first_row = batch.first_row;
+        block.rows_read = batch.rows;
         Ok(())
     }
 
     /// The rows that are used. Refuses infinite numbers, and under [`Missing::Error`] missing
     /// values.
     fn kept_rows(&self, batch: &Batch, origin: &Origin, mode: Mode) -> Result<Vec<u32>> {
-        let (target, weight, _) = self.role_slots();
+        let roles = self.role_slots();
         let mut drop = vec![false; batch.rows];
         let mut first: Option<(usize, usize)> = None;
         for (slot, values) in batch.columns.iter().enumerate() {
@@ -83,25 +82,23 @@ impl Encoder {
                 continue;
             }
             if let Some(row) = values.numbers.iter().position(|v| v.is_infinite()) {
-                let (at, column) = (origin.location(row), self.slot_name(slot));
-                let value = values.numbers[row].to_string();
                 return Err(Error::Value {
-                    at,
-                    column,
-                    value,
-                    reason: "is not a finite number; fix the value".into(),
+                    at: origin.location(row),
+                    column: self.slot_name(slot),
+                    value: values.numbers[row].to_string(),
+                    problem: ValueProblem::NotFinite,
                 });
             }
-            if (mode == Mode::Predict && slot == target)
-                || (mode != Mode::Learn && Some(slot) == weight)
-            {
+            let unused = (mode == Mode::Predict && slot == roles.target)
+                || (mode != Mode::Learn && Some(slot) == roles.weight);
+            let imputed = slot < roles.target && self.missing() == Missing::Mean;
+            if unused || imputed {
                 continue;
             }
-            for (row, drop) in drop.iter_mut().enumerate() {
-                if is_missing(values, row) && (slot >= target || self.missing() != Missing::Mean) {
-                    *drop = true;
-                    first = Some(first.map_or((row, slot), |found| found.min((row, slot))));
-                }
+            for (row, drop) in drop.iter_mut().enumerate().filter(|(row, _)| missing(values, *row))
+            {
+                *drop = true;
+                first = Some(first.map_or((row, slot), |found| found.min((row, slot))));
             }
         }
         match first {
@@ -116,8 +113,7 @@ impl Encoder {
         self.slots(Mode::Learn).swap_remove(slot).name
     }
 
-    /// The level of every kept value of every category, new levels entered, and the births of
-    /// levels and indicators.
+    /// The level of every kept value of every category, with the births of levels and indicators.
     fn codes(
         &mut self,
         batch: &Batch,
@@ -126,36 +122,18 @@ impl Encoder {
         births: &mut Vec<Birth>,
     ) -> Result<Vec<Vec<u32>>> {
         let mut all = Vec::with_capacity(self.columns.len());
-        for (i, column) in self.columns.iter_mut().enumerate() {
-            let (values, mut codes, mut absent) = (&batch.columns[i], Vec::new(), None);
-            if column.kind != Some(Kind::Category) {
-                absent =
-                    block.index.iter().find(|&&row| values.numbers[row as usize].is_nan()).copied();
+        for (i, (column, values)) in self.columns.iter_mut().zip(&batch.columns).enumerate() {
+            let Coded { codes, first_absent } = if column.kind != Some(Kind::Category) {
+                let absent = |row: &&u32| values.numbers[**row as usize].is_nan();
+                Coded { codes: Vec::new(), first_absent: block.index.iter().find(absent).copied() }
+            } else if mode == Mode::Learn {
+                learned_codes(column, values, block, |row, code| {
+                    births.push(Birth { row, column: i, what: New::Level(code) });
+                })?
             } else {
-                codes.reserve(block.index.len());
-                for &row in &block.index {
-                    let name = scalar::trim(values.texts.get(row as usize));
-                    codes.push(if scalar::is_missing(name) {
-                        absent.get_or_insert(row);
-                        ABSENT
-                    } else if let Some(code) = column.levels.find(name) {
-                        code
-                    } else if mode != Mode::Learn {
-                        self.counts.unseen += 1;
-                        UNSEEN
-                    } else {
-                        let at = || block.origin.location(row as usize);
-                        let name = std::str::from_utf8(name)
-                            .map_err(|_| crate::source::not_utf8(at(), &column.name))?;
-                        let code = column.levels.push(name);
-                        if code > 0 {
-                            births.push(Birth { row, column: i, what: New::Level(code) });
-                        }
-                        code
-                    });
-                }
-            }
-            if let (Some(row), None, Mode::Learn) = (absent, column.missing, mode) {
+                known_codes(column, values, block, &mut self.counts.unseen)
+            };
+            if let (Some(row), None, Mode::Learn) = (first_absent, column.missing, mode) {
                 births.push(Birth { row, column: i, what: New::Missing });
             }
             all.push(codes);
@@ -165,7 +143,7 @@ impl Encoder {
 
     /// The births of libsvm indices.
     fn new_entries(&mut self, batch: &Batch, block: &Block, mode: Mode, births: &mut Vec<Birth>) {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         for entry in &batch.entries {
             if self.keys.feature(entry.key).is_some()
                 || !self.wants_key(entry.key)
@@ -182,12 +160,12 @@ impl Encoder {
     }
 
     fn wants_key(&self, key: u32) -> bool {
-        let (o, plain) =
-            (&self.options, self.options.features.is_none() && self.options.exclude.is_empty());
-        let name = || key.to_string();
-        plain
-            || (o.features.as_ref().is_none_or(|f| f.contains(&name()))
-                && !o.exclude.contains(&name()))
+        let o = &self.options;
+        if o.features.is_none() && o.exclude.is_empty() {
+            return true;
+        }
+        let name = key.to_string();
+        o.features.as_ref().is_none_or(|f| f.contains(&name)) && !o.exclude.contains(&name)
     }
 
     /// Gives each new feature its place at the end.
@@ -210,14 +188,11 @@ impl Encoder {
                     (key.to_string(), None, Meaning::Index(key))
                 }
             };
-            if feature >= self.options.max_features {
+            let limit = self.options.max_features;
+            if feature >= limit {
                 let column = column.map_or(name, |i| self.columns[i].name.clone());
                 let at = block.origin.location(row as usize);
-                return Err(Error::TooManyFeatures {
-                    at,
-                    column,
-                    limit: self.options.max_features,
-                });
+                return Err(Error::TooManyFeatures { at, column, limit });
             }
             self.features.push(Feature { name, column, meaning });
         }
@@ -236,41 +211,22 @@ impl Encoder {
         if self.options.intercept {
             block.x.chunks_exact_mut(dim).for_each(|row| row[0] = 1.0);
         }
-        let learn_mean = mode == Mode::Learn && self.options.missing == Missing::Mean;
+        let impute = self.options.missing == Missing::Mean;
+        let learn_mean = impute && mode == Mode::Learn;
         for (i, column) in self.columns.iter_mut().enumerate() {
-            let rows = block.x.chunks_exact_mut(dim);
-            let Some(feature) = column.feature else {
-                for (row, &code) in rows.zip(&codes[i]) {
-                    let feature = match code {
-                        ABSENT => {
-                            self.counts.imputed += 1;
-                            column.missing
-                        }
-                        UNSEEN => None,
-                        code => column.levels.feature(code),
-                    };
-                    feature.into_iter().for_each(|f| row[f] = 1.0);
-                }
-                continue;
-            };
             let numbers = &batch.columns[i].numbers;
-            if self.options.missing != Missing::Mean {
-                rows.zip(&block.index).for_each(|(row, &at)| row[feature] = numbers[at as usize]);
-                continue;
-            }
-            for (row, &at) in rows.zip(&block.index) {
-                let value = numbers[at as usize];
-                if value.is_nan() {
-                    row[feature] = column.mean;
-                    column.missing.into_iter().for_each(|f| row[f] = 1.0);
-                    self.counts.imputed += 1;
-                } else {
-                    row[feature] = value;
-                    if learn_mean {
-                        column.observe(value);
-                    }
+            let imputed = match column.feature {
+                None => place_levels(column, &codes[i], block),
+                Some(feature) if impute => {
+                    place_imputed(column, feature, numbers, learn_mean, block)
                 }
-            }
+                Some(feature) => {
+                    let rows = block.x.chunks_exact_mut(dim).zip(&block.index);
+                    rows.for_each(|(row, &at)| row[feature] = numbers[at as usize]);
+                    0
+                }
+            };
+            self.counts.imputed += imputed;
         }
         self.place_entries(batch, block);
     }
@@ -291,10 +247,10 @@ impl Encoder {
 
     /// Writes targets, weights and offsets.
     fn place_roles(&mut self, batch: &Batch, block: &mut Block, mode: Mode) -> Result<()> {
-        let (slot, weight, offset) = self.role_slots();
+        let roles = self.role_slots();
         block.y.clear();
         if let Some(target) = &mut self.target {
-            let values = &batch.columns[slot];
+            let values = &batch.columns[roles.target];
             if mode == Mode::Learn {
                 target.learn_negative(values, &block.index);
             }
@@ -303,14 +259,11 @@ impl Encoder {
                     Ok(y) => block.y.push(y.unwrap_or(f64::NAN)),
                     Err(_) if mode == Mode::Predict => block.y.push(f64::NAN),
                     Err(_) => {
-                        let (at, column) =
-                            (block.origin.location(row as usize), target.name.clone());
-                        let value = excerpt(values.texts.get(row as usize));
                         return Err(Error::Value {
-                            at,
-                            column,
-                            value,
-                            reason: "is a third value of a two-valued target".into(),
+                            at: block.origin.location(row as usize),
+                            column: target.name.clone(),
+                            value: excerpt(values.texts.get(row as usize)),
+                            problem: ValueProblem::ThirdLabel,
                         });
                     }
                 }
@@ -319,41 +272,105 @@ impl Encoder {
         let pick = |slot: usize| {
             block.index.iter().map(|&row| batch.columns[slot].numbers[row as usize]).collect()
         };
-        (block.weight, block.offset) = (weight.map(pick), offset.map(pick));
+        block.weight = roles.weight.map(pick);
+        block.offset = roles.offset.map(pick);
         Ok(())
-    }
-
-    fn mark(&self) -> Mark {
-        let columns = self
-            .columns
-            .iter()
-            .map(|c| (c.levels.as_slice().len(), c.missing, c.mean, c.count))
-            .collect();
-        let coding = self.target.as_ref().and_then(|t| t.coding.clone());
-        Mark {
-            features: self.features.len(),
-            keys: self.keys.len(),
-            columns,
-            coding,
-            counts: self.counts,
-        }
-    }
-
-    fn undo(&mut self, mark: Mark) {
-        self.features.truncate(mark.features);
-        self.keys.truncate(mark.keys);
-        for (column, (levels, missing, mean, count)) in self.columns.iter_mut().zip(mark.columns) {
-            column.levels.truncate(levels);
-            (column.missing, column.mean, column.count) = (missing, mean, count);
-        }
-        if let Some(target) = &mut self.target {
-            target.coding = mark.coding;
-        }
-        self.counts = mark.counts;
     }
 }
 
-fn is_missing(values: &Values, row: usize) -> bool {
+/// The codes of a category that learns: new levels are entered, and reported to `born` unless they
+/// are the baseline.
+fn learned_codes(
+    column: &mut Column,
+    values: &Values,
+    block: &Block,
+    mut born: impl FnMut(u32, u32),
+) -> Result<Coded> {
+    let mut coded = Coded { codes: Vec::with_capacity(block.index.len()), first_absent: None };
+    for &row in &block.index {
+        let name = scalar::trim(values.texts.get(row as usize));
+        if scalar::is_missing(name) {
+            coded.first_absent.get_or_insert(row);
+            coded.codes.push(ABSENT);
+            continue;
+        }
+        if let Some(code) = column.levels.find(name) {
+            coded.codes.push(code);
+            continue;
+        }
+        let at = || block.origin.location(row as usize);
+        let name =
+            std::str::from_utf8(name).map_err(|_| crate::source::not_utf8(at(), &column.name))?;
+        let code = column.levels.push(name);
+        if code > 0 {
+            born(row, code);
+        }
+        coded.codes.push(code);
+    }
+    Ok(coded)
+}
+
+/// The codes of a category whose levels are fixed; unknown ones are counted in `unseen`.
+fn known_codes(column: &Column, values: &Values, block: &Block, unseen: &mut u64) -> Coded {
+    let mut coded = Coded { codes: Vec::with_capacity(block.index.len()), first_absent: None };
+    for &row in &block.index {
+        let name = scalar::trim(values.texts.get(row as usize));
+        coded.codes.push(if scalar::is_missing(name) {
+            coded.first_absent.get_or_insert(row);
+            ABSENT
+        } else if let Some(code) = column.levels.find(name) {
+            code
+        } else {
+            *unseen += 1;
+            UNSEEN
+        });
+    }
+    coded
+}
+
+/// Writes the features of a category; the number of missing values.
+fn place_levels(column: &Column, codes: &[u32], block: &mut Block) -> u64 {
+    let mut imputed = 0;
+    for (row, &code) in block.x.chunks_exact_mut(block.dim).zip(codes) {
+        let feature = match code {
+            ABSENT => {
+                imputed += 1;
+                column.missing
+            }
+            UNSEEN => None,
+            code => column.levels.feature(code),
+        };
+        feature.into_iter().for_each(|f| row[f] = 1.0);
+    }
+    imputed
+}
+
+/// Writes a number column, the mean in place of missing values; the number of missing values.
+fn place_imputed(
+    column: &mut Column,
+    feature: usize,
+    numbers: &[f64],
+    learn_mean: bool,
+    block: &mut Block,
+) -> u64 {
+    let mut imputed = 0;
+    for (row, &at) in block.x.chunks_exact_mut(block.dim).zip(&block.index) {
+        let value = numbers[at as usize];
+        if value.is_nan() {
+            row[feature] = column.mean;
+            column.missing.into_iter().for_each(|f| row[f] = 1.0);
+            imputed += 1;
+            continue;
+        }
+        row[feature] = value;
+        if learn_mean {
+            column.observe(value);
+        }
+    }
+    imputed
+}
+
+fn missing(values: &Values, row: usize) -> bool {
     if values.is_text {
         scalar::is_missing(scalar::trim(values.texts.get(row)))
     } else {

@@ -1,0 +1,160 @@
+//! Choosing the columns from a header, and settling their kinds from the first block.
+
+use std::collections::HashSet;
+
+use super::{Encoder, INTERCEPT};
+use crate::batch::{Batch, Slot, Want};
+use crate::error::{Error, NameHint, Result, SettingProblem};
+use crate::infer;
+use crate::options::Mode;
+use crate::schema::{Column, Feature, Kind, Meaning};
+use crate::target::Target;
+
+/// The slots of the columns that are not features.
+pub(super) struct RoleSlots {
+    pub target: usize,
+    pub weight: Option<usize>,
+    pub offset: Option<usize>,
+}
+
+impl Encoder {
+    /// Whether the header is still to be seen.
+    pub(crate) fn is_new(&self) -> bool {
+        !self.chosen
+    }
+
+    /// Chooses the columns from the first header. After an error the encoder must be dropped.
+    pub(crate) fn choose(&mut self, file: &str, names: &[String], sparse: bool) -> Result<()> {
+        self.sparse = sparse;
+        let target = match &self.options.target {
+            Some(name) => name.clone(),
+            None if sparse => "label".into(),
+            None => return Err(SettingProblem::NoTarget.into()),
+        };
+        self.check_roles(file, names, &target)?;
+        self.columns = if sparse { Vec::new() } else { self.feature_columns(names, &target) };
+        let found = self.columns.len();
+        let limit = self.options.max_features;
+        if found > limit {
+            let file = file.into();
+            return Err(SettingProblem::TooManyFeatureColumns { file, found, limit }.into());
+        }
+        if found == 0 && !self.options.intercept && !sparse {
+            return Err(SettingProblem::NoFeatures { file: file.into() }.into());
+        }
+        self.target = Some(Target::new(target));
+        self.chosen = true;
+        Ok(())
+    }
+
+    /// The columns named as features, or those of the header, without roles and exclusions.
+    fn feature_columns(&self, names: &[String], target: &str) -> Vec<Column> {
+        let o = &self.options;
+        let roles = [Some(target), o.weight.as_deref(), o.offset.as_deref()].into_iter().flatten();
+        let unused: HashSet<&str> = roles.chain(o.exclude.iter().map(|s| &**s)).collect();
+        let categorical: HashSet<&str> = o.categorical.iter().map(|s| &**s).collect();
+        let kind = |name: &str| categorical.contains(name).then_some(Kind::Category);
+        let chosen = o.features.as_deref().unwrap_or(names);
+        let used = chosen.iter().filter(|name| !unused.contains(name.as_str()));
+        used.map(|name| Column::new(name.clone(), kind(name))).collect()
+    }
+
+    /// Checks that every column named in the options exists and has one role.
+    fn check_roles(&self, file: &str, names: &[String], target: &str) -> Result<()> {
+        let o = &self.options;
+        let known: HashSet<&str> = names.iter().map(|s| &**s).collect();
+        let single = [Some(target), o.weight.as_deref(), o.offset.as_deref()].into_iter().flatten();
+        let features = o.features.iter().flatten();
+        let lists = o.exclude.iter().chain(&o.categorical).chain(features.clone()).map(|s| &**s);
+        // libsvm has no header: indices named as features or excluded are looked up as they come.
+        for name in single.clone().chain(lists.filter(|_| !self.sparse)) {
+            if !known.contains(name) {
+                return Err(no_column(file, name, names));
+            }
+        }
+        let mut roles = HashSet::new();
+        for name in single.chain(features.map(|s| &**s)) {
+            if !roles.insert(name) {
+                return Err(SettingProblem::TwoRoles { column: name.into() }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The columns to be read, and as what: features, then target, weight and offset.
+    pub(crate) fn slots(&self, mode: Mode) -> Vec<Slot> {
+        let slot = |name: &str, want, required| Slot { name: name.into(), want, required };
+        self.wanted().map(|(name, want)| slot(name, want, self.is_required(name, mode))).collect()
+    }
+
+    /// Whether these are the encoder's slots: rows read for another encoder would not fit.
+    pub(crate) fn has_slots(&self, slots: &[Slot]) -> bool {
+        self.wanted().eq(slots.iter().map(|slot| (&*slot.name, slot.want)))
+    }
+
+    fn wanted(&self) -> impl Iterator<Item = (&str, Want)> {
+        let want = |column: &Column| column.kind.map_or(Want::Raw, Kind::want);
+        let features = self.columns.iter().map(move |column| (&*column.name, want(column)));
+        let positive = self.options.positive.as_deref();
+        let target = self.target.iter().map(move |target| (&*target.name, target.want(positive)));
+        let others = [&self.options.weight, &self.options.offset].into_iter().flatten();
+        features.chain(target).chain(others.map(|name| (&**name, Want::Number)))
+    }
+
+    /// A weight multiplies the loss, so prediction can do without it; the offset it cannot.
+    fn is_required(&self, name: &str, mode: Mode) -> bool {
+        let is_target = self.target.as_ref().is_some_and(|target| target.name == name);
+        match mode {
+            Mode::Learn => true,
+            Mode::Evaluate => self.options.weight.as_deref() != Some(name),
+            Mode::Predict => self.options.weight.as_deref() != Some(name) && !is_target,
+        }
+    }
+
+    /// The slots of target, weight and offset.
+    pub(super) fn role_slots(&self) -> RoleSlots {
+        let target = self.columns.len();
+        let weight = self.options.weight.as_ref().map(|_| target + 1);
+        let after_weight = target + 1 + usize::from(weight.is_some());
+        let offset = self.options.offset.as_ref().map(|_| after_weight);
+        RoleSlots { target, weight, offset }
+    }
+
+    /// Settles the kinds from the first block, converting its raw columns. After an error the
+    /// encoder must be dropped.
+    pub(crate) fn settle(&mut self, batch: &mut Batch) -> Result<()> {
+        for (column, values) in self.columns.iter_mut().zip(&mut batch.columns) {
+            if column.kind.is_none() {
+                column.kind = Some(infer::kind(values, &column.name, &batch.origin)?);
+            }
+        }
+        let slot = self.role_slots().target;
+        if let Some(target) = &mut self.target {
+            target.infer(batch, slot, self.options.positive.as_deref())?;
+        }
+        self.add_features();
+        Ok(())
+    }
+
+    /// Gives the constant and each column that is no category its feature.
+    pub(super) fn add_features(&mut self) {
+        if self.options.intercept {
+            let meaning = Meaning::Intercept;
+            self.features.push(Feature { name: INTERCEPT.into(), column: None, meaning });
+        }
+        for (i, column) in self.columns.iter_mut().enumerate() {
+            if column.kind == Some(Kind::Category) {
+                continue;
+            }
+            column.feature = Some(self.features.len());
+            let name = column.name.clone();
+            self.features.push(Feature { name, column: Some(i), meaning: Meaning::Value });
+        }
+        self.settled = true;
+    }
+}
+
+/// The error for a column that is not there.
+pub(crate) fn no_column(file: &str, name: &str, names: &[String]) -> Error {
+    Error::NoColumn { file: file.into(), name: name.into(), hint: NameHint::new(name, names) }
+}

@@ -1,0 +1,198 @@
+//! The encoder: which columns are used for what, everything learned of them, and the way from a
+//! batch to a block.
+
+mod choose;
+mod encode;
+mod undo;
+
+pub(crate) use choose::no_column;
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Result, SettingProblem};
+use crate::options::{EncoderOptions, Missing};
+use crate::schema::{Column, Feature, Keys, Kind};
+use crate::target::{Coding, Target};
+
+/// The name of the constant feature.
+pub const INTERCEPT: &str = "(intercept)";
+
+/// What the encoder has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// Data rows read.
+    pub rows: u64,
+    /// Rows left out because a value was missing.
+    pub skipped: u64,
+    /// Missing values replaced.
+    pub imputed: u64,
+    /// Values of a level, or entries of a libsvm index, that the schema does not know (not in
+    /// [`crate::Mode::Learn`]).
+    pub unseen: u64,
+    /// JSON members that no column of the schema takes.
+    pub unknown_members: u64,
+}
+
+/// Turns rows into features. It is plain data: stored and restored, it goes on exactly as if it had
+/// never stopped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Encoder {
+    options: EncoderOptions,
+    columns: Vec<Column>,
+    target: Option<Target>,
+    features: Vec<Feature>,
+    pub(crate) sparse: bool,
+    keys: Keys,
+    counts: Counts,
+    /// Whether the header was seen, so that columns and target are chosen.
+    chosen: bool,
+    /// Whether the kinds of the columns are known.
+    settled: bool,
+    /// What a missing value does in this process, if not what the options say; never stored.
+    #[serde(skip)]
+    missing: Option<Missing>,
+}
+
+impl Encoder {
+    /// An encoder that has seen nothing: columns come from the first header, their kinds from the
+    /// first block.
+    pub fn new(options: EncoderOptions) -> Self {
+        Self {
+            options,
+            columns: Vec::new(),
+            target: None,
+            features: Vec::new(),
+            sparse: false,
+            keys: Keys::default(),
+            counts: Counts::default(),
+            chosen: false,
+            settled: false,
+            missing: None,
+        }
+    }
+
+    /// An encoder for columns whose names and kinds are known, without reading any data.
+    ///
+    /// Use it when rows come as numbers and only the schema of a model file is wanted. The target is
+    /// taken to have been 0 and 1 so far. A category starts without levels. Columns that
+    /// `options.features` or `options.exclude` leave out are left out; labels in `coding` set
+    /// `options.positive`.
+    ///
+    /// Fails if a column is declared twice, or if the labels are equal or stand for missing values.
+    ///
+    /// ```
+    /// use kalmia_data::{Coding, Encoder, EncoderOptions, Kind};
+    ///
+    /// let columns = [("age".into(), Kind::Number), ("town".into(), Kind::Category)];
+    /// let options = EncoderOptions::target("cured");
+    /// let encoder = Encoder::from_columns(options, &columns, Coding::Boolean)?;
+    /// let names: Vec<_> = encoder.features().iter().map(|feature| &*feature.name).collect();
+    /// assert_eq!(names, ["(intercept)", "age"]);
+    /// # Ok::<(), kalmia_data::Error>(())
+    /// ```
+    pub fn from_columns(
+        mut options: EncoderOptions,
+        columns: &[(String, Kind)],
+        coding: Coding,
+    ) -> Result<Self> {
+        let coding = coding.checked()?;
+        if let Coding::Labels { positive, .. } = &coding {
+            options.positive = Some(positive.clone());
+        }
+        let mut names: Vec<String> = columns.iter().map(|c| c.0.trim().to_owned()).collect();
+        let roles = [&options.target, &options.weight, &options.offset].into_iter().flatten();
+        names.extend(roles.cloned());
+        crate::source::check_names(DECLARED, &mut names)?;
+        let kinds: HashMap<String, Kind> =
+            names.iter().cloned().zip(columns.iter().map(|column| column.1)).collect();
+        for name in &names {
+            let category = kinds.get(name) == Some(&Kind::Category);
+            if category && !options.categorical.contains(name) {
+                options.categorical.push(name.clone());
+            }
+        }
+
+        let mut encoder = Self::new(options);
+        encoder.choose(DECLARED, &names, false)?;
+        for column in &mut encoder.columns {
+            column.kind = column.kind.or(kinds.get(&column.name).copied());
+        }
+        if let Some(target) = &mut encoder.target {
+            target.declare(coding);
+        }
+        encoder.add_features();
+        Ok(encoder)
+    }
+
+    /// What the columns are for, as given.
+    pub fn options(&self) -> &EncoderOptions {
+        &self.options
+    }
+
+    /// The features, in the order of the rows' coordinates; empty before the first block.
+    pub fn features(&self) -> &[Feature] {
+        &self.features
+    }
+
+    /// Number of features so far.
+    pub fn dim(&self) -> usize {
+        self.features.len()
+    }
+
+    /// The feature columns, in the order given.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The target, once a header was seen.
+    pub fn target(&self) -> Option<&Target> {
+        self.target.as_ref()
+    }
+
+    /// Whether a column, whatever its role, holds numbers as far as is known.
+    pub fn is_number(&self, name: &str) -> bool {
+        let number = |column: &Column| column.name == name && column.kind == Some(Kind::Number);
+        let target = |t: &Target| t.name == name && t.coding == Some(Coding::Number);
+        let mut roles = [&self.options.weight, &self.options.offset].into_iter().flatten();
+        self.columns.iter().any(number)
+            || self.target.as_ref().is_some_and(target)
+            || roles.any(|role| role == name)
+    }
+
+    /// Rows read, rows left out, and so on, over the encoder's whole life.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Whether the kinds of the columns are known: after the first block, or by
+    /// [`Encoder::from_columns`].
+    pub fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// Sets the counts to zero, for example before predicting with a stored encoder.
+    pub fn reset_counts(&mut self) {
+        self.counts = Counts::default();
+    }
+
+    /// What a missing value does.
+    fn missing(&self) -> Missing {
+        self.missing.unwrap_or(self.options.missing)
+    }
+
+    /// Treats missing values otherwise than the options say, until the encoder is stored.
+    ///
+    /// [`Missing::Mean`] is refused unless the options have it: no means were kept otherwise.
+    pub fn set_missing(&mut self, missing: Missing) -> Result<()> {
+        if missing == Missing::Mean && self.options.missing != Missing::Mean {
+            return Err(SettingProblem::NoMeans.into());
+        }
+        self.missing = Some(missing);
+        Ok(())
+    }
+}
+
+/// What stands for the file in the errors of [`Encoder::from_columns`].
+const DECLARED: &str = "the declared columns";

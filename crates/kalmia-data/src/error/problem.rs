@@ -1,0 +1,318 @@
+//! The details of an error, one type per kind of thing that is at fault.
+
+use std::fmt;
+
+use super::excerpt;
+use crate::options::MAX_BLOCK_ROWS;
+
+/// Why an input cannot be read in its format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormatProblem {
+    /// libsvm and a format with named columns were given together.
+    #[error("libsvm and files with named columns cannot be mixed")]
+    Mixed,
+    /// The crate was built without the feature that reads this format.
+    #[error("this build reads no Parquet or Arrow; build it with the feature `columnar`")]
+    NotBuilt,
+    /// Parquet was given as a stream.
+    #[error("Parquet is read from its end and needs a file; save it first, or use Arrow IPC")]
+    NotSeekable,
+    /// The text is UTF-16.
+    #[error("is encoded as UTF-16; convert it to UTF-8")]
+    Utf16,
+    /// A stream of record batches was opened a second time.
+    #[error("these record batches were read already; give a new stream")]
+    Consumed,
+}
+
+/// How an input differs from what an earlier reading saw.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Change {
+    /// It was given then and is not given now.
+    #[error("it is no longer given")]
+    Dropped,
+    /// It is given now and was not given then.
+    #[error("it was not given then")]
+    Added,
+    /// Another input stands in its place.
+    #[error("another name is in its place")]
+    Name,
+    /// Its size differs.
+    #[error("{then} bytes then, {now} bytes now")]
+    Size {
+        /// Bytes at the earlier reading.
+        then: u64,
+        /// Bytes now.
+        now: u64,
+    },
+    /// Its size is the same and its bytes differ.
+    #[error("its bytes differ")]
+    Content,
+    /// It ends before the row to resume from.
+    #[error("it has fewer than {rows} rows")]
+    Rows {
+        /// Rows read of it earlier.
+        rows: u64,
+    },
+}
+
+/// Why a header cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeaderProblem {
+    /// Two columns have the same name.
+    #[error("the header names column `{}` twice; rename one of them", excerpt(.name.as_bytes()))]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// There are more columns than [`crate::SourceOptions::max_columns`].
+    #[error("the header has more than {limit} columns")]
+    TooManyColumns {
+        /// The limit.
+        limit: usize,
+    },
+    /// A name is not UTF-8 text.
+    #[error("the header is not UTF-8 text; is it another format, or another encoding?")]
+    NotText,
+    /// The first rows of JSON Lines hold no object with members.
+    #[error("no JSON object with members; one object per line is expected")]
+    NoMembers,
+}
+
+/// Which options are missing, out of range or contradict each other.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingProblem {
+    /// No target is named, and the format has none of its own.
+    #[error("name the target column")]
+    NoTarget,
+    /// There are more feature columns than [`crate::EncoderOptions::max_features`].
+    #[error("{file} has {found} feature columns, more than {limit}; choose some of them")]
+    TooManyFeatureColumns {
+        /// The first input.
+        file: String,
+        /// Feature columns found.
+        found: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The choice of columns leaves nothing to learn from.
+    #[error("{file}: no feature column is left, and there is no intercept")]
+    NoFeatures {
+        /// The first input.
+        file: String,
+    },
+    /// One column has two roles, or is listed twice.
+    #[error("column `{column}` is given two roles")]
+    TwoRoles {
+        /// The column.
+        column: String,
+    },
+    /// The two labels of a declared target are equal, or one of them stands for a missing value.
+    #[error("`{negative}` and `{positive}` cannot be the two labels of a target; give two texts")]
+    Labels {
+        /// The label to be coded 0.
+        negative: String,
+        /// The label to be coded 1.
+        positive: String,
+    },
+    /// Means were asked for of an encoder that keeps none.
+    #[error(
+        "missing values cannot become means: none were kept when the rows were learned; learn \
+         again with `Missing::Mean`"
+    )]
+    NoMeans,
+    /// [`crate::SourceOptions::block_rows`] is out of range.
+    #[error("blocks of {rows} rows: give 1 to {MAX_BLOCK_ROWS}")]
+    BlockRows {
+        /// The value given.
+        rows: usize,
+    },
+    /// An encoder without a schema was asked to predict.
+    #[error("an encoder that has seen no rows cannot predict; learn from some rows first")]
+    NothingLearned,
+    /// A block was asked for with another encoder than the one the reader was opened with.
+    #[error("the encoder is not the one that this reader was opened with")]
+    OtherEncoder,
+    /// Rows were to be skipped after the first block.
+    #[error("rows can be skipped only before the first block")]
+    TooLate,
+    /// The numbers of a position contradict each other.
+    #[error("no position has {rows} rows of which {row} in one file")]
+    Position {
+        /// Rows over all inputs.
+        rows: u64,
+        /// Rows in the last one.
+        row: u64,
+    },
+    /// Standard input is named twice.
+    #[error("standard input (`-`) can be named only once")]
+    StdinTwice,
+    /// A pattern of file names cannot be parsed.
+    #[error("pattern `{pattern}`: {reason}")]
+    Pattern {
+        /// The pattern given.
+        pattern: String,
+        /// What its parser reported.
+        reason: String,
+    },
+    /// The field separator is a character that values may contain.
+    #[error("`{}` cannot separate fields", .delimiter.escape_debug())]
+    Delimiter {
+        /// The separator given.
+        delimiter: char,
+    },
+}
+
+/// Why a row cannot be parsed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RowProblem {
+    /// A CSV field goes on after its closing quote.
+    #[error("text after a closing quote; write a quote inside a quoted field twice")]
+    TextAfterQuote,
+    /// A CSV field is never closed.
+    #[error("a quoted field is never closed")]
+    OpenQuote,
+    /// A JSON line does not parse.
+    #[error("not a JSON object of plain values: {reason}")]
+    Json {
+        /// What the JSON parser reported.
+        reason: String,
+    },
+    /// A value is in another encoding.
+    #[error("column `{column}` is not valid UTF-8; convert the file, for example with iconv")]
+    NotUtf8 {
+        /// The column.
+        column: String,
+    },
+    /// A libsvm entry cannot be used.
+    #[error("`{entry}` {problem}")]
+    Entry {
+        /// The entry, cut when long.
+        entry: String,
+        /// What is wrong with it.
+        problem: EntryProblem,
+    },
+    /// The rows of one block hold more text than memory should.
+    #[error("the rows of one block hold more than {limit} bytes; read fewer rows per block")]
+    BlockTooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The texts of one column and block are longer than the limit.
+    #[error(
+        "the texts of column `{column}` in this and the next rows are too long to be held; \
+         exclude the column"
+    )]
+    TextsTooLong {
+        /// The column.
+        column: String,
+    },
+}
+
+/// What is wrong with an `index:value` pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EntryProblem {
+    /// It does not parse.
+    #[error("is not an `index:value` pair")]
+    NotAPair,
+    /// Its index is not above the one before.
+    #[error("does not ascend: indices must, within a row")]
+    NotAscending,
+    /// Its value is missing or infinite.
+    #[error("has a value that is missing or not finite")]
+    NotFinite,
+}
+
+/// Why a column cannot hold a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ValueProblem {
+    /// A text among the first rows, nine in ten of which are numbers.
+    #[error(
+        "is not a number, though most values of the column are; fix the value, read the column as \
+         categorical, or exclude it"
+    )]
+    MixedNumbers,
+    /// A text in a column that the first rows showed to be numbers.
+    #[error(
+        "is not a number, as the values before it were; fix the value, read the column as \
+         categorical, or exclude it"
+    )]
+    NotANumber,
+    /// Neither true nor false, in a column of truth values.
+    #[error(
+        "is neither true nor false, as the values before it were; fix the value, or read the \
+         column as categorical"
+    )]
+    NotABoolean,
+    /// An infinite number.
+    #[error("is not a finite number; fix the value")]
+    NotFinite,
+    /// A third label.
+    #[error("is a third value of a two-valued target")]
+    ThirdLabel,
+}
+
+/// Why a column cannot be a feature or a target.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ColumnProblem {
+    /// It holds dates or times.
+    #[error(
+        "dates and times are not encoded as they are; turn the column into numbers (days since a \
+         start, hour of the day) or into a category (month, weekday), or exclude it{}",
+        if *.as_text { "; as it is, it can be read as categorical" } else { "" }
+    )]
+    Temporal {
+        /// Whether they are texts, which can also be read as categories.
+        as_text: bool,
+    },
+    /// Its type is not a number, a truth value or a text.
+    #[error("values of type {data_type} cannot be features; convert the column, or exclude it")]
+    Type {
+        /// The type, in the words of the format.
+        data_type: String,
+    },
+    /// A target of texts with more than two of them.
+    #[error("a text target must have two values, this one has more ({labels}, ...)")]
+    NotTwoLabels {
+        /// The first three.
+        labels: Labels,
+    },
+    /// A target of texts with one value in the first rows, which may be either of the two.
+    #[error(
+        "the target has a single value in the first rows ({labels}); say which label is positive"
+    )]
+    AmbiguousLabels {
+        /// The values found, one or none.
+        labels: Labels,
+    },
+    /// The positive label does not occur, and two others do.
+    #[error("the positive label `{positive}` is not among the target's values {labels}")]
+    UnknownPositive {
+        /// The label given.
+        positive: String,
+        /// The two values found.
+        labels: Labels,
+    },
+}
+
+/// Values of a target, sorted; shown in back quotes and separated by commas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labels(pub Vec<String>);
+
+impl fmt::Display for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, label) in self.0.iter().enumerate() {
+            let comma = if i > 0 { ", " } else { "" };
+            write!(f, "{comma}`{}`", excerpt(label.as_bytes()))?;
+        }
+        Ok(())
+    }
+}
