@@ -3,6 +3,7 @@
 mod block;
 mod dense;
 mod factored;
+pub(crate) mod packed;
 mod pairs;
 #[cfg(test)]
 mod simd_tests;

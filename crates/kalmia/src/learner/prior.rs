@@ -16,7 +16,7 @@ pub struct Prior {
 #[serde(rename_all = "snake_case")]
 enum Spread {
     Diagonal(Vec<f64>),
-    Full(Vec<f64>),
+    Full(#[serde(with = "crate::covariance::packed")] Vec<f64>),
 }
 
 /// A prior as a file holds it, not yet checked.
