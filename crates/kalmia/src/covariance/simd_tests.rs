@@ -62,7 +62,7 @@ fn rows(dim: usize) -> Vec<f64> {
 }
 
 /// Everything that a form says of the rows, so many a call, and holds after them.
-fn run<C: Covariance>(dim: usize, x: &[f64], batch: usize, walk: &[f64], how: How) -> Vec<f64>
+fn run<C: Covariance>(dim: usize, x: &[f64], batch: usize, noise: &[f64], how: How) -> Vec<f64>
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
 {
@@ -76,7 +76,7 @@ where
             x,
             first: i * batch,
             decide: &mut decide(&mut seen),
-            walk,
+            noise,
         })
         .unwrap();
     }
@@ -86,16 +86,16 @@ where
 
 /// Runs rows of several dimensions under each instruction set, many or one a call, and compares all
 /// numbers; `walk` is what is added to a diagonal a row.
-pub(super) fn check<C: Covariance>(walk: impl Fn(usize) -> &'static [f64])
+pub(super) fn check<C: Covariance>(noise: impl Fn(usize) -> &'static [f64])
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
 {
     for dim in [1, 4, 8, 11, 16, 17, 28, 32, 33, 50] {
         let x = rows(dim);
-        let whole = run::<C>(dim, &x, 40, walk(dim), How::Chosen);
+        let whole = run::<C>(dim, &x, 40, noise(dim), How::Chosen);
         for how in others().into_iter().chain([How::Chosen]) {
             for batch in [40, 3, 1] {
-                for (a, b) in whole.iter().zip(run::<C>(dim, &x, batch, walk(dim), how)) {
+                for (a, b) in whole.iter().zip(run::<C>(dim, &x, batch, noise(dim), how)) {
                     assert!(
                         (a - b).abs() <= 1e-11 * (1.0 + a.abs()),
                         "{how:?}, dimension {dim}, {batch} rows a call: {a} {b}"
@@ -129,7 +129,7 @@ fn two_at_a_time_are_one_after_the_other() {
                     x: &x,
                     first: 0,
                     decide: &mut decide(&mut seen1),
-                    walk: &[],
+                    noise: &[],
                 })
                 .unwrap();
                 assert_eq!(
