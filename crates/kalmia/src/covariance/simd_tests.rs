@@ -1,5 +1,4 @@
-//! The row kernels under each instruction set that this machine has, whatever the one it would
-//! choose.
+//! Tests of the row kernels under every instruction set that this machine has.
 
 use super::{Covariance, Factored, Learn, LearnTwo};
 use crate::error::Result;
@@ -38,7 +37,7 @@ impl<S: Simd, W: WithSimd> pulp::NullaryFnOnce for Under<S, W> {
     }
 }
 
-/// A rule of sorts that keeps what it was asked.
+/// A simple rule that records the predictors it receives.
 fn decide(seen: &mut Vec<f64>) -> impl FnMut(usize, f64, f64) -> Result<Step> {
     |i, m, s| {
         seen.extend([m, s]);
@@ -47,7 +46,7 @@ fn decide(seen: &mut Vec<f64>) -> impl FnMut(usize, f64, f64) -> Result<Step> {
     }
 }
 
-/// The instruction sets that this machine has beside the one it chooses.
+/// The instruction sets that this machine has besides the one that it chooses.
 fn others() -> Vec<How> {
     let mut hows = vec![How::Scalar];
     #[cfg(target_arch = "x86_64")]
@@ -61,7 +60,7 @@ fn rows(dim: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Everything that a form says of the rows, so many a call, and holds after them.
+/// All predictors of the rows, learned in batches of `batch`, and the belief after them.
 fn run<C: Covariance>(dim: usize, x: &[f64], batch: usize, noise: &[f64], how: How) -> Vec<f64>
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
@@ -84,8 +83,8 @@ where
     seen
 }
 
-/// Runs rows of several dimensions under each instruction set, many or one a call, and compares all
-/// numbers; `walk` is what is added to a diagonal a row.
+/// Learns rows of several dimensions under each instruction set, in batches of several sizes, and
+/// compares all numbers; `noise` is the process noise per row.
 pub(super) fn check<C: Covariance>(noise: impl Fn(usize) -> &'static [f64])
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
@@ -98,7 +97,7 @@ where
                 for (a, b) in whole.iter().zip(run::<C>(dim, &x, batch, noise(dim), how)) {
                     assert!(
                         (a - b).abs() <= 1e-11 * (1.0 + a.abs()),
-                        "{how:?}, dimension {dim}, {batch} rows a call: {a} {b}"
+                        "{how:?}, dimension {dim}, {batch} rows per call: {a} {b}"
                     );
                 }
             }
@@ -106,9 +105,9 @@ where
     }
 }
 
-/// Two beliefs side by side say and hold what each does alone.
+/// Two interleaved beliefs give the same predictors and end in the same state as each alone.
 #[test]
-fn two_at_a_time_are_one_after_the_other() {
+fn two_interleaved_beliefs_are_two_separate_ones() {
     for dim in [1, 8, 11, 16, 17, 28, 32] {
         let x = rows(dim);
         for how in others().into_iter().chain([How::Chosen]) {

@@ -1,4 +1,4 @@
-//! Files that are damaged, cut, foreign, newer or of another kind.
+//! Tests that damaged, cut, foreign and newer files are refused, and files of another kind.
 
 use super::{CHECKSUM, edited, metadata, reseal, small};
 use kalmia::file::{self, FileError, ModelFile, Problem};
@@ -128,7 +128,7 @@ proptest! {
     #[test]
     fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), length in 0u64..400) {
         prop_assert!(ModelFile::from_bytes(&bytes).is_err());
-        // the same behind a true start, with a length that may be right or absurd
+        // the same after a valid start, with a length that may be right or absurd
         for length in [length, u64::MAX - length] {
             let start = [&length.to_le_bytes()[..], &small()[8..CHECKSUM.end], &bytes].concat();
             prop_assert!(ModelFile::from_bytes(&start).is_err());
@@ -182,7 +182,7 @@ fn an_endless_device_is_not_read_to_its_end() {
     assert!(matches!(error, FileError::Write { .. }), "{error}");
 }
 
-/// A disk that takes so many bytes.
+/// A disk with room for `left` bytes.
 struct Disk {
     left: usize,
 }
