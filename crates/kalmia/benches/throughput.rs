@@ -116,8 +116,8 @@ fn filter<R: Rule, C: Covariance>(rule: R, dim: usize, threads: usize) -> Filter
         .with_threads(threads)
 }
 
-/// Best rows per second of each contender. They run in short turns: noise on the machine then affects
-/// all of them, and each finds a quiet moment.
+/// Best rows per second of each contender. They run in short turns: noise on the machine then
+/// affects all of them, and each finds a quiet moment.
 fn measure(
     contenders: &mut [Box<dyn Contender>],
     dim: usize,

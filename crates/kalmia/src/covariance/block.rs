@@ -15,8 +15,8 @@ pub(super) fn rows(dim: usize) -> usize {
     if dim < 1536 { 128 } else { 192 }
 }
 
-/// Columns of a triangular product that are computed together. Half of each `STRIP x STRIP` square on
-/// the diagonal is wasted.
+/// Columns of a triangular product that are computed together. Half of each `STRIP x STRIP` square
+/// on the diagonal is wasted.
 pub(super) const STRIP: usize = 32;
 
 /// The inner products $a_i^\top b_k$, $i \ge k$, of the columns of two matrices: column `k` of `g`

@@ -28,9 +28,10 @@ pub trait Kernel: Clone + Debug + Send + Sync {
     /// From a diagonal of positive variances.
     fn from_diagonal(variances: &[f64]) -> Result<Self>;
 
-    /// Learns the rows of `x` in order; `decide(i, m, s)` is called once per row with $m=\theta^\top
-    /// x_i$ and $s=x_i^\top Px_i$, both before the row. An error of `decide` stops at that row: the
-    /// belief then holds the rows before it, or, in a block, the rows before the block.
+    /// Learns the rows of `x` in order; `decide(i, m, s)` is called once per row with
+    /// $m=\theta^\top x_i$ and $s=x_i^\top Px_i$, both before the row. An error of `decide` stops
+    /// at that row: the belief then holds the rows before it, or, in a block, the rows before the
+    /// block.
     fn learn(
         &mut self,
         theta: &mut Buffer,

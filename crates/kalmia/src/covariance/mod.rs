@@ -20,8 +20,8 @@ use kernel::{Learn, LearnTwo, MIN_VARIANCE_SHARE, next_variance};
 /// The covariance $P$ of the coefficients: a positive definite matrix that learners update.
 ///
 /// Name it as a bound to be generic in the form: [`Factored`] never loses precision and is the
-/// default, [`Dense`] is faster, above all with process noise. The trait is sealed: the kernels that
-/// learn rows are internal.
+/// default, [`Dense`] is faster, above all with process noise. The trait is sealed: the kernels
+/// that learn rows are internal.
 ///
 /// ```
 /// use kalmia::{Bernoulli, Covariance, Ekf, Factored, Filter, Prior};

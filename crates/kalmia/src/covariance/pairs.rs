@@ -1,5 +1,5 @@
-//! Learns rows in pairs: one sweep over the matrix applies the steps of a pair and prepares the next
-//! pair, which halves the loads and stores of the matrix.
+//! Learns rows in pairs: one sweep over the matrix applies the steps of a pair and prepares the
+//! next pair, which halves the loads and stores of the matrix.
 
 use super::Decide;
 use crate::error::Result;

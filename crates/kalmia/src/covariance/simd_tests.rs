@@ -1,6 +1,6 @@
 //! Tests of the row kernels under every instruction set that this machine has.
 
-use super::{Covariance, Factored, Learn, LearnTwo};
+use super::{Covariance, Factored, Kernel, Learn, LearnTwo};
 use crate::error::Result;
 use crate::linalg::Buffer;
 use crate::rule::Step;

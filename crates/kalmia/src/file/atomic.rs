@@ -1,7 +1,7 @@
 //! Atomic replacement of a file: at every moment its path holds the old content or the new one.
 //!
-//! Not built on the `tempfile` crate: it would replace about thirty lines, but its files are private
-//! to the user by default, and its random names cannot be swept safely.
+//! Not built on the `tempfile` crate: it would replace about thirty lines, but its files are
+//! private to the user by default, and its random names cannot be swept safely.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -13,10 +13,10 @@ const SUFFIX: &str = ".kalmia-tmp";
 
 /// Writes to a temporary file in the same folder, syncs it to disk, and renames it to `path`.
 ///
-/// On an error the old file is unchanged and the temporary file is removed. A process that is killed
-/// may leave a temporary file; the next call for the same path removes it. Links are followed and
-/// permissions kept. A path that is not a regular file (`/dev/stdout`, a pipe) is written directly;
-/// a folder is an error.
+/// On an error the old file is unchanged and the temporary file is removed. A process that is
+/// killed may leave a temporary file; the next call for the same path removes it. Links are
+/// followed and permissions kept. A path that is not a regular file (`/dev/stdout`, a pipe) is
+/// written directly; a folder is an error.
 ///
 /// ```
 /// let path = std::env::temp_dir().join(format!("kalmia-replace-{}", std::process::id()));

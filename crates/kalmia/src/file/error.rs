@@ -60,8 +60,8 @@ pub enum Problem {
     },
     /// Some byte changed since the file was written.
     #[error(
-        "damaged: its checksum is {found}, but it was written with {expected}; copy it again, or go \
-         back to an earlier checkpoint"
+        "damaged: its checksum is {found}, but it was written with {expected}; copy it again, or \
+         go back to an earlier checkpoint"
     )]
     Checksum {
         /// As stored.

@@ -1,9 +1,9 @@
 //! Model files: any serde state, bit for bit, in a checked, versioned and deterministic container.
 //!
 //! The container is safetensors: a JSON header and F64 tensors. [`save`] and [`load`] do it all;
-//! [`ModelFile`] is for bytes that do not live in a file, and for readers that accept several kinds.
-//! [`ModelFile::new`] turns the state into JSON and moves numbers into tensors where JSON would be
-//! large (arrays of 16 numbers or more) or cannot hold them (NaN and infinities).
+//! [`ModelFile`] is for bytes that do not live in a file, and for readers that accept several
+//! kinds. [`ModelFile::new`] turns the state into JSON and moves numbers into tensors where JSON
+//! would be large (arrays of 16 numbers or more) or cannot hold them (NaN and infinities).
 //! [`ModelFile::state`] puts them back. `docs/model-file.md` describes the bytes for readers in
 //! other languages.
 //!

@@ -10,8 +10,8 @@ pub const MODEL: &str = "model";
 pub const MODEL_SET: &str = "model-set";
 
 /// A model with everything that a resumed fit needs. The encoder `E`, the history `H`, the metrics
-/// `M` and the settings `S` can be borrowed for writing, or be plain JSON in programs that only pass
-/// them on.
+/// `M` and the settings `S` can be borrowed for writing, or be plain JSON in programs that only
+/// pass them on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Model<E, H, M, S> {
     /// The meaning of the columns.

@@ -56,8 +56,8 @@ impl<S: Simd> Lanes<S> {
         sum
     }
 
-    /// Returns `x` shifted up by one lane, its first lane taken from `first`, and `x` rotated by one
-    /// lane, which has the last lane of `x` in its first.
+    /// Returns `x` shifted up by one lane, its first lane taken from `first`, and `x` rotated by
+    /// one lane, which has the last lane of `x` in its first.
     #[inline(always)]
     pub fn push(&self, x: S::f64s, first: S::f64s) -> (S::f64s, S::f64s) {
         let rotated = self.simd.rotate_right_f64s(x, 1);

@@ -1,5 +1,5 @@
-//! The linear algebra of the recursion: aligned buffers, vector kernels, matrix products, triangular
-//! factors, and the cores that share them.
+//! The linear algebra of the recursion: aligned buffers, vector kernels, matrix products,
+//! triangular factors, and the cores that share them.
 
 mod buffer;
 mod cholesky;

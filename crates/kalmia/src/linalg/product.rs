@@ -15,8 +15,8 @@ pub(crate) struct View<'a> {
     life: PhantomData<&'a [f64]>,
 }
 
-/// A column-major matrix to be written, with columns `col` apart. Unlike a slice, it can be split by
-/// rows.
+/// A column-major matrix to be written, with columns `col` apart. Unlike a slice, it can be split
+/// by rows.
 pub(crate) struct ViewMut<'a> {
     data: *mut f64,
     rows: usize,

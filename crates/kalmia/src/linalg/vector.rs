@@ -107,8 +107,8 @@ pub(crate) fn registers<S: Simd, const N: usize>(simd: S, row: &[f64]) -> [S::f6
     registers
 }
 
-/// The first row of `rows`. The lanes after its last number may hold numbers of the next row: use it
-/// only in products with vectors that have zeros there.
+/// The first row of `rows`. The lanes after its last number may hold numbers of the next row: use
+/// it only in products with vectors that have zeros there.
 #[inline(always)]
 pub(crate) fn head<S: Simd, const N: usize>(simd: S, rows: &[f64], dim: usize) -> [S::f64s; N] {
     if rows.len() < N * S::F64_LANES {

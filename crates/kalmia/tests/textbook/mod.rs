@@ -1,5 +1,5 @@
-//! The recursion as a textbook writes it, for tests and benches: dense `P`, one row at a time, plain
-//! iterators.
+//! The recursion as a textbook writes it, for tests and benches: dense `P`, one row at a time,
+//! plain iterators.
 
 use kalmia::Step;
 

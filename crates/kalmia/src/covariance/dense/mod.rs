@@ -4,6 +4,7 @@
 mod block;
 mod row;
 mod small;
+mod sweep;
 
 use super::kernel::{Blocks, learn_in_blocks};
 use super::{Covariance, Decide, Kernel, Learn, check_matrix, check_variances};
@@ -11,7 +12,8 @@ use crate::error::{Result, require_len};
 use crate::linalg::{Buffer, Threads, cholesky_lower};
 use pulp::Arch;
 
-/// Side of the tiles in which the upper triangle is stored. Tiles on the diagonal are stored in full.
+/// Side of the tiles in which the upper triangle is stored. Tiles on the diagonal are stored in
+/// full.
 const TILE: usize = Buffer::LINE;
 
 /// Largest dimension for which both triangles are stored, in columns of 16 or 32 numbers: more

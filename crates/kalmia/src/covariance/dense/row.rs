@@ -1,17 +1,16 @@
-//! Row kernels of the dense form: one sweep over the stored part of `P` applies two rows and computes
-//! the products of the next two.
+//! Row kernels of the dense form: rows in pairs, with the checks of their precision.
 
-use super::{Dense, MAX_FULL_DIM, TILE, small};
-use crate::covariance::pairs::{self, GROUP, Pairs, split_columns};
+use super::sweep::{Row, Shape, sweep};
+use super::{Dense, small};
+use crate::covariance::pairs::{self, Pairs};
 use crate::covariance::{Decide, Kernel, Learn};
 use crate::error::{Error, Result};
 use crate::linalg::{Buffer, vector};
 use crate::rule::Step;
 use pulp::{Simd, WithSimd};
-use std::ops::Range;
 
-/// Largest $\sum_i x_i^2P_{ii} / x^\top Px$: above it, cancellation leaves $x^\top Px$ fewer than four
-/// significant digits.
+/// Largest $\sum_i x_i^2P_{ii} / x^\top Px$: above it, cancellation leaves $x^\top Px$ fewer than
+/// four significant digits.
 pub(super) const MAX_CANCELLATION: f64 = 1e12;
 
 /// Largest $\alpha s$ of a row: it leaves half of the precision to the rows that follow.
@@ -23,20 +22,6 @@ pub(super) struct Scratch {
     rows: [Row; 2],
     /// The diagonal of $P$ after all decided rows.
     diagonal: Buffer,
-}
-
-/// The vectors of a row.
-#[derive(Debug, Clone, Default)]
-struct Row {
-    x: Buffer,
-    /// $Px$ of the row to be decided.
-    v: Buffer,
-    /// $Px$ of the row whose step is being applied.
-    applied: Buffer,
-    /// The share of the unstored lower triangle in $Px$.
-    dots: Buffer,
-    /// $c$ of the decided row.
-    contraction: f64,
 }
 
 impl Scratch {
@@ -95,13 +80,14 @@ fn row_by_row<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
     Ok(())
 }
 
-/// The decision of row `i`; refused if $x^\top Px$ has lost its precision, or would lose it when the
-/// row reduces it to $s/(1+\alpha s)$.
+/// The decision of row `i`; refused if $x^\top Px$ has lost its precision, or would lose it when
+/// the row reduces it to $s/(1+\alpha s)$.
 #[inline(always)]
 pub(super) fn decide_row<S: Simd>(
     simd: S,
     i: usize,
-    (m, s): (f64, f64),
+    m: f64,
+    s: f64,
     x: &[S::f64s],
     diagonal: &[S::f64s],
     decide: &mut Decide<'_>,
@@ -134,13 +120,6 @@ fn check_step(i: usize, s: f64, step: Step) -> Result<()> {
         return Err(Error::PrecisionLost { row: i, value: s - step.contraction * s * s });
     }
     Ok(())
-}
-
-/// Sizes of the stored matrix.
-#[derive(Clone, Copy)]
-struct Shape {
-    dim: usize,
-    stride: usize,
 }
 
 /// A pair of rows that the matrix is learning.
@@ -180,13 +159,9 @@ impl Pairs for PairInFlight<'_> {
     fn variance<S: Simd>(&mut self, simd: S, row: usize, i: usize) -> Result<f64> {
         let Row { x, v, .. } = &self.scratch.rows[row];
         let s = vector::dot(simd, v, x);
-        check_precision(
-            simd,
-            i,
-            s,
-            S::as_simd_f64s(x).0,
-            S::as_simd_f64s(&self.scratch.diagonal).0,
-        )?;
+        let (x, _) = S::as_simd_f64s(x);
+        let (diagonal, _) = S::as_simd_f64s(&self.scratch.diagonal);
+        check_precision(simd, i, s, x, diagonal)?;
         Ok(s)
     }
 
@@ -217,135 +192,6 @@ impl Pairs for PairInFlight<'_> {
     #[inline(always)]
     fn direction(&self, row: usize) -> &[f64] {
         &self.scratch.rows[row].applied
-    }
-}
-
-/// Applies $P \mathrel{-}= c\,vv^\top$ for each of one or two rows (with `APPLY`), then computes
-/// $y = Px$ with the new $P$ for each (with `PREPARE`), in one sweep. Tiles above the diagonal count
-/// for both triangles; tiles on the diagonal are stored in full and count once.
-#[inline(always)]
-fn sweep<S: Simd, const R: usize, const APPLY: bool, const PREPARE: bool>(
-    simd: S,
-    p: &mut [f64],
-    shape: Shape,
-    mut rows: [&mut Row; R],
-) {
-    let Shape { dim, stride } = shape;
-    let lanes_per_tile = TILE / S::F64_LANES;
-    let full = stride <= MAX_FULL_DIM;
-    if PREPARE {
-        for row in &mut rows {
-            vector::clear(simd, &mut row.v);
-        }
-    }
-    let groups = p.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP));
-    for (index, columns) in groups.enumerate() {
-        let j = index * GROUP;
-        let tile = j / TILE * lanes_per_tile;
-        let (above, end) =
-            if full { (0, stride / S::F64_LANES) } else { (tile, tile + lanes_per_tile) };
-        let mut columns = split_columns::<S>(columns, stride, end);
-        let mut group = Group::<S, R>::new(simd, &rows, j);
-        group.lines::<APPLY, PREPARE, true>(&mut columns, &mut rows, 0..above);
-        group.lines::<APPLY, PREPARE, false>(&mut columns, &mut rows, above..end);
-        if PREPARE && above > 0 {
-            for k in 0..R {
-                vector::reduce4(simd, group.dots[k], &mut rows[k].dots[j..]);
-            }
-        }
-    }
-    if PREPARE && !full {
-        for row in rows {
-            for (y, dot) in row.v[TILE..].iter_mut().zip(&row.dots[TILE..]) {
-                *y += dot;
-            }
-        }
-    }
-}
-
-/// What a sweep holds for a group of columns $j$, per row.
-struct Group<S: Simd, const R: usize> {
-    simd: S,
-    /// $-cv_j$ of the row to apply.
-    cv: [[S::f64s; GROUP]; R],
-    /// $x_j$ of the row to prepare.
-    x: [[S::f64s; GROUP]; R],
-    /// $\sum_i P_{ij}x_i$ over the lines above the diagonal tile.
-    dots: [[S::f64s; GROUP]; R],
-}
-
-/// What a sweep holds for a register of lines, per row.
-struct Line<S: Simd, const R: usize> {
-    v: [S::f64s; R],
-    x: [S::f64s; R],
-    y: [S::f64s; R],
-}
-
-impl<S: Simd, const R: usize> Group<S, R> {
-    #[inline(always)]
-    fn new(simd: S, rows: &[&mut Row; R], j: usize) -> Self {
-        let zeros = [[simd.splat_f64s(0.0); GROUP]; R];
-        let mut group = Self { simd, cv: zeros, x: zeros, dots: zeros };
-        for k in 0..R {
-            group.cv[k] = vector::splat4(simd, -rows[k].contraction, &rows[k].applied[j..]);
-            group.x[k] = vector::splat4(simd, 1.0, &rows[k].x[j..]);
-        }
-        group
-    }
-
-    /// The registers `range` of the columns; with `DOT` they also count for the other triangle.
-    #[inline(always)]
-    fn lines<const APPLY: bool, const PREPARE: bool, const DOT: bool>(
-        &mut self,
-        [c0, c1, c2, c3]: &mut [&mut [S::f64s]; GROUP],
-        rows: &mut [&mut Row; R],
-        range: Range<usize>,
-    ) {
-        for r in range {
-            let zero = [self.simd.splat_f64s(0.0); R];
-            let mut line = Line { v: zero, x: zero, y: zero };
-            for k in 0..R {
-                line.v[k] = S::as_simd_f64s(&rows[k].applied).0[r];
-                line.x[k] = S::as_simd_f64s(&rows[k].x).0[r];
-                line.y[k] = S::as_simd_f64s(&rows[k].v).0[r];
-            }
-            self.entries::<APPLY, PREPARE, DOT>(0, &mut c0[r], &mut line);
-            self.entries::<APPLY, PREPARE, DOT>(1, &mut c1[r], &mut line);
-            self.entries::<APPLY, PREPARE, DOT>(2, &mut c2[r], &mut line);
-            self.entries::<APPLY, PREPARE, DOT>(3, &mut c3[r], &mut line);
-            if PREPARE {
-                for k in 0..R {
-                    S::as_mut_simd_f64s(&mut rows[k].v).0[r] = line.y[k];
-                }
-            }
-        }
-    }
-
-    /// One register of column `g` of the group.
-    #[inline(always)]
-    fn entries<const APPLY: bool, const PREPARE: bool, const DOT: bool>(
-        &mut self,
-        g: usize,
-        stored: &mut S::f64s,
-        line: &mut Line<S, R>,
-    ) {
-        let simd = self.simd;
-        let mut p = *stored;
-        if APPLY {
-            for k in 0..R {
-                p = simd.mul_add_f64s(self.cv[k][g], line.v[k], p);
-            }
-            *stored = p;
-        }
-        if !PREPARE {
-            return;
-        }
-        for k in 0..R {
-            line.y[k] = simd.mul_add_f64s(p, self.x[k][g], line.y[k]);
-            if DOT {
-                self.dots[k][g] = simd.mul_add_f64s(p, line.x[k], self.dots[k][g]);
-            }
-        }
     }
 }
 

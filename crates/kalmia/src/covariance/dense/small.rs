@@ -1,5 +1,5 @@
-//! Row kernel of small dense matrices: both triangles are stored, and the vectors of a row stay in `N`
-//! SIMD registers.
+//! Row kernel of small dense matrices: both triangles are stored, and the vectors of a row stay in
+//! `N` SIMD registers.
 
 use super::row::decide_row;
 use super::{Dense, MAX_FULL_DIM};
@@ -24,37 +24,38 @@ pub(super) fn learn<S: Simd, const N: usize, const NOISE: bool>(
     }
     let dim = p.dim;
     let mut line = Lines([0.0; MAX_FULL_DIM]);
-    let before = &mut line.0;
-    for (j, value) in before[..dim].iter_mut().enumerate() {
+    let pending_line = &mut line.0;
+    for (j, value) in pending_line[..dim].iter_mut().enumerate() {
         *value = p.p[j * p.stride + j];
     }
-    let mut diagonal: [S::f64s; N] = vector::registers(simd, before);
+    let mut diagonal: [S::f64s; N] = vector::registers(simd, pending_line);
     let mut theta: [S::f64s; N] = vector::registers(simd, coefficients);
     let mut copy = StackCopy::new(&p.p, x.len() / dim);
     let mut matrix =
         Matrix::<S, N> { simd, columns: S::as_mut_simd_f64s(copy.numbers(&mut p.p)).0, dim };
     let zero = [simd.splat_f64s(0.0); N];
-    let mut pending = 0.0;
-    let mut applied = zero;
-    before.fill(0.0);
+    // the step that is not yet applied to the matrix: c, and v in registers and in `pending_line`
+    let mut pending_c = 0.0;
+    let mut pending_v = zero;
+    pending_line.fill(0.0);
     let mut rest = x;
-    let mut at: [S::f64s; N] = vector::head(simd, rest, dim);
+    let mut row: [S::f64s; N] = vector::head(simd, rest, dim);
     let mut v = matrix.product(rest);
     let noise: [S::f64s; N] = vector::registers(simd, noise);
     let mut beside = noise;
     if NOISE {
-        vector::add_product_registers(simd, beside, at, &mut v);
+        vector::add_product_registers(simd, beside, row, &mut v);
         vector::axpy_registers(simd, 1.0, noise, &mut diagonal);
     }
-    let mut m = vector::dot_registers(simd, theta, at);
-    let mut s = vector::dot_registers(simd, v, at);
+    let mut m = vector::dot_registers(simd, theta, row);
+    let mut s = vector::dot_registers(simd, v, row);
     let mut outcome = Ok(());
     for i in first.. {
-        let (gain, c) = match decide_row(simd, i, (m, s), &at, &diagonal, decide) {
+        let (gain, c) = match decide_row(simd, i, m, s, &row, &diagonal, decide) {
             Ok(step) => (step.gain, step.contraction),
             Err(error) => {
                 outcome = Err(error);
-                matrix.apply(pending, before, applied);
+                matrix.apply(pending_c, pending_line, pending_v);
                 break;
             }
         };
@@ -67,36 +68,36 @@ pub(super) fn learn<S: Simd, const N: usize, const NOISE: bool>(
             beside = zero;
         }
         let mut product = if more {
-            matrix.apply_and_multiply(pending, before, applied, rest)
+            matrix.apply_and_multiply(pending_c, pending_line, pending_v, rest)
         } else {
-            matrix.apply(pending, before, applied);
+            matrix.apply(pending_c, pending_line, pending_v);
             zero
         };
-        applied = v;
-        pending = c;
-        vector::store_registers::<S, N>(v, before);
+        pending_v = v;
+        pending_c = c;
+        vector::store_registers::<S, N>(v, pending_line);
         if !more {
             vector::axpy_registers(simd, gain, v, &mut theta);
-            matrix.apply(pending, before, applied);
+            matrix.apply(pending_c, pending_line, pending_v);
             break;
         }
-        at = vector::head(simd, rest, dim);
+        row = vector::head(simd, rest, dim);
         if NOISE {
             vector::axpy_registers(simd, 1.0, noise, &mut beside);
             vector::axpy_registers(simd, 1.0, noise, &mut diagonal);
-            vector::add_product_registers(simd, beside, at, &mut product);
+            vector::add_product_registers(simd, beside, row, &mut product);
         }
-        let overlap = vector::dot_registers(simd, v, at);
-        let before_row = vector::dot_registers(simd, product, at);
-        m = vector::dot_registers(simd, theta, at) + gain * overlap;
+        let overlap = vector::dot_registers(simd, v, row);
+        let before_row = vector::dot_registers(simd, product, row);
+        m = vector::dot_registers(simd, theta, row) + gain * overlap;
         vector::axpy_registers(simd, gain, v, &mut theta);
         v = product;
-        vector::axpy_registers(simd, -c * overlap, applied, &mut v);
+        vector::axpy_registers(simd, -c * overlap, pending_v, &mut v);
         s = match next_variance(before_row, c, overlap) {
             Some(s) => s,
-            None => vector::dot_registers(simd, v, at),
+            None => vector::dot_registers(simd, v, row),
         };
-        vector::add_squares_registers(simd, -c, applied, &mut diagonal);
+        vector::add_squares_registers(simd, -c, pending_v, &mut diagonal);
     }
     if NOISE {
         matrix.add_diagonal(beside);

@@ -132,8 +132,8 @@ fn project(u: &[f64], root_d: &[f64], dim: usize, stride: usize, x: &[f64], f: &
     }
 }
 
-/// Applies the first `rows` decisions to the factor and the coefficients: first the small matrices of
-/// all panels, then the rows of `U`, which are independent of each other.
+/// Applies the first `rows` decisions to the factor and the coefficients: first the small matrices
+/// of all panels, then the rows of `U`, which are independent of each other.
 fn close(p: &mut Factored, theta: &mut Buffer, rows: usize, threads: Threads) {
     let Factored { dim, stride, u, d, block: scratch, .. } = p;
     let dim = *dim;

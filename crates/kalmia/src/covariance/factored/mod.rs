@@ -4,6 +4,8 @@
 mod block;
 mod row;
 mod small;
+mod small_factor;
+mod sweep;
 
 use super::kernel::{Blocks, learn_in_blocks, learn_in_turn};
 use super::{

@@ -1,18 +1,18 @@
-//! Row kernel of small factored matrices: the vectors of a row stay in SIMD registers, and only a few
-//! operations of the next row wait for the current decision.
+//! Row kernel of small factored matrices: the vectors of a row stay in SIMD registers, and only a
+//! few operations of the next row wait for the current decision.
 //!
-//! With $f = U^\top x$ of the current row, $f^0 = U^\top x'$ of the next row under the same $U$, and
-//! Bierman's $u_j \mathrel{+}= \lambda_j\sum_{i<j} v_iu_i$, the next row's projection after the
+//! With $f = U^\top x$ of the current row, $f^0 = U^\top x'$ of the next row under the same $U$,
+//! and Bierman's $u_j \mathrel{+}= \lambda_j\sum_{i<j} v_iu_i$, the next row's projection after the
 //! update is $f_j' = f_j^0 + \lambda_j\sum_{i<j} v_if_i^0$.
 
 use super::Factored;
+use super::small_factor::{Factor, Packed, Pending};
 use crate::covariance::{Learn, LearnTwo, next_variance};
 use crate::error::Result;
-use crate::linalg::lanes::{Lanes, MAX_LANES};
-use crate::linalg::{Lines, vector};
+use crate::linalg::lanes::Lanes;
+use crate::linalg::vector;
 use crate::rule::Step;
 use pulp::Simd;
-use std::ops::Range;
 
 /// Largest dimension of this kernel.
 pub(super) const MAX_DIM: usize = 32;
@@ -204,18 +204,6 @@ impl<'a, S: Simd, const N: usize> BeliefInFlight<'a, S, N> {
     }
 }
 
-/// The step of a decided row that is not yet applied to `U`: $\lambda$, $v$ and the gain along
-/// $k = \sum_j v_ju_j$.
-struct Pending {
-    lambda: [f64; MAX_DIM],
-    v: [f64; MAX_DIM],
-    gain: f64,
-}
-
-impl Pending {
-    const NONE: Self = Self { lambda: [0.0; MAX_DIM], v: [0.0; MAX_DIM], gain: 0.0 };
-}
-
 /// The current row under the belief before it.
 struct CurrentRow<S: Simd, const N: usize> {
     f: [S::f64s; N],
@@ -291,96 +279,5 @@ impl<S: Simd, const N: usize> CurrentRow<S, N> {
             None => vector::dot_registers(simd, self.v, self.f),
         };
         overlap
-    }
-}
-
-/// $U$ on the stack for the duration of a batch: the registers of each column down to the diagonal.
-/// Kept within 4 KiB (d <= 28) to avoid 4K aliasing: a load stalls on an earlier store whose address
-/// matches modulo 4096.
-struct Packed(Lines<{ MAX_DIM * (MAX_DIM + MAX_LANES) / 2 }>);
-
-impl Packed {
-    const EMPTY: Self = Self(Lines([0.0; MAX_DIM * (MAX_DIM + MAX_LANES) / 2]));
-}
-
-/// $U$ as the kernel sees it, packed or as stored.
-struct Factor<'a, S: Simd, const PACKED: bool> {
-    simd: S,
-    lanes: Lanes<S>,
-    columns: &'a mut [S::f64s],
-    /// Registers from one column to the next if not packed.
-    column_stride: usize,
-    dim: usize,
-}
-
-impl<S: Simd, const PACKED: bool> Factor<'_, S, PACKED> {
-    /// The registers of column `j` in the packed form.
-    #[inline(always)]
-    fn place(j: usize) -> Range<usize> {
-        let group = j / S::F64_LANES;
-        let lane = j % S::F64_LANES;
-        let start = S::F64_LANES * group * (group + 1) / 2 + lane * (group + 1);
-        start..start + group + 1
-    }
-
-    /// With `APPLY` applies the pending step, $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j
-    /// u_j^{\mathrm{old}}$; with `PROJECT` projects `x` by the new $U$. Returns $k$ and the projection.
-    #[inline(always)]
-    fn sweep<const N: usize, const APPLY: bool, const PROJECT: bool>(
-        &mut self,
-        pending: &Pending,
-        x: [S::f64s; N],
-    ) -> ([S::f64s; N], [S::f64s; N]) {
-        let zero = [self.simd.splat_f64s(0.0); N];
-        let mut k = zero;
-        let mut f = zero;
-        macro_rules! groups {
-            ($($height:literal)*) => {$(
-                if $height <= N {
-                    f[$height - 1] = self.group::<N, $height, APPLY, PROJECT>(pending, &x, &mut k);
-                }
-            )*};
-        }
-        groups!(1 2 3 4 5 6 7 8);
-        (k, f)
-    }
-
-    /// The columns whose diagonal stands in register `B - 1`.
-    #[inline(always)]
-    fn group<const N: usize, const B: usize, const APPLY: bool, const PROJECT: bool>(
-        &mut self,
-        pending: &Pending,
-        x: &[S::f64s; N],
-        k: &mut [S::f64s; N],
-    ) -> S::f64s {
-        let simd = self.simd;
-        let start = (B - 1) * S::F64_LANES;
-        let end = (B * S::F64_LANES).min(self.dim).min(MAX_DIM);
-        let mut sums = [simd.splat_f64s(0.0); MAX_LANES];
-        for j in start..end {
-            let from = if PACKED {
-                S::F64_LANES * B * (B - 1) / 2 + (j - start) * B
-            } else {
-                j * self.column_stride
-            };
-            let column = &mut self.columns[from..][..B];
-            let lambda = simd.splat_f64s(pending.lambda[j]);
-            let v = simd.splat_f64s(pending.v[j]);
-            let mut sum = simd.splat_f64s(0.0);
-            for r in 0..B {
-                let mut entries = column[r];
-                if APPLY {
-                    let old = entries;
-                    entries = simd.mul_add_f64s(lambda, k[r], old);
-                    k[r] = simd.mul_add_f64s(v, old, k[r]);
-                    column[r] = entries;
-                }
-                if PROJECT {
-                    sum = simd.mul_add_f64s(entries, x[r], sum);
-                }
-            }
-            sums[Lanes::<S>::slot(j - start)] = sum;
-        }
-        if PROJECT { self.lanes.totals(&sums) } else { sums[0] }
     }
 }
