@@ -1,5 +1,5 @@
-//! Nanoseconds per step of each rule: `cargo bench -p kalmia --bench rules`. Without `--bench` (as
-//! under `cargo test`) each case runs a few times only.
+//! Nanoseconds per step of each rule: `cargo bench -p kalmia --bench rules`. Without `--bench`, as
+//! under `cargo test`, each case runs only a few times.
 
 use kalmia::family::Bernoulli;
 use kalmia::rule::{Ekf, Implicit, MomentMatch, Truncated};
@@ -7,7 +7,7 @@ use kalmia::{Family, Observation, Rule};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// $\ell = e^u - yu$; the rest of the trait is not what a rule looks at.
+/// $\ell = e^u - yu$; rules do not use the rest of the trait.
 #[derive(Debug, Clone, Copy)]
 struct Counts;
 
@@ -40,17 +40,17 @@ impl Family for Counts {
         u.exp()
     }
     fn quantile(&self, _u: f64, _q: f64) -> f64 {
-        unreachable!("a rule asks for the loss alone")
+        unreachable!("rules use the loss only")
     }
     fn cdf(&self, _u: f64, _y: f64) -> f64 {
-        unreachable!("a rule asks for the loss alone")
+        unreachable!("rules use the loss only")
     }
     fn sample<R: rand::Rng + ?Sized>(&self, _u: f64, _rng: &mut R) -> f64 {
-        unreachable!("a rule asks for the loss alone")
+        unreachable!("rules use the loss only")
     }
 }
 
-/// Predictors as a stream sees them, spread over what both families call usual.
+/// Linear predictors over the usual range of both families, in the mixed order of a stream.
 fn predictors() -> Vec<f64> {
     (0..256).map(|i| -4.0 + 8.0 * ((i * 97 % 256) as f64) / 255.0).collect()
 }

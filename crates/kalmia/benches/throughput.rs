@@ -1,15 +1,19 @@
-//! Rows per second of the recursion, beside a textbook loop and the machine's matrix-product peak,
-//! all in one run.
+//! Rows per second of the recursion, compared with a textbook loop and with the machine's
+//! matrix-product peak in the same run.
 //!
 //! `cargo bench --bench throughput` prints the table of the README; as a test (`cargo test
 //! --benches`) it runs once, small.
 
+#[path = "../tests/textbook/mod.rs"]
+mod textbook;
+
 use kalmia::{
     Auto, Bernoulli, Covariance, Dense, Ekf, Factored, Filter, Learner, MomentMatch, Prior, Rows,
-    Rule,
+    Rule, Step,
 };
 use std::hint::black_box;
 use std::time::{Duration, Instant};
+use textbook::{Predictor, Textbook};
 
 /// Rows and labels in the shape of the paper's experiment, from a small congruential generator.
 fn rows(dim: usize, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
@@ -28,63 +32,37 @@ fn rows(dim: usize, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
     (x, y)
 }
 
-/// The recursion as a textbook writes it: dense `P`, one pass for `Px`, one for the update, plain
-/// iterators.
-fn textbook(dim: usize, x: &[f64], y: &[f64], theta: &mut [f64], p: &mut [f64], v: &mut [f64]) {
-    for (x, &y) in x.chunks_exact(dim).zip(y) {
-        for (v, row) in v.iter_mut().zip(p.chunks_exact(dim)) {
-            *v = row.iter().zip(x).map(|(p, x)| p * x).sum();
-        }
-        let s: f64 = v.iter().zip(x).map(|(v, x)| v * x).sum();
-        let m: f64 = theta.iter().zip(x).map(|(t, x)| t * x).sum();
-        let mean = 1.0 / (1.0 + (-m).exp());
-        let alpha = mean * (1.0 - mean);
-        let gain = (y - mean) / (1.0 + alpha * s);
-        let c = alpha / (1.0 + alpha * s);
-        for (t, v) in theta.iter_mut().zip(&*v) {
-            *t += gain * v;
-        }
-        for (row, &vi) in p.chunks_exact_mut(dim).zip(&*v) {
-            for (p, &vj) in row.iter_mut().zip(&*v) {
-                *p -= c * vi * vj;
-            }
-        }
-    }
-}
-
-/// A way of learning the same rows again and again.
+/// A method that learns the same rows again and again.
 trait Contender {
     fn name(&self) -> String;
     fn run(&mut self, dim: usize, x: &[f64], y: &[f64]);
 
-    /// How many filters a mixture still has.
+    /// Number of filters that a mixture still has.
     fn filters(&self) -> Option<usize> {
         None
     }
 }
 
-struct Textbook {
-    theta: Vec<f64>,
-    p: Vec<f64>,
-    v: Vec<f64>,
-}
-
-impl Textbook {
-    fn new(dim: usize) -> Self {
-        let mut p = vec![0.0; dim * dim];
-        (0..dim).for_each(|j| p[j * dim + j] = 1.0);
-        Self { theta: vec![0.0; dim], p, v: vec![0.0; dim] }
-    }
-}
-
+/// The logistic filter, by the book.
 impl Contender for Textbook {
     fn name(&self) -> String {
         "textbook".into()
     }
 
     fn run(&mut self, dim: usize, x: &[f64], y: &[f64]) {
-        textbook(dim, x, y, &mut self.theta, &mut self.p, &mut self.v);
+        for (x, &y) in x.chunks_exact(dim).zip(y) {
+            self.learn(x, |Predictor { m, s }| {
+                let mean = 1.0 / (1.0 + (-m).exp());
+                Step::against(mean - y, mean * (1.0 - mean), s)
+            });
+        }
     }
+}
+
+fn textbook(dim: usize) -> Textbook {
+    let mut p = vec![0.0; dim * dim];
+    (0..dim).for_each(|j| p[j * dim + j] = 1.0);
+    Textbook::new(vec![0.0; dim], p)
 }
 
 /// A learner of the library, fed in batches.
@@ -106,7 +84,7 @@ impl<L: Learner> Contender for Fed<L> {
     }
 }
 
-/// The default learner after rows enough to drop its weak members.
+/// The default learner after enough rows to drop its weak members.
 struct Mixture(Auto<Bernoulli>);
 
 impl Mixture {
@@ -138,8 +116,8 @@ fn filter<R: Rule, C: Covariance>(rule: R, dim: usize, threads: usize) -> Filter
         .with_threads(threads)
 }
 
-/// Best rows per second of each contender, measured in short turns, so that a noisy machine is
-/// noisy for all of them and each finds a quiet moment.
+/// Best rows per second of each contender. They run in short turns: noise on the machine then
+/// affects all of them, and each finds a quiet moment.
 fn measure(
     contenders: &mut [Box<dyn Contender>],
     dim: usize,
@@ -151,7 +129,7 @@ fn measure(
     let start = Instant::now();
     for round in 0.. {
         for (contender, best) in contenders.iter_mut().zip(&mut best) {
-            // the second run of a turn finds its numbers in the cache, as a stream of rows does
+            // the second run of a turn finds its numbers in the cache, as in a stream of rows
             for _ in 0..2 {
                 let start = Instant::now();
                 contender.run(dim, x, y);
@@ -168,12 +146,14 @@ fn measure(
 /// Operations per second of a square product, one core.
 fn peak(limit: Duration) -> f64 {
     let n = 512;
-    let (a, b, mut c) = (vec![1.0; n * n], vec![1.0; n * n], vec![0.0; n * n]);
+    let a = vec![1.0; n * n];
+    let b = vec![1.0; n * n];
+    let mut c = vec![0.0; n * n];
     let mut seconds = f64::INFINITY;
     let begin = Instant::now();
     while seconds.is_infinite() || begin.elapsed() < limit {
         let start = Instant::now();
-        kalmia::linalg::square_product(n, &a, &b, black_box(&mut c));
+        kalmia::bench_support::square_product(n, &a, &b, black_box(&mut c));
         seconds = seconds.min(start.elapsed().as_secs_f64());
     }
     2.0 * (n as f64).powi(3) / seconds
@@ -194,7 +174,7 @@ fn main() {
         let n = if full { (4_000_000 / (dim * dim)).clamp(384, 8192) } else { 40 };
         let (x, y) = rows(dim, n, 7);
         let mut contenders: Vec<Box<dyn Contender>> = vec![
-            Box::new(Textbook::new(dim)),
+            Box::new(textbook(dim)),
             Box::new(Fed {
                 name: "dense, a row a call",
                 learner: filter::<_, Dense>(Ekf, dim, 1),
@@ -243,8 +223,8 @@ fn main() {
     println!("\nauto had {filters:?} filters left");
 }
 
-/// Rows per second with the ratio to the textbook, and the share of the matrix-product peak at
-/// three operations an entry of `P` and row.
+/// Prints rows per second with the ratio to the textbook, and the share of the matrix-product peak,
+/// counting 3 flops per entry of `P` per row.
 fn print(dims: &[usize], lines: &[(String, Vec<f64>)], peak: f64) {
     let row = |name: &str, cells: Vec<String>| println!("| {name} | {} |", cells.join(" | "));
     row("rows a second, d =", dims.iter().map(usize::to_string).collect());

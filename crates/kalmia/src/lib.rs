@@ -19,11 +19,18 @@ pub mod evaluate;
 pub mod family;
 pub mod file;
 pub mod learner;
-pub mod linalg;
+mod linalg;
 pub mod predict;
 pub mod rows;
 pub mod rule;
 pub mod theory;
+
+/// Internals for the benches and tests of this crate; no part of the public interface.
+#[doc(hidden)]
+pub mod bench_support {
+    pub use crate::covariance::Kernel;
+    pub use crate::linalg::{Buffer, Threads, cholesky_lower, solve_cholesky, square_product};
+}
 
 pub use covariance::{Covariance, Dense, Factored};
 pub use error::{Error, Result};

@@ -1,5 +1,4 @@
-//! The hot path allocates nothing after its first call, by a count of every allocation of the
-//! process.
+//! Tests that the hot path allocates nothing after its first call, by counting all allocations.
 
 #[path = "suite/common/mod.rs"]
 mod common;
@@ -18,23 +17,22 @@ thread_local! {
 
 struct Counting;
 
-// SAFETY: every call goes to the system allocator unchanged; the counter is a plain cell of the
-// thread.
+// SAFETY: every call is passed to the system allocator unchanged; the counter is thread-local.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -123,8 +121,8 @@ fn the_default_learner_allocates_nothing_once_it_has_settled() {
     }
 }
 
-/// Products pack their operands into buffers that the `gemm` crate allocates and frees again: so
-/// many a block, whatever came before.
+/// The `gemm` crate packs the operands of products into buffers that it allocates and frees. Their
+/// number per block is constant.
 fn in_blocks<C: Covariance>(dim: usize, size: usize) {
     let mut filter = filter::<C>("bernoulli", "ekf", dim);
     let data = Data::draw(&mut rng(3), filter.family(), dim, 4 * size);
@@ -136,7 +134,7 @@ fn in_blocks<C: Covariance>(dim: usize, size: usize) {
     assert_eq!(learn(2 * size, 3 * size), block, "{} d = {dim}: each block the same", C::NAME);
     assert_eq!(learn(0, 4 * size), 4 * block, "{} d = {dim}: four blocks in one call", C::NAME);
     assert_eq!(learn(0, size), block, "{} d = {dim}: whatever came before", C::NAME);
-    // at most a packing buffer for each operand of a product
+    // at most one packing buffer per operand of a product
     let strips = 2 * size.div_ceil(32);
     let panels = if C::NAME == "dense" {
         dim.div_ceil(96) * 3
@@ -149,7 +147,7 @@ fn in_blocks<C: Covariance>(dim: usize, size: usize) {
         "{} d = {dim}: {block} allocations, {products} products",
         C::NAME
     );
-    println!("{} d = {dim}: {block} allocations a block", C::NAME);
+    println!("{} d = {dim}: {block} allocations per block", C::NAME);
     assert_eq!(learn(0, 15), 0, "{} d = {dim}: a batch below a block", C::NAME);
 }
 

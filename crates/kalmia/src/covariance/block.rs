@@ -1,23 +1,22 @@
-//! The scalar steps of a block of rows, in the `B x B` world of their mutual inner products.
+//! The scalar steps of a block of `B` rows, from the `B x B` matrix of their inner products.
 
-use super::Decide;
+use super::{Decide, MIN_VARIANCE_SHARE};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cut, multiply};
 use crate::rule::Step;
 use pulp::{Arch, Simd, WithSimd};
 
-/// A row whose variance fell below this share of its value at the start of the block has lost too
-/// many digits in the elimination.
-pub(super) const SMALLEST_SHARE: f64 = 1e-4;
-/// Largest $\sum_t \alpha_t x_t^\top P x_t$ of a block, for the same reason.
-const LARGEST_GROWTH: f64 = 1e5;
+/// Largest $\sum_t \alpha_t x_t^\top P x_t$ of a block; above it the elimination loses too much
+/// precision.
+const MAX_SUM_ALPHA_S: f64 = 1e5;
 
-/// Rows in a block: enough for the products to run at full speed, few against the dimension.
+/// Rows of a block: enough for matrix products to run at full speed, few compared to the dimension.
 pub(super) fn rows(dim: usize) -> usize {
     if dim < 1536 { 128 } else { 192 }
 }
 
-/// Columns of a triangular product that go together; more would waste half of their square.
+/// Columns of a triangular product that are computed together. Half of each `STRIP x STRIP` square
+/// on the diagonal is wasted.
 pub(super) const STRIP: usize = 32;
 
 /// The inner products $a_i^\top b_k$, $i \ge k$, of the columns of two matrices: column `k` of `g`
@@ -27,14 +26,10 @@ pub(super) fn gram(g: &mut [f64], a: View<'_>, b: View<'_>, rows: usize, threads
         for start in range.clone().step_by(STRIP) {
             let width = STRIP.min(range.end - start);
             let from = (start - range.start) * rows + start;
-            let (lhs, rhs) = (a.cols(start..rows).t(), b.cols(start..start + width));
-            multiply(
-                ViewMut::columns(&mut g[from..], rows - start, width, rows),
-                false,
-                1.0,
-                lhs,
-                rhs,
-            );
+            let lhs = a.cols(start..rows).t();
+            let rhs = b.cols(start..start + width);
+            let strip = ViewMut::columns(&mut g[from..], rows - start, width, rows);
+            multiply(strip, false, 1.0, lhs, rhs);
         }
     });
 }
@@ -44,8 +39,8 @@ pub(super) fn gram(g: &mut [f64], a: View<'_>, b: View<'_>, rows: usize, threads
 pub(super) enum Outcome {
     /// All rows are decided.
     Complete,
-    /// The first `rows` are decided; the next one comes with its step where it was already asked
-    /// for.
+    /// The first `rows` are decided; `next` is the step of the row after them if it was already
+    /// computed.
     Short { rows: usize, next: Option<Step> },
 }
 
@@ -59,11 +54,10 @@ impl Outcome {
     }
 }
 
-/// A block seen from its rows alone: inner products, linear predictors, decisions.
+/// The scalars of a block: inner products, linear predictors, decisions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scalars {
-    /// $X^\top PX$ from the diagonal on, a row of it a row of the block; then what
-    /// [`Decisions::run`] leaves.
+    /// $X^\top PX$, each row from the diagonal on; [`Decisions::run`] overwrites it.
     pub g: Buffer,
     /// The linear predictors.
     m: Vec<f64>,
@@ -90,19 +84,20 @@ impl Scalars {
         decide: &mut Decide<'_>,
     ) -> Result<Outcome> {
         let rows = x.len() / dim;
-        let (xs, theta) = (View::columns(x, dim, rows, dim), View::columns(theta, dim, 1, dim));
+        let xs = View::columns(x, dim, rows, dim);
+        let theta = View::columns(theta, dim, 1, dim);
         multiply(ViewMut::columns(&mut self.m, rows, 1, rows), false, 1.0, xs.t(), theta);
-        Arch::new().dispatch(Run { scalars: self, rows, decide })
+        Arch::new().dispatch(DecideBlock { scalars: self, rows, decide })
     }
 }
 
-struct Run<'a, 'd> {
+struct DecideBlock<'a, 'd> {
     scalars: &'a mut Scalars,
     rows: usize,
     decide: &'a mut Decide<'d>,
 }
 
-impl WithSimd for Run<'_, '_> {
+impl WithSimd for DecideBlock<'_, '_> {
     type Output = Result<Outcome>;
 
     #[inline(always)]
@@ -114,7 +109,7 @@ impl WithSimd for Run<'_, '_> {
     }
 }
 
-/// The decisions of a block: everything that closing it needs.
+/// The decisions of a block: all that is needed to apply it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Decisions {
     /// $g_t$.
@@ -123,6 +118,7 @@ pub(super) struct Decisions {
     pub curvature: Vec<f64>,
     /// $c_t$.
     contraction: Vec<f64>,
+    /// $x_t^\top Px_t$ at the start of the block.
     start: Vec<f64>,
 }
 
@@ -153,12 +149,12 @@ impl Decisions {
             let (head, tail) = g.split_at_mut((j + 1) * stride);
             let row = &head[j * stride..][..rows];
             let s = row[j];
-            if s < SMALLEST_SHARE * self.start[j] {
+            if s < MIN_VARIANCE_SHARE * self.start[j] {
                 return Ok(Outcome::Short { rows: j, next: None });
             }
             let step = decide(j, m[j], s.max(0.0))?;
             growth += step.curvature * self.start[j];
-            if growth > LARGEST_GROWTH {
+            if growth > MAX_SUM_ALPHA_S {
                 return Ok(Outcome::Short { rows: j, next: Some(step) });
             }
             let c = step.contraction;

@@ -1,5 +1,5 @@
-//! Rows two by two: one pass over the matrix pays for a pair of rows and prepares the next, so that
-//! it is loaded and stored half as often.
+//! Learns rows in pairs: one sweep over the matrix applies the steps of a pair and prepares the
+//! next pair, which halves the loads and stores of the matrix.
 
 use super::Decide;
 use crate::error::Result;
@@ -7,34 +7,62 @@ use crate::linalg::{Buffer, vector};
 use crate::rule::Step;
 use pulp::Simd;
 
-/// A matrix with the vectors of one or two rows at hand.
+/// Columns that a sweep handles together: a loaded register of a row's vectors serves all of them.
+pub(super) const GROUP: usize = 4;
+
+/// A matrix with the vectors of one or two rows.
 pub(super) trait Pairs {
-    /// Takes the features of the next one or two rows.
+    /// Copies the features of the next one or two rows.
     fn load<S: Simd>(&mut self, simd: S, pair: &[f64]);
 
     /// The features of a row, padded.
     fn x(&self, row: usize) -> &[f64];
 
-    /// One pass over the matrix: with `PAY` it learns what was settled of the first `rows` rows,
-    /// with `PREPARE` it gives what the loaded ones need.
-    fn pass<S: Simd, const PAY: bool, const PREPARE: bool>(&mut self, simd: S, rows: usize);
+    /// One sweep over the matrix for the first `rows` rows. With `APPLY` it applies their steps,
+    /// with `PREPARE` it computes what the loaded rows need.
+    fn sweep<S: Simd, const APPLY: bool, const PREPARE: bool>(&mut self, simd: S, rows: usize);
 
-    /// $s = x^\top Px$ of a row, the `i`-th for messages.
+    /// $s = x^\top Px$ of a row; `i` is its index for errors.
     fn variance<S: Simd>(&mut self, simd: S, row: usize, i: usize) -> Result<f64>;
 
-    /// What a step does to the vectors of its row.
-    fn settle<S: Simd>(&mut self, simd: S, row: usize, i: usize, s: f64, step: Step) -> Result<()>;
+    /// Prepares the vectors of a row for its step to be applied.
+    fn take_step<S: Simd>(
+        &mut self,
+        simd: S,
+        row: usize,
+        i: usize,
+        s: f64,
+        step: Step,
+    ) -> Result<()>;
 
-    /// What the first row's step does to the second; returns $x^\top Px'$ before it.
-    fn carry<S: Simd>(&mut self, simd: S, step: Step) -> f64;
+    /// Corrects the second row for the first row's step; returns $x^\top Px'$ before the step.
+    fn correct_second<S: Simd>(&mut self, simd: S, step: Step) -> f64;
 
-    /// $Px$ of a row that the last pass paid for.
+    /// $Px$ of a row whose step the last sweep applied.
     fn direction(&self, row: usize) -> &[f64];
 }
 
-/// Largest $\alpha s$ of a first row: beyond it the second one, which follows by a difference,
-/// would lose digits, and is prepared anew.
-const SHARPEST: f64 = 100.0;
+/// Largest $\alpha s$ of a first row. Above it the correction of the second row would lose
+/// precision by cancellation, and the row is prepared anew.
+const MAX_ALPHA_S_PAIR: f64 = 100.0;
+
+/// The first `end` registers of each of [`GROUP`] neighbouring columns.
+#[inline(always)]
+pub(super) fn split_columns<S: Simd>(
+    columns: &mut [f64],
+    stride: usize,
+    end: usize,
+) -> [&mut [S::f64s]; GROUP] {
+    let (c0, rest) = columns.split_at_mut(stride);
+    let (c1, rest) = rest.split_at_mut(stride);
+    let (c2, c3) = rest.split_at_mut(stride);
+    [
+        &mut S::as_mut_simd_f64s(c0).0[..end],
+        &mut S::as_mut_simd_f64s(c1).0[..end],
+        &mut S::as_mut_simd_f64s(c2).0[..end],
+        &mut S::as_mut_simd_f64s(c3).0[..end],
+    ]
+}
 
 /// Learns the rows of `x`.
 #[inline(always)]
@@ -48,51 +76,52 @@ pub(super) fn learn<S: Simd, P: Pairs>(
     decide: &mut Decide<'_>,
 ) -> Result<()> {
     let mut pairs = x.chunks(2 * dim);
-    let mut at = pairs.next();
-    if let Some(pair) = at {
+    let mut current = pairs.next();
+    if let Some(pair) = current {
         p.load(simd, pair);
-        p.pass::<S, false, true>(simd, pair.len() / dim);
+        p.sweep::<S, false, true>(simd, pair.len() / dim);
     }
     let mut i = first;
-    while let Some(pair) = at {
+    while let Some(pair) = current {
         let rows = pair.len() / dim;
         let m = [vector::dot(simd, theta, p.x(0)), vector::dot(simd, theta, p.x(1))];
-        let (step, s) = decided(simd, p, 0, i, m[0], decide)?;
-        if rows == 2 && step.curvature * s > SHARPEST {
+        let (step, s) = decide_row(simd, p, 0, i, m[0], decide)?;
+        if rows == 2 && step.curvature * s > MAX_ALPHA_S_PAIR {
             let second = &pair[dim..];
             p.load(simd, second);
-            p.pass::<S, true, true>(simd, 1);
+            p.sweep::<S, true, true>(simd, 1);
             vector::axpy(simd, step.gain, p.direction(0), theta);
-            (at, i) = (Some(second), i + 1);
+            current = Some(second);
+            i += 1;
             continue;
         }
         let mut gains = [step.gain, 0.0];
         let mut outcome = Ok(());
         if rows == 2 {
-            let overlap = p.carry(simd, step);
-            match decided(simd, p, 1, i + 1, m[1] + step.gain * overlap, decide) {
+            let overlap = p.correct_second(simd, step);
+            match decide_row(simd, p, 1, i + 1, m[1] + step.gain * overlap, decide) {
                 Ok((step, _)) => gains[1] = step.gain,
                 Err(error) => outcome = Err(error),
             }
         }
-        // of a pair whose second row is refused the first one is learned
-        let paid = rows - usize::from(outcome.is_err());
-        at = if outcome.is_ok() { pairs.next() } else { None };
-        let follows = at.filter(|_| paid == 2);
+        // if the second row is refused, the first one is still learned
+        let applied = rows - usize::from(outcome.is_err());
+        current = if outcome.is_ok() { pairs.next() } else { None };
+        let follows = current.filter(|_| applied == 2);
         match follows {
             Some(pair) => {
                 p.load(simd, pair);
-                p.pass::<S, true, true>(simd, 2);
+                p.sweep::<S, true, true>(simd, 2);
             }
-            None => p.pass::<S, true, false>(simd, paid),
+            None => p.sweep::<S, true, false>(simd, applied),
         }
-        for (row, gain) in gains.into_iter().enumerate().take(paid) {
+        for (row, gain) in gains.into_iter().enumerate().take(applied) {
             vector::axpy(simd, gain, p.direction(row), theta);
         }
-        if let (Some(pair), None) = (at, follows) {
-            // a pair after a single row
+        if let (Some(pair), None) = (current, follows) {
+            // a pair that follows a single row
             p.load(simd, pair);
-            p.pass::<S, false, true>(simd, pair.len() / dim);
+            p.sweep::<S, false, true>(simd, pair.len() / dim);
         }
         outcome?;
         i += rows;
@@ -101,7 +130,7 @@ pub(super) fn learn<S: Simd, P: Pairs>(
 }
 
 #[inline(always)]
-fn decided<S: Simd, P: Pairs>(
+fn decide_row<S: Simd, P: Pairs>(
     simd: S,
     p: &mut P,
     row: usize,
@@ -111,6 +140,6 @@ fn decided<S: Simd, P: Pairs>(
 ) -> Result<(Step, f64)> {
     let s = p.variance(simd, row, i)?;
     let step = decide(i, m, s)?;
-    p.settle(simd, row, i, s, step)?;
+    p.take_step(simd, row, i, s, step)?;
     Ok((step, s))
 }

@@ -1,7 +1,6 @@
-//! The row kernels under each instruction set that this machine has, whatever the one it would
-//! choose.
+//! Tests of the row kernels under every instruction set that this machine has.
 
-use super::{Covariance, Factored, Learn, LearnTwo};
+use super::{Covariance, Factored, Kernel, Learn, LearnTwo};
 use crate::error::Result;
 use crate::linalg::Buffer;
 use crate::rule::Step;
@@ -38,7 +37,7 @@ impl<S: Simd, W: WithSimd> pulp::NullaryFnOnce for Under<S, W> {
     }
 }
 
-/// A rule of sorts that keeps what it was asked.
+/// A simple rule that records the predictors it receives.
 fn decide(seen: &mut Vec<f64>) -> impl FnMut(usize, f64, f64) -> Result<Step> {
     |i, m, s| {
         seen.extend([m, s]);
@@ -47,7 +46,7 @@ fn decide(seen: &mut Vec<f64>) -> impl FnMut(usize, f64, f64) -> Result<Step> {
     }
 }
 
-/// The instruction sets that this machine has beside the one it chooses.
+/// The instruction sets that this machine has besides the one that it chooses.
 fn others() -> Vec<How> {
     let mut hows = vec![How::Scalar];
     #[cfg(target_arch = "x86_64")]
@@ -61,8 +60,8 @@ fn rows(dim: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Everything that a form says of the rows, so many a call, and holds after them.
-fn run<C: Covariance>(dim: usize, x: &[f64], batch: usize, walk: &[f64], how: How) -> Vec<f64>
+/// All predictors of the rows, learned in batches of `batch`, and the belief after them.
+fn run<C: Covariance>(dim: usize, x: &[f64], batch: usize, noise: &[f64], how: How) -> Vec<f64>
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
 {
@@ -76,7 +75,7 @@ where
             x,
             first: i * batch,
             decide: &mut decide(&mut seen),
-            walk,
+            noise,
         })
         .unwrap();
     }
@@ -84,21 +83,21 @@ where
     seen
 }
 
-/// Runs rows of several dimensions under each instruction set, many or one a call, and compares all
-/// numbers; `walk` is what is added to a diagonal a row.
-pub(super) fn check<C: Covariance>(walk: impl Fn(usize) -> &'static [f64])
+/// Learns rows of several dimensions under each instruction set, in batches of several sizes, and
+/// compares all numbers; `noise` is the process noise per row.
+pub(super) fn check<C: Covariance>(noise: impl Fn(usize) -> &'static [f64])
 where
     for<'a, 'd> Learn<'a, 'd, C>: WithSimd<Output = Result<()>>,
 {
     for dim in [1, 4, 8, 11, 16, 17, 28, 32, 33, 50] {
         let x = rows(dim);
-        let whole = run::<C>(dim, &x, 40, walk(dim), How::Chosen);
+        let whole = run::<C>(dim, &x, 40, noise(dim), How::Chosen);
         for how in others().into_iter().chain([How::Chosen]) {
             for batch in [40, 3, 1] {
-                for (a, b) in whole.iter().zip(run::<C>(dim, &x, batch, walk(dim), how)) {
+                for (a, b) in whole.iter().zip(run::<C>(dim, &x, batch, noise(dim), how)) {
                     assert!(
                         (a - b).abs() <= 1e-11 * (1.0 + a.abs()),
-                        "{how:?}, dimension {dim}, {batch} rows a call: {a} {b}"
+                        "{how:?}, dimension {dim}, {batch} rows per call: {a} {b}"
                     );
                 }
             }
@@ -106,9 +105,9 @@ where
     }
 }
 
-/// Two beliefs side by side say and hold what each does alone.
+/// Two interleaved beliefs give the same predictors and end in the same state as each alone.
 #[test]
-fn two_at_a_time_are_one_after_the_other() {
+fn two_interleaved_beliefs_are_two_separate_ones() {
     for dim in [1, 8, 11, 16, 17, 28, 32] {
         let x = rows(dim);
         for how in others().into_iter().chain([How::Chosen]) {
@@ -129,7 +128,7 @@ fn two_at_a_time_are_one_after_the_other() {
                     x: &x,
                     first: 0,
                     decide: &mut decide(&mut seen1),
-                    walk: &[],
+                    noise: &[],
                 })
                 .unwrap();
                 assert_eq!(

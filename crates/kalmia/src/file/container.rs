@@ -1,48 +1,47 @@
-//! The bytes: a safetensors file whose header starts with a checksum of all the rest.
+//! The bytes of a model file: safetensors, with a checksum of all the rest at the header's start.
 //!
-//! Written here rather than through the `safetensors` crate, whose metadata is a hash map, so that
-//! its bytes change from run to run, and whose reader adds up sizes unchecked.
+//! The `safetensors` crate is not used: its metadata is a hash map, so the bytes change from run to
+//! run, and its reader adds up sizes unchecked.
 
-use super::ser::DEEPEST;
+use super::split::MAX_DEPTH;
 use super::{FORMAT, ModelFile, Problem, Tensor, Tensors};
+use crate::covariance::packed::numbers;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Where safetensors keeps what is no tensor: texts by name.
+/// The header entry in which safetensors keeps texts by name.
 pub(super) const METADATA: &str = "__metadata__";
 
-/// How every header starts. `checksum` is the first of our names in the alphabet, so a plain writer
-/// with sorted keys puts it here too.
+/// How every header starts. `checksum` comes first in the alphabet among our names, so a writer in
+/// another language that sorts its keys puts it here too.
 const START: &[u8] = br#"{"__metadata__":{"checksum":""#;
-/// Bytes of the header's length.
+/// Bytes of the number that gives the header's length.
 const LENGTH: usize = 8;
-/// Where the checksum stands in the file, and its digits.
+/// The bytes of the checksum, eight hexadecimal digits.
 const CHECKSUM: std::ops::Range<usize> = LENGTH + START.len()..LENGTH + START.len() + 8;
-/// Enough bytes to tell a model from something else.
+/// Bytes that suffice to recognize a model.
 pub(super) const HEAD: usize = LENGTH + START.len();
-/// The longest header that readers of safetensors take.
-const LONGEST_HEADER: usize = 100_000_000;
-/// Numbers turned into bytes at a time.
-const CHUNK: usize = 4096;
+/// Bytes of the longest header that readers of safetensors accept.
+const MAX_HEADER: usize = 100_000_000;
 
-/// Whether these first bytes may be those of a model; fewer than [`HEAD`] never are.
+/// Whether a file that starts with these bytes can be a model; [`HEAD`] bytes are needed.
 pub(super) fn starts_as_model(bytes: &[u8]) -> bool {
     bytes.get(LENGTH..HEAD) == Some(START)
 }
 
-/// Refuses a model whose header no reader would take.
+/// Refuses a model whose header is too long for readers of safetensors.
 pub(super) fn check_header(file: &ModelFile) -> Result<(), Problem> {
     let length = header(file).len();
-    if length <= LONGEST_HEADER {
+    if length <= MAX_HEADER {
         return Ok(());
     }
-    let message = format!("text and short arrays take {length} bytes of at most {LONGEST_HEADER}");
+    let message = format!("text and short arrays take {length} bytes of at most {MAX_HEADER}");
     Err(Problem::Unstorable { at: "state".into(), message })
 }
 
-/// The header with its checksum left at zero, padded so that the numbers start at a multiple of 8.
+/// The header with a checksum of zeros, padded to align the numbers at a multiple of 8 bytes.
 fn header(file: &ModelFile) -> Vec<u8> {
     let texts = BTreeMap::from([
         ("checksum", "00000000".to_owned()),
@@ -55,14 +54,12 @@ fn header(file: &ModelFile) -> Vec<u8> {
     let mut text = format!("{{\"{METADATA}\":{}", json!(texts));
     let mut start = 0;
     for (name, tensor) in &file.tensors {
-        let len = tensor.values().len();
-        let shape = if matches!(tensor, Tensor::Scalar(_)) { vec![] } else { vec![len] };
-        let end = start + 8 * len;
-        text += &format!(
-            ",{}:{}",
-            json!(name),
-            json!({"data_offsets": [start, end], "dtype": "F64", "shape": shape})
-        );
+        let (end, shape) = match tensor {
+            Tensor::Scalar(_) => (start + 8, vec![]),
+            Tensor::Array(bytes) => (start + bytes.len(), vec![bytes.len() / 8]),
+        };
+        let info = json!({"data_offsets": [start, end], "dtype": "F64", "shape": shape});
+        text += &format!(",{}:{info}", json!(name));
         start = end;
     }
     text.push('}');
@@ -71,7 +68,7 @@ fn header(file: &ModelFile) -> Vec<u8> {
     bytes
 }
 
-/// Writes all bytes: once into the checksum, then to the sink.
+/// Writes all bytes, after a first pass for the checksum.
 pub(super) fn encode(file: &ModelFile, sink: &mut dyn Write) -> io::Result<()> {
     let header = header(file);
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
@@ -79,24 +76,12 @@ pub(super) fn encode(file: &ModelFile, sink: &mut dyn Write) -> io::Result<()> {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&bytes[..CHECKSUM.start]);
     crc.update(&bytes[CHECKSUM.end..]);
-    numbers(file, |chunk| {
-        crc.update(chunk);
-        Ok(())
-    })?;
+    for tensor in file.tensors.values() {
+        tensor.with_bytes(|bytes| crc.update(bytes));
+    }
     bytes[CHECKSUM].copy_from_slice(format!("{:08x}", crc.finalize()).as_bytes());
     sink.write_all(&bytes)?;
-    numbers(file, |chunk| sink.write_all(chunk))
-}
-
-/// The bytes of all tensors in order.
-fn numbers(file: &ModelFile, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-    let mut bytes = Vec::with_capacity(8 * CHUNK);
-    for chunk in file.tensors.values().flat_map(|tensor| tensor.values().chunks(CHUNK)) {
-        bytes.clear();
-        bytes.extend(chunk.iter().flat_map(|number| number.to_le_bytes()));
-        each(&bytes)?;
-    }
-    Ok(())
+    file.tensors.values().try_for_each(|tensor| tensor.with_bytes(|bytes| sink.write_all(bytes)))
 }
 
 #[derive(Deserialize)]
@@ -125,8 +110,7 @@ impl Header {
             .map_err(|error| Problem::Header(format!("`{name}`: {error}")))
     }
 
-    /// Bytes of the data, which the tensors must cover without gap or overlap; true of every
-    /// format.
+    /// Bytes of the data. The tensors must cover them without gap or overlap, in every format.
     fn data_len(&self) -> Result<u64, Problem> {
         let mut extents: Vec<_> =
             self.tensors.iter().map(|(name, info)| (info.data_offsets, name)).collect();
@@ -141,8 +125,8 @@ impl Header {
     }
 }
 
-/// Checks and reads all bytes. The length and the checksum come before the format, so that damage
-/// is never taken for a newer version.
+/// Checks and reads all bytes. The length and the checksum are checked before the format: damage is
+/// then never reported as a newer version.
 pub(super) fn decode(bytes: &[u8]) -> Result<ModelFile, Problem> {
     let found = bytes.len() as u64;
     if !starts_as_model(bytes) {
@@ -158,7 +142,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<ModelFile, Problem> {
     if end > found || end < CHECKSUM.end as u64 {
         return Err(Problem::Truncated { expected: end, found });
     }
-    // not more than the bytes there are, hence a usize
+    // fits a usize because it is at most the number of bytes
     let (head, data) = rest.split_at(length as usize);
     let header: Header =
         serde_json::from_slice(head).map_err(|error| Problem::Header(error.to_string()))?;
@@ -182,8 +166,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<ModelFile, Problem> {
     })
 }
 
-/// The start of a model that ends before [`HEAD`]; a file of no bytes at all counts, as a full disk
-/// leaves such.
+/// Whether this is the start of a model, cut before [`HEAD`]. An empty file counts: a full disk
+/// leaves such files.
 fn is_cut_head(bytes: &[u8]) -> bool {
     bytes.len() < HEAD && START.starts_with(bytes.get(LENGTH..).unwrap_or_default())
 }
@@ -217,15 +201,14 @@ fn check_format(header: &Header) -> Result<(), Problem> {
 
 fn tensors(header: &Header, data: &[u8]) -> Result<Tensors, Problem> {
     let read = |(name, info): (&String, &Info)| {
-        // in bounds and in order by `Header::data_len`
+        // in bounds and in order, as `Header::data_len` checked
         let bytes = &data[info.data_offsets.0 as usize..info.data_offsets.1 as usize];
-        let mut numbers = bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes));
         let len = bytes.len() as u64;
         let tensor = match (info.dtype.as_str(), info.shape.as_slice(), len) {
             ("F64", [count], _) if count.checked_mul(8) == Some(len) => {
-                Tensor::Array(numbers.collect())
+                Tensor::Array(bytes.to_vec())
             }
-            ("F64", [], 8) => Tensor::Scalar(numbers.next().expect("8 bytes are a number")),
+            ("F64", [], 8) => Tensor::Scalar(numbers(bytes).next().expect("8 bytes are a number")),
             (dtype, shape, _) => {
                 return Err(Problem::Header(format!(
                     "tensor `{name}` is {dtype} of shape {shape:?} in {len} bytes"
@@ -237,5 +220,5 @@ fn tensors(header: &Header, data: &[u8]) -> Result<Tensors, Problem> {
     header.tensors.iter().map(read).collect()
 }
 
-// the JSON within the header is nested no deeper than what is read back
-const _: () = assert!(DEEPEST < 128);
+// `serde_json` reads back what is nested no deeper than this
+const _: () = assert!(MAX_DEPTH < 128);

@@ -1,10 +1,9 @@
-//! What can go wrong with a model file, with the file's path and what to do.
+//! The errors of model files: the path, what is wrong, what to do.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A model file that cannot be read or written; the message is whole, so that there is no further
-/// source to print.
+/// A model file that cannot be read or written. The message is complete: `source` returns nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
@@ -16,15 +15,15 @@ pub enum FileError {
         /// The system's reason.
         reason: io::Error,
     },
-    /// The system refused to write; a file that was there before is intact.
-    #[error("cannot write model file {}: {reason}; a file that was there before is unchanged", path.display())]
+    /// The system refused to write; a previous file is unchanged.
+    #[error("cannot write model file {}: {reason}; a previous file is unchanged", path.display())]
     Write {
         /// The file.
         path: PathBuf,
         /// The system's reason.
         reason: io::Error,
     },
-    /// The bytes, or the state to be stored, are refused.
+    /// The bytes of the file, or the state to be stored, are refused.
     #[error("model file {}: {problem}", path.display())]
     Content {
         /// The file.
@@ -38,7 +37,7 @@ pub enum FileError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The first bytes are not those of a model.
+    /// The file does not start like a model.
     #[error("this is not a kalmia model; give a file that kalmia wrote")]
     NotAModel,
     /// Fewer bytes than the header announces.
@@ -61,7 +60,8 @@ pub enum Problem {
     },
     /// Some byte changed since the file was written.
     #[error(
-        "damaged: its checksum is {found}, it was written with {expected}; copy it again, or go back to an earlier checkpoint"
+        "damaged: its checksum is {found}, but it was written with {expected}; copy it again, or \
+         go back to an earlier checkpoint"
     )]
     Checksum {
         /// As stored.
@@ -74,7 +74,8 @@ pub enum Problem {
     Header(String),
     /// Written by a later kalmia.
     #[error(
-        "format {found}, written by kalmia {version}; this is kalmia {}, which reads formats up to {supported}: update kalmia",
+        "format {found}, written by kalmia {version}; this is kalmia {}, which reads formats up to \
+         {supported}: update kalmia",
         super::VERSION
     )]
     Newer {
@@ -85,9 +86,10 @@ pub enum Problem {
         /// The version that wrote it, or `unknown`.
         version: String,
     },
-    /// A model of another kind than the one asked for.
+    /// The file holds another kind of state than the one asked for.
     #[error(
-        "it holds a `{found}`, not a `{expected}`; give a file of that kind, or update kalmia if `{found}` is a new kind"
+        "it holds a `{found}`, not a `{expected}`; give a file of that kind, or update kalmia if \
+         `{found}` is a new kind"
     )]
     Kind {
         /// Asked for.
@@ -95,7 +97,7 @@ pub enum Problem {
         /// Found.
         found: String,
     },
-    /// The state is well stored but is not that of the type asked for.
+    /// The file is intact, but its state does not fit the type asked for.
     #[error("the state does not fit at `{at}`: {message}")]
     State {
         /// Path within the state.
@@ -103,7 +105,7 @@ pub enum Problem {
         /// What was expected and what was found.
         message: String,
     },
-    /// The state to be written has something that the format cannot hold.
+    /// The state to be written contains something that the format cannot hold.
     #[error("the state cannot be stored at `{at}`: {message}")]
     Unstorable {
         /// Path within the state.
@@ -114,7 +116,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// Says which file.
+    /// Adds the path of the file.
     pub fn at(self, path: impl Into<PathBuf>) -> FileError {
         FileError::Content { path: path.into(), problem: self }
     }

@@ -1,9 +1,11 @@
 //! Model files: any serde state, bit for bit, in a checked, versioned and deterministic container.
 //!
-//! The container is safetensors: a JSON header and F64 tensors. [`ModelFile::new`] serialises the
-//! state to JSON and moves numbers out of it into tensors wherever JSON would be large (arrays of
-//! 16 numbers or more) or could not hold them (NaN and infinities); [`ModelFile::state`] puts them
-//! back. What a reader in another language must know is in `docs/model-file.md`.
+//! The container is safetensors: a JSON header and F64 tensors. [`save`] and [`load`] do it all;
+//! [`ModelFile`] is for bytes that do not live in a file, and for readers that accept several
+//! kinds. [`ModelFile::new`] turns the state into JSON and moves numbers into tensors where JSON
+//! would be large (arrays of 16 numbers or more) or cannot hold them (NaN and infinities).
+//! [`ModelFile::state`] puts them back. `docs/model-file.md` describes the bytes for readers in
+//! other languages.
 //!
 //! ```
 //! use kalmia::{AnyFamily, AnyRule, Filter, FilterState, Prior, file};
@@ -11,7 +13,8 @@
 //! # let folder = std::env::temp_dir().join(format!("kalmia-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder)?;
 //! let path = folder.join("model.kalmia");
-//! let filter: Filter<_, _> = Filter::new("poisson".parse::<AnyFamily>()?, AnyRule::Implicit, Prior::isotropic(3, 1.0)?)?;
+//! let family: AnyFamily = "poisson".parse()?;
+//! let filter: Filter<_, _> = Filter::new(family, AnyRule::Implicit, Prior::isotropic(3, 1.0)?)?;
 //! file::save(&path, "filter", &filter.state(), Default::default())?;
 //! let state: FilterState<AnyFamily, AnyRule> = file::load(&path, "filter")?.state;
 //! assert_eq!(state, filter.state());
@@ -21,10 +24,10 @@
 
 mod atomic;
 mod container;
-mod de;
 mod error;
+mod join;
 mod model;
-mod ser;
+mod split;
 
 pub use atomic::replace;
 pub use error::{FileError, Problem};
@@ -44,22 +47,22 @@ pub const FORMAT: u64 = 1;
 /// The version of the crate, written into each file.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Free text and numbers on where a model comes from; what is not in it (such as the time) is not
-/// in the file.
+/// JSON about where a model comes from. The file has nothing beyond it: no time, no user name.
 pub type Metadata = Map<String, Value>;
 
 /// Numbers kept outside the JSON.
 #[derive(Debug, Clone)]
 enum Tensor {
     Scalar(f64),
-    Array(Vec<f64>),
+    /// Little-endian bytes, as in the file.
+    Array(Vec<u8>),
 }
 
 impl Tensor {
-    fn values(&self) -> &[f64] {
+    fn with_bytes<T>(&self, f: impl FnOnce(&[u8]) -> T) -> T {
         match self {
-            Self::Scalar(value) => std::slice::from_ref(value),
-            Self::Array(values) => values,
+            Self::Scalar(number) => f(&number.to_le_bytes()),
+            Self::Array(bytes) => f(bytes),
         }
     }
 }
@@ -87,8 +90,8 @@ pub struct Loaded<T> {
     pub version: String,
 }
 
-/// Writes a state atomically: at every moment the path holds either what was there before or the
-/// whole new file.
+/// Writes a state under the name of its kind, atomically: at every moment the path holds either the
+/// previous file or the whole new one.
 pub fn save<T: Serialize + ?Sized>(
     path: impl AsRef<Path>,
     kind: &str,
@@ -99,7 +102,7 @@ pub fn save<T: Serialize + ?Sized>(
     ModelFile::new(kind, state, metadata).map_err(|problem| problem.at(path))?.write(path)
 }
 
-/// Reads a state of the kind that it was saved with.
+/// Reads a state; refuses a file that was saved as another kind.
 pub fn load<T: DeserializeOwned>(
     path: impl AsRef<Path>,
     kind: &str,
@@ -111,26 +114,26 @@ pub fn load<T: DeserializeOwned>(
 }
 
 impl ModelFile {
-    /// Takes a state, of a kind that readers ask for by name.
+    /// Stores a state under the name of its kind, which readers ask for.
     pub fn new<T: Serialize + ?Sized>(
         kind: &str,
         state: &T,
         metadata: Metadata,
     ) -> Result<Self, Problem> {
         let mut metadata = Value::Object(metadata);
-        if ser::depth(&metadata) > ser::DEEPEST {
-            return Err(Problem::Unstorable { at: "metadata".into(), message: ser::too_deep() });
+        if split::depth(&metadata) > split::MAX_DEPTH {
+            return Err(Problem::Unstorable { at: "metadata".into(), message: split::too_deep() });
         }
-        // does something only where another crate makes JSON maps keep their insertion order
+        // needed only if another crate turns on serde_json's `preserve_order`
         metadata.sort_all_objects();
         let Value::Object(metadata) = metadata else { unreachable!("made as an object above") };
-        let (state, tensors) = ser::gather(state)?;
+        let (state, tensors) = split::split(state)?;
         let file = Self { kind: kind.into(), version: VERSION.into(), metadata, state, tensors };
         container::check_header(&file)?;
         Ok(file)
     }
 
-    /// What the state is, for readers that take several kinds.
+    /// The kind of the state, for readers that accept several.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -145,12 +148,12 @@ impl ModelFile {
         &self.metadata
     }
 
-    /// The state, refused if the file is of another kind.
+    /// The state; refuses a file of another kind.
     pub fn state<T: DeserializeOwned>(&self, kind: &str) -> Result<T, Problem> {
         if self.kind != kind {
             return Err(Problem::Kind { expected: kind.into(), found: self.kind.clone() });
         }
-        de::scatter(&self.state, &self.tensors)
+        join::join(&self.state, &self.tensors)
     }
 
     /// Reads and checks a file.
@@ -169,8 +172,8 @@ impl ModelFile {
             .map_err(|reason| FileError::Write { path: path.into(), reason })
     }
 
-    /// Reads and checks the bytes of a file; no bytes panic, or make it allocate much more than
-    /// their own length.
+    /// Reads and checks the bytes of a file. No input makes it panic or allocate much more than its
+    /// own length.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Problem> {
         container::decode(bytes)
     }
@@ -188,8 +191,8 @@ impl ModelFile {
     }
 }
 
-/// All bytes, if they start as a model does: a device or an unrelated large file is not read to its
-/// end.
+/// All bytes if they start like a model, else the first few: a device or an unrelated large file is
+/// not read to its end.
 fn read_model(file: File) -> io::Result<Vec<u8>> {
     let size = file.metadata()?.len();
     let mut bytes = Vec::new();

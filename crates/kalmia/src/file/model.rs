@@ -1,4 +1,4 @@
-//! What the command and the Python package keep in their model files.
+//! The content of the model files that the command and the Python package write.
 
 use crate::learner::AnyState;
 use serde::{Deserialize, Serialize};
@@ -6,21 +6,22 @@ use serde::{Deserialize, Serialize};
 /// The kind of a file that holds one [`Model`].
 pub const MODEL: &str = "model";
 
-/// The kind of a file that holds several, one a class; Python writes and reads it.
+/// The kind of a file that holds several models, one per class; only Python writes and reads it.
 pub const MODEL_SET: &str = "model-set";
 
-/// A model with all that goes on with it. The encoder `E`, the history `H`, the metrics `M` and the
-/// settings `S` may be borrowed for writing, or be plain JSON where they are only carried.
+/// A model with everything that a resumed fit needs. The encoder `E`, the history `H`, the metrics
+/// `M` and the settings `S` can be borrowed for writing, or be plain JSON in programs that only
+/// pass them on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Model<E, H, M, S> {
-    /// What the columns mean.
+    /// The meaning of the columns.
     pub encoder: E,
-    /// Where the rows came from.
+    /// The sources of the rows.
     pub history: H,
-    /// What was learned.
+    /// The state of the learner.
     pub learner: AnyState,
-    /// How good the predictions were.
+    /// The quality of the predictions.
     pub metrics: M,
-    /// How it was asked for.
+    /// The arguments of the fit.
     pub settings: S,
 }

@@ -84,6 +84,7 @@ pub struct FilterState<F, R> {
     /// $\theta$.
     pub theta: Vec<f64>,
     /// The numbers of the form ([`Covariance::parts`]).
+    #[serde(with = "crate::covariance::packed")]
     pub covariance: Vec<f64>,
 }
 
@@ -138,7 +139,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     /// With at most this many cores; the default is all of them. Below dimension 640 one is fastest
     /// and used.
     pub fn with_threads(mut self, threads: usize) -> Self {
-        self.threads = Threads(threads.max(1));
+        self.threads = Threads::new(threads).unwrap_or(Threads::ONE);
         self
     }
 
@@ -266,9 +267,13 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
             |i: usize, m: f64, s: f64| sight.decide(family, rule, i, m, s, *count + i as u64 + 1);
         match drift {
             Drift::Off => covariance.learn(theta, rows.features(), &mut decide, *threads),
-            Drift::Walk { variances } => {
-                covariance.learn_walking(theta, rows.features(), variances, &mut decide, *threads)
-            }
+            Drift::Walk { variances } => covariance.learn_with_process_noise(
+                theta,
+                rows.features(),
+                variances,
+                &mut decide,
+                *threads,
+            ),
             Drift::Forget { factor } => {
                 for i in 0..rows.len() {
                     forget(

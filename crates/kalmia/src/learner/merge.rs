@@ -5,7 +5,7 @@ use crate::covariance::Covariance;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::learner::Drift;
-use crate::linalg::{cholesky_lower, solve_lower, solve_lower_transposed};
+use crate::linalg::{cholesky_lower, solve_cholesky};
 use crate::rule::Rule;
 
 /// A merged learner, and what the merging is worth.
@@ -62,8 +62,7 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
         let covariance = inverse(&precision, dim)?;
         let mut factor = precision;
         cholesky_lower(&mut factor, dim, "precision")?;
-        solve_lower(&factor, dim, &mut theta);
-        solve_lower_transposed(&factor, dim, &mut theta);
+        solve_cholesky(&factor, dim, &mut theta);
         let merged = self.clone().with_belief(
             &theta,
             C::from_matrix(&covariance, dim)?,
@@ -86,20 +85,5 @@ fn natural(theta: &[f64], covariance: &[f64]) -> Result<[Vec<f64>; 2]> {
 
 /// The inverse of a symmetric positive definite matrix, symmetric to the bit.
 pub(crate) fn inverse(matrix: &[f64], dim: usize) -> Result<Vec<f64>> {
-    let mut factor = matrix.to_vec();
-    cholesky_lower(&mut factor, dim, "covariance")?;
-    let mut inverse = vec![0.0; dim * dim];
-    for (j, column) in inverse.chunks_exact_mut(dim.max(1)).enumerate() {
-        column[j] = 1.0;
-        solve_lower(&factor, dim, column);
-        solve_lower_transposed(&factor, dim, column);
-    }
-    for j in 0..dim {
-        for i in 0..j {
-            let mean = 0.5 * (inverse[j * dim + i] + inverse[i * dim + j]);
-            inverse[j * dim + i] = mean;
-            inverse[i * dim + j] = mean;
-        }
-    }
-    Ok(inverse)
+    crate::linalg::inverse(matrix, dim, "covariance")
 }

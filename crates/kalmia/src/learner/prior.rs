@@ -1,6 +1,6 @@
 //! Where a filter starts: the mean and covariance of the coefficients before any row.
 
-use crate::covariance::Covariance;
+use crate::covariance::{Covariance, Factored, Kernel};
 use crate::error::{Error, Result, require_len};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct Prior {
 #[serde(rename_all = "snake_case")]
 enum Spread {
     Diagonal(Vec<f64>),
-    Full(Vec<f64>),
+    Full(#[serde(with = "crate::covariance::packed")] Vec<f64>),
 }
 
 /// A prior as a file holds it, not yet checked.
@@ -60,7 +60,7 @@ impl Prior {
 
     /// $N(0, P_1)$ with a dense symmetric positive definite matrix, row after row.
     pub fn full(matrix: Vec<f64>, dim: usize) -> Result<Self> {
-        crate::covariance::Factored::from_matrix(&matrix, dim)?;
+        Factored::from_matrix(&matrix, dim)?;
         Ok(Self { mean: vec![0.0; dim], spread: Spread::Full(matrix) })
     }
 

@@ -1,4 +1,4 @@
-//! A zero-filled slice of `f64` that starts on a cache line and is padded to whole cache lines.
+//! A slice of `f64` that starts on a cache line and is padded with zeros to whole cache lines.
 
 use std::ops::{Deref, DerefMut};
 
@@ -16,7 +16,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The unit of length.
+    /// Numbers per cache line, the unit of length.
     pub const LINE: usize = LINE;
 
     /// `len` rounded up to whole cache lines.
@@ -24,9 +24,9 @@ impl Buffer {
         len.next_multiple_of(LINE)
     }
 
-    /// Distance between columns of `len` numbers: whole cache lines, and no multiple of 2048 bytes,
-    /// at which a processor would take neighbours for the same place (see [`super::Near`]).
-    pub(crate) fn apart(len: usize) -> usize {
+    /// Distance between columns of `len` numbers: whole cache lines, but not a multiple of 2048
+    /// bytes, which would cause 4K aliasing between columns (see [`super::StackCopy`]).
+    pub(crate) fn column_stride(len: usize) -> usize {
         let padded = Self::padded(len);
         if padded.is_multiple_of(256) { padded + LINE } else { padded }
     }

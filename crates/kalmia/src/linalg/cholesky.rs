@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 
-/// In place $A = LL^\top$: reads the lower triangle, writes $L$ there. Costs $n^3/3$ operations.
+/// In place $A = LL^\top$: reads the lower triangle, writes $L$ there. Costs $n^3/3$ operations. A
+/// pivot that is not positive and finite is an error with the matrix's `name`.
 pub fn cholesky_lower(a: &mut [f64], n: usize, name: &'static str) -> Result<()> {
     for j in 0..n {
         let (done, rest) = a.split_at_mut(j * n);
@@ -46,13 +47,39 @@ pub fn solve_lower_transposed(l: &[f64], n: usize, b: &mut [f64]) {
     }
 }
 
+/// Solves $LL^\top z = b$ in place.
+pub fn solve_cholesky(l: &[f64], n: usize, b: &mut [f64]) {
+    solve_lower(l, n, b);
+    solve_lower_transposed(l, n, b);
+}
+
+/// The inverse of a symmetric positive definite matrix, exactly symmetric.
+pub fn inverse(matrix: &[f64], n: usize, name: &'static str) -> Result<Vec<f64>> {
+    let mut factor = matrix.to_vec();
+    cholesky_lower(&mut factor, n, name)?;
+    let mut inverse = vec![0.0; n * n];
+    for (j, column) in inverse.chunks_exact_mut(n.max(1)).enumerate() {
+        column[j] = 1.0;
+        solve_cholesky(&factor, n, column);
+    }
+    for j in 0..n {
+        for i in 0..j {
+            let mean = 0.5 * (inverse[j * n + i] + inverse[i * n + j]);
+            inverse[j * n + i] = mean;
+            inverse[i * n + j] = mean;
+        }
+    }
+    Ok(inverse)
+}
+
 /// In place $A = R^\top R$ for a matrix whose eigenvalues are at least 1: reads and writes the
 /// upper triangle.
 #[inline(always)]
 pub(crate) fn cholesky_upper(a: &mut [f64], n: usize) {
     for j in 0..n {
         for i in 0..=j {
-            let (ci, cj) = (&a[i * n..i * n + i], &a[j * n..j * n + i]);
+            let ci = &a[i * n..i * n + i];
+            let cj = &a[j * n..j * n + i];
             let sum: f64 = ci.iter().zip(cj).map(|(p, q)| p * q).sum();
             let value = a[j * n + i] - sum;
             a[j * n + i] = if i == j { value.max(1.0).sqrt() } else { value / a[i * n + i] };

@@ -1,20 +1,20 @@
-//! Sums across the lanes of SIMD registers: running sums within one, and the totals of several in
-//! one.
+//! Sums across the lanes of SIMD registers: running sums within one register, and the totals of
+//! several registers in one.
 
 use pulp::Simd;
 
-/// Most lanes that a register has here.
-pub(crate) const MOST: usize = 8;
+/// Lanes of the widest register that is supported.
+pub(crate) const MAX_LANES: usize = 8;
 
-const INDEX: [f64; MOST] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+const INDEX: [f64; MAX_LANES] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 /// Positive in every other run of 1, 2 and 4 lanes.
-const RUNS: [[f64; MOST]; 3] = [
+const RUNS: [[f64; MAX_LANES]; 3] = [
     [1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0],
     [1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0],
     [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0],
 ];
 
-/// Masks that the sums need, made once; for registers of 4 or 8 numbers.
+/// The masks that the sums need; for registers of 4 or 8 lanes only.
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes<S: Simd> {
     simd: S,
@@ -56,24 +56,24 @@ impl<S: Simd> Lanes<S> {
         sum
     }
 
-    /// `x` one lane up with the first lane of `first` in the lane that is free, and `x` turned by
-    /// one lane, whose first lane is the last of `x`.
+    /// Returns `x` shifted up by one lane, its first lane taken from `first`, and `x` rotated by
+    /// one lane, which has the last lane of `x` in its first.
     #[inline(always)]
     pub fn push(&self, x: S::f64s, first: S::f64s) -> (S::f64s, S::f64s) {
-        let turned = self.simd.rotate_right_f64s(x, 1);
-        (self.simd.select_f64s(self.from[0], turned, first), turned)
+        let rotated = self.simd.rotate_right_f64s(x, 1);
+        (self.simd.select_f64s(self.from[0], rotated, first), rotated)
     }
 
-    /// Where [`Lanes::totals`] wants the register whose total goes to `lane`: its bits reversed.
+    /// The slot of [`Lanes::totals`] whose total ends in `lane`: the lane's bits reversed.
     #[inline(always)]
     pub fn slot(lane: usize) -> usize {
-        const SLOTS: [usize; MOST] = [0, 4, 2, 6, 1, 5, 3, 7];
-        SLOTS[lane] * S::F64_LANES / MOST
+        const SLOTS: [usize; MAX_LANES] = [0, 4, 2, 6, 1, 5, 3, 7];
+        SLOTS[lane] * S::F64_LANES / MAX_LANES
     }
 
-    /// The totals of as many registers as a register has lanes, in one.
+    /// The totals of as many registers as a register has lanes, collected in one register.
     #[inline(always)]
-    pub fn totals(&self, slots: &[S::f64s; MOST]) -> S::f64s {
+    pub fn totals(&self, slots: &[S::f64s; MAX_LANES]) -> S::f64s {
         if S::F64_LANES == 8 {
             let pairs = [
                 self.merge(2, slots[0], slots[1]),
@@ -92,12 +92,14 @@ impl<S: Simd> Lanes<S> {
     /// the odd ones.
     #[inline(always)]
     fn merge(&self, k: usize, a: S::f64s, b: S::f64s) -> S::f64s {
-        let (simd, even) = (self.simd, self.runs[k]);
+        let simd = self.simd;
+        let even = self.runs[k];
         if 2 << k == S::F64_LANES {
             let crossed = simd.rotate_right_f64s(simd.select_f64s(even, b, a), 1 << k);
             return simd.add_f64s(simd.select_f64s(even, a, b), crossed);
         }
-        let (down, up) = (simd.rotate_left_f64s(a, 1 << k), simd.rotate_right_f64s(b, 1 << k));
+        let down = simd.rotate_left_f64s(a, 1 << k);
+        let up = simd.rotate_right_f64s(b, 1 << k);
         simd.add_f64s(simd.select_f64s(even, a, b), simd.select_f64s(even, down, up))
     }
 }
@@ -116,15 +118,17 @@ mod tests {
             if ![4, 8].contains(&S::F64_LANES) {
                 return;
             }
-            let (lanes, width) = (Lanes::new(simd), S::F64_LANES);
+            let lanes = Lanes::new(simd);
+            let width = S::F64_LANES;
             let value = |i: usize, j: usize| ((i * 37 + j * 11) % 23) as f64 - 9.0;
-            let mut slots = [simd.splat_f64s(0.0); MOST];
+            let mut slots = [simd.splat_f64s(0.0); MAX_LANES];
             for j in 0..width {
                 let column: Vec<f64> = (0..width).map(|i| value(i, j)).collect();
                 let register = S::as_simd_f64s(&column).0[0];
                 slots[Lanes::<S>::slot(j)] = register;
-                let (mut below, mut pushed, mut turned) =
-                    (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
+                let mut below = vec![0.0; width];
+                let mut pushed = vec![0.0; width];
+                let mut turned = vec![0.0; width];
                 S::as_mut_simd_f64s(&mut below).0[0] = lanes.below(register);
                 (S::as_mut_simd_f64s(&mut pushed).0[0], S::as_mut_simd_f64s(&mut turned).0[0]) =
                     lanes.push(register, simd.splat_f64s(77.0));

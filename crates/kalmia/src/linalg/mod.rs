@@ -1,19 +1,25 @@
-//! The little linear algebra that the recursion needs: aligned buffers, vector kernels, products
-//! and triangular factors.
+//! The linear algebra of the recursion: aligned buffers, vector kernels, matrix products,
+//! triangular factors, and the cores that share them.
 
 mod buffer;
 mod cholesky;
 pub(crate) mod lanes;
-mod near;
 mod product;
+mod stack_copy;
 mod threads;
 pub(crate) mod vector;
 
 pub use buffer::Buffer;
-pub use cholesky::{cholesky_lower, solve_lower, solve_lower_transposed};
+pub use cholesky::{cholesky_lower, inverse, solve_cholesky, solve_lower, solve_lower_transposed};
 pub(crate) use cholesky::{cholesky_upper, invert_upper};
-pub(crate) use near::{Lines, Near};
 pub use product::square_product;
 pub(crate) use product::{View, ViewMut, multiply};
+pub(crate) use stack_copy::{Lines, StackCopy};
 pub use threads::Threads;
 pub(crate) use threads::cut;
+
+/// $\sum a_i b_i$, added in order without fused operations; kernels use [`vector::dot`].
+#[inline]
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}

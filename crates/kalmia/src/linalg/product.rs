@@ -15,8 +15,8 @@ pub(crate) struct View<'a> {
     life: PhantomData<&'a [f64]>,
 }
 
-/// A column-major matrix to be written, with columns `col` apart. Its rows can be dealt out, which
-/// a slice cannot do.
+/// A column-major matrix to be written, with columns `col` apart. Unlike a slice, it can be split
+/// by rows.
 pub(crate) struct ViewMut<'a> {
     data: *mut f64,
     rows: usize,
@@ -25,11 +25,11 @@ pub(crate) struct ViewMut<'a> {
     life: PhantomData<&'a mut [f64]>,
 }
 
-// SAFETY: shared numbers that nobody writes, like `&[f64]`.
+// SAFETY: shared and read-only, like `&[f64]`.
 unsafe impl Send for View<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for View<'_> {}
-// SAFETY: numbers that nobody else has, like `&mut [f64]`.
+// SAFETY: exclusive, like `&mut [f64]`.
 unsafe impl Send for ViewMut<'_> {}
 
 /// Whether columns of `rows` numbers, `col` apart, lie within `len` numbers.
@@ -73,7 +73,7 @@ impl<'a> ViewMut<'a> {
         Self { data: data.as_mut_ptr(), rows, cols, col, life: PhantomData }
     }
 
-    /// The rows and columns of two ranges, for a while.
+    /// The rows and columns of two ranges.
     #[inline]
     pub fn part(&mut self, rows: Range<usize>, cols: Range<usize>) -> ViewMut<'_> {
         assert!(
@@ -95,8 +95,8 @@ impl<'a> ViewMut<'a> {
     pub fn split_rows(self, at: usize) -> (Self, Self) {
         assert!(at <= self.rows, "rows of a matrix");
         let offset = if at == self.rows { 0 } else { at };
-        // SAFETY: within the view as in `part`; the two sides share no element, as rows of one
-        // column are apart and columns do not overlap.
+        // SAFETY: within the view as in `part`; the two sides share no element, because they have
+        // different rows and columns do not overlap.
         let below = unsafe { self.data.add(offset) };
         (
             Self { rows: at, ..self },
@@ -114,12 +114,12 @@ impl<'a> ViewMut<'a> {
     #[inline]
     pub fn column(&mut self, j: usize) -> &mut [f64] {
         assert!(j < self.cols, "column of a matrix");
-        // SAFETY: a column's rows lie next to each other within the view, which is borrowed
-        // uniquely.
+        // SAFETY: the rows of a column are contiguous within the view, which is borrowed
+        // exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.data.add(j * self.col), self.rows) }
     }
 
-    /// To be read, for a while.
+    /// The same matrix, read-only.
     #[inline]
     pub fn view(&self) -> View<'_> {
         View {
@@ -143,8 +143,7 @@ pub(crate) fn multiply(dst: ViewMut<'_>, keep: bool, scale: f64, lhs: View<'_>, 
     if dst.rows == 0 || dst.cols == 0 {
         return;
     }
-    // SAFETY: each view lies within the numbers that it was made of, and `dst` is the only one of
-    // its own.
+    // SAFETY: each view lies within the slice that it was made from, and `dst` is exclusive.
     unsafe {
         gemm_f64::gemm::f64::get_gemm_fn()(
             dst.rows,
@@ -170,7 +169,8 @@ pub(crate) fn multiply(dst: ViewMut<'_>, keep: bool, scale: f64, lhs: View<'_>, 
     }
 }
 
-/// `c = a * b` for square column-major matrices on one core: the yardstick of the benchmarks.
+/// `c = a * b` for square column-major matrices on one core. Benchmarks report speeds as a share of
+/// this one.
 pub fn square_product(n: usize, a: &[f64], b: &[f64], c: &mut [f64]) {
     multiply(
         ViewMut::columns(c, n, n, n),

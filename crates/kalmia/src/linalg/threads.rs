@@ -1,22 +1,34 @@
-//! Work dealt out to cores, a few large parts at a time.
+//! How many cores a computation may use, and the division of work among them.
 
+use crate::error::{Result, require};
 use std::ops::Range;
 
-/// How many cores a learner may use.
+/// The number of cores that a learner may use, at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Threads(pub usize);
+pub struct Threads(usize);
 
 impl Threads {
     /// One core.
     pub const ONE: Threads = Threads(1);
 
-    /// All cores of the machine.
+    /// So many cores; refuses 0.
+    pub fn new(cores: usize) -> Result<Self> {
+        require(cores > 0, "threads", cores as f64, "must be at least 1")?;
+        Ok(Self(cores))
+    }
+
+    /// All cores that the system grants this process, or 1 if it does not say.
     pub fn all() -> Self {
         Self(std::thread::available_parallelism().map_or(1, |n| n.get()))
     }
 
-    /// Does the work of every part, each on a core of its own; a single part is done here, and
-    /// allocates nothing.
+    /// The number of cores.
+    pub fn count(self) -> usize {
+        self.0
+    }
+
+    /// Runs `work` on every part, each on its own core. On one core it runs here and allocates
+    /// nothing.
     pub(crate) fn each<T: Send>(self, parts: impl Iterator<Item = T>, work: impl Fn(T) + Sync) {
         if self == Self::ONE {
             return parts.for_each(work);
@@ -34,18 +46,18 @@ impl Threads {
         });
     }
 
-    /// Cuts `0..len` at multiples of `unit` into a range a core, of equal area under a line that
-    /// rises from 0.
+    /// Cuts `0..len` at multiples of `unit` into one range per core, for work that grows in
+    /// proportion to the index: each range has the same total.
     pub(crate) fn rising(self, len: usize, unit: usize) -> impl Iterator<Item = Range<usize>> {
         self.cuts(len, unit, f64::sqrt)
     }
 
-    /// The same for a line that falls to 0.
+    /// The same for work that falls linearly to 0 at `len`.
     pub(crate) fn falling(self, len: usize, unit: usize) -> impl Iterator<Item = Range<usize>> {
         self.cuts(len, unit, |area| 1.0 - (1.0 - area).sqrt())
     }
 
-    /// `place` is the share of the length up to which a share of the area lies.
+    /// `place` maps a share of the work to the share of the length that holds it.
     fn cuts(
         self,
         len: usize,
@@ -60,7 +72,7 @@ impl Threads {
     }
 }
 
-/// The parts of `data` over consecutive ranges from 0, `stride` numbers a step.
+/// The parts of `data` that belong to consecutive ranges from 0, `stride` numbers per index.
 pub(crate) fn cut(
     mut data: &mut [f64],
     stride: usize,
@@ -77,6 +89,13 @@ pub(crate) fn cut(
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    #[test]
+    fn no_cores_are_refused() {
+        assert_eq!(Threads::new(1).unwrap(), Threads::ONE);
+        assert!(Threads::new(0).unwrap_err().to_string().contains("threads"));
+        assert!(Threads::all().count() > 0);
+    }
 
     #[test]
     fn every_part_is_done_once() {
@@ -106,10 +125,9 @@ mod tests {
                 }
                 if len == 4096 {
                     let fair = area(&(0..len)) / threads as f64;
-                    let largest = |areas: Vec<f64>| areas.into_iter().fold(0.0, f64::max);
-                    assert!(largest(rising.iter().map(area).collect()) < 1.2 * fair);
-                    let mirrored = falling.iter().map(|r| len - r.end..len - r.start);
-                    assert!(largest(mirrored.map(|r| area(&r)).collect()) < 1.2 * fair);
+                    assert!(rising.iter().all(|range| area(range) < 1.2 * fair));
+                    let mut mirrored = falling.iter().map(|r| len - r.end..len - r.start);
+                    assert!(mirrored.all(|range| area(&range) < 1.2 * fair));
                 }
             }
         }

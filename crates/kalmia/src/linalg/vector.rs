@@ -21,8 +21,8 @@ pub(crate) fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
     simd.reduce_sum_f64s(simd.add_f64s(even, odd))
 }
 
-/// Copies an unpadded row into a padded line, zeros behind it, without a call to `memcpy` (which
-/// costs more than a short row).
+/// Copies an unpadded row into a padded line and fills the last register with zeros. No `memcpy`:
+/// the call costs more than a short row.
 #[inline(always)]
 pub(crate) fn load<S: Simd>(simd: S, row: &[f64], line: &mut [f64]) {
     let (head, tail) = S::as_simd_f64s(row);
@@ -66,8 +66,8 @@ pub(crate) fn add_squares<S: Simd>(simd: S, a: f64, x: &[f64], y: &mut [f64]) {
     }
 }
 
-// Closures handed to library functions would leave the SIMD context, so the two helpers below are
-// written out.
+// The two helpers below are written out: a closure passed to a library function would be compiled
+// without the SIMD features.
 
 /// Four numbers times `a`, each in all lanes.
 #[inline(always)]
@@ -91,7 +91,7 @@ pub(crate) fn reduce4<S: Simd>(simd: S, sums: [S::f64s; 4], out: &mut [f64]) {
     out[3] = simd.reduce_sum_f64s(sums[3]);
 }
 
-// Vectors of a few registers, held in an array: what a small dimension needs.
+// Vectors of a few registers, held in an array, for small dimensions.
 
 /// A row of at most `N` registers, padded with zeros.
 #[inline(always)]
@@ -107,8 +107,8 @@ pub(crate) fn registers<S: Simd, const N: usize>(simd: S, row: &[f64]) -> [S::f6
     registers
 }
 
-/// The first row of `rows`; behind its last number may stand some of the next row, for use in
-/// products with vectors that have zeros there.
+/// The first row of `rows`. The lanes after its last number may hold numbers of the next row: use
+/// it only in products with vectors that have zeros there.
 #[inline(always)]
 pub(crate) fn head<S: Simd, const N: usize>(simd: S, rows: &[f64], dim: usize) -> [S::f64s; N] {
     if rows.len() < N * S::F64_LANES {
@@ -119,7 +119,7 @@ pub(crate) fn head<S: Simd, const N: usize>(simd: S, rows: &[f64], dim: usize) -
     registers
 }
 
-/// Writes the registers; a call to memcpy would cost more than the few of them.
+/// Writes the registers. No `memcpy`: the call costs more than a few registers.
 #[allow(clippy::manual_memcpy)]
 #[inline(always)]
 pub(crate) fn store_registers<S: Simd, const N: usize>(registers: [S::f64s; N], line: &mut [f64]) {

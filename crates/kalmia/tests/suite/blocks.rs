@@ -1,6 +1,6 @@
 //! Blocks, rows and forms agree with the textbook recursion written here.
 
-use kalmia::linalg::{Buffer, Threads};
+use kalmia::bench_support::{Buffer, Threads};
 use kalmia::{Bernoulli, Covariance, Dense, Ekf, Factored, Observation, Result, Rule, Step};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -56,7 +56,7 @@ fn check<C: Covariance>(dim: usize, rows: usize, cut: usize, threads: usize) {
             seen.push((m, s));
             Ok(rule(first + i, m, s))
         };
-        form.learn(&mut theta, x, &mut decide, Threads(threads)).unwrap();
+        form.learn(&mut theta, x, &mut decide, Threads::new(threads).unwrap()).unwrap();
         first += x.len() / dim;
     }
     let close = |a: f64, b: f64, scale: f64| {

@@ -1,13 +1,15 @@
-//! Model files: exact round trips, deterministic bytes, and refusal of everything else.
+//! Tests of model files: exact round trips, deterministic bytes, refusal of everything else.
 
 mod golden;
 mod refused;
 mod round_trip;
 
 use kalmia::file::{Metadata, ModelFile};
+use proptest::prelude::ProptestConfig;
+use proptest::test_runner::RngSeed;
 use serde_json::json;
 
-/// Where the checksum stands: after the header's length and `{"__metadata__":{"checksum":"`.
+/// The bytes of the checksum: after the header's length and `{"__metadata__":{"checksum":"`.
 const CHECKSUM: std::ops::Range<usize> = 37..45;
 
 /// A small file with JSON, an array tensor and a scalar tensor.
@@ -22,12 +24,18 @@ fn metadata() -> Metadata {
     json!({"rows": 3, "files": ["a.csv"]}).as_object().unwrap().clone()
 }
 
-/// Gives changed bytes the checksum of an intact file, by the rule of `docs/model-file.md`.
+/// Gives changed bytes a valid checksum, by the rule of `docs/model-file.md`.
 fn reseal(bytes: &mut [u8]) {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&bytes[..CHECKSUM.start]);
     crc.update(&bytes[CHECKSUM.end..]);
     bytes[CHECKSUM].copy_from_slice(format!("{:08x}", crc.finalize()).as_bytes());
+}
+
+/// Property tests with a fixed seed, which leave no files.
+fn config(seed: u64, cases: u32) -> ProptestConfig {
+    let rng_seed = RngSeed::Fixed(seed);
+    ProptestConfig { cases, failure_persistence: None, rng_seed, ..Default::default() }
 }
 
 /// Replaces text in the header, which must be there, with a new length and checksum.

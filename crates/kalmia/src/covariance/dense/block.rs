@@ -1,19 +1,19 @@
-//! Blocks of rows on the dense form: two products with `P` a block, at matrix-product speed.
+//! Blocks of rows on the dense form: two products with `P` per block, at matrix-product speed.
 
 use super::Dense;
-use super::row::LARGEST_CANCELLATION;
-use crate::covariance::Decide;
-use crate::covariance::block::{self, Outcome, SMALLEST_SHARE, STRIP, Scalars, gram};
+use super::row::MAX_CANCELLATION;
+use crate::covariance::block::{self, Outcome, STRIP, Scalars, gram};
+use crate::covariance::{Decide, MIN_VARIANCE_SHARE};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cut, multiply};
 use pulp::{Arch, Simd, WithSimd};
 
-/// Columns of `P` that go through a product together.
+/// Columns of `P` that a product takes at a time.
 const PANEL: usize = 96;
 
-/// Scratch of a block, made at the first block and kept.
+/// Scratch of a block, allocated at the first block and reused.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Work {
+pub(super) struct Scratch {
     /// $U = PX$, then the scaled $V$.
     u: Buffer,
     v: Buffer,
@@ -23,7 +23,7 @@ pub(super) struct Work {
     pub mirrored: bool,
 }
 
-impl Work {
+impl Scratch {
     fn reserve(&mut self, stride: usize, rows: usize) {
         self.u.reserve(stride * rows);
         self.v.reserve(stride * rows);
@@ -40,39 +40,39 @@ pub(super) fn learn(
     decide: &mut Decide<'_>,
     threads: Threads,
 ) -> Result<Outcome> {
-    let (dim, stride) = (p.dim, p.stride);
+    let Dense { dim, stride, .. } = *p;
     let rows = x.len() / dim;
     p.block.reserve(stride, rows.max(block::rows(dim)));
     if !p.block.mirrored {
         mirror(p);
     }
-    let Dense { p: matrix, block: work, .. } = p;
-    // each core takes some of the rows
-    let share = rows.div_ceil(threads.0);
+    let Dense { p: matrix, block: scratch, .. } = p;
+    // each core takes a part of the rows
+    let share = rows.div_ceil(threads.count());
     threads.each(
-        work.u[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)),
+        scratch.u[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)),
         |(u, x)| {
             product(matrix, dim, stride, x, u);
         },
     );
-    let (columns, products) =
-        (View::columns(x, dim, rows, dim), View::columns(&work.u, dim, rows, stride));
-    gram(&mut work.scalars.g[..rows * rows], columns, products, rows, threads);
-    if !keeps_digits(matrix, stride, x, dim, &work.scalars.g) {
+    let columns = View::columns(x, dim, rows, dim);
+    let products = View::columns(&scratch.u, dim, rows, stride);
+    gram(&mut scratch.scalars.g[..rows * rows], columns, products, rows, threads);
+    if !is_precise(matrix, stride, x, dim, &scratch.scalars.g) {
         return Ok(Outcome::Short { rows: 0, next: None });
     }
-    let outcome = work.scalars.decide(theta, x, dim, decide)?;
+    let outcome = scratch.scalars.decide(theta, x, dim, decide)?;
     close(p, theta, rows, outcome.decided(rows), threads);
     Ok(outcome)
 }
 
-/// Whether $\sum_i x_i^2P_{ii} / x^\top Px$ is small for all rows at the start of the block;
-/// $x^\top Px$ may still fall by [`SMALLEST_SHARE`] in it.
-fn keeps_digits(p: &[f64], stride: usize, x: &[f64], dim: usize, g: &[f64]) -> bool {
+/// Whether cancellation in $x^\top Px$ is small for all rows at the start of the block, even after
+/// the block reduces it to [`MIN_VARIANCE_SHARE`] of its value.
+fn is_precise(p: &[f64], stride: usize, x: &[f64], dim: usize, g: &[f64]) -> bool {
     let rows = x.len() / dim;
-    let largest = LARGEST_CANCELLATION * SMALLEST_SHARE;
+    let largest = MAX_CANCELLATION * MIN_VARIANCE_SHARE;
     x.chunks_exact(dim).enumerate().all(|(i, x)| {
-        // eight sums, so that one addition need not wait for another
+        // eight sums: an addition does not wait for the previous one
         let mut sums = [0.0; Buffer::LINE];
         for (j, x) in x.iter().enumerate() {
             sums[j % Buffer::LINE] += x * x * p[j * stride + j];
@@ -82,7 +82,7 @@ fn keeps_digits(p: &[f64], stride: usize, x: &[f64], dim: usize, g: &[f64]) -> b
 }
 
 struct Transform<'a> {
-    work: &'a mut Work,
+    scratch: &'a mut Scratch,
     stride: usize,
     rows: usize,
 }
@@ -92,13 +92,13 @@ impl WithSimd for Transform<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        let Work { scalars: Scalars { g, decisions, .. }, t, .. } = self.work;
+        let Scratch { scalars: Scalars { g, decisions, .. }, t, .. } = self.scratch;
         decisions.transform(g, self.stride, self.rows, t);
     }
 }
 
-/// Copies the upper triangle of the diagonal panels to the lower one, which only blocks read; they
-/// keep it so.
+/// Copies the upper triangle of the diagonal panels to the lower one. Only blocks read it, and they
+/// keep it up to date.
 fn mirror(p: &mut Dense) {
     p.block.mirrored = true;
     for start in (0..p.dim).step_by(PANEL) {
@@ -111,7 +111,7 @@ fn mirror(p: &mut Dense) {
     }
 }
 
-/// $U = PX$ from the upper panels: each serves both triangles.
+/// $U = PX$ from the upper panels; each counts for both triangles.
 fn product(p: &[f64], dim: usize, stride: usize, x: &[f64], u: &mut [f64]) {
     let rows = x.len() / dim;
     for start in (0..dim).step_by(PANEL) {
@@ -134,12 +134,13 @@ fn close(p: &mut Dense, theta: &mut Buffer, stride_rows: usize, rows: usize, thr
     if rows == 0 {
         return;
     }
-    let Dense { dim, stride, p, block: work, .. } = p;
-    let (dim, stride) = (*dim, *stride);
-    Arch::new().dispatch(Transform { work, stride: stride_rows, rows });
-    let Work { u, v, t, scalars, .. } = work;
-    let (z, u) =
-        (View::columns(&scalars.z, rows, 1, rows), View::columns(u, dim, stride_rows, stride));
+    let Dense { dim, stride, p, block: scratch, .. } = p;
+    let dim = *dim;
+    let stride = *stride;
+    Arch::new().dispatch(Transform { scratch, stride: stride_rows, rows });
+    let Scratch { u, v, t, scalars, .. } = scratch;
+    let z = View::columns(&scalars.z, rows, 1, rows);
+    let u = View::columns(u, dim, stride_rows, stride);
     multiply(ViewMut::columns(theta, dim, 1, dim), true, 1.0, u.cols(0..rows), z);
     threads.each(cut(v, stride, threads.rising(rows, STRIP)), |(range, v)| {
         for start in range.clone().step_by(STRIP) {
@@ -155,13 +156,8 @@ fn close(p: &mut Dense, theta: &mut Buffer, stride_rows: usize, rows: usize, thr
             let end = start + width;
             let lhs = View::columns(v, end, rows, stride);
             let rhs = View::columns(&v[start..], width, rows, stride).t();
-            multiply(
-                ViewMut::columns(&mut p[(start - range.start) * stride..], end, width, stride),
-                true,
-                -1.0,
-                lhs,
-                rhs,
-            );
+            let panel = &mut p[(start - range.start) * stride..];
+            multiply(ViewMut::columns(panel, end, width, stride), true, -1.0, lhs, rhs);
         }
     });
 }

@@ -1,112 +1,113 @@
-//! Rows one by one on a small dense matrix: both triangles stored, and the vectors of a row held in
+//! Row kernel of small dense matrices: both triangles are stored, and the vectors of a row stay in
 //! `N` SIMD registers.
 
-use super::row::decided;
-use super::{Dense, FULL_UP_TO};
+use super::row::decide_row;
+use super::{Dense, MAX_FULL_DIM};
 use crate::covariance::{Learn, next_variance};
 use crate::error::Result;
-use crate::linalg::{Lines, Near, vector};
+use crate::linalg::{Lines, StackCopy, vector};
 use pulp::Simd;
 
-/// Rows after which a walk is added to the stored diagonal.
-const FOLD: usize = 16;
+/// Rows after which the accumulated process noise is added to the stored diagonal.
+const ROWS_PER_FOLD: usize = 16;
 
-/// As [`super::row`], for a padded dimension of exactly `N` registers. With `WALK`, $P$ is the
-/// stored matrix and a diagonal beside it, which grows with each row and is added to the matrix now
-/// and then.
+/// As [`super::row`], for a padded dimension of exactly `N` registers. With `NOISE`, $P$ is the
+/// stored matrix plus a separate diagonal, `beside`, to which each row adds the process noise.
 #[inline(always)]
-pub(super) fn learn<S: Simd, const N: usize, const WALK: bool>(
+pub(super) fn learn<S: Simd, const N: usize, const NOISE: bool>(
     simd: S,
     learn: Learn<'_, '_, Dense>,
 ) -> Result<()> {
-    let Learn { p, theta: coefficients, x, first, decide, walk } = learn;
+    let Learn { p, theta: coefficients, x, first, decide, noise } = learn;
     if x.is_empty() {
         return Ok(());
     }
     let dim = p.dim;
-    let mut line = Lines([0.0; FULL_UP_TO]);
-    let before = &mut line.0;
-    for (j, value) in before[..dim].iter_mut().enumerate() {
+    let mut line = Lines([0.0; MAX_FULL_DIM]);
+    let pending_line = &mut line.0;
+    for (j, value) in pending_line[..dim].iter_mut().enumerate() {
         *value = p.p[j * p.stride + j];
     }
-    let mut diagonal: [S::f64s; N] = vector::registers(simd, before);
+    let mut diagonal: [S::f64s; N] = vector::registers(simd, pending_line);
     let mut theta: [S::f64s; N] = vector::registers(simd, coefficients);
-    let mut near = Near::new(&p.p, x.len() / dim);
+    let mut copy = StackCopy::new(&p.p, x.len() / dim);
     let mut matrix =
-        Matrix::<S, N> { simd, columns: S::as_mut_simd_f64s(near.numbers(&mut p.p)).0, dim };
+        Matrix::<S, N> { simd, columns: S::as_mut_simd_f64s(copy.numbers(&mut p.p)).0, dim };
     let zero = [simd.splat_f64s(0.0); N];
-    let (mut owed, mut paid) = (0.0, zero);
-    before.fill(0.0);
+    // the step that is not yet applied to the matrix: c, and v in registers and in `pending_line`
+    let mut pending_c = 0.0;
+    let mut pending_v = zero;
+    pending_line.fill(0.0);
     let mut rest = x;
-    let mut at: [S::f64s; N] = vector::head(simd, rest, dim);
+    let mut row: [S::f64s; N] = vector::head(simd, rest, dim);
     let mut v = matrix.product(rest);
-    let walk: [S::f64s; N] = vector::registers(simd, walk);
-    let mut beside = walk;
-    if WALK {
-        vector::add_product_registers(simd, beside, at, &mut v);
-        vector::axpy_registers(simd, 1.0, walk, &mut diagonal);
+    let noise: [S::f64s; N] = vector::registers(simd, noise);
+    let mut beside = noise;
+    if NOISE {
+        vector::add_product_registers(simd, beside, row, &mut v);
+        vector::axpy_registers(simd, 1.0, noise, &mut diagonal);
     }
-    let (mut m, mut s) =
-        (vector::dot_registers(simd, theta, at), vector::dot_registers(simd, v, at));
+    let mut m = vector::dot_registers(simd, theta, row);
+    let mut s = vector::dot_registers(simd, v, row);
     let mut outcome = Ok(());
     for i in first.. {
-        let (gain, c) = match decided(simd, i, (m, s), &at, &diagonal, decide) {
+        let (gain, c) = match decide_row(simd, i, m, s, &row, &diagonal, decide) {
             Ok(step) => (step.gain, step.contraction),
             Err(error) => {
                 outcome = Err(error);
-                matrix.pay(owed, before, paid);
+                matrix.apply(pending_c, pending_line, pending_v);
                 break;
             }
         };
-        // what the next row needs does not wait for the decision; its rank-one effect is added
-        // afterwards
+        // The products of the next row do not wait for the decision: its rank-one effect on them is
+        // added afterwards.
         rest = &rest[dim..];
         let more = !rest.is_empty();
-        if WALK && (i - first) % FOLD == FOLD - 1 {
+        if NOISE && (i - first) % ROWS_PER_FOLD == ROWS_PER_FOLD - 1 {
             matrix.add_diagonal(beside);
             beside = zero;
         }
         let mut product = if more {
-            matrix.pass(owed, before, paid, rest)
+            matrix.apply_and_multiply(pending_c, pending_line, pending_v, rest)
         } else {
-            matrix.pay(owed, before, paid);
+            matrix.apply(pending_c, pending_line, pending_v);
             zero
         };
-        paid = v;
-        owed = c;
-        vector::store_registers::<S, N>(v, before);
+        pending_v = v;
+        pending_c = c;
+        vector::store_registers::<S, N>(v, pending_line);
         if !more {
             vector::axpy_registers(simd, gain, v, &mut theta);
-            matrix.pay(owed, before, paid);
+            matrix.apply(pending_c, pending_line, pending_v);
             break;
         }
-        at = vector::head(simd, rest, dim);
-        if WALK {
-            vector::axpy_registers(simd, 1.0, walk, &mut beside);
-            vector::axpy_registers(simd, 1.0, walk, &mut diagonal);
-            vector::add_product_registers(simd, beside, at, &mut product);
+        row = vector::head(simd, rest, dim);
+        if NOISE {
+            vector::axpy_registers(simd, 1.0, noise, &mut beside);
+            vector::axpy_registers(simd, 1.0, noise, &mut diagonal);
+            vector::add_product_registers(simd, beside, row, &mut product);
         }
-        let (overlap, before_row) =
-            (vector::dot_registers(simd, v, at), vector::dot_registers(simd, product, at));
-        m = vector::dot_registers(simd, theta, at) + gain * overlap;
+        let overlap = vector::dot_registers(simd, v, row);
+        let before_row = vector::dot_registers(simd, product, row);
+        m = vector::dot_registers(simd, theta, row) + gain * overlap;
         vector::axpy_registers(simd, gain, v, &mut theta);
         v = product;
-        vector::axpy_registers(simd, -c * overlap, paid, &mut v);
+        vector::axpy_registers(simd, -c * overlap, pending_v, &mut v);
         s = match next_variance(before_row, c, overlap) {
             Some(s) => s,
-            None => vector::dot_registers(simd, v, at),
+            None => vector::dot_registers(simd, v, row),
         };
-        vector::add_squares_registers(simd, -c, paid, &mut diagonal);
+        vector::add_squares_registers(simd, -c, pending_v, &mut diagonal);
     }
-    if WALK {
+    if NOISE {
         matrix.add_diagonal(beside);
     }
-    near.put_back(&mut p.p);
+    copy.write_back(&mut p.p);
     vector::write_registers(theta, S::as_mut_simd_f64s(coefficients).0);
     outcome
 }
 
-/// The stored matrix, `N` registers a column.
+/// The stored matrix, `N` registers per column.
 struct Matrix<'a, S: Simd, const N: usize> {
     simd: S,
     columns: &'a mut [S::f64s],
@@ -118,7 +119,8 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
     #[inline(always)]
     fn product(&self, x: &[f64]) -> [S::f64s; N] {
         let zero = [self.simd.splat_f64s(0.0); N];
-        let (mut sum, mut other) = (zero, zero);
+        let mut sum = zero;
+        let mut other = zero;
         for (column, x) in self.columns.chunks_exact(N).zip(&x[..self.dim]) {
             let x = self.simd.splat_f64s(*x);
             for r in 0..N {
@@ -133,21 +135,29 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
     /// $P \mathrel{-}= c\,vv^\top$ (`v` in memory and in registers), and $Px$ with the new $P$ for
     /// the first row of `x`.
     #[inline(always)]
-    fn pass(&mut self, c: f64, v: &[f64], mut registers: [S::f64s; N], x: &[f64]) -> [S::f64s; N] {
+    fn apply_and_multiply(
+        &mut self,
+        c: f64,
+        v: &[f64],
+        mut registers: [S::f64s; N],
+        x: &[f64],
+    ) -> [S::f64s; N] {
         let simd = self.simd;
         vector::scale_registers(simd, -c, &mut registers);
         let zero = [simd.splat_f64s(0.0); N];
-        let (mut sum, mut other) = (zero, zero);
+        let mut sum = zero;
+        let mut other = zero;
         for ((column, v), x) in
             self.columns.chunks_exact_mut(N).zip(&v[..self.dim]).zip(&x[..self.dim])
         {
-            let (v, x) = (simd.splat_f64s(*v), simd.splat_f64s(*x));
+            let v = simd.splat_f64s(*v);
+            let x = simd.splat_f64s(*x);
             for r in 0..N {
                 let p = simd.mul_add_f64s(v, registers[r], column[r]);
                 column[r] = p;
                 sum[r] = simd.mul_add_f64s(p, x, sum[r]);
             }
-            // the columns in turn, so that one addition need not wait for another
+            // two alternating sums: an addition does not wait for the previous one
             std::mem::swap(&mut sum, &mut other);
         }
         vector::axpy_registers(simd, 1.0, other, &mut sum);
@@ -157,7 +167,7 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
     /// $P \mathrel{+}= \mathrm{diag}(q)$.
     #[inline(always)]
     fn add_diagonal(&mut self, q: [S::f64s; N]) {
-        let mut line = [0.0; FULL_UP_TO];
+        let mut line = [0.0; MAX_FULL_DIM];
         vector::store_registers::<S, N>(q, &mut line);
         for (j, q) in line[..self.dim].iter().enumerate() {
             let column = &mut self.columns[j * N..][..N];
@@ -168,7 +178,7 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
 
     /// $P \mathrel{-}= c\,vv^\top$.
     #[inline(always)]
-    fn pay(&mut self, c: f64, v: &[f64], mut registers: [S::f64s; N]) {
+    fn apply(&mut self, c: f64, v: &[f64], mut registers: [S::f64s; N]) {
         if c == 0.0 {
             return;
         }

@@ -6,11 +6,14 @@
 //! columns $J$: with $W = \sum_{I<J} L_I F_I$ and $H = (A^{-1} + \sum_{I<J} F_I^\top F_I)^{-1}$,
 //!
 //! ```text
-//! S = I + F_J H F_J' = R'R,   L_J <- (L_J - W H F_J') R^-1,   W += L_J F_J (old L_J),   H -= H F_J' S^-1 F_J H
+//! S = I + F_J H F_J' = R'R
+//! L_J <- (L_J - W H F_J') R^-1
+//! W += L_J F_J    with the old L_J
+//! H -= H F_J' S^-1 F_J H
 //! ```
 //!
-//! Every `S` has eigenvalues of at least 1, so no step can fail. At the end $W = PX$, which moves
-//! the coefficients.
+//! Every `S` has eigenvalues of at least 1, so no step can fail. At the end $W = PX$, the direction
+//! in which the coefficients move.
 
 use super::Factored;
 use crate::covariance::Decide;
@@ -22,14 +25,14 @@ use std::ops::Range;
 
 /// Columns of a panel $J$.
 const PANEL: usize = 32;
-/// Columns that go through the projection $U^\top X$ together.
+/// Columns of $U$ that the projection $U^\top X$ takes at a time.
 const PROJECTION: usize = 128;
 
-/// Scratch of a block, made at the first block and kept. Matrices over the coefficients have
-/// columns `stride` apart.
+/// Scratch of a block, allocated at the first block and reused. The columns of matrices with a row
+/// per coefficient are `stride` apart.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Work {
-    /// $F$, one column a row of the block.
+pub(super) struct Scratch {
+    /// $F$, one column per row of the block.
     f: Buffer,
     /// $W$.
     w: Buffer,
@@ -38,7 +41,7 @@ pub(super) struct Work {
     /// $F_J A^{1/2}$ and $Z = R^{-T} Y$, `PANEL` rows.
     fj: Buffer,
     z: Buffer,
-    /// $Y = F_J H$ and $R^{-1}$ of each panel: what its columns need.
+    /// $Y = F_J H$ and $R^{-1}$ of each panel.
     y: Buffer,
     inverse: Buffer,
     /// $H$ in the scale where $A = I$.
@@ -49,7 +52,7 @@ pub(super) struct Work {
     scalars: Scalars,
 }
 
-impl Work {
+impl Scratch {
     fn reserve(&mut self, stride: usize, rows: usize, threads: Threads) {
         let panels = stride.div_ceil(PANEL);
         for (buffer, len) in [
@@ -65,7 +68,7 @@ impl Work {
         ] {
             buffer.reserve(len);
         }
-        self.strips.resize_with(threads.0.max(self.strips.len()), Default::default);
+        self.strips.resize_with(threads.count().max(self.strips.len()), Default::default);
         for strip in self.strips.iter_mut().flatten() {
             strip.reserve(stride * PANEL);
         }
@@ -82,26 +85,28 @@ pub(super) fn learn(
     decide: &mut Decide<'_>,
     threads: Threads,
 ) -> Result<Outcome> {
-    let (dim, stride) = (p.dim, p.stride);
+    let Factored { dim, stride, .. } = *p;
     let rows = x.len() / dim;
     p.block.reserve(stride, rows.max(block::rows(dim)), threads);
-    let Factored { u, d, block: work, .. } = p;
-    for (root, d) in work.root_d.iter_mut().zip(d.iter()) {
+    let Factored { u, d, block: scratch, .. } = p;
+    for (root, d) in scratch.root_d.iter_mut().zip(d.iter()) {
         *root = d.sqrt();
     }
-    // each core takes some of the rows
-    let share = rows.div_ceil(threads.0);
+    // each core takes a part of the rows
+    let share = rows.div_ceil(threads.count());
     threads.each(
-        work.f[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)),
+        scratch.f[..stride * rows].chunks_mut(share * stride).zip(x.chunks(share * dim)),
         |(f, x)| {
-            project(u, &work.root_d, dim, stride, x, f);
+            project(u, &scratch.root_d, dim, stride, x, f);
         },
     );
-    let f = View::columns(&work.f, dim, rows, stride);
-    gram(&mut work.scalars.g[..rows * rows], f, f, rows, threads);
-    let outcome = work.scalars.decide(theta, x, dim, decide)?;
+    let f = View::columns(&scratch.f, dim, rows, stride);
+    gram(&mut scratch.scalars.g[..rows * rows], f, f, rows, threads);
+    let outcome = scratch.scalars.decide(theta, x, dim, decide)?;
     let done = outcome.decided(rows);
-    for (root, alpha) in work.root_alpha.iter_mut().zip(&work.scalars.decisions.curvature[..done]) {
+    for (root, alpha) in
+        scratch.root_alpha.iter_mut().zip(&scratch.scalars.decisions.curvature[..done])
+    {
         *root = alpha.sqrt();
     }
     if done > 0 {
@@ -117,13 +122,8 @@ fn project(u: &[f64], root_d: &[f64], dim: usize, stride: usize, x: &[f64], f: &
         let width = PROJECTION.min(dim - start);
         let columns = View::columns(&u[start * stride..], start + width, width, stride);
         let above = View::columns(x, start + width, rows, dim);
-        multiply(
-            ViewMut::columns(&mut f[start..], width, rows, stride),
-            false,
-            1.0,
-            columns.t(),
-            above,
-        );
+        let projected = ViewMut::columns(&mut f[start..], width, rows, stride);
+        multiply(projected, false, 1.0, columns.t(), above);
     }
     for column in f.chunks_exact_mut(stride).take(rows) {
         for (f, root) in column[..dim].iter_mut().zip(root_d) {
@@ -132,41 +132,42 @@ fn project(u: &[f64], root_d: &[f64], dim: usize, stride: usize, x: &[f64], f: &
     }
 }
 
-/// Moves the factor and the coefficients by the first `rows` decisions: first what all panels need
-/// of the block, in the `B x B` world, then the rows of `U`, which do not know of each other.
+/// Applies the first `rows` decisions to the factor and the coefficients: first the small matrices
+/// of all panels, then the rows of `U`, which are independent of each other.
 fn close(p: &mut Factored, theta: &mut Buffer, rows: usize, threads: Threads) {
-    let Factored { dim, stride, u, d, block: work, .. } = p;
-    let (dim, stride) = (*dim, *stride);
-    work.h[..rows * rows].fill(0.0);
+    let Factored { dim, stride, u, d, block: scratch, .. } = p;
+    let dim = *dim;
+    let stride = *stride;
+    scratch.h[..rows * rows].fill(0.0);
     for i in 0..rows {
-        work.h[i * rows + i] = 1.0;
+        scratch.h[i * rows + i] = 1.0;
     }
     for (panel, start) in (0..dim).step_by(PANEL).enumerate() {
         let width = PANEL.min(dim - start);
-        small_factors(work, panel, start, width, rows, stride);
-        // R^-1 such that U comes out in unit form
+        small_factors(scratch, panel, start, width, rows, stride);
+        // scales R^-1 to give U a unit diagonal
         for j in 0..width {
-            let column = &mut work.inverse[(panel * PANEL + j) * PANEL..][..=j];
-            let root = work.root_d[start + j] * column[j];
+            let column = &mut scratch.inverse[(panel * PANEL + j) * PANEL..][..=j];
+            let root = scratch.root_d[start + j] * column[j];
             d[start + j] = root * root;
             column.iter_mut().for_each(|v| *v /= root);
         }
     }
-    work.w[..stride * rows].fill(0.0);
+    scratch.w[..stride * rows].fill(0.0);
     let factors = Factors {
         dim,
         stride,
         rows,
-        root_d: &work.root_d,
-        f: &work.f,
-        y: &work.y,
-        inverse: &work.inverse,
+        root_d: &scratch.root_d,
+        f: &scratch.f,
+        y: &scratch.y,
+        inverse: &scratch.inverse,
     };
     let mut rest = Some((
         ViewMut::columns(u, dim, dim, stride),
-        ViewMut::columns(&mut work.w, dim, rows, stride),
+        ViewMut::columns(&mut scratch.w, dim, rows, stride),
     ));
-    let parts = threads.falling(dim, PANEL).zip(&mut work.strips).map(|(range, strip)| {
+    let parts = threads.falling(dim, PANEL).zip(&mut scratch.strips).map(|(range, strip)| {
         let (u, w) = rest.take().expect("rows are left");
         let ((u, u_rest), (w, w_rest)) = (u.split_rows(range.len()), w.split_rows(range.len()));
         rest = Some((u_rest, w_rest));
@@ -178,12 +179,12 @@ fn close(p: &mut Factored, theta: &mut Buffer, rows: usize, threads: Threads) {
         column[j] = 1.0;
         column[j + 1..].fill(0.0);
     }
-    let w = View::columns(&work.w, dim, rows, stride);
-    let gain = View::columns(&work.scalars.z, rows, 1, rows);
+    let w = View::columns(&scratch.w, dim, rows, stride);
+    let gain = View::columns(&scratch.scalars.z, rows, 1, rows);
     multiply(ViewMut::columns(theta, dim, 1, dim), true, 1.0, w, gain);
 }
 
-/// What every row of `U` needs of the block.
+/// What the update of a row of `U` needs.
 struct Factors<'a> {
     dim: usize,
     stride: usize,
@@ -207,31 +208,26 @@ impl Factors<'_> {
         let &Self { dim, stride, rows, .. } = self;
         let [before, after] = strip;
         for start in (range.start..dim).step_by(PANEL) {
-            let (panel, width) = (start / PANEL, PANEL.min(dim - start));
+            let panel = start / PANEL;
+            let width = PANEL.min(dim - start);
             let height = range.end.min(start + width) - range.start;
             let mut columns = u.part(0..height, start..start + width);
             for j in 0..width {
                 let root = self.root_d[start + j];
-                let (before, after) = (&mut before[j * stride..], &mut after[j * stride..]);
+                let before = &mut before[j * stride..];
+                let after = &mut after[j * stride..];
                 for ((before, after), u) in before.iter_mut().zip(after).zip(columns.column(j)) {
                     *before = root * *u;
                     *after = *before;
                 }
             }
-            // rows of this panel have no W yet
+            // W is still 0 in the rows of this panel
             let above = height.min(start - range.start);
             let y = View::columns(&self.y[panel * PANEL * rows..], width, rows, PANEL).t();
-            multiply(
-                ViewMut::columns(after, above, width, stride),
-                true,
-                -1.0,
-                w.part(0..above, 0..rows).view(),
-                y,
-            );
-            let (before, fj) = (
-                View::columns(before, height, width, stride),
-                View::columns(&self.f[start..], width, rows, stride),
-            );
+            let updated = ViewMut::columns(after, above, width, stride);
+            multiply(updated, true, -1.0, w.part(0..above, 0..rows).view(), y);
+            let before = View::columns(before, height, width, stride);
+            let fj = View::columns(&self.f[start..], width, rows, stride);
             multiply(w.part(0..height, 0..rows), true, 1.0, before, fj);
             let inverse =
                 View::columns(&self.inverse[panel * PANEL * PANEL..], width, width, PANEL);
@@ -240,37 +236,37 @@ impl Factors<'_> {
     }
 }
 
-/// The small matrices of a panel: $R^{-1}$ in `inverse`, $HF_J^\top$ (transposed, scaled) in `y`,
-/// and the next $H$.
+/// Computes the small matrices of a panel: $R^{-1}$ in `inverse`, $HF_J^\top$ (transposed and
+/// scaled) in `y`, and the next $H$.
 fn small_factors(
-    work: &mut Work,
+    scratch: &mut Scratch,
     panel: usize,
     start: usize,
     width: usize,
     rows: usize,
     stride: usize,
 ) {
-    for (i, root) in work.root_alpha[..rows].iter().enumerate() {
+    for (i, root) in scratch.root_alpha[..rows].iter().enumerate() {
         for j in 0..width {
-            work.fj[i * PANEL + j] = root * work.f[i * stride + start + j];
+            scratch.fj[i * PANEL + j] = root * scratch.f[i * stride + start + j];
         }
     }
-    let ys = &mut work.y[panel * PANEL * rows..];
-    let inverses = &mut work.inverse[panel * PANEL * PANEL..];
-    let fj = View::columns(&work.fj, width, rows, PANEL);
-    let h = View::columns(&work.h, rows, rows, rows);
+    let ys = &mut scratch.y[panel * PANEL * rows..];
+    let inverses = &mut scratch.inverse[panel * PANEL * PANEL..];
+    let fj = View::columns(&scratch.fj, width, rows, PANEL);
+    let h = View::columns(&scratch.h, rows, rows, rows);
     multiply(ViewMut::columns(ys, width, rows, PANEL), false, 1.0, fj, h);
     let y = View::columns(ys, width, rows, PANEL);
-    multiply(ViewMut::columns(&mut work.s, width, width, width), false, 1.0, y, fj.t());
+    multiply(ViewMut::columns(&mut scratch.s, width, width, width), false, 1.0, y, fj.t());
     for j in 0..width {
-        work.s[j * width + j] += 1.0;
+        scratch.s[j * width + j] += 1.0;
     }
-    Arch::new().dispatch(Invert { s: &mut work.s, inverse: inverses, width });
+    Arch::new().dispatch(Invert { s: &mut scratch.s, inverse: inverses, width });
     let inverse = View::columns(inverses, width, width, PANEL);
-    multiply(ViewMut::columns(&mut work.z, width, rows, PANEL), false, 1.0, inverse.t(), y);
-    let z = View::columns(&work.z, width, rows, PANEL);
-    multiply(ViewMut::columns(&mut work.h, rows, rows, rows), true, -1.0, z.t(), z);
-    for (i, root) in work.root_alpha[..rows].iter().enumerate() {
+    multiply(ViewMut::columns(&mut scratch.z, width, rows, PANEL), false, 1.0, inverse.t(), y);
+    let z = View::columns(&scratch.z, width, rows, PANEL);
+    multiply(ViewMut::columns(&mut scratch.h, rows, rows, rows), true, -1.0, z.t(), z);
+    for (i, root) in scratch.root_alpha[..rows].iter().enumerate() {
         ys[i * PANEL..][..width].iter_mut().for_each(|y| *y *= root);
     }
 }

@@ -1,12 +1,16 @@
-//! `P` in factors, $P = UDU^\top$ (Bierman): positive definite whatever the rounding, at the dense
-//! form's speed.
+//! `P` in factors, $P = UDU^\top$ (Bierman): positive definite despite rounding, about as fast as
+//! the dense form.
 
 mod block;
 mod row;
 mod small;
+mod small_factor;
+mod sweep;
 
-use super::dense::{check_matrix, check_variances};
-use super::{Covariance, Decide, DecideTwo, Learn, LearnTwo};
+use super::kernel::{Blocks, learn_in_blocks, learn_in_turn};
+use super::{
+    Covariance, Decide, DecideTwo, Kernel, Learn, LearnTwo, check_matrix, check_variances,
+};
 use crate::error::{Error, Result, require_len};
 use crate::linalg::{Buffer, Threads};
 use pulp::Arch;
@@ -20,12 +24,12 @@ pub struct Factored {
     stride: usize,
     u: Buffer,
     d: Buffer,
-    work: row::Work,
-    block: block::Work,
+    scratch: row::Scratch,
+    block: block::Scratch,
 }
 
-/// Scratch is not copied: a clone makes its own, and `clone_from` keeps what it has and allocates
-/// nothing when the dimensions agree.
+/// A clone gets scratch of its own. `clone_from` keeps its scratch and allocates nothing if the
+/// dimensions agree.
 impl Clone for Factored {
     fn clone(&self) -> Self {
         Self { u: self.u.clone(), d: self.d.clone(), ..Self::with_stride(self.dim, self.stride) }
@@ -48,7 +52,7 @@ impl PartialEq for Factored {
 
 impl Factored {
     fn empty(dim: usize) -> Self {
-        Self::with_stride(dim, Buffer::apart(dim))
+        Self::with_stride(dim, Buffer::column_stride(dim))
     }
 
     fn with_stride(dim: usize, stride: usize) -> Self {
@@ -61,8 +65,8 @@ impl Factored {
             stride,
             u,
             d: Buffer::zeros(stride),
-            work: row::Work::new(stride),
-            block: block::Work::default(),
+            scratch: row::Scratch::new(stride),
+            block: block::Scratch::default(),
         }
     }
 
@@ -70,8 +74,8 @@ impl Factored {
         &self.u[j * self.stride..][..=j]
     }
 
-    /// $\theta_j$ independent with the given variances once features are centred: $\theta_0 =
-    /// \theta_0' - \sum_j \mu_j\theta_j$.
+    /// The prior of coefficients that are independent, with the given variances, after features are
+    /// centered: $\theta_0 = \theta_0' - \sum_j \mu_j\theta_j$.
     pub(crate) fn centred(variances: &[f64], centres: &[f64]) -> Result<Self> {
         let mut factored = Self::from_diagonal(variances)?;
         for (j, centre) in centres.iter().enumerate().skip(1) {
@@ -80,8 +84,8 @@ impl Factored {
         Ok(factored)
     }
 
-    /// The covariance of the coefficients of centred features, $\theta_0' = \theta_0 + \sum_j
-    /// \mu_j\theta_j$: in the factors the centres cancel by the digit.
+    /// The covariance of the coefficients of centered features, $\theta_0' = \theta_0 + \sum_j
+    /// \mu_j\theta_j$. In the factors the centers cancel without loss of precision.
     pub(crate) fn recentred(mut self, centres: &[f64]) -> Self {
         for j in 1..self.dim {
             let column = &mut self.u[j * self.stride..][..=j];
@@ -112,6 +116,29 @@ impl Factored {
 
 impl Covariance for Factored {
     const NAME: &'static str = "factored";
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn variance(&self, x: &[f64]) -> f64 {
+        let project = |j| self.column(j).iter().zip(x).map(|(u, x)| u * x).sum::<f64>();
+        (0..self.dim).map(|j| self.d[j] * project(j).powi(2)).sum()
+    }
+
+    fn entry(&self, i: usize, j: usize) -> f64 {
+        let (i, j) = (i.min(j), i.max(j));
+        (j..self.dim)
+            .map(|k| self.u[k * self.stride + i] * self.d[k] * self.u[k * self.stride + j])
+            .sum()
+    }
+
+    fn log_det(&self) -> Result<f64> {
+        Ok(self.d[..self.dim].iter().map(|d| d.ln()).sum())
+    }
+}
+
+impl Kernel for Factored {
     const CAN_LOSE_PRECISION: bool = false;
 
     fn from_matrix(matrix: &[f64], dim: usize) -> Result<Self> {
@@ -142,10 +169,6 @@ impl Covariance for Factored {
         Ok(factored)
     }
 
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
     fn learn(
         &mut self,
         theta: &mut Buffer,
@@ -153,7 +176,7 @@ impl Covariance for Factored {
         decide: &mut Decide<'_>,
         threads: Threads,
     ) -> Result<()> {
-        super::learn_in_blocks(self, theta, x, decide, threads)
+        learn_in_blocks(self, theta, x, decide, threads)
     }
 
     fn learn_two(
@@ -163,33 +186,32 @@ impl Covariance for Factored {
         threads: Threads,
     ) -> Result<()> {
         let dim = beliefs[0].0.dim;
-        if x.len() > dim && dim <= small::UP_TO && dim == beliefs[1].0.dim {
+        if x.len() > dim && dim <= small::MAX_DIM && dim == beliefs[1].0.dim {
             return Arch::new().dispatch(LearnTwo { beliefs, x, decide });
         }
-        super::one_after_the_other(beliefs, x, decide, threads)
+        learn_in_turn(beliefs, x, decide, threads)
     }
 
-    fn variance(&self, x: &[f64]) -> f64 {
-        let project = |j| self.column(j).iter().zip(x).map(|(u, x)| u * x).sum::<f64>();
-        (0..self.dim).map(|j| self.d[j] * project(j).powi(2)).sum()
-    }
-
-    fn entry(&self, i: usize, j: usize) -> f64 {
-        let (i, j) = (i.min(j), i.max(j));
-        (j..self.dim)
-            .map(|k| self.u[k * self.stride + i] * self.d[k] * self.u[k * self.stride + j])
-            .sum()
-    }
-
-    fn log_det(&self) -> Result<f64> {
-        Ok(self.d[..self.dim].iter().map(|d| d.ln()).sum())
+    fn learn_with_process_noise(
+        &mut self,
+        theta: &mut Buffer,
+        x: &[f64],
+        q: &[f64],
+        decide: &mut Decide<'_>,
+        threads: Threads,
+    ) -> Result<()> {
+        for (i, x) in x.chunks_exact(self.dim.max(1)).enumerate() {
+            self.add_diagonal(q);
+            self.learn(theta, x, &mut |_, m, s| decide(i, m, s), threads)?;
+        }
+        Ok(())
     }
 
     fn grow(&mut self, variance: f64) {
         let dim = self.dim + 1;
         if dim > self.stride {
-            // some room, so that many features in a row do not copy the matrix each
-            let mut grown = Self::with_stride(dim, Buffer::apart(dim + dim / 4));
+            // spare room: a series of new features does not copy the matrix each time
+            let mut grown = Self::with_stride(dim, Buffer::column_stride(dim + dim / 4));
             for j in 0..self.dim {
                 grown.u[j * grown.stride..][..=j].copy_from_slice(self.column(j));
             }
@@ -209,13 +231,13 @@ impl Covariance for Factored {
         self.d.iter_mut().for_each(|d| *d *= a);
     }
 
-    /// Costs $d^3/3$ operations: a drifting learner is better kept dense.
+    /// Costs $d^3/3$ operations: prefer [`Dense`](super::Dense) for a learner with process noise.
     fn add_diagonal(&mut self, q: &[f64]) {
-        let mut a = std::mem::take(self.work.scratch());
+        let mut a = std::mem::take(self.scratch.spare());
         for (j, &q) in q.iter().enumerate().filter(|(_, q)| **q > 0.0) {
             self.add_to_coordinate(j, q, &mut a);
         }
-        *self.work.scratch() = a;
+        *self.scratch.spare() = a;
     }
 
     fn parts(&self) -> Vec<f64> {
@@ -236,18 +258,18 @@ impl Covariance for Factored {
     }
 }
 
-impl super::Blocks for Factored {
-    fn rows_one_by_one(
+impl Blocks for Factored {
+    fn learn_rows(
         &mut self,
         theta: &mut Buffer,
         x: &[f64],
         first: usize,
         decide: &mut Decide<'_>,
     ) -> Result<()> {
-        Arch::new().dispatch(Learn { p: self, theta, x, first, decide, walk: &[] })
+        Arch::new().dispatch(Learn { p: self, theta, x, first, decide, noise: &[] })
     }
 
-    fn rows_in_block(
+    fn learn_block(
         &mut self,
         theta: &mut Buffer,
         x: &[f64],

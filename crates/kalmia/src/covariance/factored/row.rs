@@ -1,6 +1,6 @@
-//! Rows on the factored form: Bierman's update of two rows fused with the projection of the next
-//! two, one pass over `U` a pair.
+//! Row kernels of the factored form: rows in pairs, by Bierman's recursion.
 
+use super::sweep::{Row, sweep};
 use super::{Factored, small};
 use crate::covariance::pairs::{self, Pairs};
 use crate::covariance::{Learn, LearnTwo};
@@ -9,12 +9,9 @@ use crate::linalg::{Buffer, vector};
 use crate::rule::Step;
 use pulp::{Simd, WithSimd};
 
-/// Columns handled together, so that a loaded line of `k` and `x` serves all of them.
-const GROUP: usize = 4;
-
-/// Scratch of the row pass: two rows at a time.
+/// Scratch of the row kernels: two rows at a time.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Work {
+pub(super) struct Scratch {
     rows: [Row; 2],
     /// Sums of $d_if_i^2$ below each coefficient, and their terms.
     below: Buffer,
@@ -22,20 +19,7 @@ pub(super) struct Work {
     inverse: Buffer,
 }
 
-/// What a row needs on its way.
-#[derive(Debug, Clone, Default)]
-struct Row {
-    x: Buffer,
-    /// $f = U^\top x$.
-    f: Buffer,
-    /// $v = Df$.
-    v: Buffer,
-    lambda: Buffer,
-    /// $k = Px$, built up column by column.
-    k: Buffer,
-}
-
-impl Work {
+impl Scratch {
     pub fn new(stride: usize) -> Self {
         let line = Buffer::zeros(stride);
         let row = Row {
@@ -48,8 +32,8 @@ impl Work {
         Self { rows: [row.clone(), row], below: line.clone(), terms: line.clone(), inverse: line }
     }
 
-    /// A vector that the row pass fills before it reads it.
-    pub fn scratch(&mut self) -> &mut Buffer {
+    /// A vector for other uses: the row kernels write it before they read it.
+    pub fn spare(&mut self) -> &mut Buffer {
         &mut self.rows[0].k
     }
 }
@@ -62,21 +46,22 @@ impl WithSimd for Learn<'_, '_, Factored> {
         if self.x.is_empty() {
             return Ok(());
         }
-        // looking ahead takes one pass more a call
+        // preparing the next row costs one more sweep per call, so a single row does without
         match (S::F64_LANES, self.p.dim, self.x.len() > self.p.dim) {
             (8, 1..=16, true) => return small::learn::<S, 2>(simd, self),
-            (8, 17..=small::UP_TO, true) => return small::learn::<S, 4>(simd, self),
+            (8, 17..=small::MAX_DIM, true) => return small::learn::<S, 4>(simd, self),
             (4, 1..=16, true) => return small::learn::<S, 4>(simd, self),
-            (4, 17..=small::UP_TO, true) => return small::learn::<S, 8>(simd, self),
+            (4, 17..=small::MAX_DIM, true) => return small::learn::<S, 8>(simd, self),
             (8, 1..=16, false) => return small::learn_one::<S, 2>(simd, self),
-            (8, 17..=small::UP_TO, false) => return small::learn_one::<S, 4>(simd, self),
+            (8, 17..=small::MAX_DIM, false) => return small::learn_one::<S, 4>(simd, self),
             (4, 1..=16, false) => return small::learn_one::<S, 4>(simd, self),
-            (4, 17..=small::UP_TO, false) => return small::learn_one::<S, 8>(simd, self),
+            (4, 17..=small::MAX_DIM, false) => return small::learn_one::<S, 8>(simd, self),
             _ => {}
         }
-        let Learn { p: Factored { dim, stride, u, d, work, .. }, theta, x, first, decide, .. } =
-            self;
-        let mut rows = OnTheWay { dim: *dim, stride: *stride, u, d, work };
+        let Learn {
+            p: Factored { dim, stride, u, d, scratch, .. }, theta, x, first, decide, ..
+        } = self;
+        let mut rows = PairInFlight { dim: *dim, stride: *stride, u, d, scratch };
         pairs::learn(simd, &mut rows, *dim, theta, x, first, decide)
     }
 }
@@ -100,7 +85,7 @@ impl WithSimd for LearnTwo<'_, '_, Factored> {
                         x,
                         first: 0,
                         decide: &mut |i, m, s| decide(k, i, m, s),
-                        walk: &[],
+                        noise: &[],
                     }
                     .with_simd(simd)?;
                 }
@@ -110,56 +95,60 @@ impl WithSimd for LearnTwo<'_, '_, Factored> {
     }
 }
 
-/// A pair of rows on its way into the factors. The second row's projection follows from the first
-/// row's step, $f_j \mathrel{+}= \lambda_j\sum_{i<j} v_if_i$.
-struct OnTheWay<'a> {
+/// A pair of rows that the factors are learning. The second row's projection is corrected for the
+/// first row's step: $f_j \mathrel{+}= \lambda_j\sum_{i<j} v_if_i$.
+struct PairInFlight<'a> {
     dim: usize,
     stride: usize,
     u: &'a mut [f64],
     d: &'a mut [f64],
-    work: &'a mut Work,
+    scratch: &'a mut Scratch,
 }
 
-impl Pairs for OnTheWay<'_> {
+impl Pairs for PairInFlight<'_> {
     #[inline(always)]
     fn load<S: Simd>(&mut self, simd: S, pair: &[f64]) {
-        for (row, x) in self.work.rows.iter_mut().zip(pair.chunks_exact(self.dim)) {
+        for (row, x) in self.scratch.rows.iter_mut().zip(pair.chunks_exact(self.dim)) {
             vector::load(simd, x, &mut row.x);
         }
     }
 
     #[inline(always)]
     fn x(&self, row: usize) -> &[f64] {
-        &self.work.rows[row].x
+        &self.scratch.rows[row].x
     }
 
     #[inline(always)]
-    fn pass<S: Simd, const PAY: bool, const PREPARE: bool>(&mut self, simd: S, rows: usize) {
-        let (shape, [first, second]) = ((self.dim, self.stride), &mut self.work.rows);
+    fn sweep<S: Simd, const APPLY: bool, const PREPARE: bool>(&mut self, simd: S, rows: usize) {
+        let [first, second] = &mut self.scratch.rows;
         if rows == 1 {
-            pass::<S, 1, PAY, PREPARE>(simd, self.u, shape, [first]);
+            sweep::<S, 1, APPLY, PREPARE>(simd, self.u, self.dim, self.stride, [first]);
         } else {
-            pass::<S, 2, PAY, PREPARE>(simd, self.u, shape, [first, second]);
+            sweep::<S, 2, APPLY, PREPARE>(simd, self.u, self.dim, self.stride, [first, second]);
         }
     }
 
     /// $v = Df$ and the sums of $v_if_i$ below each coefficient, whose total is $s$.
     #[inline(always)]
     fn variance<S: Simd>(&mut self, _simd: S, row: usize, _i: usize) -> Result<f64> {
-        let (dim, work) = (self.dim, &mut *self.work);
-        let Row { f, v, .. } = &mut work.rows[row];
-        let (f, v, terms, d) = (&f[..dim], &mut v[..dim], &mut work.terms[..dim], &self.d[..dim]);
+        let dim = self.dim;
+        let scratch = &mut *self.scratch;
+        let Row { f, v, .. } = &mut scratch.rows[row];
+        let f = &f[..dim];
+        let v = &mut v[..dim];
+        let terms = &mut scratch.terms[..dim];
+        let d = &self.d[..dim];
         for j in 0..dim {
             v[j] = d[j] * f[j];
             terms[j] = v[j] * f[j];
         }
-        Ok(running(terms, &mut work.below[..dim]))
+        Ok(running_sums(terms, &mut scratch.below[..dim]))
     }
 
     /// The scalars of Bierman's recursion: $a_j = 1 + \alpha\sum_{i\le j} d_if_i^2$, $\lambda_j =
     /// -\alpha f_j/a_{j-1}$, $d_j \leftarrow d_j a_{j-1}/a_j$.
     #[inline(always)]
-    fn settle<S: Simd>(
+    fn take_step<S: Simd>(
         &mut self,
         _simd: S,
         row: usize,
@@ -167,11 +156,16 @@ impl Pairs for OnTheWay<'_> {
         _s: f64,
         step: Step,
     ) -> Result<()> {
-        let (dim, work, alpha) = (self.dim, &mut *self.work, step.curvature);
-        let Row { f, lambda, .. } = &mut work.rows[row];
-        let (f, lambda, d) = (&f[..dim], &mut lambda[..dim], &mut self.d[..dim]);
-        let (below, terms, inverse) =
-            (&work.below[..dim], &work.terms[..dim], &mut work.inverse[..dim]);
+        let dim = self.dim;
+        let scratch = &mut *self.scratch;
+        let alpha = step.curvature;
+        let Row { f, lambda, .. } = &mut scratch.rows[row];
+        let f = &f[..dim];
+        let lambda = &mut lambda[..dim];
+        let d = &mut self.d[..dim];
+        let below = &scratch.below[..dim];
+        let terms = &scratch.terms[..dim];
+        let inverse = &mut scratch.inverse[..dim];
         for j in 0..dim {
             inverse[j] = 1.0 / (1.0 + alpha * (below[j] + terms[j]));
             d[j] *= (1.0 + alpha * below[j]) * inverse[j];
@@ -184,15 +178,19 @@ impl Pairs for OnTheWay<'_> {
     }
 
     #[inline(always)]
-    fn carry<S: Simd>(&mut self, _simd: S, _step: Step) -> f64 {
-        let (dim, work) = (self.dim, &mut *self.work);
-        let [first, second] = &mut work.rows;
-        let (v, lambda, f) = (&first.v[..dim], &first.lambda[..dim], &mut second.f[..dim]);
-        let (terms, below) = (&mut work.terms[..dim], &mut work.below[..dim]);
+    fn correct_second<S: Simd>(&mut self, _simd: S, _step: Step) -> f64 {
+        let dim = self.dim;
+        let scratch = &mut *self.scratch;
+        let [first, second] = &mut scratch.rows;
+        let v = &first.v[..dim];
+        let lambda = &first.lambda[..dim];
+        let f = &mut second.f[..dim];
+        let terms = &mut scratch.terms[..dim];
+        let below = &mut scratch.below[..dim];
         for j in 0..dim {
             terms[j] = v[j] * f[j];
         }
-        let overlap = running(terms, below);
+        let overlap = running_sums(terms, below);
         for j in 0..dim {
             f[j] += lambda[j] * below[j];
         }
@@ -201,14 +199,14 @@ impl Pairs for OnTheWay<'_> {
 
     #[inline(always)]
     fn direction(&self, row: usize) -> &[f64] {
-        &self.work.rows[row].k
+        &self.scratch.rows[row].k
     }
 }
 
-/// The sums of the terms below each term; returns the total. One addition in eight waits for the
-/// one before.
+/// For each term the sum of the terms before it; returns the total. In chunks of eight: only one
+/// addition in eight waits for the previous chunk.
 #[inline(always)]
-fn running(terms: &[f64], below: &mut [f64]) -> f64 {
+fn running_sums(terms: &[f64], below: &mut [f64]) -> f64 {
     let mut total = 0.0;
     for (terms, below) in terms.chunks(8).zip(below.chunks_mut(8)) {
         let mut sum = total;
@@ -219,80 +217,6 @@ fn running(terms: &[f64], below: &mut [f64]) -> f64 {
         total += terms.iter().sum::<f64>();
     }
     total
-}
-
-/// Column by column, for each of one or two rows $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow
-/// k + v_j u_j^{\mathrm{old}}$ (with `PAY`), and then for each of those that come next $f_j
-/// \leftarrow u_j^\top x$ (with `PROJECT`).
-#[inline(always)]
-fn pass<S: Simd, const R: usize, const PAY: bool, const PROJECT: bool>(
-    simd: S,
-    u: &mut [f64],
-    (dim, stride): (usize, usize),
-    mut rows: [&mut Row; R],
-) {
-    if PAY {
-        for row in &mut rows {
-            vector::clear(simd, &mut row.k);
-        }
-    }
-    for (group, columns) in u.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP)).enumerate()
-    {
-        let j = group * GROUP;
-        let end = (j + GROUP).div_ceil(S::F64_LANES);
-        let (c0, rest) = columns.split_at_mut(stride);
-        let (c1, rest) = rest.split_at_mut(stride);
-        let (c2, c3) = rest.split_at_mut(stride);
-        let (c0, c1) =
-            (&mut S::as_mut_simd_f64s(c0).0[..end], &mut S::as_mut_simd_f64s(c1).0[..end]);
-        let (c2, c3) =
-            (&mut S::as_mut_simd_f64s(c2).0[..end], &mut S::as_mut_simd_f64s(c3).0[..end]);
-        let zeros = [simd.splat_f64s(0.0); GROUP];
-        let (mut vj, mut lj, mut sums) = ([zeros; R], [zeros; R], [zeros; R]);
-        for i in 0..R {
-            vj[i] = vector::splat4(simd, 1.0, &rows[i].v[j..]);
-            lj[i] = vector::splat4(simd, 1.0, &rows[i].lambda[j..]);
-        }
-        for r in 0..end {
-            let (mut k, mut x) = ([zeros[0]; R], [zeros[0]; R]);
-            for i in 0..R {
-                k[i] = S::as_simd_f64s(&rows[i].k).0[r];
-                x[i] = S::as_simd_f64s(&rows[i].x).0[r];
-            }
-            macro_rules! column {
-                ($c:ident, $g:literal) => {
-                    let mut entries = $c[r];
-                    if PAY {
-                        for i in 0..R {
-                            let old = entries;
-                            entries = simd.mul_add_f64s(lj[i][$g], k[i], old);
-                            k[i] = simd.mul_add_f64s(vj[i][$g], old, k[i]);
-                        }
-                        $c[r] = entries;
-                    }
-                    if PROJECT {
-                        for i in 0..R {
-                            sums[i][$g] = simd.mul_add_f64s(entries, x[i], sums[i][$g]);
-                        }
-                    }
-                };
-            }
-            column!(c0, 0);
-            column!(c1, 1);
-            column!(c2, 2);
-            column!(c3, 3);
-            if PAY {
-                for i in 0..R {
-                    S::as_mut_simd_f64s(&mut rows[i].k).0[r] = k[i];
-                }
-            }
-        }
-        if PROJECT {
-            for i in 0..R {
-                vector::reduce4(simd, sums[i], &mut rows[i].f[j..]);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

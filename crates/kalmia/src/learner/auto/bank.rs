@@ -4,13 +4,13 @@ use super::dispersion::{Dispersion, Kind};
 use super::member::{Judge, Member};
 use super::sentinel::Sentinel;
 use super::{CHUNK, WALKS};
-use crate::covariance::{Covariance, Dense, Factored};
+use crate::covariance::{Covariance, Dense, Factored, Kernel};
 use crate::error::Result;
 use crate::family::Family;
 use crate::family::special::{exp_m1, ln_1p};
 use crate::learner::seen::observation;
 use crate::learner::{Observer, Seen};
-use crate::linalg::Threads;
+use crate::linalg::{Threads, dot};
 use crate::rows::{Observation, Rows};
 use crate::rule::{Evidence, moments};
 
@@ -484,10 +484,6 @@ pub(super) fn mean_of<F: Family>(
 fn take_off(centres: &[f64], x: &mut [f64]) {
     let first = x.first().copied().unwrap_or(0.0);
     x.iter_mut().zip(centres).for_each(|(x, centre)| *x -= centre * first);
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Bayes' rule: the weights after a row, in `next`, and the evidence of the mixture.

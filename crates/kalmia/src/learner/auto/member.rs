@@ -156,7 +156,7 @@ impl<C: Covariance> Member<C> {
         if walk.is_empty() {
             return covariance.learn(theta, rows.features(), &mut decide, threads);
         }
-        covariance.learn_walking(theta, rows.features(), walk, &mut decide, threads)
+        covariance.learn_with_process_noise(theta, rows.features(), walk, &mut decide, threads)
     }
 
     /// The same for two static members at once.

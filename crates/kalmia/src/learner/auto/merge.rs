@@ -3,12 +3,12 @@
 use super::bank::Bank;
 use super::dispersion::Kind;
 use super::{Auto, AutoDrift, Stage, scale};
-use crate::covariance::{Covariance, Factored};
+use crate::covariance::{Covariance, Factored, Kernel};
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::learner::merge::inverse;
 use crate::learner::{Learner, Merged};
-use crate::linalg::Buffer;
+use crate::linalg::{Buffer, dot};
 
 impl<F: Family + PartialEq> Auto<F> {
     /// The learner after the rows of both. Where one of them is still in its warm-up the other
@@ -107,8 +107,4 @@ impl Gathered {
 
 fn product(matrix: &[f64], v: &[f64]) -> Vec<f64> {
     matrix.chunks_exact(v.len()).map(|row| dot(row, v)).collect()
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

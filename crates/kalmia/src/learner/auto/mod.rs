@@ -193,7 +193,7 @@ impl<F: Family> Auto<F> {
 
     /// With at most this many cores.
     pub fn with_threads(mut self, threads: usize) -> Self {
-        self.threads = Threads(threads.max(1));
+        self.threads = Threads::new(threads).unwrap_or(Threads::ONE);
         self
     }
 

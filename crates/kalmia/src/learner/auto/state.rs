@@ -37,6 +37,7 @@ struct MemberState {
     p: f64,
     q: f64,
     theta: Vec<f64>,
+    #[serde(with = "crate::covariance::packed")]
     covariance: Vec<f64>,
     log_weight: f64,
     /// Older files have its logarithm only.

@@ -6,7 +6,7 @@
 //! Halley's iteration, kept inside a bracket, settles in a few factors of $d^3/3$ operations each.
 
 use crate::error::{Error, Result, require, require_len};
-use crate::linalg::{cholesky_lower, solve_lower, solve_lower_transposed};
+use crate::linalg::{cholesky_lower, dot, solve_lower, solve_lower_transposed};
 
 /// Relative size of what the second-order Taylor step in $\mu$ may leave out.
 const REMAINDER: f64 = 2e-16;
@@ -234,10 +234,6 @@ pub(super) fn norm(v: &[f64]) -> f64 {
         return dot(v, v).sqrt();
     }
     largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt()
-}
-
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// $y = Ax$ from the lower triangle of a symmetric matrix, column-major.

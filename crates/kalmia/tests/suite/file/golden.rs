@@ -1,7 +1,7 @@
-//! A file of each format, kept as it was written, must be read for ever.
+//! Every format ever released stays readable, tested on a file that was written with it.
 //!
-//! `KALMIA_WRITE_GOLDEN=1 cargo test -p kalmia --test file` writes the file of the current format
-//! if there is none yet.
+//! `KALMIA_WRITE_GOLDEN=1 cargo test -p kalmia --test suite file::golden` writes the file of the
+//! current format if there is none yet.
 
 use kalmia::file::{self, ModelFile};
 use kalmia::{
@@ -14,7 +14,7 @@ const DIM: usize = 6;
 
 type State = FilterState<AnyFamily, AnyRule>;
 
-/// Numbers that follow from their index alone, so that nothing but the format is tested.
+/// Numbers that depend only on their index: the test then depends only on the format.
 fn state() -> State {
     let ramp = |len: usize, by: f64| (0..len).map(|i| (i as f64 + 1.0) / by).collect::<Vec<f64>>();
     let mut theta = ramp(DIM, 7.0);

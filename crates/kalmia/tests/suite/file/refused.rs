@@ -1,8 +1,10 @@
-//! Files that are damaged, cut, foreign, newer or of another kind.
+//! Tests that damaged, cut, foreign and newer files are refused, and files of another kind.
 
-use super::{CHECKSUM, edited, metadata, reseal, small};
+use super::{CHECKSUM, config, edited, metadata, reseal, small};
 use kalmia::file::{self, FileError, ModelFile, Problem};
+use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::Index;
 use std::fs;
 use std::path::PathBuf;
 
@@ -123,12 +125,12 @@ fn a_sealed_but_malformed_file_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(5), ..Default::default() })]
+    #![proptest_config(config(5, 2000))]
 
     #[test]
-    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), length in 0u64..400) {
+    fn no_bytes_panic(bytes in vec(any::<u8>(), 0..200), length in 0u64..400) {
         prop_assert!(ModelFile::from_bytes(&bytes).is_err());
-        // the same behind a true start, with a length that may be right or absurd
+        // the same after a valid start, with a length that may be right or absurd
         for length in [length, u64::MAX - length] {
             let start = [&length.to_le_bytes()[..], &small()[8..CHECKSUM.end], &bytes].concat();
             prop_assert!(ModelFile::from_bytes(&start).is_err());
@@ -136,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn no_sealed_damage_panics(places in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+    fn no_sealed_damage_panics(places in vec((any::<Index>(), any::<u8>()), 1..6)) {
         let mut bytes = small();
         let len = bytes.len();
         for (place, byte) in places {
@@ -182,7 +184,7 @@ fn an_endless_device_is_not_read_to_its_end() {
     assert!(matches!(error, FileError::Write { .. }), "{error}");
 }
 
-/// A disk that takes so many bytes.
+/// A disk with room for `left` bytes.
 struct Disk {
     left: usize,
 }
