@@ -75,7 +75,8 @@ pub fn build(
             AnyLearner::Sgd(AveragedSgd::plain(family, dim, horizon)?)
         }
         rule => {
-            let rule = AnyRule::by_name(rule).map_err(|error| Failure::usage(error.to_string()))?;
+            let rule: AnyRule =
+                rule.parse().map_err(|error: kalmia::Error| Failure::usage(error.to_string()))?;
             AnyLearner::Filter(Filter::new(family, rule, Prior::isotropic(dim, settings.prior)?)?)
         }
     })

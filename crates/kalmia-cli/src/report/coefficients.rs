@@ -3,7 +3,7 @@
 use super::{Table, number};
 use crate::error::Result;
 use crate::model::Model;
-use kalmia::{Gaussian, Learner, Prediction, Predictive};
+use kalmia::{Gaussian, Learner, Prediction};
 use serde::Serialize;
 
 /// One line of the table; the belief is absent for methods that have none.

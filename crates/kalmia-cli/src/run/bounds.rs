@@ -5,7 +5,7 @@ use crate::args::BoundsArgs;
 use crate::error::{Failure, Result};
 use crate::report::{self, Table};
 use crate::ui;
-use kalmia::theory::{Entry, Inputs, RegistryError, find, registry};
+use kalmia_theory::{Entry, Inputs, RegistryError, find, registry};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 

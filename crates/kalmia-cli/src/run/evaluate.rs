@@ -6,8 +6,8 @@ use crate::model::Model;
 use crate::plan::SourcePlan;
 use crate::report::{self, Scores};
 use crate::ui::{self, Ui, counted, grouped};
+use kalmia::Family;
 use kalmia::evaluate::Progressive;
-use kalmia::{Family, Predictive};
 use kalmia_data::{Block, Mode, Reader};
 use serde::Serialize;
 
@@ -75,7 +75,10 @@ fn judge(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
         let fail = |error| locate(with_row(error, i), block, &model.encoder, false);
         let prediction = model.learner.predict(block.row(i), offset).map_err(fail)?;
         let interval = match sums.family().normal_noise() {
-            Some(_) => Some(prediction.interval(0.95)?),
+            Some(_) => {
+                let interval = prediction.interval(0.95)?;
+                Some((interval.lower, interval.upper))
+            }
             None => None,
         };
         sums.row(y, prediction.mean, interval, weight).map_err(fail)?;

@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::plan::{SourcePlan, writable};
 use crate::run::evaluate::with_row;
 use crate::ui::{self, Ui, counted};
-use kalmia::{AnyFamily, Predictive};
+use kalmia::{AnyFamily, Interval};
 use kalmia_data::{Block, Mode, Reader, TextKind, TextReader};
 use sink::Sink;
 
@@ -191,7 +191,7 @@ impl Job {
         let offset = block.offset.as_ref().map_or(0.0, |offset| offset[i]);
         let fail = |error| locate(with_row(error, i), block, &self.model.encoder, false);
         let prediction = self.model.learner.predict(block.row(i), offset).map_err(fail)?;
-        let (lower, upper) = match self.of {
+        let Interval { lower, upper } = match self.of {
             IntervalOf::Mean => prediction.mean_interval(self.level)?,
             IntervalOf::Y => prediction.interval(self.level)?,
         };

@@ -14,5 +14,4 @@ mod learners;
 mod losses;
 mod moment_match;
 mod projection;
-mod theory;
 mod trajectories;
