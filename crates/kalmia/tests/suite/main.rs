@@ -10,6 +10,7 @@ mod errors;
 mod families;
 mod file;
 mod identities;
+mod layers;
 mod learners;
 mod losses;
 mod moment_match;
