@@ -18,7 +18,7 @@ import kalmia
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(400, 3))
 LABELS = (RNG.random(400) < 1.0 / (1.0 + np.exp(-X @ [1.0, -0.5, 0.2]))).astype(float)
-BOUNDS = json.loads((Path(__file__).parents[2] / "crates/kalmia/tests/data/bounds_cases.json").read_text())["functions"]
+BOUNDS = json.loads((Path(__file__).parents[2] / "crates/kalmia-theory/tests/data/bounds_cases.json").read_text())["functions"]
 
 
 def own_logistic(**more):

@@ -1,7 +1,7 @@
 //! The paper's closed forms by name.
 
 use crate::error::{input, raise};
-use kalmia::theory::{self, RegistryError, Value};
+use kalmia_theory::{self as theory, RegistryError, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

@@ -124,7 +124,7 @@ fn build(
             sgd.map(AnyLearner::Sgd).map_err(plain)
         }
         name => {
-            let rule = match AnyRule::by_name(name) {
+            let rule = match name.parse() {
                 Ok(AnyRule::Truncated(_)) => AnyRule::Truncated(
                     Truncated::new(settings.scale, settings.beta).map_err(plain)?,
                 ),

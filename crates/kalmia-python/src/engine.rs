@@ -3,8 +3,9 @@
 
 use crate::family::PyFamily;
 use crate::prediction::Answer;
+use kalmia::covariance::Covariance;
 use kalmia::{
-    AnyFamily, AnyLearner, AnyRule, Auto, Averaged, Covariance, Family, Filter, Learner, Mixture,
+    AnyFamily, AnyLearner, AnyRule, Auto, Averaged, Family, Filter, Learner, MixturePrediction,
     Observer, Result, Rows,
 };
 
@@ -80,12 +81,12 @@ impl Engine {
     }
 
     /// The family's name.
-    pub fn family_name(&self) -> &'static str {
+    pub fn family_name(&self) -> String {
         match self {
-            Self::Plain(inner) => inner.family().name(),
-            Self::Averaged(inner) => inner.inner().family().name(),
-            Self::CustomFilter(inner) => inner.family().name(),
-            Self::CustomAuto(inner) => inner.family().name(),
+            Self::Plain(inner) => inner.family().name().to_owned(),
+            Self::Averaged(inner) => inner.inner().family().name().to_owned(),
+            Self::CustomFilter(inner) => inner.family().name().to_owned(),
+            Self::CustomAuto(inner) => inner.family().name().to_owned(),
         }
     }
 
@@ -113,10 +114,10 @@ impl Engine {
                     inner.linear(x)? + offset,
                     0.0,
                 )?;
-                Mixture::new(vec![(1.0, prediction)]).map(Answer::Plain)
+                MixturePrediction::new(vec![(1.0, prediction)]).map(Answer::Plain)
             }
             Self::CustomFilter(inner) => {
-                Mixture::new(vec![(1.0, inner.predict(x, offset)?)]).map(Answer::Custom)
+                MixturePrediction::new(vec![(1.0, inner.predict(x, offset)?)]).map(Answer::Custom)
             }
             Self::CustomAuto(inner) => inner.predict(x, offset).map(Answer::Custom),
         }

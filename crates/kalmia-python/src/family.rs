@@ -6,7 +6,6 @@ use rand::Rng;
 use std::sync::{Arc, Mutex};
 
 /// Largest target that a custom family accepts, so that nothing overflows on the way.
-const LARGEST: f64 = 1e120;
 
 /// A generalized linear family made of Python callables.
 ///
@@ -86,11 +85,9 @@ impl Family {
                 )));
             }
         }
-        // the library's names are static; a family is made once and lives as long as the process
-        let keep = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
         let calls = Calls {
-            name: keep(name),
-            domain: keep(domain),
+            name: name.to_owned(),
+            domain: domain.to_owned(),
             discrete,
             loss,
             derivatives,
@@ -106,8 +103,8 @@ impl Family {
 
     /// Name in messages.
     #[getter]
-    fn name(&self) -> &'static str {
-        self.0.calls.name
+    fn name(&self) -> &str {
+        &self.0.calls.name
     }
 
     fn __repr__(&self) -> String {
@@ -117,8 +114,8 @@ impl Family {
 
 /// The callables.
 struct Calls {
-    name: &'static str,
-    domain: &'static str,
+    name: String,
+    domain: String,
     discrete: bool,
     loss: Py<PyAny>,
     derivatives: Py<PyAny>,
@@ -192,15 +189,15 @@ impl PyFamily {
 
 impl kalmia::Family for PyFamily {
     fn name(&self) -> &'static str {
-        self.calls.name
+        &self.calls.name
     }
 
-    fn domain(&self) -> &'static str {
-        self.calls.domain
+    fn domain(&self) -> &str {
+        &self.calls.domain
     }
 
     fn canonical(&self, y: f64) -> Option<f64> {
-        let finite = y.abs() <= LARGEST;
+        let finite = y.abs() <= kalmia::rows::MAX_FEATURE;
         let legal = finite
             && self
                 .calls

@@ -69,7 +69,8 @@ fn rule(
     dim: usize,
     parameters: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(AnyRule, Drift)> {
-    let mut rule = AnyRule::by_name(name).map_err(|error| input(error.to_string()))?;
+    let mut rule: AnyRule =
+        name.parse().map_err(|error: kalmia::Error| input(error.to_string()))?;
     let (mut scale, mut beta, mut drift) = (1.0, 0.49, Drift::Off);
     for (key, value) in parameters.into_iter().flat_map(|dict| dict.iter()) {
         let key: String = key.extract()?;

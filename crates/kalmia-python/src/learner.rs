@@ -364,9 +364,9 @@ impl Learner {
         }
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
         self.predict_blocks(py, X, offset.as_ref(), |answer| {
-            let (low, high) = answer.interval(level, of_mean)?;
-            lower.push(low);
-            upper.push(high);
+            let interval = answer.interval(level, of_mean)?;
+            lower.push(interval.lower);
+            upper.push(interval.upper);
             Ok(())
         })?;
         Ok((PyArray1::from_vec(py, lower), PyArray1::from_vec(py, upper)))

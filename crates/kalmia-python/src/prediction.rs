@@ -2,16 +2,16 @@
 
 use crate::error::plain;
 use crate::family::PyFamily;
-use kalmia::{AnyFamily, Mixture, Predictive};
+use kalmia::{AnyFamily, Interval, MixturePrediction};
 use pyo3::prelude::*;
 
 /// The library's prediction, of a built-in or a custom family.
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// Built-in family.
-    Plain(Mixture<AnyFamily>),
+    Plain(MixturePrediction<AnyFamily>),
     /// Custom family.
-    Custom(Mixture<PyFamily>),
+    Custom(MixturePrediction<PyFamily>),
 }
 
 macro_rules! each {
@@ -41,7 +41,7 @@ impl Answer {
         each!(self, inner => inner.variance())
     }
 
-    pub fn interval(&self, level: f64, of_mean: bool) -> kalmia::Result<(f64, f64)> {
+    pub fn interval(&self, level: f64, of_mean: bool) -> kalmia::Result<Interval> {
         each!(self, inner => if of_mean { inner.mean_interval(level) } else { inner.interval(level) })
     }
 
@@ -119,7 +119,7 @@ impl Prediction {
     fn interval(&self, level: f64) -> PyResult<(f64, f64)> {
         let result = self.0.interval(level, false);
         self.0.checked(())?;
-        result.map_err(plain)
+        result.map(|ends| (ends.lower, ends.upper)).map_err(plain)
     }
 
     /// Interval of the mean of `y`, without the noise.
@@ -136,7 +136,7 @@ impl Prediction {
     fn mean_interval(&self, level: f64) -> PyResult<(f64, f64)> {
         let result = self.0.interval(level, true);
         self.0.checked(())?;
-        result.map_err(plain)
+        result.map(|ends| (ends.lower, ends.upper)).map_err(plain)
     }
 
     /// Probability that the target is at most `y`.

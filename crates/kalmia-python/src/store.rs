@@ -6,7 +6,8 @@ use crate::kinds::wrap;
 use crate::learner::{Learner, State};
 use kalmia::evaluate::Metrics;
 use kalmia::file::ModelFile;
-use kalmia::{AnyLearner, AnyState, Averaged, AveragedState};
+use kalmia::learner::{AnyState, AveragedState};
+use kalmia::{AnyLearner, Averaged};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,9 @@
 //! under `cargo test`, each case runs only a few times.
 
 use kalmia::family::Bernoulli;
+use kalmia::rows::Observation;
 use kalmia::rule::{Ekf, Implicit, MomentMatch, Truncated};
-use kalmia::{Family, Observation, Rule};
+use kalmia::{Family, Rule};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -12,10 +13,10 @@ use std::time::{Duration, Instant};
 struct Counts;
 
 impl Family for Counts {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "counts"
     }
-    fn domain(&self) -> &'static str {
+    fn domain(&self) -> &str {
         "0, 1, 2, ..."
     }
     fn canonical(&self, y: f64) -> Option<f64> {

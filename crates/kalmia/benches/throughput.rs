@@ -153,7 +153,7 @@ fn peak(limit: Duration) -> f64 {
     let begin = Instant::now();
     while seconds.is_infinite() || begin.elapsed() < limit {
         let start = Instant::now();
-        kalmia::bench_support::square_product(n, &a, &b, black_box(&mut c));
+        kalmia::internals::square_product(n, &a, &b, black_box(&mut c));
         seconds = seconds.min(start.elapsed().as_secs_f64());
     }
     2.0 * (n as f64).powi(3) / seconds

@@ -2,19 +2,23 @@
 //!
 //! `cargo run --release --example logistic_stream`
 
-use kalmia::{Auto, Bernoulli, Family, Learner, Predictive, Rows, Seen};
+use kalmia::{Auto, Bernoulli, Family, Learner, Rows, Seen};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 fn main() -> kalmia::Result<()> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut auto = Auto::new(Bernoulli, 3)?.with_intercept();
-    let (mut loss, mut constant, mut ones) = (0.0, 0.0, 0.5);
+    let mut loss = 0.0;
+    let mut constant = 0.0;
+    let mut ones = 0.5;
     for batch in 0..40 {
         // a constant, a year and an amount of money: scales that would stop plain gradient descent
-        let (mut x, mut y) = (Vec::new(), Vec::new());
+        let mut x = Vec::new();
+        let mut y = Vec::new();
         for _ in 0..250 {
-            let (year, amount) = (2000.0 + 25.0 * rng.random::<f64>(), 1e6 * rng.random::<f64>());
+            let year = 2000.0 + 25.0 * rng.random::<f64>();
+            let amount = 1e6 * rng.random::<f64>();
             x.extend([1.0, year, amount]);
             y.push(Bernoulli.sample(0.2 * (year - 2012.0) - 4e-6 * (amount - 4e5), &mut rng));
         }
@@ -43,10 +47,10 @@ fn main() -> kalmia::Result<()> {
         println!("{name:<10} {estimate:>12.4e} {error:>12.2e}");
     }
     let next = auto.predict(&[1.0, 2020.0, 3e5], 0.0)?;
-    let (low, high) = next.mean_interval(0.95)?;
+    let interval = next.mean_interval(0.95)?;
     println!(
-        "\nP(y = 1 | year 2020, amount 300 000) = {:.3}, 95 % interval {low:.3} to {high:.3}",
-        next.mean
+        "\nP(y = 1 | year 2020, amount 300 000) = {:.3}, 95 % interval {:.3} to {:.3}",
+        next.mean, interval.lower, interval.upper
     );
     Ok(())
 }

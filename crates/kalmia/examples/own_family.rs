@@ -36,11 +36,11 @@ impl Huber {
 }
 
 impl Family for Huber {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "huber"
     }
 
-    fn domain(&self) -> &'static str {
+    fn domain(&self) -> &str {
         "any finite number"
     }
 
@@ -139,11 +139,14 @@ fn main() -> kalmia::Result<()> {
     );
     println!(
         "{:<24} {:>10.3} {:>10.3}",
-        "Huber, a family of one's own",
+        "Huber, your own family",
         robust.coefficients()[0],
         robust.coefficients()[1]
     );
-    let (low, high) = robust.predict(&[1.0, 0.5], 0.0)?.interval(0.9)?;
-    println!("\n90 % interval of the next y at z = 0.5: {low:.2} to {high:.2}");
+    let interval = robust.predict(&[1.0, 0.5], 0.0)?.interval(0.9)?;
+    println!(
+        "\n90 % interval of the next y at z = 0.5: {:.2} to {:.2}",
+        interval.lower, interval.upper
+    );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, named after the parameter, row or column at fault.
+//! The errors of the crate, named after the parameter, row or column at fault.
 
 /// The result of every fallible call of the crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -27,7 +27,7 @@ pub enum Error {
         /// The length found.
         found: usize,
     },
-    /// A feature is NaN, infinite or beyond [`crate::rows::LARGEST`].
+    /// A feature is NaN, infinite or above [`crate::rows::MAX_FEATURE`].
     #[error(
         "row {row}, feature {column} is {value}: features must be finite, at most 1e120 in size"
     )]
@@ -49,9 +49,9 @@ pub enum Error {
         /// The value found.
         value: f64,
         /// The family's name.
-        family: &'static str,
+        family: String,
         /// What the family takes.
-        expected: &'static str,
+        expected: String,
     },
     /// A negative or non-finite weight, or a non-finite offset.
     #[error("row {row}: {name} is {value}, expected {expected}")]
@@ -88,8 +88,8 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
-    /// The dense covariance lost its digits to ill-conditioned features, or to a row that knows far
-    /// more than the belief before it.
+    /// The dense covariance lost its precision to ill-conditioned features, or to a row that carries
+    /// far more information than the belief before it.
     #[error(
         "row {row}: the dense covariance has lost its precision (x'Px came out as {value:e}); use the factored form, which keeps it"
     )]
@@ -99,10 +99,10 @@ pub enum Error {
         /// What was left of $x^\top Px$.
         value: f64,
     },
-    /// A name or text that is none of the legal ones.
+    /// A name that is none of the legal ones.
     #[error("`{name}` is \"{value}\", expected {expected}")]
     Choice {
-        /// What was to be chosen.
+        /// What is chosen by name.
         name: &'static str,
         /// The text given.
         value: String,
@@ -115,7 +115,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the data is at fault: the learner is intact and can go on with the next row.
+    /// Whether the data is at fault: the learner is unchanged and can continue with the next row.
     pub fn is_recoverable(&self) -> bool {
         matches!(
             self,
@@ -127,7 +127,7 @@ impl Error {
         )
     }
 
-    /// The row at fault within the call, where there is one.
+    /// The row at fault within the call, if there is one.
     pub fn row(&self) -> Option<usize> {
         match *self {
             Error::Feature { row, .. }
@@ -162,10 +162,12 @@ mod tests {
     #[test]
     fn an_error_whose_message_names_a_row_has_one() {
         let row = 7;
-        let (value, expected, name) = (0.5, "something", "weight");
+        let value = 0.5;
+        let expected = "something";
+        let name = "weight";
         for error in [
             Error::Feature { row, column: 1, value },
-            Error::Target { row, value, family: "poisson", expected },
+            Error::Target { row, value, family: "poisson".into(), expected: expected.into() },
             Error::RowExtra { row, name, value, expected },
             Error::Diverged { row, quantity: "x'Px", value },
             Error::PrecisionLost { row, value },

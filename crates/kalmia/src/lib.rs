@@ -4,14 +4,26 @@
 //! three lines:
 //!
 //! ```text
-//! m = theta'x,  s = x'Px                  the linear algebra looks at the row once   (covariance)
-//! (g, c) = rule(family, y, m, s, t)       a scalar function decides                  (family, rule)
-//! theta += g Px,  P -= c (Px)(Px)'        the linear algebra moves the belief        (covariance)
+//! m = theta'x,  s = x'Px                                        (covariance)
+//! Step { gain, curvature, contraction } = rule(family, y, m, s, t)    (family, rule)
+//! theta += gain Px,  P -= contraction (Px)(Px)'                 (covariance)
 //! ```
 //!
-//! One folder per axis: [`family`] says what `y` is, [`rule`] how one scalar observation moves the
-//! belief,
-//! [`covariance`] how `P` is kept; [`learner`] builds the algorithms from these parts.
+//! Each question has one folder: [`family`] says what `y` is, [`rule`] how one observation moves the
+//! belief, [`covariance`] how `P` is stored. [`learner`] builds the algorithms from these parts,
+//! [`predict`] turns a belief into a predictive distribution, [`evaluate`] measures how well it
+//! does, and [`file`] stores the model. The names at the root are those that a program needs; states
+//! and parts are in their modules.
+//!
+//! ```
+//! use kalmia::{Auto, Bernoulli, Learner, Rows};
+//!
+//! let mut auto = Auto::new(Bernoulli, 2)?;
+//! auto.learn(Rows::new(2, &[1.0, 0.3, 1.0, -2.0], &[1.0, 0.0])?)?;
+//! let next = auto.predict(&[1.0, 0.1], 0.0)?;
+//! assert!(next.mean > 0.0 && next.mean < 1.0);
+//! # Ok::<(), kalmia::Error>(())
+//! ```
 
 pub mod covariance;
 pub mod error;
@@ -20,27 +32,27 @@ pub mod family;
 pub mod file;
 pub mod learner;
 mod linalg;
+pub mod math;
 pub mod predict;
 pub mod rows;
 pub mod rule;
-pub mod theory;
+mod step;
 
-/// Internals for the benches and tests of this crate; no part of the public interface.
-#[doc(hidden)]
-pub mod bench_support {
-    pub use crate::covariance::Kernel;
-    pub use crate::linalg::{Buffer, Threads, cholesky_lower, solve_cholesky, square_product};
-}
-
-pub use covariance::{Covariance, Dense, Factored};
+pub use covariance::{Dense, Factored};
 pub use error::{Error, Result};
 pub use evaluate::{Certificate, Progressive};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{
-    AnyLearner, AnyState, Auto, AutoDrift, AutoState, Averaged, AveragedSgd, AveragedSgdState,
-    AveragedState, Drift, DriftReport, Filter, FilterState, Learner, Merged, NewtonSettings,
-    Observer, OnlineNewtonState, OnlineNewtonStep, Prior, Seen,
+    AnyLearner, Auto, AutoDrift, Averaged, AveragedSgd, Drift, Filter, Learner, Merged,
+    NewtonSettings, Observer, OnlineNewtonStep, Prior, Seen,
 };
-pub use predict::{Mixture, Prediction, Predictive};
-pub use rows::{Observation, Rows};
-pub use rule::{AnyRule, Ekf, Implicit, MomentMatch, Rule, Step, Truncated};
+pub use predict::{Interval, MixturePrediction, Prediction};
+pub use rows::Rows;
+pub use rule::{AnyRule, Ekf, Implicit, MomentMatch, Rule, Truncated};
+
+/// Internals for the benches and tests of this crate; no part of the public interface.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::covariance::Kernel;
+    pub use crate::linalg::{Buffer, Threads, cholesky_lower, solve_cholesky, square_product};
+}

@@ -1,18 +1,17 @@
-//! A batch of rows as the learners see it: row-major features with targets, weights and offsets.
+//! A borrowed batch of rows: row-major features with targets, weights and offsets.
 
 use crate::error::{Error, Result, require_len};
-use crate::family::Family;
 
-/// Largest feature accepted, so that $x^\top P x$ stays finite.
-pub const LARGEST: f64 = 1e120;
+/// Largest absolute value of a feature, a target or an offset: $x^\top P x$ then stays finite.
+pub const MAX_FEATURE: f64 = 1e120;
 
-/// Numbers up to this size cannot overflow a recursion whose rule is safe.
-pub(crate) const MODERATE: f64 = 1e30;
+/// Largest absolute value that cannot overflow a recursion whose rule is safe.
+pub(crate) const MAX_MODERATE: f64 = 1e30;
 
 /// What is observed in one row beside its features.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
-    /// The target, in the family's canonical coding (see [`Family::canonical`]).
+    /// The target, in the family's canonical coding.
     pub y: f64,
     /// Multiplies the loss.
     pub weight: f64,
@@ -25,33 +24,20 @@ impl Observation {
     pub fn new(y: f64) -> Self {
         Self { y, weight: 1.0, offset: 0.0 }
     }
-
-    /// $(w\,\ell'(y, m+o),\; w\,\ell''(y, m+o))$.
-    #[inline(always)]
-    pub fn derivatives<F: Family>(&self, family: &F, m: f64) -> (f64, f64) {
-        let (first, second) = family.derivatives(self.y, m + self.offset);
-        (self.weight * first, self.weight * second)
-    }
-
-    /// $w\,\ell(y, m+o)$.
-    #[inline(always)]
-    pub fn loss<F: Family>(&self, family: &F, m: f64) -> f64 {
-        self.weight * family.loss(self.y, m + self.offset)
-    }
 }
 
-/// Where the first number stands that is not finite or larger than `limit`. Whole runs are judged
+/// The index of the first number that is NaN or above `limit` in size. Whole runs are checked
 /// without a branch, in SIMD.
-fn first_beyond(limit: f64, x: &[f64]) -> Option<usize> {
+pub(crate) fn first_beyond(limit: f64, x: &[f64]) -> Option<usize> {
     let beyond = |v: &f64| v.is_nan() || v.abs() > limit;
     let run = pulp::Arch::new().dispatch(FirstRun { limit, x })?;
     x[RUN * run..].iter().position(beyond).map(|at| RUN * run + at)
 }
 
-/// Numbers judged at once.
+/// Numbers checked at once.
 const RUN: usize = 64;
 
-/// The first run of numbers with one beyond the limit.
+/// The search for the first run that has a number beyond the limit.
 struct FirstRun<'a> {
     limit: f64,
     x: &'a [f64],
@@ -78,7 +64,7 @@ impl pulp::WithSimd for FirstRun<'_> {
 /// Checks the features of one row.
 pub(crate) fn check_features(x: &[f64], dim: usize) -> Result<()> {
     require_len("x", x.len(), dim)?;
-    match first_beyond(LARGEST, x) {
+    match first_beyond(MAX_FEATURE, x) {
         Some(column) => Err(Error::Feature { row: 0, column, value: x[column] }),
         None => Ok(()),
     }
@@ -127,7 +113,7 @@ impl<'a> Rows<'a> {
         self.y.len()
     }
 
-    /// Whether there is no row.
+    /// Whether the batch is empty.
     pub fn is_empty(&self) -> bool {
         self.y.is_empty()
     }
@@ -158,6 +144,21 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// All targets, as given.
+    pub(crate) fn targets(&self) -> &'a [f64] {
+        self.y
+    }
+
+    /// All weights, if given.
+    pub(crate) fn weights(&self) -> Option<&'a [f64]> {
+        self.weight
+    }
+
+    /// All offsets, if given.
+    pub(crate) fn offsets(&self) -> Option<&'a [f64]> {
+        self.offset
+    }
+
     /// The rows of a range.
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         Self {
@@ -167,58 +168,5 @@ impl<'a> Rows<'a> {
             weight: self.weight.map(|w| &w[range.clone()]),
             offset: self.offset.map(|o| &o[range.clone()]),
         }
-    }
-
-    /// Checks every number of every row, so that a batch is refused before anything is learned from
-    /// it.
-    pub fn validate<F: Family>(&self, family: &F, dim: usize) -> Result<()> {
-        self.check(family, dim).map(|_| ())
-    }
-
-    /// [`Rows::validate`], and whether all numbers are of moderate size, at most $10^{30}$.
-    pub(crate) fn check<F: Family>(&self, family: &F, dim: usize) -> Result<bool> {
-        require_len("row", self.dim, dim)?;
-        let moderate = |values: &[f64]| first_beyond(MODERATE, values).is_none();
-        let mut all = moderate(self.x);
-        if !all && let Some(at) = first_beyond(LARGEST, self.x) {
-            return Err(Error::Feature {
-                row: at / self.dim,
-                column: at % self.dim,
-                value: self.x[at],
-            });
-        }
-        for (row, &value) in self.y.iter().enumerate() {
-            if family.canonical(value).is_none() {
-                return Err(Error::Target {
-                    row,
-                    value,
-                    family: family.name(),
-                    expected: family.domain(),
-                });
-            }
-        }
-        let bad = |values: Option<&[f64]>, legal: fn(f64) -> bool| {
-            values.and_then(|v| v.iter().position(|&v| !legal(v)).map(|row| (row, v[row])))
-        };
-        if let Some((row, value)) = bad(self.weight, |w| w.is_finite() && w >= 0.0) {
-            return Err(Error::RowExtra {
-                row,
-                name: "weight",
-                value,
-                expected: "a finite number, 0 or more",
-            });
-        }
-        if let Some((row, value)) = bad(self.offset, |o| o.abs() <= LARGEST) {
-            return Err(Error::RowExtra {
-                row,
-                name: "offset",
-                value,
-                expected: "a finite number",
-            });
-        }
-        all &= moderate(self.y)
-            && self.weight.is_none_or(moderate)
-            && self.offset.is_none_or(moderate);
-        Ok(all)
     }
 }

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{Data, rng};
+use kalmia::covariance::Covariance;
 use kalmia::{
-    AnyFamily, AnyRule, Auto, AutoDrift, Bernoulli, Covariance, Dense, Drift, Factored, Filter,
-    Learner, Prior,
+    AnyFamily, AnyRule, Auto, AutoDrift, Bernoulli, Dense, Drift, Factored, Filter, Learner, Prior,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -5,7 +5,7 @@ use crate::args::BoundsArgs;
 use crate::error::{Failure, Result};
 use crate::output;
 use crate::report::Table;
-use kalmia::theory::{Entry, Inputs, RegistryError, find, registry};
+use kalmia_theory::{Entry, Inputs, RegistryError, find, registry};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 

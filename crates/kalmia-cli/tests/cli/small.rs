@@ -21,7 +21,8 @@ fn bounds_are_listed_described_and_evaluated() {
 fn a_file_of_cases_is_filled_in() {
     let folder = Folder::new("cases");
     let text =
-        std::fs::read_to_string(repository("crates/kalmia/tests/data/bounds_cases.json")).unwrap();
+        std::fs::read_to_string(repository("crates/kalmia-theory/tests/data/bounds_cases.json"))
+            .unwrap();
     let reference: Value = serde_json::from_str(&text).unwrap();
     let mut bare = reference.clone();
     for function in bare["functions"].as_object_mut().unwrap().values_mut() {

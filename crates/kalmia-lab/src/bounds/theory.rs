@@ -3,7 +3,7 @@
 use super::{BETA, DELTA, EPSILON_QUADRATIC};
 use crate::error::Result;
 use crate::world::{D, World};
-use kalmia::theory::{
+use kalmia_theory::{
     BoundP, LocalizedBounded, LocalizedLinear, LogisticConstants, UniformDesign, Variant,
 };
 

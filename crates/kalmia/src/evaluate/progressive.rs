@@ -165,7 +165,8 @@ impl Progressive {
         weight: f64,
     ) -> Result<()> {
         let Some(y) = self.family.canonical(y) else {
-            let (family, expected) = (self.family.name(), self.family.domain());
+            let family = self.family.name().to_owned();
+            let expected = self.family.domain().to_owned();
             return Err(Error::Target { row: self.rows as usize, value: y, family, expected });
         };
         require(mean.is_finite(), "mean", mean, "must be finite")?;

@@ -1,6 +1,6 @@
 //! The area under the ROC curve in bounded memory: a histogram of the scores with fine bins.
 
-use crate::family::special::twice_artanh;
+use crate::math::twice_artanh;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,9 +1,11 @@
 //! A family chosen at run time, for the command, the bindings and model files.
 
-use super::{Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
+use super::fast::{CdfTransition, Point, own_fast_paths};
+use super::{Bernoulli, Binomial, Family, FastPaths, Gamma, Gaussian, Poisson};
 use crate::error::{Error, Result, require};
+use crate::math::Likelihood;
 use crate::rows::Observation;
-use crate::rule::{Evidence, Moments, Step};
+use crate::step::{Evidence, Moments, Step};
 use rand::Rng;
 use std::str::FromStr;
 
@@ -31,14 +33,11 @@ pub enum AnyFamily {
     Gamma(Gamma),
 }
 
-/// The names that [`AnyFamily::by_name`] takes.
+/// The legal names.
 const NAMES: &str = "one of gaussian, bernoulli (or logistic), binomial, poisson, gamma";
 
 impl AnyFamily {
-    /// The family of a name, in any case, with its one parameter or the default: the noise variance
-    /// of `gaussian` (1), the number of trials of `binomial` (none: proportions weighted by their
-    /// trials), the dispersion of `gamma` (1).
-    pub fn by_name(name: &str, parameter: Option<f64>) -> Result<Self> {
+    fn by_name(name: &str, parameter: Option<f64>) -> Result<Self> {
         let lower = name.trim().to_ascii_lowercase();
         let family = match (lower.as_str(), parameter) {
             ("gaussian", None) => Gaussian::default().into(),
@@ -71,7 +70,10 @@ impl AnyFamily {
     }
 }
 
-/// `name` or `name:parameter`, as in `poisson` and `gamma:0.5`.
+/// `name` or `name:parameter`, as in `poisson` and `gamma:0.5`, in upper or lower case.
+///
+/// The parameter is the noise variance of `gaussian` (default 1), the number of trials of `binomial`
+/// (default none: proportions weighted by their trials), the dispersion of `gamma` (default 1).
 impl FromStr for AnyFamily {
     type Err = Error;
 
@@ -117,37 +119,25 @@ macro_rules! delegate {
 
 impl Family for AnyFamily {
     delegate! {
-        fn name(&self) -> &'static str;
-        fn domain(&self) -> &'static str;
+        fn name(&self) -> &str;
+        fn domain(&self) -> &str;
         #[inline(always)]
         fn canonical(&self, y: f64) -> Option<f64>;
-        #[inline(always)]
-        fn code(&self, y: f64) -> f64;
         #[inline(always)]
         fn loss(&self, y: f64, u: f64) -> f64;
         #[inline(always)]
         fn derivatives(&self, y: f64, u: f64) -> (f64, f64);
-        #[inline(always)]
-        fn kalman_step(&self, observation: &Observation, m: f64, s: f64) -> Step;
-        #[inline(always)]
-        fn look(&self, y: f64, u: f64) -> (f64, f64, f64);
         fn log_base(&self, y: f64) -> f64;
         #[inline(always)]
         fn mean(&self, u: f64) -> f64;
         fn variance(&self, u: f64) -> f64;
         fn quantile(&self, u: f64, q: f64) -> f64;
         fn cdf(&self, u: f64, y: f64) -> f64;
-        #[inline(always)]
-        fn likelihood(&self, y: f64, u: f64) -> Option<(f64, f64, f64)>;
-        #[inline(always)]
-        fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments>;
         fn bounded_gradient(&self) -> bool;
         fn largest_linear(&self) -> f64;
         fn normal_noise(&self) -> Option<f64>;
         fn moderated_mean(&self, m: f64, s: f64) -> f64;
-        fn mean_from_evidence(&self, y: f64, evidence: Evidence) -> Option<f64>;
         fn discrete(&self) -> bool;
-        fn fall(&self, y: f64) -> Option<(f64, f64)>;
         fn log_density(&self, y: f64, u: f64) -> f64;
     }
 
@@ -159,12 +149,17 @@ impl Family for AnyFamily {
         }
     }
 
-    fn with_dispersion(&self, dispersion: f64) -> Self {
+    fn with_dispersion(&self, dispersion: f64) -> Result<Self> {
         match self {
-            Self::Gaussian(family) => Self::Gaussian(family.with_dispersion(dispersion)),
-            Self::Gamma(family) => Self::Gamma(family.with_dispersion(dispersion)),
-            other => *other,
+            Self::Gaussian(family) => family.with_dispersion(dispersion).map(Self::Gaussian),
+            Self::Gamma(family) => family.with_dispersion(dispersion).map(Self::Gamma),
+            other => Ok(*other),
         }
+    }
+
+    #[inline(always)]
+    fn fast(&self) -> impl FastPaths<Family = Self> {
+        *self
     }
 
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
@@ -174,6 +169,33 @@ impl Family for AnyFamily {
             Self::Binomial(family) => family.sample(u, rng),
             Self::Poisson(family) => family.sample(u, rng),
             Self::Gamma(family) => family.sample(u, rng),
+        }
+    }
+}
+
+impl FastPaths for AnyFamily {
+    own_fast_paths!();
+
+    delegate! {
+        #[inline(always)]
+        fn code(&self, y: f64) -> f64;
+        #[inline(always)]
+        fn kalman_step(&self, observation: &Observation, m: f64, s: f64) -> Step;
+        #[inline(always)]
+        fn at(&self, y: f64, u: f64) -> Point;
+        #[inline(always)]
+        fn likelihood(&self, y: f64, u: f64) -> Option<Likelihood>;
+        #[inline(always)]
+        fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments>;
+        fn mean_from_evidence(&self, y: f64, evidence: Evidence) -> Option<f64>;
+        fn cdf_transition(&self, y: f64) -> Option<CdfTransition>;
+    }
+
+    fn with_dispersion_unchecked(&self, dispersion: f64) -> Self {
+        match self {
+            Self::Gaussian(family) => Self::Gaussian(family.with_dispersion_unchecked(dispersion)),
+            Self::Gamma(family) => Self::Gamma(family.with_dispersion_unchecked(dispersion)),
+            other => *other,
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The binomial family with the logistic link: $y$ successes of $n$ trials, or a proportion of
 //! successes.
 
-use super::Family;
-use super::bernoulli::{logistic, softplus};
-use super::invert::smallest;
+use super::fast::CdfTransition;
+use super::fast::own_fast_paths;
 use super::log_link::count;
-use super::special::beta_regularized;
+use super::{Family, FastPaths};
 use crate::error::{Error, Result, require};
+use crate::math::{beta_regularized, logistic, smallest, softplus};
 use libm::lgamma;
 use rand::{Rng, RngExt};
 
@@ -73,11 +73,11 @@ impl Binomial {
 }
 
 impl Family for Binomial {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "binomial"
     }
 
-    fn domain(&self) -> &'static str {
+    fn domain(&self) -> &str {
         if self.proportion {
             "a proportion between 0 and 1"
         } else {
@@ -94,7 +94,7 @@ impl Family for Binomial {
         }
     }
 
-    // Successes and failures apart, each non-negative: no cancellation for large |u|.
+    // Two non-negative terms: no cancellation for large |u|.
     #[inline(always)]
     fn loss(&self, y: f64, u: f64) -> f64 {
         y * softplus(-u) + (self.trials - y) * softplus(u)
@@ -128,7 +128,8 @@ impl Family for Binomial {
         if q >= 1.0 {
             return self.trials;
         }
-        let (mean, deviation) = (self.mean(u), self.variance(u).sqrt());
+        let mean = self.mean(u);
+        let deviation = self.variance(u).sqrt();
         let high = (mean + deviation).min(self.trials);
         smallest(|y| self.cdf(u, y), q, mean - deviation, high, 0.0, true)
     }
@@ -150,21 +151,32 @@ impl Family for Binomial {
         rng.sample(law) as f64
     }
 
-    /// The probability given the count is a beta variable of parameters $y+1$, $n-y$.
-    fn fall(&self, y: f64) -> Option<(f64, f64)> {
-        let (a, b) = (y.floor() + 1.0, self.trials - y.floor());
-        (a > 0.0 && b > 0.0).then(|| ((a / b).ln(), (1.0 / a + 1.0 / b).sqrt()))
-    }
-
-    fn moderated_mean(&self, m: f64, s: f64) -> f64 {
-        self.trials * super::Bernoulli.moderated_mean(m, s)
-    }
-
     fn discrete(&self) -> bool {
         true
     }
 
     fn bounded_gradient(&self) -> bool {
         true
+    }
+
+    fn moderated_mean(&self, m: f64, s: f64) -> f64 {
+        self.trials * super::Bernoulli.moderated_mean(m, s)
+    }
+
+    #[inline(always)]
+    fn fast(&self) -> impl FastPaths<Family = Self> {
+        *self
+    }
+}
+
+impl FastPaths for Binomial {
+    own_fast_paths!();
+
+    /// The probability given the count is a beta variable of parameters $y+1$, $n-y$.
+    fn cdf_transition(&self, y: f64) -> Option<CdfTransition> {
+        let a = y.floor() + 1.0;
+        let b = self.trials - y.floor();
+        let legal = a > 0.0 && b > 0.0;
+        legal.then(|| CdfTransition { center: (a / b).ln(), width: (1.0 / a + 1.0 / b).sqrt() })
     }
 }

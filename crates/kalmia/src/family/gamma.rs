@@ -1,10 +1,12 @@
 //! The gamma family with log link: $y > 0$ with mean $e^u$ and variance $\varphi e^{2u}$.
 
-use super::Family;
+use super::fast::CdfTransition;
+use super::fast::own_fast_paths;
 use super::log_link::{capped_exp, clamped_exp, tangent_exp};
-use super::special::gamma_pair;
+use super::{Family, FastPaths};
 use crate::error::{Error, Result, require};
-use crate::rows::LARGEST;
+use crate::math::gamma_pair;
+use crate::rows::MAX_FEATURE;
 use libm::lgamma;
 use rand::{Rng, RngExt};
 
@@ -12,8 +14,8 @@ use rand::{Rng, RngExt};
 /// 1$ is the exponential law).
 ///
 /// Beyond $|u| = 300$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): for $u
-/// < -300$ the loss goes on as its tangent, and $\ell'$, $\ell''$ keep their values; mean, variance
-/// and distribution keep theirs on both sides.
+/// < -300$ the loss continues as its tangent, and $\ell'$, $\ell''$ are constant; mean, variance and
+/// distribution are constant on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Parameters")]
 pub struct Gamma {
@@ -64,7 +66,8 @@ impl Gamma {
     fn standard_quantile(&self, q: f64) -> f64 {
         let a = self.shape();
         let below = |v: f64| gamma_pair(a, v.exp()).0 < q;
-        let (mut low, mut high) = (-745.0, (a + 1.0).ln() + 1.0);
+        let mut low = -745.0;
+        let mut high = (a + 1.0).ln() + 1.0;
         while below(high) && high < 700.0 {
             high += 1.0;
         }
@@ -84,17 +87,17 @@ impl Gamma {
 }
 
 impl Family for Gamma {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "gamma"
     }
 
-    fn domain(&self) -> &'static str {
+    fn domain(&self) -> &str {
         "a number above 0, at most 1e120"
     }
 
     #[inline(always)]
     fn canonical(&self, y: f64) -> Option<f64> {
-        (y > 0.0 && y <= LARGEST).then_some(y)
+        (y > 0.0 && y <= MAX_FEATURE).then_some(y)
     }
 
     #[inline(always)]
@@ -150,23 +153,38 @@ impl Family for Gamma {
         (rng.sample(law) * clamped_exp(u)).max(f64::MIN_POSITIVE)
     }
 
-    fn dispersion(&self) -> Option<f64> {
-        Some(self.dispersion)
-    }
-
-    fn with_dispersion(&self, dispersion: f64) -> Self {
-        Self { dispersion }
-    }
-
     fn largest_linear(&self) -> f64 {
         super::EXPONENT_CAP
     }
 
-    fn fall(&self, y: f64) -> Option<(f64, f64)> {
-        (y > 0.0 && y.is_finite()).then(|| (y.ln(), self.dispersion.sqrt()))
+    fn dispersion(&self) -> Option<f64> {
+        Some(self.dispersion)
+    }
+
+    fn with_dispersion(&self, dispersion: f64) -> Result<Self> {
+        Self::new(dispersion)
     }
 
     fn moderated_mean(&self, m: f64, s: f64) -> f64 {
         clamped_exp(m + 0.5 * s)
+    }
+
+    #[inline(always)]
+    fn fast(&self) -> impl FastPaths<Family = Self> {
+        *self
+    }
+}
+
+impl FastPaths for Gamma {
+    own_fast_paths!();
+
+    fn cdf_transition(&self, y: f64) -> Option<CdfTransition> {
+        let legal = y > 0.0 && y.is_finite();
+        legal.then(|| CdfTransition { center: y.ln(), width: self.dispersion.sqrt() })
+    }
+
+    #[inline(always)]
+    fn with_dispersion_unchecked(&self, dispersion: f64) -> Self {
+        Self { dispersion }
     }
 }

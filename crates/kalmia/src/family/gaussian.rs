@@ -1,11 +1,12 @@
-//! The Gaussian family: $y \sim N(u, \sigma^2)$; the filter is then the exact Kalman filter, that
+//! The Gaussian family: $y \sim N(u, \sigma^2)$. The filter is then the exact Kalman filter, which
 //! is ridge regression.
 
-use super::Family;
-use super::special::{normal_cdf, normal_quantile};
+use super::fast::own_fast_paths;
+use super::{Family, FastPaths};
 use crate::error::{Error, Result, require};
-use crate::rows::{LARGEST, Observation};
-use crate::rule::{Evidence, Moments, Step};
+use crate::math::{normal_cdf, normal_quantile};
+use crate::rows::{MAX_FEATURE, Observation};
+use crate::step::{Evidence, Moments, Step};
 use rand::{Rng, RngExt};
 
 /// $\ell(y,u) = (y-u)^2/(2\sigma^2)$.
@@ -52,22 +53,17 @@ impl Gaussian {
 }
 
 impl Family for Gaussian {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "gaussian"
     }
 
-    fn domain(&self) -> &'static str {
+    fn domain(&self) -> &str {
         "a finite number, at most 1e120 in size"
     }
 
     #[inline(always)]
     fn canonical(&self, y: f64) -> Option<f64> {
-        (y.abs() <= LARGEST).then_some(y)
-    }
-
-    #[inline(always)]
-    fn code(&self, y: f64) -> f64 {
-        y
+        (y.abs() <= MAX_FEATURE).then_some(y)
     }
 
     #[inline(always)]
@@ -106,6 +102,36 @@ impl Family for Gaussian {
         u + self.noise.sqrt() * z
     }
 
+    fn normal_noise(&self) -> Option<f64> {
+        Some(self.noise)
+    }
+
+    fn dispersion(&self) -> Option<f64> {
+        Some(self.noise)
+    }
+
+    fn with_dispersion(&self, noise: f64) -> Result<Self> {
+        Self::new(noise)
+    }
+
+    fn moderated_mean(&self, m: f64, _s: f64) -> f64 {
+        m
+    }
+
+    #[inline(always)]
+    fn fast(&self) -> impl FastPaths<Family = Self> {
+        *self
+    }
+}
+
+impl FastPaths for Gaussian {
+    own_fast_paths!();
+
+    #[inline(always)]
+    fn code(&self, y: f64) -> f64 {
+        y
+    }
+
     fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments> {
         let curvature = observation.weight / self.noise;
         let spread = 1.0 + curvature * s;
@@ -119,19 +145,8 @@ impl Family for Gaussian {
         })
     }
 
-    fn dispersion(&self) -> Option<f64> {
-        Some(self.noise)
-    }
-
-    fn with_dispersion(&self, noise: f64) -> Self {
+    #[inline(always)]
+    fn with_dispersion_unchecked(&self, noise: f64) -> Self {
         Self { noise }
-    }
-
-    fn normal_noise(&self) -> Option<f64> {
-        Some(self.noise)
-    }
-
-    fn moderated_mean(&self, m: f64, _s: f64) -> f64 {
-        m
     }
 }

@@ -1,14 +1,14 @@
 //! The saturating exponential that the families with log link share.
 
-/// Beyond it $e^v$ saturates, so that losses, derivatives and their squares stay finite for any
-/// finite `u`.
+/// Largest exponent before $e^v$ saturates: losses, derivatives and their squares are then finite
+/// for any finite `u`.
 ///
-/// No data has a mean near $e^{300} \approx 10^{130}$: the cap only catches a linear predictor that
-/// has run away, and a step taken there still points back.
+/// No data has a mean near $e^{300} \approx 10^{130}$: the cap only catches a diverging linear
+/// predictor, and a step taken there still points back.
 pub const EXPONENT_CAP: f64 = 300.0;
 
-/// Counts above it cannot be told from their neighbours in an `f64`.
-pub(super) const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
+/// Largest count that an `f64` separates from its neighbors.
+pub(super) const MAX_COUNT: f64 = 9_007_199_254_740_992.0;
 
 /// $e^{\min(v, 300)}$.
 #[inline(always)]
@@ -16,7 +16,7 @@ pub(super) fn capped_exp(v: f64) -> f64 {
     v.min(EXPONENT_CAP).exp()
 }
 
-/// $e^v$ with the cap on both sides, where its inverse is used too.
+/// $e^v$ with the cap on both sides, for when its inverse is used too.
 #[inline(always)]
 pub(super) fn clamped_exp(v: f64) -> f64 {
     v.clamp(-EXPONENT_CAP, EXPONENT_CAP).exp()

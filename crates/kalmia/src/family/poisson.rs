@@ -1,33 +1,34 @@
 //! The Poisson family with log link: $y \sim \mathrm{Poisson}(e^u)$.
 
-use super::Family;
-use super::invert::smallest;
-use super::log_link::{LARGEST_COUNT, capped_exp, count, tangent_exp};
-use super::special::{gamma_pair, ln_1p};
+use super::fast::CdfTransition;
+use super::fast::own_fast_paths;
+use super::log_link::{MAX_COUNT, capped_exp, count, tangent_exp};
+use super::{Family, FastPaths};
+use crate::math::{gamma_pair, ln_1p, smallest};
 use crate::rows::Observation;
-use crate::rule::{Evidence, Moments, Step};
+use crate::step::{Evidence, Moments, Step};
 use libm::lgamma;
 use rand::{Rng, RngExt};
 
 /// $\ell(y,u) = e^u - yu$, for counts up to $2^{53}$.
 ///
 /// Beyond $u = 300$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): the loss
-/// goes on as its tangent, and $\ell'$, $\ell''$, mean and variance keep their values at 300.
+/// continues as its tangent, and $\ell'$, $\ell''$, mean and variance keep their values at 300.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Poisson;
 
 impl Family for Poisson {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "poisson"
     }
 
-    fn domain(&self) -> &'static str {
+    fn domain(&self) -> &str {
         "a whole number, 0 or more"
     }
 
     #[inline(always)]
     fn canonical(&self, y: f64) -> Option<f64> {
-        count(y, LARGEST_COUNT)
+        count(y, MAX_COUNT)
     }
 
     #[inline(always)]
@@ -73,8 +74,8 @@ impl Family for Poisson {
         }
     }
 
-    /// Above a mean of $10^{18}$, where no `f64` tells a count from its neighbours, the draw is
-    /// normal and rounded.
+    /// Above a mean of $10^{18}$ an `f64` cannot separate neighboring counts: the draw is a rounded
+    /// normal.
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
         let mean = capped_exp(u);
         if mean > 1e18 {
@@ -84,23 +85,44 @@ impl Family for Poisson {
         rand_distr::Poisson::new(mean).map_or(0.0, |law| rng.sample(law))
     }
 
-    /// Of a count of 0 that was expected, by the series of $e^{-x}$, $x = we^u$: $E[x^k] = w^k
-    /// e^{km + k^2 s/2}$, and what is left out is less than its first term.
+    fn discrete(&self) -> bool {
+        true
+    }
+
+    fn largest_linear(&self) -> f64 {
+        super::EXPONENT_CAP
+    }
+
+    fn moderated_mean(&self, m: f64, s: f64) -> f64 {
+        capped_exp(m + 0.5 * s)
+    }
+
+    #[inline(always)]
+    fn fast(&self) -> impl FastPaths<Family = Self> {
+        *self
+    }
+}
+
+impl FastPaths for Poisson {
+    own_fast_paths!();
+
+    /// For a count of 0 with a small mean: the series of $e^{-x}$, $x = we^u$, with $E[x^k] = w^k
+    /// e^{km + k^2 s/2}$. The terms left out are smaller than the first of them.
     #[inline]
     fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments> {
         let u = m + observation.offset;
         if observation.y != 0.0 || u + 3.0 * s > -5.0 {
             return None;
         }
-        let (half, slope) = ((0.5 * s).exp(), observation.weight * u.exp());
+        let half = (0.5 * s).exp();
+        let slope = observation.weight * u.exp();
         let growth = half * half;
         let x = slope * half;
         let x2 = x * growth * x;
         let x3 = x2 * growth * growth * x;
         let x4 = x3 * growth.powi(3) * x;
         let x5 = x4 * growth.powi(4) * x;
-        // the fifth term of Z'' against the first; put so that what is not a number is left to the
-        // integral
+        // The fifth term of Z'' against the first; NaN is false here and goes to the integral.
         let settled = 25.0 / 120.0 * x5 <= 1e-10 * x;
         if !settled || x == 0.0 {
             return None;
@@ -113,22 +135,11 @@ impl Family for Poisson {
         Some(Moments { evidence: Evidence::Log(ln_1p(below)), slope, step })
     }
 
-    fn largest_linear(&self) -> f64 {
-        super::EXPONENT_CAP
-    }
-
     /// $e^u$ given the count is a gamma variable of shape $y+1$.
-    fn fall(&self, y: f64) -> Option<(f64, f64)> {
+    fn cdf_transition(&self, y: f64) -> Option<CdfTransition> {
         let shape = y.floor() + 1.0;
-        (shape > 0.0 && shape.is_finite()).then(|| (shape.ln(), 1.0 / shape.sqrt()))
-    }
-
-    fn moderated_mean(&self, m: f64, s: f64) -> f64 {
-        capped_exp(m + 0.5 * s)
-    }
-
-    fn discrete(&self) -> bool {
-        true
+        let legal = shape > 0.0 && shape.is_finite();
+        legal.then(|| CdfTransition { center: shape.ln(), width: 1.0 / shape.sqrt() })
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
 use crate::covariance::Covariance;
 use crate::error::{Error, Result};
 use crate::family::AnyFamily;
-use crate::predict::{Mixture, Prediction};
+use crate::predict::{MixturePrediction, Prediction};
 use crate::rows::Rows;
 use crate::rule::AnyRule;
 use serde::{Deserialize, Serialize};
@@ -94,9 +94,10 @@ impl AnyLearner {
 
     /// What is known of `y` at `x` before it is seen; learners without a belief know their linear
     /// predictor for certain.
-    pub fn predict(&self, x: &[f64], offset: f64) -> Result<Mixture<AnyFamily>> {
-        let alone =
-            |prediction: Result<Prediction<AnyFamily>>| Mixture::new(vec![(1.0, prediction?)]);
+    pub fn predict(&self, x: &[f64], offset: f64) -> Result<MixturePrediction<AnyFamily>> {
+        let alone = |prediction: Result<Prediction<AnyFamily>>| {
+            MixturePrediction::new(vec![(1.0, prediction?)])
+        };
         match self {
             Self::Auto(inner) => inner.predict(x, offset),
             Self::Filter(inner) => alone(inner.predict(x, offset)),

@@ -8,7 +8,6 @@ use crate::family::Family;
 use crate::predict::Prediction;
 use crate::rows::Rows;
 use crate::rule::Step;
-use crate::theory::AsgdSteps;
 use serde::{Deserialize, Serialize};
 
 /// $\theta_{t+1} = \theta_t - \gamma\,\ell'(y_t, \theta_t^\top x_t)\,x_t$ from $\theta_1 = 0$ with
@@ -76,13 +75,13 @@ impl<F: Family> AveragedSgd<F> {
 
     /// With $\gamma = 1/(2d\sqrt N)$.
     pub fn plain(family: F, dim: usize, horizon: u64) -> Result<Self> {
-        Self::new(family, dim, horizon, steps(dim, horizon, 0.0)?.gamma_asgd)
+        Self::new(family, dim, horizon, default_step(dim as u64, horizon)?)
     }
 
     /// With $\gamma = \|\theta^*\|/\sqrt{dN}$, which knows the norm of the answer.
     pub fn oracle(family: F, dim: usize, horizon: u64, norm: f64) -> Result<Self> {
         require(norm > 0.0 && norm.is_finite(), "norm", norm, "must be finite and positive")?;
-        Self::new(family, dim, horizon, steps(dim, horizon, norm)?.gamma_oracle)
+        Self::new(family, dim, horizon, oracle_step(dim as u64, horizon, norm)?)
     }
 
     /// The family.
@@ -199,8 +198,21 @@ impl<F: Family> Learner for AveragedSgd<F> {
     }
 }
 
-fn steps(dim: usize, horizon: u64, norm: f64) -> Result<crate::theory::design::AsgdStepsOutput> {
-    AsgdSteps { d: dim as u64, horizon, norm_star: norm }.evaluate()
+/// The default step size $1/(2d\sqrt N)$ of averaged SGD in dimension $d$ with horizon $N$.
+pub fn default_step(dim: u64, horizon: u64) -> Result<f64> {
+    check_size(dim, horizon)?;
+    Ok(0.5 / (dim as f64 * (horizon as f64).sqrt()))
+}
+
+/// The step size $\|\theta^*\|/\sqrt{dN}$, for when the norm of the answer is known.
+pub fn oracle_step(dim: u64, horizon: u64, norm: f64) -> Result<f64> {
+    check_size(dim, horizon)?;
+    Ok(norm / (dim as f64 * horizon as f64).sqrt())
+}
+
+fn check_size(dim: u64, horizon: u64) -> Result<()> {
+    require(dim >= 1, "d", dim as f64, "must be finite and at least 1")?;
+    require(horizon >= 1, "N", horizon as f64, "must be finite and at least 1")
 }
 
 /// $\sum a_jb_j$ over eight partial sums, which the compiler turns into SIMD.

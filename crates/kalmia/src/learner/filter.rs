@@ -4,10 +4,10 @@ use super::seen::observation;
 use super::{Learner, Observer, Prior, Seen};
 use crate::covariance::{Covariance, Factored};
 use crate::error::{Error, Result, require, require_len};
-use crate::family::Family;
+use crate::family::{Family, FastPaths, Point};
 use crate::linalg::{Buffer, Threads};
 use crate::predict::Prediction;
-use crate::rows::{MODERATE, Rows, check_features};
+use crate::rows::{MAX_MODERATE, Rows, check_features};
 use crate::rule::{Rule, Step};
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ pub struct Filter<F, R, C = Factored> {
     theta: Buffer,
     covariance: C,
     threads: Threads,
-    /// Whether no prior variance is beyond [`MODERATE`].
+    /// Whether no prior variance is beyond [`MAX_MODERATE`].
     prior_is_moderate: bool,
     /// Where a batch that may fail on the way finds its start again.
     spare: Option<Box<(Buffer, C)>>,
@@ -294,7 +294,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
 }
 
 fn is_moderate(prior: &Prior) -> bool {
-    (0..prior.dim()).all(|j| prior.variance(j) <= MODERATE)
+    (0..prior.dim()).all(|j| prior.variance(j) <= MAX_MODERATE)
 }
 
 /// What forgetting does to the belief before row `t`.
@@ -356,7 +356,8 @@ impl Sight<'_, '_> {
             );
         }
         if let Some(observer) = &mut self.observer {
-            let (mean, loss, slope) = family.look(observation.y, m + observation.offset);
+            let Point { mean, loss, slope } =
+                family.fast().at(observation.y, m + observation.offset);
             observer.row(&Seen {
                 index: i,
                 x: self.rows.x(i),

@@ -13,10 +13,12 @@ mod seen;
 pub use any::{AnyLearner, AnyState};
 pub use auto::{Auto, AutoDrift, AutoState, DriftReport};
 pub use averaged::{Averaged, AveragedState};
-pub use averaged_sgd::{AveragedSgd, AveragedSgdState};
+pub use averaged_sgd::{AveragedSgd, AveragedSgdState, default_step, oracle_step};
 pub use filter::{Drift, Filter, FilterState};
 pub use merge::Merged;
-pub use online_newton::{NewtonSettings, OnlineNewtonState, OnlineNewtonStep, Projection, project};
+pub use online_newton::{
+    NewtonSettings, OnlineNewtonState, OnlineNewtonStep, Projection, ln_ball_constant, project,
+};
 pub use prior::Prior;
 
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! What a row looks like to an observer, and the target as the family codes it.
 
 use super::{Observer, Seen};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::rows::{Observation, Rows};
 use crate::rule::Step;
 
@@ -10,7 +10,7 @@ use crate::rule::Step;
 pub(super) fn observation<F: Family>(family: &F, rows: &Rows<'_>, i: usize) -> Observation {
     let mut observation = rows.observation(i);
     // legal by `Rows::validate`
-    observation.y = family.code(observation.y);
+    observation.y = family.fast().code(observation.y);
     observation
 }
 

@@ -1,26 +1,28 @@
-//! The prediction of several beliefs, weighted.
+//! The predictive distribution of several beliefs, weighted.
 
-use super::{Prediction, Predictive, fall};
+use super::transition::{self, Part};
+use super::{Interval, Prediction, Predictive};
 use crate::error::{Error, Result, require};
 use crate::family::Family;
-use crate::family::invert::smallest;
+use crate::math::smallest;
 
 /// $\sum_k w_k\,p_k(y)$: the predictions $p_k$ of several beliefs about the same row, with weights
 /// that sum to 1.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mixture<F> {
+pub struct MixturePrediction<F> {
     /// Mean of the linear predictor, $\sum_k w_k m_k$.
     pub linear: f64,
     /// Its variance, within the members and between them.
     pub linear_variance: f64,
-    /// Mean of `y` at [`Mixture::linear`].
+    /// Mean of `y` at [`MixturePrediction::linear`].
     pub plug_in: f64,
-    /// The mean of `y`, $\sum_k w_k m_k$ over the members' means.
+    /// The point prediction of `y`: the weighted mean of the members' means, or what
+    /// [`MixturePrediction::with_mean`] was given.
     pub mean: f64,
     parts: Vec<(f64, Prediction<F>)>,
 }
 
-impl<F: Family> Mixture<F> {
+impl<F: Family> MixturePrediction<F> {
     /// From weights (0 or more, scaled here to sum to 1) and predictions.
     pub fn new(mut parts: Vec<(f64, Prediction<F>)>) -> Result<Self> {
         for &(weight, _) in &parts {
@@ -50,19 +52,31 @@ impl<F: Family> Mixture<F> {
         Ok(Self { linear, linear_variance, plug_in, mean, parts })
     }
 
+    /// With another point prediction, for beliefs whose mean is dominated by a far tail;
+    /// [`MixturePrediction::variance`] is then the mean squared deviation from it.
+    pub fn with_mean(mut self, mean: f64) -> Self {
+        self.mean = mean;
+        self
+    }
+
     /// The members with their weights.
     pub fn parts(&self) -> &[(f64, Prediction<F>)] {
         &self.parts
     }
 
     /// A quantile of the mixture lies between the members' quantiles.
-    fn between(&self, quantile: impl Fn(&Prediction<F>) -> f64) -> (f64, f64) {
-        let fold = self.parts.iter().map(|part| quantile(&part.1));
-        fold.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
+    fn between(&self, quantile: impl Fn(&Prediction<F>) -> f64) -> Interval {
+        let mut ends = Interval { lower: f64::INFINITY, upper: f64::NEG_INFINITY };
+        for (_, part) in &self.parts {
+            let value = quantile(part);
+            ends.lower = ends.lower.min(value);
+            ends.upper = ends.upper.max(value);
+        }
+        ends
     }
 }
 
-impl<F: Family> Predictive for Mixture<F> {
+impl<F: Family> Predictive for MixturePrediction<F> {
     fn cdf(&self, y: f64) -> f64 {
         self.parts.iter().map(|(weight, part)| weight * part.cdf(y)).sum()
     }
@@ -82,33 +96,31 @@ impl<F: Family> Predictive for Mixture<F> {
             return alone.quantile(q);
         }
         let family = &self.parts[0].1.family;
-        let parts: Vec<(f64, f64, f64)> =
-            self.parts.iter().map(|(weight, part)| (*weight, part.linear, part.s)).collect();
-        if let Some(found) = fall::quantile(family, &parts, q) {
+        let part = |(weight, part): &(f64, Prediction<F>)| Part {
+            weight: *weight,
+            m: part.linear,
+            s: part.s,
+        };
+        let parts: Vec<Part> = self.parts.iter().map(part).collect();
+        if let Some(found) = transition::quantile(family, &parts, q) {
             return found;
         }
-        let (low, high) = self.between(|part| part.quantile(q));
-        if low == high {
-            return low;
+        let Interval { lower, upper } = self.between(|part| part.quantile(q));
+        if lower == upper {
+            return lower;
         }
-        smallest(
-            |y| self.cdf(y),
-            q,
-            low,
-            high,
-            family.quantile(self.linear, 0.0),
-            family.discrete(),
-        )
+        let floor = family.quantile(self.linear, 0.0);
+        smallest(|y| self.cdf(y), q, lower, upper, floor, family.discrete())
     }
 
     fn linear_quantile(&self, q: f64) -> f64 {
-        let (low, high) = self.between(|part| part.linear_quantile(q));
-        if low == high {
-            return low;
+        let Interval { lower, upper } = self.between(|part| part.linear_quantile(q));
+        if lower == upper {
+            return lower;
         }
         let below =
             |v: f64| self.parts.iter().map(|(weight, part)| weight * part.linear_cdf(v)).sum();
-        smallest(below, q, low, high, f64::NEG_INFINITY, false)
+        smallest(below, q, lower, upper, f64::NEG_INFINITY, false)
     }
 
     fn mean_at(&self, u: f64) -> f64 {

@@ -1,26 +1,37 @@
-//! What is known about the next `y` before it is seen: mean, intervals and density with the linear
-//! predictor integrated out.
+//! The predictive distribution of the next `y`: mean, intervals and density with the linear predictor
+//! integrated out.
 
-mod fall;
-mod integral;
 mod mixture;
-mod spread;
+mod transition;
+mod variance;
 
-pub use integral::gaussian_expectation;
-pub use mixture::Mixture;
+pub use mixture::MixturePrediction;
 
 use crate::error::{Result, require};
-use crate::family::Family;
-use crate::family::invert::smallest;
-use crate::family::special::{normal_cdf, normal_quantile, student_cdf};
+use crate::family::{Family, RowLoss};
+use crate::math::{normal_cdf, normal_quantile, quadrature, smallest, student_cdf};
+use crate::rows::Observation;
 use libm::lgamma;
 use std::f64::consts::{PI, TAU};
+use transition::Part;
+
+/// An interval with its ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The lower end.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+}
 
 /// A predictive distribution of `y`, with the linear predictor integrated out.
+///
+/// [`Prediction`] and [`MixturePrediction`] have these methods themselves; import the trait only for
+/// code that is generic over both.
 pub trait Predictive {
     /// $P(Y \le y)$.
     fn cdf(&self, y: f64) -> f64;
-    /// $\ln E[p(y\mid u)]$, minus infinity where `y` is not legal.
+    /// $\ln E[p(y\mid u)]$, minus infinity if `y` is not legal.
     fn log_density(&self, y: f64) -> f64;
     /// Smallest `y` with $P(Y \le y) \ge q$, for $0 < q < 1$.
     fn quantile(&self, q: f64) -> f64;
@@ -31,22 +42,62 @@ pub trait Predictive {
 
     /// The interval between the quantiles $(1\mp\text{level})/2$ of `y`; for counts both ends are
     /// counts, and the interval (ends included) holds at least `level`.
-    fn interval(&self, level: f64) -> Result<(f64, f64)> {
+    fn interval(&self, level: f64) -> Result<Interval> {
         let tail = tail(level)?;
-        Ok((self.quantile(tail), self.quantile(1.0 - tail)))
+        Ok(Interval { lower: self.quantile(tail), upper: self.quantile(1.0 - tail) })
     }
 
-    /// The interval of $E[y\mid u]$ that the interval of `u` gives: what is uncertain about the
-    /// mean, without the noise of `y`.
-    fn mean_interval(&self, level: f64) -> Result<(f64, f64)> {
+    /// The interval of $E[y\mid u]$ from the interval of `u`: the uncertainty about the mean, without
+    /// the noise of `y`.
+    fn mean_interval(&self, level: f64) -> Result<Interval> {
         let tail = tail(level)?;
-        let (a, b) = (
-            self.mean_at(self.linear_quantile(tail)),
-            self.mean_at(self.linear_quantile(1.0 - tail)),
-        );
-        Ok((a.min(b), a.max(b)))
+        let a = self.mean_at(self.linear_quantile(tail));
+        let b = self.mean_at(self.linear_quantile(1.0 - tail));
+        Ok(Interval { lower: a.min(b), upper: a.max(b) })
     }
 }
+
+/// Gives a prediction the methods of [`Predictive`] as its own, so that callers need no import.
+macro_rules! inherent_predictive {
+    ($prediction:ident) => {
+        impl<F: Family> $prediction<F> {
+            /// $P(Y \le y)$.
+            pub fn cdf(&self, y: f64) -> f64 {
+                Predictive::cdf(self, y)
+            }
+
+            /// $\ln E[p(y\mid u)]$, minus infinity if `y` is not legal.
+            pub fn log_density(&self, y: f64) -> f64 {
+                Predictive::log_density(self, y)
+            }
+
+            /// Smallest `y` with $P(Y \le y) \ge q$, for $0 < q < 1$.
+            pub fn quantile(&self, q: f64) -> f64 {
+                Predictive::quantile(self, q)
+            }
+
+            /// Smallest `v` with $P(u \le v) \ge q$, for $0 < q < 1$.
+            pub fn linear_quantile(&self, q: f64) -> f64 {
+                Predictive::linear_quantile(self, q)
+            }
+
+            /// The interval of `y` with probability `level`, strictly between 0 and 1, and equal
+            /// tails. For counts both ends are counts, and with them it holds at least `level`.
+            pub fn interval(&self, level: f64) -> Result<Interval> {
+                Predictive::interval(self, level)
+            }
+
+            /// The interval of $E[y\mid u]$: the uncertainty about the mean, without the noise of
+            /// `y`.
+            pub fn mean_interval(&self, level: f64) -> Result<Interval> {
+                Predictive::mean_interval(self, level)
+            }
+        }
+    };
+}
+
+inherent_predictive!(Prediction);
+inherent_predictive!(MixturePrediction);
 
 fn tail(level: f64) -> Result<f64> {
     require(level > 0.0 && level < 1.0, "level", level, "must lie strictly between 0 and 1")?;
@@ -56,11 +107,11 @@ fn tail(level: f64) -> Result<f64> {
 /// The next `y` of a family when $u \sim N(m, s)$, the row's offset already in `m`.
 ///
 /// ```
-/// use kalmia::{Predictive, family::Bernoulli, predict::Prediction};
+/// use kalmia::{Bernoulli, Prediction};
 /// let sure = Prediction::new(Bernoulli, 2.0, 0.0)?;
 /// let unsure = Prediction::new(Bernoulli, 2.0, 9.0)?;
 /// assert_eq!(sure.mean, sure.plug_in);
-/// assert!(unsure.mean < unsure.plug_in); // moderated: uncertainty pulls the probability towards 1/2
+/// assert!(unsure.mean < unsure.plug_in); // uncertainty moves the probability towards 1/2
 /// assert!((unsure.log_density(1.0).exp() - unsure.mean).abs() < 1e-10);
 /// # Ok::<(), kalmia::Error>(())
 /// ```
@@ -84,8 +135,8 @@ impl<F: Family> Prediction<F> {
     pub fn new(family: F, m: f64, s: f64) -> Result<Self> {
         require(m.is_finite(), "linear", m, "must be finite")?;
         require(s >= 0.0 && s.is_finite(), "linear_variance", s, "must be finite, 0 or more")?;
-        let (plug_in, mean) =
-            (family.mean(m), if s == 0.0 { family.mean(m) } else { family.moderated_mean(m, s) });
+        let plug_in = family.mean(m);
+        let mean = if s == 0.0 { plug_in } else { family.moderated_mean(m, s) };
         Ok(Self { linear: m, linear_variance: s, plug_in, mean, family, s, dof: f64::INFINITY })
     }
 
@@ -114,26 +165,6 @@ impl<F: Family> Prediction<F> {
         &self.family
     }
 
-    /// See [`Predictive::interval`].
-    pub fn interval(&self, level: f64) -> Result<(f64, f64)> {
-        Predictive::interval(self, level)
-    }
-
-    /// See [`Predictive::mean_interval`].
-    pub fn mean_interval(&self, level: f64) -> Result<(f64, f64)> {
-        Predictive::mean_interval(self, level)
-    }
-
-    /// See [`Predictive::log_density`].
-    pub fn log_density(&self, y: f64) -> f64 {
-        Predictive::log_density(self, y)
-    }
-
-    /// See [`Predictive::cdf`].
-    pub fn cdf(&self, y: f64) -> f64 {
-        Predictive::cdf(self, y)
-    }
-
     /// $P(u \le v)$.
     fn linear_cdf(&self, v: f64) -> f64 {
         if self.s == 0.0 {
@@ -149,7 +180,7 @@ impl<F: Family> Prediction<F> {
         if self.dof.is_infinite() || q == 0.5 {
             return normal;
         }
-        // By symmetry in the lower tail, where the distribution function keeps its digits.
+        // In the lower tail, by symmetry: there the distribution function keeps its precision.
         let lower = q.min(1.0 - q);
         let centre = -normal.abs();
         let t = smallest(
@@ -166,7 +197,7 @@ impl<F: Family> Prediction<F> {
     /// $\ln$ of the standard normal or Student density.
     fn standard_log_density(&self, z: f64) -> f64 {
         let dof = self.dof;
-        // Beyond it the two densities agree to the last digits, and the log-gammas no longer do.
+        // Beyond it the two densities agree to rounding, and the log-gammas lose their precision.
         if dof > 1e12 {
             return -0.5 * (z * z + TAU.ln());
         }
@@ -179,10 +210,12 @@ impl<F: Family> Prediction<F> {
     /// Bounds of the quantile for a law of `y` that grows with `u`: with $P(u\le b) = (1+q)/2$,
     /// $P(Y\le y) \ge P(u \le b)\,P(Y \le y\mid b)$; with $P(u \le a) = q/2$, $P(Y\le y) \le q/2 +
     /// P(Y\le y\mid a)$.
-    fn bracket(&self, q: f64) -> (f64, f64) {
-        let (a, b) = (self.linear_quantile(0.5 * q), self.linear_quantile(0.5 * (1.0 + q)));
-        let ends = (self.family.quantile(a, 0.5 * q), self.family.quantile(b, 2.0 * q / (1.0 + q)));
-        (ends.0.min(ends.1), ends.0.max(ends.1))
+    fn bracket(&self, q: f64) -> Interval {
+        let a = self.linear_quantile(0.5 * q);
+        let b = self.linear_quantile(0.5 * (1.0 + q));
+        let low = self.family.quantile(a, 0.5 * q);
+        let high = self.family.quantile(b, 2.0 * q / (1.0 + q));
+        Interval { lower: low.min(high), upper: low.max(high) }
     }
 }
 
@@ -192,7 +225,7 @@ impl<F: Family> Predictive for Prediction<F> {
             let z = (y - self.linear) / (noise + self.s).sqrt();
             return if self.dof.is_infinite() { normal_cdf(z) } else { student_cdf(z, self.dof) };
         }
-        integral::expected_cdf(&self.family, y, self.linear, self.s)
+        transition::expected_cdf(&self.family, y, self.linear, self.s)
     }
 
     fn log_density(&self, y: f64) -> f64 {
@@ -204,8 +237,9 @@ impl<F: Family> Predictive for Prediction<F> {
             return self.standard_log_density((y - self.linear) / variance.sqrt())
                 - 0.5 * variance.ln();
         }
-        self.family.log_base(y)
-            + integral::log_expected_likelihood(&self.family, y, self.linear, self.s)
+        let observation = &Observation::new(y);
+        let loss = RowLoss { family: &self.family, observation };
+        self.family.log_base(y) + quadrature::ln_z(&loss, self.linear, self.s)
     }
 
     fn quantile(&self, q: f64) -> f64 {
@@ -215,12 +249,13 @@ impl<F: Family> Predictive for Prediction<F> {
         if self.s == 0.0 {
             return self.family.quantile(self.linear, q);
         }
-        if let Some(found) = fall::quantile(&self.family, &[(1.0, self.linear, self.s)], q) {
+        let part = Part { weight: 1.0, m: self.linear, s: self.s };
+        if let Some(found) = transition::quantile(&self.family, &[part], q) {
             return found;
         }
-        let (low, high) = self.bracket(q);
+        let Interval { lower, upper } = self.bracket(q);
         let floor = self.family.quantile(self.linear, 0.0);
-        smallest(|y| self.cdf(y), q, low, high, floor, self.family.discrete())
+        smallest(|y| self.cdf(y), q, lower, upper, floor, self.family.discrete())
     }
 
     fn linear_quantile(&self, q: f64) -> f64 {

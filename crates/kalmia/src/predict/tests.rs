@@ -10,10 +10,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 struct Hidden(Gaussian);
 
 impl Family for Hidden {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "hidden"
     }
-    fn domain(&self) -> &'static str {
+    fn domain(&self) -> &str {
         self.0.domain()
     }
     fn canonical(&self, y: f64) -> Option<f64> {
@@ -74,10 +74,14 @@ fn integrals_find_the_closed_forms_of_the_gaussian() {
                 );
             }
             for level in [0.1, 0.9, 0.999] {
-                let (a, b) = (found.interval(level).unwrap(), exact.interval(level).unwrap());
+                let a = found.interval(level).unwrap();
+                let b = exact.interval(level).unwrap();
                 let scale = (noise + s).sqrt() * 1e-6;
-                assert!((a.0 - b.0).abs() < scale && (a.1 - b.1).abs() < scale, "{a:?} {b:?}");
-                assert!((exact.cdf(b.1) - exact.cdf(b.0) - level).abs() < 1e-12);
+                assert!(
+                    (a.lower - b.lower).abs() < scale && (a.upper - b.upper).abs() < scale,
+                    "{a:?} {b:?}"
+                );
+                assert!((exact.cdf(b.upper) - exact.cdf(b.lower) - level).abs() < 1e-12);
             }
         }
     }
@@ -128,7 +132,7 @@ fn counts_sum_to_one_and_intervals_are_exact_on_them() {
                 assert!((next.cdf(y) - below(y)).abs() < 1e-9, "{family:?} m={m} s={s} y={y}");
             }
             for level in [0.3, 0.8, 0.99] {
-                let (low, high) = next.interval(level).unwrap();
+                let Interval { lower: low, upper: high } = next.interval(level).unwrap();
                 let tail = 0.5 * (1.0 - level);
                 assert_eq!((low.fract(), high.fract()), (0.0, 0.0));
                 assert!(
@@ -180,8 +184,8 @@ fn intervals_cover_what_is_simulated() {
     for family in families {
         for (m, s) in [(0.5, 0.2), (2.0, 1.5)] {
             let next = Prediction::new(family, m, s).unwrap();
-            let (low, high) = next.interval(0.8).unwrap();
-            let (mean_low, mean_high) = next.mean_interval(0.8).unwrap();
+            let Interval { lower: low, upper: high } = next.interval(0.8).unwrap();
+            let mean = next.mean_interval(0.8).unwrap();
             let expected =
                 next.cdf(high) - next.cdf(if family.discrete() { low - 1.0 } else { low });
             assert!(
@@ -194,7 +198,8 @@ fn intervals_cover_what_is_simulated() {
                 let u = m + s.sqrt() * z;
                 let y = family.sample(u, &mut rng);
                 inside += i32::from(low <= y && y <= high);
-                mean_inside += i32::from(mean_low <= family.mean(u) && family.mean(u) <= mean_high);
+                mean_inside +=
+                    i32::from(mean.lower <= family.mean(u) && family.mean(u) <= mean.upper);
             }
             let error = |share: f64| 5.0 * (share * (1.0 - share) / f64::from(n)).sqrt();
             let share = |count: i32| f64::from(count) / f64::from(n);
@@ -247,9 +252,9 @@ fn learned_noise_is_the_normal_prediction_over_a_gamma_precision() {
             (next.log_density(y).exp() - over_precision(&|p| p.log_density(y).exp())).abs() < 1e-10,
             "{dof}"
         );
-        let (low, high) = next.interval(0.95).unwrap();
+        let Interval { lower: low, upper: high } = next.interval(0.95).unwrap();
         assert!((next.cdf(low) - 0.025).abs() < 1e-12 && (next.cdf(high) - 0.975).abs() < 1e-12);
-        let (low, high) = next.mean_interval(0.95).unwrap();
+        let Interval { lower: low, upper: high } = next.mean_interval(0.95).unwrap();
         assert!((next.linear_cdf(high) - next.linear_cdf(low) - 0.95).abs() < 1e-12);
         if dof > 2.0 {
             let variance = over_precision(&|p| p.linear_variance);
@@ -262,7 +267,9 @@ fn learned_noise_is_the_normal_prediction_over_a_gamma_precision() {
     }
     let normal = Prediction::new(Gaussian::default(), 0.0, 1.0).unwrap();
     let nearly = normal.clone().with_degrees_of_freedom(1e9).unwrap();
-    assert!((nearly.interval(0.9).unwrap().1 - normal.interval(0.9).unwrap().1).abs() < 1e-8);
+    assert!(
+        (nearly.interval(0.9).unwrap().upper - normal.interval(0.9).unwrap().upper).abs() < 1e-8
+    );
     assert!((nearly.log_density(2.0) - normal.log_density(2.0)).abs() < 1e-6);
 }
 
@@ -275,10 +282,10 @@ fn mixture_averages_its_members() {
             .zip(ends.map(|(m, s)| Prediction::new(Poisson, m, s).unwrap()))
             .collect::<Vec<_>>()
     };
-    let mixture = Mixture::new(parts([1.0, 2.0, 1.0])).unwrap();
+    let mixture = MixturePrediction::new(parts([1.0, 2.0, 1.0])).unwrap();
     let total: f64 = (0..3000).map(|k| mixture.log_density(f64::from(k)).exp()).sum();
     assert!((total - 1.0).abs() < 1e-6);
-    let (low, high) = mixture.interval(0.9).unwrap();
+    let Interval { lower: low, upper: high } = mixture.interval(0.9).unwrap();
     assert!(mixture.cdf(high) >= 0.95 && mixture.cdf(high - 1.0) < 0.95);
     assert!(mixture.cdf(low) >= 0.05 && mixture.cdf(low - 1.0) < 0.05);
     let by_hand = -0.25 + 0.5 * 0.5 + 0.25 * 3.0;
@@ -286,20 +293,20 @@ fn mixture_averages_its_members() {
     let second = 0.25 * (1.0 + 0.2) + 0.5 * (0.25 + 2.0) + 0.25 * 9.0;
     assert!((mixture.linear_variance - (second - by_hand * by_hand)).abs() < 1e-14);
 
-    let alone = Mixture::new(parts([0.0, 5.0, 0.0])).unwrap();
+    let alone = MixturePrediction::new(parts([0.0, 5.0, 0.0])).unwrap();
     let member = Prediction::new(Poisson, 0.5, 2.0).unwrap();
     assert_eq!(alone.parts().len(), 1);
     assert_eq!(alone.interval(0.8).unwrap(), member.interval(0.8).unwrap());
     assert_eq!(alone.mean_interval(0.8).unwrap(), member.mean_interval(0.8).unwrap());
     assert_eq!(alone.log_density(2.0), member.log_density(2.0));
     for weights in [[0.0, 0.0, 0.0], [1.0, -1.0, 1.0], [f64::NAN, 1.0, 1.0]] {
-        assert!(Mixture::new(parts(weights)).is_err());
+        assert!(MixturePrediction::new(parts(weights)).is_err());
     }
 }
 
 #[test]
 fn bad_arguments_are_named() {
-    let name = |result: Result<(f64, f64)>| match result.unwrap_err() {
+    let name = |result: Result<Interval>| match result.unwrap_err() {
         crate::Error::Parameter { name, .. } => name,
         other => panic!("{other}"),
     };
@@ -327,7 +334,7 @@ fn extreme_beliefs_give_finite_answers() {
     for family in families {
         for (m, s) in [(1e4, 1.0), (-1e4, 1.0), (0.0, 1e6), (5.0, 1e-300), (-700.0, 100.0)] {
             let next = Prediction::new(family, m, s).unwrap();
-            let (low, high) = next.interval(0.9).unwrap();
+            let Interval { lower: low, upper: high } = next.interval(0.9).unwrap();
             assert!(
                 next.mean.is_finite() && low <= high && !low.is_nan() && !high.is_nan(),
                 "{family:?} m={m} s={s}"

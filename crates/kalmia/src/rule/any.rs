@@ -1,8 +1,10 @@
 //! A filter's rule chosen at run time, by name or from a file.
 
-use super::{Ekf, Implicit, MomentMatch, Rule, Step, Truncated};
+use super::{Ekf, Implicit, MomentMatch, Rule, Truncated};
+use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::rows::Observation;
+use crate::step::Step;
 use std::str::FromStr;
 
 /// One of the rules that a filter can run; in files tagged by `kind`, its [`Rule::name`].
@@ -20,29 +22,22 @@ pub enum AnyRule {
     MomentMatch,
 }
 
-/// A name that is no rule's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no rule is named `{0}`; the rules are ekf, truncated, implicit and moment")]
-pub struct UnknownRule(pub String);
+/// The rule of a name, `truncated` with the paper's threshold.
+impl FromStr for AnyRule {
+    type Err = Error;
 
-impl AnyRule {
-    /// The rule of a name, `truncated` with the paper's threshold.
-    pub fn by_name(name: &str) -> Result<Self, UnknownRule> {
+    fn from_str(name: &str) -> Result<Self> {
         match name {
             "ekf" => Ok(Self::Ekf),
             "truncated" => Ok(Self::Truncated(Truncated::paper())),
             "implicit" => Ok(Self::Implicit),
             "moment" => Ok(Self::MomentMatch),
-            _ => Err(UnknownRule(name.to_owned())),
+            _ => Err(Error::Choice {
+                name: "rule",
+                value: name.to_owned(),
+                expected: "one of ekf, truncated, implicit, moment",
+            }),
         }
-    }
-}
-
-impl FromStr for AnyRule {
-    type Err = UnknownRule;
-
-    fn from_str(name: &str) -> Result<Self, UnknownRule> {
-        Self::by_name(name)
     }
 }
 
@@ -101,7 +96,8 @@ mod tests {
             assert_eq!(file["kind"], name);
             assert_eq!(serde_json::from_value::<AnyRule>(file).unwrap(), rule);
         }
-        assert_eq!(AnyRule::by_name("kalman"), Err(UnknownRule("kalman".into())));
+        let unknown = "kalman".parse::<AnyRule>().unwrap_err();
+        assert!(matches!(&unknown, Error::Choice { name: "rule", value, .. } if value == "kalman"));
     }
 
     #[test]
@@ -120,13 +116,15 @@ mod tests {
     #[test]
     fn each_kind_steps_as_its_rule() {
         let row = Observation { y: 1.0, weight: 1.5, offset: -0.2 };
-        let (m, s, t) = (-1.0, 3.0, 7);
-        let step = |name: &str| AnyRule::by_name(name).unwrap().step(&Bernoulli, &row, m, s, t);
+        let m = -1.0;
+        let s = 3.0;
+        let t = 7;
+        let step = |name: &str| name.parse::<AnyRule>().unwrap().step(&Bernoulli, &row, m, s, t);
         assert_eq!(step("ekf"), Ekf.step(&Bernoulli, &row, m, s, t));
         assert_eq!(step("truncated"), Truncated::paper().step(&Bernoulli, &row, m, s, t));
         assert_eq!(step("implicit"), Implicit.step(&Bernoulli, &row, m, s, t));
         assert_eq!(step("moment"), MomentMatch.step(&Bernoulli, &row, m, s, t));
-        let diverge = |name: &str| AnyRule::by_name(name).unwrap().can_diverge(&Poisson);
+        let diverge = |name: &str| name.parse::<AnyRule>().unwrap().can_diverge(&Poisson);
         assert_eq!(
             ["ekf", "truncated", "implicit", "moment"].map(diverge),
             [true, true, false, false]

@@ -1,8 +1,9 @@
 //! Algorithm 1: the static extended Kalman filter.
 
-use super::{Rule, Step};
-use crate::family::Family;
+use super::Rule;
+use crate::family::{Family, FastPaths};
 use crate::rows::Observation;
+use crate::step::Step;
 
 /// $\alpha = \ell''(m)$, $g = -\ell'(m)/(1+\alpha s)$.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -26,6 +27,6 @@ impl Rule for Ekf {
         s: f64,
         _t: u64,
     ) -> Step {
-        family.kalman_step(observation, m, s)
+        family.fast().kalman_step(observation, m, s)
     }
 }

@@ -1,14 +1,16 @@
 //! The step after which the belief keeps the exact mean and variance of the linear predictor.
 
-use super::quadrature::{self, Tilt, Tilted};
-use super::{Evidence, Moments, Rule, Step};
-use crate::family::Family;
+use super::Rule;
+use crate::family::{Family, FastPaths, RowLoss};
+use crate::math::Potential;
+use crate::math::quadrature::{Tilt, Tilted, integrate};
 use crate::rows::Observation;
+use crate::step::{Evidence, Moments, Step};
 
 /// $g = (\ln Z)'(m)$, $c = -(\ln Z)''(m)$, $Z(m) = E[e^{-w\ell(y,u+o)}]$, $u \sim N(m, s)$.
 ///
 /// $g$ and $c$ are exact to $10^{-9}$ relative for $s \le 100$ and $10^{-6}$ for $s \le 10^6$ when
-/// $\ell$ is smooth. Where $\ell''$ jumps (Huber's loss), $c$ is as good as a sample of $\ell''$
+/// $\ell$ is smooth. If $\ell''$ jumps (Huber's loss), $c$ is only as good as a sample of $\ell''$
 /// over the belief.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct MomentMatch;
@@ -31,14 +33,18 @@ impl Rule for MomentMatch {
         s: f64,
         _t: u64,
     ) -> Step {
-        if let Some(exact) = family.exact_moments(observation, m, s) {
+        if let Some(exact) = family.fast().exact_moments(observation, m, s) {
             return exact.step;
         }
         if observation.weight == 0.0 {
             return Step::NONE;
         }
-        tilt(family, observation, m, s, observation.derivatives(family, m))
-            .map_or_else(|step| step, |tilted| tilted.step)
+        let loss = RowLoss { family, observation };
+        let at_m = loss.derivatives(m);
+        match tilt(&loss, m, s, at_m) {
+            Some(tilted) => Step::bounded(tilted.gain, tilted.curvature, s),
+            None => Step::bounded(-at_m.0, at_m.1, s),
+        }
     }
 
     fn can_diverge<F: Family>(&self, _family: &F) -> bool {
@@ -50,40 +56,36 @@ impl Rule for MomentMatch {
 ///
 /// ```
 /// use kalmia::family::Bernoulli;
-/// use kalmia::{Observation, rule::moments};
+/// use kalmia::rows::Observation;
+/// use kalmia::rule::moments;
 ///
-/// // By symmetry a label is a coin flip under any belief centred on 0.
+/// // By symmetry a label is a coin flip under any belief centered at 0.
 /// let tilted = moments(&Bernoulli, &Observation::new(1.0), 0.0, 9.0);
 /// assert!((tilted.evidence.ln().exp() - 0.5).abs() < 1e-12);
 /// assert!(tilted.step.gain > 0.0);
 /// ```
 #[inline]
 pub fn moments<F: Family>(family: &F, observation: &Observation, m: f64, s: f64) -> Moments {
-    if let Some(exact) = family.exact_moments(observation, m, s) {
+    if let Some(exact) = family.fast().exact_moments(observation, m, s) {
         return exact;
     }
     if observation.weight == 0.0 {
         return Moments { evidence: Evidence::Log(0.0), slope: 0.0, step: Step::NONE };
     }
-    let at_m = observation.derivatives(family, m);
-    let (log_evidence, step) = match tilt(family, observation, m, s, at_m) {
-        Ok(tilted) => (tilted.log_evidence(&Tilt { family, observation, m, s }), tilted.step),
-        Err(step) => (-observation.loss(family, m), step),
+    let loss = RowLoss { family, observation };
+    let at_m = loss.derivatives(m);
+    let (log_evidence, step) = match tilt(&loss, m, s, at_m) {
+        Some(tilted) => (tilted.ln_z(&loss), Step::bounded(tilted.gain, tilted.curvature, s)),
+        None => (-loss.loss(m), Step::bounded(-at_m.0, at_m.1, s)),
     };
     Moments { evidence: Evidence::Log(log_evidence), slope: at_m.0, step }
 }
 
-/// The integrals, or without a spread the step that needs none.
+/// The integrals, or `None` for a belief without spread, which needs none.
 #[inline]
-fn tilt<F: Family>(
-    family: &F,
-    observation: &Observation,
-    m: f64,
-    s: f64,
-    at_m: (f64, f64),
-) -> Result<Tilted, Step> {
+fn tilt<P: Potential>(potential: &P, m: f64, s: f64, at_m: (f64, f64)) -> Option<Tilted> {
     if s <= 0.0 {
-        return Err(Step::bounded(-at_m.0, at_m.1, s));
+        return None;
     }
-    Ok(quadrature::integrate(&Tilt { family, observation, m, s }, at_m))
+    Some(integrate(&Tilt { potential, m, s }, at_m))
 }

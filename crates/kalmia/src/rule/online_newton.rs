@@ -1,9 +1,10 @@
 //! Algorithm 3, left: the scalar part of the online Newton step.
 
-use super::{Rule, Step};
+use super::Rule;
 use crate::error::{Error, Result, require};
 use crate::family::Family;
 use crate::rows::Observation;
+use crate::step::Step;
 
 /// $\alpha = \ell'(m)^2$, $g = -\frac{k}{\gamma}\,\ell'(m)/(1+\alpha s)$ with step multiplier $k$;
 /// the learner adds the projection.

@@ -1,9 +1,10 @@
 //! Algorithm 2: the extended Kalman filter with a floor under the curvature.
 
-use super::{Rule, Step};
+use super::Rule;
 use crate::error::{Error, Result, require};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::rows::Observation;
+use crate::step::Step;
 
 /// $\alpha_t = \max(\ell''(m),\; c\,t^{-\beta})$; the paper takes $c = 1$, $\beta = 0.49$, Bercu et
 /// al. $c = 10^{-10}$.
@@ -66,10 +67,9 @@ impl Rule for Truncated {
         s: f64,
         t: u64,
     ) -> Step {
-        // the floor is under l'', which the weight multiplies as it does the loss: a row of weight
-        // 0 moves nothing
+        // The floor bounds l'', and the weight multiplies both: a row of weight 0 moves nothing.
         let floor = observation.weight * self.threshold(t);
-        let step = family.kalman_step(observation, m, s);
+        let step = family.fast().kalman_step(observation, m, s);
         if step.curvature >= floor {
             step
         } else {

@@ -49,8 +49,8 @@ fn maximum_likelihood(x: &[f64], y: &[f64]) -> Vec<f64> {
                 }
             }
         }
-        kalmia::bench_support::cholesky_lower(&mut hessian, d, "hessian").unwrap();
-        kalmia::bench_support::solve_cholesky(&hessian, d, &mut gradient);
+        kalmia::internals::cholesky_lower(&mut hessian, d, "hessian").unwrap();
+        kalmia::internals::solve_cholesky(&hessian, d, &mut gradient);
         theta.iter_mut().zip(&gradient).for_each(|(t, g)| *t -= g);
     }
     theta
@@ -228,9 +228,8 @@ fn the_noise_is_learned() {
     let mut covered = 0;
     for i in 0..y.len() {
         let row = Rows::new(dim, &x[i * dim..][..dim], &y[i..=i]).unwrap();
-        let (low, high) =
-            kalmia::Predictive::interval(&auto.predict(row.x(0), 0.0).unwrap(), 0.9).unwrap();
-        covered += usize::from((low..=high).contains(&y[i]));
+        let interval = auto.predict(row.x(0), 0.0).unwrap().interval(0.9).unwrap();
+        covered += usize::from((interval.lower..=interval.upper).contains(&y[i]));
         auto.learn(row).unwrap();
     }
     let share = covered as f64 / y.len() as f64;

@@ -1,7 +1,10 @@
 //! Blocks, rows and forms agree with the textbook recursion written here.
 
-use kalmia::bench_support::{Buffer, Threads};
-use kalmia::{Bernoulli, Covariance, Dense, Ekf, Factored, Observation, Result, Rule, Step};
+use kalmia::covariance::Covariance;
+use kalmia::internals::{Buffer, Threads};
+use kalmia::rows::Observation;
+use kalmia::rule::Step;
+use kalmia::{Bernoulli, Dense, Ekf, Factored, Result, Rule};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 

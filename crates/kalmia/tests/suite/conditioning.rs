@@ -1,7 +1,8 @@
 //! Ill-conditioned features: the factored form keeps its digits, the dense form keeps them or says
 //! so.
 
-use kalmia::{Covariance, Dense, Ekf, Error, Factored, Filter, Gaussian, Learner, Prior, Rows};
+use kalmia::covariance::Covariance;
+use kalmia::{Dense, Ekf, Error, Factored, Filter, Gaussian, Learner, Prior, Rows};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 

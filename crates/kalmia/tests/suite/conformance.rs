@@ -3,8 +3,9 @@
 use crate::common;
 
 use common::{Data, Matrix, Textbook, centred, dot, gap, near, rng, spread_matrix};
+use kalmia::covariance::Covariance;
 use kalmia::{
-    AnyFamily, AnyRule, Covariance, Dense, Factored, Family, Filter, Learner, Merged, Prior, Rows,
+    AnyFamily, AnyRule, Dense, Factored, Family, Filter, Interval, Learner, Merged, Prior, Rows,
     Rule, Seen, Truncated,
 };
 use rand::RngExt;
@@ -394,7 +395,7 @@ fn predicts<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         near(prediction.linear, dot(filter.coefficients(), x) + offset, 1e-12, 1.0);
         near(prediction.linear_variance, p.quadratic(x), 1e-11, 1e-6);
         near(prediction.plug_in, family.mean(prediction.linear), 1e-14, 0.0);
-        let (low, high) = prediction.interval(0.9).unwrap();
+        let Interval { lower: low, upper: high } = prediction.interval(0.9).unwrap();
         let held = prediction.cdf(high)
             - if family.discrete() { prediction.cdf(low - 1.0) } else { prediction.cdf(low) };
         assert!(

@@ -4,9 +4,9 @@
 use crate::common;
 
 use common::{Data, Matrix, dot, gap, rng};
+use kalmia::covariance::Covariance;
 use kalmia::{
-    AnyFamily, AnyRule, Covariance, Dense, Drift, Factored, Family, Filter, Learner, Prior, Rows,
-    Rule,
+    AnyFamily, AnyRule, Dense, Drift, Factored, Family, Filter, Learner, Prior, Rows, Rule,
 };
 use rand::RngExt;
 

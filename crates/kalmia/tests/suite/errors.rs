@@ -4,9 +4,10 @@
 use crate::common;
 
 use common::{Data, rng};
+use kalmia::covariance::Covariance;
 use kalmia::{
-    AnyFamily, AnyRule, Bernoulli, Covariance, Dense, Drift, Ekf, Error, Factored, Filter, Gamma,
-    Gaussian, Learner, MomentMatch, Poisson, Prior, Rows, Truncated,
+    AnyFamily, AnyRule, Bernoulli, Dense, Drift, Ekf, Error, Factored, Filter, Gamma, Gaussian,
+    Learner, MomentMatch, Poisson, Prior, Rows, Truncated,
 };
 
 type Any<C> = Filter<AnyFamily, AnyRule, C>;

@@ -1,7 +1,9 @@
 //! The online Newton step, averaged SGD and the mean of iterates: identities, states, batches and
 //! errors.
 
-use kalmia::theory::AsgdSteps;
+use kalmia::covariance::Covariance;
+use kalmia::learner::OnlineNewtonState;
+use kalmia::learner::{default_step, oracle_step};
 use kalmia::*;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -200,9 +202,14 @@ fn settings_give_the_constants_of_the_paper() {
     let learner: Newton = OnlineNewtonStep::new(Bernoulli, 11, settings).unwrap();
     assert!((learner.covariance().entry(3, 3) / (0.0125f64 * radius).powi(2) - 1.0).abs() < 1e-15);
     assert!((learner.precision()[0] * learner.covariance().entry(0, 0) - 1.0).abs() < 1e-15);
-    let steps = AsgdSteps { d: 11, horizon: 400, norm_star: 2.3 }.evaluate().unwrap();
-    assert_eq!(AveragedSgd::plain(Bernoulli, 11, 400).unwrap().step(), steps.gamma_asgd);
-    assert_eq!(AveragedSgd::oracle(Bernoulli, 11, 400, 2.3).unwrap().step(), steps.gamma_oracle);
+    assert_eq!(
+        AveragedSgd::plain(Bernoulli, 11, 400).unwrap().step(),
+        default_step(11, 400).unwrap()
+    );
+    assert_eq!(
+        AveragedSgd::oracle(Bernoulli, 11, 400, 2.3).unwrap().step(),
+        oracle_step(11, 400, 2.3).unwrap()
+    );
 }
 
 /// The mean of recorded iterates, and the observer's view of them.

@@ -4,8 +4,10 @@
 use crate::losses;
 
 use kalmia::family::{Bernoulli, Gaussian};
+use kalmia::rows::Observation;
+use kalmia::rule::Step;
 use kalmia::rule::{Ekf, Evidence, Implicit, MomentMatch, Moments, moments};
-use kalmia::{Family, Observation, Rule, Step};
+use kalmia::{Family, Rule};
 use losses::{ABSOLUTE, GAMMA, HUBER, POISSON, SQUARE};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -3,6 +3,7 @@
 //! `data/trajectory_cases.json` was computed at 60 digits, independently of this crate; `theta[0]`
 //! there is $\theta_1$.
 
+use kalmia::covariance::Covariance;
 use kalmia::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

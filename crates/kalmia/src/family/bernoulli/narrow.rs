@@ -1,25 +1,26 @@
 //! Moments of the logistic function under a narrow belief, by their series in the variance: one
 //! exponential, where an integral takes several.
 
-use crate::rule::{Evidence, Moments, Step};
+use crate::step::{Evidence, Moments, Step};
 
-/// Terms of the series in $h = s/2$ at most.
+/// Most terms of the series in $h = s/2$.
 const TERMS: usize = 9;
 /// Largest variances at which 2, 4, 6 and 9 terms give the moment-matching step to $10^{-10}$.
-pub(super) const NARROW: [f64; 4] = [2e-4, 1e-2, 3e-2, 8e-2];
-/// Largest variance at which they give the mean to rounding.
-pub(super) const NARROW_MEAN: f64 = 4e-3;
-/// Unexpected labels, $-m$ beyond it: the terms of $c$ cancel too far.
-pub(super) const NEAR: f64 = 16.0;
+pub(super) const MAX_VARIANCES: [f64; 4] = [2e-4, 1e-2, 3e-2, 8e-2];
+/// Largest variance at which nine terms give the mean to rounding.
+pub(super) const MAX_MEAN_VARIANCE: f64 = 4e-3;
+/// Largest $-m$, for an unexpected label: beyond it the terms of $c$ cancel too much.
+pub(super) const MAX_SURPRISE: f64 = 16.0;
 
-/// Polynomials in `v`, one a term.
+/// Polynomials in `v`, one per term.
 type Polynomials = [[f64; TERMS + 1]; TERMS + 1];
 
 /// With $p = \sigma(m)$, $q = 1-p$, $v = pq$ the derivatives of the logistic function are
 /// $\sigma^{(2k+1)} = v\,A_k(v)$ and $\sigma^{(2k+2)} = v(q-p)\,B_k(v)$, $B_k = A_k + vA_k'$,
 /// $A_{k+1} = (1-6v)B_k + v(1-4v)B_k'$; here are $A_k/k!$ and $B_k/k!$.
 const DERIVATIVES: (Polynomials, Polynomials) = {
-    let (mut a, mut b) = ([[0.0; TERMS + 1]; TERMS + 1], [[0.0; TERMS + 1]; TERMS + 1]);
+    let mut a = [[0.0; TERMS + 1]; TERMS + 1];
+    let mut b = [[0.0; TERMS + 1]; TERMS + 1];
     a[0][0] = 1.0;
     let mut k = 0;
     while k <= TERMS {
@@ -50,22 +51,23 @@ pub(super) struct Narrow {
 }
 
 impl Narrow {
-    /// `None` where nine terms are not enough. Each term is a multiple of `v`, so that the tails
-    /// keep their relative accuracy.
+    /// `None` if nine terms are not enough. Each term is a multiple of `v`, so the tails keep their
+    /// relative accuracy.
     #[inline(always)]
     pub fn new(m: f64, s: f64) -> Option<Self> {
-        if s > NARROW[3] {
+        if s > MAX_VARIANCES[3] {
             return None;
         }
         let e = (-m.abs()).exp();
         let r = 1.0 / (1.0 + e);
         let (p, q) = if m >= 0.0 { (r, e * r) } else { (e * r, r) };
-        let (v, h) = (e * r * r, 0.5 * s);
-        let [b, c, below] = if s <= NARROW[0] {
+        let v = e * r * r;
+        let h = 0.5 * s;
+        let [b, c, below] = if s <= MAX_VARIANCES[0] {
             sums::<2>(v, h)
-        } else if s <= NARROW[1] {
+        } else if s <= MAX_VARIANCES[1] {
             sums::<4>(v, h)
-        } else if s <= NARROW[2] {
+        } else if s <= MAX_VARIANCES[2] {
             sums::<6>(v, h)
         } else {
             sums::<9>(v, h)

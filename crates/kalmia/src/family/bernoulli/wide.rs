@@ -1,20 +1,21 @@
-//! Moments of the logistic function under a belief of middling width: the trapezoid rule, all nodes
-//! at once in SIMD.
+//! Moments of the logistic function under a belief of medium width: the trapezoid rule, all nodes at
+//! once in SIMD.
 //!
 //! For a Gaussian times a function with poles at $\pm i\pi$ the rule converges exponentially; the
-//! two sizes give the moment-matching step to $10^{-10}$, most of it for what is beyond the last
-//! node.
+//! two sizes give the moment-matching step to $10^{-10}$, most of that error being what lies beyond
+//! the last node.
 
-use crate::rule::{Evidence, Moments, Step};
+use crate::math::logistic;
+use crate::step::{Evidence, Moments, Step};
 use pulp::{Arch, Simd, WithSimd};
 
-/// Largest variance of this path, and largest $-m$, of an unexpected label: beyond it the terms of
-/// $c$ cancel too far.
-pub(super) const WIDE: f64 = 5.0;
-pub(super) const NEAR: f64 = 6.0;
+/// Largest variance of this path.
+pub(super) const MAX_VARIANCE: f64 = 5.0;
+/// Largest $-m$, for an unexpected label: beyond it the terms of $c$ cancel too much.
+pub(super) const MAX_SURPRISE: f64 = 6.0;
 
-/// Largest variance for which the smaller rule is enough.
-const MIDDLING: f64 = 1.2;
+/// Largest variance for which the smaller rule is accurate.
+const MAX_SMALL_VARIANCE: f64 = 1.2;
 const SMALL: Rule<32> = Rule::new(0.5);
 const LARGE: Rule<64> = Rule::new(0.28);
 
@@ -56,11 +57,11 @@ const fn exp(x: f64) -> f64 {
     value * f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0f64.to_bits()))
 }
 
-/// The moment-matching step of a label 1 for $s \le$ [`WIDE`], $-m \le$ [`NEAR`].
+/// The moment-matching step of a label 1 for $s \le$ [`MAX_VARIANCE`], $-m \le$ [`MAX_SURPRISE`].
 #[inline]
 pub(super) fn moments(m: f64, s: f64) -> Moments {
     let deviation = s.sqrt();
-    let [own, other, first, second] = if s <= MIDDLING {
+    let [own, other, first, second] = if s <= MAX_SMALL_VARIANCE {
         Arch::new().dispatch(Sums { m, deviation, rule: &SMALL })
     } else {
         Arch::new().dispatch(Sums { m, deviation, rule: &LARGE })
@@ -69,7 +70,7 @@ pub(super) fn moments(m: f64, s: f64) -> Moments {
     let gain = first * inverse;
     let contraction = gain * gain - second * inverse;
     let step = Step { gain, curvature: contraction / (1.0 - contraction * s), contraction };
-    Moments { evidence: Evidence::Label { own, other }, slope: -super::logistic(-m), step }
+    Moments { evidence: Evidence::Label { own, other }, slope: -logistic(-m), step }
 }
 
 /// $E[\sigma(u)]$, $E[\sigma(-u)]$, $E[\sigma'(u)]$ and $E[\sigma''(u)]$.

@@ -6,11 +6,11 @@ use super::sentinel::Sentinel;
 use super::{CHUNK, WALKS};
 use crate::covariance::{Covariance, Dense, Factored, Kernel};
 use crate::error::Result;
-use crate::family::Family;
-use crate::family::special::{exp_m1, ln_1p};
+use crate::family::{Family, FastPaths};
 use crate::learner::seen::observation;
 use crate::learner::{Observer, Seen};
 use crate::linalg::{Threads, dot};
+use crate::math::{exp_m1, ln_1p};
 use crate::rows::{Observation, Rows};
 use crate::rule::{Evidence, moments};
 
@@ -125,7 +125,11 @@ impl<C: Covariance> Bank<C> {
             if context.sentinel.is_some() {
                 let (linear, dispersion) = (self.linear(i), self.dispersion(context.dispersion));
                 if let Some(sentinel) = &mut context.sentinel {
-                    sentinel.row(&context.family.with_dispersion(dispersion), &observation, linear);
+                    sentinel.row(
+                        &context.family.fast().with_dispersion_unchecked(dispersion),
+                        &observation,
+                        linear,
+                    );
                 }
             }
             self.settle();
@@ -247,7 +251,7 @@ impl<C: Covariance> Bank<C> {
                 return dispersion.own(member.residual, added, 1.0, s) + dispersion.shared(1.0);
             }
             let estimate = dispersion.estimate(member.residual);
-            let family = context.family.with_dispersion(estimate);
+            let family = context.family.fast().with_dispersion_unchecked(estimate);
             moments(&family, &single, m, estimate * s).evidence.ln()
                 + family.log_base(observation.y)
         };
@@ -321,7 +325,7 @@ impl<C: Covariance> Bank<C> {
         // of labels the evidence, which the weights need anyway, is the mean already; a weight
         // would have sharpened it
         if observation.weight == 1.0
-            && let Some(mean) = family.mean_from_evidence(observation.y, evidence)
+            && let Some(mean) = family.fast().mean_from_evidence(observation.y, evidence)
         {
             return mean;
         }

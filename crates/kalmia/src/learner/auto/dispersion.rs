@@ -2,9 +2,9 @@
 //! the other families with a dispersion.
 
 use crate::family::Family;
+use crate::math::ln_gamma;
 use crate::rows::{Observation, Rows};
 use serde::{Deserialize, Serialize};
-use statrs::function::gamma::ln_gamma;
 
 /// Shape $a_1$ of the inverse-gamma prior: one row's worth.
 const PRIOR_SHAPE: f64 = 0.5;

@@ -18,9 +18,9 @@ pub use state::AutoState;
 use super::{Learner, Observer};
 use crate::covariance::{Dense, Factored};
 use crate::error::{Result, require};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::linalg::{Buffer, Threads};
-use crate::predict::{Mixture, Prediction};
+use crate::predict::{MixturePrediction, Prediction};
 use crate::rows::{Rows, check_features};
 use bank::Bank;
 use dispersion::{Dispersion, Kind};
@@ -156,7 +156,7 @@ impl<F: Family> Auto<F> {
     /// A learner of `dim` features that has seen nothing. Feature scales do not matter; a constant
     /// feature is up to the caller.
     pub fn new(family: F, dim: usize) -> Result<Self> {
-        let family = family.with_dispersion(1.0);
+        let family = family.fast().with_dispersion_unchecked(1.0);
         let dispersion = Dispersion::new(&family);
         let scales = Scales::new(dim, false);
         let mut auto = Self {
@@ -199,7 +199,7 @@ impl<F: Family> Auto<F> {
 
     /// The family, at the estimated dispersion.
     pub fn family(&self) -> F {
-        self.family.with_dispersion(self.dispersion())
+        self.family.fast().with_dispersion_unchecked(self.dispersion())
     }
 
     /// The estimated dispersion (noise variance, or Gamma's $\phi$); 1 for families without one.
@@ -248,7 +248,7 @@ impl<F: Family> Auto<F> {
     }
 
     /// What is known of `y` at `x` before it is seen.
-    pub fn predict(&self, x: &[f64], offset: f64) -> Result<Mixture<F>> {
+    pub fn predict(&self, x: &[f64], offset: f64) -> Result<MixturePrediction<F>> {
         check_features(x, self.dim)?;
         require(offset.is_finite(), "offset", offset, "must be finite")?;
         // a feature that was zero so far has, by its scale, the prior's size whatever its value
@@ -267,7 +267,7 @@ impl<F: Family> Auto<F> {
             let dispersion = self.dispersion.estimate(residual);
             let s = s + unseen * p * self.level[0];
             let prediction = Prediction::new(
-                self.family.with_dispersion(dispersion),
+                self.family.fast().with_dispersion_unchecked(dispersion),
                 m + offset,
                 dispersion * s,
             )?;
@@ -278,13 +278,13 @@ impl<F: Family> Auto<F> {
             };
             Ok((weight, prediction))
         };
-        let mut mixture =
-            Mixture::new(parts.into_iter().map(predict).collect::<Result<Vec<_>>>()?)?;
+        let mixture =
+            MixturePrediction::new(parts.into_iter().map(predict).collect::<Result<Vec<_>>>()?)?;
         let belief = |(weight, prediction): &(f64, Prediction<F>)| {
             (*weight, prediction.linear, prediction.linear_variance)
         };
-        mixture.mean = bank::mean_of(&self.family, mixture.parts().iter().map(belief));
-        Ok(mixture)
+        let mean = bank::mean_of(&self.family, mixture.parts().iter().map(belief));
+        Ok(mixture.with_mean(mean))
     }
 
     /// Appends a feature that was zero in every row so far; its first value other than zero sets

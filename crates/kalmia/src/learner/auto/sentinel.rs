@@ -5,8 +5,8 @@
 //! \beta_1 m$ with a two-dimensional Kalman recursion whose state walks; their losses against the
 //! static learner's are what drift costs at least.
 
-use crate::family::Family;
-use crate::family::special::ln_ratio;
+use crate::family::{Family, FastPaths};
+use crate::math::{Likelihood, ln_ratio};
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
@@ -126,9 +126,9 @@ enum Fit {
 impl At {
     #[inline(always)]
     fn new<F: Family>(family: &F, y: f64, u: f64) -> Self {
-        match family.likelihood(y, u) {
-            Some((likelihood, first, second)) if likelihood > SMALLEST_LIKELIHOOD => {
-                Self { fit: Fit::Likelihood(likelihood), first, second }
+        match family.fast().likelihood(y, u) {
+            Some(Likelihood { value, first, second }) if value > SMALLEST_LIKELIHOOD => {
+                Self { fit: Fit::Likelihood(value), first, second }
             }
             _ => Self::by_loss(family, y, u),
         }

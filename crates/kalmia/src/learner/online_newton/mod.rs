@@ -4,7 +4,7 @@ mod projection;
 mod settings;
 
 pub use projection::{Projection, project};
-pub use settings::NewtonSettings;
+pub use settings::{NewtonSettings, ln_ball_constant};
 
 use super::merge::inverse;
 use super::seen::{Look, observation};

@@ -1,7 +1,8 @@
 //! What the test suites share: a textbook recursion, small dense algebra and random rows.
 #![allow(dead_code)]
 
-use kalmia::{AnyFamily, Family, Observation, Rows, Rule};
+use kalmia::rows::Observation;
+use kalmia::{AnyFamily, Family, Rows, Rule};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -3,10 +3,10 @@
 //! `KALMIA_WRITE_GOLDEN=1 cargo test -p kalmia --test suite file::golden` writes the file of the
 //! current format if there is none yet.
 
+use kalmia::covariance::Covariance;
 use kalmia::file::{self, ModelFile};
-use kalmia::{
-    AnyFamily, AnyRule, Covariance, Drift, Factored, Filter, FilterState, Learner, Prior, Rows,
-};
+use kalmia::learner::FilterState;
+use kalmia::{AnyFamily, AnyRule, Drift, Factored, Filter, Learner, Prior, Rows};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ fn state() -> State {
     theta[2] = -0.0;
     FilterState {
         family: "gamma:0.3".parse().unwrap(),
-        rule: AnyRule::by_name("truncated").unwrap(),
+        rule: "truncated".parse().unwrap(),
         form: Factored::NAME.into(),
         prior: Prior::diagonal(ramp(DIM, 3.0)).unwrap().with_mean(&ramp(DIM, -11.0)).unwrap(),
         drift: Drift::Walk { variances: ramp(DIM, 1e300) },

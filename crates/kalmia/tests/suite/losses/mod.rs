@@ -43,10 +43,10 @@ pub const SQUARE: Loss =
     Loss { name: "square", loss: |y, u| 0.5 * (u - y) * (u - y), derivatives: |y, u| (u - y, 1.0) };
 
 impl Family for Loss {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.name
     }
-    fn domain(&self) -> &'static str {
+    fn domain(&self) -> &str {
         "a number"
     }
     fn canonical(&self, y: f64) -> Option<f64> {

@@ -1,0 +1,67 @@
+//! The closed forms of the paper: every bound, convergence time and constant, evaluated on the
+//! reader's own numbers.
+//!
+//! Each statement is a struct whose fields are its parameters and whose `evaluate` checks them and
+//! returns the value, the probability with which the statement holds and its numerical side
+//! conditions. What overflows is given by its natural logarithm. Where the paper's text and proof
+//! differ, [`Variant`] chooses between the two. The same closed forms are found by name in
+//! [`registry()`].
+//!
+//! ```
+//! use kalmia_theory::{LocalizedLinear, UniformDesign, Variant};
+//!
+//! let design = UniformDesign { m: 10 }.evaluate()?;
+//! let bound = LocalizedLinear {
+//!     d: 11, n: 10_000, eps: 0.1, delta: 0.05, sigma: 1.0, d_app: 0.0, d_x: design.d_x,
+//!     lmax_p1: 1.0, lmax_p_inv: 1.0, variant: Variant::Corrected,
+//! }
+//! .evaluate()?;
+//! assert!(bound.total > bound.log_term && bound.probability == 0.75);
+//! # Ok::<(), kalmia::Error>(())
+//! ```
+//!
+//! Throughout, $D_X=\sup\|X\|$ (the paper's Assumption 1 says diameter; every proof uses the norm),
+//! $\Lambda_{\min}$ is the smallest eigenvalue of $\mathbb E\,XX^T$, and a probability may be
+//! vacuous, that is, not positive.
+
+mod bound;
+pub mod convergence;
+pub mod descent;
+pub mod design;
+pub mod exp_concavity;
+pub mod local;
+pub mod logistic;
+pub mod ons;
+pub mod quadratic;
+mod registry;
+pub mod ridge;
+mod special;
+pub mod trace;
+pub mod truncated;
+mod value;
+
+pub use convergence::{ConvergenceProb, ConvergenceThreshold, CoroConvergenceTau};
+pub use descent::{BoundF, EquivalenceLnorm};
+pub use design::{AsgdSteps, LogisticConstants, UniformDesign};
+pub use local::{LocalizedBounded, LocalizedLinear, ProofConstants};
+pub use logistic::{ResultLogistic, TruncationExcess};
+pub use ons::{OnsConstants, RefinementMahdavi};
+pub use quadratic::{QuadraticFirst, ResultLinear};
+pub use registry::{
+    Domain, Entry, Inputs, Kind, Outputs, Parameter, RegistryError, find, registry,
+};
+pub use ridge::{ResultHsu, TauDeltaLinear};
+pub use trace::{SumTrace, SumTraceLinear};
+pub use truncated::{BoundP, CDelta, ConcentrationTropp};
+pub use value::{Value, Values};
+
+/// Which reading of a statement to evaluate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// As printed in the paper.
+    #[default]
+    Paper,
+    /// With the misprints corrected, so that the proof covers it.
+    Corrected,
+}

@@ -1,0 +1,114 @@
+//! Fast paths of the built-in families: closed forms and shared work, with defaults for all others.
+
+use super::Family;
+use crate::math::Likelihood;
+use crate::rows::Observation;
+use crate::step::{Evidence, Moments, Step};
+
+/// What a family can do faster than by its [`Family`] methods. Each default is built on those, so a
+/// family of the user needs none of this.
+pub trait FastPaths {
+    /// The family that these are the fast paths of.
+    type Family: Family;
+
+    /// That family.
+    fn family(&self) -> &Self::Family;
+
+    /// The canonical coding of a `y` known to be legal; overridden to avoid a branch.
+    #[inline(always)]
+    fn code(&self, y: f64) -> f64 {
+        self.family().canonical(y).unwrap_or(y)
+    }
+
+    /// The step of the extended Kalman filter, $\alpha = w\ell''$ and $g = -w\ell'/(1+\alpha s)$;
+    /// overridden to save divisions.
+    #[inline(always)]
+    fn kalman_step(&self, observation: &Observation, m: f64, s: f64) -> Step {
+        let (first, curvature) = observation.derivatives(self.family(), m);
+        Step::against(first, curvature, s)
+    }
+
+    /// Mean, loss and slope at `u`, for observers; overridden if the three share work.
+    #[inline]
+    fn at(&self, y: f64, u: f64) -> Point {
+        let family = self.family();
+        Point { mean: family.mean(u), loss: family.loss(y, u), slope: family.derivatives(y, u).0 }
+    }
+
+    /// $e^{-\ell(y,u)}$ and the derivatives, if it costs no more than those.
+    #[inline(always)]
+    fn likelihood(&self, _y: f64, _u: f64) -> Option<Likelihood> {
+        None
+    }
+
+    /// Closed form of the moment-matching step, to $10^{-9}$ of the integral, if there is one.
+    #[inline(always)]
+    fn exact_moments(&self, _observation: &Observation, _m: f64, _s: f64) -> Option<Moments> {
+        None
+    }
+
+    /// The mean of `y` from the probability of one `y`, if `y` is 0 or 1.
+    #[inline(always)]
+    fn mean_from_evidence(&self, _y: f64, _evidence: Evidence) -> Option<f64> {
+        None
+    }
+
+    /// The transition of $u \mapsto P(Y \le y\mid u)$ from 1 to 0. `Some` only for non-negative
+    /// families that are analytic in `u`; predictions then use a fixed trapezoid rule.
+    fn cdf_transition(&self, _y: f64) -> Option<CdfTransition> {
+        None
+    }
+
+    /// [`Family::with_dispersion`] for a dispersion known to be legal.
+    #[inline(always)]
+    fn with_dispersion_unchecked(&self, dispersion: f64) -> Self::Family {
+        let family = self.family();
+        family.with_dispersion(dispersion).unwrap_or_else(|_| family.clone())
+    }
+}
+
+/// What an observer is shown at one `u`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// $E[y\mid u]$.
+    pub mean: f64,
+    /// $\ell(y,u)$.
+    pub loss: f64,
+    /// $\ell'(y,u)$.
+    pub slope: f64,
+}
+
+/// Where $P(Y \le y\mid u)$ goes from 1 to 0 as `u` grows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CdfTransition {
+    /// The middle, in `u`.
+    pub center: f64,
+    /// About how wide it is, in `u`.
+    pub width: f64,
+}
+
+/// No fast path: every method is the default.
+pub(super) struct Defaults<'a, F>(pub &'a F);
+
+impl<F: Family> FastPaths for Defaults<'_, F> {
+    type Family = F;
+
+    #[inline(always)]
+    fn family(&self) -> &F {
+        self.0
+    }
+}
+
+/// Opens `impl FastPaths` of a built-in family, which is its own fast path.
+macro_rules! own_fast_paths {
+    () => {
+        type Family = Self;
+
+        #[inline(always)]
+        fn family(&self) -> &Self {
+            self
+        }
+    };
+}
+
+pub(super) use own_fast_paths;

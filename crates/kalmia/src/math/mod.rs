@@ -1,0 +1,16 @@
+//! Mathematics that knows nothing of families or learners: special functions, roots, quadrature.
+
+mod elementary;
+mod invert;
+mod normal;
+mod potential;
+pub(crate) mod quadrature;
+mod special;
+
+pub use elementary::{dot, logistic, softplus};
+pub(crate) use elementary::{exp_m1, ln_1p, ln_1p_unit, ln_ratio, twice_artanh};
+pub(crate) use invert::smallest;
+pub(crate) use normal::{normal_cdf, normal_quantile};
+pub use potential::Likelihood;
+pub(crate) use potential::{Mode, Potential, find_mode};
+pub(crate) use special::{beta_regularized, gamma_pair, ln_gamma, student_cdf};
