@@ -58,6 +58,9 @@ pub fn items(text: &str) -> Vec<Item> {
         }
         if start.starts_with('#') {
             hidden |= start.contains("doc(hidden)");
+            if !start.ends_with(']') {
+                lines.by_ref().find(|line| line.trim_end().ends_with(")]"));
+            }
             continue;
         }
         let skip = std::mem::take(&mut hidden);
@@ -240,6 +243,9 @@ pub trait Learner {
     }
 }
 pub enum Kind {
+    #[error(
+        \"two lines\"
+    )]
     Plain,
     Given { name: String },
     Long {
