@@ -22,7 +22,7 @@ pub(crate) enum Want {
 /// What a typed source says about a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Declared {
-    #[cfg(feature = "columnar")]
+    #[cfg(feature = "arrow")]
     Number,
     Boolean,
     Text,
@@ -163,7 +163,7 @@ impl Values {
     }
 
     /// Declares the source's type of the values to come; types that disagree cancel.
-    #[cfg(feature = "columnar")]
+    #[cfg(feature = "arrow")]
     pub fn declare(&mut self, declared: Declared) {
         let first = self.len() == 0;
         self.declared = (first || self.declared == Some(declared)).then_some(declared);

@@ -1,14 +1,18 @@
-//! Naming and opening inputs: files, patterns, standard input and memory, with their compression
-//! and fingerprint.
+//! Inputs: files, patterns, standard input, memory and record batches, with their compression and
+//! fingerprint.
 
 use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+#[cfg(feature = "arrow")]
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "arrow")]
+use crate::error::FormatProblem;
 use crate::error::{Change, Error, Result, SettingProblem};
 use crate::options::Format;
 use crate::stoppable::Stoppable;
@@ -25,10 +29,33 @@ enum Place {
     File,
     Stdin(Option<&'static AtomicBool>),
     Memory(Arc<[u8]>),
+    #[cfg(feature = "arrow")]
+    Batches(Arc<Stream>),
 }
 
-/// What a file looked like, so that a changed one is noticed: its size and a hash of its first and
-/// last 64 KiB.
+/// Record batches until they are read.
+#[cfg(feature = "arrow")]
+struct Stream(Mutex<Option<BoxedBatches>>);
+
+#[cfg(feature = "arrow")]
+pub(crate) type BoxedBatches = Box<dyn arrow_array::RecordBatchReader + Send>;
+
+#[cfg(feature = "arrow")]
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stream")
+    }
+}
+
+/// An input about to be read.
+pub(crate) enum Opened {
+    /// Bytes, decompressed, in a format.
+    Bytes { reader: Box<dyn Read + Send>, format: Format },
+    #[cfg(feature = "arrow")]
+    Batches(BoxedBatches),
+}
+
+/// What a file looked like, to detect a changed one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// The name the file was given by.
@@ -107,13 +134,26 @@ impl Input {
         Ok(Self { name: name.into(), place: Place::File })
     }
 
-    /// Bytes in memory under a name, whose extension tells the format.
+    /// Bytes in memory under a name, whose extension gives the format.
     pub fn memory(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
         Self { name: name.into(), place: Place::Memory(bytes.into()) }
     }
 
-    /// The same input, whose reading fails soon after `stop` is set even where standard input has
-    /// nothing to give for the moment.
+    /// Record batches under a name, such as a table that another library holds.
+    ///
+    /// They are read as they come, in bounded memory, and can be read once: a second reader over
+    /// the same input fails. Wrap batches in memory in [`arrow_array::RecordBatchIterator`].
+    #[cfg(feature = "arrow")]
+    pub fn record_batches(
+        name: impl Into<String>,
+        batches: impl arrow_array::RecordBatchReader + Send + 'static,
+    ) -> Self {
+        let stream = Stream(Mutex::new(Some(Box::new(batches))));
+        Self { name: name.into(), place: Place::Batches(Arc::new(stream)) }
+    }
+
+    /// The same input, whose reading fails soon after `stop` is set, even while standard input
+    /// keeps the reader waiting.
     pub fn until(mut self, stop: &'static AtomicBool) -> Self {
         if let Place::Stdin(flag) = &mut self.place {
             *flag = Some(stop);
@@ -126,7 +166,7 @@ impl Input {
         &self.name
     }
 
-    /// The size in bytes where it is known.
+    /// The size in bytes, if it is known.
     pub fn size(&self) -> Option<u64> {
         match &self.place {
             Place::File => std::fs::metadata(&self.name)
@@ -135,6 +175,8 @@ impl Input {
                 .map(|m| m.len()),
             Place::Stdin(_) => None,
             Place::Memory(bytes) => Some(bytes.len() as u64),
+            #[cfg(feature = "arrow")]
+            Place::Batches(_) => None,
         }
     }
 
@@ -142,6 +184,8 @@ impl Input {
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         let content = match &self.place {
             Place::Stdin(_) => None,
+            #[cfg(feature = "arrow")]
+            Place::Batches(_) => None,
             Place::Memory(bytes) => Some(content_of(&mut Cursor::new(bytes), bytes.len() as u64)),
             Place::File => match self.size() {
                 Some(size) => Some(content_of(&mut self.open_file()?, size)),
@@ -166,21 +210,24 @@ impl Input {
         Ok(match &self.place {
             Place::File => Some(Seekable::File(self.open_file()?)),
             Place::Memory(bytes) => Some(Seekable::Memory(bytes.clone())),
-            Place::Stdin(_) => None,
+            Place::Stdin(_) | Place::Batches(_) => None,
         })
     }
 
-    /// The bytes decompressed, their format, and a counter of the bytes read before decompression.
-    pub(crate) fn open(
-        &self,
-        format: Option<Format>,
-        done: &Arc<AtomicU64>,
-    ) -> Result<(Box<dyn Read + Send>, Format)> {
+    /// Starts reading. `done` counts the bytes read, before decompression.
+    pub(crate) fn open(&self, format: Option<Format>, done: &Arc<AtomicU64>) -> Result<Opened> {
         let raw: Box<dyn Read + Send> = match &self.place {
             Place::File => Box::new(self.open_file()?),
             Place::Stdin(None) => Box::new(std::io::stdin()),
             Place::Stdin(Some(stop)) => Box::new(Stoppable::start(std::io::stdin(), stop)),
             Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
+            #[cfg(feature = "arrow")]
+            Place::Batches(stream) => {
+                let batches = stream.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let problem = FormatProblem::Consumed;
+                let consumed = || Error::Format { file: self.name.clone(), problem };
+                return batches.map(Opened::Batches).ok_or_else(consumed);
+            }
         };
         let (reader, magic) =
             peek(Counted { inner: raw, done: done.clone() }).map_err(|e| self.io(e))?;
@@ -199,10 +246,8 @@ impl Input {
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::Arrow),
             _ => None,
         };
-        Ok((
-            reader,
-            format.or_else(|| Format::from_name(&self.name)).or(sniffed).unwrap_or(Format::Csv),
-        ))
+        let format = format.or_else(|| Format::from_name(&self.name)).or(sniffed);
+        Ok(Opened::Bytes { reader, format: format.unwrap_or(Format::Csv) })
     }
 }
 

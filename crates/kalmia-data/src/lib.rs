@@ -61,5 +61,7 @@ pub use options::{EncoderOptions, Format, Missing, Mode, SourceOptions};
 pub use reader::{Position, Progress, Reader};
 pub use scalar::MISSING;
 pub use schema::{Column, Feature, Kind, Level, Levels, Meaning};
+#[cfg(feature = "arrow")]
+pub use source::arrow::{NotNumeric, numbers};
 pub use target::{Coding, Target};
 pub use text::{TextBlock, TextKind, TextReader};

@@ -1,5 +1,6 @@
 //! The memory that a reading needs does not grow with the number of rows.
 
+#[path = "suite/common/mod.rs"]
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,0 +1,9 @@
+//! The tests of readers and encoder, in one binary.
+
+#[cfg(feature = "arrow")]
+mod arrow;
+mod common;
+mod declared;
+mod encoding;
+mod formats;
+mod hostile;
