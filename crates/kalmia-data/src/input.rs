@@ -2,18 +2,17 @@
 //! fingerprint.
 
 use std::fs::File;
-use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(feature = "arrow")]
 use std::sync::{Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
 #[cfg(feature = "arrow")]
 use crate::error::FormatProblem;
-use crate::error::{Change, Error, Result, SettingProblem};
+use crate::error::{Error, Result, SettingProblem};
+use crate::fingerprint::{Fingerprint, content_of};
 use crate::options::Format;
 use crate::stoppable::Stoppable;
 
@@ -54,55 +53,6 @@ pub(crate) enum Opened {
     #[cfg(feature = "arrow")]
     Batches(BoxedBatches),
 }
-
-/// What a file looked like, to detect a changed one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fingerprint {
-    /// The name the file was given by.
-    pub name: String,
-    /// Size and hash; `None` for standard input and record batches.
-    pub content: Option<Content>,
-}
-
-/// Size and hash of a file. It guards against mistakes, not against forgery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "(u64, u64)", into = "(u64, u64)")]
-pub struct Content {
-    /// Size in bytes.
-    pub bytes: u64,
-    /// FNV-1a hash of the first and last 64 KiB.
-    pub hash: u64,
-}
-
-impl From<(u64, u64)> for Content {
-    fn from((bytes, hash): (u64, u64)) -> Self {
-        Self { bytes, hash }
-    }
-}
-
-impl From<Content> for (u64, u64) {
-    fn from(content: Content) -> Self {
-        (content.bytes, content.hash)
-    }
-}
-
-impl Fingerprint {
-    /// How this input differs from what it was `then`.
-    pub(crate) fn change_since(&self, then: &Self) -> Option<Change> {
-        if self.name != then.name {
-            return Some(Change::Name);
-        }
-        match (then.content, self.content) {
-            (Some(then), Some(now)) if then.bytes != now.bytes => {
-                Some(Change::Size { then: then.bytes, now: now.bytes })
-            }
-            (then, now) => (then != now).then_some(Change::Content),
-        }
-    }
-}
-
-/// The bytes that a fingerprint hashes at each end.
-const HASHED: u64 = 64 << 10;
 
 impl Input {
     /// The inputs that these names and patterns stand for, in the order given, matches of a pattern
@@ -281,17 +231,6 @@ fn peek(
     let mut magic = Vec::new();
     reader.by_ref().take(8).read_to_end(&mut magic)?;
     Ok((Box::new(Cursor::new(magic.clone()).chain(reader)), magic))
-}
-
-fn content_of(file: &mut (impl Read + Seek), size: u64) -> std::io::Result<Content> {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for start in [0, size.saturating_sub(HASHED)] {
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(start))?;
-        file.take(HASHED).read_to_end(&mut bytes)?;
-        hash = bytes.iter().fold(hash, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-    }
-    Ok(Content { bytes: size, hash })
 }
 
 /// Counts the bytes read, for progress.
