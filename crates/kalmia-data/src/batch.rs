@@ -1,5 +1,5 @@
-//! The low form between readers and encoder: a few rows as one plain column per used column of the
-//! input.
+//! The form between readers and encoder: up to a block of rows, as one plain column of values per
+//! used column of the input.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::scalar;
 pub(crate) enum Want {
     /// As the source has it: its type is still to be inferred.
     Raw,
-    /// As numbers, `NaN` where missing.
+    /// As numbers, `NaN` if missing.
     Number,
-    /// As 0 and 1, `NaN` where missing.
+    /// As 0 and 1, `NaN` if missing.
     Boolean,
-    /// As text, a missing token where missing.
+    /// As text, one of [`crate::MISSING`] if missing.
     Text,
 }
 
 /// What a typed source says about a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Declared {
-    #[cfg(feature = "columnar")]
+    #[cfg(feature = "arrow")]
     Number,
     Boolean,
     Text,
@@ -33,7 +33,7 @@ pub(crate) enum Declared {
 pub(crate) struct Slot {
     pub name: String,
     pub want: Want,
-    /// Whether a file without it is refused; else the column is missing throughout that file.
+    /// Whether a file without it is refused; otherwise all its values in that file are missing.
     pub required: bool,
 }
 
@@ -42,13 +42,13 @@ pub(crate) struct Slot {
 pub(crate) struct Texts {
     bytes: Vec<u8>,
     ends: Vec<u32>,
-    /// Set when the block's text outgrew [`Texts::LIMIT`]; the texts are then worthless.
+    /// Set when the block's text exceeds [`Texts::MAX_BYTES`]; the texts are then incomplete.
     pub overflow: bool,
 }
 
 impl Texts {
     /// Bytes of text that a column may hold in one block.
-    const LIMIT: usize = 1 << 28;
+    const MAX_BYTES: usize = 1 << 28;
 
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -60,7 +60,7 @@ impl Texts {
     }
 
     fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>), len: usize) {
-        if self.bytes.len() + len > Self::LIMIT {
+        if self.bytes.len() + len > Self::MAX_BYTES {
             self.overflow = true;
         } else {
             write(&mut self.bytes);
@@ -87,7 +87,7 @@ pub(crate) struct Values {
     pub numbers: Vec<f64>,
     pub texts: Texts,
     pub is_text: bool,
-    /// The type that the source declares, where it does and where its files agree.
+    /// The type that the source declares, if its files agree.
     pub declared: Option<Declared>,
 }
 
@@ -105,7 +105,7 @@ impl Values {
         self.declared = None;
     }
 
-    /// Adds a field of a text format; false where it is not what the column wants.
+    /// Adds a field of a text format; false if it is not what the column wants.
     #[inline]
     pub fn push_field(&mut self, want: Want, field: &[u8]) -> bool {
         let value = match want {
@@ -119,7 +119,7 @@ impl Values {
         value.map(|v| self.numbers.push(v)).is_some()
     }
 
-    /// Adds a number of a typed format; false where it is not what the column wants.
+    /// Adds a number of a typed format; false if it is not what the column wants.
     #[inline]
     pub fn push_number(&mut self, want: Want, value: f64) -> bool {
         if self.is_text {
@@ -151,8 +151,8 @@ impl Values {
         self.texts.truncate(len);
     }
 
-    /// Turns numbers into texts, so that files of different kinds can share a column whose type is
-    /// open.
+    /// Turns numbers into texts, so files of different formats can share a column whose type is
+    /// not yet known.
     pub fn make_text(&mut self) {
         if !self.is_text {
             self.is_text = true;
@@ -162,15 +162,15 @@ impl Values {
         }
     }
 
-    /// Declares the source's type of the values to come; types that disagree cancel.
-    #[cfg(feature = "columnar")]
+    /// Declares the type of the values to come; if types disagree, none is declared.
+    #[cfg(feature = "arrow")]
     pub fn declare(&mut self, declared: Declared) {
         let first = self.len() == 0;
         self.declared = (first || self.declared == Some(declared)).then_some(declared);
     }
 
-    /// Reads the texts again as numbers or truth values; the index of the first that is neither, if
-    /// any.
+    /// Converts the texts to numbers or truth values; fails with the index of the first that is
+    /// neither.
     pub fn reread(&mut self, want: Want) -> Result<(), usize> {
         debug_assert!(self.is_text && self.numbers.is_empty());
         for i in 0..self.texts.len() {
@@ -200,7 +200,7 @@ struct Segment {
 pub(crate) struct Origin {
     pub files: Arc<Vec<String>>,
     segments: Vec<Segment>,
-    /// The line of each row, 0 where the format has none.
+    /// The line of each row, 0 if the format has none.
     pub lines: Vec<u64>,
 }
 
@@ -262,13 +262,13 @@ impl Batch {
         self.unknown_members = 0;
     }
 
-    /// Forgets what a half-read row has added.
+    /// Removes what a half-read row has added.
     pub fn drop_partial_row(&mut self) {
         let rows = self.rows;
         self.columns.iter_mut().for_each(|column| column.truncate(rows));
     }
 
-    /// Ends a row at `line` (0 where there is none), what it did not give being missing.
+    /// Ends a row at `line`, 0 if the format has none.
     #[inline]
     pub fn end_row(&mut self, line: u64) {
         self.rows += 1;
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn text_beyond_the_limit_is_flagged_not_kept() {
         let mut texts = Texts::default();
-        let big = vec![b'x'; Texts::LIMIT / 2 + 1];
+        let big = vec![b'x'; Texts::MAX_BYTES / 2 + 1];
         texts.push(&big);
         assert!(!texts.overflow);
         texts.push(&big);

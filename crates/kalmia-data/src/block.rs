@@ -1,30 +1,30 @@
-//! Rows as the learner takes them: numbers only, each row contiguous.
+//! The block: rows as the learner takes them, numbers only, each row contiguous.
 
 use crate::batch::Origin;
 use crate::error::Location;
 
-/// A block of encoded rows, whose buffers are reused from block to block.
+/// A block of encoded rows. Its buffers are reused from block to block.
 ///
 /// `x` holds row after row, each of `dim` features: seen as a matrix it is $X$, $d \times B$, by
 /// columns. Features that appear for the first time in this block are at the end of every row, zero
 /// before they appear.
 #[derive(Debug, Clone, Default)]
 pub struct Block {
-    /// Features a row.
+    /// Features per row.
     pub dim: usize,
     /// The features, `rows() * dim` of them.
     pub x: Vec<f64>,
-    /// The targets; `NaN` where a row to predict has none.
+    /// The targets; `NaN` if a row to predict has none.
     pub y: Vec<f64>,
-    /// The weights, where a column gives them.
+    /// The weights, if a column gives them.
     pub weight: Option<Vec<f64>>,
-    /// The offsets, where a column gives them.
+    /// The offsets, if a column gives them.
     pub offset: Option<Vec<f64>>,
     /// Data rows of the whole input before this block.
     pub first_row: u64,
-    /// Data rows read for this block, those left out included.
+    /// Data rows read for this block, including those left out.
     pub rows_read: usize,
-    /// For each row, its place among the rows read.
+    /// The place of each row among the rows read.
     pub(crate) index: Vec<u32>,
     pub(crate) origin: Origin,
 }

@@ -99,12 +99,12 @@ impl Chunks {
         Err(Error::Row { at, problem: RowProblem::BlockTooLarge { limit: MAX_BLOCK_BYTES } })
     }
 
-    /// Makes the window longer by at least a line; false at the end of the stream. `row`, `line` and
-    /// `may_be_quote` are for the error.
+    /// Makes the window longer by at least a line; false at the end of the stream. `row`, `line`
+    /// and `may_be_quote` are for the error.
     #[cold]
     pub fn more(&mut self, row: u64, line: u64, may_be_quote: bool) -> Result<bool> {
         let before = self.safe - self.pos;
-        // Twice what is there: a record that is parsed again after each call then costs linear time.
+        // Twice what is there: parsing a record again after each call then costs linear time.
         let wanted = 2 * (self.end - self.pos);
         while !self.eof {
             self.buf.copy_within(self.pos..self.end, 0);

@@ -1,15 +1,18 @@
-//! Naming and opening inputs: files, patterns, standard input and memory, with their compression
-//! and fingerprint.
+//! Inputs: files, patterns, standard input, memory and record batches, with their compression and
+//! fingerprint.
 
 use std::fs::File;
-use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+#[cfg(feature = "arrow")]
+use std::sync::{Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
-use crate::error::{Change, Error, Result, SettingProblem};
+#[cfg(feature = "arrow")]
+use crate::error::FormatProblem;
+use crate::error::{Error, Result, SettingProblem};
+use crate::fingerprint::{Fingerprint, content_of};
 use crate::options::Format;
 use crate::stoppable::Stoppable;
 
@@ -25,57 +28,31 @@ enum Place {
     File,
     Stdin(Option<&'static AtomicBool>),
     Memory(Arc<[u8]>),
+    #[cfg(feature = "arrow")]
+    Batches(Arc<Stream>),
 }
 
-/// What a file looked like, so that a changed one is noticed: its size and a hash of its first and
-/// last 64 KiB.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fingerprint {
-    /// The name the file was given by.
-    pub name: String,
-    /// Size and hash; `None` for standard input and record batches.
-    pub content: Option<Content>,
-}
+/// Record batches until they are read.
+#[cfg(feature = "arrow")]
+struct Stream(Mutex<Option<BoxedBatches>>);
 
-/// Size and hash of a file. It guards against mistakes, not against forgery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "(u64, u64)", into = "(u64, u64)")]
-pub struct Content {
-    /// Size in bytes.
-    pub bytes: u64,
-    /// FNV-1a hash of the first and last 64 KiB.
-    pub hash: u64,
-}
+#[cfg(feature = "arrow")]
+pub(crate) type BoxedBatches = Box<dyn arrow_array::RecordBatchReader + Send>;
 
-impl From<(u64, u64)> for Content {
-    fn from((bytes, hash): (u64, u64)) -> Self {
-        Self { bytes, hash }
+#[cfg(feature = "arrow")]
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stream")
     }
 }
 
-impl From<Content> for (u64, u64) {
-    fn from(content: Content) -> Self {
-        (content.bytes, content.hash)
-    }
+/// An input about to be read.
+pub(crate) enum Opened {
+    /// Bytes, decompressed, in a format.
+    Bytes { reader: Box<dyn Read + Send>, format: Format },
+    #[cfg(feature = "arrow")]
+    Batches(BoxedBatches),
 }
-
-impl Fingerprint {
-    /// How this input differs from what it was `then`.
-    pub(crate) fn change_since(&self, then: &Self) -> Option<Change> {
-        if self.name != then.name {
-            return Some(Change::Name);
-        }
-        match (then.content, self.content) {
-            (Some(then), Some(now)) if then.bytes != now.bytes => {
-                Some(Change::Size { then: then.bytes, now: now.bytes })
-            }
-            (then, now) => (then != now).then_some(Change::Content),
-        }
-    }
-}
-
-/// The bytes that a fingerprint hashes at each end.
-const HASHED: u64 = 64 << 10;
 
 impl Input {
     /// The inputs that these names and patterns stand for, in the order given, matches of a pattern
@@ -107,13 +84,26 @@ impl Input {
         Ok(Self { name: name.into(), place: Place::File })
     }
 
-    /// Bytes in memory under a name, whose extension tells the format.
+    /// Bytes in memory under a name, whose extension gives the format.
     pub fn memory(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
         Self { name: name.into(), place: Place::Memory(bytes.into()) }
     }
 
-    /// The same input, whose reading fails soon after `stop` is set even where standard input has
-    /// nothing to give for the moment.
+    /// Record batches under a name, such as a table that another library holds.
+    ///
+    /// They are read as they come, in bounded memory, and can be read once: a second reader over
+    /// the same input fails. Wrap batches in memory in [`arrow_array::RecordBatchIterator`].
+    #[cfg(feature = "arrow")]
+    pub fn record_batches(
+        name: impl Into<String>,
+        batches: impl arrow_array::RecordBatchReader + Send + 'static,
+    ) -> Self {
+        let stream = Stream(Mutex::new(Some(Box::new(batches))));
+        Self { name: name.into(), place: Place::Batches(Arc::new(stream)) }
+    }
+
+    /// The same input, whose reading fails soon after `stop` is set, even while standard input
+    /// keeps the reader waiting.
     pub fn until(mut self, stop: &'static AtomicBool) -> Self {
         if let Place::Stdin(flag) = &mut self.place {
             *flag = Some(stop);
@@ -126,7 +116,7 @@ impl Input {
         &self.name
     }
 
-    /// The size in bytes where it is known.
+    /// The size in bytes, if it is known.
     pub fn size(&self) -> Option<u64> {
         match &self.place {
             Place::File => std::fs::metadata(&self.name)
@@ -135,6 +125,8 @@ impl Input {
                 .map(|m| m.len()),
             Place::Stdin(_) => None,
             Place::Memory(bytes) => Some(bytes.len() as u64),
+            #[cfg(feature = "arrow")]
+            Place::Batches(_) => None,
         }
     }
 
@@ -142,6 +134,8 @@ impl Input {
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         let content = match &self.place {
             Place::Stdin(_) => None,
+            #[cfg(feature = "arrow")]
+            Place::Batches(_) => None,
             Place::Memory(bytes) => Some(content_of(&mut Cursor::new(bytes), bytes.len() as u64)),
             Place::File => match self.size() {
                 Some(size) => Some(content_of(&mut self.open_file()?, size)),
@@ -166,21 +160,24 @@ impl Input {
         Ok(match &self.place {
             Place::File => Some(Seekable::File(self.open_file()?)),
             Place::Memory(bytes) => Some(Seekable::Memory(bytes.clone())),
-            Place::Stdin(_) => None,
+            Place::Stdin(_) | Place::Batches(_) => None,
         })
     }
 
-    /// The bytes decompressed, their format, and a counter of the bytes read before decompression.
-    pub(crate) fn open(
-        &self,
-        format: Option<Format>,
-        done: &Arc<AtomicU64>,
-    ) -> Result<(Box<dyn Read + Send>, Format)> {
+    /// Starts reading. `done` counts the bytes read, before decompression.
+    pub(crate) fn open(&self, format: Option<Format>, done: &Arc<AtomicU64>) -> Result<Opened> {
         let raw: Box<dyn Read + Send> = match &self.place {
             Place::File => Box::new(self.open_file()?),
             Place::Stdin(None) => Box::new(std::io::stdin()),
             Place::Stdin(Some(stop)) => Box::new(Stoppable::start(std::io::stdin(), stop)),
             Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
+            #[cfg(feature = "arrow")]
+            Place::Batches(stream) => {
+                let batches = stream.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let problem = FormatProblem::Consumed;
+                let consumed = || Error::Format { file: self.name.clone(), problem };
+                return batches.map(Opened::Batches).ok_or_else(consumed);
+            }
         };
         let (reader, magic) =
             peek(Counted { inner: raw, done: done.clone() }).map_err(|e| self.io(e))?;
@@ -199,10 +196,8 @@ impl Input {
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::Arrow),
             _ => None,
         };
-        Ok((
-            reader,
-            format.or_else(|| Format::from_name(&self.name)).or(sniffed).unwrap_or(Format::Csv),
-        ))
+        let format = format.or_else(|| Format::from_name(&self.name)).or(sniffed);
+        Ok(Opened::Bytes { reader, format: format.unwrap_or(Format::Csv) })
     }
 }
 
@@ -236,17 +231,6 @@ fn peek(
     let mut magic = Vec::new();
     reader.by_ref().take(8).read_to_end(&mut magic)?;
     Ok((Box::new(Cursor::new(magic.clone()).chain(reader)), magic))
-}
-
-fn content_of(file: &mut (impl Read + Seek), size: u64) -> std::io::Result<Content> {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for start in [0, size.saturating_sub(HASHED)] {
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(start))?;
-        file.take(HASHED).read_to_end(&mut bytes)?;
-        hash = bytes.iter().fold(hash, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-    }
-    Ok(Content { bytes: size, hash })
 }
 
 /// Counts the bytes read, for progress.

@@ -2,41 +2,43 @@
 //! bounded memory.
 //!
 //! ```text
-//! Input     a file, a pattern's matches, standard input or memory; gzip and zstd undone
-//!   |  source: CSV, TSV, JSON Lines, libsvm, Parquet, Arrow IPC
+//! Input     file, pattern, standard input, memory or record batches; gzip and zstd are undone
+//!   |  source: CSV, TSV, JSON Lines, libsvm, Parquet, Arrow
 //! Batch     up to 1024 rows, one plain column (numbers or texts) per used column
 //!   |  Encoder: kinds, levels, missing values, target
 //! Block     rows x dim numbers, row after row, with targets, weights and offsets
 //! ```
 //!
-//! **Why batches are not Arrow record batches.** Only two of the six formats come as Arrow. CSV
-//! parsed into Arrow arrays would pay for validity bitmaps and builders, then be copied out again;
-//! here a number goes from the file's bytes straight into a column of `f64`. Parquet and Arrow IPC
-//! arrive as Arrow arrays and are copied once, columns that are not used not being decoded. Without
-//! the feature `columnar` no Arrow crate is built at all.
+//! **Why batches are not Arrow record batches.** CSV parsed into Arrow arrays would pay for validity
+//! bitmaps and builders, then be copied out again; here a number goes from the file's bytes straight
+//! into a column of `f64`. Parquet and Arrow data are copied once, and unused columns of Parquet are
+//! not decoded. Feature `arrow` reads record batches of the caller; `columnar` adds Parquet and Arrow
+//! IPC files. Without both no Arrow crate is built.
 //!
 //! **Order and boundaries.** Rows keep the order of the inputs. A block takes
 //! [`SourceOptions::block_rows`] data rows across the ends of files, so its boundaries depend on
-//! the count of rows alone, not on chunks, threads or rows left out. New features are numbered by
-//! the row, then the column, that brings them.
+//! the number of rows alone, not on chunks, threads or skipped rows. New features are numbered by
+//! the row, then the column, in which they first appear.
 //!
-//! **Kinds** are told from the first block (see [`Kind`]): number, boolean (`true`/`false`), else
-//! category; typed formats say it themselves, and text in quotes is text in JSON. A later value
-//! that does not fit is an error that names file, row, line, column and value. What counts as
-//! missing is listed in [`MISSING`].
+//! **Kinds** are inferred from the first block (see [`Kind`]): number, boolean (`true`/`false`),
+//! else category. Typed formats declare them, and text in quotes is text in JSON. A later value that
+//! does not fit is an error that names file, row, line, column and value. [`MISSING`] lists what
+//! counts as missing.
 //!
-//! **Going on.** [`Encoder`] and [`Position`] are plain data. Stored together after a block and
-//! restored with [`Reader::seek`], they give the blocks that an uninterrupted reading would have
-//! given; [`Reader::check_unchanged`] refuses other files.
+//! **Resuming.** [`Encoder`] and [`Position`] are plain data. Stored together after a block and
+//! restored with [`Reader::seek`], they give the blocks of an uninterrupted reading;
+//! [`Reader::check_unchanged`] refuses other files.
 //!
-//! **Hostile input** gives an error: lines, columns, features and texts have limits, and decoders
-//! of binary formats are fenced off.
+//! **Errors** are typed; [`Error::remedy`] says which option helps, for a caller to word in its own
+//! terms. Hostile input gives an error: lines, columns, features and texts have limits, and a panic
+//! in the decoder of a binary format is caught.
 
 mod batch;
 mod block;
 mod chunks;
 mod encoder;
 mod error;
+mod fingerprint;
 mod infer;
 mod input;
 mod number;
@@ -56,10 +58,13 @@ pub use error::{
     Change, ColumnProblem, EntryProblem, Error, FormatProblem, HeaderProblem, Labels, Location,
     NameHint, Remedy, Result, RowProblem, SettingProblem, ValueProblem, nearest,
 };
-pub use input::{Content, Fingerprint, Input};
+pub use fingerprint::{Content, Fingerprint};
+pub use input::Input;
 pub use options::{EncoderOptions, Format, Missing, Mode, SourceOptions};
 pub use reader::{Position, Progress, Reader};
 pub use scalar::MISSING;
 pub use schema::{Column, Feature, Kind, Level, Levels, Meaning};
+#[cfg(feature = "arrow")]
+pub use source::arrow::{NotNumeric, numbers};
 pub use target::{Coding, Target};
 pub use text::{TextBlock, TextKind, TextReader};

@@ -1,9 +1,9 @@
-//! Decimal numbers at the start of a text: the common short ones at once, the others by the full
-//! parser.
+//! Parses a decimal number at the start of a text: a short path for common numbers, the full parser
+//! for others.
 //!
-//! Digits are taken eight at a time from one 64-bit word. With at most 2^53 as the digits' value
-//! $m$ and $k \le 22$ of them after the point, $m$ and $10^k$ are exact, so the single division $m
-//! / 10^k$ rounds correctly (Clinger 1990) and agrees with the full parser bit for bit.
+//! The short path takes eight digits at a time from one 64-bit word. If the digits' value $m$ is at
+//! most 2^53 and $k \le 22$ of them follow the point, $m$ and $10^k$ are exact, so the division
+//! $m / 10^k$ rounds correctly (Clinger 1990) and agrees with the full parser bit for bit.
 
 /// Powers of ten that are exact as `f64`.
 const POWERS: [f64; 23] = [
@@ -14,30 +14,31 @@ const POWERS: [f64; 23] = [
 const WHOLE_POWERS: [u64; 9] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Above this length a number hints that the next one is long too.
-const LONG: usize = 12;
+/// After a number of more characters than this, the next one is expected to be long too.
+const MAX_SHORT_CHARS: usize = 12;
 
-/// The number at the start of `text`, and its length; `None` where there is none. `long` says that
-/// the number before was too long for the short path, and is kept up to date: trying in vain costs.
+/// The number at the start of `text`, and its length; `None` if there is none. `long` says that the
+/// number before was too long for the short path, which is then not tried; it is kept up to date.
 #[inline(always)]
 pub(crate) fn prefix(text: &[u8], long: &mut bool) -> Option<(f64, usize)> {
     if !*long && let Some(found) = short(text) {
         return Some(found);
     }
     let found = fast_float2::parse_partial::<f64, _>(text).ok()?;
-    *long = found.1 > LONG;
+    *long = found.1 > MAX_SHORT_CHARS;
     Some(found)
 }
 
-/// A number of at most 8 digits before the point and 8 after it, without an exponent, with 9 bytes
-/// to spare after each.
+/// A number of at most 8 digits before the point and 8 after it, without an exponent; 8 bytes must
+/// be readable from the start of each part.
 #[inline(always)]
 fn short(text: &[u8]) -> Option<(f64, usize)> {
     let negative = *text.first()? == b'-';
     let mut at = usize::from(negative);
     let (whole, len) = digits(word(text, at)?);
     at += len;
-    let (mut m, mut k) = (whole, 0);
+    let mut m = whole;
+    let mut k = 0;
     let mut end = *text.get(at)?;
     if end == b'.' {
         let (fraction, places) = digits(word(text, at + 1)?);
@@ -46,7 +47,7 @@ fn short(text: &[u8]) -> Option<(f64, usize)> {
         k = places;
         end = *text.get(at)?;
     }
-    // No digits at all, more of them, or an exponent: not for this path.
+    // No digits, too many digits, or an exponent: left to the full parser.
     if len + k == 0 || end.is_ascii_digit() || end | 0x20 == b'e' || m > 1 << 53 {
         return None;
     }

@@ -1,5 +1,4 @@
-//! What a caller chooses: how files are read, what the columns are for, and what a missing value
-//! does.
+//! The options: how files are read, what the columns are for, and what a missing value does.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,18 +11,18 @@ pub enum Format {
     Csv,
     /// Fields separated by tabs.
     Tsv,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
     /// Apache Parquet (feature `columnar`).
     Parquet,
     /// Arrow IPC, file or stream (feature `columnar`).
     Arrow,
-    /// `label index:value ...`, absent indices being zero.
+    /// `label index:value ...`; absent indices are zero.
     Libsvm,
 }
 
 impl Format {
-    /// The format that a name's extension stands for, any `.gz` or `.zst` set aside.
+    /// The format that a name's extension stands for, without any `.gz` or `.zst`.
     pub fn from_name(name: &str) -> Option<Self> {
         let lower = name.to_ascii_lowercase();
         let bare =
@@ -52,8 +51,7 @@ pub struct SourceOptions {
     pub delimiter: Option<u8>,
     /// Whether the first line names the columns; else they are `c1`, `c2`, ...
     pub header: bool,
-    /// Rows a block; its boundaries fall at multiples of this over all files, whatever else
-    /// happens.
+    /// Rows per block, 1 to 2^24, counted across files; skipped rows count too.
     pub block_rows: usize,
     /// Bytes read at a time.
     pub chunk_bytes: usize,
@@ -61,7 +59,7 @@ pub struct SourceOptions {
     pub max_line_bytes: usize,
     /// Most columns accepted in a header.
     pub max_columns: usize,
-    /// Whether parsing runs on its own thread, ahead of the caller by a few blocks.
+    /// Whether parsing runs on its own thread, a few blocks ahead of the caller.
     pub threaded: bool,
 }
 
@@ -87,11 +85,11 @@ pub enum Missing {
     /// The row is an error.
     #[default]
     Error,
-    /// The row is left out, and counted.
+    /// The row is left out and counted.
     Skip,
     /// The value is replaced by the mean of the rows before it (0 before any; no level for a
     /// category), and a feature `name:missing` is 1. A row whose target, weight or offset is
-    /// missing is left out, and counted.
+    /// missing is left out and counted.
     Mean,
 }
 
@@ -110,8 +108,8 @@ pub struct EncoderOptions {
     pub features: Option<Vec<String>>,
     /// Columns left out.
     pub exclude: Vec<String>,
-    /// Columns read as categories even where they hold numbers or dates. Levels are the texts of
-    /// the file; typed formats give numbers their shortest text (`1`, not `1.0`).
+    /// Columns read as categories even if they hold numbers or dates. Levels are the texts of the
+    /// file; typed formats give numbers their shortest text (`1`, not `1.0`).
     pub categorical: Vec<String>,
     /// Whether the first feature is the constant 1.
     pub intercept: bool,
@@ -145,12 +143,12 @@ impl EncoderOptions {
     }
 }
 
-/// Whether rows are learned from or only predicted.
+/// What rows are read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// New levels become features; the target must be there.
     Learn,
-    /// The schema is fixed: unseen levels are counted and encode as zero, and the target may be
+    /// The schema is fixed: unseen levels are counted and encoded as zero. The target may be
     /// absent.
     Predict,
     /// As [`Mode::Predict`], but the target must be there: rows without one are treated as in

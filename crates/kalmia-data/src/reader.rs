@@ -9,7 +9,8 @@ use crate::batch::{Batch, Slot};
 use crate::block::Block;
 use crate::encoder::Encoder;
 use crate::error::{Change, Error, Result, SettingProblem};
-use crate::input::{Fingerprint, Input};
+use crate::fingerprint::Fingerprint;
+use crate::input::Input;
 use crate::options::{MAX_BLOCK_ROWS, Mode, SourceOptions};
 use crate::parser::{Ahead, Parser};
 

@@ -15,8 +15,8 @@ pub(crate) fn is_missing(field: &[u8]) -> bool {
     field.len() <= 4 && MISSING.iter().any(|m| m.as_bytes() == field)
 }
 
-/// A number in the usual decimal notation; `NaN` where the field is missing, `None` where it is
-/// something else.
+/// A number in the usual decimal notation; `NaN` if the field is missing, `None` if it is something
+/// else.
 pub(crate) fn number(field: &[u8]) -> Option<f64> {
     let field = trim(field);
     if is_missing(field) {
@@ -25,9 +25,8 @@ pub(crate) fn number(field: &[u8]) -> Option<f64> {
     fast_float2::parse::<f64, _>(field).ok()
 }
 
-/// 1 for `true`, 0 for `false`, `NaN` where the field is missing. `t`, `f`, `yes` and `no` are left
-/// to the categories: they stand for other things too often, and as categories they give the same
-/// model.
+/// 1 for `true`, 0 for `false`, `NaN` if the field is missing. `t`, `f`, `yes` and `no` stay
+/// categories: they often mean other things, and a category with two levels gives the same model.
 pub(crate) fn truth(field: &[u8]) -> Option<f64> {
     match trim(field) {
         b"true" | b"True" | b"TRUE" => Some(1.0),
@@ -62,7 +61,7 @@ pub(crate) fn is_temporal(field: &[u8]) -> bool {
     date_time || (time_from(0) && (field.len() == 5 || at(5) == b':'))
 }
 
-/// The text of a number where it is used as a category: the shortest that reads back the same.
+/// Writes a number that is used as a category: the shortest text that reads back the same.
 pub(crate) fn write_number(value: f64, out: &mut Vec<u8>) {
     use std::io::Write;
     if !value.is_nan() {
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_and_times_are_told_from_codes() {
+    fn dates_and_times_are_distinguished_from_codes() {
         for text in [
             "2024-01-31",
             "2024/01/31",

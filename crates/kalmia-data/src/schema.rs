@@ -1,5 +1,4 @@
-//! What the encoder has learned of the columns: their kinds, levels, means, and the features they
-//! make.
+//! The schema: kinds, levels and means of the columns, and the features they make.
 
 use std::collections::HashMap;
 
@@ -7,13 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::Want;
 
-/// How a column becomes features; told from the first block of rows, or by the types of Parquet,
-/// Arrow and JSON.
+/// How a column becomes features: inferred from the first block of rows, or declared by the types
+/// of Parquet, Arrow and JSON.
 ///
-/// A column is a number where all its values are, a boolean where all are `true` or `false` (0 and
-/// 1 allowed among them), else a category. Two cases are refused rather than guessed: a column of
-/// which nine in ten values, but not all, are numbers (most likely a slip in the data), and dates
-/// or times.
+/// A column is a number if all its values are, a boolean if all are `true` or `false` (0 and 1 may
+/// occur among them), else a category. Two cases are refused: a column in which at least nine of ten
+/// values, but not all, are numbers (most likely an error in the data), and dates or times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -43,9 +41,9 @@ pub enum Meaning {
     Intercept,
     /// The value of a number or boolean column.
     Value,
-    /// 1 where a category has this level.
+    /// 1 if a category has this level.
     Level(String),
-    /// 1 where the column's value was missing.
+    /// 1 if the column's value was missing.
     Missing,
     /// The value under a libsvm index.
     Index(u32),
@@ -71,7 +69,7 @@ pub struct Column {
     pub kind: Option<Kind>,
     /// The feature that holds its value, unless it is a category.
     pub feature: Option<usize>,
-    /// The feature that tells that it was missing, once it was.
+    /// The feature that is 1 if the value is missing, once one was.
     pub missing: Option<usize>,
     /// The levels of a category.
     pub levels: Levels,

@@ -1,16 +1,16 @@
-//! A stream whose reader need not wait for it: the waiting is done by a thread of its own.
+//! A stream whose reader can be stopped while it waits: a thread of its own does the reading.
 
 use std::io::{Error, ErrorKind, Read, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::time::Duration;
 
-/// How often a reader that waits looks at its flag.
-const LOOK: Duration = Duration::from_millis(50);
-/// Bytes asked for at a time, more than a pipe holds.
-const BYTES: usize = 1 << 17;
+/// How often a waiting reader checks its flag.
+const POLL: Duration = Duration::from_millis(50);
+/// Bytes read at a time, more than a pipe holds.
+const BUFFER_BYTES: usize = 1 << 17;
 /// Buffers read ahead.
-const AHEAD: usize = 4;
+const BUFFERS_AHEAD: usize = 4;
 
 /// Bytes of a stream, until a flag is set.
 pub(crate) struct Stoppable {
@@ -25,14 +25,14 @@ pub(crate) struct Stoppable {
 impl Stoppable {
     /// Starts reading.
     pub fn start(mut stream: impl Read + Send + 'static, stop: &'static AtomicBool) -> Self {
-        let (full_in, full) = sync_channel(AHEAD);
+        let (full_in, full) = sync_channel(BUFFERS_AHEAD);
         let (spare, spare_out): (Sender<Vec<u8>>, Receiver<Vec<u8>>) = channel();
         // Detached: a thread that waits for bytes ends with the process, others when nobody
         // receives.
         std::thread::spawn(move || {
             loop {
                 let mut bytes = spare_out.try_recv().unwrap_or_default();
-                bytes.resize(BYTES, 0);
+                bytes.resize(BUFFER_BYTES, 0);
                 let read = match stream.read(&mut bytes) {
                     Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                     other => other,
@@ -56,10 +56,10 @@ impl Stoppable {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(Error::other("stopped"));
             }
-            match self.full.recv_timeout(LOOK) {
+            match self.full.recv_timeout(POLL) {
                 Ok(next) => break next?,
                 Err(RecvTimeoutError::Timeout) => {}
-                // the last buffer was the end, or an error told before
+                // The last buffer was the end, or an error already reported.
                 Err(RecvTimeoutError::Disconnected) => break Vec::new(),
             }
         };

@@ -91,7 +91,7 @@ impl Target {
             || matches!(self.coding, Some(Coding::Labels { .. } | Coding::Boolean))
     }
 
-    /// Decides the coding from the first block, whose target column it converts.
+    /// Infers the coding from the first block and converts its target column.
     pub(crate) fn infer(
         &mut self,
         batch: &mut Batch,

@@ -1,5 +1,4 @@
-//! The inputs as they are, column by column of text, for callers that carry columns through to
-//! their output.
+//! The inputs as columns of text, for callers that copy columns to their output.
 
 use crate::batch::{Batch, Slot, Want};
 use crate::encoder::no_column;
@@ -65,7 +64,7 @@ impl TextReader {
         &self.names
     }
 
-    /// What their texts are, where the first input's format tells: Parquet and Arrow do.
+    /// What their texts are, if the first input's format has types, as Parquet and Arrow do.
     pub fn kinds(&self) -> &[TextKind] {
         &self.kinds
     }
@@ -93,8 +92,8 @@ impl TextBlock<'_> {
         self.batch.rows
     }
 
-    /// The text of a row (within the block) and column, as in the file; empty where it is missing
-    /// in typed formats.
+    /// The text of a row (within the block) and column, as in the file; empty if a typed format
+    /// has a null there.
     pub fn get(&self, row: usize, column: usize) -> &[u8] {
         self.batch.columns[column].texts.get(row)
     }

@@ -1,19 +1,19 @@
-//! From a batch to a block: missing values, levels, new features, and the numbers put in place.
+//! From a batch to a block: which rows are used, and which levels and features are new.
 
 use std::collections::HashSet;
 
 use super::Encoder;
 use crate::batch::{Batch, Origin, Values};
 use crate::block::Block;
-use crate::error::{Error, Result, ValueProblem, excerpt};
+use crate::error::{Error, Result, ValueProblem};
 use crate::options::{Missing, Mode};
 use crate::scalar;
 use crate::schema::{Column, Feature, Kind, Meaning};
 
 /// The code of a value whose level is unknown.
-const UNSEEN: u32 = u32::MAX;
+pub(super) const UNSEEN: u32 = u32::MAX;
 /// The code of a missing value.
-const ABSENT: u32 = u32::MAX - 1;
+pub(super) const ABSENT: u32 = u32::MAX - 1;
 
 /// A feature that appears for the first time. Sorted by row and column, so the order of the
 /// features does not depend on where blocks begin.
@@ -198,84 +198,6 @@ impl Encoder {
         }
         Ok(())
     }
-
-    /// Writes the features of the kept rows.
-    fn place(&mut self, batch: &Batch, block: &mut Block, codes: &[Vec<u32>], mode: Mode) {
-        let dim = self.features.len();
-        block.dim = dim;
-        block.x.clear();
-        block.x.resize(dim * block.index.len(), 0.0);
-        if dim == 0 {
-            return;
-        }
-        if self.options.intercept {
-            block.x.chunks_exact_mut(dim).for_each(|row| row[0] = 1.0);
-        }
-        let impute = self.options.missing == Missing::Mean;
-        let learn_mean = impute && mode == Mode::Learn;
-        for (i, column) in self.columns.iter_mut().enumerate() {
-            let numbers = &batch.columns[i].numbers;
-            let imputed = match column.feature {
-                None => place_levels(column, &codes[i], block),
-                Some(feature) if impute => {
-                    place_imputed(column, feature, numbers, learn_mean, block)
-                }
-                Some(feature) => {
-                    let rows = block.x.chunks_exact_mut(dim).zip(&block.index);
-                    rows.for_each(|(row, &at)| row[feature] = numbers[at as usize]);
-                    0
-                }
-            };
-            self.counts.imputed += imputed;
-        }
-        self.place_entries(batch, block);
-    }
-
-    fn place_entries(&self, batch: &Batch, block: &mut Block) {
-        let mut at = 0;
-        for entry in &batch.entries {
-            while at < block.index.len() && block.index[at] < entry.row {
-                at += 1;
-            }
-            if let Some(feature) = self.keys.feature(entry.key)
-                && block.index.get(at) == Some(&entry.row)
-            {
-                block.x[at * block.dim + feature] = entry.value;
-            }
-        }
-    }
-
-    /// Writes targets, weights and offsets.
-    fn place_roles(&mut self, batch: &Batch, block: &mut Block, mode: Mode) -> Result<()> {
-        let roles = self.role_slots();
-        block.y.clear();
-        if let Some(target) = &mut self.target {
-            let values = &batch.columns[roles.target];
-            if mode == Mode::Learn {
-                target.learn_negative(values, &block.index);
-            }
-            for &row in &block.index {
-                match target.code(values, row as usize) {
-                    Ok(y) => block.y.push(y.unwrap_or(f64::NAN)),
-                    Err(_) if mode == Mode::Predict => block.y.push(f64::NAN),
-                    Err(_) => {
-                        return Err(Error::Value {
-                            at: block.origin.location(row as usize),
-                            column: target.name.clone(),
-                            value: excerpt(values.texts.get(row as usize)),
-                            problem: ValueProblem::ThirdLabel,
-                        });
-                    }
-                }
-            }
-        }
-        let pick = |slot: usize| {
-            block.index.iter().map(|&row| batch.columns[slot].numbers[row as usize]).collect()
-        };
-        block.weight = roles.weight.map(pick);
-        block.offset = roles.offset.map(pick);
-        Ok(())
-    }
 }
 
 /// The codes of a category that learns: new levels are entered, and reported to `born` unless they
@@ -326,48 +248,6 @@ fn known_codes(column: &Column, values: &Values, block: &Block, unseen: &mut u64
         });
     }
     coded
-}
-
-/// Writes the features of a category; the number of missing values.
-fn place_levels(column: &Column, codes: &[u32], block: &mut Block) -> u64 {
-    let mut imputed = 0;
-    for (row, &code) in block.x.chunks_exact_mut(block.dim).zip(codes) {
-        let feature = match code {
-            ABSENT => {
-                imputed += 1;
-                column.missing
-            }
-            UNSEEN => None,
-            code => column.levels.feature(code),
-        };
-        feature.into_iter().for_each(|f| row[f] = 1.0);
-    }
-    imputed
-}
-
-/// Writes a number column, the mean in place of missing values; the number of missing values.
-fn place_imputed(
-    column: &mut Column,
-    feature: usize,
-    numbers: &[f64],
-    learn_mean: bool,
-    block: &mut Block,
-) -> u64 {
-    let mut imputed = 0;
-    for (row, &at) in block.x.chunks_exact_mut(block.dim).zip(&block.index) {
-        let value = numbers[at as usize];
-        if value.is_nan() {
-            row[feature] = column.mean;
-            column.missing.into_iter().for_each(|f| row[f] = 1.0);
-            imputed += 1;
-            continue;
-        }
-        row[feature] = value;
-        if learn_mean {
-            column.observe(value);
-        }
-    }
-    imputed
 }
 
 fn missing(values: &Values, row: usize) -> bool {

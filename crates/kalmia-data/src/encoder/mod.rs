@@ -3,6 +3,7 @@
 
 mod choose;
 mod encode;
+mod place;
 mod undo;
 
 pub(crate) use choose::no_column;
@@ -75,10 +76,9 @@ impl Encoder {
 
     /// An encoder for columns whose names and kinds are known, without reading any data.
     ///
-    /// Use it when rows come as numbers and only the schema of a model file is wanted. The target is
-    /// taken to have been 0 and 1 so far. A category starts without levels. Columns that
-    /// `options.features` or `options.exclude` leave out are left out; labels in `coding` set
-    /// `options.positive`.
+    /// Use it if rows come as numbers and only the schema of a model file is wanted. The target's
+    /// values so far are taken to be 0 and 1. A category starts without levels. Labels in `coding`
+    /// set `options.positive`.
     ///
     /// Fails if a column is declared twice, or if the labels are equal or stand for missing values.
     ///

@@ -61,8 +61,9 @@ impl fmt::Display for NameHint {
 
 /// The candidate that differs least from `name`, or `None` when none is close.
 ///
-/// Distance is the number of edits, a swap of neighbors counting as one, without regard to case; a
-/// third of the characters (at least one) may differ. Only the first 10 000 candidates are compared.
+/// The distance is the number of edits, where a swap of neighbors counts as one and case does not
+/// matter. A third of the characters (at least one) may differ. Only the first 10 000 candidates are
+/// compared.
 ///
 /// ```
 /// let known = ["late", "distance"];

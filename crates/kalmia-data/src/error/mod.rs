@@ -36,8 +36,8 @@ impl fmt::Display for Location {
 
 /// A file, row or column that cannot be used.
 ///
-/// The message says what is wrong and where. [`Error::remedy`] says which option helps, for a caller
-/// to word in its own terms.
+/// The message says what is wrong and where. [`Error::remedy`] says which option helps, for a
+/// caller to word in its own terms.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

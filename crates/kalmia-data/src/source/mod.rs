@@ -1,10 +1,8 @@
 //! The readers, one file per format, all filling the same batches.
 
-#[cfg(feature = "columnar")]
-mod columnar;
+#[cfg(feature = "arrow")]
+pub(crate) mod arrow;
 mod csv;
-#[cfg(feature = "columnar")]
-mod ipc;
 mod jsonl;
 mod libsvm;
 #[cfg(feature = "columnar")]
@@ -15,7 +13,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::batch::{Batch, Slot, Want};
 use crate::error::{Error, HeaderProblem, Location, Result, RowProblem, ValueProblem, excerpt};
-use crate::input::Input;
+use crate::input::{Input, Opened};
 use crate::options::{Format, SourceOptions};
 use crate::text::TextKind;
 
@@ -67,7 +65,15 @@ pub(crate) fn open(
     known: Option<&[Slot]>,
     done: &Arc<AtomicU64>,
 ) -> Result<Box<dyn Source>> {
-    let (reader, format) = input.open(options.format, done)?;
+    let (reader, format) = match input.open(options.format, done)? {
+        Opened::Bytes { reader, format } => (reader, format),
+        #[cfg(feature = "arrow")]
+        Opened::Batches(batches) => {
+            let format = "record batches";
+            let source = arrow::Batches::open(batches, input.name(), format, options)?;
+            return Ok(Box::new(source));
+        }
+    };
     let text = |reader| {
         crate::chunks::Chunks::new(
             reader,
@@ -87,7 +93,7 @@ pub(crate) fn open(
         #[cfg(feature = "columnar")]
         Format::Parquet => Box::new(parquet::Parquet::open(input, options, done)?),
         #[cfg(feature = "columnar")]
-        Format::Arrow => Box::new(ipc::Ipc::open(reader, input.name(), options)?),
+        Format::Arrow => Box::new(arrow::open_ipc(reader, input.name(), options)?),
         #[cfg(not(feature = "columnar"))]
         Format::Parquet | Format::Arrow => {
             let problem = crate::error::FormatProblem::NotBuilt;

@@ -1,4 +1,4 @@
-//! Apache Parquet: only the used columns are decoded, and rows passed over are not.
+//! Reads Apache Parquet: only the used columns are decoded, and skipped rows are not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::Result as ParquetResult;
 use parquet::file::reader::ChunkReader;
 
-use super::columnar::{Pending, check_types, guard, names, text_kind};
+use super::arrow::{Pending, check_types, guard, names, text_kind};
 use super::{Plan, Source};
 use crate::batch::Batch;
 use crate::error::{Error, FormatProblem, Result};
@@ -21,19 +21,19 @@ use crate::options::SourceOptions;
 use crate::text::TextKind;
 
 /// Rows decoded at a time.
-const DECODED: usize = 4096;
+const DECODED_ROWS: usize = 4096;
 
 pub(super) struct Parquet {
     input: Input,
     meta: ArrowReaderMetadata,
     names: Vec<String>,
-    plan: Plan,
-    /// The slot of each column decoded.
-    places: Vec<Option<usize>>,
+    /// For each column of the file, its slot.
+    columns: Vec<Option<usize>>,
     reader: Option<ParquetRecordBatchReader>,
     pending: Pending,
-    row: u64,
+    /// Rows in the file.
     rows: u64,
+    /// Bytes in the file.
     size: u64,
     done: Arc<AtomicU64>,
 }
@@ -55,34 +55,38 @@ impl Parquet {
         };
         let names = names(meta.schema(), file, options)?;
         let rows = meta.metadata().file_metadata().num_rows().max(0) as u64;
-        let (plan, places, pending) = Default::default();
-        let (input, done) = (input.clone(), done.clone());
         Ok(Self {
-            input,
+            input: input.clone(),
             meta,
             names,
-            plan,
-            places,
+            columns: Vec::new(),
             reader: None,
-            pending,
-            row: 0,
+            pending: Pending::new(file),
             rows,
             size,
-            done,
+            done: done.clone(),
         })
     }
 
-    /// Starts decoding at the present row.
+    /// Starts decoding at the current row.
     fn start(&self) -> Result<ParquetRecordBatchReader> {
-        let (row, places, meta) = (self.row as usize, &self.plan.columns, self.meta.clone());
+        let file = self.input.name();
+        let row = self.pending.row as usize;
+        let columns = &self.columns;
+        let meta = self.meta.clone();
         match seekable(&self.input)? {
-            Seekable::File(f) => {
-                guard(self.input.name(), "Parquet", || decoder(f, meta, places, row))
+            Seekable::File(f) => guard(file, "Parquet", || decoder(f, meta, columns, row)),
+            Seekable::Memory(bytes) => {
+                let bytes = Bytes::from_owner(bytes);
+                guard(file, "Parquet", || decoder(bytes, meta, columns, row))
             }
-            Seekable::Memory(bytes) => guard(self.input.name(), "Parquet", || {
-                decoder(Bytes::from_owner(bytes), meta, places, row)
-            }),
         }
+    }
+
+    /// Makes the decoder start anew at the current row.
+    fn restart(&mut self) {
+        self.reader = None;
+        self.pending.clear();
     }
 
     /// Decodes until rows are pending; false at the end.
@@ -116,13 +120,13 @@ fn metadata(reader: &impl ChunkReader) -> ParquetResult<ArrowReaderMetadata> {
 fn decoder<R: ChunkReader + 'static>(
     reader: R,
     meta: ArrowReaderMetadata,
-    places: &[Option<usize>],
+    columns: &[Option<usize>],
     row: usize,
 ) -> ParquetResult<ParquetRecordBatchReader> {
-    let used = places.iter().enumerate().filter(|(_, slot)| slot.is_some()).map(|(i, _)| i);
+    let used = columns.iter().enumerate().filter(|(_, slot)| slot.is_some()).map(|(i, _)| i);
     let mask = ProjectionMask::roots(meta.parquet_schema(), used);
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(reader, meta);
-    builder.with_projection(mask).with_batch_size(DECODED).with_offset(row).build()
+    builder.with_projection(mask).with_batch_size(DECODED_ROWS).with_offset(row).build()
 }
 
 impl Source for Parquet {
@@ -137,36 +141,28 @@ impl Source for Parquet {
     fn bind(&mut self, plan: &Plan) -> Result<()> {
         check_types(self.meta.schema(), self.input.name(), plan)?;
         let places: Vec<_> = plan.columns.iter().copied().filter(Option::is_some).collect();
-        if places != self.places {
-            // Another choice of columns: the decoder starts anew at this row.
-            (self.reader, self.pending) = (None, Pending::default());
+        self.columns = plan.columns.clone();
+        if self.pending.bind(plan, places) {
+            self.restart();
         }
-        (self.plan, self.places) = (plan.clone(), places);
         Ok(())
     }
 
     fn fill(&mut self, batch: &mut Batch, rows: usize) -> Result<()> {
-        let (start, end) = (self.row, batch.rows + rows);
+        let start = self.pending.row;
+        let end = batch.rows + rows;
         while batch.rows < end && self.advance()? {
-            let wanted = end - batch.rows;
-            self.pending.take(
-                self.input.name(),
-                &self.places,
-                &self.plan,
-                &mut self.row,
-                batch,
-                wanted,
-            )?;
+            self.pending.take(batch, end - batch.rows)?;
         }
-        let part = (self.row - start) as f64 / self.rows.max(1) as f64;
+        let part = (self.pending.row - start) as f64 / self.rows.max(1) as f64;
         self.done.fetch_add((part * self.size as f64) as u64, Ordering::Relaxed);
         Ok(())
     }
 
     fn skip(&mut self, rows: u64) -> Result<u64> {
-        let skipped = rows.min(self.rows.saturating_sub(self.row));
-        self.row += skipped;
-        (self.reader, self.pending) = (None, Pending::default());
+        let skipped = rows.min(self.rows.saturating_sub(self.pending.row));
+        self.pending.row += skipped;
+        self.restart();
         Ok(skipped)
     }
 }

@@ -42,6 +42,15 @@ fn of(name: &str, bytes: Vec<u8>, missing: Missing) -> Reading {
     read(vec![Input::memory(name, bytes)], blocks_of(8), options(missing)).unwrap()
 }
 
+/// Record batches of `part` rows.
+#[cfg(feature = "arrow")]
+fn batches(whole: &arrow_array::RecordBatch, part: usize) -> Input {
+    let starts = (0..whole.num_rows()).step_by(part);
+    let slice = |start| whole.slice(start, part.min(whole.num_rows() - start));
+    let parts: Vec<_> = starts.map(|start| Ok(slice(start))).collect();
+    Input::record_batches("t", arrow_array::RecordBatchIterator::new(parts, whole.schema()))
+}
+
 fn policies() -> impl Strategy<Value = Missing> {
     prop_oneof![Just(Missing::Skip), Just(Missing::Mean)]
 }
@@ -75,6 +84,19 @@ proptest! {
             prop_assert_eq!(got.names(), expected.names(), "{}", name);
             prop_assert_eq!(bits(&got), bits(&expected), "{}", name);
             prop_assert_eq!(got.encoder.counts(), expected.encoder.counts(), "{}", name);
+        }
+    }
+
+    #[cfg(feature = "arrow")]
+    #[test]
+    fn record_batches_give_the_blocks_of_csv(table in tables(), missing in policies(), part in 1usize..50) {
+        let expected = of("t.csv", table.separated(',', false, "\n"), missing);
+        for threaded in [false, true] {
+            let source = SourceOptions { threaded, ..blocks_of(8) };
+            let got = read(vec![batches(&table.record_batch(), part)], source, options(missing)).unwrap();
+            prop_assert_eq!(got.names(), expected.names());
+            prop_assert_eq!(bits(&got), bits(&expected));
+            prop_assert_eq!(&got.encoder, &expected.encoder);
         }
     }
 
@@ -268,50 +290,4 @@ fn delimiters_headers_and_column_orders() {
         EncoderOptions::target("y"),
     );
     assert_eq!(reading.unwrap().names(), ["(intercept)", "a=8"], "text in quotes is text in JSON");
-}
-
-#[cfg(feature = "columnar")]
-#[test]
-fn arrow_types_are_read_as_numbers_texts_or_refused() {
-    use arrow_array::*;
-    use std::sync::Arc;
-    let categories: DictionaryArray<types::Int8Type> =
-        vec![Some("p"), None, Some("q")].into_iter().collect();
-    let columns: Vec<(&str, ArrayRef)> = vec![
-        ("y", Arc::new(Int64Array::from(vec![1, 2, 3]))),
-        ("f", Arc::new(Float32Array::from(vec![Some(0.5), Some(1.5), None]))),
-        (
-            "d",
-            Arc::new(
-                Decimal128Array::from(vec![125, 250, 375]).with_precision_and_scale(10, 2).unwrap(),
-            ),
-        ),
-        ("u", Arc::new(UInt8Array::from(vec![7, 8, 9]))),
-        ("c", Arc::new(categories)),
-        ("v", Arc::new(StringViewArray::from(vec!["1", "2", "1"]))),
-    ];
-    let write = |columns: Vec<(&str, ArrayRef)>| {
-        let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let mut out = Vec::new();
-        let mut writer =
-            arrow_ipc::writer::StreamWriter::try_new(&mut out, &batch.schema()).unwrap();
-        writer.write(&batch).unwrap();
-        writer.finish().unwrap();
-        drop(writer);
-        out
-    };
-    let reading = of("t.arrow", write(columns), Missing::Mean);
-    assert_eq!(
-        reading.names(),
-        ["(intercept)", "f", "d", "u", "c:missing", "v=2", "f:missing", "c=q"]
-    );
-    assert_eq!(reading.rows()[2], [1.0, 1.0, 3.75, 9.0, 0.0, 0.0, 1.0, 1.0]);
-    let dates: Vec<(&str, ArrayRef)> = vec![
-        ("y", Arc::new(Int64Array::from(vec![1]))),
-        ("when", Arc::new(Date32Array::from(vec![1]))),
-    ];
-    let error =
-        read(vec![Input::memory("t.arrow", write(dates))], blocks_of(4), options(Missing::Error))
-            .unwrap_err();
-    assert!(matches!(&error, Error::Column { column, .. } if column == "when"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Input that is wrong, huge or malicious gives an error that names the place, or works; never a
 //! panic.
 
-use crate::common::{self, Table, blocks_of, csv, gzip, read};
+use crate::common::{Table, blocks_of, csv, gzip, read};
 use kalmia_data::{
     Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, Remedy,
     SourceOptions,
@@ -207,7 +207,7 @@ proptest! {
     #[test]
     fn damaged_columnar_files_never_panic(flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
                                           keep in any::<prop::sample::Index>(), cut in any::<bool>()) {
-        let cell = |i: usize| vec![common::Cell::Number(i as f64), common::Cell::Text(format!("L{}", i % 3)), common::Cell::Truth(i.is_multiple_of(2))];
+        let cell = |i: usize| vec![crate::common::Cell::Number(i as f64), crate::common::Cell::Text(format!("L{}", i % 3)), crate::common::Cell::Truth(i.is_multiple_of(2))];
         let table = Table { names: ["y", "c", "b"].map(String::from).to_vec(), rows: (0..20).map(cell).collect() };
         for (name, mut bytes) in [("t.parquet", table.parquet(7)), ("t.arrow", table.ipc(true)), ("t.arrows", table.ipc(false))] {
             for (at, value) in &flips {

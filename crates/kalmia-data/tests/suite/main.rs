@@ -1,8 +1,9 @@
-//! Reading as a user of the library meets it. One binary, because each one is linked separately;
-//! `memory.rs` is another, because it replaces the allocator.
+//! The tests of readers and encoder, in one binary.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod common;
-
+mod declared;
 mod encoding;
 mod formats;
 mod hostile;

@@ -140,7 +140,7 @@ impl Table {
         out
     }
 
-    #[cfg(feature = "columnar")]
+    #[cfg(feature = "arrow")]
     pub fn record_batch(&self) -> arrow_array::RecordBatch {
         use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray};
         use std::sync::Arc;
