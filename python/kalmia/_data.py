@@ -69,16 +69,24 @@ def is_sparse(X: Any) -> bool:
 def check_sparse(X: Any) -> None:
     """Refuses a sparse matrix of more than :data:`SPARSE_COLUMNS` columns."""
     if len(X.shape) == 2 and X.shape[1] > SPARSE_COLUMNS:
-        raise InputError(f"X has {X.shape[1]} columns; a sparse matrix may have at most {SPARSE_COLUMNS}")
+        raise InputError(
+            f"X has {X.shape[1]} columns; a sparse matrix may have at most {SPARSE_COLUMNS}"
+        )
 
 
 def check_times(X: Any, what: str = "X") -> None:
     """Refuses dates and times, which numpy would turn into counts of their units."""
-    kinds = X.dtypes.items() if hasattr(X, "iloc") and hasattr(X, "columns") else [(None, getattr(X, "dtype", None))]
+    kinds = (
+        X.dtypes.items()
+        if hasattr(X, "iloc") and hasattr(X, "columns")
+        else [(None, getattr(X, "dtype", None))]
+    )
     for name, kind in kinds:
         if getattr(kind, "kind", None) in ("M", "m"):
             where = what if name is None else f"column {name!r}"
-            raise InputError(f"{where} is of type {kind}: turn dates and times into numbers, such as days since a start")
+            raise InputError(
+                f"{where} is of type {kind}: turn dates and times into numbers, such as days since a start"
+            )
 
 
 def is_arrow(X: Any) -> bool:

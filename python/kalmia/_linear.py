@@ -57,13 +57,19 @@ class Regression(RegressorMixin, Estimator):
         """
         return self._learn(X, y, sample_weight, offset, reset=False, means=True)
 
-    def _learn(self, X, y, sample_weight, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
+    def _learn(
+        self, X, y, sample_weight, offset, *, reset: bool, means: bool = False
+    ) -> np.ndarray | None:
         with Learning(self, reset) as first:
             rows = self._rows(X, offset, reset=first)
             y = self._column(y, rows.given, numbers=True, first=first)
             weight = self._weights(sample_weight, y)
-            learner = self._new_learner(rows.given if reset else None) if first else self.learners_[0]
-            result = learner.learn_many(rows.X, rows.pick(y), rows.pick(weight), rows.offset, means=means)
+            learner = (
+                self._new_learner(rows.given if reset else None) if first else self.learners_[0]
+            )
+            result = learner.learn_many(
+                rows.X, rows.pick(y), rows.pick(weight), rows.offset, means=means
+            )
             if first:
                 self.learners_ = [learner]
         return rows.spread(result) if means else None
@@ -113,7 +119,9 @@ class Regression(RegressorMixin, Estimator):
         """
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
-        return rows.spread(np.column_stack(self._learner.predict_interval(rows.X, level, rows.offset, of_mean)))
+        return rows.spread(
+            np.column_stack(self._learner.predict_interval(rows.X, level, rows.offset, of_mean))
+        )
 
     def score(self, X, y, sample_weight=None):
         """The share of the deviance explained: the coefficient of determination for `LinearRegression`.

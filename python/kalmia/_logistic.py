@@ -81,7 +81,9 @@ class LogisticRegression(ClassifierMixin, Estimator):
         """
         return self._learn(X, y, sample_weight, classes, offset, reset=False, means=True)
 
-    def _learn(self, X, y, sample_weight, classes, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
+    def _learn(
+        self, X, y, sample_weight, classes, offset, *, reset: bool, means: bool = False
+    ) -> np.ndarray | None:
         with Learning(self, reset) as first:
             rows = self._rows(X, offset, reset=first)
             y = self._column(y, rows.given, numbers=False, first=first)
@@ -110,14 +112,22 @@ class LogisticRegression(ClassifierMixin, Estimator):
         seen = found[0] | found[1] if len(found) == 2 else np.any(found, axis=0)
         if not seen.all():
             unknown = np.unique(y[~seen]).tolist()
-            raise InputError(f"y holds {unknown[:3]}, which are not among the classes {known.tolist()[:5]}")
+            raise InputError(
+                f"y holds {unknown[:3]}, which are not among the classes {known.tolist()[:5]}"
+            )
         return [target.astype(np.float64) for target in (found[1:] if len(found) == 2 else found)]
 
     def _known_classes(self, y: np.ndarray, classes, first: bool) -> np.ndarray:
         if not first:
-            same = classes is None or np.array_equal(classes, self.classes_) or np.array_equal(np.unique(classes), self.classes_)
+            same = (
+                classes is None
+                or np.array_equal(classes, self.classes_)
+                or np.array_equal(np.unique(classes), self.classes_)
+            )
             if not same:
-                raise InputError(f"classes are {list(np.unique(classes))}, but the first call had {list(self.classes_)}")
+                raise InputError(
+                    f"classes are {list(np.unique(classes))}, but the first call had {list(self.classes_)}"
+                )
             return self.classes_
         known = np.unique(y if classes is None else classes)
         if len(known) < 2:
@@ -131,7 +141,9 @@ class LogisticRegression(ClassifierMixin, Estimator):
             return np.column_stack([1.0 - columns[0], columns[0]])
         table = np.column_stack(columns)
         total = table.sum(axis=1, keepdims=True)
-        return np.divide(table, total, out=np.full_like(table, 1.0 / len(columns)), where=total > 0.0)
+        return np.divide(
+            table, total, out=np.full_like(table, 1.0 / len(columns)), where=total > 0.0
+        )
 
     def predict_proba(self, X, offset=None):
         """Probabilities of the classes, in the order of `classes_`.
@@ -168,7 +180,9 @@ class LogisticRegression(ClassifierMixin, Estimator):
         ndarray of shape (n,) or (n, classes)
         """
         rows, found = self._probabilities(X, offset)
-        odds = [logit(np.clip(p, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)) for p in found]
+        odds = [
+            logit(np.clip(p, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)) for p in found
+        ]
         return rows.spread(odds[0] if len(odds) == 1 else np.column_stack(odds))
 
     def predict(self, X, return_std=False, offset=None):
@@ -190,12 +204,20 @@ class LogisticRegression(ClassifierMixin, Estimator):
             Only with `return_std`.
         """
         rows, given = self._probabilities(X, offset)
-        best = (given[0] > 0.5).astype(int) if len(given) == 1 else np.column_stack(given).argmax(axis=1)
+        best = (
+            (given[0] > 0.5).astype(int)
+            if len(given) == 1
+            else np.column_stack(given).argmax(axis=1)
+        )
         labels = rows.spread(self.classes_[best])
         if not return_std:
             return labels
-        variance = np.column_stack([learner.predict_linear(rows.X)[1] for learner in self.learners_])
-        return labels, rows.spread(np.sqrt(variance[np.arange(len(best)), 0 if len(given) == 1 else best]))
+        variance = np.column_stack(
+            [learner.predict_linear(rows.X)[1] for learner in self.learners_]
+        )
+        return labels, rows.spread(
+            np.sqrt(variance[np.arange(len(best)), 0 if len(given) == 1 else best])
+        )
 
     def predict_interval(self, X, level=0.95, offset=None):
         """The interval in which the probability of the second class, or of each class against the rest, lies.
@@ -215,7 +237,10 @@ class LogisticRegression(ClassifierMixin, Estimator):
         """
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
-        ends = [np.column_stack(learner.predict_interval(rows.X, level, rows.offset, of_mean=True)) for learner in self.learners_]
+        ends = [
+            np.column_stack(learner.predict_interval(rows.X, level, rows.offset, of_mean=True))
+            for learner in self.learners_
+        ]
         return rows.spread(ends[0] if len(ends) == 1 else np.stack(ends, axis=1))
 
     @property

@@ -42,7 +42,9 @@ def progressive_loss(estimator: Any, ax: Any) -> Any:
         label = str(estimator.classes_[k]) if len(estimator.learners_) > 1 else "model"
         ax.plot(trace[:, 0], trace[:, 1], label=label)
     if len(estimator.learners_) == 1:
-        ax.plot(trace[:, 0], trace[:, 2], color="grey", linewidth=0.8, label="mean of the rows before")
+        ax.plot(
+            trace[:, 0], trace[:, 2], color="grey", linewidth=0.8, label="mean of the rows before"
+        )
     ax.set_xscale("log")
     ax.set_xlabel("rows")
     ax.set_ylabel("mean loss of predictions made before each row")
@@ -55,7 +57,9 @@ def calibration(estimator: Any, ax: Any) -> Any:
     ax = _axes(ax)
     ax.plot([0.0, 1.0], [0.0, 1.0], color="grey", linewidth=0.8)
     for k, learner in enumerate(estimator.learners_):
-        bins = np.array([b for b in learner.progressive["reliability"] if b[0] > 0], dtype=float).reshape(-1, 3)
+        bins = np.array(
+            [b for b in learner.progressive["reliability"] if b[0] > 0], dtype=float
+        ).reshape(-1, 3)
         label = str(estimator.classes_[k]) if len(estimator.learners_) > 1 else None
         ax.plot(bins[:, 1], bins[:, 2], "o-", markersize=3, label=label)
     ax.set_xlabel("predicted probability")

@@ -38,7 +38,14 @@ def _default(parameter: dict[str, Any]) -> Any:
 
 
 def _docstring(entry: dict[str, Any]) -> str:
-    lines = [entry["summary"], "", f"In the paper: {entry['label']}. Holds {entry['holds']}.", "", "Parameters", "----------"]
+    lines = [
+        entry["summary"],
+        "",
+        f"In the paper: {entry['label']}. Holds {entry['holds']}.",
+        "",
+        "Parameters",
+        "----------",
+    ]
     for parameter in entry["parameters"]:
         optional = "" if parameter["default"] is None else f", default {parameter['default']}"
         lines.append(f"{parameter['name']} : {parameter['kind']}{optional}")
@@ -49,7 +56,9 @@ def _docstring(entry: dict[str, Any]) -> str:
 def _make(entry: dict[str, Any]) -> Callable[..., dict[str, Value]]:
     name = entry["name"]
     kind = inspect.Parameter.KEYWORD_ONLY
-    parameters = [inspect.Parameter(p["name"], kind, default=_default(p)) for p in entry["parameters"]]
+    parameters = [
+        inspect.Parameter(p["name"], kind, default=_default(p)) for p in entry["parameters"]
+    ]
 
     def bound(**parameters: Value) -> dict[str, Value]:
         return bound_evaluate(name, parameters)

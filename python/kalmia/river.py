@@ -39,13 +39,18 @@ def _number(name: Hashable, value: Any) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise InputError(f"{name!r} is {value!r}, of type {type(value).__name__}: it must be a finite number, a truth value or a text")
+        raise InputError(
+            f"{name!r} is {value!r}, of type {type(value).__name__}: it must be a finite number, a truth value or a text"
+        )
     return number
 
 
 def _named(x: dict[Hashable, Any]) -> list[tuple[str, float]]:
     """The features of a row, all of them checked."""
-    return [(f"{key}={value}", 1.0) if isinstance(value, str) else (str(key), _number(key, value)) for key, value in x.items()]
+    return [
+        (f"{key}={value}", 1.0) if isinstance(value, str) else (str(key), _number(key, value))
+        for key, value in x.items()
+    ]
 
 
 def _parts(X: Any) -> dict[str, np.ndarray]:
@@ -223,7 +228,9 @@ class Classifier(_Model, base.MiniBatchClassifier):
         for label in dict.fromkeys(labels):
             if self._pair is not None or self.classes is not None:
                 if label not in (self._pair or self._learners):
-                    raise InputError(f"label {label!r} is not among the classes {list(self._pair or self._learners)}")
+                    raise InputError(
+                        f"label {label!r} is not among the classes {list(self._pair or self._learners)}"
+                    )
             elif not self._learners and isinstance(label, (bool, np.bool_)):
                 self._open((False, True))
             elif label not in self._learners:
@@ -273,7 +280,9 @@ class Classifier(_Model, base.MiniBatchClassifier):
             return np.column_stack([1.0 - values[0], values[0]])
         table = np.column_stack(values)
         total = table.sum(axis=1, keepdims=True)
-        return np.divide(table, total, out=np.full_like(table, 1.0 / len(columns)), where=total > 0.0)
+        return np.divide(
+            table, total, out=np.full_like(table, 1.0 / len(columns)), where=total > 0.0
+        )
 
     def predict_proba_one(self, x: dict, **kwargs: Any) -> dict[Any, float]:
         """Probabilities of the labels that have come; before the first row, none unless `classes` is given."""
@@ -353,7 +362,9 @@ class Regressor(_Model, base.MiniBatchRegressor):
         """Learns the rows of a pandas table in order, with the same result as one after the other."""
         parts = _parts(X)
         trial = self._trial(parts, False)
-        trial._learner.learn_many(trial._columns.table(parts, len(X)), np.asarray(y, dtype=np.float64), means=False)
+        trial._learner.learn_many(
+            trial._columns.table(parts, len(X)), np.asarray(y, dtype=np.float64), means=False
+        )
         self._keep(trial)
 
     def predict_one(self, x: dict) -> float:

@@ -20,7 +20,9 @@ class Stream:
     """An Arrow stream in several batches and nothing else."""
 
     def __init__(self, table, rows=50):
-        self.reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=rows))
+        self.reader = pa.RecordBatchReader.from_batches(
+            table.schema, table.to_batches(max_chunksize=rows)
+        )
         self.column_names = table.column_names
 
     def __arrow_c_stream__(self, requested_schema=None):
@@ -53,7 +55,9 @@ def test_every_table_gives_the_same_estimator_and_learner(kind):
     reference = kalmia.LogisticRegression().fit(X.copy(), Y)
     model = kalmia.LogisticRegression().fit(tables()[kind], Y)
     np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-12)
-    np.testing.assert_allclose(model.predict_proba(tables()[kind]), reference.predict_proba(X), rtol=1e-12)
+    np.testing.assert_allclose(
+        model.predict_proba(tables()[kind]), reference.predict_proba(X), rtol=1e-12
+    )
     if kind in ("pandas", "pandas Arrow", "polars", "pyarrow", "stream"):
         assert list(model.feature_names_in_) == NAMES
     low, same = kalmia.Auto(6), kalmia.Auto(6)
@@ -102,14 +106,22 @@ def test_tables_that_are_no_numbers_are_refused():
     learner = kalmia.Filter(2, "gaussian")
     with pytest.raises(kalmia.InputError, match="column `b` has a missing value in row 1"):
         learner.learn_many(pa.table({"a": [1.0, 2.0], "b": [1, None]}), [0, 1])
-    with pytest.raises(kalmia.InputError, match="column `b` is of type Utf8|column `b` is of type LargeUtf8"):
+    with pytest.raises(
+        kalmia.InputError, match="column `b` is of type Utf8|column `b` is of type LargeUtf8"
+    ):
         learner.learn_many(pa.table({"a": [1.0, 2.0], "b": ["x", "y"]}), [0, 1])
     with pytest.raises(kalmia.InputError, match="no number"):
         learner.learn_many(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), [0, 1])
     times = pd.DataFrame({"a": [1.0, 2.0], "b": pd.to_datetime(["2024-01-01", "2024-01-02"])})
     spans = (times[["b", "b"]] - times["b"][0:1].item()).set_axis(["b", "c"], axis=1)
     for model, refused in [(learner, learner.learn_many), (None, kalmia.LinearRegression().fit)]:
-        for table in (times, times[["b"]], times.assign(b=times["b"].dt.tz_localize("UTC")), spans, spans.to_numpy()):
+        for table in (
+            times,
+            times[["b"]],
+            times.assign(b=times["b"].dt.tz_localize("UTC")),
+            spans,
+            spans.to_numpy(),
+        ):
             with pytest.raises(kalmia.InputError, match="is of type (datetime|timedelta)64"):
                 refused(table, [0, 1])
         assert model is None or model.count == 0

@@ -23,7 +23,9 @@ class Fits:
     def __init__(self, run, folder, table, target, family, *arguments):
         data, model = folder / "data.csv", folder / "model.kalmia"
         table.to_csv(data, index=False)
-        self.summary = json.loads(run("fit", data, "--target", target, *arguments, "-o", model, "--json"))
+        self.summary = json.loads(
+            run("fit", data, "--target", target, *arguments, "-o", model, "--json")
+        )
         assert self.summary["rows"] == len(table)
         self.predicted = pd.read_csv(io.StringIO(run("predict", model, data)))
         self.found = pd.DataFrame(self.summary["coefficients"]).set_index("name")
@@ -47,7 +49,9 @@ class Fits:
         # no row was learned before it was predicted, so the batch fit, which saw all of them, has the lower loss
         losses = self.summary["progressive"]
         assert batch.deviance / 2.0 / len(self.y) < losses["loss"] < losses["baseline_loss"]
-        assert losses["baseline_loss"] == pytest.approx(batch.null_deviance / 2.0 / len(self.y), rel=0.1)
+        assert losses["baseline_loss"] == pytest.approx(
+            batch.null_deviance / 2.0 / len(self.y), rel=0.1
+        )
 
 
 def test_binary(run, tmp_path):
@@ -58,18 +62,32 @@ def test_binary(run, tmp_path):
 
 
 def test_regression(run, tmp_path):
-    fits = Fits(run, tmp_path, pd.read_csv(EXAMPLES / "grunfeld.csv"), "invest", sm.families.Gaussian())
+    fits = Fits(
+        run, tmp_path, pd.read_csv(EXAMPLES / "grunfeld.csv"), "invest", sm.families.Gaussian()
+    )
     # exact but for the prior
     fits.agree(distance=0.005, errors=0.1, spread=1.02)
     assert fits.summary["dispersion"] == pytest.approx(fits.batch.scale, rel=0.02)
     frame = fits.batch.get_prediction(fits.X).summary_frame()
-    noise = (fits.predicted["upper"] - fits.predicted["lower"]).to_numpy() / (frame["mean_se"] ** 2 + fits.batch.scale) ** 0.5
-    np.testing.assert_allclose(noise, 2.0 * 1.971, rtol=0.02)  # Student's 97.5 % point at 217 degrees of freedom
+    noise = (fits.predicted["upper"] - fits.predicted["lower"]).to_numpy() / (
+        frame["mean_se"] ** 2 + fits.batch.scale
+    ) ** 0.5
+    np.testing.assert_allclose(
+        noise, 2.0 * 1.971, rtol=0.02
+    )  # Student's 97.5 % point at 217 degrees of freedom
 
 
 def test_counts(run, tmp_path):
     table = pd.read_csv(EXAMPLES / "randhie.csv.gz")
-    shuffled = Fits(run, tmp_path, table.sample(frac=1.0, random_state=1), "mdvis", sm.families.Poisson(), "--family", "poisson")
+    shuffled = Fits(
+        run,
+        tmp_path,
+        table.sample(frac=1.0, random_state=1),
+        "mdvis",
+        sm.families.Poisson(),
+        "--family",
+        "poisson",
+    )
     shuffled.agree(distance=0.1, errors=0.6, spread=1.06)
     np.testing.assert_allclose(shuffled.predicted["mean"], shuffled.batch.fittedvalues, rtol=0.02)
     # in the file's order the coefficients move, which no theorem covers: the command says so, and still ends near the best loss

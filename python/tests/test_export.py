@@ -17,9 +17,15 @@ LINKS = {"identity": lambda u: u, "logit": expit, "log": np.exp}
 #: Arguments of the fit for each family, and how its target follows from the linear predictor.
 FAMILIES = {
     "gaussian": ([], lambda rng, u: u + rng.normal(0.0, 0.5, len(u))),
-    "bernoulli": (["--positive", "yes"], lambda rng, u: np.where(rng.random(len(u)) < expit(u), "yes", "no")),
+    "bernoulli": (
+        ["--positive", "yes"],
+        lambda rng, u: np.where(rng.random(len(u)) < expit(u), "yes", "no"),
+    ),
     "binomial": (["--family", "binomial:10"], lambda rng, u: rng.binomial(10, expit(u))),
-    "binomial proportion": (["--family", "binomial", "--weight", "n"], lambda rng, u: rng.binomial(4, expit(u)) / 4),
+    "binomial proportion": (
+        ["--family", "binomial", "--weight", "n"],
+        lambda rng, u: rng.binomial(4, expit(u)) / 4,
+    ),
     "poisson": (["--family", "poisson", "--no-intercept"], lambda rng, u: rng.poisson(np.exp(u))),
     "gamma": (["--family", "gamma"], lambda rng, u: rng.gamma(3.0, np.exp(u) / 3.0)),
 }
@@ -28,12 +34,22 @@ FAMILIES = {
 METHODS = {"auto": False, "moment": False, "asgd": True}
 
 
-@pytest.fixture(scope="module", params=[(family, method) for family in FAMILIES for method in METHODS], ids=" ".join)
+@pytest.fixture(
+    scope="module",
+    params=[(family, method) for family in FAMILIES for method in METHODS],
+    ids=" ".join,
+)
 def exported(request, run, tmp_path_factory):
     """A model of the command with its table, its graph and its JSON."""
     family, method = request.param
     rng = np.random.default_rng(5)
-    table = pd.DataFrame({"a": rng.normal(size=600), "b": rng.uniform(-1.0, 1.0, 600), "city": np.resize(["Lyon", "Nice", "Metz"], 600)})
+    table = pd.DataFrame(
+        {
+            "a": rng.normal(size=600),
+            "b": rng.uniform(-1.0, 1.0, 600),
+            "city": np.resize(["Lyon", "Nice", "Metz"], 600),
+        }
+    )
     linear = 0.3 + 0.5 * table["a"] - 0.4 * table["b"] + 0.2 * (table["city"] == "Metz")
     arguments, draw = FAMILIES[family]
     if "--weight" in arguments:
@@ -45,7 +61,15 @@ def exported(request, run, tmp_path_factory):
     run("fit", data, "--target", "y", "--method", method, *arguments, "-o", model)
     run("export", model, "--format", "onnx", "-o", graph)
     predicted = pd.read_csv(io.StringIO(run("predict", model, data)))
-    return family, method, table, model, graph, json.loads(run("export", model, "--format", "json")), predicted
+    return (
+        family,
+        method,
+        table,
+        model,
+        graph,
+        json.loads(run("export", model, "--format", "json")),
+        predicted,
+    )
 
 
 def features(table):
@@ -60,7 +84,9 @@ def test_onnxruntime_predicts_as_the_command_and_python(exported):
     texts = session.get_modelmeta().custom_metadata_map
     x = features(table)
     assert json.loads(texts["features"]) == list(x.columns) and texts["target"] == "y"
-    assert [(i.name, i.type, i.shape[1]) for i in session.get_inputs()] == [("x", "tensor(double)", 4)]
+    assert [(i.name, i.type, i.shape[1]) for i in session.get_inputs()] == [
+        ("x", "tensor(double)", 4)
+    ]
     linear, mean = (column[:, 0] for column in session.run(["linear", "mean"], {"x": x.to_numpy()}))
     np.testing.assert_allclose(linear, predicted["linear"], rtol=1e-10, atol=1e-12)
     trials = 10.0 if family == "binomial" else 1.0
@@ -102,7 +128,9 @@ def test_the_json_predicts_as_the_graph_and_holds_what_python_reads(exported):
         # members of the mixture differ)
         freedom = document["degrees_of_freedom"]
         student = 1.0 if freedom is None else freedom / (freedom - 2.0)
-        np.testing.assert_allclose(student * variance, predicted["linear_sd"] ** 2, rtol=1e-6 if freedom is None else 1e-4)
+        np.testing.assert_allclose(
+            student * variance, predicted["linear_sd"] ** 2, rtol=1e-6 if freedom is None else 1e-4
+        )
     if not family.startswith("binomial"):
         model = kalmia.load(path)
         np.testing.assert_array_equal(model._learner.theta, theta)

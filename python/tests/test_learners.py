@@ -18,7 +18,9 @@ import kalmia
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(400, 3))
 LABELS = (RNG.random(400) < 1.0 / (1.0 + np.exp(-X @ [1.0, -0.5, 0.2]))).astype(float)
-BOUNDS = json.loads((Path(__file__).parents[2] / "crates/kalmia/tests/data/bounds_cases.json").read_text())["functions"]
+BOUNDS = json.loads(
+    (Path(__file__).parents[2] / "crates/kalmia/tests/data/bounds_cases.json").read_text()
+)["functions"]
 
 
 def own_logistic(**more):
@@ -61,7 +63,10 @@ def test_exceptions_of_callables_come_through_and_change_nothing():
     with pytest.raises(KeyError, match="no such row"):
         filter.learn(X[0], 1.0)
     assert filter.count == 0 and not filter.theta.any()
-    with pytest.raises(kalmia.InputError, match="row 1: target 0.5 is not legal for the own logistic family, which takes 0 or 1"):
+    with pytest.raises(
+        kalmia.InputError,
+        match="row 1: target 0.5 is not legal for the own logistic family, which takes 0 or 1",
+    ):
         kalmia.Filter(3, own_logistic()).learn_many(X[:2], [1.0, 0.5])
     prediction = kalmia.Filter(3, own_logistic()).predict(X[0])
     with pytest.raises(kalmia.InputError, match="made without `cdf`|made without `quantile`"):
@@ -120,7 +125,9 @@ def test_bounds_meet_the_reference(name):
     function = getattr(kalmia.bounds, name)
     assert function.__doc__
     for case in BOUNDS[name]["cases"]:
-        given = {key: float(value) if value == "-inf" else value for key, value in case["in"].items()}
+        given = {
+            key: float(value) if value == "-inf" else value for key, value in case["in"].items()
+        }
         found = function(**given)
         assert list(found) == list(case["out"])
         for key, expected in case["out"].items():
@@ -130,7 +137,9 @@ def test_bounds_meet_the_reference(name):
             elif isinstance(expected, (bool, str)):
                 assert value == (float(expected) if expected == "-inf" else expected)
             else:
-                assert value == pytest.approx(expected, rel=case.get("rtol", {}).get(key, 0.0), abs=1e-13)
+                assert value == pytest.approx(
+                    expected, rel=case.get("rtol", {}).get(key, 0.0), abs=1e-13
+                )
 
 
 def test_bounds_name_what_is_wrong():
@@ -143,7 +152,12 @@ def test_bounds_name_what_is_wrong():
 
 
 def test_the_exceptions_are_a_tree():
-    for error in (kalmia.InputError, kalmia.StateError, kalmia.DivergenceError, kalmia.ModelFileError):
+    for error in (
+        kalmia.InputError,
+        kalmia.StateError,
+        kalmia.DivergenceError,
+        kalmia.ModelFileError,
+    ):
         assert issubclass(error, kalmia.KalmiaError)
     assert issubclass(kalmia.InputError, ValueError)
     with pytest.raises(ValueError, match="row 1, feature 2 is NaN"):
@@ -206,7 +220,15 @@ def test_calls_of_several_threads_wait_for_each_other():
 
     def look():
         while any(thread.is_alive() for thread in threads):
-            seen.append((learner.count, learner.theta.copy(), learner.predict_many(table[:5]), learner.copy(), repr(learner)))
+            seen.append(
+                (
+                    learner.count,
+                    learner.theta.copy(),
+                    learner.predict_many(table[:5]),
+                    learner.copy(),
+                    repr(learner),
+                )
+            )
 
     threads = [threading.Thread(target=learn) for _ in range(4)]
     looker = threading.Thread(target=look)
@@ -224,7 +246,12 @@ def test_a_callable_that_uses_its_own_learner_is_told():
     def mean(u):
         return learner.theta[0] + u
 
-    family = kalmia.Family("nosy", loss=lambda y, u: (y - u) ** 2, derivatives=lambda y, u: (learner.learn([1.0], 1.0), 2.0), mean=mean)
+    family = kalmia.Family(
+        "nosy",
+        loss=lambda y, u: (y - u) ** 2,
+        derivatives=lambda y, u: (learner.learn([1.0], 1.0), 2.0),
+        mean=mean,
+    )
     learner = kalmia.Filter(1, family)
     with pytest.raises(kalmia.StateError, match="at work in this very call"):
         learner.learn([1.0], 1.0)

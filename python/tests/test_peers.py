@@ -25,7 +25,9 @@ def test_losses_beat_a_constant(labels):
     assert np.isfinite(list(found.values())).all()
 
 
-@pytest.mark.parametrize(("name", "module"), [("Vowpal Wabbit", "vowpalwabbit"), ("bayesianbandits", "bayesianbandits")])
+@pytest.mark.parametrize(
+    ("name", "module"), [("Vowpal Wabbit", "vowpalwabbit"), ("bayesianbandits", "bayesianbandits")]
+)
 def test_optional_peers(name, module):
     pytest.importorskip(module)
     assert np.isfinite(losses(small(True), [name])[name])

@@ -14,13 +14,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kalmia import GammaRegression, InputError, LinearRegression, LogisticRegression, PoissonRegression
+from kalmia import (
+    GammaRegression,
+    InputError,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegression,
+)
 
 ORDER = "rows are learned in order, so a weight of 2 is not two rows at other places"
 #: Methods whose Gaussian filter is ridge regression, in which the order of the rows does not matter.
 EXACT = ["ekf", "implicit", "moment"]
 COUNTS = "the check's targets are not whole numbers, which a count must be"
-WEIGHTS = ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"]
+WEIGHTS = [
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+]
 
 
 #: Checks that learn targets such as 2.05, whatever the estimator's tags say.
@@ -67,7 +76,10 @@ def test_batches_are_one_pass(method):
     X = StandardScaler().fit_transform(X)
     whole = LogisticRegression(method).fit(X, y)
     parts = LogisticRegression(method, horizon=len(y) if method == "asgd" else None)
-    means = [parts.partial_fit_predict(X[i : i + 100], y[i : i + 100], classes=[0, 1]) for i in range(0, len(y), 100)]
+    means = [
+        parts.partial_fit_predict(X[i : i + 100], y[i : i + 100], classes=[0, 1])
+        for i in range(0, len(y), 100)
+    ]
     np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
     assert np.concatenate(means).shape == (len(y), 2)
     assert parts.n_samples_seen_ == whole.n_samples_seen_ == len(y)
@@ -79,16 +91,22 @@ def test_one_step_ahead_predictions_are_those_of_the_model_before():
     X, y = load_diabetes(return_X_y=True, scaled=False)
     model = LinearRegression().fit(X[:200], y[:200])
     before = model.predict(X[200:201])
-    assert model.partial_fit_predict(X[200:230], y[200:230])[0] == pytest.approx(before[0], rel=1e-12)
+    assert model.partial_fit_predict(X[200:230], y[200:230])[0] == pytest.approx(
+        before[0], rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("method", EXACT)
 def test_the_gaussian_filter_is_ridge_regression(method):
     X, y = load_diabetes(return_X_y=True)
-    model = LinearRegression(method, prior_variance=50.0, noise_variance=2.0, fit_intercept=False).fit(X, y)
+    model = LinearRegression(
+        method, prior_variance=50.0, noise_variance=2.0, fit_intercept=False
+    ).fit(X, y)
     ridge = Ridge(alpha=2.0 / 50.0, fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-9)
-    np.testing.assert_allclose(model.covariance_, 2.0 * np.linalg.inv(X.T @ X + 2.0 / 50.0 * np.eye(10)), rtol=1e-8)
+    np.testing.assert_allclose(
+        model.covariance_, 2.0 * np.linalg.inv(X.T @ X + 2.0 / 50.0 * np.eye(10)), rtol=1e-8
+    )
     weights = np.random.default_rng(3).uniform(0.2, 3.0, len(y))
     model.fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(model.coef_, ridge.fit(X, y, sample_weight=weights).coef_, rtol=1e-9)
@@ -100,7 +118,11 @@ def test_more_classes_go_one_against_the_rest():
     X, names = X[order], load_iris().target_names[y[order]]
     model = LogisticRegression().fit(X, names)
     assert list(model.classes_) == ["setosa", "versicolor", "virginica"]
-    assert model.coef_.shape == (3, 4) and model.covariance_.shape == (3, 5, 5) and model.std_err_.shape == (3, 5)
+    assert (
+        model.coef_.shape == (3, 4)
+        and model.covariance_.shape == (3, 5, 5)
+        and model.std_err_.shape == (3, 5)
+    )
     proba = model.predict_proba(X)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     assert model.score(X, names) > 0.9
@@ -129,8 +151,14 @@ def test_deviations_and_intervals_widen_away_from_the_rows():
 def test_methods_without_a_belief_have_no_interval_of_the_mean(method):
     X, y = load_diabetes(return_X_y=True)
     given = {"radius": 2.0, "exp_concavity": 0.1} if method == "ons" else {}
-    labels, numbers = LogisticRegression(method, **given).fit(X, y > 140), LinearRegression(method, **given).fit(X, y)
-    for refused in (lambda: labels.predict_interval(X), lambda: numbers.predict_interval(X, of_mean=True)):
+    labels, numbers = (
+        LogisticRegression(method, **given).fit(X, y > 140),
+        LinearRegression(method, **given).fit(X, y),
+    )
+    for refused in (
+        lambda: labels.predict_interval(X),
+        lambda: numbers.predict_interval(X, of_mean=True),
+    ):
         with pytest.raises(InputError, match=f"method {method} does not know how sure it is"):
             refused()
     # that of the target has the noise
@@ -145,20 +173,27 @@ def test_offsets_enter_the_linear_predictor():
     np.testing.assert_allclose([model.intercept_, *model.coef_], [0.3, 0.5, -0.2], atol=0.1)
     one, two = model.predict(X[:1]), model.predict(X[:1], offset=[np.log(2.0)])
     assert two[0] == pytest.approx(2.0 * one[0])
-    np.testing.assert_array_equal(model.predict(X, offset=np.log(2.0)), model.predict(X, offset=np.full(400, np.log(2.0))))
+    np.testing.assert_array_equal(
+        model.predict(X, offset=np.log(2.0)), model.predict(X, offset=np.full(400, np.log(2.0)))
+    )
     for bad in ([0.0] * 401, np.zeros((400, 1)), ["x"] * 400):
         for refused in (model.predict, lambda X, offset: model.partial_fit(X, y, offset=offset)):
             with pytest.raises(InputError, match="offset"):
                 refused(X, offset=bad)
     labels = LogisticRegression().fit(X, y > 5, offset=1.0)
     shifted = LogisticRegression().fit(X, y > 5)
-    np.testing.assert_allclose(labels.predict_proba(X, offset=1.0), shifted.predict_proba(X), atol=0.05)
+    np.testing.assert_allclose(
+        labels.predict_proba(X, offset=1.0), shifted.predict_proba(X), atol=0.05
+    )
     assert (labels.predict_proba(X)[:, 1] < shifted.predict_proba(X)[:, 1]).all()
 
 
 def test_estimators_live_in_pipelines_and_pickles():
     X, y = load_breast_cancer(return_X_y=True)
-    assert cross_val_score(make_pipeline(StandardScaler(), LogisticRegression()), X, y, cv=3).mean() > 0.95
+    assert (
+        cross_val_score(make_pipeline(StandardScaler(), LogisticRegression()), X, y, cv=3).mean()
+        > 0.95
+    )
     model = LogisticRegression().fit(X[:300], y[:300])
     again = pickle.loads(pickle.dumps(model))
     assert pickle.dumps(again) == pickle.dumps(model)
@@ -215,13 +250,18 @@ def test_threads_share_an_estimator(classes):
     for thread in (*learners, looker):
         thread.join()
     assert errors == []
-    assert [learner.count for learner in model.learners_] == [threads * rounds * len(y)] * (1 if classes == 2 else 3)
+    assert [learner.count for learner in model.learners_] == [threads * rounds * len(y)] * (
+        1 if classes == 2 else 3
+    )
 
 
 @pytest.mark.parametrize("again", ["fit", "partial_fit"])
 def test_a_refused_first_call_leaves_the_fitted_model_as_it_was(again):
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    for model, bad in [(LinearRegression(), [*y[:-1], np.nan]), (LogisticRegression(), np.ones(len(y)))]:
+    for model, bad in [
+        (LinearRegression(), [*y[:-1], np.nan]),
+        (LogisticRegression(), np.ones(len(y))),
+    ]:
         if again == "fit":
             model.fit(X, y if isinstance(model, LinearRegression) else y > 140)
         before = {name: value for name, value in vars(model).items() if name.endswith("_")}
@@ -265,14 +305,22 @@ def test_a_drift_is_told(drift):
         "adapt": "a drift is followed from the start: coefficients are those of the last rows",
     }[drift]
     model = LinearRegression(drift=drift).fit(X, moving)
-    assert model.drifts_ is (drift != "off") and told in str(model.summary()) and told in html.unescape(model.summary()._repr_html_())
+    assert (
+        model.drifts_ is (drift != "off")
+        and told in str(model.summary())
+        and told in html.unescape(model.summary()._repr_html_())
+    )
     if drift != "off":
         assert model.coef_[0] < -2.0
     model = LinearRegression(drift=drift).fit(X, still)
-    assert model.drifts_ is (drift == "adapt") and ("drift" in str(model.summary())) is (drift == "adapt")
+    assert model.drifts_ is (drift == "adapt") and ("drift" in str(model.summary())) is (
+        drift == "adapt"
+    )
     labels = np.where(moving > 0, "up", np.where(X[:, 1] > 2.0, "side", "down"))
     classes = LogisticRegression(drift=drift).fit(X, labels)
-    named = [str(k) for k, one in zip(classes.classes_, classes.learners_, strict=True) if one.drift]
+    named = [
+        str(k) for k, one in zip(classes.classes_, classes.learners_, strict=True) if one.drift
+    ]
     assert "up" in named and f"{told} ({', '.join(named)})" in str(classes.summary())
     filter = LinearRegression("ekf").fit(X, moving)
     assert filter.drifts_ is False and "drift" not in str(filter.summary())

@@ -20,7 +20,9 @@ def parameters(node):
     """Names, kinds and defaults of a stub's function, without the first of a method."""
     given = node.args
     positional = [a.arg for a in given.args if a.arg not in ("self", "cls")]
-    defaults = [None] * (len(positional) - len(given.defaults)) + [ast.literal_eval(d) for d in given.defaults]
+    defaults = [None] * (len(positional) - len(given.defaults)) + [
+        ast.literal_eval(d) for d in given.defaults
+    ]
     found = [(name, "positional", d) for name, d in zip(positional, defaults, strict=True)]
     for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
         found.append((arg.arg, "keyword", None if default is None else ast.literal_eval(default)))
@@ -28,11 +30,18 @@ def parameters(node):
 
 
 def actual(function):
-    kinds = {"POSITIONAL_OR_KEYWORD": "positional", "KEYWORD_ONLY": "keyword", "VAR_KEYWORD": "rest"}
+    kinds = {
+        "POSITIONAL_OR_KEYWORD": "positional",
+        "KEYWORD_ONLY": "keyword",
+        "VAR_KEYWORD": "rest",
+    }
     signature = inspect.signature(function)
     listed = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
     # a type's slots take their arguments by position, whatever they are called
-    return [(p.name, kinds.get(p.kind.name, "positional"), None if p.default is p.empty else p.default) for p in listed]
+    return [
+        (p.name, kinds.get(p.kind.name, "positional"), None if p.default is p.empty else p.default)
+        for p in listed
+    ]
 
 
 def test_the_module_and_the_stub_have_the_same_names():
@@ -49,7 +58,9 @@ def test_functions_agree(name):
 def test_classes_agree(name):
     cls, node = getattr(_kalmia, name), CLASSES[name]
     members = {item.name: item for item in node.body if isinstance(item, ast.FunctionDef)}
-    assert [base.id for base in node.bases] == [base.__name__ for base in cls.__bases__ if base is not object]
+    assert [base.id for base in node.bases] == [
+        base.__name__ for base in cls.__bases__ if base is not object
+    ]
     own = {member for member in vars(cls) if member not in COMMON and member != "__doc__"}
     assert own == set(members) - {"__new__"}
     for member, item in members.items():

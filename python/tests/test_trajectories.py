@@ -27,9 +27,15 @@ def learner(case):
     if algorithm == "ekf_logistic":
         return kalmia.Filter(3, "bernoulli", "ekf", **start)
     if algorithm == "ekf_logistic_truncated":
-        return kalmia.Filter(3, "bernoulli", "truncated", scale=given["c"], beta=given["beta"], **start)
+        return kalmia.Filter(
+            3, "bernoulli", "truncated", scale=given["c"], beta=given["beta"], **start
+        )
     if algorithm == "ons":
-        constants = {"radius": given["D"], "exp_concavity": 2.0 * given["gamma"], "multiplier": given["mult"]}
+        constants = {
+            "radius": given["D"],
+            "exp_concavity": 2.0 * given["gamma"],
+            "multiplier": given["mult"],
+        }
         return kalmia.OnlineNewtonStep(3, "bernoulli", covariance=1.0 / given["lam"], **constants)
     assert algorithm == "asgd"
     return kalmia.AveragedSGD(3, "bernoulli", horizon=12, step=given["gamma"])
@@ -68,7 +74,12 @@ def test_in_one_batch_whatever_the_layout(case, layout):
     y = FILE["y_linear" if case["algorithm"] == "kalman_linear" else "y_pm1"]
     wide = np.full((24, 7), np.nan)
     wide[::2, 1::2] = X
-    table = {"C": np.ascontiguousarray(X), "F": np.asfortranarray(X), "strided": wide[::2, 1::2], "int": X.tolist()}[layout]
+    table = {
+        "C": np.ascontiguousarray(X),
+        "F": np.asfortranarray(X),
+        "strided": wide[::2, 1::2],
+        "int": X.tolist(),
+    }[layout]
     means = many.learn_many(table, y)
     assert many.count == 12 and means.shape == (12,)
     close(many.iterate if case["algorithm"] == "asgd" else many.theta, out["theta"][-1])

