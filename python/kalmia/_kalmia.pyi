@@ -1,4 +1,4 @@
-"""Types of the compiled module; python/tests/test_stubs.py compares them with it."""
+"""Types of the compiled module. python/tests/test_stubs.py compares the two."""
 
 from collections.abc import Callable
 from typing import Any, Literal, overload

@@ -1,7 +1,9 @@
-"""The closed forms of the paper's theorems: a function each, which takes the theorem's quantities by name.
+"""The closed forms of the paper's theorems, one function per theorem.
 
-Each returns a dictionary of values; a value beyond the range of floating-point numbers is infinite, and its logarithm is under the
-key that starts with ``ln_``. Names are those of the paper's labels; ``help(kalmia.bounds.localized_bounded)`` tells the parameters.
+Each function takes the theorem's quantities by name and returns a dictionary of values. A value
+too large for a float is infinite; its logarithm is then under the key that starts with ``ln_``.
+Functions are named after the labels in the paper. For the parameters of one, see its help, such
+as ``help(kalmia.bounds.localized_bounded)``.
 
 Examples
 --------
