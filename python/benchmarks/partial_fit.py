@@ -1,4 +1,4 @@
-"""Rows per second of `partial_fit` on a million rows of ten features, beside the Rust library on the same rows in the same run.
+"""Rows per second of `partial_fit` and of the Rust library, on the same million rows.
 
 python python/benchmarks/partial_fit.py        needs cargo, and the package installed
 """

@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
+from compare import assert_close, assert_same
 from sklearn.datasets import load_breast_cancer
 
 import kalmia
@@ -54,17 +55,15 @@ def tables():
 def test_every_table_gives_the_same_estimator_and_learner(kind):
     reference = kalmia.LogisticRegression().fit(X.copy(), Y)
     model = kalmia.LogisticRegression().fit(tables()[kind], Y)
-    np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-12)
-    np.testing.assert_allclose(
-        model.predict_proba(tables()[kind]), reference.predict_proba(X), rtol=1e-12
-    )
+    assert_close(model.coef_, reference.coef_, rtol=1e-12)
+    assert_close(model.predict_proba(tables()[kind]), reference.predict_proba(X), rtol=1e-12)
     if kind in ("pandas", "pandas Arrow", "polars", "pyarrow", "stream"):
         assert list(model.feature_names_in_) == NAMES
     low, same = kalmia.Auto(6), kalmia.Auto(6)
     means = low.learn_many(tables()[kind], Y)
     # a stream comes in batches of its own, which round otherwise
-    np.testing.assert_allclose(means, same.learn_many(X.copy(), Y), rtol=1e-9, atol=1e-13)
-    np.testing.assert_allclose(low.predict_many(tables()[kind]), same.predict_many(X), rtol=1e-12)
+    assert_close(means, same.learn_many(X.copy(), Y), rtol=1e-9, atol=1e-13)
+    assert_close(low.predict_many(tables()[kind]), same.predict_many(X), rtol=1e-12)
 
 
 def test_blocks_of_converted_tables_are_small(monkeypatch):
@@ -76,7 +75,7 @@ def test_blocks_of_converted_tables_are_small(monkeypatch):
     sparse, dense = kalmia.Auto(6), kalmia.Auto(6)
     sparse.learn_many(scipy.sparse.csr_matrix(X), Y)
     dense.learn_many(X, Y)
-    np.testing.assert_allclose(sparse.theta, dense.theta, rtol=1e-12)
+    assert_close(sparse.theta, dense.theta, rtol=1e-12)
 
 
 def test_a_bad_row_in_a_late_block_is_named_and_nothing_is_learned(monkeypatch):
@@ -99,7 +98,7 @@ def test_arrow_numbers_of_every_width(kind):
     values = (np.arange(60).reshape(20, 3) % 2).astype(kind)
     table = pa.table({name: pa.array(values[:, j]) for j, name in enumerate("abc")})
     found = np.concatenate(list(_data.blocks(table)))
-    np.testing.assert_array_equal(found, values.astype(float))
+    assert_same(found, values.astype(float))
 
 
 def test_tables_that_are_no_numbers_are_refused():

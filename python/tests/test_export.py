@@ -7,6 +7,7 @@ import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
+from compare import assert_close, assert_same
 from scipy.special import expit
 
 import kalmia
@@ -88,24 +89,24 @@ def test_onnxruntime_predicts_as_the_command_and_python(exported):
         ("x", "tensor(double)", 4)
     ]
     linear, mean = (column[:, 0] for column in session.run(["linear", "mean"], {"x": x.to_numpy()}))
-    np.testing.assert_allclose(linear, predicted["linear"], rtol=1e-10, atol=1e-12)
+    assert_close(linear, predicted["linear"], rtol=1e-10, atol=1e-12)
     trials = 10.0 if family == "binomial" else 1.0
-    np.testing.assert_allclose(mean, trials * LINKS[texts["link"]](linear), rtol=1e-12)
+    assert_close(mean, trials * LINKS[texts["link"]](linear), rtol=1e-12)
     moderated = predicted["mean"].to_numpy()
     if not family.startswith("binomial"):  # which no estimator learns
         model = kalmia.load(path)
         assert model._feature_names() == list(x.columns)
-        np.testing.assert_array_equal(encode(model.schema_, table, None).X, x)
+        assert_same(encode(model.schema_, table, None).X, x)
         found = model.predict_proba(table)[:, 1] if family == "bernoulli" else model.predict(table)
-        np.testing.assert_allclose(found, moderated, rtol=1e-12)
+        assert_close(found, moderated, rtol=1e-12)
     if METHODS[method] or texts["link"] == "identity":
-        np.testing.assert_allclose(moderated, mean, rtol=1e-10, atol=1e-12)
+        assert_close(moderated, mean, rtol=1e-10, atol=1e-12)
     # E f(u) differs from f(E u) by at most half the variance of u times the largest |f''|
     variance = predicted["linear_sd"].to_numpy() ** 2
     if texts["link"] == "logit":
         assert (abs(moderated - mean) <= trials * variance / (12.0 * 3.0**0.5) + 1e-12).all()
     elif texts["link"] == "log":
-        np.testing.assert_allclose(np.log(moderated / mean), variance / 2.0, rtol=0.02, atol=1e-12)
+        assert_close(np.log(moderated / mean), variance / 2.0, rtol=0.02, atol=1e-12)
 
 
 def test_the_json_predicts_as_the_graph_and_holds_what_python_reads(exported):
@@ -116,7 +117,7 @@ def test_the_json_predicts_as_the_graph_and_holds_what_python_reads(exported):
     assert [name for name in names if name != "(intercept)"] == list(x.columns)
     assert ("(intercept)" in names) == (family != "poisson")
     rows = x.assign(**{"(intercept)": 1.0})[names].to_numpy()
-    np.testing.assert_allclose(rows @ theta, predicted["linear"], rtol=1e-10, atol=1e-12)
+    assert_close(rows @ theta, predicted["linear"], rtol=1e-10, atol=1e-12)
     assert document["family"]["kind"] == family.split()[0] and document["rows"] == len(table)
     assert document["method"] == method
     covariance = document["covariance"]
@@ -124,15 +125,15 @@ def test_the_json_predicts_as_the_graph_and_holds_what_python_reads(exported):
         assert covariance is None
     else:
         variance = np.einsum("ij,jk,ik->i", rows, covariance, rows)
-        # with a learned noise the covariance is the scale of Student's law, whose variance is larger (but for the little by which the
-        # members of the mixture differ)
+        # With a learned noise the covariance is the scale of a Student law, whose variance is
+        # larger. The members of the mixture differ a little.
         freedom = document["degrees_of_freedom"]
         student = 1.0 if freedom is None else freedom / (freedom - 2.0)
-        np.testing.assert_allclose(
+        assert_close(
             student * variance, predicted["linear_sd"] ** 2, rtol=1e-6 if freedom is None else 1e-4
         )
     if not family.startswith("binomial"):
         model = kalmia.load(path)
-        np.testing.assert_array_equal(model._learner.theta, theta)
+        assert_same(model._learner.theta, theta)
         if covariance is not None:
-            np.testing.assert_allclose(model.covariance_, covariance, rtol=1e-12)
+            assert_close(model.covariance_, covariance, rtol=1e-12)

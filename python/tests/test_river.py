@@ -6,7 +6,9 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from compare import assert_close
 from river import checks, datasets, evaluate, linear_model, metrics, preprocessing
 
 import kalmia
@@ -167,7 +169,7 @@ def test_tables_are_learned_as_their_rows_are(values):
         assert many.predict_one({"a": value}) == pytest.approx(
             one.predict_one({"a": value}), rel=1e-9
         )
-    np.testing.assert_allclose(
+    assert_close(
         many.predict_many(pd.DataFrame({"a": values})),
         [many.predict_one({"a": v}) for v in values],
         rtol=1e-9,
@@ -223,6 +225,19 @@ def test_the_first_features_have_the_prior_without_a_constant_too():
     labels.learn_one({"a": 1.0}, "yes")
     wide.learn([1.0], 1.0)
     assert labels.predict_proba_one({"a": 1.0})["yes"] == pytest.approx(wide.predict([1.0]).mean)
+
+
+def test_errors_say_what_is_wrong_and_what_to_do():
+    with pytest.raises(kalmia.InputError, match="target y is 'x', of type str: give a finite"):
+        Regressor().learn_one({"a": 1.0}, "x")
+    table = pd.DataFrame({"a": [1.0, 2.0]})
+    for model, y in [(Regressor(), [1.0, 2.0]), (Classifier(), [True, False])]:
+        with pytest.raises(kalmia.InputError, match=r"X is a ndarray: .*use pandas.DataFrame\(X\)"):
+            model.learn_many(table.to_numpy(), y)
+        with pytest.raises(kalmia.InputError, match=r"X is a DataFrame: .*use X.to_pandas\(\)"):
+            model.learn_many(pl.from_pandas(table), y)
+    with pytest.raises(kalmia.InputError, match="drift is True"):
+        Classifier(drift=True)
 
 
 def test_bad_parameters_are_refused_at_once():

