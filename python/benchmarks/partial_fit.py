@@ -1,6 +1,6 @@
 """Rows per second of `partial_fit` and of the Rust library, on the same million rows.
 
-python python/benchmarks/partial_fit.py        needs cargo, and the package installed
+Run ``python python/benchmarks/partial_fit.py``. It needs cargo and the installed package.
 """
 
 import os

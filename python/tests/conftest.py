@@ -1,4 +1,4 @@
-"""The command ``kalmia``, for the tests of what it shares with the package."""
+"""The fixture that runs the command ``kalmia``, for tests of files and results that both share."""
 
 import os
 import subprocess
@@ -8,11 +8,11 @@ import pytest
 
 @pytest.fixture(scope="session")
 def run():
-    """Runs the command that the environment names with these arguments; gives what it prints."""
+    """A function that runs the command in KALMIA_COMMAND and returns what it prints."""
     command = os.environ.get("KALMIA_COMMAND")
     if not command:
         pytest.skip(
-            "KALMIA_COMMAND does not name the command; `cargo xtask python` builds it and does"
+            "KALMIA_COMMAND is not set; `cargo xtask python` builds the command and sets it"
         )
 
     def run(*arguments, fails=None):

@@ -1,4 +1,4 @@
-"""Tables of every kind give the same model, and say what is wrong with them."""
+"""Every kind of table gives the same model, and a bad one is refused with a clear message."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ TABLE = pa.table(dict(zip(NAMES, X.T, strict=True)))
 
 
 class Stream:
-    """An Arrow stream in several batches and nothing else."""
+    """An object with only the Arrow stream interface, in several batches."""
 
     def __init__(self, table, rows=50):
         self.reader = pa.RecordBatchReader.from_batches(
@@ -61,7 +61,7 @@ def test_every_table_gives_the_same_estimator_and_learner(kind):
         assert list(model.feature_names_in_) == NAMES
     low, same = kalmia.Auto(6), kalmia.Auto(6)
     means = low.learn_many(tables()[kind], Y)
-    # a stream comes in batches of its own, which round otherwise
+    # a stream has batches of its own, which change the rounding
     assert_close(means, same.learn_many(X.copy(), Y), rtol=1e-9, atol=1e-13)
     assert_close(low.predict_many(tables()[kind]), same.predict_many(X), rtol=1e-12)
 

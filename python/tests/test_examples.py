@@ -20,7 +20,7 @@ CELLS = ["mean_radius", "mean_texture", "mean_smoothness", "mean_concavity", "me
 
 
 class Fits:
-    """The command's fit and the batch fit of the same rows; the constant comes first in both."""
+    """The command's fit and the batch fit of the same rows; the intercept is first in both."""
 
     def __init__(self, run, folder, table, target, family, *arguments):
         data, model = folder / "data.csv", folder / "model.kalmia"
@@ -70,7 +70,7 @@ def test_regression(run, tmp_path):
     fits = Fits(
         run, tmp_path, pd.read_csv(EXAMPLES / "grunfeld.csv"), "invest", sm.families.Gaussian()
     )
-    # exact but for the prior
+    # equal except for the prior
     fits.agree(distance=0.005, errors=0.1, spread=1.02)
     assert fits.summary["dispersion"] == pytest.approx(fits.batch.scale, rel=0.02)
     frame = fits.batch.get_prediction(fits.X).summary_frame()

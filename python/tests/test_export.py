@@ -1,4 +1,4 @@
-"""What ``kalmia export`` writes, run by others: onnxruntime on the graph, numpy on the JSON."""
+"""Exports of ``kalmia export``, evaluated by onnxruntime (graph) and numpy (JSON)."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from kalmia._files import encode
 
 LINKS = {"identity": lambda u: u, "logit": expit, "log": np.exp}
 
-#: Arguments of the fit for each family, and how its target follows from the linear predictor.
+#: Per family: arguments of the fit, and a function that draws targets from linear predictors.
 FAMILIES = {
     "gaussian": ([], lambda rng, u: u + rng.normal(0.0, 0.5, len(u))),
     "bernoulli": (
@@ -31,7 +31,7 @@ FAMILIES = {
     "gamma": (["--family", "gamma"], lambda rng, u: rng.gamma(3.0, np.exp(u) / 3.0)),
 }
 
-#: Whether the predicted mean is that of the coefficients alone.
+#: Whether the method predicts from the coefficients alone, without their uncertainty.
 METHODS = {"auto": False, "moment": False, "asgd": True}
 
 
@@ -41,7 +41,7 @@ METHODS = {"auto": False, "moment": False, "asgd": True}
     ids=" ".join,
 )
 def exported(request, run, tmp_path_factory):
-    """A model of the command with its table, its graph and its JSON."""
+    """A model fitted by the command, with its table, graph and JSON."""
     family, method = request.param
     rng = np.random.default_rng(5)
     table = pd.DataFrame(
@@ -74,7 +74,7 @@ def exported(request, run, tmp_path_factory):
 
 
 def features(table):
-    """The columns of `x`, by hand."""
+    """The columns of `x`, encoded without kalmia."""
     levels = {f"city={name}": (table["city"] == name).astype(float) for name in ("Nice", "Metz")}
     return table[["a", "b"]].assign(**levels)
 
@@ -93,7 +93,7 @@ def test_onnxruntime_predicts_as_the_command_and_python(exported):
     trials = 10.0 if family == "binomial" else 1.0
     assert_close(mean, trials * LINKS[texts["link"]](linear), rtol=1e-12)
     moderated = predicted["mean"].to_numpy()
-    if not family.startswith("binomial"):  # which no estimator learns
+    if not family.startswith("binomial"):  # no estimator has this family
         model = kalmia.load(path)
         assert model._feature_names() == list(x.columns)
         assert_same(encode(model.schema_, table, None).X, x)

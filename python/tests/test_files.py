@@ -1,4 +1,4 @@
-"""Model files: what is saved is what is loaded, and the command's files are the same."""
+"""Model files: a loaded model equals the saved one, and the command shares the format."""
 
 import io
 
@@ -54,7 +54,7 @@ def test_saved_models_come_back_whole(name, tmp_path):
     assert hasattr(again, "feature_names_in_") == hasattr(model, "feature_names_in_")
     again.save(tmp_path / "again.kalmia")
     assert (tmp_path / "again.kalmia").read_bytes() == path.read_bytes()
-    if name != "asgd":  # its horizon is reached
+    if name != "asgd":  # has reached its horizon
         model.partial_fit(X, y)
         again.partial_fit(X, y)
         assert_same(again.coef_, model.coef_)

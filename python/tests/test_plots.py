@@ -1,4 +1,4 @@
-"""The pictures show what was learned."""
+"""The plots show the fitted values."""
 
 import matplotlib
 import numpy as np

@@ -36,7 +36,7 @@ def test_gaussian():
     X, y = load_diabetes(return_X_y=True, scaled=False)
     model = LinearRegression().fit(X, y)
     batch = compare(model, X, y, sm.families.Gaussian(), errors=1.2, spread=1.6)
-    # columns nearly dependent are shrunk a little; the fitted values hardly change
+    # nearly collinear columns are shrunk a little; the fitted values hardly change
     assert_close(model.predict(X), batch.fittedvalues, atol=0.3 * batch.scale**0.5)
     assert model.dispersion_ == pytest.approx(batch.scale, rel=0.1)
     ends, frame = (

@@ -1,4 +1,4 @@
-"""The River models pass River's own checks, and grow without forgetting."""
+"""The River models pass River's own checks, and new features keep what was learned."""
 
 import datetime
 import math
@@ -52,7 +52,7 @@ def test_a_feature_that_appears_late_leaves_the_rest_as_it_was():
     assert one.predict_proba_one({**probe, "later": 4.0}) == before
     one.learn_one({**probe, "later": 4.0}, True)
     two.learn_one({**probe, "later": 400.0}, True)
-    # its scale comes from its first value, so that its unit does not matter
+    # the scale is taken from the first value, so the unit does not matter
     a, b = (
         one.predict_proba_one({"a": 1.0, "later": 2.0})[True],
         two.predict_proba_one({"a": 1.0, "later": 200.0})[True],
@@ -126,7 +126,7 @@ def test_a_refused_row_changes_nothing(bad, many):
         before = pickle.dumps(model)
         for x in ({"a": 1.0, "new": bad}, {"new": 3.0, "a": bad}, {"a": bad, "city": "Lyon"}):
             if many and isinstance(bad, list):
-                continue  # pandas has no table of lists that can be told apart
+                continue  # pandas cannot factorize lists
             with pytest.raises(kalmia.InputError, match="'new' is|'a' is"):
                 learn(model, x, ghost)
         assert pickle.dumps(model) == before

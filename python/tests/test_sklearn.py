@@ -1,4 +1,4 @@
-"""The estimators behave as scikit-learn's do."""
+"""The estimators follow scikit-learn's conventions, and name what is wrong."""
 
 import html
 import inspect
@@ -37,7 +37,7 @@ WEIGHTS = [
 ]
 
 
-#: Checks that learn targets such as 2.05, whatever the estimator's tags say.
+#: Checks that use targets such as 2.05 and ignore the estimator's tags.
 REAL_TARGETS = [
     "check_fit_check_is_fitted",
     "check_fit_idempotent",
@@ -166,7 +166,7 @@ def test_methods_without_a_belief_have_no_interval_of_the_mean(method):
     ):
         with pytest.raises(InputError, match=f"method {method} does not know how sure it is"):
             refused()
-    # that of the target has the noise
+    # the interval of the target includes the noise
     assert_close(np.diff(numbers.predict_interval(X)), 2.0 * 1.959964, rtol=1e-6)
 
 

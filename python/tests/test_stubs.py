@@ -1,4 +1,4 @@
-"""The stubs say what the compiled module has, name by name and parameter by parameter."""
+"""The stubs agree with the compiled module in names, parameters and defaults."""
 
 import ast
 import inspect
@@ -12,12 +12,12 @@ from kalmia import _kalmia
 STUB = ast.parse((Path(kalmia.__file__).parent / "_kalmia.pyi").read_text())
 CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
 FUNCTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
-#: Slots that every class of the interpreter has, or that objects show without having declared them.
+#: Members that every class has.
 COMMON = set(dir(object)) | {"__module__"}
 
 
 def parameters(node):
-    """Names, kinds and defaults of a stub's function, without the first of a method."""
+    """Names, kinds and defaults of a stub's parameters, without `self` and `cls`."""
     given = node.args
     positional = [a.arg for a in given.args if a.arg not in ("self", "cls")]
     defaults = [None] * (len(positional) - len(given.defaults)) + [
@@ -37,7 +37,7 @@ def actual(function):
     }
     signature = inspect.signature(function)
     listed = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
-    # a type's slots take their arguments by position, whatever they are called
+    # slots take positional arguments only, which counts as positional here
     return [
         (p.name, kinds.get(p.kind.name, "positional"), None if p.default is p.empty else p.default)
         for p in listed
