@@ -126,8 +126,8 @@ class Regression(RegressorMixin, Estimator):
         offset : float or array_like of shape (n,), optional
             Added to the linear predictor of each row.
         of_mean : bool
-            Whether to return the interval of the target's mean instead, which has no noise. It
-            needs a covariance: ``"asgd"`` has none and refuses.
+            Whether to return the interval of the target's mean instead, without the noise.
+            ``"ons"`` and ``"asgd"`` refuse it: they have no standard errors of coefficients.
 
         Returns
         -------

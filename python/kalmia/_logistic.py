@@ -266,7 +266,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
         """Predicts an interval for the probability of the second class.
 
         With more than two classes, for that of each class against the rest, before the
-        renormalization of `predict_proba`.
+        renormalization of `predict_proba`. ``"ons"`` and ``"asgd"`` refuse the call: they have no
+        standard errors of coefficients.
 
         Parameters
         ----------

@@ -37,6 +37,19 @@ from .errors import InputError
 
 __all__ = ["Classifier", "Regressor"]
 
+#: The docstring section on the parameters that both models have.
+_PARAMETERS = """method
+        ``"auto"``, or one of the filters ``"ekf"``, ``"truncated"``, ``"implicit"`` and
+        ``"moment"``. The other methods cannot add features.
+    prior_variance
+        Variance of each coefficient before the first row; 1 by default. Filters only.
+    fit_intercept
+        Whether to learn an intercept.
+    drift
+        What ``"auto"`` does when the coefficients change over time. ``"detect"``, the default,
+        keeps them constant until a change is detected and tracks them from then on. ``"off"``
+        keeps them constant. ``"adapt"`` tracks them without waiting for a detection."""
+
 
 def _number(name: Hashable, value: Any) -> float:
     """The value of a feature as a finite number, or an error that names the feature."""
@@ -197,7 +210,7 @@ class _Model:
 
 
 class Classifier(_Model, base.MiniBatchClassifier):
-    """Online logistic regression for two or more labels.
+    __doc__ = f"""Online logistic regression for two or more labels.
 
     Boolean labels, or two `classes`, need one learner. Otherwise there is one learner per label,
     which learns that label against the rest. A label may appear late: its learner is the same as
@@ -205,17 +218,7 @@ class Classifier(_Model, base.MiniBatchClassifier):
 
     Parameters
     ----------
-    method
-        ``"auto"``, or one of the filters ``"ekf"``, ``"truncated"``, ``"implicit"`` and
-        ``"moment"``. The other methods cannot add features.
-    prior_variance
-        Variance of each coefficient before the first row; 1 by default. Filters only.
-    fit_intercept
-        Whether to learn an intercept.
-    drift
-        What ``"auto"`` does when the coefficients change over time. ``"detect"``, the default,
-        keeps them constant until a change is detected and tracks them from then on. ``"off"``
-        keeps them constant. ``"adapt"`` tracks them without waiting for a detection.
+    {_PARAMETERS}
     classes
         All labels, if known; another label is then refused. Of two, the second is the event.
 
@@ -223,9 +226,9 @@ class Classifier(_Model, base.MiniBatchClassifier):
     --------
     >>> import kalmia.river
     >>> model = kalmia.river.Classifier()
-    >>> for x, y in [({"a": 1.0}, True), ({"a": -1.0}, False), ({"a": 2.0, "b": 1.0}, True)]:
+    >>> for x, y in [({{"a": 1.0}}, True), ({{"a": -1.0}}, False), ({{"a": 2.0, "b": 1.0}}, True)]:
     ...     model.learn_one(x, y)
-    >>> model.predict_one({"a": 1.5})
+    >>> model.predict_one({{"a": 1.5}})
     True
     """
 
@@ -350,31 +353,21 @@ class Classifier(_Model, base.MiniBatchClassifier):
 
 
 class Regressor(_Model, base.MiniBatchRegressor):
-    """Online regression for numbers, counts or positive amounts.
+    __doc__ = f"""Online regression for numbers, counts or positive amounts.
 
     Parameters
     ----------
     family
         ``"gaussian"`` for any number, ``"poisson"`` for counts, ``"gamma"`` for amounts above 0.
-    method
-        ``"auto"``, or one of the filters ``"ekf"``, ``"truncated"``, ``"implicit"`` and
-        ``"moment"``. The other methods cannot add features.
-    prior_variance
-        Variance of each coefficient before the first row; 1 by default. Filters only.
-    fit_intercept
-        Whether to learn an intercept.
-    drift
-        What ``"auto"`` does when the coefficients change over time. ``"detect"``, the default,
-        keeps them constant until a change is detected and tracks them from then on. ``"off"``
-        keeps them constant. ``"adapt"`` tracks them without waiting for a detection.
+    {_PARAMETERS}
 
     Examples
     --------
     >>> import kalmia.river
     >>> model = kalmia.river.Regressor()
     >>> for t in range(20):
-    ...     model.learn_one({"t": t}, 2.0 * t + 1.0)
-    >>> round(model.predict_one({"t": 30}), 1)
+    ...     model.learn_one({{"t": t}}, 2.0 * t + 1.0)
+    >>> round(model.predict_one({{"t": 30}}), 1)
     61.0
     """
 

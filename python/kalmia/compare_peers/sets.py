@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
@@ -62,40 +63,29 @@ def _shuttle() -> DataSet:
     return _river("shuttle", datasets.Shuttle(), True)
 
 
+def _statsmodels(name: str, module: ModuleType, target: str) -> DataSet:
+    """A table of statsmodels, shuffled because its file is sorted; a target above 0 is an event."""
+    data = module.load_pandas().data.sample(frac=1.0, random_state=1)
+    X = data.drop(columns=target).to_numpy(float)
+    return DataSet(name, X, (data[target] > 0).to_numpy(float), True)
+
+
 def _fair() -> DataSet:
     from statsmodels.datasets import fair
 
-    # shuffled, because the file is sorted by the target
-    data = fair.load_pandas().data.sample(frac=1.0, random_state=1)
-    return DataSet(
-        "affairs",
-        data.drop(columns="affairs").to_numpy(float),
-        (data["affairs"] > 0).to_numpy(float),
-        True,
-    )
+    return _statsmodels("affairs", fair, "affairs")
 
 
 def _anes() -> DataSet:
     from statsmodels.datasets import anes96
 
-    # shuffled, because the file is sorted by the target
-    data = anes96.load_pandas().data.sample(frac=1.0, random_state=1)
-    return DataSet(
-        "vote 1996", data.drop(columns="vote").to_numpy(float), data["vote"].to_numpy(float), True
-    )
+    return _statsmodels("vote 1996", anes96, "vote")
 
 
 def _visits() -> DataSet:
     from statsmodels.datasets import randhie
 
-    # shuffled, because the file is sorted by family
-    data = randhie.load_pandas().data.sample(frac=1.0, random_state=1)
-    return DataSet(
-        "doctor visits",
-        data.drop(columns="mdvis").to_numpy(float),
-        (data["mdvis"] > 0).to_numpy(float),
-        True,
-    )
+    return _statsmodels("doctor visits", randhie, "mdvis")
 
 
 def _flights():
