@@ -1,6 +1,6 @@
-"""Rows per second of `partial_fit` on a million rows of ten features, beside the Rust library on the same rows in the same run.
+"""Rows per second of `partial_fit` and of the Rust library, on the same million rows.
 
-    python python/benchmarks/partial_fit.py        needs cargo, and the package installed
+Run ``python python/benchmarks/partial_fit.py``. It needs cargo and the installed package.
 """
 
 import os
@@ -18,7 +18,17 @@ ROWS, FEATURES, ROUNDS = 1_000_000, 10, 3
 
 
 def library(path: str) -> float:
-    command = ["cargo", "run", "--quiet", "--release", "--package", "kalmia-python", "--example", "library", "--"]
+    command = [
+        "cargo",
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "kalmia-python",
+        "--example",
+        "library",
+        "--",
+    ]
     return float(subprocess.check_output([*command, path, str(FEATURES + 1)], cwd=ROOT, text=True))
 
 
@@ -31,7 +41,9 @@ def python(X: np.ndarray, y: np.ndarray) -> float:
 def main() -> None:
     rng = np.random.default_rng(1)
     X = rng.uniform(-0.5, 0.5, (ROWS, FEATURES))
-    y = (rng.random(ROWS) < 1.0 / (1.0 + np.exp(-X @ np.linspace(-2.0, 2.0, FEATURES)))).astype(np.int64)
+    y = (rng.random(ROWS) < 1.0 / (1.0 + np.exp(-X @ np.linspace(-2.0, 2.0, FEATURES)))).astype(
+        np.int64
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "rows")
         with open(path, "wb") as file:

@@ -1,8 +1,9 @@
 """Parameter-free online learning of generalized linear models by Kalman recursion.
 
-Estimators in the manner of scikit-learn stand at the top: :class:`LogisticRegression`, :class:`LinearRegression`,
-:class:`PoissonRegression` and :class:`GammaRegression`; ``kalmia.river`` has models in the manner of River, and the learners
-themselves are :class:`Auto`, :class:`Filter`, :class:`OnlineNewtonStep`, :class:`AveragedSGD` and :class:`Averaged`.
+Start with the scikit-learn estimators :class:`LogisticRegression`, :class:`LinearRegression`,
+:class:`PoissonRegression` and :class:`GammaRegression`. ``kalmia.river`` has models for River. The
+learners below them are :class:`Auto`, :class:`Filter`, :class:`OnlineNewtonStep`,
+:class:`AveragedSGD` and :class:`Averaged`; ``kalmia.bounds`` has the theorems of the paper.
 """
 
 from . import bounds

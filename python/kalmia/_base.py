@@ -1,4 +1,4 @@
-"""What all estimators share: parameters, the conversion of tables, learning, and what was learned."""
+"""The base of the estimators: parameters, conversion of tables, learning and fitted attributes."""
 
 from __future__ import annotations
 
@@ -8,49 +8,65 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from . import _data, _files, _plots
 from ._kalmia import Learner, model
 from ._summary import Summary
 from .errors import InputError
 
-#: The part of the docstring that describes the parameters of every estimator.
+#: The docstring section on the parameters that every estimator has.
 PARAMETERS = """Parameters
     ----------
     method : {"auto", "ekf", "truncated", "implicit", "moment", "ons", "asgd"}
-        The algorithm. ``"auto"`` needs nothing else and takes features of any scale; the others are the paper's, whose
-        features should be of the order of 1.
+        The algorithm. ``"auto"`` needs no other parameter and accepts features of any scale. The
+        others are the algorithms of the paper: scale the features to about 1 before using them.
     prior_variance : float, optional
-        Variance of each coefficient before the first row, for the filters (``"ekf"``, ``"truncated"``, ``"implicit"``,
-        ``"moment"``); 1 by default.
+        Variance of each coefficient before the first row; 1 by default. Filters only (``"ekf"``,
+        ``"truncated"``, ``"implicit"``, ``"moment"``). ``"auto"`` learns it and refuses a value.
     fit_intercept : bool
-        Whether to learn a constant.
-    drift : {"detect", "off", "adapt"}
-        Whether the coefficients may move with time, for ``"auto"``: static until it is beyond doubt that they do and then
-        followed (`drifts_` and `summary` tell), static, or followed from the start. The other methods are static.
-    scale, beta : float
-        The floor under the curvature, ``scale * t ** -beta``; ``"truncated"`` only.
-    radius, exp_concavity, gradient_bound : float, optional
-        The ball and the constants of ``"ons"``; the radius must be given.
+        Whether to learn an intercept.
+    drift : {"detect", "off", "adapt"}, optional
+        What ``"auto"`` does when the coefficients change over time; the other methods assume that
+        they do not. ``"detect"``, the default, keeps them constant until a change is detected and
+        tracks them from then on; `drifts_` and `summary` report it. ``"off"`` keeps them constant.
+        ``"adapt"`` tracks them without waiting for a detection. Tracking starts when the mixture
+        has settled, after at most 4096 rows; until then all three give the same result.
+    scale, beta : float, optional
+        The curvature is at least ``scale * t ** -beta`` at row ``t``; 1 and 0.49 by default.
+        ``"truncated"`` only.
+    radius : float, optional
+        Radius of the ball that holds the coefficients of ``"ons"``; 10 by default.
+    exp_concavity : float, optional
+        Exp-concavity constant of ``"ons"``; ``1 / (4 * radius)`` by default.
+    gradient_bound : float, optional
+        Upper bound on the gradient's norm for ``"ons"``; none by default.
     horizon : int, optional
-        Number of rows to come, for ``"asgd"``; `fit` takes the rows that it is given.
+        Total number of rows for ``"asgd"``. `fit` uses the number of rows that it is given. Set it
+        before `partial_fit`, which cannot know how many rows will follow.
     step : float, optional
-        Step of ``"asgd"``; by default ``horizon ** -0.5``.
+        Step size of ``"asgd"``; ``1 / (2 * d * sqrt(horizon))`` by default, where ``d`` is the
+        number of coefficients, intercept included.
 """
 
 
-class Learning:
-    """A call that learns: others wait for its end, and where a first one is refused the estimator's attributes are put back.
+class LearningCall:
+    """A call that learns: other calls wait until it ends, and a refused first call is undone.
 
-    Written out, as a row a call would feel a generator's cost.
+    A class and not a generator, because a generator's cost would show in calls of one row.
     """
 
     def __init__(self, estimator: Estimator, reset: bool):
-        self._attributes, self._reset = vars(estimator), reset
+        self._attributes = vars(estimator)
+        self._reset = reset
 
     def __enter__(self) -> bool:
-        """Whether this is a first call; later ones change no attribute before they succeed."""
+        """Whether this is a first call. Later calls change no attribute before they succeed."""
         self._lock = self._attributes.setdefault("_lock", RLock())
         self._lock.acquire()
         first = self._reset or "learners_" not in self._attributes
@@ -66,47 +82,35 @@ class Learning:
 
 
 class Estimator(BaseEstimator):
-    """Base of the estimators; a single learner unless a subclass keeps one a class."""
+    """Base of the estimators: one learner, or one per class where a subclass needs it.
+
+    scikit-learn reads the parameters from the constructor's signature, so each public class
+    spells out its own. A test compares their names and defaults.
+    """
 
     _family = "gaussian"
 
-    def __init__(
-        self,
-        method="auto",
-        *,
-        prior_variance=None,
-        fit_intercept=True,
-        drift="detect",
-        scale=1.0,
-        beta=0.49,
-        radius=None,
-        exp_concavity=None,
-        gradient_bound=None,
-        horizon=None,
-        step=None,
-    ):
-        self._keep(locals())
-
-    def _keep(self, given: dict[str, Any]) -> None:
-        """Keeps a constructor's parameters as they were given; scikit-learn wants each class to name its own."""
+    def _set_parameters(self, given: dict[str, Any]) -> None:
+        """Stores a constructor's parameters unchanged, which scikit-learn's `clone` requires."""
         for name in self._get_param_names():
             setattr(self, name, given[name])
 
-    # -- tables ---------------------------------------------------------------------------------------------------------
+    # -- tables -----------------------------------------------------------------------------------
 
     def _rows(self, X: Any, offset: Any = None, *, reset: bool = False) -> _data.Rows:
-        """The rows of `X` as numbers with their offsets, its columns checked against earlier ones."""
+        """The rows of `X` as numbers, with offsets; columns must match those of earlier calls."""
         if reset:
             self.__dict__.pop("schema_", None)
         schema = getattr(self, "schema_", None)
         if schema is not None and not schema.is_numeric:
             return _files.encode(schema, X, offset)
+        _data.check_lazy(X)
         names = None
         if _data.is_arrow(X):
             names = _data.names(X)
             X = _data.matrix(X)
         if schema is not None and schema.offset is not None:
-            X, names, found = self._without(X, names, schema.offset)
+            X, names, found = self._split_column(X, names, schema.offset)
             offset = found if offset is None else offset
             if offset is None:
                 raise InputError(_files.no_offset(schema.offset))
@@ -115,8 +119,10 @@ class Estimator(BaseEstimator):
         return _data.Rows(X, _data.offsets(offset, rows), rows)
 
     @staticmethod
-    def _without(X: Any, names: list[str] | None, name: str) -> tuple[Any, list[str] | None, Any]:
-        """The table without a column, and that column where it is there."""
+    def _split_column(
+        X: Any, names: list[str] | None, name: str
+    ) -> tuple[Any, list[str] | None, Any]:
+        """The table without the named column, its other names, and that column (None if absent)."""
         if names is not None and name in names:
             j = names.index(name)
             return np.delete(X, j, axis=1), names[:j] + names[j + 1 :], X[:, j]
@@ -125,60 +131,82 @@ class Estimator(BaseEstimator):
         return X, names, None
 
     def _table(self, X: Any, names: list[str] | None, reset: bool) -> Any:
-        """`X` as an array of float64 or a sparse matrix in rows; `names` are those of an Arrow stream."""
+        """`X` as a float64 array or a CSR matrix; `names` are the columns of an Arrow stream."""
         if _data.is_sparse(X):
             _data.check_sparse(X)
         if not reset and self._is_plain(X):
             return X
         if names is None:
-            _data.check_times(X)
-            # the learner looks at every number of such an array itself
-            finite = not self._is_array(X)
-            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_all_finite=finite)
-        X = validate_data(self, X, dtype=np.float64, reset=reset, skip_check_array=False, ensure_min_samples=1) if reset else X
+            _data.check_columns(X)
+            return validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=np.float64,
+                reset=reset,
+                # the learner itself checks every number of a float64 array
+                ensure_all_finite=not self._is_float64(X),
+            )
         if reset:
+            X = validate_data(self, X, dtype=np.float64, reset=True, ensure_min_samples=1)
             self.feature_names_in_ = np.array(names, dtype=object)
-        elif list(getattr(self, "feature_names_in_", names)) != names:
-            raise InputError(f"the columns are {names}, but the model was fitted with {list(self.feature_names_in_)}")
-        elif X.shape[1] != self.n_features_in_:
-            raise InputError(f"X has {X.shape[1]} features, but {type(self).__name__} expects {self.n_features_in_}")
+            return X
+        expected = list(getattr(self, "feature_names_in_", names))
+        if expected != names:
+            raise InputError(
+                f"the columns are {names}, but the model was fitted with {expected}: "
+                "select these columns in this order"
+            )
+        if X.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} "
+                f"expects {self.n_features_in_}"
+            )
         return X
 
     def _is_plain(self, X: Any) -> bool:
-        """Whether `X` needs no conversion and no look at its columns' names; the learner checks the numbers themselves."""
-        fits = self._is_array(X) and X.ndim == 2 and X.shape[1] == self.n_features_in_
+        """Whether `X` needs neither conversion nor a check of names; the learner checks numbers."""
+        fits = self._is_float64(X) and X.ndim == 2 and X.shape[1] == self.n_features_in_
         return fits and len(X) > 0 and not hasattr(self, "feature_names_in_")
 
     @staticmethod
-    def _is_array(values: Any) -> bool:
-        """Whether these are numbers as the learner takes them."""
+    def _is_float64(values: Any) -> bool:
+        """Whether the learner can read the values without conversion."""
         return type(values) is np.ndarray and values.dtype == np.float64
 
     @classmethod
     def _column(cls, y: Any, rows: int, *, numbers: bool, first: bool) -> np.ndarray:
-        """`y` as one column with a number, or a label, for each row; after the first call the learner checks plain numbers itself."""
-        if cls._is_array(y) and y.ndim == 1 and not first and len(y) == rows:
+        """`y` as one column: a number or a label per row.
+
+        After the first call a float64 array is passed on; the learner checks its numbers.
+        """
+        if cls._is_float64(y) and y.ndim == 1 and not first and len(y) == rows:
             return y
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         y = y.to_numpy() if hasattr(y, "to_numpy") else y
         if numbers:
-            _data.check_times(y, "y")
+            _data.check_columns(y, "y")
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         y = column_or_1d(y, warn=True)
         if len(y) != rows:
-            raise ValueError(f"X has {rows} rows, but y has {len(y)}")
+            raise ValueError(f"X has {rows} rows, but y has {len(y)}: give one target per row")
         return y
 
     def _weights(self, sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
-        return None if sample_weight is None else _check_sample_weight(sample_weight, y, dtype=np.float64)
+        return (
+            None
+            if sample_weight is None
+            else _check_sample_weight(sample_weight, y, dtype=np.float64)
+        )
 
-    # -- learning -------------------------------------------------------------------------------------------------------
+    # -- learning ---------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_lock"}
 
     def _new_learner(self, rows: int | None = None) -> Learner:
+        _data.check_names(method=self.method, drift=self.drift)
         horizon = self.horizon if self.horizon is not None else rows
         return model(
             self.method,
@@ -199,7 +227,7 @@ class Estimator(BaseEstimator):
     def _family_name(self) -> str:
         return self._family
 
-    # -- what was learned -----------------------------------------------------------------------------------------------
+    # -- what was learned -------------------------------------------------------------------------
 
     @property
     def _learner(self) -> Learner:
@@ -207,56 +235,69 @@ class Estimator(BaseEstimator):
         return self.learners_[0]
 
     def _theta(self) -> np.ndarray:
-        """Coefficients, a row for each learner, the constant's first (0 without one)."""
+        """Coefficients, one row per learner, the intercept first (0 if there is none)."""
         check_is_fitted(self, "learners_")
         theta = np.array([learner.theta for learner in self.learners_])
         if not self.learners_[0].intercept:
             theta = np.hstack([np.zeros((len(theta), 1)), theta])
         return theta
 
-    @property
-    def covariance_(self) -> np.ndarray | None:
-        """Covariance of the coefficients, the constant first where there is one; a stack for several classes."""
+    def _per_learner(self, attribute: str) -> np.ndarray | None:
+        """An attribute of the learners: of the only one, or stacked; None if they lack it."""
         check_is_fitted(self, "learners_")
-        found = [learner.covariance for learner in self.learners_]
+        found = [getattr(learner, attribute) for learner in self.learners_]
         if found[0] is None:
             return None
         return found[0] if len(found) == 1 else np.array(found)
+
+    @property
+    def covariance_(self) -> np.ndarray | None:
+        """Covariance of the coefficients, the intercept first if there is one.
+
+        One matrix, or one per class if there are more than two. None for ``"asgd"``.
+        """
+        return self._per_learner("covariance")
 
     @property
     def std_err_(self) -> np.ndarray | None:
         """Standard errors of the coefficients, in the order of `covariance_`."""
-        check_is_fitted(self, "learners_")
-        found = [learner.standard_errors for learner in self.learners_]
-        if found[0] is None:
-            return None
-        return found[0] if len(found) == 1 else np.array(found)
+        return self._per_learner("standard_errors")
 
     @property
     def drifts_(self) -> bool:
-        """Whether the coefficients, of any class, follow a drift: they then are those of the last rows, not of all."""
+        """Whether a drift is tracked, in any class.
+
+        If so, the coefficients describe the most recent rows and not all of them.
+        """
         check_is_fitted(self, "learners_")
         return any(learner.drift == "followed" for learner in self.learners_)
 
     @property
     def n_samples_seen_(self) -> int:
-        """Rows learned."""
+        """Number of rows learned."""
         return self._learner.count
 
     @property
     def n_iter_(self) -> int:
-        """Passes over the rows, which is always 1."""
+        """Number of passes over the rows, always 1."""
         check_is_fitted(self, "learners_")
         return 1
 
     @property
     def progressive_(self) -> dict[str, Any]:
-        """How good the predictions made before each row was learned were: losses, and for labels also the calibration."""
+        """Metrics of the predictions made before each row was learned.
+
+        Losses, and for labels also the calibration. They need no held-out rows, because no
+        prediction has seen its own row.
+        """
         return self._learner.progressive
 
     @property
     def progressive_loss_(self) -> float:
-        """Mean loss of the predictions made before each row was learned, half the deviance (log-loss for labels)."""
+        """Mean loss of the predictions made before each row was learned.
+
+        The loss is half the deviance, which is the log-loss for labels.
+        """
         return self.progressive_["loss"]
 
     def _feature_names(self) -> list[str]:
@@ -264,15 +305,19 @@ class Estimator(BaseEstimator):
         if schema is not None and not schema.is_numeric:
             return schema.features
         names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+        if names is None:
+            return [f"x{j}" for j in range(self.n_features_in_)]
+        return [str(name) for name in names]
 
     def summary(self, level: float = 0.95) -> Summary:
-        """The table of coefficients; printed as text, shown as a table in a notebook.
+        """The table of coefficients with standard errors and intervals.
+
+        It prints as text and shows as a table in a notebook.
 
         Parameters
         ----------
         level : float
-            Probability of the coefficients' intervals.
+            Probability of the intervals, strictly between 0 and 1.
 
         Returns
         -------
@@ -281,26 +326,28 @@ class Estimator(BaseEstimator):
         check_is_fitted(self, "learners_")
         return Summary.of(self, level)
 
-    # -- files and pictures ---------------------------------------------------------------------------------------------
+    # -- files and pictures -----------------------------------------------------------------------
 
     def save(self, path) -> None:
-        """Writes the model to a file, which `kalmia.load` and the command ``kalmia`` read.
+        """Writes the model to a file that `kalmia.load` and the command ``kalmia`` can read.
 
         Parameters
         ----------
         path : path-like
-            Where to; a file that is there is replaced at once or not at all.
+            The file. An existing one is replaced in one step: if writing fails, it is unchanged.
         """
         check_is_fitted(self, "learners_")
         _files.save(self, path)
 
     def plot_coefficients(self, ax=None, level: float = 0.95):
-        """Coefficients with their intervals, the constant left out.
+        """Draws the coefficients with their intervals, without the intercept.
+
+        The axis is in units of target per unit of feature: scale the features to compare them.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            Axes to draw on; a new figure by default.
         level : float
             Probability of the intervals.
 
@@ -312,12 +359,12 @@ class Estimator(BaseEstimator):
         return _plots.coefficients(self, ax, level)
 
     def plot_progressive_loss(self, ax=None):
-        """The mean loss of the predictions so far, against the rows learned.
+        """Draws the mean loss of the predictions so far against the rows learned.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Types of the compiled module; python/tests/test_stubs.py compares them with it."""
+"""Types of the compiled module. python/tests/test_stubs.py compares the two."""
 
 from collections.abc import Callable
 from typing import Any, Literal, overload
@@ -51,11 +51,23 @@ class Learner:
     def learn(self, x: ArrayLike, y: float, weight: float = 1.0, offset: float = 0.0) -> None: ...
     @overload
     def learn_many(
-        self, X: Any, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None, *, means: Literal[False]
+        self,
+        X: Any,
+        y: ArrayLike,
+        weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        *,
+        means: Literal[False],
     ) -> None: ...
     @overload
     def learn_many(
-        self, X: Any, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None, *, means: Literal[True] = True
+        self,
+        X: Any,
+        y: ArrayLike,
+        weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        *,
+        means: Literal[True] = True,
     ) -> Vector: ...
     def predict(self, x: ArrayLike, offset: float = 0.0) -> Prediction: ...
     def predict_many(self, X: Any, offset: ArrayLike | None = None) -> Vector: ...
@@ -126,7 +138,13 @@ class Averaged(Learner):
     def __new__(cls, learner: Learner) -> Averaged: ...
 
 class Auto(Learner):
-    def __new__(cls, dim: int, family: str | Family = "bernoulli", intercept: bool = False, drift: str = "off") -> Auto: ...
+    def __new__(
+        cls,
+        dim: int,
+        family: str | Family = "bernoulli",
+        intercept: bool = False,
+        drift: str = "off",
+    ) -> Auto: ...
     @property
     def weights(self) -> list[tuple[float, float, float]]: ...
 
@@ -160,7 +178,9 @@ class Schema:
     def is_numeric(self) -> bool: ...
     def encode(self, table: str) -> tuple[Vector, NDArray[uint64], Vector | None]: ...
 
-def save_model(path: str, learners: list[Learner], schema: Schema, settings: str, metadata: str) -> None: ...
+def save_model(
+    path: str, learners: list[Learner], schema: Schema, settings: str, metadata: str
+) -> None: ...
 def load_model(path: str) -> tuple[list[Learner], Schema, str, str]: ...
 def model(
     method: str,

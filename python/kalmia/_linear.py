@@ -1,35 +1,40 @@
-"""Estimators of one target: :class:`LinearRegression`, :class:`PoissonRegression` and :class:`GammaRegression`."""
+"""Regressors: :class:`LinearRegression`, :class:`PoissonRegression`, :class:`GammaRegression`."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import PARAMETERS, Estimator, Learning
+from ._base import PARAMETERS, Estimator, LearningCall
 from .errors import InputError
 
 
 class Regression(RegressorMixin, Estimator):
-    """Base of the estimators of one number."""
+    """Base of the regressors, which predict one number per row."""
 
-    #: Power of the deviance of `score`; None for the coefficient of determination.
+    #: Power of the Tweedie deviance in `score`; None for the coefficient of determination.
     _power: int | None = None
 
     def fit(self, X, y, sample_weight=None, offset=None):
-        """Learns the rows in order, from nothing.
+        """Learns the rows in one pass and in their order, after forgetting earlier rows.
+
+        The order matters: shuffle rows that are sorted by target, or the model is poor.
 
         Parameters
         ----------
         X : matrix of shape (n, features)
-            numpy, pandas, polars, any Arrow stream, or scipy.sparse (densified block by block).
+            numpy, pandas, polars, any Arrow stream, or scipy.sparse (made dense block by block).
         y : array_like of shape (n,)
             Targets.
         sample_weight : array_like of shape (n,), optional
-            Multiplies the loss of each row.
+            Multiplies the loss of each row: a weight of 2 counts about as two equal rows. Weights
+            that sum to 1 therefore count as a single row, and intervals become wide.
         offset : float or array_like of shape (n,), optional
-            Added to each row's linear predictor.
+            Added to the linear predictor of each row, such as the log of an exposure.
 
         Returns
         -------
@@ -39,7 +44,9 @@ class Regression(RegressorMixin, Estimator):
         return self
 
     def partial_fit(self, X, y, sample_weight=None, offset=None):
-        """Learns more rows; the parameters are those of `fit`.
+        """Learns more rows; the arguments are those of `fit`.
+
+        The result is that of one `fit` on all rows. If a row is refused, the model is unchanged.
 
         Returns
         -------
@@ -49,36 +56,52 @@ class Regression(RegressorMixin, Estimator):
         return self
 
     def partial_fit_predict(self, X, y, sample_weight=None, offset=None):
-        """As `partial_fit`, and gives back what was predicted for each row before it was learned.
+        """Calls `partial_fit` and returns the prediction made for each row before it was learned.
+
+        In the first 128 rows of ``"auto"`` it may differ from `predict`, because the scale of the
+        features is still being learned and includes the row's own features (never its target).
 
         Returns
         -------
         ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> from kalmia import LinearRegression
+        >>> model = LinearRegression()
+        >>> model.partial_fit_predict([[0.0], [1.0]], [1.0, 3.0]).shape
+        (2,)
         """
         return self._learn(X, y, sample_weight, offset, reset=False, means=True)
 
-    def _learn(self, X, y, sample_weight, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
-        with Learning(self, reset) as first:
+    def _learn(
+        self, X, y, sample_weight, offset, *, reset: bool, means: bool = False
+    ) -> np.ndarray | None:
+        with LearningCall(self, reset) as first:
             rows = self._rows(X, offset, reset=first)
             y = self._column(y, rows.given, numbers=True, first=first)
             weight = self._weights(sample_weight, y)
-            learner = self._new_learner(rows.given if reset else None) if first else self.learners_[0]
-            result = learner.learn_many(rows.X, rows.pick(y), rows.pick(weight), rows.offset, means=means)
+            learner = (
+                self._new_learner(rows.given if reset else None) if first else self.learners_[0]
+            )
+            result = learner.learn_many(
+                rows.X, rows.pick(y), rows.pick(weight), rows.offset, means=means
+            )
             if first:
                 self.learners_ = [learner]
         return rows.spread(result) if means else None
 
     def predict(self, X, return_std=False, offset=None):
-        """The expectation of the target.
+        """Predicts the mean of the target.
 
         Parameters
         ----------
         X : matrix of shape (n, features)
             As in `fit`.
         return_std : bool
-            Whether to give the standard deviation of the target as well, noise included.
+            Whether to return the standard deviation of the target too, noise included.
         offset : float or array_like of shape (n,), optional
-            Added to each row's linear predictor.
+            Added to the linear predictor of each row.
 
         Returns
         -------
@@ -94,29 +117,34 @@ class Regression(RegressorMixin, Estimator):
         return rows.spread(mean), rows.spread(std)
 
     def predict_interval(self, X, level=0.95, offset=None, of_mean=False):
-        """The interval in which the target lies with probability `level`.
+        """Predicts the interval that holds the target with probability `level`.
 
         Parameters
         ----------
         X : matrix of shape (n, features)
             As in `fit`.
         level : float
-            Probability of the interval.
+            Probability of the interval, strictly between 0 and 1.
         offset : float or array_like of shape (n,), optional
-            Added to each row's linear predictor.
+            Added to the linear predictor of each row.
         of_mean : bool
-            Whether to give the interval of the target's mean instead, without the noise.
+            Whether to return the interval of the target's mean instead, without the noise.
+            ``"ons"`` and ``"asgd"`` refuse it: they have no standard errors of coefficients.
 
         Returns
         -------
         ndarray of shape (n, 2)
+            Lower and upper ends.
         """
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
-        return rows.spread(np.column_stack(self._learner.predict_interval(rows.X, level, rows.offset, of_mean)))
+        ends = self._learner.predict_interval(rows.X, level, rows.offset, of_mean)
+        return rows.spread(np.column_stack(ends))
 
     def score(self, X, y, sample_weight=None):
-        """The share of the deviance explained: the coefficient of determination for `LinearRegression`.
+        """The share of the deviance explained, which is R2 for `LinearRegression`.
+
+        Predictions are made without offsets. For a model with offsets, score `predict` itself.
 
         Returns
         -------
@@ -126,13 +154,16 @@ class Regression(RegressorMixin, Estimator):
             return super().score(X, y, sample_weight)
         return d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=self._power)
 
-    def _with_number(self, parameter: str) -> str:
-        """The family with its parameter; a number of numpy's would not be written as a number is."""
+    def _family_with(self, parameter: str) -> str:
+        """The family's name with the value of its parameter, such as ``gaussian:0.5``."""
         value = getattr(self, parameter)
         try:
-            return f"{self._family}:{float(value)!r}"
+            number = float(value)
         except (TypeError, ValueError):
-            raise InputError(f"{parameter} is {value!r}: it must be a number") from None
+            number = math.nan
+        if not 0.0 < number < math.inf:
+            raise InputError(f"{parameter} is {value!r}: it must be a finite number above 0")
+        return f"{self._family}:{number!r}"
 
     @property
     def coef_(self) -> np.ndarray:
@@ -141,12 +172,15 @@ class Regression(RegressorMixin, Estimator):
 
     @property
     def intercept_(self) -> float:
-        """The constant, 0 without one."""
+        """The intercept, 0 if there is none."""
         return float(self._theta()[0, 0])
 
     @property
     def dispersion_(self) -> float | None:
-        """The dispersion in use (the noise variance, or Gamma's), learned by ``"auto"``."""
+        """The dispersion: the noise variance, or that of the Gamma family.
+
+        ``"auto"`` learns it; the other methods use the constructor's value. None for counts.
+        """
         return self._learner.dispersion
 
     def __sklearn_tags__(self):
@@ -158,12 +192,13 @@ class Regression(RegressorMixin, Estimator):
 class LinearRegression(Regression):
     __doc__ = f"""Linear regression, learned in one pass.
 
-    With ``method="auto"`` the noise is learned and intervals are Student's; with ``"ekf"`` it is the Kalman filter, that is ridge
-    regression with penalty ``noise_variance / prior_variance`` (on the constant too).
+    ``method="auto"`` learns the noise variance and uses Student's t for intervals. ``"ekf"`` is
+    the Kalman filter: ridge regression with the penalty ``noise_variance / prior_variance``, on
+    the intercept too.
 
     {PARAMETERS}
     noise_variance : float
-        Variance of the noise, for every method but ``"auto"``, which learns it.
+        Variance of the noise. ``"auto"`` learns it and ignores this value.
 
     Examples
     --------
@@ -172,7 +207,7 @@ class LinearRegression(Regression):
     >>> X, y = load_diabetes(return_X_y=True, scaled=False)
     >>> model = LinearRegression().fit(X, y)
     >>> mean, std = model.predict(X[:2], return_std=True)
-    >>> bool(abs(mean - y[:2]).max() < 3 * std.max())
+    >>> bool((abs(mean - y[:2]) < 3 * std).all())
     True
     """
 
@@ -194,14 +229,18 @@ class LinearRegression(Regression):
         step=None,
         noise_variance=1.0,
     ):
-        self._keep(locals())
+        self._set_parameters(locals())
 
     def _family_name(self) -> str:
-        return self._with_number("noise_variance")
+        return self._family_with("noise_variance")
 
 
 class PoissonRegression(Regression):
-    __doc__ = f"""Poisson regression of counts with mean ``exp(linear predictor)``, learned in one pass.
+    __doc__ = f"""Poisson regression of counts, learned in one pass.
+
+    The mean is ``exp(linear predictor)``. Targets must be whole numbers: for rates, give the
+    counts as `y` and ``offset=log(exposure)``. Standard errors assume that the variance equals
+    the mean; they are too small for counts that vary more.
 
     {PARAMETERS}
     Examples
@@ -215,13 +254,33 @@ class PoissonRegression(Regression):
     _family = "poisson"
     _power = 1
 
+    def __init__(
+        self,
+        method="auto",
+        *,
+        prior_variance=None,
+        fit_intercept=True,
+        drift="detect",
+        scale=1.0,
+        beta=0.49,
+        radius=None,
+        exp_concavity=None,
+        gradient_bound=None,
+        horizon=None,
+        step=None,
+    ):
+        self._set_parameters(locals())
+
 
 class GammaRegression(Regression):
-    __doc__ = f"""Gamma regression of positive amounts with mean ``exp(linear predictor)``, learned in one pass.
+    __doc__ = f"""Gamma regression of positive amounts, learned in one pass.
+
+    The mean is ``exp(linear predictor)``. Targets must be above 0.
 
     {PARAMETERS}
     dispersion : float
-        Dispersion, for every method but ``"auto"``, which learns it.
+        Squared coefficient of variation of the target. ``"auto"`` learns it and ignores this
+        value.
 
     Examples
     --------
@@ -250,7 +309,7 @@ class GammaRegression(Regression):
         step=None,
         dispersion=1.0,
     ):
-        self._keep(locals())
+        self._set_parameters(locals())
 
     def _family_name(self) -> str:
-        return self._with_number("dispersion")
+        return self._family_with("dispersion")

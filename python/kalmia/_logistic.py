@@ -1,4 +1,4 @@
-"""The classifier, :class:`LogisticRegression`: two classes by one learner, more by one against the rest."""
+"""The classifier :class:`LogisticRegression`: one learner for two classes, else one per class."""
 
 from __future__ import annotations
 
@@ -9,15 +9,29 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _plots
-from ._base import PARAMETERS, Estimator, Learning
-from ._data import Rows
+from ._base import PARAMETERS, Estimator, LearningCall
+from ._data import Rows, class_probabilities
 from .errors import InputError
+
+
+def _check_labels(y: np.ndarray) -> None:
+    """Names missing and mixed labels, for which numpy and scikit-learn have obscure messages."""
+    if y.dtype != object:
+        return
+    for row, label in enumerate(y):
+        # pandas' NA has no truth value, so it is recognized by its type
+        if label is None or type(label).__name__ in ("NAType", "NaTType") or label != label:
+            raise InputError(f"y has no label in row {row}: drop the rows without a label")
+    kinds = sorted({type(label).__name__ for label in y})
+    if "str" in kinds and len(kinds) > 1:
+        raise InputError(f"y mixes labels of types {', '.join(kinds)}: convert all to str")
 
 
 class LogisticRegression(ClassifierMixin, Estimator):
     __doc__ = f"""Logistic regression, learned in one pass.
 
-    More than two classes are learned one against the rest, and their probabilities scaled to sum to 1.
+    With more than two classes, one learner per class learns that class against the rest, and the
+    probabilities are renormalized to sum to 1.
 
     {PARAMETERS}
     Examples
@@ -34,19 +48,39 @@ class LogisticRegression(ClassifierMixin, Estimator):
 
     _family = "bernoulli"
 
+    def __init__(
+        self,
+        method="auto",
+        *,
+        prior_variance=None,
+        fit_intercept=True,
+        drift="detect",
+        scale=1.0,
+        beta=0.49,
+        radius=None,
+        exp_concavity=None,
+        gradient_bound=None,
+        horizon=None,
+        step=None,
+    ):
+        self._set_parameters(locals())
+
     def fit(self, X, y, sample_weight=None, offset=None):
-        """Learns the rows in order, from nothing.
+        """Learns the rows in one pass and in their order, after forgetting earlier rows.
+
+        The order matters: shuffle rows that are sorted by label, or the model is poor.
 
         Parameters
         ----------
         X : matrix of shape (n, features)
-            numpy, pandas, polars, any Arrow stream, or scipy.sparse (densified block by block).
+            numpy, pandas, polars, any Arrow stream, or scipy.sparse (made dense block by block).
         y : array_like of shape (n,)
-            Labels, of two classes or more.
+            Labels of at least two classes: numbers, booleans or strings, not a mixture.
         sample_weight : array_like of shape (n,), optional
-            Multiplies the loss of each row.
+            Multiplies the loss of each row: a weight of 2 counts about as two equal rows. Weights
+            that sum to 1 therefore count as a single row, and intervals become wide.
         offset : float or array_like of shape (n,), optional
-            Added to each row's linear predictor, of each class against the rest.
+            Added to the linear predictor of each row, in every learner.
 
         Returns
         -------
@@ -56,14 +90,17 @@ class LogisticRegression(ClassifierMixin, Estimator):
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None, offset=None):
-        """Learns more rows.
+        """Learns more rows; the result is that of one `fit` on all rows.
+
+        If a row is refused, the model is unchanged.
 
         Parameters
         ----------
         X, y, sample_weight, offset
-            As in `fit`.
+            The arguments of `fit`.
         classes : array_like, optional
-            All labels that will ever come; needed in the first call, unless its labels are all of them.
+            All labels of the stream. The first call needs it if `y` does not contain every label;
+            a label outside `classes` is refused later.
 
         Returns
         -------
@@ -73,7 +110,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         return self
 
     def partial_fit_predict(self, X, y, classes=None, sample_weight=None, offset=None):
-        """As `partial_fit`, and gives back the probabilities predicted for each row before it was learned.
+        """Calls `partial_fit` and returns the probabilities predicted before each row was learned.
 
         Returns
         -------
@@ -81,72 +118,84 @@ class LogisticRegression(ClassifierMixin, Estimator):
         """
         return self._learn(X, y, sample_weight, classes, offset, reset=False, means=True)
 
-    def _learn(self, X, y, sample_weight, classes, offset, *, reset: bool, means: bool = False) -> np.ndarray | None:
-        with Learning(self, reset) as first:
+    def _learn(
+        self, X, y, sample_weight, classes, offset, *, reset: bool, means: bool = False
+    ) -> np.ndarray | None:
+        with LearningCall(self, reset) as first:
             rows = self._rows(X, offset, reset=first)
             y = self._column(y, rows.given, numbers=False, first=first)
-            if first and classes is None:
-                check_classification_targets(y)
-            known = self._known_classes(y, classes, first)
+            try:
+                if first and classes is None:
+                    check_classification_targets(y)
+                known = self._known_classes(y, classes, first)
+            except (TypeError, ValueError):
+                _check_labels(y)
+                raise
             targets = self._targets(y, known)
             weight = rows.pick(self._weights(sample_weight, y))
             count = len(targets)
             if first:
                 learners = [self._new_learner(rows.given if reset else None) for _ in range(count)]
             else:
-                # of several learners copies, so that a refused call leaves all as they were; one sees to that itself
+                # One learner undoes a refused call itself. Of several, one may refuse rows that
+                # another has learned, so copies learn.
                 learners = self.learners_ if count == 1 else [one.copy() for one in self.learners_]
             results = [
                 learner.learn_many(rows.X, rows.pick(target), weight, rows.offset, means=means)
                 for learner, target in zip(learners, targets, strict=True)
             ]
             self.classes_, self.learners_ = known, learners
-        return rows.spread(self._normalised(results)) if means else None
+        return rows.spread(class_probabilities(results, binary=count == 1)) if means else None
 
     @staticmethod
     def _targets(y: np.ndarray, known: np.ndarray) -> list[np.ndarray]:
-        """Where each class is, as 0 and 1; of two classes the second alone."""
+        """One column of 0 and 1 per class; for two classes, that of the second only."""
         found = [y == label for label in known]
-        seen = found[0] | found[1] if len(found) == 2 else np.any(found, axis=0)
+        binary = len(found) == 2
+        seen = found[0] | found[1] if binary else np.any(found, axis=0)
         if not seen.all():
-            unknown = np.unique(y[~seen]).tolist()
-            raise InputError(f"y holds {unknown[:3]}, which are not among the classes {known.tolist()[:5]}")
-        return [target.astype(np.float64) for target in (found[1:] if len(found) == 2 else found)]
+            row = int(np.argmin(seen))
+            raise InputError(
+                f"y holds the label {y[row : row + 1].tolist()[0]!r} in row {row}, which is not "
+                f"among the classes {known.tolist()[:5]}: pass every label as `classes` to the "
+                "first partial_fit, or call fit again"
+            )
+        return [target.astype(np.float64) for target in (found[1:] if binary else found)]
 
     def _known_classes(self, y: np.ndarray, classes, first: bool) -> np.ndarray:
-        if not first:
-            same = classes is None or np.array_equal(classes, self.classes_) or np.array_equal(np.unique(classes), self.classes_)
-            if not same:
-                raise InputError(f"classes are {list(np.unique(classes))}, but the first call had {list(self.classes_)}")
+        if first:
+            known = np.unique(y if classes is None else classes)
+            if len(known) < 2:
+                raise InputError(
+                    f"y holds only one class, {known.tolist()}: a classifier needs at least two; "
+                    "if others come later, give all labels to partial_fit as `classes`"
+                )
+            return known
+        if classes is None or np.array_equal(classes, self.classes_):
             return self.classes_
-        known = np.unique(y if classes is None else classes)
-        if len(known) < 2:
-            raise InputError(f"Classifier can't train when only one class is present: {known[0]!r}")
-        return known
-
-    @staticmethod
-    def _normalised(columns: list[np.ndarray]) -> np.ndarray:
-        """Probabilities of all classes from that of the second, or from those of each against the rest."""
-        if len(columns) == 1:
-            return np.column_stack([1.0 - columns[0], columns[0]])
-        table = np.column_stack(columns)
-        total = table.sum(axis=1, keepdims=True)
-        return np.divide(table, total, out=np.full_like(table, 1.0 / len(columns)), where=total > 0.0)
+        given = np.unique(classes)
+        if not np.array_equal(given, self.classes_):
+            raise InputError(
+                f"classes are {given.tolist()}, but the first call had {self.classes_.tolist()}: "
+                "pass the same classes, or call fit to start again"
+            )
+        return self.classes_
 
     def predict_proba(self, X, offset=None):
-        """Probabilities of the classes, in the order of `classes_`.
+        """Predicts the probability of each class, in the order of `classes_`.
 
-        They are moderated: where the model is unsure they are nearer to one half than the linear predictor alone would say.
+        The uncertainty of the coefficients is averaged over: where the model has seen little, the
+        probabilities are closer to one half than the coefficients alone would give.
 
         Returns
         -------
         ndarray of shape (n, classes)
         """
         rows, found = self._probabilities(X, offset)
-        return rows.spread(self._normalised(found))
+        return rows.spread(class_probabilities(found, binary=len(found) == 1))
 
     def predict_log_proba(self, X, offset=None):
-        """Logarithms of `predict_proba`.
+        """The logarithm of `predict_proba`.
 
         Returns
         -------
@@ -155,33 +204,41 @@ class LogisticRegression(ClassifierMixin, Estimator):
         return np.log(self.predict_proba(X, offset))
 
     def _probabilities(self, X, offset) -> tuple[Rows, list[np.ndarray]]:
-        """The rows, and the probability that each learner gives to its class."""
+        """The rows, and the probability that each learner assigns to its class."""
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
         return rows, [learner.predict_many(rows.X, rows.offset) for learner in self.learners_]
 
     def decision_function(self, X, offset=None):
-        """Log-odds of the second class of two, or of each class against the rest, with the uncertainty taken into account.
+        """Log-odds of the second class, or of each class against the rest if there are several.
+
+        They are the log-odds of averaged probabilities, so uncertainty moves them towards 0.
 
         Returns
         -------
         ndarray of shape (n,) or (n, classes)
         """
         rows, found = self._probabilities(X, offset)
-        odds = [logit(np.clip(p, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)) for p in found]
+        odds = [
+            logit(np.clip(p, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)) for p in found
+        ]
         return rows.spread(odds[0] if len(odds) == 1 else np.column_stack(odds))
 
     def predict(self, X, return_std=False, offset=None):
-        """The likeliest class; NaN for a row that a model of the command leaves out for its missing values.
+        """Predicts the most probable class.
+
+        A model that the command fitted with ``--missing skip`` predicts NaN for rows with missing
+        values.
 
         Parameters
         ----------
         X : matrix of shape (n, features)
             As in `fit`.
         return_std : bool
-            Whether to give the standard deviation of the linear predictor (of the class's learner) as well.
+            Whether to return the standard deviation of the linear predictor too, that of the
+            predicted class's learner.
         offset : float or array_like of shape (n,), optional
-            Added to each row's linear predictor, of each class against the rest.
+            Added to the linear predictor of each row, in every learner.
 
         Returns
         -------
@@ -190,24 +247,36 @@ class LogisticRegression(ClassifierMixin, Estimator):
             Only with `return_std`.
         """
         rows, given = self._probabilities(X, offset)
-        best = (given[0] > 0.5).astype(int) if len(given) == 1 else np.column_stack(given).argmax(axis=1)
+        best = (
+            (given[0] > 0.5).astype(int)
+            if len(given) == 1
+            else np.column_stack(given).argmax(axis=1)
+        )
         labels = rows.spread(self.classes_[best])
         if not return_std:
             return labels
-        variance = np.column_stack([learner.predict_linear(rows.X)[1] for learner in self.learners_])
-        return labels, rows.spread(np.sqrt(variance[np.arange(len(best)), 0 if len(given) == 1 else best]))
+        variance = np.column_stack(
+            [learner.predict_linear(rows.X)[1] for learner in self.learners_]
+        )
+        return labels, rows.spread(
+            np.sqrt(variance[np.arange(len(best)), 0 if len(given) == 1 else best])
+        )
 
     def predict_interval(self, X, level=0.95, offset=None):
-        """The interval in which the probability of the second class, or of each class against the rest, lies.
+        """Predicts an interval for the probability of the second class.
+
+        With more than two classes, for that of each class against the rest, before the
+        renormalization of `predict_proba`. ``"ons"`` and ``"asgd"`` refuse the call: they have no
+        standard errors of coefficients.
 
         Parameters
         ----------
         X : matrix of shape (n, features)
             As in `fit`.
         level : float
-            Probability of the interval.
+            Probability of the interval, strictly between 0 and 1.
         offset : float or array_like of shape (n,), optional
-            Added to each row's linear predictor, of each class against the rest.
+            Added to the linear predictor of each row, in every learner.
 
         Returns
         -------
@@ -215,32 +284,41 @@ class LogisticRegression(ClassifierMixin, Estimator):
         """
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
-        ends = [np.column_stack(learner.predict_interval(rows.X, level, rows.offset, of_mean=True)) for learner in self.learners_]
+        ends = [
+            np.column_stack(learner.predict_interval(rows.X, level, rows.offset, of_mean=True))
+            for learner in self.learners_
+        ]
         return rows.spread(ends[0] if len(ends) == 1 else np.stack(ends, axis=1))
 
     @property
     def coef_(self) -> np.ndarray:
-        """Coefficients of the features, a row a learner."""
+        """Coefficients of the features, one row per learner."""
         return self._theta()[:, 1:]
 
     @property
     def intercept_(self) -> np.ndarray:
-        """The constants, 0 without one."""
+        """The intercept of each learner, 0 if there is none."""
         return self._theta()[:, 0]
 
     @property
     def progressive_loss_(self) -> float:
-        """Mean log-loss of the probabilities predicted before each row was learned; one against the rest, the learners' mean."""
+        """Mean log-loss of the probabilities predicted before each row was learned.
+
+        With more than two classes, the mean over the learners of their own log-losses.
+        """
         check_is_fitted(self, "learners_")
         return float(np.mean([learner.progressive["loss"] for learner in self.learners_]))
 
     def plot_calibration(self, ax=None):
-        """How often events came, against the probability predicted before each row was learned.
+        """Draws the observed share of each class against the predicted probability.
+
+        Probabilities are those predicted before each row was learned. On the diagonal the model is
+        calibrated.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------

@@ -1,7 +1,9 @@
-"""The closed forms of the paper's theorems: a function each, which takes the theorem's quantities by name.
+"""The closed forms of the paper's theorems, one function per theorem.
 
-Each returns a dictionary of values; a value beyond the range of floating-point numbers is infinite, and its logarithm is under the
-key that starts with ``ln_``. Names are those of the paper's labels; ``help(kalmia.bounds.localized_bounded)`` tells the parameters.
+Each function takes the theorem's quantities by name and returns a dictionary of values. A value
+too large for a float is infinite; its logarithm is then under the key that starts with ``ln_``.
+Functions are named after the labels in the paper. For the parameters of one, see its help, such
+as ``help(kalmia.bounds.localized_bounded)``.
 
 Examples
 --------
@@ -38,7 +40,14 @@ def _default(parameter: dict[str, Any]) -> Any:
 
 
 def _docstring(entry: dict[str, Any]) -> str:
-    lines = [entry["summary"], "", f"In the paper: {entry['label']}. Holds {entry['holds']}.", "", "Parameters", "----------"]
+    lines = [
+        entry["summary"],
+        "",
+        f"In the paper: {entry['label']}. Holds {entry['holds']}.",
+        "",
+        "Parameters",
+        "----------",
+    ]
     for parameter in entry["parameters"]:
         optional = "" if parameter["default"] is None else f", default {parameter['default']}"
         lines.append(f"{parameter['name']} : {parameter['kind']}{optional}")
@@ -49,7 +58,9 @@ def _docstring(entry: dict[str, Any]) -> str:
 def _make(entry: dict[str, Any]) -> Callable[..., dict[str, Value]]:
     name = entry["name"]
     kind = inspect.Parameter.KEYWORD_ONLY
-    parameters = [inspect.Parameter(p["name"], kind, default=_default(p)) for p in entry["parameters"]]
+    parameters = [
+        inspect.Parameter(p["name"], kind, default=_default(p)) for p in entry["parameters"]
+    ]
 
     def bound(**parameters: Value) -> dict[str, Value]:
         return bound_evaluate(name, parameters)

@@ -4,19 +4,19 @@ __all__ = ["DivergenceError", "InputError", "KalmiaError", "ModelFileError", "St
 
 
 class KalmiaError(Exception):
-    """Whatever kalmia refuses."""
+    """Base of all errors that kalmia raises."""
 
 
 class InputError(KalmiaError, ValueError):
-    """A parameter, row or column is not legal; the message names it, and the learner is unchanged."""
+    """A parameter, row or column is invalid. The message names it; the learner is unchanged."""
 
 
 class StateError(KalmiaError, ValueError):
-    """A learner cannot do what was asked, such as growing or merging."""
+    """The learner does not support the call, such as growing or merging."""
 
 
 class DivergenceError(KalmiaError, ArithmeticError):
-    """The recursion left the range of floating-point numbers; the learner is unchanged."""
+    """The recursion overflowed or lost its precision; the learner is unchanged."""
 
 
 class ModelFileError(KalmiaError, ValueError):

@@ -1,13 +1,19 @@
-"""Models in the manner of River: dictionaries in, one row at a time or in batches; needs the extra ``river``.
+"""River models: rows are dictionaries, learned one by one or in batches. Needs ``river``.
 
-Features may appear at any time and be absent from any row: an absent feature is 0, and one that appears enters with its prior, without
-a change to what was learned. A text is a category: ``{"city": "Lyon"}`` is the feature ``city=Lyon`` with the value 1.
+Features may appear at any time and be absent from any row. An absent feature counts as 0, which
+biases the model if its typical values are far from 0. A new feature starts from its prior and
+changes nothing that was learned. A string is a category: ``{"city": "Lyon"}`` is the feature
+``city=Lyon`` with the value 1.
+
+The covariance is dense: memory and time per row grow with the square of the number of features,
+and every new feature copies it. Use a few hundred features, not a growing vocabulary.
 
 Examples
 --------
 >>> from river import datasets, evaluate, metrics
 >>> import kalmia.river
->>> evaluate.progressive_val_score(datasets.Phishing(), kalmia.river.Classifier(), metrics.Accuracy()).get() > 0.85
+>>> model = kalmia.river.Classifier()
+>>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy()).get() > 0.85
 True
 """
 
@@ -23,54 +29,100 @@ import numpy as np
 try:
     from river import base
 except ImportError as error:
-    raise ImportError("kalmia.river needs River: pip install 'kalmia[river]'") from error
+    raise ImportError("kalmia.river needs the package river: pip install river pandas") from error
 
+from ._data import check_names, class_probabilities
 from ._kalmia import Learner, model
 from .errors import InputError
 
 __all__ = ["Classifier", "Regressor"]
 
+#: The docstring section on the parameters that both models have.
+_PARAMETERS = """method
+        ``"auto"``, or one of the filters ``"ekf"``, ``"truncated"``, ``"implicit"`` and
+        ``"moment"``. The other methods cannot add features.
+    prior_variance
+        Variance of each coefficient before the first row; 1 by default. Filters only.
+    fit_intercept
+        Whether to learn an intercept.
+    drift
+        What ``"auto"`` does when the coefficients change over time. ``"detect"``, the default,
+        keeps them constant until a change is detected and tracks them from then on. ``"off"``
+        keeps them constant. ``"adapt"`` tracks them without waiting for a detection."""
+
 
 def _number(name: Hashable, value: Any) -> float:
-    """The value as a finite number, or a refusal that names it."""
-    try:
-        # numpy would give a point in time as a count of its units
-        number = math.nan if isinstance(value, (np.datetime64, np.timedelta64)) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"{name!r} is {value!r}, of type {type(value).__name__}: it must be a finite number, a truth value or a text")
+    """The value of a feature as a finite number, or an error that names the feature."""
+    number = _finite(value)
+    if number is None:
+        raise InputError(
+            f"feature {name!r} is {value!r}, of type {type(value).__name__}: "
+            "give a finite number, a boolean or a string, or leave the feature out"
+        )
     return number
 
 
-def _named(x: dict[Hashable, Any]) -> list[tuple[str, float]]:
-    """The features of a row, all of them checked."""
-    return [(f"{key}={value}", 1.0) if isinstance(value, str) else (str(key), _number(key, value)) for key, value in x.items()]
+def _target(value: Any) -> float:
+    """A regression target as a finite number."""
+    number = _finite(value)
+    if number is None:
+        raise InputError(
+            f"the target y is {value!r}, of type {type(value).__name__}: give a finite number"
+        )
+    return number
 
 
-def _parts(X: Any) -> dict[str, np.ndarray]:
-    """The features of a table of pandas, value by value as `_named` has them."""
+def _finite(value: Any) -> float | None:
+    # float() would turn numpy's dates and times into counts of their units
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _features(x: dict[Hashable, Any]) -> list[tuple[str, float]]:
+    """The features of one row by name, all checked."""
+    return [
+        (f"{key}={value}", 1.0) if isinstance(value, str) else (str(key), _number(key, value))
+        for key, value in x.items()
+    ]
+
+
+def _check_frame(X: Any) -> None:
+    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
+        hint = "X.to_pandas()" if hasattr(X, "to_pandas") else "pandas.DataFrame(X)"
+        raise InputError(
+            f"X is a {type(X).__name__}: River's batches are pandas tables, use {hint}"
+        )
+
+
+def _frame_features(X: Any) -> dict[str, np.ndarray]:
+    """The features of a pandas table by name, one value per row, equal to those of `_features`."""
     import pandas as pd
 
-    parts: dict[str, np.ndarray] = {}
+    _check_frame(X)
+    found: dict[str, np.ndarray] = {}
     for key in X.columns:
         if pd.api.types.is_any_real_numeric_dtype(X[key].dtype) or X[key].dtype == bool:
             values = X[key].to_numpy(dtype=np.float64, na_value=np.nan)
             if not np.isfinite(values).all():
                 _number(key, values[~np.isfinite(values)][0])
-            parts[str(key)] = values
+            found[str(key)] = values
             continue
         codes, levels = pd.factorize(X[key])
         if (codes < 0).any():
             _number(key, None)
         for code, level in enumerate(levels.tolist()):
-            ((name, value),) = _named({key: level})
-            parts[name] = parts.get(name, 0.0) + value * (codes == code)
-    return parts
+            ((name, value),) = _features({key: level})
+            found[name] = found.get(name, 0.0) + value * (codes == code)
+    return found
 
 
 class _Columns:
-    """Which feature has which column; new ones take the next, those of one row in the order of their names."""
+    """The column of each feature; new features are appended, those of one call sorted by name."""
 
     def __init__(self, index: dict[str, int] | None = None) -> None:
         self.index: dict[str, int] = {} if index is None else index
@@ -79,14 +131,14 @@ class _Columns:
         return any(name not in self.index for name in names)
 
     def add(self, names: Iterable[str]) -> int:
-        """Gives columns to new names, and tells how many there were."""
+        """Appends a column per new name, and returns their number."""
         new = sorted(name for name in set(names) if name not in self.index)
         for name in new:
             self.index[name] = len(self.index)
         return len(new)
 
     def row(self, pairs: Iterable[tuple[str, float]]) -> np.ndarray:
-        """The row's numbers; features without a column are left out."""
+        """The numbers of a row; features without a column are ignored."""
         row = np.zeros(len(self.index))
         for name, value in pairs:
             column = self.index.get(name)
@@ -94,10 +146,10 @@ class _Columns:
                 row[column] = value
         return row
 
-    def table(self, parts: dict[str, np.ndarray], rows: int) -> np.ndarray:
-        """As `row`, for many."""
+    def table(self, features: dict[str, np.ndarray], rows: int) -> np.ndarray:
+        """The numbers of several rows; features without a column are ignored."""
         table = np.zeros((rows, len(self.index)), order="F")
-        for name, values in parts.items():
+        for name, values in features.items():
             column = self.index.get(name)
             if column is not None:
                 table[:, column] = values
@@ -105,11 +157,13 @@ class _Columns:
 
 
 class _Model:
-    """What both models share: columns, the making of learners, and learning that a refusal undoes."""
+    """The base of both models: columns, new learners, and calls that change nothing if refused."""
 
     def _start(self) -> None:
         self._columns = _Columns()
-        self._new_learner(0)  # refuses bad parameters at once
+        # bad parameters are refused here and not at the first row
+        check_names(method=self.method, drift=self.drift, family=getattr(self, "family", None))
+        self._new_learner(0)
 
     def _new_learner(self, features: int) -> Learner:
         return model(
@@ -121,63 +175,60 @@ class _Model:
             drift=self.drift,
         )
 
-    def _trial(self, names: Iterable[str], new: bool) -> Any:
-        """The model with columns for all names; a copy where any is `new`, whose place `_keep` takes once the rows are learned."""
+    def _staged(self, names: Iterable[str], new: bool) -> Any:
+        """The model with a column for every name.
+
+        It is a copy if there is a new column or `new` is true, and `self` otherwise. `_commit`
+        adopts it once the rows are learned.
+        """
         if not new and not self._columns.lacks(names):
             return self
-        trial = copy.copy(self)
-        trial._columns = _Columns(dict(self._columns.index))
-        added = trial._columns.add(names)
-        trial._replace_learners(lambda learner: self._widened(learner, added))
-        return trial
+        staged = copy.copy(self)
+        staged._columns = _Columns(dict(self._columns.index))
+        added = staged._columns.add(names)
+        staged._replace_learners(lambda learner: self._widened(learner, added))
+        return staged
 
     def _widened(self, learner: Learner, added: int) -> Learner:
-        """A copy with more features."""
+        """A copy of the learner with more features."""
         if learner.dim == 0 and learner.count == 0:
-            # new features take the prior of the last one, and there is none
+            # `grow` copies the prior of the last feature, and there is none yet
             return self._new_learner(added)
         wide = learner.copy()
         wide.grow(added)
         return wide
 
-    def _keep(self, trial: Any) -> None:
-        if trial is not self:
-            vars(self).update(vars(trial))
+    def _commit(self, staged: Any) -> None:
+        if staged is not self:
+            vars(self).update(vars(staged))
 
     def _row(self, x: dict) -> np.ndarray:
-        return self._columns.row(_named(x))
+        return self._columns.row(_features(x))
 
     def _table(self, X: Any) -> np.ndarray:
-        return self._columns.table(_parts(X), len(X))
+        return self._columns.table(_frame_features(X), len(X))
 
 
 class Classifier(_Model, base.MiniBatchClassifier):
-    """Online logistic regression of labels, two or more, one against the rest.
+    __doc__ = f"""Online logistic regression for two or more labels.
 
-    With boolean labels, or two `classes`, a single learner does. Otherwise each label that comes gets its own, as if it had been
-    there from the first row.
+    Boolean labels, or two `classes`, need one learner. Otherwise there is one learner per label,
+    which learns that label against the rest. A label may appear late: its learner is the same as
+    if the label had been known from the first row.
 
     Parameters
     ----------
-    method
-        ``"auto"``, or one of the filters ``"ekf"``, ``"truncated"``, ``"implicit"`` and ``"moment"``, which can grow as well.
-    prior_variance
-        Variance of each coefficient before the first row, for the filters; 1 by default.
-    fit_intercept
-        Whether to learn a constant.
-    drift
-        Whether the coefficients may move with time, for ``"auto"``: ``"detect"`` is static until it is beyond doubt that they
-        do and then follows them, ``"off"`` is static, ``"adapt"`` follows from the start.
+    {_PARAMETERS}
     classes
-        All labels, where they are known; the last of two is the one whose probability is learned.
+        All labels, if known; another label is then refused. Of two, the second is the event.
 
     Examples
     --------
     >>> import kalmia.river
     >>> model = kalmia.river.Classifier()
-    >>> for x, y in [({"a": 1.0}, True), ({"a": -1.0}, False), ({"a": 2.0, "b": 1.0}, True)]:
+    >>> for x, y in [({{"a": 1.0}}, True), ({{"a": -1.0}}, False), ({{"a": 2.0, "b": 1.0}}, True)]:
     ...     model.learn_one(x, y)
-    >>> model.predict_one({"a": 1.5})
+    >>> model.predict_one({{"a": 1.5}})
     True
     """
 
@@ -195,14 +246,16 @@ class Classifier(_Model, base.MiniBatchClassifier):
         self.drift = drift
         self.classes = classes
         self._start()
-        #: Learners by label; with two known labels, that of the second only.
+        #: Learners by label; for two known labels, only that of the second.
         self._learners: dict[Any, Learner] = {}
         self._pair: tuple | None = None
-        #: Learns that no label is the one that has not come yet.
+        #: A learner that has seen only zeros; a label that appears later starts from a copy.
         self._unseen: Learner | None = None
         if classes is not None:
             if len(set(classes)) < 2:
-                raise InputError("classes must be two labels or more")
+                raise InputError(
+                    f"classes are {classes!r}: give at least two different labels, or None"
+                )
             self._open(classes)
 
     @property
@@ -219,11 +272,15 @@ class Classifier(_Model, base.MiniBatchClassifier):
             self._learners = {label: self._new_learner(fresh) for label in labels}
 
     def _prepare(self, labels: Iterable[Any]) -> None:
-        """Makes sure that every label has a learner, and refuses one outside those that were given."""
+        """Creates the learners of new labels; refuses a label outside given classes."""
         for label in dict.fromkeys(labels):
             if self._pair is not None or self.classes is not None:
-                if label not in (self._pair or self._learners):
-                    raise InputError(f"label {label!r} is not among the classes {list(self._pair or self._learners)}")
+                known = list(self._pair or self._learners)
+                if label not in known:
+                    raise InputError(
+                        f"label {label!r} is not among the classes {known}: give all labels as "
+                        "`classes`, or leave `classes` out"
+                    )
             elif not self._learners and isinstance(label, (bool, np.bool_)):
                 self._open((False, True))
             elif label not in self._learners:
@@ -237,55 +294,53 @@ class Classifier(_Model, base.MiniBatchClassifier):
 
     def _is_new(self, label: Any) -> bool:
         if label is None or label != label:
-            raise InputError(f"label {label!r} is missing")
+            raise InputError(f"the label y is {label!r}: skip rows without a label")
         return label not in (self._pair or self._learners)
 
     def learn_one(self, x: dict, y: Any) -> None:
-        """Learns a row; a call that is refused changes nothing."""
-        pairs = _named(x)
-        trial = self._trial([name for name, _ in pairs], self._is_new(y))
-        trial._prepare([y])
-        row = trial._columns.row(pairs)
-        for label, learner in trial._learners.items():
+        """Learns one row. If it is refused, the model is unchanged."""
+        pairs = _features(x)
+        staged = self._staged([name for name, _ in pairs], self._is_new(y))
+        staged._prepare([y])
+        row = staged._columns.row(pairs)
+        for label, learner in staged._learners.items():
             learner.learn(row, float(label == y))
-        if trial._unseen is not None:
-            trial._unseen.learn(row, 0.0)
-        self._keep(trial)
+        if staged._unseen is not None:
+            staged._unseen.learn(row, 0.0)
+        self._commit(staged)
 
     def learn_many(self, X, y) -> None:
-        """Learns the rows of a pandas table in order, with the same result as one after the other."""
+        """Learns the rows of a pandas table in order; the result is that of `learn_one` per row."""
         labels = y.tolist() if hasattr(y, "tolist") else list(y)
-        parts = _parts(X)
-        # of several learners copies: one of them may refuse what another has learned
+        features = _frame_features(X)
+        # of several learners, one may refuse rows that another has learned, so copies learn
+        # a list, because every label must be checked
         new = any([self._is_new(label) for label in dict.fromkeys(labels)]) or self._pair is None
-        trial = self._trial(parts, new)
-        trial._prepare(labels)
-        table = trial._columns.table(parts, len(X))
-        for label, learner in trial._learners.items():
+        staged = self._staged(features, new)
+        staged._prepare(labels)
+        table = staged._columns.table(features, len(X))
+        for label, learner in staged._learners.items():
             y = np.fromiter((one == label for one in labels), dtype=np.float64, count=len(labels))
             learner.learn_many(table, y, means=False)
-        if trial._unseen is not None:
-            trial._unseen.learn_many(table, np.zeros(len(labels)), means=False)
-        self._keep(trial)
-
-    def _table_of(self, columns: list[Any], values: list[np.ndarray]) -> np.ndarray:
-        if self._pair is not None:
-            return np.column_stack([1.0 - values[0], values[0]])
-        table = np.column_stack(values)
-        total = table.sum(axis=1, keepdims=True)
-        return np.divide(table, total, out=np.full_like(table, 1.0 / len(columns)), where=total > 0.0)
+        if staged._unseen is not None:
+            staged._unseen.learn_many(table, np.zeros(len(labels)), means=False)
+        self._commit(staged)
 
     def predict_proba_one(self, x: dict, **kwargs: Any) -> dict[Any, float]:
-        """Probabilities of the labels that have come; before the first row, none unless `classes` is given."""
+        """Predicts the probability of each label seen so far.
+
+        Before the first row there is none, and the result is empty, unless `classes` is given.
+        """
         if not self._learners:
             return {}
         labels = list(self._pair or self._learners)
         row = self._row(x)
         values = [np.array([learner.predict(row).mean]) for learner in self._learners.values()]
-        return dict(zip(labels, self._table_of(labels, values)[0].tolist(), strict=True))
+        found = class_probabilities(values, binary=self._pair is not None)[0]
+        return dict(zip(labels, found.tolist(), strict=True))
 
     def predict_proba_many(self, X):
-        """Probabilities of the labels, a column each, for the rows of a pandas table."""
+        """Predicts the probabilities for the rows of a pandas table, one column per label."""
         import pandas as pd
 
         if not self._learners:
@@ -293,33 +348,26 @@ class Classifier(_Model, base.MiniBatchClassifier):
         labels = list(self._pair or self._learners)
         table = self._table(X)
         values = [learner.predict_many(table) for learner in self._learners.values()]
-        return pd.DataFrame(self._table_of(labels, values), columns=labels, index=X.index)
+        found = class_probabilities(values, binary=self._pair is not None)
+        return pd.DataFrame(found, columns=labels, index=X.index)
 
 
 class Regressor(_Model, base.MiniBatchRegressor):
-    """Online regression of numbers, counts or positive amounts.
+    __doc__ = f"""Online regression for numbers, counts or positive amounts.
 
     Parameters
     ----------
     family
-        ``"gaussian"``, ``"poisson"`` or ``"gamma"``.
-    method
-        ``"auto"``, or one of the filters ``"ekf"``, ``"truncated"``, ``"implicit"`` and ``"moment"``, which can grow as well.
-    prior_variance
-        Variance of each coefficient before the first row, for the filters; 1 by default.
-    fit_intercept
-        Whether to learn a constant.
-    drift
-        Whether the coefficients may move with time, for ``"auto"``: ``"detect"`` is static until it is beyond doubt that they
-        do and then follows them, ``"off"`` is static, ``"adapt"`` follows from the start.
+        ``"gaussian"`` for any number, ``"poisson"`` for counts, ``"gamma"`` for amounts above 0.
+    {_PARAMETERS}
 
     Examples
     --------
     >>> import kalmia.river
     >>> model = kalmia.river.Regressor()
     >>> for t in range(20):
-    ...     model.learn_one({"t": t}, 2.0 * t + 1.0)
-    >>> round(model.predict_one({"t": 30}), 1)
+    ...     model.learn_one({{"t": t}}, 2.0 * t + 1.0)
+    >>> round(model.predict_one({{"t": 30}}), 1)
     61.0
     """
 
@@ -343,29 +391,31 @@ class Regressor(_Model, base.MiniBatchRegressor):
         self._learner = change(self._learner)
 
     def learn_one(self, x: dict, y: float) -> None:
-        """Learns a row; a call that is refused changes nothing."""
-        pairs = _named(x)
-        trial = self._trial([name for name, _ in pairs], False)
-        trial._learner.learn(trial._columns.row(pairs), _number("y", y))
-        self._keep(trial)
+        """Learns one row. If it is refused, the model is unchanged."""
+        pairs = _features(x)
+        staged = self._staged([name for name, _ in pairs], False)
+        staged._learner.learn(staged._columns.row(pairs), _target(y))
+        self._commit(staged)
 
     def learn_many(self, X, y) -> None:
-        """Learns the rows of a pandas table in order, with the same result as one after the other."""
-        parts = _parts(X)
-        trial = self._trial(parts, False)
-        trial._learner.learn_many(trial._columns.table(parts, len(X)), np.asarray(y, dtype=np.float64), means=False)
-        self._keep(trial)
+        """Learns the rows of a pandas table in order; the result is that of `learn_one` per row."""
+        features = _frame_features(X)
+        staged = self._staged(features, False)
+        staged._learner.learn_many(
+            staged._columns.table(features, len(X)), np.asarray(y, dtype=np.float64), means=False
+        )
+        self._commit(staged)
 
     def predict_one(self, x: dict) -> float:
-        """The expectation of the target."""
+        """Predicts the mean of the target."""
         return self._learner.predict(self._row(x)).mean
 
     def predict_interval_one(self, x: dict, level: float = 0.95) -> tuple[float, float]:
-        """The interval in which the target lies with probability `level`."""
+        """Predicts the interval that holds the target with probability `level`."""
         return self._learner.predict(self._row(x)).interval(level)
 
     def predict_many(self, X):
-        """The expectations of the targets of the rows of a pandas table."""
+        """Predicts the mean of the target for the rows of a pandas table."""
         import pandas as pd
 
         return pd.Series(self._learner.predict_many(self._table(X)), index=X.index)

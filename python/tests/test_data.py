@@ -1,4 +1,4 @@
-"""Tables of every kind give the same model, and say what is wrong with them."""
+"""Every kind of table gives the same model, and a bad one is refused with a clear message."""
 
 import numpy as np
 import pandas as pd
@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
+from compare import assert_close, assert_same
 from sklearn.datasets import load_breast_cancer
 
 import kalmia
@@ -17,10 +18,12 @@ TABLE = pa.table(dict(zip(NAMES, X.T, strict=True)))
 
 
 class Stream:
-    """An Arrow stream in several batches and nothing else."""
+    """An object with only the Arrow stream interface, in several batches."""
 
     def __init__(self, table, rows=50):
-        self.reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=rows))
+        self.reader = pa.RecordBatchReader.from_batches(
+            table.schema, table.to_batches(max_chunksize=rows)
+        )
         self.column_names = table.column_names
 
     def __arrow_c_stream__(self, requested_schema=None):
@@ -52,15 +55,15 @@ def tables():
 def test_every_table_gives_the_same_estimator_and_learner(kind):
     reference = kalmia.LogisticRegression().fit(X.copy(), Y)
     model = kalmia.LogisticRegression().fit(tables()[kind], Y)
-    np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-12)
-    np.testing.assert_allclose(model.predict_proba(tables()[kind]), reference.predict_proba(X), rtol=1e-12)
+    assert_close(model.coef_, reference.coef_, rtol=1e-12)
+    assert_close(model.predict_proba(tables()[kind]), reference.predict_proba(X), rtol=1e-12)
     if kind in ("pandas", "pandas Arrow", "polars", "pyarrow", "stream"):
         assert list(model.feature_names_in_) == NAMES
     low, same = kalmia.Auto(6), kalmia.Auto(6)
     means = low.learn_many(tables()[kind], Y)
-    # a stream comes in batches of its own, which round otherwise
-    np.testing.assert_allclose(means, same.learn_many(X.copy(), Y), rtol=1e-9, atol=1e-13)
-    np.testing.assert_allclose(low.predict_many(tables()[kind]), same.predict_many(X), rtol=1e-12)
+    # a stream has batches of its own, which change the rounding
+    assert_close(means, same.learn_many(X.copy(), Y), rtol=1e-9, atol=1e-13)
+    assert_close(low.predict_many(tables()[kind]), same.predict_many(X), rtol=1e-12)
 
 
 def test_blocks_of_converted_tables_are_small(monkeypatch):
@@ -72,7 +75,7 @@ def test_blocks_of_converted_tables_are_small(monkeypatch):
     sparse, dense = kalmia.Auto(6), kalmia.Auto(6)
     sparse.learn_many(scipy.sparse.csr_matrix(X), Y)
     dense.learn_many(X, Y)
-    np.testing.assert_allclose(sparse.theta, dense.theta, rtol=1e-12)
+    assert_close(sparse.theta, dense.theta, rtol=1e-12)
 
 
 def test_a_bad_row_in_a_late_block_is_named_and_nothing_is_learned(monkeypatch):
@@ -95,21 +98,29 @@ def test_arrow_numbers_of_every_width(kind):
     values = (np.arange(60).reshape(20, 3) % 2).astype(kind)
     table = pa.table({name: pa.array(values[:, j]) for j, name in enumerate("abc")})
     found = np.concatenate(list(_data.blocks(table)))
-    np.testing.assert_array_equal(found, values.astype(float))
+    assert_same(found, values.astype(float))
 
 
 def test_tables_that_are_no_numbers_are_refused():
     learner = kalmia.Filter(2, "gaussian")
     with pytest.raises(kalmia.InputError, match="column `b` has a missing value in row 1"):
         learner.learn_many(pa.table({"a": [1.0, 2.0], "b": [1, None]}), [0, 1])
-    with pytest.raises(kalmia.InputError, match="column `b` is of type Utf8|column `b` is of type LargeUtf8"):
+    with pytest.raises(
+        kalmia.InputError, match="column `b` is of type Utf8|column `b` is of type LargeUtf8"
+    ):
         learner.learn_many(pa.table({"a": [1.0, 2.0], "b": ["x", "y"]}), [0, 1])
     with pytest.raises(kalmia.InputError, match="no number"):
         learner.learn_many(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), [0, 1])
     times = pd.DataFrame({"a": [1.0, 2.0], "b": pd.to_datetime(["2024-01-01", "2024-01-02"])})
     spans = (times[["b", "b"]] - times["b"][0:1].item()).set_axis(["b", "c"], axis=1)
     for model, refused in [(learner, learner.learn_many), (None, kalmia.LinearRegression().fit)]:
-        for table in (times, times[["b"]], times.assign(b=times["b"].dt.tz_localize("UTC")), spans, spans.to_numpy()):
+        for table in (
+            times,
+            times[["b"]],
+            times.assign(b=times["b"].dt.tz_localize("UTC")),
+            spans,
+            spans.to_numpy(),
+        ):
             with pytest.raises(kalmia.InputError, match="is of type (datetime|timedelta)64"):
                 refused(table, [0, 1])
         assert model is None or model.count == 0

@@ -10,7 +10,11 @@ import pytest
 import kalmia
 from kalmia import _kalmia
 
-MODULES = sorted(m.name for m in pkgutil.iter_modules(kalmia.__path__, "kalmia.") if m.name != "kalmia._kalmia" and not m.ispkg)
+MODULES = sorted(
+    m.name
+    for m in pkgutil.iter_modules(kalmia.__path__, "kalmia.")
+    if m.name != "kalmia._kalmia" and not m.ispkg
+)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -27,10 +31,16 @@ def compiled_docs():
             continue
         yield name, thing
         if inspect.isclass(thing):
-            yield from ((f"{name}.{key}", member) for key, member in vars(thing).items() if not key.startswith("_"))
+            yield from (
+                (f"{name}.{key}", member)
+                for key, member in vars(thing).items()
+                if not key.startswith("_")
+            )
 
 
-@pytest.mark.parametrize(("name", "thing"), list(compiled_docs()), ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("name", "thing"), list(compiled_docs()), ids=lambda v: v if isinstance(v, str) else ""
+)
 def test_examples_of_the_compiled_module(name, thing):
     assert thing.__doc__, f"{name} has no docstring"
     example = doctest.DocTestParser().get_doctest(thing.__doc__, {}, name, None, None)
@@ -38,6 +48,12 @@ def test_examples_of_the_compiled_module(name, thing):
 
 
 def test_every_public_class_shows_an_example():
-    shown = [getattr(kalmia, name) for name in kalmia.__all__ if inspect.isclass(getattr(kalmia, name))]
-    without = [c.__name__ for c in shown if not issubclass(c, Exception) and c is not kalmia.Learner and ">>>" not in c.__doc__]
+    shown = [
+        getattr(kalmia, name) for name in kalmia.__all__ if inspect.isclass(getattr(kalmia, name))
+    ]
+    without = [
+        c.__name__
+        for c in shown
+        if not issubclass(c, Exception) and c is not kalmia.Learner and ">>>" not in c.__doc__
+    ]
     assert without == []

@@ -1,4 +1,4 @@
-"""What ``kalmia export`` writes, run by others: onnxruntime on the graph, numpy on the JSON."""
+"""Exports of ``kalmia export``, evaluated by onnxruntime (graph) and numpy (JSON)."""
 
 import io
 import json
@@ -7,6 +7,7 @@ import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
+from compare import assert_close, assert_same
 from scipy.special import expit
 
 import kalmia
@@ -14,26 +15,42 @@ from kalmia._files import encode
 
 LINKS = {"identity": lambda u: u, "logit": expit, "log": np.exp}
 
-#: Arguments of the fit for each family, and how its target follows from the linear predictor.
+#: Per family: arguments of the fit, and a function that draws targets from linear predictors.
 FAMILIES = {
     "gaussian": ([], lambda rng, u: u + rng.normal(0.0, 0.5, len(u))),
-    "bernoulli": (["--positive", "yes"], lambda rng, u: np.where(rng.random(len(u)) < expit(u), "yes", "no")),
+    "bernoulli": (
+        ["--positive", "yes"],
+        lambda rng, u: np.where(rng.random(len(u)) < expit(u), "yes", "no"),
+    ),
     "binomial": (["--family", "binomial:10"], lambda rng, u: rng.binomial(10, expit(u))),
-    "binomial proportion": (["--family", "binomial", "--weight", "n"], lambda rng, u: rng.binomial(4, expit(u)) / 4),
+    "binomial proportion": (
+        ["--family", "binomial", "--weight", "n"],
+        lambda rng, u: rng.binomial(4, expit(u)) / 4,
+    ),
     "poisson": (["--family", "poisson", "--no-intercept"], lambda rng, u: rng.poisson(np.exp(u))),
     "gamma": (["--family", "gamma"], lambda rng, u: rng.gamma(3.0, np.exp(u) / 3.0)),
 }
 
-#: Whether the predicted mean is that of the coefficients alone.
+#: Whether the method predicts from the coefficients alone, without their uncertainty.
 METHODS = {"auto": False, "moment": False, "asgd": True}
 
 
-@pytest.fixture(scope="module", params=[(family, method) for family in FAMILIES for method in METHODS], ids=" ".join)
+@pytest.fixture(
+    scope="module",
+    params=[(family, method) for family in FAMILIES for method in METHODS],
+    ids=" ".join,
+)
 def exported(request, run, tmp_path_factory):
-    """A model of the command with its table, its graph and its JSON."""
+    """A model fitted by the command, with its table, graph and JSON."""
     family, method = request.param
     rng = np.random.default_rng(5)
-    table = pd.DataFrame({"a": rng.normal(size=600), "b": rng.uniform(-1.0, 1.0, 600), "city": np.resize(["Lyon", "Nice", "Metz"], 600)})
+    table = pd.DataFrame(
+        {
+            "a": rng.normal(size=600),
+            "b": rng.uniform(-1.0, 1.0, 600),
+            "city": np.resize(["Lyon", "Nice", "Metz"], 600),
+        }
+    )
     linear = 0.3 + 0.5 * table["a"] - 0.4 * table["b"] + 0.2 * (table["city"] == "Metz")
     arguments, draw = FAMILIES[family]
     if "--weight" in arguments:
@@ -45,11 +62,19 @@ def exported(request, run, tmp_path_factory):
     run("fit", data, "--target", "y", "--method", method, *arguments, "-o", model)
     run("export", model, "--format", "onnx", "-o", graph)
     predicted = pd.read_csv(io.StringIO(run("predict", model, data)))
-    return family, method, table, model, graph, json.loads(run("export", model, "--format", "json")), predicted
+    return (
+        family,
+        method,
+        table,
+        model,
+        graph,
+        json.loads(run("export", model, "--format", "json")),
+        predicted,
+    )
 
 
 def features(table):
-    """The columns of `x`, by hand."""
+    """The columns of `x`, encoded without kalmia."""
     levels = {f"city={name}": (table["city"] == name).astype(float) for name in ("Nice", "Metz")}
     return table[["a", "b"]].assign(**levels)
 
@@ -60,26 +85,28 @@ def test_onnxruntime_predicts_as_the_command_and_python(exported):
     texts = session.get_modelmeta().custom_metadata_map
     x = features(table)
     assert json.loads(texts["features"]) == list(x.columns) and texts["target"] == "y"
-    assert [(i.name, i.type, i.shape[1]) for i in session.get_inputs()] == [("x", "tensor(double)", 4)]
+    assert [(i.name, i.type, i.shape[1]) for i in session.get_inputs()] == [
+        ("x", "tensor(double)", 4)
+    ]
     linear, mean = (column[:, 0] for column in session.run(["linear", "mean"], {"x": x.to_numpy()}))
-    np.testing.assert_allclose(linear, predicted["linear"], rtol=1e-10, atol=1e-12)
+    assert_close(linear, predicted["linear"], rtol=1e-10, atol=1e-12)
     trials = 10.0 if family == "binomial" else 1.0
-    np.testing.assert_allclose(mean, trials * LINKS[texts["link"]](linear), rtol=1e-12)
+    assert_close(mean, trials * LINKS[texts["link"]](linear), rtol=1e-12)
     moderated = predicted["mean"].to_numpy()
-    if not family.startswith("binomial"):  # which no estimator learns
+    if not family.startswith("binomial"):  # no estimator has this family
         model = kalmia.load(path)
         assert model._feature_names() == list(x.columns)
-        np.testing.assert_array_equal(encode(model.schema_, table, None).X, x)
+        assert_same(encode(model.schema_, table, None).X, x)
         found = model.predict_proba(table)[:, 1] if family == "bernoulli" else model.predict(table)
-        np.testing.assert_allclose(found, moderated, rtol=1e-12)
+        assert_close(found, moderated, rtol=1e-12)
     if METHODS[method] or texts["link"] == "identity":
-        np.testing.assert_allclose(moderated, mean, rtol=1e-10, atol=1e-12)
+        assert_close(moderated, mean, rtol=1e-10, atol=1e-12)
     # E f(u) differs from f(E u) by at most half the variance of u times the largest |f''|
     variance = predicted["linear_sd"].to_numpy() ** 2
     if texts["link"] == "logit":
         assert (abs(moderated - mean) <= trials * variance / (12.0 * 3.0**0.5) + 1e-12).all()
     elif texts["link"] == "log":
-        np.testing.assert_allclose(np.log(moderated / mean), variance / 2.0, rtol=0.02, atol=1e-12)
+        assert_close(np.log(moderated / mean), variance / 2.0, rtol=0.02, atol=1e-12)
 
 
 def test_the_json_predicts_as_the_graph_and_holds_what_python_reads(exported):
@@ -90,7 +117,7 @@ def test_the_json_predicts_as_the_graph_and_holds_what_python_reads(exported):
     assert [name for name in names if name != "(intercept)"] == list(x.columns)
     assert ("(intercept)" in names) == (family != "poisson")
     rows = x.assign(**{"(intercept)": 1.0})[names].to_numpy()
-    np.testing.assert_allclose(rows @ theta, predicted["linear"], rtol=1e-10, atol=1e-12)
+    assert_close(rows @ theta, predicted["linear"], rtol=1e-10, atol=1e-12)
     assert document["family"]["kind"] == family.split()[0] and document["rows"] == len(table)
     assert document["method"] == method
     covariance = document["covariance"]
@@ -98,13 +125,15 @@ def test_the_json_predicts_as_the_graph_and_holds_what_python_reads(exported):
         assert covariance is None
     else:
         variance = np.einsum("ij,jk,ik->i", rows, covariance, rows)
-        # with a learned noise the covariance is the scale of Student's law, whose variance is larger (but for the little by which the
-        # members of the mixture differ)
+        # With a learned noise the covariance is the scale of a Student law, whose variance is
+        # larger. The members of the mixture differ a little.
         freedom = document["degrees_of_freedom"]
         student = 1.0 if freedom is None else freedom / (freedom - 2.0)
-        np.testing.assert_allclose(student * variance, predicted["linear_sd"] ** 2, rtol=1e-6 if freedom is None else 1e-4)
+        assert_close(
+            student * variance, predicted["linear_sd"] ** 2, rtol=1e-6 if freedom is None else 1e-4
+        )
     if not family.startswith("binomial"):
         model = kalmia.load(path)
-        np.testing.assert_array_equal(model._learner.theta, theta)
+        assert_same(model._learner.theta, theta)
         if covariance is not None:
-            np.testing.assert_allclose(model.covariance_, covariance, rtol=1e-12)
+            assert_close(model.covariance_, covariance, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Model files: what is saved is what is loaded, and the command's files are the same."""
+"""Model files: a loaded model equals the saved one, and the command shares the format."""
 
 import io
 
@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from compare import assert_close, assert_same
 from sklearn.datasets import load_diabetes, load_iris
 
 import kalmia
@@ -18,13 +19,21 @@ def estimators():
     small = X / X.std()
     return {
         "gaussian": (kalmia.LinearRegression(), X, y),
-        "named filter": (kalmia.LinearRegression("implicit", prior_variance=3.0, noise_variance=2.0), small, y),
+        "named filter": (
+            kalmia.LinearRegression("implicit", prior_variance=3.0, noise_variance=2.0),
+            small,
+            y,
+        ),
         "poisson": (kalmia.PoissonRegression(fit_intercept=False), small, np.round(amounts / 50)),
         "gamma": (kalmia.GammaRegression(), X.to_numpy(), amounts),
         "numbers": (kalmia.LogisticRegression(), X, (y > 140).astype(int)),
         "truth": (kalmia.LogisticRegression(drift="adapt"), X, y > 140),
         "texts": (kalmia.LogisticRegression("moment"), small, np.where(y > 140, "high", "low")),
-        "one and two": (kalmia.LogisticRegression("ons", radius=2.0, exp_concavity=0.1), small, (y > 140) + 1),
+        "one and two": (
+            kalmia.LogisticRegression("ons", radius=2.0, exp_concavity=0.1),
+            small,
+            (y > 140) + 1,
+        ),
         "three": (kalmia.LogisticRegression(), flowers, load_iris().target_names[kinds]),
         "asgd": (kalmia.LogisticRegression("asgd", step=0.01), small, y > 140),
     }
@@ -38,17 +47,17 @@ def test_saved_models_come_back_whole(name, tmp_path):
     model.save(path)
     again = kalmia.load(path)
     assert type(again) is type(model) and again.get_params() == model.get_params()
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    np.testing.assert_array_equal(again.coef_, model.coef_)
+    assert_same(again.predict(X), model.predict(X))
+    assert_same(again.coef_, model.coef_)
     assert again.progressive_loss_ == model.progressive_loss_
     assert str(again.summary()) == str(model.summary())
     assert hasattr(again, "feature_names_in_") == hasattr(model, "feature_names_in_")
     again.save(tmp_path / "again.kalmia")
     assert (tmp_path / "again.kalmia").read_bytes() == path.read_bytes()
-    if name != "asgd":  # its horizon is reached
+    if name != "asgd":  # has reached its horizon
         model.partial_fit(X, y)
         again.partial_fit(X, y)
-        np.testing.assert_array_equal(again.coef_, model.coef_)
+        assert_same(again.coef_, model.coef_)
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
@@ -60,23 +69,34 @@ def test_columns_with_blanks_in_their_names_come_back(run, tmp_path, make):
     path = tmp_path / "model.kalmia"
     model.save(path)
     again = kalmia.load(path)
-    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    assert_same(again.predict(table), model.predict(table))
     assert str(again.summary()) == str(model.summary())
     again.save(tmp_path / "again.kalmia")
     assert (tmp_path / "again.kalmia").read_bytes() == path.read_bytes()
-    pd.DataFrame(np.asarray(table), columns=list(table.columns)).to_csv(tmp_path / "table.csv", index=False)
+    pd.DataFrame(np.asarray(table), columns=list(table.columns)).to_csv(
+        tmp_path / "table.csv", index=False
+    )
     found = pd.read_csv(io.StringIO(run("predict", path, tmp_path / "table.csv")))
-    np.testing.assert_allclose(found["mean"], model.predict(table), rtol=1e-12)
+    assert_close(found["mean"], model.predict(table), rtol=1e-12)
     with pytest.raises(kalmia.InputError, match="cannot be stored.*names column `a` twice"):
-        kalmia.LinearRegression().fit(make({" a": [0.0, 1.0], "a": [1.0, 0.0]}), [0.0, 1.0]).save(path)
+        kalmia.LinearRegression().fit(make({" a": [0.0, 1.0], "a": [1.0, 0.0]}), [0.0, 1.0]).save(
+            path
+        )
 
 
 def test_models_with_parameters_of_numpy_are_saved(tmp_path):
-    given = {"prior_variance": np.float32(2.0), "fit_intercept": np.bool_(True), "noise_variance": np.float64(0.5), "scale": np.int64(2)}
+    given = {
+        "prior_variance": np.float32(2.0),
+        "fit_intercept": np.bool_(True),
+        "noise_variance": np.float64(0.5),
+        "scale": np.int64(2),
+    }
     model = kalmia.LinearRegression("ekf", **given).fit([[0.0], [1.0]], [0.0, 1.0])
     model.save(tmp_path / "model.kalmia")
     again = kalmia.load(tmp_path / "model.kalmia")
-    assert again.get_params() == model.get_params() and again.predict([[2.0]]) == model.predict([[2.0]])
+    assert again.get_params() == model.get_params() and again.predict([[2.0]]) == model.predict(
+        [[2.0]]
+    )
 
 
 def test_files_that_are_no_models_are_refused(tmp_path):
@@ -91,13 +111,17 @@ def test_files_that_are_no_models_are_refused(tmp_path):
     with pytest.raises(kalmia.ModelFileError, match="cut short"):
         kalmia.load(path)
     with pytest.raises(kalmia.ModelFileError, match="cannot write"):
-        kalmia.LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0]).save(tmp_path / "none" / "x.kalmia")
+        kalmia.LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0]).save(
+            tmp_path / "none" / "x.kalmia"
+        )
 
 
 @pytest.fixture
 def patients(tmp_path):
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    table = X.assign(city=np.resize(["Lyon", "Nice", "Metz"], len(y)), high=np.where(y > 140, "yes", "no"), y=y)
+    table = X.assign(
+        city=np.resize(["Lyon", "Nice", "Metz"], len(y)), high=np.where(y > 140, "yes", "no"), y=y
+    )
     path = tmp_path / "patients.csv"
     table.to_csv(path, index=False)
     return path, table
@@ -107,13 +131,22 @@ def patients(tmp_path):
 def test_the_command_reads_what_python_saved(run, patients, tmp_path, method):
     path, table = patients
     X = table.iloc[:, :10]
-    for model, y in [(kalmia.LogisticRegression(method), table["high"]), (kalmia.LinearRegression(method), table["y"])]:
+    for model, y in [
+        (kalmia.LogisticRegression(method), table["high"]),
+        (kalmia.LinearRegression(method), table["y"]),
+    ]:
         model.fit(X / 100.0, y)
         model.save(tmp_path / "model.kalmia")
         (X / 100.0).to_csv(tmp_path / "scaled.csv", index=False)
-        found = pd.read_csv(io.StringIO(run("predict", tmp_path / "model.kalmia", tmp_path / "scaled.csv")))
-        expected = model.predict_proba(X / 100.0)[:, 1] if hasattr(model, "classes_") else model.predict(X / 100.0)
-        np.testing.assert_allclose(found["mean"], expected, rtol=1e-12)
+        found = pd.read_csv(
+            io.StringIO(run("predict", tmp_path / "model.kalmia", tmp_path / "scaled.csv"))
+        )
+        expected = (
+            model.predict_proba(X / 100.0)[:, 1]
+            if hasattr(model, "classes_")
+            else model.predict(X / 100.0)
+        )
+        assert_close(found["mean"], expected, rtol=1e-12)
         assert str(model.n_samples_seen_) in run("inspect", tmp_path / "model.kalmia")
 
 
@@ -128,7 +161,7 @@ def test_the_command_reads_truth_values_that_python_learned(run, patients, tmp_p
     run("update", tmp_path / "model.kalmia", rest, "-o", tmp_path / "more.kalmia")
     model.partial_fit(X[300:], truth[300:])
     again = kalmia.load(tmp_path / "more.kalmia")
-    np.testing.assert_allclose(again.coef_, model.coef_, rtol=1e-9)
+    assert_close(again.coef_, model.coef_, rtol=1e-9)
 
 
 @pytest.mark.parametrize("target", ["high", "y"])
@@ -141,7 +174,7 @@ def test_python_reads_what_the_command_fitted(run, patients, tmp_path, target):
     model = kalmia.load(model_file)
     for frame in (table, pl.from_pandas(table)):
         mean = model.predict_proba(frame)[:, 1] if target == "high" else model.predict(frame)
-        np.testing.assert_allclose(mean, found["mean"], rtol=1e-12)
+        assert_close(mean, found["mean"], rtol=1e-12)
     assert model._feature_names()[-2:] == ["city=Nice", "city=Metz"]
     assert "city=Nice" in str(model.summary())
     if target == "high":
@@ -160,7 +193,18 @@ def test_rows_that_the_model_leaves_out_are_predicted_as_nan(run, patients, tmp_
     table.loc[[0, 7], "bmi"] = np.nan
     table.loc[[20, len(table) - 1], "city"] = None
     table.to_csv(path, index=False)
-    run("fit", path, "--target", target, "--exclude", other, "--missing", "skip", "-o", tmp_path / "model.kalmia")
+    run(
+        "fit",
+        path,
+        "--target",
+        target,
+        "--exclude",
+        other,
+        "--missing",
+        "skip",
+        "-o",
+        tmp_path / "model.kalmia",
+    )
     found = pd.read_csv(io.StringIO(run("predict", tmp_path / "model.kalmia", path)))
     model = kalmia.load(tmp_path / "model.kalmia")
     out = table[["bmi", "city"]].isna().any(axis=1).to_numpy()
@@ -171,20 +215,31 @@ def test_rows_that_the_model_leaves_out_are_predicted_as_nan(run, patients, tmp_
         if target == "high":
             mean = model.predict_proba(frame)[:, 1]
             results.append(model.decision_function(frame))
-        np.testing.assert_array_equal(np.isnan(mean), out)
-        np.testing.assert_allclose(mean[~out], found["mean"].dropna(), rtol=1e-12)
+        assert_same(np.isnan(mean), out)
+        assert_close(mean[~out], found["mean"].dropna(), rtol=1e-12)
         for result in results:
             assert len(result) == len(table)
-            np.testing.assert_array_equal(pd.isna(result).reshape(len(table), -1).any(axis=1), out)
+            assert_same(pd.isna(result).reshape(len(table), -1).any(axis=1), out)
     count = model.n_samples_seen_
     ahead = model.partial_fit_predict(table, table[target])
     assert model.n_samples_seen_ == count + len(table) - 4
-    np.testing.assert_array_equal(np.isnan(ahead).reshape(len(table), -1).any(axis=1), out)
+    assert_same(np.isnan(ahead).reshape(len(table), -1).any(axis=1), out)
 
 
 def test_a_table_of_one_column_keeps_its_empty_rows(run, patients, tmp_path):
     path, table = patients
-    run("fit", path, "--target", "y", "--features", "city", "--missing", "skip", "-o", tmp_path / "model.kalmia")
+    run(
+        "fit",
+        path,
+        "--target",
+        "y",
+        "--features",
+        "city",
+        "--missing",
+        "skip",
+        "-o",
+        tmp_path / "model.kalmia",
+    )
     model = kalmia.load(tmp_path / "model.kalmia")
     for make in (pd.DataFrame, pl.DataFrame):
         found = model.predict(make({"city": ["Lyon", None, "Nice"]}))
@@ -198,26 +253,45 @@ def test_the_offset_of_the_commands_model_is_applied(run, patients, tmp_path, ta
     table["num"] = np.random.default_rng(4).normal(size=len(table))
     table.to_csv(path, index=False)
     other = {"high": "y", "y": "high"}[target]
-    run("fit", path, "--target", target, "--exclude", other + excluded, "--offset", "num", "-o", tmp_path / "model.kalmia")
+    run(
+        "fit",
+        path,
+        "--target",
+        target,
+        "--exclude",
+        other + excluded,
+        "--offset",
+        "num",
+        "-o",
+        tmp_path / "model.kalmia",
+    )
     expected = pd.read_csv(io.StringIO(run("predict", tmp_path / "model.kalmia", path)))["mean"]
     model = kalmia.load(tmp_path / "model.kalmia")
 
     def mean(X, **offset):
-        return model.predict_proba(X, **offset)[:, 1] if target == "high" else model.predict(X, **offset)
+        return (
+            model.predict_proba(X, **offset)[:, 1]
+            if target == "high"
+            else model.predict(X, **offset)
+        )
 
     used = table[[*model.feature_names_in_, "num"]]
     bare = used.drop(columns="num")
     for convert in (lambda frame: frame, pl.from_pandas):
-        np.testing.assert_allclose(mean(convert(used)), expected, rtol=1e-12)
-        np.testing.assert_allclose(mean(convert(bare), offset=table["num"]), expected, rtol=1e-12)
-        np.testing.assert_allclose(mean(convert(used), offset=0.0), mean(convert(bare), offset=np.zeros(len(table))), rtol=1e-12)
+        assert_close(mean(convert(used)), expected, rtol=1e-12)
+        assert_close(mean(convert(bare), offset=table["num"]), expected, rtol=1e-12)
+        assert_close(
+            mean(convert(used), offset=0.0),
+            mean(convert(bare), offset=np.zeros(len(table))),
+            rtol=1e-12,
+        )
         with pytest.raises(kalmia.InputError, match="fitted with the offset 'num'"):
             mean(convert(bare))
         with pytest.raises(kalmia.InputError, match="X has 442 rows, but offset is of shape"):
             mean(convert(bare), offset=[1.0, 2.0])
     run("update", tmp_path / "model.kalmia", path, "-o", tmp_path / "more.kalmia")
     model.partial_fit(used, table[target])
-    np.testing.assert_allclose(model.coef_, kalmia.load(tmp_path / "more.kalmia").coef_, rtol=1e-9)
+    assert_close(model.coef_, kalmia.load(tmp_path / "more.kalmia").coef_, rtol=1e-9)
 
 
 def test_a_refused_fit_leaves_the_commands_model_as_it_was(run, patients, tmp_path):
@@ -227,7 +301,7 @@ def test_a_refused_fit_leaves_the_commands_model_as_it_was(run, patients, tmp_pa
     before, summary = model.predict(table), str(model.summary())
     with pytest.raises(ValueError, match="NaN"):
         model.fit(table[["age", "bmi"]], [*table["y"][:-1], np.nan])
-    np.testing.assert_array_equal(model.predict(table), before)
+    assert_same(model.predict(table), before)
     assert str(model.summary()) == summary
 
 
@@ -240,7 +314,7 @@ def test_the_command_goes_on_where_python_stopped(run, patients, tmp_path):
     X[200:].assign(y=table["high"][200:]).to_csv(rest, index=False)
     run("update", model_file, rest, "-o", tmp_path / "more.kalmia")
     model.partial_fit(X[200:], table["high"][200:])
-    np.testing.assert_allclose(kalmia.load(tmp_path / "more.kalmia").coef_, model.coef_, rtol=1e-9)
+    assert_close(kalmia.load(tmp_path / "more.kalmia").coef_, model.coef_, rtol=1e-9)
 
 
 def test_the_command_leaves_several_classes_to_python(run, tmp_path):

@@ -1,4 +1,4 @@
-"""The pictures show what was learned."""
+"""The plots show the fitted values."""
 
 import matplotlib
 import numpy as np
@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 matplotlib.use("Agg")
 
+from compare import assert_close
 from matplotlib import pyplot
 
 from kalmia import LinearRegression, LogisticRegression
@@ -23,7 +24,7 @@ def test_coefficients():
     model = LogisticRegression().fit(X, y)
     ax = model.plot_coefficients(level=0.5)
     assert [text.get_text() for text in ax.get_yticklabels()] == list(X.columns)
-    np.testing.assert_allclose(ax.containers[0][0].get_xdata(), model.coef_[0])
+    assert_close(ax.containers[0][0].get_xdata(), model.coef_[0])
     assert LinearRegression("asgd", step=1e-9).fit(X, y).plot_coefficients().lines
 
 

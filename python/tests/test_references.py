@@ -1,8 +1,9 @@
-"""Against statsmodels and scikit-learn on real data: with many rows the one pass ends near the batch fit, with its standard errors."""
+"""One pass over real data against the batch fits of statsmodels and scikit-learn."""
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from compare import assert_close
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import LogisticRegression as BatchLogistic
 from statsmodels.datasets import fair, randhie
@@ -11,9 +12,13 @@ from kalmia import GammaRegression, LinearRegression, LogisticRegression, Poisso
 
 
 def compare(model, X, y, family, *, errors, spread):
-    """Coefficients within `errors` standard errors of the maximum-likelihood fit, standard errors within a factor."""
+    """Bounds the coefficients by `errors` standard errors, the standard errors by a factor."""
     batch = sm.GLM(y, sm.add_constant(X), family=family).fit()
-    theta = np.array([model.intercept_, *model.coef_]) if np.isscalar(model.intercept_) else np.r_[model.intercept_, model.coef_[0]]
+    theta = (
+        np.array([model.intercept_, *model.coef_])
+        if np.isscalar(model.intercept_)
+        else np.r_[model.intercept_, model.coef_[0]]
+    )
     off = np.abs(theta - batch.params) / batch.bse
     assert off.max() < errors, off
     ratio = model.std_err_ / batch.bse
@@ -31,10 +36,13 @@ def test_gaussian():
     X, y = load_diabetes(return_X_y=True, scaled=False)
     model = LinearRegression().fit(X, y)
     batch = compare(model, X, y, sm.families.Gaussian(), errors=1.2, spread=1.6)
-    # columns nearly dependent are shrunk a little; the fitted values hardly change
-    np.testing.assert_allclose(model.predict(X), batch.fittedvalues, atol=0.3 * batch.scale**0.5)
+    # nearly collinear columns are shrunk a little; the fitted values hardly change
+    assert_close(model.predict(X), batch.fittedvalues, atol=0.3 * batch.scale**0.5)
     assert model.dispersion_ == pytest.approx(batch.scale, rel=0.1)
-    ends, frame = model.predict_interval(X, of_mean=True), batch.get_prediction(sm.add_constant(X)).summary_frame()
+    ends, frame = (
+        model.predict_interval(X, of_mean=True),
+        batch.get_prediction(sm.add_constant(X)).summary_frame(),
+    )
     width = (ends[:, 1] - ends[:, 0]) / (frame["mean_ci_upper"] - frame["mean_ci_lower"]).to_numpy()
     assert 0.8 < width.min() and width.max() < 1.25
 
@@ -47,7 +55,7 @@ def test_bernoulli():
     model = LogisticRegression().fit(X, y)
     compare(model, X, y, sm.families.Binomial(), errors=0.35, spread=1.1)
     batch = BatchLogistic(C=np.inf, max_iter=10_000, tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(X)[:, 1], batch.predict_proba(X)[:, 1], atol=0.02)
+    assert_close(model.predict_proba(X)[:, 1], batch.predict_proba(X)[:, 1], atol=0.02)
 
 
 def test_bernoulli_with_well_separated_classes_predicts_as_regularised_batch():

@@ -1,4 +1,4 @@
-"""The River models pass River's own checks, and grow without forgetting."""
+"""The River models pass River's own checks, and new features keep what was learned."""
 
 import datetime
 import math
@@ -6,7 +6,9 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from compare import assert_close
 from river import checks, datasets, evaluate, linear_model, metrics, preprocessing
 
 import kalmia
@@ -27,7 +29,9 @@ MODELS = [
 def cases():
     for number, model in enumerate(MODELS):
         for k, check in enumerate(checks.yield_checks(model)):
-            yield pytest.param(model, check, id=f"{number}-{type(model).__name__}-{check.__name__}-{k}")
+            yield pytest.param(
+                model, check, id=f"{number}-{type(model).__name__}-{check.__name__}-{k}"
+            )
 
 
 @pytest.mark.parametrize(("model", "check"), list(cases()))
@@ -48,14 +52,19 @@ def test_a_feature_that_appears_late_leaves_the_rest_as_it_was():
     assert one.predict_proba_one({**probe, "later": 4.0}) == before
     one.learn_one({**probe, "later": 4.0}, True)
     two.learn_one({**probe, "later": 400.0}, True)
-    # its scale comes from its first value, so that its unit does not matter
-    a, b = one.predict_proba_one({"a": 1.0, "later": 2.0})[True], two.predict_proba_one({"a": 1.0, "later": 200.0})[True]
+    # the scale is taken from the first value, so the unit does not matter
+    a, b = (
+        one.predict_proba_one({"a": 1.0, "later": 2.0})[True],
+        two.predict_proba_one({"a": 1.0, "later": 200.0})[True],
+    )
     assert a == pytest.approx(b, rel=1e-9)
 
 
 def test_a_label_that_appears_late_is_learned_as_if_it_had_been_known():
     rng = np.random.default_rng(5)
-    rows = [({"a": rng.normal(), "b": rng.normal()}, label) for label in rng.choice(["x", "y"], 150)]
+    rows = [
+        ({"a": rng.normal(), "b": rng.normal()}, label) for label in rng.choice(["x", "y"], 150)
+    ]
     rows += [({"a": rng.normal() + 2.0, "b": rng.normal()}, "z") for _ in range(50)]
     late, early = Classifier(), Classifier(classes=("x", "y", "z"))
     for x, y in rows:
@@ -73,19 +82,31 @@ def test_a_label_that_appears_late_is_learned_as_if_it_had_been_known():
 def test_texts_are_categories_in_rows_and_tables():
     rng = np.random.default_rng(9)
     table = pd.DataFrame({"size": rng.normal(size=200), "city": rng.choice(["Lyon", "Nice"], 200)})
-    y = pd.Series(2.0 * table["size"] + (table["city"] == "Nice") * 3.0 + rng.normal(scale=0.1, size=200))
+    y = pd.Series(
+        2.0 * table["size"] + (table["city"] == "Nice") * 3.0 + rng.normal(scale=0.1, size=200)
+    )
     one, many = Regressor(), Regressor()
     for x, target in zip(table.to_dict("records"), y, strict=True):
         one.learn_one(x, target)
     many.learn_many(table, y)
     probe = {"size": 1.0, "city": "Nice"}
     assert one.predict_one(probe) == pytest.approx(5.0, abs=0.2)
-    assert many.predict_many(pd.DataFrame([probe]))[0] == pytest.approx(one.predict_one(probe), rel=1e-9)
+    assert many.predict_many(pd.DataFrame([probe]))[0] == pytest.approx(
+        one.predict_one(probe), rel=1e-9
+    )
     low, high = one.predict_interval_one(probe)
     assert low < 5.0 < high
 
 
-BAD = [math.nan, math.inf, None, [1.0], datetime.datetime(2024, 1, 1), np.datetime64("2024-01-01", "ns"), pd.Timedelta(3)]
+BAD = [
+    math.nan,
+    math.inf,
+    None,
+    [1.0],
+    datetime.datetime(2024, 1, 1),
+    np.datetime64("2024-01-01", "ns"),
+    pd.Timedelta(3),
+]
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: type(bad).__name__)
@@ -94,14 +115,18 @@ def test_a_refused_row_changes_nothing(bad, many):
     def learn(model, x, y):
         model.learn_many(pd.DataFrame([x]), pd.Series([y])) if many else model.learn_one(x, y)
 
-    for make, old, ghost in [(Regressor, 1.0, 2.0), (Classifier, "old", "ghost"), (Classifier, True, False)]:
+    for make, old, ghost in [
+        (Regressor, 1.0, 2.0),
+        (Classifier, "old", "ghost"),
+        (Classifier, True, False),
+    ]:
         model = make()
         for x in ({"a": 1.0}, {"a": 2.0}):
             model.learn_one(x, old)
         before = pickle.dumps(model)
         for x in ({"a": 1.0, "new": bad}, {"new": 3.0, "a": bad}, {"a": bad, "city": "Lyon"}):
             if many and isinstance(bad, list):
-                continue  # pandas has no table of lists that can be told apart
+                continue  # pandas cannot factorize lists
             with pytest.raises(kalmia.InputError, match="'new' is|'a' is"):
                 learn(model, x, ghost)
         assert pickle.dumps(model) == before
@@ -115,7 +140,9 @@ def test_a_refused_target_changes_nothing(many):
     for model, bad in [(rates, -1.0), (rates, math.nan), (kinds, None), (kinds, math.nan)]:
         before = pickle.dumps(model)
         with pytest.raises(kalmia.InputError):
-            model.learn_many(pd.DataFrame({"b": [1.0]}), [bad]) if many else model.learn_one({"b": 1.0}, bad)
+            model.learn_many(pd.DataFrame({"b": [1.0]}), [bad]) if many else model.learn_one(
+                {"b": 1.0}, bad
+            )
         assert pickle.dumps(model) == before
 
 
@@ -139,13 +166,24 @@ def test_tables_are_learned_as_their_rows_are(values):
     many.learn_many(pd.DataFrame({"a": values}), y)
     assert set(one._columns.index) == set(many._columns.index)
     for value in values.tolist():
-        assert many.predict_one({"a": value}) == pytest.approx(one.predict_one({"a": value}), rel=1e-9)
-    np.testing.assert_allclose(many.predict_many(pd.DataFrame({"a": values})), [many.predict_one({"a": v}) for v in values], rtol=1e-9)
+        assert many.predict_one({"a": value}) == pytest.approx(
+            one.predict_one({"a": value}), rel=1e-9
+        )
+    assert_close(
+        many.predict_many(pd.DataFrame({"a": values})),
+        [many.predict_one({"a": v}) for v in values],
+        rtol=1e-9,
+    )
 
 
 @pytest.mark.parametrize(
     "values",
-    [["x", None], pd.Series(["x", None], dtype="category"), pd.to_datetime(["2024-01-01", "2024-01-02"]), pd.to_timedelta([1, 2])],
+    [
+        ["x", None],
+        pd.Series(["x", None], dtype="category"),
+        pd.to_datetime(["2024-01-01", "2024-01-02"]),
+        pd.to_timedelta([1, 2]),
+    ],
     ids=["text", "category", "datetime", "timedelta"],
 )
 def test_columns_that_no_row_could_hold_are_refused(values):
@@ -187,6 +225,19 @@ def test_the_first_features_have_the_prior_without_a_constant_too():
     labels.learn_one({"a": 1.0}, "yes")
     wide.learn([1.0], 1.0)
     assert labels.predict_proba_one({"a": 1.0})["yes"] == pytest.approx(wide.predict([1.0]).mean)
+
+
+def test_errors_say_what_is_wrong_and_what_to_do():
+    with pytest.raises(kalmia.InputError, match="target y is 'x', of type str: give a finite"):
+        Regressor().learn_one({"a": 1.0}, "x")
+    table = pd.DataFrame({"a": [1.0, 2.0]})
+    for model, y in [(Regressor(), [1.0, 2.0]), (Classifier(), [True, False])]:
+        with pytest.raises(kalmia.InputError, match=r"X is a ndarray: .*use pandas.DataFrame\(X\)"):
+            model.learn_many(table.to_numpy(), y)
+        with pytest.raises(kalmia.InputError, match=r"X is a DataFrame: .*use X.to_pandas\(\)"):
+            model.learn_many(pl.from_pandas(table), y)
+    with pytest.raises(kalmia.InputError, match="drift is True"):
+        Classifier(drift=True)
 
 
 def test_bad_parameters_are_refused_at_once():

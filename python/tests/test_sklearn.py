@@ -1,12 +1,17 @@
-"""The estimators behave as scikit-learn's do."""
+"""The estimators follow scikit-learn's conventions, and name what is wrong."""
 
 import html
+import inspect
 import pickle
+import re
 import threading
 import time
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from compare import assert_close, assert_same
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_score
@@ -14,16 +19,25 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kalmia import GammaRegression, InputError, LinearRegression, LogisticRegression, PoissonRegression
+from kalmia import (
+    GammaRegression,
+    InputError,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegression,
+)
 
 ORDER = "rows are learned in order, so a weight of 2 is not two rows at other places"
-#: Methods whose Gaussian filter is ridge regression, in which the order of the rows does not matter.
+#: Methods whose Gaussian filter is ridge regression, which ignores the order of the rows.
 EXACT = ["ekf", "implicit", "moment"]
 COUNTS = "the check's targets are not whole numbers, which a count must be"
-WEIGHTS = ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"]
+WEIGHTS = [
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+]
 
 
-#: Checks that learn targets such as 2.05, whatever the estimator's tags say.
+#: Checks that use targets such as 2.05 and ignore the estimator's tags.
 REAL_TARGETS = [
     "check_fit_check_is_fitted",
     "check_fit_idempotent",
@@ -67,8 +81,11 @@ def test_batches_are_one_pass(method):
     X = StandardScaler().fit_transform(X)
     whole = LogisticRegression(method).fit(X, y)
     parts = LogisticRegression(method, horizon=len(y) if method == "asgd" else None)
-    means = [parts.partial_fit_predict(X[i : i + 100], y[i : i + 100], classes=[0, 1]) for i in range(0, len(y), 100)]
-    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
+    means = [
+        parts.partial_fit_predict(X[i : i + 100], y[i : i + 100], classes=[0, 1])
+        for i in range(0, len(y), 100)
+    ]
+    assert_close(parts.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
     assert np.concatenate(means).shape == (len(y), 2)
     assert parts.n_samples_seen_ == whole.n_samples_seen_ == len(y)
     p = np.concatenate(means)[np.arange(len(y)), y]
@@ -79,19 +96,25 @@ def test_one_step_ahead_predictions_are_those_of_the_model_before():
     X, y = load_diabetes(return_X_y=True, scaled=False)
     model = LinearRegression().fit(X[:200], y[:200])
     before = model.predict(X[200:201])
-    assert model.partial_fit_predict(X[200:230], y[200:230])[0] == pytest.approx(before[0], rel=1e-12)
+    assert model.partial_fit_predict(X[200:230], y[200:230])[0] == pytest.approx(
+        before[0], rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("method", EXACT)
 def test_the_gaussian_filter_is_ridge_regression(method):
     X, y = load_diabetes(return_X_y=True)
-    model = LinearRegression(method, prior_variance=50.0, noise_variance=2.0, fit_intercept=False).fit(X, y)
+    model = LinearRegression(
+        method, prior_variance=50.0, noise_variance=2.0, fit_intercept=False
+    ).fit(X, y)
     ridge = Ridge(alpha=2.0 / 50.0, fit_intercept=False).fit(X, y)
-    np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-9)
-    np.testing.assert_allclose(model.covariance_, 2.0 * np.linalg.inv(X.T @ X + 2.0 / 50.0 * np.eye(10)), rtol=1e-8)
+    assert_close(model.coef_, ridge.coef_, rtol=1e-9)
+    assert_close(
+        model.covariance_, 2.0 * np.linalg.inv(X.T @ X + 2.0 / 50.0 * np.eye(10)), rtol=1e-8
+    )
     weights = np.random.default_rng(3).uniform(0.2, 3.0, len(y))
     model.fit(X, y, sample_weight=weights)
-    np.testing.assert_allclose(model.coef_, ridge.fit(X, y, sample_weight=weights).coef_, rtol=1e-9)
+    assert_close(model.coef_, ridge.fit(X, y, sample_weight=weights).coef_, rtol=1e-9)
 
 
 def test_more_classes_go_one_against_the_rest():
@@ -100,15 +123,19 @@ def test_more_classes_go_one_against_the_rest():
     X, names = X[order], load_iris().target_names[y[order]]
     model = LogisticRegression().fit(X, names)
     assert list(model.classes_) == ["setosa", "versicolor", "virginica"]
-    assert model.coef_.shape == (3, 4) and model.covariance_.shape == (3, 5, 5) and model.std_err_.shape == (3, 5)
+    assert (
+        model.coef_.shape == (3, 4)
+        and model.covariance_.shape == (3, 5, 5)
+        and model.std_err_.shape == (3, 5)
+    )
     proba = model.predict_proba(X)
-    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert_close(proba.sum(axis=1), 1.0)
     assert model.score(X, names) > 0.9
     alone = LogisticRegression().fit(X, names == "virginica")
-    np.testing.assert_allclose(model.coef_[2], alone.coef_[0])
+    assert_close(model.coef_[2], alone.coef_[0])
     assert model.predict_interval(X[:5]).shape == (5, 3, 2)
     ahead = LogisticRegression().partial_fit_predict(X, names)
-    np.testing.assert_allclose(ahead.sum(axis=1), 1.0)
+    assert_close(ahead.sum(axis=1), 1.0)
 
 
 def test_deviations_and_intervals_widen_away_from_the_rows():
@@ -129,12 +156,18 @@ def test_deviations_and_intervals_widen_away_from_the_rows():
 def test_methods_without_a_belief_have_no_interval_of_the_mean(method):
     X, y = load_diabetes(return_X_y=True)
     given = {"radius": 2.0, "exp_concavity": 0.1} if method == "ons" else {}
-    labels, numbers = LogisticRegression(method, **given).fit(X, y > 140), LinearRegression(method, **given).fit(X, y)
-    for refused in (lambda: labels.predict_interval(X), lambda: numbers.predict_interval(X, of_mean=True)):
+    labels, numbers = (
+        LogisticRegression(method, **given).fit(X, y > 140),
+        LinearRegression(method, **given).fit(X, y),
+    )
+    for refused in (
+        lambda: labels.predict_interval(X),
+        lambda: numbers.predict_interval(X, of_mean=True),
+    ):
         with pytest.raises(InputError, match=f"method {method} does not know how sure it is"):
             refused()
-    # that of the target has the noise
-    np.testing.assert_allclose(np.diff(numbers.predict_interval(X)), 2.0 * 1.959964, rtol=1e-6)
+    # the interval of the target includes the noise
+    assert_close(np.diff(numbers.predict_interval(X)), 2.0 * 1.959964, rtol=1e-6)
 
 
 def test_offsets_enter_the_linear_predictor():
@@ -142,29 +175,34 @@ def test_offsets_enter_the_linear_predictor():
     X, exposure = rng.normal(size=(400, 2)), rng.uniform(0.5, 20.0, 400)
     y = rng.poisson(exposure * np.exp(0.3 + X @ [0.5, -0.2]))
     model = PoissonRegression().fit(X, y, offset=np.log(exposure))
-    np.testing.assert_allclose([model.intercept_, *model.coef_], [0.3, 0.5, -0.2], atol=0.1)
+    assert_close([model.intercept_, *model.coef_], [0.3, 0.5, -0.2], atol=0.1)
     one, two = model.predict(X[:1]), model.predict(X[:1], offset=[np.log(2.0)])
     assert two[0] == pytest.approx(2.0 * one[0])
-    np.testing.assert_array_equal(model.predict(X, offset=np.log(2.0)), model.predict(X, offset=np.full(400, np.log(2.0))))
+    assert_same(
+        model.predict(X, offset=np.log(2.0)), model.predict(X, offset=np.full(400, np.log(2.0)))
+    )
     for bad in ([0.0] * 401, np.zeros((400, 1)), ["x"] * 400):
         for refused in (model.predict, lambda X, offset: model.partial_fit(X, y, offset=offset)):
             with pytest.raises(InputError, match="offset"):
                 refused(X, offset=bad)
     labels = LogisticRegression().fit(X, y > 5, offset=1.0)
     shifted = LogisticRegression().fit(X, y > 5)
-    np.testing.assert_allclose(labels.predict_proba(X, offset=1.0), shifted.predict_proba(X), atol=0.05)
+    assert_close(labels.predict_proba(X, offset=1.0), shifted.predict_proba(X), atol=0.05)
     assert (labels.predict_proba(X)[:, 1] < shifted.predict_proba(X)[:, 1]).all()
 
 
 def test_estimators_live_in_pipelines_and_pickles():
     X, y = load_breast_cancer(return_X_y=True)
-    assert cross_val_score(make_pipeline(StandardScaler(), LogisticRegression()), X, y, cv=3).mean() > 0.95
+    assert (
+        cross_val_score(make_pipeline(StandardScaler(), LogisticRegression()), X, y, cv=3).mean()
+        > 0.95
+    )
     model = LogisticRegression().fit(X[:300], y[:300])
     again = pickle.loads(pickle.dumps(model))
     assert pickle.dumps(again) == pickle.dumps(model)
     again.partial_fit(X[300:], y[300:])
     model.partial_fit(X[300:], y[300:])
-    np.testing.assert_array_equal(again.covariance_, model.covariance_)
+    assert_same(again.covariance_, model.covariance_)
 
 
 def test_a_refused_call_changes_nothing():
@@ -177,8 +215,8 @@ def test_a_refused_call_changes_nothing():
     kept = counts.coef_.copy()
     with pytest.raises(InputError, match="row 568: target 0.5"):
         counts.partial_fit(X, [*y[:-1], 0.5])
-    np.testing.assert_array_equal(model.coef_, before)
-    np.testing.assert_array_equal(counts.coef_, kept)
+    assert_same(model.coef_, before)
+    assert_same(counts.coef_, kept)
     assert counts.n_samples_seen_ == len(y)
 
 
@@ -202,7 +240,7 @@ def test_threads_share_an_estimator(classes):
             model.partial_fit(X, y)
 
     def look():
-        while not hasattr(model, "learners_"):
+        while not hasattr(model, "learners_") and any(one.is_alive() for one in learners):
             time.sleep(1e-4)
         while any(learner.is_alive() for learner in learners):
             assert np.isfinite(model.predict_proba(X[:20])).all() and np.isfinite(model.coef_).all()
@@ -215,13 +253,18 @@ def test_threads_share_an_estimator(classes):
     for thread in (*learners, looker):
         thread.join()
     assert errors == []
-    assert [learner.count for learner in model.learners_] == [threads * rounds * len(y)] * (1 if classes == 2 else 3)
+    assert [learner.count for learner in model.learners_] == [threads * rounds * len(y)] * (
+        1 if classes == 2 else 3
+    )
 
 
 @pytest.mark.parametrize("again", ["fit", "partial_fit"])
 def test_a_refused_first_call_leaves_the_fitted_model_as_it_was(again):
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    for model, bad in [(LinearRegression(), [*y[:-1], np.nan]), (LogisticRegression(), np.ones(len(y)))]:
+    for model, bad in [
+        (LinearRegression(), [*y[:-1], np.nan]),
+        (LogisticRegression(), np.ones(len(y))),
+    ]:
         if again == "fit":
             model.fit(X, y if isinstance(model, LinearRegression) else y > 140)
         before = {name: value for name, value in vars(model).items() if name.endswith("_")}
@@ -231,7 +274,7 @@ def test_a_refused_first_call_leaves_the_fitted_model_as_it_was(again):
         after = {name: value for name, value in vars(model).items() if name.endswith("_")}
         assert after.keys() == before.keys() and all(after[name] is before[name] for name in before)
         if again == "fit":
-            np.testing.assert_array_equal(model.predict(X), expected)
+            assert_same(model.predict(X), expected)
         else:
             model.partial_fit(X, y if isinstance(model, LinearRegression) else y > 140)
 
@@ -254,36 +297,107 @@ def test_bad_parameters_are_named(parameters, message):
 
 
 @pytest.mark.parametrize("drift", ["detect", "off", "adapt"])
-def test_a_drift_is_told(drift):
+def test_a_drift_is_reported(drift):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(6000, 2))
     still = X[:, 0] + rng.normal(size=6000)
     moving = X[:, 0] * np.where(np.arange(6000) < 3000, 3.0, -3.0) + rng.normal(size=6000)
-    told = {
+    note = {
         "detect": "a drift was found and is followed: coefficients are those of the last rows",
         "off": 'a drift was found and is not followed: drift="detect" would',
         "adapt": "a drift is followed from the start: coefficients are those of the last rows",
     }[drift]
     model = LinearRegression(drift=drift).fit(X, moving)
-    assert model.drifts_ is (drift != "off") and told in str(model.summary()) and told in html.unescape(model.summary()._repr_html_())
+    assert (
+        model.drifts_ is (drift != "off")
+        and note in str(model.summary())
+        and note in html.unescape(model.summary()._repr_html_())
+    )
     if drift != "off":
         assert model.coef_[0] < -2.0
     model = LinearRegression(drift=drift).fit(X, still)
-    assert model.drifts_ is (drift == "adapt") and ("drift" in str(model.summary())) is (drift == "adapt")
+    assert model.drifts_ is (drift == "adapt") and ("drift" in str(model.summary())) is (
+        drift == "adapt"
+    )
     labels = np.where(moving > 0, "up", np.where(X[:, 1] > 2.0, "side", "down"))
     classes = LogisticRegression(drift=drift).fit(X, labels)
-    named = [str(k) for k, one in zip(classes.classes_, classes.learners_, strict=True) if one.drift]
-    assert "up" in named and f"{told} ({', '.join(named)})" in str(classes.summary())
+    named = [
+        str(k) for k, one in zip(classes.classes_, classes.learners_, strict=True) if one.drift
+    ]
+    assert "up" in named and f"{note} ({', '.join(named)})" in str(classes.summary())
     filter = LinearRegression("ekf").fit(X, moving)
     assert filter.drifts_ is False and "drift" not in str(filter.summary())
+
+
+def test_the_constructors_agree():
+    def parameters(kind):
+        found = dict(inspect.signature(kind).parameters)
+        return {name: (one.kind, one.default) for name, one in found.items()}
+
+    own = {LinearRegression: "noise_variance", GammaRegression: "dispersion"}
+    common = parameters(LogisticRegression)
+    assert len(common) == 11
+    for kind in (LogisticRegression, LinearRegression, PoissonRegression, GammaRegression):
+        # scikit-learn reads the parameters of each class from its own constructor
+        assert "__init__" in vars(kind)
+        found = parameters(kind)
+        extra = found.pop(own[kind], None) if kind in own else None
+        assert list(found) == list(common) and found == common
+        assert (extra is not None) == (kind in own)
+        documented = re.findall(r"^    (\w[\w, ]*) : ", kind.__doc__, re.MULTILINE)
+        listed = [name for line in documented for name in line.split(", ")]
+        assert sorted(listed) == sorted(parameters(kind))
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "y", "message"),
+    [
+        (LogisticRegression(drift=True), [[0.0], [1.0]], [0, 1], 'drift is True: give one of "det'),
+        (LogisticRegression(3), [[0.0], [1.0]], [0, 1], "method is 3: give the name of a method"),
+        (LogisticRegression(), [[0.0], [1.0]], [0.0, 0.0], r"y holds only one class, \[0.0\]: a"),
+        (LogisticRegression(), [[0.0], [1.0]], ["a", None], "y has no label in row 1"),
+        (LogisticRegression(), [[0.0], [1.0]], pd.Series([None, "a"]), "y has no label in row 0"),
+        (
+            LogisticRegression(),
+            [[0.0], [1.0]],
+            np.array([1, "a"], dtype=object),
+            "y mixes labels of types int, str: convert all to str",
+        ),
+        (
+            LinearRegression("ekf", noise_variance=-1),
+            [[0.0]],
+            [1.0],
+            "noise_variance is -1: it must be a finite number above 0",
+        ),
+        (
+            LinearRegression(),
+            pd.DataFrame({"a": [1.0, 2.0], "b": pd.Categorical(["1", "u"])}),
+            [0.0, 1.0],
+            "column 'b' holds 'u' in row 1, which is no number: encode text",
+        ),
+        (LinearRegression(), pl.LazyFrame({"a": [1.0]}), [1.0], r"X is a LazyFrame.*X.collect\(\)"),
+    ],
+)
+def test_errors_say_what_is_wrong_and_what_to_do(model, X, y, message):
+    with pytest.raises(InputError, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "learners_")
+
+
+def test_an_unknown_parameter_is_refused_by_the_class_that_was_called():
+    for kind in (LogisticRegression, LinearRegression, PoissonRegression, GammaRegression):
+        with pytest.raises(TypeError, match=rf"{kind.__name__}\.__init__\(\) got an unexpected"):
+            kind(class_weight="balanced")
 
 
 def test_numbers_of_numpy_are_parameters_as_well():
     X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, 2.0, 4.0]
     for kind, name in [(LinearRegression, "noise_variance"), (GammaRegression, "dispersion")]:
         plain, other = kind("ekf", **{name: 0.5}), kind("ekf", **{name: np.float64(0.5)})
-        np.testing.assert_array_equal(plain.fit(X, y).coef_, other.fit(X, y).coef_)
-        with pytest.raises(InputError, match=f"{name} is 'much': it must be a number"):
+        assert_same(plain.fit(X, y).coef_, other.fit(X, y).coef_)
+        with pytest.raises(
+            InputError, match=f"{name} is 'much': it must be a finite number above 0"
+        ):
             kind("ekf", **{name: "much"}).fit(X, y)
 
 

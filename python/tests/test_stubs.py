@@ -1,4 +1,4 @@
-"""The stubs say what the compiled module has, name by name and parameter by parameter."""
+"""The stubs agree with the compiled module in names, parameters and defaults."""
 
 import ast
 import inspect
@@ -12,15 +12,17 @@ from kalmia import _kalmia
 STUB = ast.parse((Path(kalmia.__file__).parent / "_kalmia.pyi").read_text())
 CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
 FUNCTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
-#: Slots that every class of the interpreter has, or that objects show without having declared them.
+#: Members that every class has.
 COMMON = set(dir(object)) | {"__module__"}
 
 
 def parameters(node):
-    """Names, kinds and defaults of a stub's function, without the first of a method."""
+    """Names, kinds and defaults of a stub's parameters, without `self` and `cls`."""
     given = node.args
     positional = [a.arg for a in given.args if a.arg not in ("self", "cls")]
-    defaults = [None] * (len(positional) - len(given.defaults)) + [ast.literal_eval(d) for d in given.defaults]
+    defaults = [None] * (len(positional) - len(given.defaults)) + [
+        ast.literal_eval(d) for d in given.defaults
+    ]
     found = [(name, "positional", d) for name, d in zip(positional, defaults, strict=True)]
     for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
         found.append((arg.arg, "keyword", None if default is None else ast.literal_eval(default)))
@@ -28,11 +30,18 @@ def parameters(node):
 
 
 def actual(function):
-    kinds = {"POSITIONAL_OR_KEYWORD": "positional", "KEYWORD_ONLY": "keyword", "VAR_KEYWORD": "rest"}
+    kinds = {
+        "POSITIONAL_OR_KEYWORD": "positional",
+        "KEYWORD_ONLY": "keyword",
+        "VAR_KEYWORD": "rest",
+    }
     signature = inspect.signature(function)
     listed = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
-    # a type's slots take their arguments by position, whatever they are called
-    return [(p.name, kinds.get(p.kind.name, "positional"), None if p.default is p.empty else p.default) for p in listed]
+    # slots take positional arguments only, which counts as positional here
+    return [
+        (p.name, kinds.get(p.kind.name, "positional"), None if p.default is p.empty else p.default)
+        for p in listed
+    ]
 
 
 def test_the_module_and_the_stub_have_the_same_names():
@@ -49,7 +58,9 @@ def test_functions_agree(name):
 def test_classes_agree(name):
     cls, node = getattr(_kalmia, name), CLASSES[name]
     members = {item.name: item for item in node.body if isinstance(item, ast.FunctionDef)}
-    assert [base.id for base in node.bases] == [base.__name__ for base in cls.__bases__ if base is not object]
+    assert [base.id for base in node.bases] == [
+        base.__name__ for base in cls.__bases__ if base is not object
+    ]
     own = {member for member in vars(cls) if member not in COMMON and member != "__doc__"}
     assert own == set(members) - {"__new__"}
     for member, item in members.items():

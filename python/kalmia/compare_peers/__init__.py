@@ -1,1 +1,1 @@
-"""A comparison that anyone can run: ``python -m kalmia.compare_peers``; the peers come with the extra ``peers``."""
+"""A comparison with other online learners: ``python -m kalmia.compare_peers``, extra ``peers``."""

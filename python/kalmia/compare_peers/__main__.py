@@ -1,4 +1,4 @@
-"""``python -m kalmia.compare_peers``: the table on standard output, the picture in a file."""
+"""``python -m kalmia.compare_peers``: prints the table, and draws the plot into a file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,17 @@ from .sets import SETS
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command."""
-    parser = argparse.ArgumentParser("python -m kalmia.compare_peers", description="kalmia's default beside its peers'")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="data sets; all by default")
-    parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS), help="peers; all by default")
-    parser.add_argument("--picture", metavar="SVG", help="where to draw the picture")
+    parser = argparse.ArgumentParser(
+        "python -m kalmia.compare_peers",
+        description="Compare kalmia with other online learners, all at their defaults.",
+    )
+    parser.add_argument(
+        "--sets", nargs="+", choices=SETS, default=list(SETS), help="data sets; all by default"
+    )
+    parser.add_argument(
+        "--peers", nargs="+", choices=PEERS, default=list(PEERS), help="peers; all by default"
+    )
+    parser.add_argument("--picture", metavar="SVG", help="file for the plot; none by default")
     given = parser.parse_args(arguments)
     names = list(dict.fromkeys(["kalmia", *given.peers]))
     results = []
@@ -29,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     rates = {"rows shuffled": still, "rows in order": speeds(timed, names=names)}
     print(table(results, rates))
     for line in not_best(results):
-        print(f"kalmia is not best or within 1 % of it on {line}")
+        print(f"more than 1 % behind the best on {line}")
     if given.picture:
         picture(results, still, given.picture)
     return 0

@@ -1,4 +1,4 @@
-"""The peers at their defaults, each with the same two verbs: predict a batch, then learn it."""
+"""kalmia and its peers at their defaults, behind one interface: predict a batch, then learn it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from .. import LinearRegression, LogisticRegression
 
 
 class Peer(Protocol):
-    """A learner under comparison; it is told whether the targets are labels."""
+    """A learner under comparison; its constructor takes whether the targets are labels."""
 
-    def ahead(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Learns a batch, and gives the predictions made before (of each row where it can, else of the batch)."""
+    def predict_then_learn(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Learns a batch and returns the predictions made before.
+
+        Before each row if the peer learns row by row, else before the whole batch.
+        """
 
     def learn(self, X: np.ndarray, y: np.ndarray) -> None:
         """Learns a batch."""
 
 
 class Kalmia:
-    """kalmia's default."""
+    """kalmia at its defaults."""
 
     def __init__(self, labels: bool) -> None:
         self.labels = labels
         self.model = LogisticRegression() if labels else LinearRegression()
         self.known = {"classes": [0.0, 1.0]} if labels else {}
 
-    def ahead(self, X, y):
+    def predict_then_learn(self, X, y):
         found = self.model.partial_fit_predict(X, y, **self.known)
         return found[:, 1] if self.labels else found
 
@@ -50,10 +53,14 @@ class River:
         for row, target in zip(X.tolist(), y.tolist(), strict=True):
             yield dict(zip(names, row, strict=True)), bool(target) if self.labels else target
 
-    def ahead(self, X, y):
+    def predict_then_learn(self, X, y):
         found = []
         for x, target in self._rows(X, y):
-            found.append(self.model.predict_proba_one(x).get(True, 0.5) if self.labels else self.model.predict_one(x))
+            found.append(
+                self.model.predict_proba_one(x).get(True, 0.5)
+                if self.labels
+                else self.model.predict_one(x)
+            )
             self.model.learn_one(x, target)
         return np.array(found)
 
@@ -70,18 +77,18 @@ class ScaledRiver(River):
 
 
 class _Batches:
-    """Peers that predict a batch, then learn it; before the first batch they predict one half, or 0."""
+    """Peers that learn whole batches; before the first they predict 0.5 for labels and 0 else."""
 
-    fresh = True
+    untrained = True
 
-    def ahead(self, X, y):
-        found = np.full(len(y), 0.5 if self.labels else 0.0) if self.fresh else self._predict(X)
+    def predict_then_learn(self, X, y):
+        found = np.full(len(y), 0.5 if self.labels else 0.0) if self.untrained else self._predict(X)
         self.learn(X, y)
         return found
 
     def learn(self, X, y):
         self._learn(X, y)
-        self.fresh = False
+        self.untrained = False
 
 
 class SGD(_Batches):
@@ -93,7 +100,11 @@ class SGD(_Batches):
 
         self.labels = labels
         self.scaler = StandardScaler()
-        self.model = SGDClassifier(loss="log_loss", random_state=0) if labels else SGDRegressor(random_state=0)
+        self.model = (
+            SGDClassifier(loss="log_loss", random_state=0)
+            if labels
+            else SGDRegressor(random_state=0)
+        )
 
     def _predict(self, X):
         X = self.scaler.transform(X)
@@ -111,14 +122,16 @@ class VowpalWabbit:
         from vowpalwabbit import Workspace
 
         self.labels = labels
-        self.model = Workspace("--quiet" + (" --loss_function logistic --link logistic" if labels else ""))
+        self.model = Workspace(
+            "--quiet" + (" --loss_function logistic --link logistic" if labels else "")
+        )
 
     def _texts(self, X, y):
         targets = np.where(y > 0.5, 1, -1) if self.labels else y
         for row, target in zip(X.tolist(), targets.tolist(), strict=True):
             yield f"{target} | " + " ".join(f"f{j}:{value!r}" for j, value in enumerate(row))
 
-    def ahead(self, X, y):
+    def predict_then_learn(self, X, y):
         found = []
         for text in self._texts(X, y):
             example = self.model.parse(text)
@@ -133,7 +146,7 @@ class VowpalWabbit:
 
 
 class BayesianBandits(_Batches):
-    """The linear learners of bayesianbandits, with a constant among the features."""
+    """The linear learners of bayesianbandits, with a constant feature added."""
 
     def __init__(self, labels: bool) -> None:
         from bayesianbandits import BayesianGLM, NormalInverseGammaRegressor

