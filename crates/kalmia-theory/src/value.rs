@@ -1,4 +1,4 @@
-//! The small dynamic values through which the registry speaks to the command, Python and files.
+//! Dynamic values: what the registry exchanges with the command, Python and files.
 
 use std::borrow::Cow;
 use std::fmt;

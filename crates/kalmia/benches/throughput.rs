@@ -4,9 +4,9 @@
 //! `cargo bench --bench throughput` prints the table of the README; as a test (`cargo test
 //! --benches`) it runs once, small.
 
+use kalmia::covariance::Covariance;
 use kalmia::{
-    Auto, Bernoulli, Covariance, Dense, Ekf, Factored, Filter, Learner, MomentMatch, Prior, Rows,
-    Rule,
+    Auto, Bernoulli, Dense, Ekf, Factored, Filter, Learner, MomentMatch, Prior, Rows, Rule,
 };
 use std::hint::black_box;
 use std::time::{Duration, Instant};

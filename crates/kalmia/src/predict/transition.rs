@@ -99,7 +99,8 @@ pub(super) fn cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> 
         return Some(known);
     }
     let difference = nodes.sum(|z, u| {
-        let (found, known) = (family.cdf(u, y), normal_cdf((centre - z) / width));
+        let found = family.cdf(u, y);
+        let known = normal_cdf((centre - z) / width);
         let open = |p: f64| p > MIN_TAIL && p < 1.0 - MIN_TAIL;
         (found - known, open(found) || open(known) || (found - known).abs() > 0.5)
     });

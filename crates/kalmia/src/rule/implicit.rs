@@ -90,7 +90,8 @@ mod tests {
                 let evidence = tilted.evidence.ln();
                 assert!(!evidence.is_nan() && evidence < f64::INFINITY, "{}", context());
 
-                let (d, sign) = ((s * step.gain).abs(), step.gain.signum());
+                let d = (s * step.gain).abs();
+                let sign = step.gain.signum();
                 let residual = |d: f64| d + sign * s * row.derivatives(&family, m + sign * d).0;
                 let near = 1e-9 * d + 1e-14 * m.abs();
                 let slope = row.derivatives(&family, m + sign * d).0;

@@ -132,8 +132,9 @@ fn apply<P: Potential, const N: usize>(
     }
     // The sums carry w/n; the second of each pair of coefficients carries sqrt(n-1).
     let n = N as f64;
-    let (mass, first, second) =
-        (sums.mass * n, centre.first * sums.mass * n + sums.delta * n, sums.second * n);
+    let mass = sums.mass * n;
+    let first = centre.first * sums.mass * n + sums.delta * n;
+    let second = sums.second * n;
     let top_two = |k: usize| top[k] * top[k] + top[k + 1] * top[k + 1] / (n - 1.0);
     let part = centre.curvature * centre.variance;
     // Tops below tolerance^2 and below PAIR_LIMIT/(part^2 share), as one factor without a division.

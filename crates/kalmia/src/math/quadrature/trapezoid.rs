@@ -1,5 +1,5 @@
-//! Integration of any log-concave tilted density, however skewed: the trapezoid rule after $u = k +
-//! a\sinh t$.
+//! Integration of any log-concave tilted density, however skewed: the trapezoid rule in $t$ with $u
+//! = k + a\sinh t$.
 //!
 //! A wide prior cut off by a likelihood has two scales: the likelihood's, at the knee $k$ of the
 //! log density, and the prior's, far from it. The substitution follows both, and the trapezoid rule
@@ -22,7 +22,7 @@ const MIN_TERM: f64 = 1e-17;
 const KNEE_DROP: std::ops::Range<f64> = 30.0..70.0;
 /// Scale $a$ of the substitution in widths of the knee.
 const KNEE_SCALE: f64 = 0.75;
-/// Largest $a$ as a part of the length between the two ends; a Gaussian is then sampled each half
+/// Largest $a$ as a part of the length between the two ends; a Gaussian is then sampled every half
 /// deviation.
 const MAX_SCALE: f64 = 1.0 / 6.0;
 /// Smallest relative change of $\ell'$ that is more than rounding.
@@ -49,7 +49,7 @@ pub(super) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, centre: &Centre) -> Ti
             break;
         }
     }
-    // A kink spoils the sums of the derivatives first.
+    // A kink affects the sums of the derivatives first.
     let found = if converged {
         derivatives(&total.sums, centre, tilt.s)
     } else {
@@ -65,7 +65,7 @@ pub(super) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, centre: &Centre) -> Ti
     }
 }
 
-/// The sums, and the absolute sum of $\ell'$ that says when its tail is negligible.
+/// The sums, and the absolute sum of $\ell'$ that decides when its tail is negligible.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tail {
     sums: Sums,
@@ -83,7 +83,8 @@ impl Tail {
 
     /// Whether these sums are twice the coarser ones, as they are when both have converged.
     fn agrees_with_twice(&self, coarse: &Self) -> bool {
-        let (a, b) = (&self.sums, &coarse.sums);
+        let a = &self.sums;
+        let b = &coarse.sums;
         let close = |fine: f64, coarse: f64, size: f64| {
             (fine - 2.0 * coarse).abs() <= MAX_DISAGREEMENT * size
         };
@@ -124,7 +125,8 @@ impl<P: Potential> Density<'_, P> {
 
     /// A point on the side of `sign` where the density is `KNEE_DROP` nats below the mode.
     fn reach(&self, sign: f64) -> f64 {
-        let (mut low, mut high) = (0.0, f64::INFINITY);
+        let mut low = 0.0;
+        let mut high = f64::INFINITY;
         let mut x = (90.0 * self.centre.variance).sqrt();
         for _ in 0..100 {
             let drop = self.energy(sign * x);
@@ -148,10 +150,15 @@ impl<P: Potential> Density<'_, P> {
     /// The knee: where $\ell'$ is half way between its values at the two ends, as wide as its
     /// change is steep.
     fn grid(&self) -> Grid {
-        let (mut low, mut high) = (self.reach(-1.0), self.reach(1.0));
-        let (from, to) = (self.derivatives(low).0, self.derivatives(high).0);
-        let (middle, rise, length) = (0.5 * (from + to), to - from, high - low);
-        let (mut knee, mut curvature) = (0.0, 0.0);
+        let mut low = self.reach(-1.0);
+        let mut high = self.reach(1.0);
+        let from = self.derivatives(low).0;
+        let to = self.derivatives(high).0;
+        let middle = 0.5 * (from + to);
+        let rise = to - from;
+        let length = high - low;
+        let mut knee = 0.0;
+        let mut curvature = 0.0;
         for _ in 0..60 {
             let first;
             (first, curvature) = self.derivatives(knee);
@@ -165,12 +172,13 @@ impl<P: Potential> Density<'_, P> {
             }
             knee = 0.5 * (low + high);
         }
-        let (scale, widest) = (KNEE_SCALE * rise / curvature, MAX_SCALE * length);
+        let scale = KNEE_SCALE * rise / curvature;
+        let widest = MAX_SCALE * length;
         let seen = rise > MIN_RISE * from.abs().max(to.abs()) && scale < widest;
         if seen { Grid { knee, scale } } else { Grid { knee: 0.0, scale: widest } }
     }
 
-    /// Adds the nodes $t = t_0 + jh$, $j = 0, 1, \dots$ until they no longer count, and says how
+    /// Adds the nodes $t = t_0 + jh$, $j = 0, 1, \dots$ until they are negligible, and returns how
     /// many.
     fn tail(&self, grid: &Grid, from: f64, h: f64, total: &mut Tail) -> usize {
         let growth = h.exp();
@@ -196,7 +204,8 @@ impl<P: Potential> Density<'_, P> {
     /// Adds the node $t = \ln e$ unless it is negligible.
     #[inline(always)]
     fn node(&self, grid: &Grid, e: f64, total: &mut Tail) -> bool {
-        let (up, down) = (0.5 * grid.scale * e, 0.5 * grid.scale / e);
+        let up = 0.5 * grid.scale * e;
+        let down = 0.5 * grid.scale / e;
         let x = grid.knee + (up - down);
         let p = (-self.energy(x)).exp() * (up + down);
         // Zero where the loss or its derivatives overflow.
