@@ -84,7 +84,7 @@ impl From<String> for Value {
     }
 }
 
-/// An ordered map from key to [`Value`]; it serialises as a map in its own order.
+/// An ordered map from key to [`Value`]; it serializes as a map in its own order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Values(Vec<(Cow<'static, str>, Value)>);
 

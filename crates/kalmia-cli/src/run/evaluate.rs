@@ -17,7 +17,7 @@ struct Evaluation {
     rows: u64,
     skipped: u64,
     unseen_levels: u64,
-    family: &'static str,
+    family: String,
     #[serde(flatten)]
     scores: Scores,
 }
@@ -43,7 +43,7 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     if sums.rows() == 0 {
         return Err(Failure::no_rows(counts));
     }
-    let family = model.family().name();
+    let family = model.family().name().to_owned();
     let scores = Scores::new(&sums);
     let result = Evaluation {
         rows: sums.rows(),

@@ -9,7 +9,7 @@ use crate::step::Step;
 
 /// $g = -\ell'(m^+)$, $\alpha = \ell''(m^+)$, where $m^+ = m - s\,\ell'(m^+)$.
 ///
-/// $\ell$ is convex, so $m^+$ exists, is unique, and lies between $m$ and the minimiser of $\ell$.
+/// $\ell$ is convex, so $m^+$ exists, is unique, and lies between $m$ and the minimizer of $\ell$.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Implicit;
 

@@ -133,7 +133,7 @@ fn quadrature_finds_the_gaussian_closed_form() {
     }
 }
 
-/// The fixed-point equation, and $m^+$ between $m$ and the minimiser of the loss: $\ell'(m^+)$
+/// The fixed-point equation, and $m^+$ between $m$ and the minimizer of the loss: $\ell'(m^+)$
 /// keeps the sign of $\ell'(m)$.
 fn check_implicit<F: Family>(family: &F, row: &Observation, m: f64, s: f64) {
     let step = Implicit.step(family, row, m, s, 1);

@@ -5,7 +5,7 @@
 //! log density, and the prior's, far from it. The substitution follows both, and the trapezoid rule
 //! then converges exponentially for analytic $\ell$; it is halved until two successive sums agree.
 
-use super::tilted::{Centre, Sums, Tilt, Tilted, derivatives, derivatives_by_moments};
+use super::tilted::{Center, Sums, Tilt, Tilted, derivatives, derivatives_by_moments};
 use crate::math::Potential;
 use std::f64::consts::TAU;
 
@@ -28,8 +28,8 @@ const MAX_SCALE: f64 = 1.0 / 6.0;
 /// Smallest relative change of $\ell'$ that is more than rounding.
 const MIN_RISE: f64 = 1e-12;
 
-pub(super) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, centre: &Centre) -> Tilted {
-    let density = Density { tilt, centre, floor: tilt.potential.loss(tilt.m + centre.shift) };
+pub(super) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, center: &Center) -> Tilted {
+    let density = Density { tilt, center, floor: tilt.potential.loss(tilt.m + center.shift) };
     let grid = density.grid();
     let mut h = FIRST_STEP;
     let mut total = Tail::default();
@@ -51,15 +51,15 @@ pub(super) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, centre: &Centre) -> Ti
     }
     // A kink affects the sums of the derivatives first.
     let found = if converged {
-        derivatives(&total.sums, centre, tilt.s)
+        derivatives(&total.sums, center, tilt.s)
     } else {
-        derivatives_by_moments(&total.sums, centre, tilt.s)
+        derivatives_by_moments(&total.sums, center, tilt.s)
     };
     Tilted {
         gain: found.gain,
         curvature: found.curvature,
-        at: tilt.m + centre.shift,
-        offset: -0.5 * centre.slope * centre.shift,
+        at: tilt.m + center.shift,
+        offset: -0.5 * center.slope * center.shift,
         mass: total.sums.mass * h,
         spread: TAU * tilt.s,
     }
@@ -97,7 +97,7 @@ impl Tail {
     }
 }
 
-/// $u = c + k + a \sinh t$, `c` the centre.
+/// $u = c + k + a \sinh t$, `c` the center.
 struct Grid {
     knee: f64,
     scale: f64,
@@ -106,7 +106,7 @@ struct Grid {
 /// The tilted density relative to its mode, in $x = u - c$.
 struct Density<'a, P> {
     tilt: &'a Tilt<'a, P>,
-    centre: &'a Centre,
+    center: &'a Center,
     floor: f64,
 }
 
@@ -114,20 +114,20 @@ impl<P: Potential> Density<'_, P> {
     /// $-\ln$ of the density, zero at the mode.
     #[inline(always)]
     fn energy(&self, x: f64) -> f64 {
-        let loss = self.tilt.potential.loss(self.tilt.m + self.centre.shift + x);
-        loss - self.floor + x * (self.centre.slope + 0.5 * x / self.tilt.s)
+        let loss = self.tilt.potential.loss(self.tilt.m + self.center.shift + x);
+        loss - self.floor + x * (self.center.slope + 0.5 * x / self.tilt.s)
     }
 
     #[inline(always)]
     fn derivatives(&self, x: f64) -> (f64, f64) {
-        self.tilt.potential.derivatives(self.tilt.m + self.centre.shift + x)
+        self.tilt.potential.derivatives(self.tilt.m + self.center.shift + x)
     }
 
     /// A point on the side of `sign` where the density is `KNEE_DROP` nats below the mode.
     fn reach(&self, sign: f64) -> f64 {
         let mut low = 0.0;
         let mut high = f64::INFINITY;
-        let mut x = (90.0 * self.centre.variance).sqrt();
+        let mut x = (90.0 * self.center.variance).sqrt();
         for _ in 0..100 {
             let drop = self.energy(sign * x);
             if KNEE_DROP.contains(&drop) {
@@ -216,7 +216,7 @@ impl<P: Potential> Density<'_, P> {
         if total.negligible(p, x, first, second) {
             return false;
         }
-        total.sums.add(p, x, first - self.centre.first, second);
+        total.sums.add(p, x, first - self.center.first, second);
         total.first += p * first.abs();
         true
     }
