@@ -188,7 +188,7 @@ impl PyFamily {
 }
 
 impl kalmia::Family for PyFamily {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         &self.calls.name
     }
 

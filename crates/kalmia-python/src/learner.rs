@@ -455,7 +455,7 @@ impl Learner {
 
     /// Name of the family.
     #[getter]
-    fn family(&self, py: Python<'_>) -> PyResult<&'static str> {
+    fn family(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.state(py)?.engine.family_name())
     }
 

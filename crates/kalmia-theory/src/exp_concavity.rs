@@ -96,8 +96,8 @@ impl<'a> LogisticRisk<'a> {
     /// The minimum of $\alpha_L$ over `points` points drawn uniformly on the sphere of radius
     /// `radius` about the origin.
     ///
-    /// The digits depend on the draws of the points, and for large radii on the sample too: there
-    /// $\nabla^2L$ is made by the rare rows with a small $|\theta^Tx|$.
+    /// The result depends on the points drawn, and for large radii on the sample too: there
+    /// $\nabla^2L$ comes from the few rows with a small $|\theta^Tx|$.
     pub fn sphere_minimum<R: Rng + ?Sized>(
         &self,
         rng: &mut R,

@@ -1,11 +1,10 @@
-//! The closed forms of the paper: every bound, convergence time and constant, evaluated on the
-//! reader's own numbers.
+//! The closed forms of the paper: every bound, convergence time and constant, evaluated on your own
+//! numbers.
 //!
 //! Each statement is a struct whose fields are its parameters and whose `evaluate` checks them and
 //! returns the value, the probability with which the statement holds and its numerical side
-//! conditions. What overflows is given by its natural logarithm. Where the paper's text and proof
-//! differ, [`Variant`] chooses between the two. The same closed forms are found by name in
-//! [`registry()`].
+//! conditions. A quantity that overflows is given by its natural logarithm. If the paper's text and
+//! proof differ, [`Variant`] chooses between the two. [`registry()`] lists the closed forms by name.
 //!
 //! ```
 //! use kalmia_theory::{LocalizedLinear, UniformDesign, Variant};

@@ -1,4 +1,4 @@
-//! The small dynamic values through which the registry speaks to the command, Python and files.
+//! Dynamic values: what the registry exchanges with the command, Python and files.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -84,7 +84,7 @@ impl From<String> for Value {
     }
 }
 
-/// An ordered map from key to [`Value`]; it serialises as a map in its own order.
+/// An ordered map from key to [`Value`]; it serializes as a map in its own order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Values(Vec<(Cow<'static, str>, Value)>);
 

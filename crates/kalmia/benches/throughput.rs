@@ -7,9 +7,10 @@
 #[path = "../tests/textbook/mod.rs"]
 mod textbook;
 
+use kalmia::covariance::Covariance;
+use kalmia::rule::Step;
 use kalmia::{
-    Auto, Bernoulli, Covariance, Dense, Ekf, Factored, Filter, Learner, MomentMatch, Prior, Rows,
-    Rule, Step,
+    Auto, Bernoulli, Dense, Ekf, Factored, Filter, Learner, MomentMatch, Prior, Rows, Rule,
 };
 use std::hint::black_box;
 use std::time::{Duration, Instant};

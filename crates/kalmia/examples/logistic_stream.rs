@@ -1,4 +1,4 @@
-//! A stream of labelled rows on raw scales: predict each row, then learn it, with nothing to tune.
+//! Labels from a stream with unscaled features: predict each row, then learn it; nothing to tune.
 //!
 //! `cargo run --release --example logistic_stream`
 
@@ -13,7 +13,7 @@ fn main() -> kalmia::Result<()> {
     let mut constant = 0.0;
     let mut ones = 0.5;
     for batch in 0..40 {
-        // a constant, a year and an amount of money: scales that would stop plain gradient descent
+        // a constant, a year and an amount of money: gradient descent fails on such scales
         let mut x = Vec::new();
         let mut y = Vec::new();
         for _ in 0..250 {

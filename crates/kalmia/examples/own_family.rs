@@ -1,10 +1,8 @@
-//! A family of one's own: robust regression with Huber's loss, used wherever a family of the crate
-//! is.
+//! Your own family: robust regression with Huber's loss, used like a family of the crate.
 //!
 //! `cargo run --release --example own_family`
 
-use kalmia::family::{Family, Gaussian};
-use kalmia::{Filter, Implicit, Learner, Prior, Rows};
+use kalmia::{Family, Filter, Gaussian, Implicit, Learner, Prior, Rows};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -80,7 +78,8 @@ impl Family for Huber {
         let r = if lower <= tail {
             -self.k + (lower / tail).ln() / self.k
         } else {
-            let (mut low, mut high) = (-self.k, 0.0);
+            let mut low = -self.k;
+            let mut high = 0.0;
             while high - low > 1e-13 {
                 let middle = 0.5 * (low + high);
                 if self.cdf(0.0, middle) < lower { low = middle } else { high = middle }
@@ -101,7 +100,7 @@ impl Family for Huber {
     }
 
     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
-        // In (0, 1]: a zero would be an infinite draw.
+        // In (0, 1]: a quantile at 0 is infinite.
         self.quantile(u, 1.0 - 0.999_999_999 * rng.random::<f64>())
     }
 

@@ -3,7 +3,7 @@
 /// The result of every fallible call of the crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A refused input or parameter; the learner that returns it is unchanged.
+/// A refused input or parameter. The learner that returns it is unchanged.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -4,9 +4,9 @@
 //! three lines:
 //!
 //! ```text
-//! m = theta'x,  s = x'Px                                        (covariance)
+//! m = theta'x,  s = x'Px                                              (covariance)
 //! Step { gain, curvature, contraction } = rule(family, y, m, s, t)    (family, rule)
-//! theta += gain Px,  P -= contraction (Px)(Px)'                 (covariance)
+//! theta += gain Px,  P -= contraction (Px)(Px)'                       (covariance)
 //! ```
 //!
 //! Each question has one folder: [`family`] says what `y` is, [`rule`] how one observation moves the

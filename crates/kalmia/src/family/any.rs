@@ -1,4 +1,4 @@
-//! A family chosen at run time, for the command, the bindings and model files.
+//! A family chosen at run time: by the command, a binding or a model file.
 
 use super::fast::{CdfTransition, Point, own_fast_paths};
 use super::{Bernoulli, Binomial, Family, FastPaths, Gamma, Gaussian, Poisson};

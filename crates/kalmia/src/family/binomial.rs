@@ -14,9 +14,8 @@ use rand::{Rng, RngExt};
 /// $1/(1+e^{-u})$.
 ///
 /// [`Binomial::new`] fixes $n$ for all rows and takes counts. [`Binomial::proportion`] takes the
-/// share $y = k/n$ and reads the number of trials of each row from its weight: $n\,\ell_1(k/n, u) =
-/// \ell_n(k, u)$, so a row of weight $n$ and proportion $k/n$ moves the belief as $k$ successes of
-/// $n$ do.
+/// share $y = k/n$ and reads the number of trials of each row from its weight. Because
+/// $n\,\ell_1(k/n, u) = \ell_n(k, u)$, both move the belief in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Parameters", into = "Parameters")]
 pub struct Binomial {
@@ -56,12 +55,11 @@ impl Binomial {
         Ok(Self { trials: trials as f64, proportion: false })
     }
 
-    /// Proportions between 0 and 1, the weight of a row being its number of trials.
+    /// Proportions between 0 and 1; the weight of a row is its number of trials.
     ///
-    /// A family does not see the weight, so mean, distribution, sampling and [`Family::log_base`]
-    /// are those of one trial (a row's binomial coefficient, which does not depend on `u`, is left
-    /// out). To predict a count of `n` trials, give
-    /// [`Binomial::new`]`(n)` to [`Prediction`](crate::predict::Prediction).
+    /// A family does not know the weight, so mean, distribution, sampling and [`Family::log_base`]
+    /// are those of one trial, without the row's binomial coefficient. To predict a count of `n`
+    /// trials, give [`Binomial::new`]`(n)` to [`Prediction`](crate::predict::Prediction).
     pub fn proportion() -> Self {
         Self { trials: 1.0, proportion: true }
     }

@@ -56,7 +56,8 @@ pub(crate) fn ln_1p(x: f64) -> f64 {
 /// $\ln(a/b)$ of two positive numbers.
 #[inline(always)]
 pub(crate) fn ln_ratio(a: f64, b: f64) -> f64 {
-    let (difference, sum) = (a - b, a + b);
+    let difference = a - b;
+    let sum = a + b;
     if difference.abs() > 0.5 * MAX_LN_1P_SERIES * sum {
         (a / b).ln()
     } else {

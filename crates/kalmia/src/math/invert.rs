@@ -1,10 +1,10 @@
 //! Quantiles by inversion of a distribution function.
 
-/// Smallest `y` with `cdf(y) >= q`, searched from the bracket `(low, high)`, widened as long as it
-/// does not hold the answer.
+/// Smallest `y` with `cdf(y) >= q`. The search starts from the bracket `(low, high)`, which need not
+/// hold the answer.
 ///
-/// `whole` restricts the search to whole numbers, of which the answer is then exact; otherwise it
-/// is good to $10^{-13}$ relative. `floor` is the lower end of the support.
+/// With `whole` only whole numbers are searched and the answer is exact; otherwise its relative
+/// error is $10^{-13}$. `floor` is the lower end of the support.
 pub(crate) fn smallest(
     cdf: impl Fn(f64) -> f64,
     q: f64,
@@ -36,8 +36,8 @@ pub(crate) fn smallest(
     bisect(cdf, q, low, high, whole)
 }
 
-/// Halves `cdf(low) < q <= cdf(high)` to the end; in ratio where the bracket spans orders of
-/// magnitude.
+/// Halves a bracket with `cdf(low) < q <= cdf(high)` until it is narrow; by ratio if it spans orders
+/// of magnitude.
 fn bisect(cdf: impl Fn(f64) -> f64, q: f64, mut low: f64, mut high: f64, whole: bool) -> f64 {
     loop {
         let least = if whole { 1.0 } else { f64::MIN_POSITIVE };
@@ -46,7 +46,7 @@ fn bisect(cdf: impl Fn(f64) -> f64, q: f64, mut low: f64, mut high: f64, whole: 
             if wide { low.max(least).sqrt() * high.sqrt() } else { low + 0.5 * (high - low) };
         let middle = if whole { middle.floor() } else { middle };
         let narrow = !whole && high - low <= 1e-13 * high.abs().max(f64::MIN_POSITIVE);
-        // put so that an end that is not a number ends the search too
+        // false for NaN, which then ends the search
         let inside = middle > low && middle < high;
         if narrow || !inside {
             return high;
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_a_number_ends_the_search() {
+    fn nan_ends_the_search() {
         assert!(
             !smallest(|_| f64::NAN, 0.5, f64::NAN, f64::NAN, f64::NEG_INFINITY, false).is_finite()
         );

@@ -182,12 +182,12 @@ impl<F: Family> Prediction<F> {
         }
         // In the lower tail, by symmetry: there the distribution function keeps its precision.
         let lower = q.min(1.0 - q);
-        let centre = -normal.abs();
+        let center = -normal.abs();
         let t = smallest(
             |t| student_cdf(t, self.dof),
             lower,
-            2.0 * centre,
-            0.5 * centre,
+            2.0 * center,
+            0.5 * center,
             f64::NEG_INFINITY,
             false,
         );

@@ -34,7 +34,7 @@ struct Nodes {
     m: f64,
     deviation: f64,
     /// The transition in deviations.
-    centre: f64,
+    center: f64,
     width: f64,
     step: f64,
 }
@@ -52,17 +52,17 @@ impl Nodes {
         if deviation == 0.0 || (m.abs() + SUM_REACH * deviation > largest && !complete()) {
             return None;
         }
-        let centre = (center - m) / deviation;
+        let center = (center - m) / deviation;
         let width = width / deviation;
         let step = MAX_SPACING[0].min(MAX_SPACING[1] / deviation).min(MAX_SPACING[2] * width);
-        (centre.is_finite() && step > 0.0).then_some(Self { m, deviation, centre, width, step })
+        (center.is_finite() && step > 0.0).then_some(Self { m, deviation, center, width, step })
     }
 
     /// Sums $\varphi(z) f(z, u)\,h$ outwards from the transition; `f` also returns whether nodes
     /// further out matter.
     fn sum(&self, f: impl Fn(f64, f64) -> (f64, bool)) -> f64 {
         let last = (SUM_REACH / self.step).floor();
-        let start = (self.centre / self.step).round().clamp(-last, last);
+        let start = (self.center / self.step).round().clamp(-last, last);
         let mut sum = 0.0;
         for (mut k, direction) in [(start, 1.0), (start - 1.0, -1.0)] {
             while k.abs() <= last {
@@ -89,17 +89,18 @@ pub(super) fn cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> 
         return Some(1.0);
     }
     let nodes = Nodes::new(family, y, m, s)?;
-    let centre = nodes.centre;
+    let center = nodes.center;
     let width = nodes.width;
     if width >= MIN_WIDE {
         return Some(nodes.sum(|_, u| (family.cdf(u, y), true)).clamp(0.0, 1.0));
     }
-    let known = normal_cdf(centre / 1f64.hypot(width));
+    let known = normal_cdf(center / 1f64.hypot(width));
     if width < MIN_WIDTH {
         return Some(known);
     }
     let difference = nodes.sum(|z, u| {
-        let (found, known) = (family.cdf(u, y), normal_cdf((centre - z) / width));
+        let found = family.cdf(u, y);
+        let known = normal_cdf((center - z) / width);
         let open = |p: f64| p > MIN_TAIL && p < 1.0 - MIN_TAIL;
         (found - known, open(found) || open(known) || (found - known).abs() > 0.5)
     });
@@ -148,7 +149,7 @@ fn mass<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> {
     }
     let base = family.log_base(y);
     let at = |u: f64| (base - family.loss(y, u)).exp();
-    let least = MIN_TAIL * at(m + nodes.deviation * nodes.centre);
+    let least = MIN_TAIL * at(m + nodes.deviation * nodes.center);
     Some(nodes.sum(|_, u| {
         let value = at(u);
         (value, nodes.width >= MIN_WIDE || value > least)
@@ -178,12 +179,12 @@ pub(super) fn quantile<F: Family>(family: &F, parts: &[Part], q: f64) -> Option<
     let average = |f: &dyn Fn(f64, f64) -> f64| {
         parts.iter().map(|part| part.weight * f(part.m, part.s)).sum::<f64>()
     };
-    let centre = average(&|m, _| m);
-    let width = family.fast().cdf_transition(family.mean(centre))?.width;
-    let spread = (average(&|m, s| s + (m - centre).powi(2)) + width * width).sqrt();
+    let center = average(&|m, _| m);
+    let width = family.fast().cdf_transition(family.mean(center))?.width;
+    let spread = (average(&|m, s| s + (m - center).powi(2)) + width * width).sqrt();
     let target = normal_quantile(q);
 
-    let mut t = centre + target * spread;
+    let mut t = center + target * spread;
     let mut low = f64::NEG_INFINITY;
     let mut high = f64::INFINITY;
     let mut before: Option<(f64, f64)> = None;

@@ -29,10 +29,10 @@ impl<F: Family> Prediction<F> {
         }
         // Such a mean grows like e^u: E[f(u)] = E[f(v) e^{2m+2s-2v}] with v ~ N(m+2s, s), which has
         // no far tail. Where f saturates, it continues as e^{2v}.
-        let centre = self.linear + 2.0 * self.s;
+        let center = self.linear + 2.0 * self.s;
         let ratio =
-            |v: f64| given(v.min(largest)) * (self.linear + centre - 2.0 * v.min(largest)).exp();
-        gaussian_expectation(centre, self.s, ratio)
+            |v: f64| given(v.min(largest)) * (self.linear + center - 2.0 * v.min(largest)).exp();
+        gaussian_expectation(center, self.s, ratio)
     }
 }
 

@@ -1,4 +1,4 @@
-//! A filter's rule chosen at run time, by name or from a file.
+//! A rule chosen at run time: by name or from a model file.
 
 use super::{Ekf, Implicit, MomentMatch, Rule, Truncated};
 use crate::error::{Error, Result};

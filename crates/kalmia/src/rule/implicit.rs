@@ -9,7 +9,7 @@ use crate::step::Step;
 
 /// $g = -\ell'(m^+)$, $\alpha = \ell''(m^+)$, where $m^+ = m - s\,\ell'(m^+)$.
 ///
-/// $\ell$ is convex, so $m^+$ exists, is unique, and lies between $m$ and the minimiser of $\ell$.
+/// $\ell$ is convex, so $m^+$ exists, is unique, and lies between $m$ and the minimizer of $\ell$.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Implicit;
 
@@ -90,7 +90,8 @@ mod tests {
                 let evidence = tilted.evidence.ln();
                 assert!(!evidence.is_nan() && evidence < f64::INFINITY, "{}", context());
 
-                let (d, sign) = ((s * step.gain).abs(), step.gain.signum());
+                let d = (s * step.gain).abs();
+                let sign = step.gain.signum();
                 let residual = |d: f64| d + sign * s * row.derivatives(&family, m + sign * d).0;
                 let near = 1e-9 * d + 1e-14 * m.abs();
                 let slope = row.derivatives(&family, m + sign * d).0;

@@ -1,7 +1,6 @@
 //! The default learner: what it promises of accuracy, scale, raw features, dispersion, state and
 //! drift.
 
-use kalmia::predict::Predictive;
 use kalmia::{
     Auto, AutoDrift, Bernoulli, Ekf, Family, Filter, Gamma, Gaussian, Learner, Poisson, Prior,
     Rows, Seen,

@@ -54,7 +54,7 @@ fn illegal_numbers<C: Covariance>(dim: usize) {
             bad.y[row] = value;
             let error = refuses(&mut learned::<C>("poisson", "moment", dim), bad.rows());
             assert!(
-                matches!(error, Error::Target { row: r, family: "poisson", .. } if r == row),
+                matches!(&error, Error::Target { row: r, family, .. } if *r == row && family == "poisson"),
                 "{error}"
             );
             assert!(error.is_recoverable() && error.row() == Some(row));

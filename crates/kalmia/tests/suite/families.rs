@@ -201,8 +201,8 @@ fn nothing_is_nan_or_infinite_at_any_finite_linear_predictor() {
     }
 }
 
-/// Beyond the cap the loss is still convex with the stated slope, so that a runaway predictor is
-/// sent back.
+/// Beyond the cap the loss is still convex with the stated slope, so a diverging predictor is
+/// pulled back.
 #[test]
 fn saturated_losses_keep_their_slope() {
     for u in [301.0, 400.0, 9e3] {
@@ -290,8 +290,8 @@ fn logistic_identities() {
         for y in [-1.0, 1.0] {
             let label = Bernoulli.canonical(y).unwrap();
             let (first, second) = Bernoulli.derivatives(label, u);
-            // I12: a = 2, b(u) = 2 ln(1+e^u) - u; b' = tanh(u/2), so (y - b')/a loses digits in the
-            // tail: compare absolutely.
+            // I12: a = 2, b(u) = 2 ln(1+e^u) - u; b' = tanh(u/2), so (y - b')/a loses precision in
+            // the tail: compare absolutely.
             assert!(((y - (u / 2.0).tanh()) / 2.0 + first).abs() < 1e-15);
             assert!(close(-first, y / (1.0 + (y * u).exp())));
             assert!(close(second, 1.0 / ((1.0 + u.exp()) * (1.0 + (-u).exp()))));
@@ -352,4 +352,17 @@ fn parameters_are_validated_by_constructor_name_and_file() {
     ] {
         assert!(serde_json::from_str::<AnyFamily>(text).is_err(), "{text}");
     }
+}
+
+#[test]
+fn dispersions_out_of_range_are_refused() {
+    for family in ["gaussian", "gamma"] {
+        let family: AnyFamily = family.parse().unwrap();
+        for value in [-1.0, 0.0, f64::NAN, f64::INFINITY] {
+            let error = family.with_dispersion(value).unwrap_err();
+            assert!(matches!(error, Error::Parameter { .. }), "{family:?} {value}: {error}");
+        }
+        assert_eq!(family.with_dispersion(0.5).unwrap().dispersion(), Some(0.5));
+    }
+    assert_eq!(AnyFamily::from(Poisson).with_dispersion(-1.0).unwrap().dispersion(), None);
 }

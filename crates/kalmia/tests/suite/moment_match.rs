@@ -1,5 +1,5 @@
-//! The implicit and moment-matching rules against integrals of 75 digits and against what must hold
-//! for any numbers.
+//! The implicit and moment-matching rules against integrals at 75 significant digits, and against
+//! identities that hold for any numbers.
 
 use crate::losses;
 
@@ -49,7 +49,7 @@ fn moments_agree_with_high_precision_integrals() {
     assert!(cases.len() >= 400, "{} cases", cases.len());
     let mut failures = Vec::new();
     for case in &cases {
-        // The offset is where the predictor is: half of m through it must change nothing.
+        // Half of m given as the offset must change nothing.
         let row = Observation { y: case.y, weight: case.weight, offset: 0.5 * case.m };
         let found = moments_of(&case.family, &row, 0.5 * case.m, case.s);
         let tolerance = if case.s <= 100.0 { 1e-9 } else { 1e-6 };
@@ -133,7 +133,7 @@ fn quadrature_finds_the_gaussian_closed_form() {
     }
 }
 
-/// The fixed-point equation, and $m^+$ between $m$ and the minimiser of the loss: $\ell'(m^+)$
+/// The fixed-point equation, and $m^+$ between $m$ and the minimizer of the loss: $\ell'(m^+)$
 /// keeps the sign of $\ell'(m)$.
 fn check_implicit<F: Family>(family: &F, row: &Observation, m: f64, s: f64) {
     let step = Implicit.step(family, row, m, s, 1);

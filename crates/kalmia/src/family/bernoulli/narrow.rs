@@ -107,15 +107,16 @@ impl Narrow {
 #[inline(always)]
 fn sums<const K: usize>(v: f64, h: f64) -> [f64; 3] {
     const { assert!(K <= TERMS) };
-    let (a, b) = (&DERIVATIVES.0, &DERIVATIVES.1);
+    let (a, b) = &DERIVATIVES;
     let mut sums = [0.0; 3];
     for k in (1..=K).rev() {
-        let (mut odd, mut even) = (a[k][k], b[k][k]);
+        let mut odd = a[k][k];
+        let mut even = b[k][k];
         for j in (0..k).rev() {
             odd = a[k][j] + v * odd;
             even = b[k][j] + v * even;
         }
-        // as many terms of each sum, so that they cancel in the tails
+        // the same number of terms in each sum, so that they cancel in the tails
         let below = if k < K { h * (even * (1.0 / (k + 1) as f64) + sums[2]) } else { 0.0 };
         sums = [h * (odd + sums[0]), h * (even + sums[1]), below];
     }

@@ -27,7 +27,8 @@ struct Rule<const N: usize> {
 
 impl<const N: usize> Rule<N> {
     const fn new(distance: f64) -> Self {
-        let (mut nodes, mut weights) = ([0.0; N], [0.0; N]);
+        let mut nodes = [0.0; N];
+        let mut weights = [0.0; N];
         let mut k = 0;
         while k < N {
             nodes[k] = (k as f64 - 0.5 * (N - 1) as f64) * distance;

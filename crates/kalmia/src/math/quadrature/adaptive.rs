@@ -26,13 +26,13 @@ const CUT_DEPTH: f64 = 40.0;
 
 /// Kronrod's sum and its difference to Gauss's.
 fn panel(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> (f64, f64) {
-    let centre = 0.5 * (a + b);
+    let center = 0.5 * (a + b);
     let half = 0.5 * (b - a);
     let mut kronrod = 0.0;
     let mut gauss = 0.0;
     for (node, k, g) in NODES {
         let value =
-            if node == 0.0 { f(centre) } else { f(centre - half * node) + f(centre + half * node) };
+            if node == 0.0 { f(center) } else { f(center - half * node) + f(center + half * node) };
         kronrod += k * value;
         gauss += g * value;
     }

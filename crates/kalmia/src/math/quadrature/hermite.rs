@@ -2,7 +2,7 @@
 //! accuracy.
 
 use super::tables::*;
-use super::tilted::{Centre, Sums, Tilt, Tilted, derivatives};
+use super::tilted::{Center, Sums, Tilt, Tilted, derivatives};
 use crate::math::{Likelihood, Potential};
 
 /// Bound on the squared top coefficients of $r$ times $\ell'' v$, the part of their error that
@@ -21,45 +21,45 @@ const MAX_GAP: f64 = 3e-11;
 /// Tries the smallest rule that should do, then the next; `None` when the integrand is not smooth
 /// enough for any.
 #[inline(always)]
-pub(super) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, centre: &Centre) -> Option<Tilted> {
-    let v = centre.variance;
+pub(super) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, center: &Center) -> Option<Tilted> {
+    let v = center.variance;
     if v <= 0.0015
-        && let Some(done) = apply(tilt, centre, &HERMITE_3, Some(&INTEGRAL_3), 4e-2)
+        && let Some(done) = apply(tilt, center, &HERMITE_3, Some(&INTEGRAL_3), 4e-2)
     {
         return Some(done);
     }
     if v <= 0.011
-        && let Some(done) = apply(tilt, centre, &HERMITE_4, Some(&INTEGRAL_4), 1e-2)
+        && let Some(done) = apply(tilt, center, &HERMITE_4, Some(&INTEGRAL_4), 1e-2)
     {
         return Some(done);
     }
     if v <= 0.033
-        && let Some(done) = apply(tilt, centre, &HERMITE_5, Some(&INTEGRAL_5), 4e-3)
+        && let Some(done) = apply(tilt, center, &HERMITE_5, Some(&INTEGRAL_5), 4e-3)
     {
         return Some(done);
     }
-    wider(tilt, centre)
+    wider(tilt, center)
 }
 
 #[inline(never)]
-fn wider<P: Potential>(tilt: &Tilt<'_, P>, centre: &Centre) -> Option<Tilted> {
-    let v = centre.variance;
+fn wider<P: Potential>(tilt: &Tilt<'_, P>, center: &Center) -> Option<Tilted> {
+    let v = center.variance;
     if v <= 0.09
-        && let Some(done) = apply(tilt, centre, &HERMITE_7, Some(&INTEGRAL_7), 1e-3)
+        && let Some(done) = apply(tilt, center, &HERMITE_7, Some(&INTEGRAL_7), 1e-3)
     {
         return Some(done);
     }
     if v <= 0.2
-        && let Some(done) = apply(tilt, centre, &HERMITE_10, None, 1e-4)
+        && let Some(done) = apply(tilt, center, &HERMITE_10, None, 1e-4)
     {
         return Some(done);
     }
     if v <= 0.45
-        && let Some(done) = apply(tilt, centre, &HERMITE_15, None, 3e-5)
+        && let Some(done) = apply(tilt, center, &HERMITE_15, None, 3e-5)
     {
         return Some(done);
     }
-    apply(tilt, centre, &HERMITE_21, None, 3e-5)
+    apply(tilt, center, &HERMITE_21, None, 3e-5)
 }
 
 /// One rule, accepted if the top two Hermite coefficients of the integrands are below `tolerance`.
@@ -75,18 +75,18 @@ fn wider<P: Potential>(tilt: &Tilt<'_, P>, centre: &Centre) -> Option<Tilted> {
 #[inline(always)]
 fn apply<P: Potential, const N: usize>(
     tilt: &Tilt<'_, P>,
-    centre: &Centre,
+    center: &Center,
     rule: &Rule<N>,
     integral: Option<&Integral<N>>,
     tolerance: f64,
 ) -> Option<Tilted> {
-    let scale = centre.variance.sqrt();
-    let at = tilt.m + centre.shift;
+    let scale = center.variance.sqrt();
+    let at = tilt.m + center.shift;
     let potential = tilt.potential;
     let middle = scale * rule[N / 2].0;
     // r at the nodes relative to the one in the middle, and the derivatives
     let mut nodes = [(0.0, 0.0, 0.0); N];
-    let quadratic = |x: f64| (x - middle) * (centre.slope - 0.5 * centre.curvature * (x + middle));
+    let quadratic = |x: f64| (x - middle) * (center.slope - 0.5 * center.curvature * (x + middle));
     let direct = if integral.is_none() { potential.likelihood(at + middle) } else { None };
     let mut loss = 0.0;
     if let Some(reference) = direct.filter(|found| found.value > MIN_LIKELIHOOD) {
@@ -94,12 +94,12 @@ fn apply<P: Potential, const N: usize>(
             let x = scale * point;
             let Likelihood { value, first, second } = potential.likelihood(at + x)?;
             let ratio = value / reference.value * (-quadratic(x)).exp();
-            *node = (ratio, first - centre.first, second);
+            *node = (ratio, first - center.first, second);
         }
     } else {
         for (node, (point, _)) in nodes.iter_mut().zip(rule) {
             let (first, second) = potential.derivatives(at + scale * point);
-            *node = (0.0, first - centre.first, second);
+            *node = (0.0, first - center.first, second);
         }
         if integral.is_none() {
             loss = potential.loss(at + middle);
@@ -111,7 +111,7 @@ fn apply<P: Potential, const N: usize>(
                     let sum: f64 = (0..N)
                         .map(|j| rows[i][j].0 * nodes[j].1 + rows[i][j].1 * scale * nodes[j].2)
                         .sum();
-                    scale * sum + centre.first * (x - middle)
+                    scale * sum + center.first * (x - middle)
                 }
                 None => potential.loss(at + x) - loss,
             };
@@ -132,16 +132,17 @@ fn apply<P: Potential, const N: usize>(
     }
     // The sums carry w/n; the second of each pair of coefficients carries sqrt(n-1).
     let n = N as f64;
-    let (mass, first, second) =
-        (sums.mass * n, centre.first * sums.mass * n + sums.delta * n, sums.second * n);
+    let mass = sums.mass * n;
+    let first = center.first * sums.mass * n + sums.delta * n;
+    let second = sums.second * n;
     let top_two = |k: usize| top[k] * top[k] + top[k + 1] * top[k + 1] / (n - 1.0);
-    let part = centre.curvature * centre.variance;
+    let part = center.curvature * center.variance;
     // Tops below tolerance^2 and below PAIR_LIMIT/(part^2 share), as one factor without a division.
     let factor = (1.0 / (tolerance * tolerance)).max(part * part * (share(N) / PAIR_LIMIT));
     let smooth = top_two(0) * part.max(MIN_ROW_PART) <= SQUARE_LIMIT * mass * mass
         && factor * top_two(2) <= (first * first).max(sums.square * n * mass)
         && factor * top_two(4) <= second * second;
-    let found = derivatives(&sums, centre, tilt.s);
+    let found = derivatives(&sums, center, tilt.s);
     // Below seven nodes the moment form is not accurate enough to check the other. From ten on, the
     // check of r suffices if the row dominates.
     let close = || {
@@ -152,15 +153,15 @@ fn apply<P: Potential, const N: usize>(
     if !(smooth && agreed) {
         return None;
     }
-    let offset = -0.5 * centre.slope * centre.shift
-        - middle * (centre.slope - 0.5 * centre.curvature * middle);
+    let offset = -0.5 * center.slope * center.shift
+        - middle * (center.slope - 0.5 * center.curvature * middle);
     Some(Tilted {
         gain: found.gain,
         curvature: found.curvature,
         at: at + middle,
         offset,
         mass,
-        spread: 1.0 + centre.curvature * tilt.s,
+        spread: 1.0 + center.curvature * tilt.s,
     })
 }
 

@@ -13,12 +13,12 @@ pub(crate) struct Tilt<'a, P> {
 /// The point $c$ that integrals are taken about, with the Gaussian that approximates the tilted
 /// density there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Centre {
+pub(super) struct Center {
     /// $c - m$.
     pub shift: f64,
     /// $(c - m)/s$.
     pub slope: f64,
-    /// A value of $\ell'$ near the centre, subtracted before squares are summed.
+    /// A value of $\ell'$ near the center, subtracted before squares are summed.
     pub first: f64,
     /// $\ell''$ of the approximation.
     pub curvature: f64,
@@ -26,7 +26,7 @@ pub(super) struct Centre {
     pub variance: f64,
 }
 
-impl Centre {
+impl Center {
     fn at_mode(mode: &Mode, s: f64) -> Self {
         Self {
             shift: mode.shift,
@@ -87,7 +87,7 @@ impl Tilted {
 /// Largest Laplace variance for which Gauss-Hermite is tried: $\ell$ of the usual families varies on
 /// the scale 1.
 const MAX_HERMITE_VARIANCE: f64 = 0.85;
-/// Largest first Newton step, in squared deviations, that replaces the mode as the centre.
+/// Largest first Newton step, in squared deviations, that replaces the mode as the center.
 const MAX_NEWTON_SHIFT: f64 = 0.25;
 /// Largest rounding error of the log density, in nats, for which its integrals mean something.
 const MAX_LOG_ROUNDING: f64 = 1e-3;
@@ -101,7 +101,7 @@ pub(crate) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, at_m: (f64, f64)) -> T
     let (first, curvature) = at_m;
     let spread = 1.0 + curvature * tilt.s;
     let slope = -first / spread;
-    let near = Centre { shift: slope * tilt.s, slope, first, curvature, variance: tilt.s / spread };
+    let near = Center { shift: slope * tilt.s, slope, first, curvature, variance: tilt.s / spread };
     if near.variance <= MAX_HERMITE_VARIANCE
         && first * first * near.variance <= MAX_NEWTON_SHIFT
         && let Some(done) = hermite::integrate(tilt, &near)
@@ -115,19 +115,19 @@ pub(crate) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, at_m: (f64, f64)) -> T
 #[inline(never)]
 fn from_mode<P: Potential>(tilt: &Tilt<'_, P>, at_m: (f64, f64)) -> Tilted {
     let mode = find_mode(tilt.potential, tilt.m, tilt.s, at_m);
-    let centre = Centre::at_mode(&mode, tilt.s);
+    let center = Center::at_mode(&mode, tilt.s);
     // A linear predictor far out under a steep loss: `u` is rounded by more than the width of the
     // density, and that width is negligible beside the distance to the mode.
     let size = tilt.m.abs() + mode.shift.abs() + tilt.potential.offset().abs();
     if f64::EPSILON * size * mode.first.abs().max(mode.gain.abs()) > MAX_LOG_ROUNDING {
         return laplace(tilt, &mode);
     }
-    if centre.variance <= MAX_HERMITE_VARIANCE
-        && let Some(done) = hermite::integrate(tilt, &centre)
+    if center.variance <= MAX_HERMITE_VARIANCE
+        && let Some(done) = hermite::integrate(tilt, &center)
     {
         return done;
     }
-    trapezoid::integrate(tilt, &centre)
+    trapezoid::integrate(tilt, &center)
 }
 
 /// The Gaussian about the mode in place of the tilted density.
@@ -157,7 +157,7 @@ pub(super) struct Derivatives {
 /// \mathrm{Var}[\ell'] = (1 - \mathrm{Var}[u]/s)/s$; each is taken in the form that cancels less.
 /// They agree by partial integration, which a sum over nodes obeys only once it has converged.
 #[inline(always)]
-pub(super) fn derivatives(sums: &Sums, centre: &Centre, s: f64) -> Derivatives {
+pub(super) fn derivatives(sums: &Sums, center: &Center, s: f64) -> Derivatives {
     let norm = 1.0 / sums.mass;
     let mean_x = sums.x * norm;
     let mean_delta = sums.delta * norm;
@@ -165,10 +165,10 @@ pub(super) fn derivatives(sums: &Sums, centre: &Centre, s: f64) -> Derivatives {
     let spread = (sums.square * norm - mean_delta * mean_delta).max(0.0);
     let second = sums.second * norm;
 
-    let first = centre.first + mean_delta;
-    let shift = centre.shift + mean_x;
+    let first = center.first + mean_delta;
+    let shift = center.shift + mean_x;
     let by_derivative = (first * first + spread) * shift * shift
-        <= (centre.shift * centre.shift + variance) * first * first;
+        <= (center.shift * center.shift + variance) * first * first;
     let gain = if by_derivative { -first } else { shift / s };
 
     let ratio = variance / s;
@@ -187,11 +187,11 @@ pub(super) fn derivatives(sums: &Sums, centre: &Centre, s: f64) -> Derivatives {
 }
 
 /// The same in the forms that need no derivative of the loss.
-pub(super) fn derivatives_by_moments(sums: &Sums, centre: &Centre, s: f64) -> Derivatives {
+pub(super) fn derivatives_by_moments(sums: &Sums, center: &Center, s: f64) -> Derivatives {
     let mean_x = sums.x / sums.mass;
     let variance = (sums.xx / sums.mass - mean_x * mean_x).max(0.0);
     Derivatives {
-        gain: (centre.shift + mean_x) / s,
+        gain: (center.shift + mean_x) / s,
         curvature: (1.0 - variance / s) / variance,
         gap: f64::INFINITY,
     }
@@ -218,10 +218,10 @@ mod tests {
             let potential = &RowLoss { family: &Bernoulli, observation };
             let tilt = Tilt { potential, m, s };
             let mode = find_mode(potential, m, s, potential.derivatives(m));
-            let centre = Centre::at_mode(&mode, s);
-            let Some(fast) = hermite::integrate(&tilt, &centre) else { continue };
+            let center = Center::at_mode(&mode, s);
+            let Some(fast) = hermite::integrate(&tilt, &center) else { continue };
             accepted += 1;
-            let slow = trapezoid::integrate(&tilt, &centre);
+            let slow = trapezoid::integrate(&tilt, &center);
             let close = |a: f64, b: f64| (a - b).abs() <= 8e-10 * b.abs();
             let step = |found: &Tilted| Step::bounded(found.gain, found.curvature, s);
             let same = close(step(&fast).gain, step(&slow).gain)
@@ -242,10 +242,10 @@ mod tests {
         let s = 3.0;
         let tilt = Tilt { potential, m, s };
         let mode = find_mode(potential, m, s, potential.derivatives(m));
-        let centre = Centre::at_mode(&mode, s);
+        let center = Center::at_mode(&mode, s);
         let exact = family.exact_moments(observation, m, s).unwrap();
         for found in
-            [hermite::integrate(&tilt, &centre).unwrap(), trapezoid::integrate(&tilt, &centre)]
+            [hermite::integrate(&tilt, &center).unwrap(), trapezoid::integrate(&tilt, &center)]
         {
             assert!(
                 (found.ln_z(potential) - exact.evidence.ln()).abs() < 1e-13,

@@ -1,11 +1,11 @@
-//! Integration of any log-concave tilted density, however skewed: the trapezoid rule after $u = k +
-//! a\sinh t$.
+//! Integration of any log-concave tilted density, however skewed: the trapezoid rule in $t$ with $u
+//! = k + a\sinh t$.
 //!
 //! A wide prior cut off by a likelihood has two scales: the likelihood's, at the knee $k$ of the
 //! log density, and the prior's, far from it. The substitution follows both, and the trapezoid rule
 //! then converges exponentially for analytic $\ell$; it is halved until two successive sums agree.
 
-use super::tilted::{Centre, Sums, Tilt, Tilted, derivatives, derivatives_by_moments};
+use super::tilted::{Center, Sums, Tilt, Tilted, derivatives, derivatives_by_moments};
 use crate::math::Potential;
 use std::f64::consts::TAU;
 
@@ -22,14 +22,14 @@ const MIN_TERM: f64 = 1e-17;
 const KNEE_DROP: std::ops::Range<f64> = 30.0..70.0;
 /// Scale $a$ of the substitution in widths of the knee.
 const KNEE_SCALE: f64 = 0.75;
-/// Largest $a$ as a part of the length between the two ends; a Gaussian is then sampled each half
+/// Largest $a$ as a part of the length between the two ends; a Gaussian is then sampled every half
 /// deviation.
 const MAX_SCALE: f64 = 1.0 / 6.0;
 /// Smallest relative change of $\ell'$ that is more than rounding.
 const MIN_RISE: f64 = 1e-12;
 
-pub(super) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, centre: &Centre) -> Tilted {
-    let density = Density { tilt, centre, floor: tilt.potential.loss(tilt.m + centre.shift) };
+pub(super) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, center: &Center) -> Tilted {
+    let density = Density { tilt, center, floor: tilt.potential.loss(tilt.m + center.shift) };
     let grid = density.grid();
     let mut h = FIRST_STEP;
     let mut total = Tail::default();
@@ -49,23 +49,23 @@ pub(super) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, centre: &Centre) -> Ti
             break;
         }
     }
-    // A kink spoils the sums of the derivatives first.
+    // A kink affects the sums of the derivatives first.
     let found = if converged {
-        derivatives(&total.sums, centre, tilt.s)
+        derivatives(&total.sums, center, tilt.s)
     } else {
-        derivatives_by_moments(&total.sums, centre, tilt.s)
+        derivatives_by_moments(&total.sums, center, tilt.s)
     };
     Tilted {
         gain: found.gain,
         curvature: found.curvature,
-        at: tilt.m + centre.shift,
-        offset: -0.5 * centre.slope * centre.shift,
+        at: tilt.m + center.shift,
+        offset: -0.5 * center.slope * center.shift,
         mass: total.sums.mass * h,
         spread: TAU * tilt.s,
     }
 }
 
-/// The sums, and the absolute sum of $\ell'$ that says when its tail is negligible.
+/// The sums, and the absolute sum of $\ell'$ that decides when its tail is negligible.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tail {
     sums: Sums,
@@ -83,7 +83,8 @@ impl Tail {
 
     /// Whether these sums are twice the coarser ones, as they are when both have converged.
     fn agrees_with_twice(&self, coarse: &Self) -> bool {
-        let (a, b) = (&self.sums, &coarse.sums);
+        let a = &self.sums;
+        let b = &coarse.sums;
         let close = |fine: f64, coarse: f64, size: f64| {
             (fine - 2.0 * coarse).abs() <= MAX_DISAGREEMENT * size
         };
@@ -96,7 +97,7 @@ impl Tail {
     }
 }
 
-/// $u = c + k + a \sinh t$, `c` the centre.
+/// $u = c + k + a \sinh t$, `c` the center.
 struct Grid {
     knee: f64,
     scale: f64,
@@ -105,7 +106,7 @@ struct Grid {
 /// The tilted density relative to its mode, in $x = u - c$.
 struct Density<'a, P> {
     tilt: &'a Tilt<'a, P>,
-    centre: &'a Centre,
+    center: &'a Center,
     floor: f64,
 }
 
@@ -113,19 +114,20 @@ impl<P: Potential> Density<'_, P> {
     /// $-\ln$ of the density, zero at the mode.
     #[inline(always)]
     fn energy(&self, x: f64) -> f64 {
-        let loss = self.tilt.potential.loss(self.tilt.m + self.centre.shift + x);
-        loss - self.floor + x * (self.centre.slope + 0.5 * x / self.tilt.s)
+        let loss = self.tilt.potential.loss(self.tilt.m + self.center.shift + x);
+        loss - self.floor + x * (self.center.slope + 0.5 * x / self.tilt.s)
     }
 
     #[inline(always)]
     fn derivatives(&self, x: f64) -> (f64, f64) {
-        self.tilt.potential.derivatives(self.tilt.m + self.centre.shift + x)
+        self.tilt.potential.derivatives(self.tilt.m + self.center.shift + x)
     }
 
     /// A point on the side of `sign` where the density is `KNEE_DROP` nats below the mode.
     fn reach(&self, sign: f64) -> f64 {
-        let (mut low, mut high) = (0.0, f64::INFINITY);
-        let mut x = (90.0 * self.centre.variance).sqrt();
+        let mut low = 0.0;
+        let mut high = f64::INFINITY;
+        let mut x = (90.0 * self.center.variance).sqrt();
         for _ in 0..100 {
             let drop = self.energy(sign * x);
             if KNEE_DROP.contains(&drop) {
@@ -148,10 +150,15 @@ impl<P: Potential> Density<'_, P> {
     /// The knee: where $\ell'$ is half way between its values at the two ends, as wide as its
     /// change is steep.
     fn grid(&self) -> Grid {
-        let (mut low, mut high) = (self.reach(-1.0), self.reach(1.0));
-        let (from, to) = (self.derivatives(low).0, self.derivatives(high).0);
-        let (middle, rise, length) = (0.5 * (from + to), to - from, high - low);
-        let (mut knee, mut curvature) = (0.0, 0.0);
+        let mut low = self.reach(-1.0);
+        let mut high = self.reach(1.0);
+        let from = self.derivatives(low).0;
+        let to = self.derivatives(high).0;
+        let middle = 0.5 * (from + to);
+        let rise = to - from;
+        let length = high - low;
+        let mut knee = 0.0;
+        let mut curvature = 0.0;
         for _ in 0..60 {
             let first;
             (first, curvature) = self.derivatives(knee);
@@ -165,12 +172,13 @@ impl<P: Potential> Density<'_, P> {
             }
             knee = 0.5 * (low + high);
         }
-        let (scale, widest) = (KNEE_SCALE * rise / curvature, MAX_SCALE * length);
+        let scale = KNEE_SCALE * rise / curvature;
+        let widest = MAX_SCALE * length;
         let seen = rise > MIN_RISE * from.abs().max(to.abs()) && scale < widest;
         if seen { Grid { knee, scale } } else { Grid { knee: 0.0, scale: widest } }
     }
 
-    /// Adds the nodes $t = t_0 + jh$, $j = 0, 1, \dots$ until they no longer count, and says how
+    /// Adds the nodes $t = t_0 + jh$, $j = 0, 1, \dots$ until they are negligible, and returns how
     /// many.
     fn tail(&self, grid: &Grid, from: f64, h: f64, total: &mut Tail) -> usize {
         let growth = h.exp();
@@ -196,7 +204,8 @@ impl<P: Potential> Density<'_, P> {
     /// Adds the node $t = \ln e$ unless it is negligible.
     #[inline(always)]
     fn node(&self, grid: &Grid, e: f64, total: &mut Tail) -> bool {
-        let (up, down) = (0.5 * grid.scale * e, 0.5 * grid.scale / e);
+        let up = 0.5 * grid.scale * e;
+        let down = 0.5 * grid.scale / e;
         let x = grid.knee + (up - down);
         let p = (-self.energy(x)).exp() * (up + down);
         // Zero where the loss or its derivatives overflow.
@@ -207,7 +216,7 @@ impl<P: Potential> Density<'_, P> {
         if total.negligible(p, x, first, second) {
             return false;
         }
-        total.sums.add(p, x, first - self.centre.first, second);
+        total.sums.add(p, x, first - self.center.first, second);
         total.first += p * first.abs();
         true
     }
