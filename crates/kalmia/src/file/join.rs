@@ -7,6 +7,7 @@ use serde::de::value::{Error, MapAccessDeserializer, MapDeserializer, SeqDeseria
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
+use serde_path_to_error::Segment;
 
 /// Puts the tensors back into the JSON and the whole into a state.
 pub(super) fn join<T: DeserializeOwned>(json: &Value, tensors: &Tensors) -> Result<T, Problem> {
@@ -18,9 +19,12 @@ pub(super) fn join<T: DeserializeOwned>(json: &Value, tensors: &Tensors) -> Resu
     })
 }
 
-/// A segment without the brackets that the crate prints around an index.
-fn plain_segment(segment: &serde_path_to_error::Segment) -> String {
-    segment.to_string().trim_matches(['[', ']']).to_owned()
+/// A segment of a path; the crate itself prints brackets around an index.
+fn plain_segment(segment: &Segment) -> String {
+    match segment {
+        Segment::Seq { index } => index.to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// Where a value comes from.

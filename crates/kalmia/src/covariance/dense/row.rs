@@ -83,7 +83,7 @@ fn row_by_row<S: Simd>(simd: S, learn: Learn<'_, '_, Dense>) -> Result<()> {
 /// The decision of row `i`; refused if $x^\top Px$ has lost its precision, or would lose it when
 /// the row reduces it to $s/(1+\alpha s)$.
 #[inline(always)]
-pub(super) fn decide_row<S: Simd>(
+pub(super) fn decide_checked<S: Simd>(
     simd: S,
     i: usize,
     m: f64,

@@ -1,7 +1,7 @@
 //! Row kernel of small dense matrices: both triangles are stored, and the vectors of a row stay in
 //! `N` SIMD registers.
 
-use super::row::decide_row;
+use super::row::decide_checked;
 use super::{Dense, MAX_FULL_DIM};
 use crate::covariance::{Learn, next_variance};
 use crate::error::Result;
@@ -51,7 +51,7 @@ pub(super) fn learn<S: Simd, const N: usize, const NOISE: bool>(
     let mut s = vector::dot_registers(simd, v, row);
     let mut outcome = Ok(());
     for i in first.. {
-        let (gain, c) = match decide_row(simd, i, m, s, &row, &diagonal, decide) {
+        let (gain, c) = match decide_checked(simd, i, m, s, &row, &diagonal, decide) {
             Ok(step) => (step.gain, step.contraction),
             Err(error) => {
                 outcome = Err(error);
