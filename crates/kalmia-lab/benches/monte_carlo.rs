@@ -88,7 +88,7 @@ impl Bench {
         let library = || -> OnlineNewtonStep<_, Dense> {
             OnlineNewtonStep::new(Bernoulli, D, settings.clone()).unwrap()
         };
-        self.compare("ONS", World::Weak, lanes, &library, Ons::learn);
+        self.compare("ONS", World::Weak, lanes, library, Ons::learn);
         let averaged = || Averaged::new(library());
         self.compare("ONS and its average", World::Weak, lanes, averaged, Ons::learn);
     }
