@@ -21,7 +21,7 @@ pub(crate) struct Tick {
 }
 
 impl Axis {
-    /// A logarithmic axis that covers the positive values, with ends 1, 2 or 5 times a power of ten.
+    /// A logarithmic axis over the positive values, with ends 1, 2 or 5 times a power of ten.
     ///
     /// Values that are not positive or not finite are ignored; without any the axis runs from 1 to
     /// 10.

@@ -1,7 +1,7 @@
 //! A scene as PNG pixels, with the outlines of an embedded font for text.
 //!
-//! `resvg` would draw the SVG text itself, but its text support (fontdb, harfrust, skrifa) builds in
-//! 119 seconds of CPU against 19 for tiny-skia and ttf-parser (release, one job, cold).
+//! `resvg` would draw the SVG text itself, but with text support (fontdb, harfrust, skrifa) it
+//! builds in 119 seconds of CPU, against 19 for tiny-skia and ttf-parser (release, cold, one job).
 
 use crate::error::Error;
 use crate::scene::{Anchor, Color, Point, Scene, Shape};

@@ -1,10 +1,9 @@
 //! Speed of the Monte Carlo kernels against the library's learners, on the same replicates.
 //!
 //! Both sides learn rows that were drawn before, so that only learning is timed: the kernels eight
-//! replicates side by side, the library one replicate after the other. The drawing of the rows is
-//! timed on its own. Every block of rows is timed on its own and counts with the best of the rounds,
-//! so that other work on the machine matters little. `cargo bench -p kalmia-lab`; without `--bench` (as `cargo test` runs it) only
-//! a few rows.
+//! replicates side by side, the library one replicate after the other. Every block of rows counts
+//! with its best time over the rounds, so that other work on the machine matters little.
+//! `cargo bench -p kalmia-lab`; without `--bench` (as `cargo test` runs it) only a few rows.
 
 use kalmia::{
     Averaged, AveragedSgd, Bernoulli, Dense, Ekf, Filter, Gaussian, Learner, NewtonSettings,
@@ -67,18 +66,17 @@ impl Bench {
         let dense = || -> Filter<_, _, Dense> { Filter::new(Bernoulli, Ekf, prior()).unwrap() };
         self.compare("EKF, factored", World::Weak, ekf, factored, Lanes::learn);
         self.compare("EKF, dense", World::Weak, ekf, dense, Lanes::learn);
-        let averaged = || Averaged::new(factored());
-        self.compare("EKF and its average", World::Weak, ekf, averaged, Lanes::learn);
         let averaged = || Averaged::new(dense());
         self.compare("EKF and its average, dense", World::Weak, ekf, averaged, Lanes::learn);
         let truncated = || Lanes::new(Rule::Truncated { scale: 1.0, beta: 0.49 }, 1.0);
-        let factored =
-            || -> Filter<_, _> { Filter::new(Bernoulli, Truncated::paper(), prior()).unwrap() };
-        self.compare("truncated EKF", World::Weak, truncated, factored, Lanes::learn);
+        let dense = || -> Filter<_, _, Dense> {
+            Filter::new(Bernoulli, Truncated::paper(), prior()).unwrap()
+        };
+        self.compare("truncated EKF, dense", World::Weak, truncated, dense, Lanes::learn);
         let kalman = || Lanes::new(Rule::Kalman, 1.0);
         let family = || Gaussian::new(1.0).unwrap();
-        let factored = || -> Filter<_, _> { Filter::new(family(), Ekf, prior()).unwrap() };
-        self.compare("Kalman filter", World::Quadratic, kalman, factored, Lanes::learn);
+        let dense = || -> Filter<_, _, Dense> { Filter::new(family(), Ekf, prior()).unwrap() };
+        self.compare("Kalman filter, dense", World::Quadratic, kalman, dense, Lanes::learn);
     }
 
     fn online_newton(&self) {
@@ -87,10 +85,10 @@ impl Bench {
         let settings = NewtonSettings::new(constants.radius, EXP_CONCAVITY)
             .and_then(|settings| settings.with_gradient_bound((D as f64).sqrt()))
             .unwrap();
-        let library = || -> OnlineNewtonStep<_> {
+        let library = || -> OnlineNewtonStep<_, Dense> {
             OnlineNewtonStep::new(Bernoulli, D, settings.clone()).unwrap()
         };
-        self.compare("ONS", World::Weak, lanes, &library, Ons::learn);
+        self.compare("ONS", World::Weak, lanes, library, Ons::learn);
         let averaged = || Averaged::new(library());
         self.compare("ONS and its average", World::Weak, lanes, averaged, Ons::learn);
     }
@@ -135,7 +133,8 @@ impl Bench {
         let lanes = self.rate(lanes.iter().sum());
         let library = self.rate(library.iter().sum());
         println!(
-            "{name:<34} {lanes:>8.2} M rows/s in lanes, {library:>7.2} by the library: {:>5.2} times",
+            "{name:<34} {lanes:>8.2} M rows/s in lanes, {library:>7.2} by the library: {:>5.2} \
+             times",
             lanes / library
         );
     }

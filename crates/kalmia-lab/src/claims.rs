@@ -4,17 +4,17 @@ use crate::experiment::{Curve, Panel};
 use crate::number::{scientific, signed, uncertain};
 use crate::statistics::{largest, mean, paired_score, smallest, standard_error};
 
-/// Standard errors that decide a claim: one false verdict in several hundred claims.
+/// Standard errors that decide a claim: about one false verdict in 370 claims.
 const DECISIVE: f64 = 3.0;
 
-/// What the replicates say of a claim.
+/// The outcome of testing a claim on the replicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The replicates show it, beyond three standard errors.
+    /// The replicates show it by at least three standard errors.
     Confirmed,
-    /// They show the opposite.
+    /// They show the opposite by at least three standard errors.
     Contradicted,
-    /// They show neither.
+    /// They show neither, or a value is NaN.
     Undecided,
 }
 
@@ -39,14 +39,14 @@ impl Verdict {
     }
 }
 
-/// A claim of the paper, where it was looked at, and what was found.
+/// A claim of the paper with the verdict of one panel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
-    /// What the paper says.
+    /// The claim in the words of the report.
     pub text: &'static str,
     /// The panel that decides.
     pub panel: &'static str,
-    /// What the replicates say.
+    /// The outcome.
     pub verdict: Verdict,
     /// The numbers behind the verdict.
     pub evidence: String,
@@ -66,7 +66,7 @@ const ONS_STILL: &str =
 const CONSTANTS: &str =
     "Low exp-concavity constants are responsible for the poor performance of the ONS.";
 
-/// Every claim that the panels at hand can decide.
+/// Every claim that the given panels can decide.
 pub fn claims(panels: &[&Panel]) -> Vec<Claim> {
     let named = |name: &str| panels.iter().copied().find(|p| p.name == name);
     let settings =
@@ -99,7 +99,8 @@ fn at_horizon(curve: &Curve) -> String {
 
 /// A verdict on "`good` has a smaller error than `bad`" at the horizon, replicates paired.
 fn better(text: &'static str, panel: &Panel, good: &str, bad: &str) -> Option<Claim> {
-    let (good, bad) = (panel.curve(good)?, panel.curve(bad)?);
+    let good = panel.curve(good)?;
+    let bad = panel.curve(bad)?;
     let score = paired_score(bad.last(), good.last());
     Some(Claim {
         text,
@@ -118,7 +119,8 @@ fn ons_averaging(panel: &Panel) -> Option<Claim> {
     let mut claim = better(ONS_AVERAGE, panel, "ons_averaged", "ons")?;
     if claim.verdict == Verdict::Contradicted {
         claim.evidence.push_str(
-            "; with so small a constant the iterates need long to come near θ*, and their mean still holds the way from 0",
+            "; with so small a constant the iterates approach θ* slowly, and their mean still \
+             includes the early ones near 0",
         );
     }
     Some(claim)
@@ -153,10 +155,12 @@ fn ekf_is_best(panel: &Panel) -> Option<Claim> {
 
 /// A verdict on "the two errors differ by less than `tolerance`, relatively" at the horizon.
 fn similar(text: &'static str, panel: &Panel, a: &str, b: &str, tolerance: f64) -> Option<Claim> {
-    let (a, b) = (panel.curve(a)?, panel.curve(b)?);
+    let a = panel.curve(a)?;
+    let b = panel.curve(b)?;
     let gaps: Vec<f64> = a.last().iter().zip(b.last()).map(|(a, b)| b - a).collect();
-    let (scale, gap, error) = (mean(a.last()), mean(&gaps), standard_error(&gaps));
-    let (gap, error) = (gap / scale, error / scale);
+    let scale = mean(a.last());
+    let gap = mean(&gaps) / scale;
+    let error = standard_error(&gaps) / scale;
     let verdict = if gap.abs() + DECISIVE * error < tolerance {
         Verdict::Confirmed
     } else if gap.abs() - DECISIVE * error > tolerance {
@@ -191,7 +195,8 @@ fn ons_stands_still(panel: &Panel) -> Option<Claim> {
 }
 
 fn constants_matter(theory: &Panel, optimistic: &Panel) -> Option<Claim> {
-    let (low, high) = (theory.curve("ons_averaged")?, optimistic.curve("ons_averaged")?);
+    let low = theory.curve("ons_averaged")?;
+    let high = optimistic.curve("ons_averaged")?;
     let score = paired_score(low.last(), high.last());
     Some(Claim {
         text: CONSTANTS,

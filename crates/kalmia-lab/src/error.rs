@@ -1,4 +1,4 @@
-//! What can go wrong in the laboratory, named after the setting or file at fault.
+//! The errors of the laboratory, named after the setting or file at fault.
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ pub enum Error {
     /// A picture could not be drawn or encoded.
     #[error(transparent)]
     Picture(#[from] kalmia_chart::Error),
-    /// The caller asked to stop before the result was there.
+    /// The caller asked to stop before the result was complete.
     #[error("interrupted")]
     Cancelled,
 }

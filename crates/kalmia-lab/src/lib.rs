@@ -3,7 +3,7 @@
 //! [`reproduce()`] runs figures by name and writes CSV, SVG, PNG and a report. [`theta_star`] is
 //! the paper's long run for the misspecified setting, [`misspecified_star`] the same vector by
 //! quadrature. Both, and the figure `beyond`, use the library's learners. The Monte Carlo
-//! comparisons use [`kernel`]: the same algorithms for $d = 11$, eight replicates at once, 4 to 13
+//! comparisons use [`kernel`]: the same algorithms for $d = 11$, eight replicates at once, 3 to 10
 //! times as fast. Every replicate has its own random stream, so the same seed gives the same
 //! numbers with any number of threads.
 

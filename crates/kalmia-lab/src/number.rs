@@ -1,4 +1,4 @@
-//! Numbers as a reader expects them: two digits of a standard error, powers of ten raised.
+//! Numbers in text: two significant digits of a standard error, raised powers of ten.
 
 use kalmia_chart::power_of_ten;
 
@@ -12,7 +12,7 @@ pub(crate) fn scientific(value: f64, decimals: usize) -> String {
     }
 }
 
-/// `56.12 ± 0.51`: both to the second digit of the error.
+/// `56.12 ± 0.51`: both to the second significant digit of the error.
 pub(crate) fn uncertain(value: f64, error: f64) -> String {
     let decimals = if error > 0.0 { 1.0 - error.log10().floor() } else { f64::INFINITY };
     if decimals <= 6.0 && value.abs() < 1e6 {
@@ -30,7 +30,7 @@ pub(crate) fn signed(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}").replace('-', "−")
 }
 
-/// A count: `10⁵`, or its digits.
+/// A count: a power of ten from 1000 on as `10⁵`, else in full.
 pub(crate) fn count(n: u64) -> String {
     match n.checked_ilog10() {
         Some(exponent) if exponent >= 3 && 10u64.pow(exponent) == n => {

@@ -12,8 +12,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Creates the folder if absent and writes a test file, so that an unwritable folder is reported
-    /// before the work and not after it.
+    /// Creates the folder if absent and writes a test file: an unwritable folder is reported before
+    /// the work and not after it.
     pub fn open(path: &Path) -> Result<Self> {
         let fail = |source| Error::Output { path: path.to_owned(), source };
         let created = path

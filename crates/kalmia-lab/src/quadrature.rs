@@ -45,7 +45,8 @@ pub fn gauss_legendre<const N: usize>() -> [Node; N] {
     })
 }
 
-/// $\arg\min_\theta E[\ell(y,\theta^\top X)]$ in the misspecified setting, to at least 10 significant digits.
+/// $\arg\min_\theta E[\ell(y,\theta^\top X)]$ in the misspecified setting, to at least 10
+/// significant digits.
 ///
 /// ```
 /// let theta = kalmia_lab::misspecified_star();

@@ -16,8 +16,8 @@ impl SplitMix {
     }
 }
 
-/// The state of replicate `replicate` in experiment `experiment` under `seed`: it depends on
-/// nothing else, so neither threads nor the number of replicates change a replicate's data.
+/// The first state of a replicate's stream. It depends on these three numbers only, so a
+/// replicate's data change with neither the threads nor the number of replicates.
 pub fn replicate_state(seed: u64, experiment: u64, replicate: u64) -> [u64; 4] {
     let mut mixer = SplitMix(seed);
     let base =
@@ -71,7 +71,8 @@ impl Streams {
 
     /// Standard normal numbers by Box and Muller's transform.
     pub fn normal(&mut self) -> V {
-        let (radius, angle) = (self.uniform(), self.uniform());
+        let radius = self.uniform();
+        let angle = self.uniform();
         radius.zip(angle, |r, a| (-2.0 * (1.0 - r).ln()).sqrt() * (std::f64::consts::TAU * a).cos())
     }
 }
@@ -100,13 +101,20 @@ mod tests {
     #[test]
     fn uniform_and_normal_have_their_moments() {
         let mut streams = Streams::new(1, 0, 0);
-        let (mut u1, mut u2, mut n1, mut n2, mut n4) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let mut u1 = 0.0;
+        let mut u2 = 0.0;
+        let mut n1 = 0.0;
+        let mut n2 = 0.0;
+        let mut n4 = 0.0;
         let count = 40_000;
         for _ in 0..count {
             for (u, n) in streams.uniform().0.into_iter().zip(streams.normal().0) {
                 assert!((0.0..1.0).contains(&u));
-                (u1, u2) = (u1 + u, u2 + u * u);
-                (n1, n2, n4) = (n1 + n, n2 + n * n, n4 + n * n * n * n);
+                u1 += u;
+                u2 += u * u;
+                n1 += n;
+                n2 += n * n;
+                n4 += n * n * n * n;
             }
         }
         let total = (count * LANES) as f64;

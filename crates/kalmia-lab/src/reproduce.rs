@@ -26,8 +26,8 @@ const PNG_SCALE: f32 = 2.0;
 /// use std::sync::atomic::AtomicBool;
 ///
 /// let out = std::env::temp_dir().join(format!("kalmia-lab-doc-{}", std::process::id()));
-/// let settings = Settings { horizon: 100, replicates: 8, out: out.clone(), ..Settings::default() };
-/// let report = reproduce(&[Figure::Comparison1], &settings, &(), &AtomicBool::new(false))?;
+/// let small = Settings { horizon: 100, replicates: 8, out: out.clone(), ..Settings::default() };
+/// let report = reproduce(&[Figure::Comparison1], &small, &(), &AtomicBool::new(false))?;
 /// assert!(out.join("comparison1.svg").exists() && out.join("report.html").exists());
 /// assert_eq!(report.to_json()["figures"]["comparison1"]["checkpoints"][0], 1);
 /// # std::fs::remove_dir_all(out).unwrap();

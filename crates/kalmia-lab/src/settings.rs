@@ -1,11 +1,11 @@
-//! What a run of the laboratory is asked to do: figures by name and the settings of the simulation.
+//! The figures by name, and the settings of the simulations.
 
 use crate::error::{Error, Result};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Largest horizon accepted: the `bounds` figure runs 300 times as long.
-const LONGEST: u64 = 10_000_000_000;
+const MAX_HORIZON: u64 = 10_000_000_000;
 
 /// A figure of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,12 +59,12 @@ impl Figure {
         }
     }
 
-    /// The figures named, in the order of the report and without repetition; `all` stands for every
-    /// one.
+    /// The named figures in the order of the report, without repetition; `all` means every one.
     ///
     /// ```
     /// use kalmia_lab::Figure;
-    /// assert_eq!(Figure::parse_list(["density", "comparison1"]).unwrap(), [Figure::Comparison1, Figure::Density]);
+    /// let figures = Figure::parse_list(["density", "comparison1"]).unwrap();
+    /// assert_eq!(figures, [Figure::Comparison1, Figure::Density]);
     /// assert!(Figure::parse_list(["comparison2"]).is_err());
     /// ```
     pub fn parse_list<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<Figure>> {
@@ -100,12 +100,11 @@ pub struct Settings {
     pub horizon: u64,
     /// Independent replicates, each with its own rows.
     pub replicates: usize,
-    /// Seed of every random stream; the same seed gives the same numbers whatever the number of
-    /// threads.
+    /// Seed of every random stream; the numbers do not depend on the threads.
     pub seed: u64,
     /// Threads, 0 for one per core.
     pub threads: usize,
-    /// Folder that receives the figures and the report; made when it does not exist.
+    /// Folder for the figures and the report; created if absent.
     pub out: PathBuf,
 }
 
@@ -123,10 +122,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Refuses what cannot be run.
+    /// An error that names the setting if one is out of range.
     pub fn validate(&self) -> Result<()> {
         let refuse = |name, value: String, expected| Err(Error::Setting { name, value, expected });
-        if !(1..=LONGEST).contains(&self.horizon) {
+        if !(1..=MAX_HORIZON).contains(&self.horizon) {
             return refuse(
                 "horizon",
                 self.horizon.to_string(),
@@ -158,7 +157,7 @@ impl Settings {
         }
     }
 
-    /// Where the curves are evaluated: ten points per decade, every power of ten, and the horizon.
+    /// The rows at which curves are evaluated; see [`checkpoints`].
     pub fn checkpoints(&self) -> Vec<u64> {
         checkpoints(self.horizon)
     }

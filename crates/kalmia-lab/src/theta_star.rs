@@ -11,7 +11,7 @@ use crate::random::Streams;
 use crate::settings::checkpoints;
 use crate::workers::Workers;
 use crate::world::{Block, D, World};
-use kalmia::{Bernoulli, Ekf, Filter, Learner, Prior, Rows};
+use kalmia::{Bernoulli, Dense, Ekf, Filter, Learner, Prior, Rows};
 use std::sync::mpsc::sync_channel;
 
 /// Rows that are drawn and learned at a time.
@@ -131,7 +131,7 @@ impl Source {
 
 /// The filter and its distances at the checkpoints.
 struct LongRun {
-    filter: Filter<Bernoulli, Ekf>,
+    filter: Filter<Bernoulli, Ekf, Dense>,
     star: [f64; D],
     checkpoints: Vec<u64>,
     path: Vec<PathPoint>,

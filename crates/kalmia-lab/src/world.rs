@@ -7,7 +7,7 @@ use crate::random::Streams;
 /// $d$, the dimension of every experiment of the paper.
 pub const D: usize = 11;
 
-/// $\theta^*$ of the first experiment; the second takes a tenth of it.
+/// $\theta^*$ of the first experiment; the second uses a tenth of it.
 pub const THETA: [f64; D] = [-9.0, 0.0, 3.0, -9.0, 4.0, -9.0, 15.0, 0.0, -7.0, 1.0, 0.0];
 
 /// First coefficient of $\theta_2$ in the misspecified experiment; the others are those of
@@ -37,7 +37,7 @@ impl World {
         }
     }
 
-    /// Number that separates the random streams of the worlds.
+    /// Number that gives each world its own random streams.
     fn experiment(self) -> u64 {
         self as u64 + 1
     }
@@ -57,8 +57,8 @@ impl World {
     }
 }
 
-/// Features and linear predictor of one row; in the misspecified world the coin is part of the
-/// predictor.
+/// Features and linear predictor of one row; in the misspecified world the predictor includes the
+/// random choice of the process.
 #[inline(always)]
 fn draw_features(world: World, generator: &[V; D], streams: &mut Streams) -> ([V; D], V) {
     let mut x = [V::ONE; D];
@@ -84,7 +84,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Room for `rows` rows.
+    /// A block of `rows` rows, to be drawn by [`Block::fill`].
     pub fn new(rows: usize) -> Self {
         Self { x: vec![[V::ONE; D]; rows], y: vec![V::ZERO; rows] }
     }
@@ -94,7 +94,7 @@ impl Block {
         self.y.len()
     }
 
-    /// Whether there is no room.
+    /// Whether the block has no rows.
     pub fn is_empty(&self) -> bool {
         self.y.is_empty()
     }
@@ -137,8 +137,7 @@ mod tests {
     use super::*;
     use crate::lanes::LANES;
 
-    /// Mean of y given the world, against the expectations that the paper and its reference data
-    /// state.
+    /// The mean of y against the expectations of the paper and its reference data.
     #[test]
     fn labels_have_their_probability() {
         // E sigma(theta_1'X) = 0.28464 and E sigma(theta_2'X) = 0.78507, so their mean in the
@@ -163,12 +162,14 @@ mod tests {
         let mut block = Block::new(20_000);
         block.fill(World::Quadratic, &mut streams);
         let theta = World::Quadratic.generator();
-        let (mut first, mut second) = (0.0, 0.0);
+        let mut first = 0.0;
+        let mut second = 0.0;
         for (x, y) in block.x.iter().zip(&block.y) {
             for lane in 0..LANES {
                 let mean: f64 = (0..D).map(|j| theta[j] * x[j].0[lane]).sum();
                 let noise = y.0[lane] - mean;
-                (first, second) = (first + noise, second + noise * noise);
+                first += noise;
+                second += noise * noise;
             }
         }
         let total = (block.len() * LANES) as f64;

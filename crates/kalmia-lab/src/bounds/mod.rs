@@ -20,8 +20,8 @@ pub const EPSILON_QUADRATIC: f64 = 0.1;
 pub const BETA: f64 = 0.49;
 /// $\delta$ of the measured convergence time; the terms that are drawn do not depend on it.
 pub const DELTA: f64 = 0.05;
-/// Rows of the simulations in multiples of the horizon: the small logistic $\varepsilon$ of Theorem 1
-/// needs many.
+/// Rows of the simulations in multiples of the horizon: the small $\varepsilon$ of Theorem 1 needs
+/// many.
 const LONGER_QUADRATIC: u64 = 10;
 const LONGER_LOGISTIC: u64 = 300;
 

@@ -1,4 +1,4 @@
-//! The library's closed forms on the constants of the simulations.
+//! The paper's bounds at the constants of the simulations.
 
 use super::{BETA, DELTA, EPSILON_QUADRATIC};
 use crate::error::Result;

@@ -11,18 +11,19 @@ use crate::workers::Workers;
 use crate::world::{Block, D, World};
 use kalmia::{Auto, Bernoulli, Ekf, Filter, Implicit, Learner, MomentMatch, Prior, Rows};
 
-const PAPER: &str = "Not in the paper: it takes P₁ = I and says that the initialisation has no impact on the leading terms of its bounds. \
-                     Here the same rows are given to rules that cannot overshoot.";
+const PAPER: &str = "Not in the paper: it takes P₁ = I and says that the initialisation has no \
+    impact on the leading terms of its bounds. Here the same rows are given to rules that cannot \
+    overshoot.";
 
-/// Rows learned between two looks at the interrupt flag.
-const PIECE: usize = 1000;
+/// Rows learned between two checks of the interrupt flag.
+const BATCH: usize = 1000;
 
-/// With fewer rows than coefficients the coefficients of the widest priors are arbitrary; the CSV
-/// file has them.
+/// The first drawn number of rows: with fewer rows than coefficients, wide priors give arbitrary
+/// ones. The CSV file has all rows.
 const DRAWN_FROM: u64 = 11;
 
-/// Prior variance of the two rules that bear a wide one.
-const WIDE: f64 = 100.0;
+/// Prior variance of the two rules that cannot overshoot.
+const WIDE_PRIOR: f64 = 100.0;
 
 const NAMES: [(&str, &str); 5] = [
     ("ekf", "EKF, P₁ = I"),
@@ -44,8 +45,9 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
     ];
     let caption = |theta: &str| {
         format!(
-            "Mean squared error for {theta} on the rows of the comparison, {}. `auto` weighs moment-matching filters of several prior \
-             variances by their past predictions; the batch line starts where the maximum exists in every replicate. Drawn from n = 11 on.",
+            "Mean squared error for {theta} on the rows of the comparison, {}. `auto` weighs \
+             moment-matching filters of several prior variances by their past predictions; the \
+             batch line starts where the maximum exists in every replicate. Drawn from n = 11 on.",
             sample(settings)
         )
     };
@@ -77,8 +79,8 @@ fn panel(
     Ok(Panel { name, checkpoints, curves })
 }
 
-/// `errors[algorithm][checkpoint]` of one replicate; NaN where the maximum of the likelihood does
-/// not exist.
+/// `errors[algorithm][checkpoint]` of one replicate; NaN if the maximum of the likelihood does not
+/// exist.
 fn replicate_errors(
     world: World,
     replicate: usize,
@@ -98,7 +100,7 @@ fn replicate_errors(
         for &checkpoint in checkpoints {
             while done < checkpoint as usize {
                 workers.check()?;
-                let end = (done + PIECE).min(checkpoint as usize);
+                let end = (done + BATCH).min(checkpoint as usize);
                 learner.learn(rows.slice(done..end))?;
                 workers.progress.advance((end - done) as u64);
                 done = end;
@@ -124,8 +126,8 @@ fn replicate_errors(
 fn learners() -> kalmia::Result<Vec<Box<dyn Learner>>> {
     let prior = |variance| Prior::isotropic(D, variance);
     let ekf: Filter<_, _> = Filter::new(Bernoulli, Ekf, prior(1.0)?)?;
-    let implicit: Filter<_, _> = Filter::new(Bernoulli, Implicit, prior(WIDE)?)?;
-    let moments: Filter<_, _> = Filter::new(Bernoulli, MomentMatch, prior(WIDE)?)?;
+    let implicit: Filter<_, _> = Filter::new(Bernoulli, Implicit, prior(WIDE_PRIOR)?)?;
+    let moments: Filter<_, _> = Filter::new(Bernoulli, MomentMatch, prior(WIDE_PRIOR)?)?;
     let auto = Auto::new(Bernoulli, D)?.with_intercept();
     Ok(vec![Box::new(ekf), Box::new(implicit), Box::new(moments), Box::new(auto)])
 }
@@ -135,7 +137,8 @@ fn replicate_rows(world: World, replicate: usize, rows: usize, seed: u64) -> (Ve
     let lane = replicate % LANES;
     let mut streams = world.streams(seed, replicate / LANES);
     let mut block = Block::new(100);
-    let (mut x, mut y) = (Vec::with_capacity(rows * D), Vec::with_capacity(rows));
+    let mut x = Vec::with_capacity(rows * D);
+    let mut y = Vec::with_capacity(rows);
     while y.len() < rows {
         block.fill(world, &mut streams);
         for (features, target) in block.x.iter().zip(&block.y).take(rows - y.len()) {

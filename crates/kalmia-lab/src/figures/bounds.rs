@@ -7,10 +7,11 @@ use crate::settings::{Figure, Settings};
 use crate::workers::Workers;
 use kalmia_chart::{Axis, Color, Plot, Point, Series, compose};
 
-const PAPER: &str = "“Our central contribution is a local analysis of the EKF … provided that consecutive steps stay in a small ball \
-                     around the optimum.” After the convergence time τ the cumulative excess risk is bounded by the logarithmic term drawn \
-                     here plus terms that do not grow with n (Theorems 1, 2, 14), and λ_max(P_t) of the truncated filter by \
-                     4/(Λ_min t^(1−β)) from some T on (Proposition 11).";
+const PAPER: &str = "“Our central contribution is a local analysis of the EKF … provided that \
+    consecutive steps stay in a small ball around the optimum.” After the convergence time τ the \
+    cumulative excess risk is bounded by the logarithmic term drawn here plus terms that do not \
+    grow with n (Theorems 1, 2, 14), and λ_max(P_t) of the truncated filter by 4/(Λ_min t^(1−β)) \
+    from some T on (Proposition 11).";
 
 /// Runs the simulations and draws them.
 pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished> {
@@ -102,15 +103,17 @@ fn caption(settings: &Settings, measured: &Bounds) -> String {
         ),
         None => {
             format!(
-                "the replicates do not settle in the ball of radius {epsilon:.4} within these rows, so that no τ is drawn"
+                "the replicates do not settle in the ball of radius {epsilon:.4} within these \
+                 rows, so that no τ is drawn"
             )
         }
     };
     format!(
-        "Cumulative excess risk, mean and worst of {} replicates, beside the leading terms of the theorems (P₁ = I, D_X = √11); \
-         after τ, n counts from τ. Above left: \
-         y = θ'X + N(0,1), θ = θ*/10; {}. Above right: logistic, well specified; {}; the excess of a step is measured at its own fresh X. \
-         Below: λ_max(P_t) of the truncated EKF (β = 0.49); Proposition 11 claims the bound only from a T far beyond these rows.",
+        "Cumulative excess risk, mean and worst of {} replicates, beside the leading terms of \
+         the theorems (P₁ = I, D_X = √11); after τ, n counts from τ. Above left: y = θ'X + \
+         N(0,1), θ = θ*/10; {}. Above right: logistic, well specified; {}; the excess of a step \
+         is measured at its own fresh X. Below: λ_max(P_t) of the truncated EKF (β = 0.49); \
+         Proposition 11 claims the bound only from a T far beyond these rows.",
         settings.replicates,
         tau(measured.quadratic_tau, bounds::EPSILON_QUADRATIC),
         tau(measured.logistic_tau, measured.theory.epsilon_logistic),

@@ -49,15 +49,17 @@ pub(super) fn comparison1(settings: &Settings, workers: &Workers) -> Result<Fini
         &[PanelSpec { name: "comparison1", exp_concavity: OPTIMISTIC_STRONG }],
     )?;
     let caption = format!(
-        "Mean squared error for θ* = (−9, 0, 3, −9, 4, −9, 15, 0, −7, 1, 0), P₁ = I, {}. The ONS uses the published optimistic \
-         exp-concavity constant 1.5·10⁻¹⁴ in place of e^(−D√d) = {}.",
+        "Mean squared error for θ* = (−9, 0, 3, −9, 4, −9, 15, 0, −7, 1, 0), P₁ = I, {}. The ONS \
+         uses the published optimistic exp-concavity constant 1.5·10⁻¹⁴ in place of e^(−D√d) = \
+         {}.",
         sample(settings),
         scientific(OnsConstants::exp_concavity(norm(&World::Strong.generator())), 1)
     );
     let picture = mse_picture(&panels[0], "θ*, ONS constant 1.5·10⁻¹⁴", caption, 1);
-    let paper = "“Mean squared error in log-log scale for θ*. The ONS is applied with our optimistic exp-concavity constant \
-                 1.5·10⁻¹⁴ instead of e^(−D√d) ≈ 1.2·10⁻³⁷. We observe that the algorithm still almost doesn't move.” \
-                 “In the first setting the truncation deteriorates the performance of the EKF.”";
+    let paper = "“Mean squared error in log-log scale for θ*. The ONS is applied with our \
+        optimistic exp-concavity constant 1.5·10⁻¹⁴ instead of e^(−D√d) ≈ 1.2·10⁻³⁷. We observe \
+        that the algorithm still almost doesn't move.” “In the first setting the truncation \
+        deteriorates the performance of the EKF.”";
     Ok(finished(Figure::Comparison1, paper, vec![picture], panels))
 }
 
@@ -71,7 +73,8 @@ pub(super) fn comparison10(settings: &Settings, workers: &Workers) -> Result<Fin
     let panels = compare(settings, workers, Figure::Comparison10, World::Weak, star, &constants)?;
     let caption = |constant: String| {
         format!(
-            "Mean squared error for θ*/10, P₁ = I, {}. The ONS uses the exp-concavity constant {constant}.",
+            "Mean squared error for θ*/10, P₁ = I, {}. The ONS uses the exp-concavity constant \
+             {constant}.",
             sample(settings)
         )
     };
@@ -89,9 +92,10 @@ pub(super) fn comparison10(settings: &Settings, workers: &Workers) -> Result<Fin
             1,
         ),
     ];
-    let paper = "“Mean squared error in log-log scale for θ*/10. The ONS is applied with the exp-concavity constant e^(−D√d) ≈ 2.0·10⁻⁴ \
-                 (left) and with our optimistic exp-concavity constant 2.5·10⁻² (right).” “Averaging is crucial in order to obtain a low \
-                 mean squared error for the ONS, whereas it is useless for the static EKF.”";
+    let paper = "“Mean squared error in log-log scale for θ*/10. The ONS is applied with the \
+        exp-concavity constant e^(−D√d) ≈ 2.0·10⁻⁴ (left) and with our optimistic exp-concavity \
+        constant 2.5·10⁻² (right).” “Averaging is crucial in order to obtain a low mean squared \
+        error for the ONS, whereas it is useless for the static EKF.”";
     Ok(finished(Figure::Comparison10, paper, pictures, panels))
 }
 
@@ -111,11 +115,13 @@ pub(super) fn misspecified(settings: &Settings, workers: &Workers) -> Result<Fin
     let mut plot = density_plot("Bernoulli parameter of the two processes", &density, false);
     plot.marks = modes.iter().map(|&x| Mark { x, label: format!("mean {x:.2}") }).collect();
     let density_caption = format!(
-        "Misspecified setting: density of the Bernoulli parameter, 10⁶ draws; dashed, the means {:.4} and {:.4} of the two processes.",
+        "Misspecified setting: density of the Bernoulli parameter, 10⁶ draws; dashed, the means \
+         {:.4} and {:.4} of the two processes.",
         modes[0], modes[1]
     );
     let caption = format!(
-        "Misspecified setting: mean squared error, P₁ = I, {}. θ* by quadrature, norm {:.6}; the ONS uses e^(−D√d) = {}.",
+        "Misspecified setting: mean squared error, P₁ = I, {}. θ* by quadrature, norm {:.6}; the \
+         ONS uses e^(−D√d) = {}.",
         sample(settings),
         norm(&star),
         scientific(constant, 2)
@@ -129,9 +135,10 @@ pub(super) fn misspecified(settings: &Settings, workers: &Workers) -> Result<Fin
         },
         mse_picture(&panels[0], "misspecified, ONS constant 3.0·10⁻³", caption, 1),
     ];
-    let paper = "“Misspecified setting. Density (left) of the Bernoulli parameter with two modes at 0.28 and 0.79. Mean squared error \
-                 (right) where the ONS is applied with the exp-concavity constant e^(−D√d) ≈ 3.0·10⁻³ and θ* is estimated with 10⁹ \
-                 iterations of the static EKF.”";
+    let paper = "“Misspecified setting. Density (left) of the Bernoulli parameter with two modes \
+        at 0.28 and 0.79. Mean squared error (right) where the ONS is applied with the \
+        exp-concavity constant e^(−D√d) ≈ 3.0·10⁻³ and θ* is estimated with 10⁹ iterations of \
+        the static EKF.”";
     let mut finished = finished(Figure::Misspecified, paper, pictures, panels);
     finished.densities = vec![density];
     Ok(finished)

@@ -17,16 +17,17 @@ pub(super) fn density(settings: &Settings, workers: &Workers) -> Finished {
         density_plot("θ* (ordinate in log scale)", &left, true),
         density_plot("θ*/10", &right, false),
     ];
-    let caption = "Density of the Bernoulli parameter (1+e^(−θ'X))⁻¹ with 10⁶ draws of X: θ = θ* (left), θ = θ*/10 (right).";
+    let caption = "Density of the Bernoulli parameter (1+e^(−θ'X))⁻¹ with 10⁶ draws of X: θ = θ* \
+        (left), θ = θ*/10 (right).";
     let picture = Picture {
         name: "density".into(),
         scene: compose(caption, &plots),
         csv: density_csv(&[&left, &right]),
         caption: caption.into(),
     };
-    let paper = "“Density of (1+e^(−θ*'X))⁻¹ for θ* (left, the ordinate is in log scale) and θ*/10 (right) with 10⁶ samples.” \
-                 “This choice of θ* yields a distribution of the Bernoulli parameter that is almost degenerated on the values 0 \
-                 with small mass at 1.”";
+    let paper = "“Density of (1+e^(−θ*'X))⁻¹ for θ* (left, the ordinate is in log scale) and \
+        θ*/10 (right) with 10⁶ samples.” “This choice of θ* yields a distribution of the \
+        Bernoulli parameter that is almost degenerated on the values 0 with small mass at 1.”";
     let mut finished = finished(Figure::Density, paper, vec![picture], Vec::new());
     finished.densities = vec![left, right];
     finished

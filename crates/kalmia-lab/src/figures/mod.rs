@@ -1,4 +1,4 @@
-//! One function per figure: run the simulation, draw the pictures, write down what the paper says.
+//! One function per figure: runs the simulation, draws the pictures, quotes the paper.
 
 mod beyond;
 mod bounds;
@@ -34,11 +34,11 @@ pub struct Picture {
 pub struct Finished {
     /// Which one.
     pub figure: Figure,
-    /// What the paper says of it.
+    /// What the paper says about it.
     pub paper: &'static str,
     /// Its pictures.
     pub pictures: Vec<Picture>,
-    /// Its mean squared errors, where it shows some.
+    /// Its mean squared errors, if any.
     pub panels: Vec<Panel>,
     /// Its densities.
     pub densities: Vec<Density>,
@@ -127,7 +127,7 @@ fn mse_picture(panel: &Panel, title: &str, caption: String, from: u64) -> Pictur
                 csv.push_str(&format!("{},{n},{mse:e},{error:e}\n", curve.key));
                 if n >= from {
                     points.push(Point::new(n as f64, mse));
-                    // Of the logarithm, so that a wide band does not reach 0 on a log axis.
+                    // Errors of the logarithm: a wide band then stays above 0 on the log axis.
                     let factor = (1.96 * error / mse).exp();
                     band.push(Band { lower: mse / factor, upper: mse * factor });
                 }

@@ -11,16 +11,18 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the experiments do where the paper leaves a choice open or misprints one, with the number in
+/// The choices of the experiments that the paper leaves open or misprints, with their numbers in
 /// the project's list of errata.
 pub const DECISIONS: [(&str, &str); 7] = [
     (
         "E13",
-        "The ONS evaluates its gradient at its own iterate w_t (the paper's Algorithm 3 prints θ_t).",
+        "The ONS evaluates its gradient at its own iterate w_t (the paper's Algorithm 3 prints \
+         θ_t).",
     ),
     (
         "E14",
-        "The ONS starts from P₁⁻¹ = λI (Theorem 3 prints P₁ = λI, its constants are those of the inverse).",
+        "The ONS starts from P₁⁻¹ = λI (Theorem 3 prints P₁ = λI, its constants are those of the \
+         inverse).",
     ),
     (
         "E15",
@@ -28,12 +30,14 @@ pub const DECISIONS: [(&str, &str); 7] = [
     ),
     (
         "E16",
-        "The ball has the radius R = 1.1 ‖θ*‖, and γ = ½ min(1/(4GR), α) with G = √d: the paper's D is that radius.",
+        "The ball has the radius R = 1.1 ‖θ*‖, and γ = ½ min(1/(4GR), α) with G = √d: the \
+         paper's D is that radius.",
     ),
     (
         "E26",
-        "Exp-concavity constants: e^(−R√d), which gives the published 2.0·10⁻⁴ and 3.0·10⁻³, and the published optimistic 1.5·10⁻¹⁴ and \
-         2.5·10⁻², which are minima over random points; θ* of the misspecified setting by quadrature.",
+        "Exp-concavity constants: e^(−R√d), which gives the published 2.0·10⁻⁴ and 3.0·10⁻³, and \
+         the published optimistic 1.5·10⁻¹⁴ and 2.5·10⁻², which are minima over random points; \
+         θ* of the misspecified setting by quadrature.",
     ),
     (
         "E28",
@@ -41,8 +45,8 @@ pub const DECISIONS: [(&str, &str); 7] = [
     ),
     (
         "E29",
-        "Averages are over the iterates that predicted, θ₁ to θ_n, the point 0 included; ASGD has a constant step for its horizon N and is re-run \
-         for every plotted N.",
+        "Averages are over the iterates that predicted, θ₁ to θ_n, the point 0 included; ASGD \
+         has a constant step for its horizon N and is re-run for every plotted N.",
     ),
 ];
 

@@ -3,6 +3,7 @@
 use crate::common::{self, Matrix, Ons as PlainOns, identity, mat_vec, residual};
 use kalmia_lab::kernel::{Asgd, Filter, Ons, OnsConstants, Rule};
 use kalmia_lab::lanes::{LANES, V};
+use kalmia_lab::statistics::largest;
 use kalmia_lab::world::{Block, D, World};
 
 const ROWS: usize = 1500;
@@ -24,7 +25,7 @@ fn row(block: &Block, i: usize, l: usize) -> ([f64; D], f64) {
 }
 
 fn assert_close(what: &str, got: [f64; D], expected: [f64; D], tolerance: f64) {
-    let scale = expected.iter().fold(1e-300, |a: f64, b| a.max(b.abs()));
+    let scale = largest(expected.iter().map(|v| v.abs())).max(1e-300);
     for j in 0..D {
         assert!(
             (got[j] - expected[j]).abs() <= tolerance * scale,
@@ -44,7 +45,9 @@ fn check_filter(
     let mut kernel = Filter::new(rule, 1.0);
     pieces.into_iter().for_each(|piece| kernel.learn(&block, piece));
     for l in 0..LANES {
-        let (mut theta, mut sum, mut p) = ([0.0; D], [0.0; D], identity(1.0));
+        let mut theta = [0.0; D];
+        let mut sum = [0.0; D];
+        let mut p = identity(1.0);
         for i in 0..ROWS {
             let (x, y) = row(&block, i, l);
             (0..D).for_each(|j| sum[j] += theta[j] / ROWS as f64);
@@ -141,7 +144,8 @@ fn asgd_is_rerun_for_every_horizon() {
             [(&plain, 1.0 / (22.0 * (n as f64).sqrt())), (&oracle, 2.33 / (11.0 * n as f64).sqrt())]
         {
             for l in 0..LANES {
-                let (mut theta, mut sum) = ([0.0; D], [0.0; D]);
+                let mut theta = [0.0; D];
+                let mut sum = [0.0; D];
                 for i in 0..n as usize {
                     let (x, y) = row(&block, i, l);
                     (0..D).for_each(|j| sum[j] += theta[j] / n as f64);

@@ -6,6 +6,7 @@ use kalmia::{
 };
 use kalmia_lab::kernel::{Asgd, Filter as Lanes, Ons, OnsConstants, Rule};
 use kalmia_lab::lanes::V;
+use kalmia_lab::statistics::largest;
 use kalmia_lab::world::{Block, D, World};
 
 const ROWS: usize = 1200;
@@ -21,7 +22,7 @@ fn rows(world: World) -> (Block, Vec<f64>, Vec<f64>) {
 }
 
 fn assert_same(what: &str, kernel: [V; D], library: &[f64]) {
-    let scale = library.iter().fold(1e-300, |a: f64, b| a.max(b.abs()));
+    let scale = largest(library.iter().map(|v| v.abs())).max(1e-300);
     for (a, b) in kernel.iter().zip(library) {
         assert!((a.0[LANE] - b).abs() < 1e-9 * scale, "{what}: {} against {b}", a.0[LANE]);
     }
@@ -80,7 +81,8 @@ fn online_newton_steps_agree() {
 fn averaged_gradients_agree() {
     let (block, x, y) = rows(World::Weak);
     let horizons = [10, ROWS as u64];
-    let (mut plain, mut oracle) = (Asgd::plain(&horizons), Asgd::oracle(&horizons, 2.0));
+    let mut plain = Asgd::plain(&horizons);
+    let mut oracle = Asgd::oracle(&horizons, 2.0);
     plain.learn(&block, 0..ROWS);
     oracle.learn(&block, 0..ROWS);
     for (index, &n) in horizons.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! A small run of everything: files, structure, and the paper's claims as the replicates decide
-//! them.
+//! Small runs of all figures: files, structure, and verdicts on the paper's claims.
 
 use kalmia_lab::{Error, Figure, Progress, Report, Settings, Verdict, reproduce};
 use std::path::PathBuf;
@@ -16,7 +15,7 @@ impl Temp {
 
 impl Drop for Temp {
     fn drop(&mut self) {
-        // Absent where a test asserts that nothing was written.
+        // Some tests assert that nothing was written, and then the folder does not exist.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -37,11 +36,15 @@ fn everything_in_small_writes_its_files() {
     json_has_its_structure(&report, &settings);
 }
 
+/// Any seed would do. The weakest of these claims has a paired difference of 29 standard errors
+/// over 800 replicates, so about 8 are expected over 64, with a deviation near 1; 3 confirm it.
+/// (Seeds 1 to 20 give at least 6.3.) The relative difference that must stay below 5 % is 0.2 %,
+/// with a standard error of 0.35 %.
 #[test]
 fn replicates_confirm_what_the_paper_says() {
     let temp = Temp::new("claims");
     let settings =
-        Settings { horizon: 10_000, replicates: 24, seed: 7, threads: 2, out: temp.0.clone() };
+        Settings { horizon: 10_000, replicates: 64, seed: 7, threads: 2, out: temp.0.clone() };
     claims_hold(&run(
         &[Figure::Comparison1, Figure::Comparison10, Figure::Misspecified],
         &settings,
@@ -71,6 +74,7 @@ fn claims_hold(report: &Report) {
 
 fn beyond_and_bounds_hold(report: &Report) {
     let hard = report.panel("beyond").unwrap();
+    // Over 320 replicates the smallest score is 150, so about 33 are expected over 16.
     let last = |key: &str| hard.curve(key).unwrap().last().to_vec();
     for better in ["implicit", "moment_match", "auto"] {
         let score = kalmia_lab::statistics::paired_score(&last("ekf"), &last(better));
@@ -83,12 +87,12 @@ fn beyond_and_bounds_hold(report: &Report) {
     {
         assert!((library / kernel - 1.0).abs() < 1e-9, "{library} against {kernel}");
     }
-    let bounds = report.figures.iter().find_map(|(f, _)| f.bounds.as_ref()).unwrap();
+    let bounds = report.figures.iter().find_map(|f| f.bounds.as_ref()).unwrap();
     for spread in bounds.spreads() {
-        for (&(n, mean, worst), bound) in spread.points.iter().zip(&spread.bound) {
+        for (point, bound) in spread.points.iter().zip(&spread.bound) {
             assert!(
-                mean <= worst && worst < *bound,
-                "{} at {n}: {mean}, {worst}, bound {bound}",
+                point.mean <= point.worst && point.worst < *bound,
+                "{}: {point:?}, bound {bound}",
                 spread.name
             );
         }

@@ -1,6 +1,6 @@
 //! Plain scalar versions of the paper's algorithms, as the references of the kernels.
-// Textbook loops over indices, and not every test uses every function.
-#![allow(dead_code, clippy::needless_range_loop)]
+// Textbook loops over indices.
+#![allow(clippy::needless_range_loop)]
 
 use kalmia_lab::world::D;
 
@@ -68,7 +68,8 @@ pub fn project(p: &Matrix, v: &[f64; D], radius: f64) -> [f64; D] {
     if norm(v) <= radius {
         return *v;
     }
-    let (mut low, mut high) = (0.0, 1.0);
+    let mut low = 0.0;
+    let mut high = 1.0;
     while norm(&solve_shifted(p, high, v)) > radius {
         high *= 2.0;
     }
