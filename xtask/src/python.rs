@@ -24,8 +24,6 @@ pub fn python(root: &Path) -> Result<Outcome, String> {
             python
                 .current_dir(root)
                 .env("KALMIA_COMMAND", &command)
-                .env("MATURIN_PEP517_ARGS", "--profile dev")
-                .env("CARGO_TARGET_DIR", target.join("python"))
                 .arg("-m")
                 .args(args.split(' ')),
         )
