@@ -3,7 +3,7 @@
 use crate::error::Result;
 use kalmia::evaluate::Metrics;
 use kalmia::file::{self, MODEL, Metadata};
-use kalmia::{AnyFamily, AnyLearner, Family, Learner};
+use kalmia::{AnyFamily, AnyLearner, Family, Learner, Predict};
 use kalmia_data::{Encoder, Fingerprint, Format, Position};
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -20,6 +20,7 @@ pub mod family;
 pub mod file;
 pub mod learner;
 pub mod linalg;
+pub mod observe;
 pub mod predict;
 pub mod rows;
 pub mod rule;
@@ -30,10 +31,11 @@ pub use error::{Error, Result};
 pub use evaluate::{Certificate, Progressive};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{
-    AnyLearner, AnyState, Auto, AutoDrift, AutoState, Averaged, AveragedSgd, AveragedSgdState,
-    AveragedState, Drift, DriftReport, Filter, FilterState, Learner, Merged, NewtonSettings,
-    Observer, OnlineNewtonState, OnlineNewtonStep, Prior, Seen,
+    AnyLearner, AnyState, Auto, AutoState, Averaged, AveragedSgd, AveragedSgdState, AveragedState,
+    Drift, DriftMode, DriftReport, Filter, FilterState, Learner, Merged, OnlineNewtonSettings,
+    OnlineNewtonState, OnlineNewtonStep, Predict, Prior,
 };
+pub use observe::{Observer, RowView};
 pub use predict::{Mixture, Prediction, Predictive};
 pub use rows::{Observation, Rows};
 pub use rule::{AnyRule, Ekf, Implicit, MomentMatch, Rule, Step, Truncated};

@@ -2,7 +2,7 @@
 
 use super::data::{MissingChoice, SourceArgs};
 use clap::{Args, ValueEnum};
-use kalmia::learner::AutoDrift;
+use kalmia::learner::DriftMode;
 use kalmia_data::EncoderOptions;
 use std::path::PathBuf;
 
@@ -183,11 +183,11 @@ pub enum DriftChoice {
 
 impl DriftChoice {
     /// As the library calls it.
-    pub fn library(self) -> AutoDrift {
+    pub fn library(self) -> DriftMode {
         match self {
-            Self::Off => AutoDrift::Off,
-            Self::Adapt => AutoDrift::Adapt,
-            Self::Detect => AutoDrift::Detect,
+            Self::Off => DriftMode::Off,
+            Self::Adapt => DriftMode::Adapt,
+            Self::Detect => DriftMode::Detect,
         }
     }
 }

@@ -3,10 +3,10 @@
 use crate::error::{Failure, Result};
 use crate::model::Settings;
 use crate::plan::SourcePlan;
-use kalmia::learner::AutoDrift;
+use kalmia::learner::DriftMode;
 use kalmia::{
-    AnyFamily, AnyLearner, AnyRule, Auto, AveragedSgd, Filter, NewtonSettings, OnlineNewtonStep,
-    Prior,
+    AnyFamily, AnyLearner, AnyRule, Auto, AveragedSgd, Filter, OnlineNewtonSettings,
+    OnlineNewtonStep, Prior,
 };
 use kalmia_data::{Coding, Encoder, EncoderOptions, Mode, Reader, Target};
 
@@ -61,12 +61,12 @@ pub fn build(
 ) -> Result<AnyLearner> {
     Ok(match settings.method.as_str() {
         "auto" => {
-            let drift = AutoDrift::from_name(&settings.drift).unwrap_or_default();
-            let auto = Auto::new(family, dim)?.with_drift(drift);
-            AnyLearner::Auto(if intercept { auto.with_intercept() } else { auto })
+            let drift: DriftMode = settings.drift.parse()?;
+            let builder = Auto::builder(family, dim).drift(drift);
+            AnyLearner::Auto(builder.with_intercept(intercept).build()?)
         }
         "ons" => {
-            let newton = NewtonSettings::new(settings.radius, settings.exp_concavity)?;
+            let newton = OnlineNewtonSettings::new(settings.radius, settings.exp_concavity)?;
             AnyLearner::Newton(OnlineNewtonStep::new(family, dim, newton)?)
         }
         "asgd" => {

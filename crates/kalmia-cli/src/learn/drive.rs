@@ -5,9 +5,8 @@ use crate::error::{Failure, Result, locate};
 use crate::model::Model;
 use crate::plan::Every;
 use crate::ui::{self, Ui};
-use kalmia::evaluate::Judge;
-use kalmia::learner::Observer;
-use kalmia::{AnyLearner, Learner, Rows};
+use kalmia::evaluate::MetricsThread;
+use kalmia::{AnyLearner, Learner, Observer, Predict, Rows};
 use kalmia_data::{Block, Encoder, Reader};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -90,7 +89,7 @@ impl Pass<'_> {
     ) -> Result<Duration> {
         let mut meter = self.ui.progress(reader.progress());
         let (mut pending, mut block) = (first.is_some(), first.unwrap_or_default());
-        let mut judge = Judge::start(model.metrics.clone());
+        let mut metrics_thread = MetricsThread::start(model.metrics.clone());
         let mut last = (model.learner.count(), Instant::now());
         let start = model.learner.count();
         let chosen = model.settings.family == "auto";
@@ -101,14 +100,14 @@ impl Pass<'_> {
                 Next::End => break,
                 Next::Stop => {
                     meter.finish();
-                    model.metrics = judge.finish();
+                    model.metrics = metrics_thread.finish();
                     return Err(self.interrupted(model, reader));
                 }
             }
             // before the learning, which many features make slow
             levels.look(reader.encoder(), self.ui);
-            learn_block(&mut model.learner, &mut judge, &block, reader.encoder(), chosen)?;
-            judge.hand_over();
+            learn_block(&mut model.learner, &mut metrics_thread, &block, reader.encoder(), chosen)?;
+            metrics_thread.flush();
             if let Some(run) = model.history.runs.last_mut() {
                 run.position = reader.position();
             }
@@ -119,13 +118,13 @@ impl Pass<'_> {
                 Some(Every::Time(every)) => last.1.elapsed() >= every,
             };
             if let (true, Some(path)) = (due, self.output) {
-                model.metrics = judge.look();
+                model.metrics = metrics_thread.snapshot();
                 model.view(reader.encoder()).save(path)?;
                 last = (rows, Instant::now());
             }
-            meter.tick(reader.progress(), rows - start, || judge.loss());
+            meter.tick(reader.progress(), rows - start, || metrics_thread.loss());
         }
-        model.metrics = judge.finish();
+        model.metrics = metrics_thread.finish();
         if let Some(run) = model.history.runs.last_mut() {
             run.finished = true;
         }

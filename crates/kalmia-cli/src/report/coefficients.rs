@@ -3,6 +3,7 @@
 use super::{Table, number};
 use crate::error::Result;
 use crate::model::Model;
+use kalmia::Predict;
 use kalmia::{Gaussian, Learner, Prediction, Predictive};
 use serde::Serialize;
 

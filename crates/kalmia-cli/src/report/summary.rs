@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::ui::{counted, grouped};
 use kalmia::evaluate::{Progressive, Report};
-use kalmia::learner::AutoDrift;
+use kalmia::learner::DriftMode;
 use kalmia::{AnyLearner, Family, Learner};
 use kalmia_data::Target;
 use serde::Serialize;
@@ -94,8 +94,8 @@ impl DriftNote {
                 followed: false,
             }),
             // members walk from the first row on unless the drift had to be found first
-            None if model.settings.drift == AutoDrift::Detect.name()
-                && auto.weights().iter().any(|(_, walk, _)| *walk > 0.0) =>
+            None if model.settings.drift == DriftMode::Detect.name()
+                && auto.weights().iter().any(|member| member.process_noise > 0.0) =>
             {
                 Some(Self { gain: None, standard_error: None, seen: true, followed: true })
             }

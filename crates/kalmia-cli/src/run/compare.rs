@@ -146,15 +146,19 @@ fn show(plan: &ComparePlan, family: AnyFamily, target: &str, runners: Vec<Runner
                     .metrics
                     .course()
                     .iter()
-                    .map(|point| (point.0 as f64, point.1))
+                    .map(|point| (point.rows as f64, point.loss))
                     .collect(),
                 reference: false,
             })
             .collect();
         if let Some(longest) = runners.iter().max_by_key(|runner| runner.metrics.progressive.rows())
         {
-            let points =
-                longest.metrics.course().iter().map(|point| (point.0 as f64, point.2)).collect();
+            let points = longest
+                .metrics
+                .course()
+                .iter()
+                .map(|point| (point.rows as f64, point.constant_loss))
+                .collect();
             curves.push(Curve { name: "constant predictor".into(), points, reference: true });
         }
         report::losses(path, &format!("Progressive loss of {target}"), &curves)?;
@@ -165,7 +169,12 @@ fn show(plan: &ComparePlan, family: AnyFamily, target: &str, runners: Vec<Runner
             rows: runner.metrics.progressive.rows(),
             scores: Scores::new(&runner.metrics.progressive),
             seconds: runner.time.as_secs_f64(),
-            course: runner.metrics.course(),
+            course: runner
+                .metrics
+                .course()
+                .iter()
+                .map(|point| (point.rows, point.loss, point.constant_loss))
+                .collect(),
             method: runner.method,
             stopped: runner.stopped,
         })

@@ -7,7 +7,7 @@ use crate::plan::SourcePlan;
 use crate::report::{self, Scores};
 use crate::ui::{self, Ui, counted, grouped};
 use kalmia::evaluate::Progressive;
-use kalmia::{Family, Predictive};
+use kalmia::{Family, Predict, Predictive};
 use kalmia_data::{Block, Mode, Reader};
 use serde::Serialize;
 
@@ -72,7 +72,7 @@ fn judge(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
         // a weight column that is not there weighs all rows alike
         let weight =
             block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan()).unwrap_or(1.0);
-        let fail = |error| locate(with_row(error, i), block, &model.encoder, false);
+        let fail = |error: kalmia::Error| locate(error.at_row(i), block, &model.encoder, false);
         let prediction = model.learner.predict(block.row(i), offset).map_err(fail)?;
         let interval = match sums.family().normal_noise() {
             Some(_) => Some(prediction.interval(0.95)?),
@@ -81,14 +81,4 @@ fn judge(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
         sums.row(y, prediction.mean, interval, weight).map_err(fail)?;
     }
     Ok(())
-}
-
-/// The error with the row of the block in place of its own.
-pub fn with_row(error: kalmia::Error, i: usize) -> kalmia::Error {
-    use kalmia::Error as E;
-    match error {
-        E::Feature { column, value, .. } => E::Feature { row: i, column, value },
-        E::Target { value, family, expected, .. } => E::Target { row: i, value, family, expected },
-        other => other,
-    }
 }

@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::plan::writable;
 use crate::report::{self, coefficients};
 use crate::ui;
-use kalmia::{AnyFamily, Learner};
+use kalmia::{AnyFamily, Learner, Predict};
 use std::io::{IsTerminal, Write};
 
 /// How the linear predictor becomes a mean.

@@ -8,6 +8,7 @@ use crate::plan::FitPlan;
 use crate::report::{self, Curve, Summary};
 use crate::ui::{self, Ui};
 use kalmia::Learner;
+use kalmia::evaluate::CoursePoint;
 use kalmia::evaluate::Metrics;
 use kalmia_data::{Block, Encoder, EncoderOptions, Mode, Position, Reader};
 use std::path::Path;
@@ -155,19 +156,21 @@ fn write_trace(path: &Path, model: &Model) -> Result<()> {
         .metrics
         .course()
         .iter()
-        .for_each(|(rows, loss, baseline)| text.push_str(&format!("{rows},{loss},{baseline}\n")));
+        .for_each(|p| text.push_str(&format!("{},{},{}\n", p.rows, p.loss, p.constant_loss)));
     ui::write_file(path, text.as_bytes())
 }
 
 fn picture(path: &Path, model: &Model) -> Result<()> {
     let course = model.metrics.course();
-    let curve = |name: &str, reference, pick: fn(&(u64, f64, f64)) -> f64| Curve {
+    let curve = |name: &str, reference, pick: fn(&CoursePoint) -> f64| Curve {
         name: name.into(),
-        points: course.iter().map(|point| (point.0 as f64, pick(point))).collect(),
+        points: course.iter().map(|point| (point.rows as f64, pick(point))).collect(),
         reference,
     };
-    let curves =
-        [curve(model.learner.method(), false, |p| p.1), curve("constant predictor", true, |p| p.2)];
+    let curves = [
+        curve(model.learner.method(), false, |point| point.loss),
+        curve("constant predictor", true, |point| point.constant_loss),
+    ];
     let target = model.encoder.target().map_or("", |target| &target.name);
     report::losses(path, &format!("Progressive loss of {target}"), &curves)
 }

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::model::{History, Model, Run, Settings};
 use crate::report::{self, Coefficient, Scores, Table, coefficients, coefficients_text, number};
 use crate::ui::{self, counted};
+use kalmia::learner::MemberWeight;
 use kalmia::{AnyFamily, AnyLearner, Family, Learner};
 use kalmia_data::{Encoder, Kind};
 use serde::Serialize;
@@ -52,7 +53,11 @@ pub fn run(args: &InspectArgs) -> Result<()> {
 fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
     let mixture =
         if let AnyLearner::Auto(auto) = &model.learner { Some(auto.weights()) } else { None };
-    let member = |(prior_size, walk, weight)| MemberView { prior_size, walk, weight };
+    let member = |member: MemberWeight| MemberView {
+        prior_size: member.prior_size,
+        walk: member.process_noise,
+        weight: member.weight,
+    };
     Ok(Inspection {
         version,
         method: model.learner.method(),

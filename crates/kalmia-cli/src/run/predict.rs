@@ -7,9 +7,8 @@ use crate::error::{Failure, Result, locate};
 use crate::learn::{Next, next};
 use crate::model::Model;
 use crate::plan::{SourcePlan, writable};
-use crate::run::evaluate::with_row;
 use crate::ui::{self, Ui, counted};
-use kalmia::{AnyFamily, Predictive};
+use kalmia::{AnyFamily, Predict, Predictive};
 use kalmia_data::{Block, Mode, Reader, TextKind, TextReader};
 use sink::Sink;
 
@@ -189,7 +188,8 @@ impl Job {
 
     fn predict(&self, block: &Block, i: usize) -> Result<Line> {
         let offset = block.offset.as_ref().map_or(0.0, |offset| offset[i]);
-        let fail = |error| locate(with_row(error, i), block, &self.model.encoder, false);
+        let fail =
+            |error: kalmia::Error| locate(error.at_row(i), block, &self.model.encoder, false);
         let prediction = self.model.learner.predict(block.row(i), offset).map_err(fail)?;
         let (lower, upper) = match self.of {
             IntervalOf::Mean => prediction.mean_interval(self.level)?,

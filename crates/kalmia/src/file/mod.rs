@@ -11,7 +11,8 @@
 //! # let folder = std::env::temp_dir().join(format!("kalmia-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder)?;
 //! let path = folder.join("model.kalmia");
-//! let filter: Filter<_, _> = Filter::new("poisson".parse::<AnyFamily>()?, AnyRule::Implicit, Prior::isotropic(3, 1.0)?)?;
+//! let family: AnyFamily = "poisson".parse()?;
+//! let filter = Filter::new(family, AnyRule::Implicit, Prior::isotropic(3, 1.0)?)?;
 //! file::save(&path, "filter", &filter.state(), Default::default())?;
 //! let state: FilterState<AnyFamily, AnyRule> = file::load(&path, "filter")?.state;
 //! assert_eq!(state, filter.state());

@@ -11,7 +11,7 @@ pub(crate) mod vector;
 
 pub use buffer::Buffer;
 pub use cholesky::{cholesky_lower, solve_lower, solve_lower_transposed};
-pub(crate) use cholesky::{cholesky_upper, invert_upper};
+pub(crate) use cholesky::{cholesky_upper, inverse, invert_upper};
 pub(crate) use near::{Lines, Near};
 pub use product::square_product;
 pub(crate) use product::{View, ViewMut, multiply};

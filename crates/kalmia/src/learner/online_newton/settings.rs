@@ -1,28 +1,27 @@
-//! What the online Newton step has to be told: its ball, its exp-concavity constant, and where it
-//! starts.
+//! The parameters of the online Newton step: its ball, its exp-concavity constant and its start.
 
 use crate::error::{Result, require, require_len};
 use crate::learner::Prior;
 use crate::rule::OnlineNewton;
 use serde::{Deserialize, Serialize};
 
-/// Radii, and steps in the learner, lie within this of 1, so that nothing overflows on the way.
-pub(super) const LARGEST: f64 = 1e100;
+/// Largest radius, and largest step, gradient and curvature of a row; the smallest radius is its
+/// inverse. Within it nothing overflows.
+pub(super) const MAX_STEP: f64 = 1e100;
 
-/// Eigenvalues of $P_1$ lie between this and its inverse, so that neither $P$ nor $A$ overflows.
-pub(super) const SMALLEST_VARIANCE: f64 = 1e-150;
+/// Smallest eigenvalue of $P_1$; the largest is its inverse. Within them neither $P$ nor $A$
+/// overflows.
+pub(super) const MIN_VARIANCE: f64 = 1e-150;
 
 /// The ball and the constants of an [`OnlineNewtonStep`](super::OnlineNewtonStep).
 ///
 /// The step is $k/\gamma$ with $\gamma = \frac12\min\big(\frac1{4GD}, \alpha\big)$: $\alpha$ the
 /// exp-concavity constant of the losses over the ball, $G$ a bound on the norm of the gradients,
 /// $D$ the ball's radius (Section Experiments). Without $G$, $\gamma = \alpha/2$. The experiments
-/// take for $\alpha$ either $e^{-D\sqrt d}$
-/// ([`ln_ball_constant`](crate::theory::exp_concavity::ln_ball_constant)) or a minimum over random
-/// points of the sphere
-/// ([`LogisticRisk::sphere_minimum`](crate::theory::exp_concavity::LogisticRisk::sphere_minimum)).
+/// take for $\alpha$ either $e^{-D\sqrt d}$ or a minimum over random points of the sphere
+/// (`ln_ball_constant` and `LogisticRisk::sphere_minimum` of the theory).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NewtonSettings {
+pub struct OnlineNewtonSettings {
     radius: f64,
     exp_concavity: f64,
     gradient_bound: Option<f64>,
@@ -31,7 +30,7 @@ pub struct NewtonSettings {
     start: Option<Prior>,
 }
 
-impl NewtonSettings {
+impl OnlineNewtonSettings {
     /// The ball of radius $R$ about 0 and the exp-concavity constant $\alpha$.
     pub fn new(radius: f64, exp_concavity: f64) -> Result<Self> {
         let settings = Self {
@@ -49,8 +48,7 @@ impl NewtonSettings {
     /// for features within $[-1, 1]$ and the logistic loss.
     pub fn logistic(dim: usize, radius: f64) -> Result<Self> {
         let d_x = (dim as f64).sqrt();
-        Self::new(radius, crate::theory::exp_concavity::ln_ball_constant(radius, d_x)?.exp())?
-            .with_gradient_bound(d_x)
+        Self::new(radius, (-radius * d_x).exp())?.with_gradient_bound(d_x)
     }
 
     /// With a bound $G$ on the norm of the gradients.
@@ -109,8 +107,7 @@ impl NewtonSettings {
             }
             None => {
                 let variance = (self.gamma() * self.radius).powi(2);
-                let representable =
-                    (SMALLEST_VARIANCE..=1.0 / SMALLEST_VARIANCE).contains(&variance);
+                let representable = (MIN_VARIANCE..=1.0 / MIN_VARIANCE).contains(&variance);
                 require(
                     representable,
                     "exp_concavity",
@@ -123,7 +120,7 @@ impl NewtonSettings {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let in_range = |v: f64| (1.0 / LARGEST..=LARGEST).contains(&v);
+        let in_range = |v: f64| (1.0 / MAX_STEP..=MAX_STEP).contains(&v);
         require(
             in_range(self.radius),
             "radius",
