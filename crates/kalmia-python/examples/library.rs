@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             3,
         ),
     };
-    let mut learner = Auto::new("bernoulli".parse::<AnyFamily>()?, dim)?.with_intercept();
+    let mut learner = Auto::builder("bernoulli".parse::<AnyFamily>()?, dim).intercept().build()?;
     let start = Instant::now();
     learner.learn(Rows::new(dim, &x, &y)?)?;
     println!("{}", y.len() as f64 / start.elapsed().as_secs_f64());

@@ -6,7 +6,7 @@ use crate::kinds::{auto, drift, wrap};
 use crate::learner::Learner;
 use kalmia::evaluate::Metrics;
 use kalmia::{
-    AnyFamily, AnyLearner, AnyRule, AutoDrift, AveragedSgd, Filter, NewtonSettings,
+    AnyFamily, AnyLearner, AnyRule, AveragedSgd, DriftMode, Filter, OnlineNewtonSettings,
     OnlineNewtonStep, Prior, Truncated,
 };
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ struct Settings {
     gradient_bound: Option<f64>,
     horizon: Option<u64>,
     step: Option<f64>,
-    drift: AutoDrift,
+    drift: DriftMode,
 }
 
 /// A learner that keeps its progressive loss, by the name of its method; the estimators are built
@@ -103,7 +103,7 @@ fn build(
     intercept: bool,
     settings: &Settings,
 ) -> PyResult<AnyLearner> {
-    if settings.drift == AutoDrift::Adapt && method != "auto" {
+    if settings.drift == DriftMode::Adapt && method != "auto" {
         return Err(input(format!("drift=\"adapt\" needs method=\"auto\", not {method:?}")));
     }
     if settings.prior_variance.is_some() && ["auto", "ons", "asgd"].contains(&method) {
@@ -147,8 +147,10 @@ fn newton(family: AnyFamily, dim: usize, settings: &Settings) -> PyResult<AnyLea
     let radius =
         settings.radius.ok_or_else(|| input("method \"ons\" needs the radius of its ball"))?;
     let mut constants = match (settings.exp_concavity, family) {
-        (Some(alpha), _) => NewtonSettings::new(radius, alpha).map_err(plain)?,
-        (None, AnyFamily::Bernoulli(_)) => NewtonSettings::logistic(dim, radius).map_err(plain)?,
+        (Some(alpha), _) => OnlineNewtonSettings::new(radius, alpha).map_err(plain)?,
+        (None, AnyFamily::Bernoulli(_)) => {
+            OnlineNewtonSettings::logistic(dim, radius).map_err(plain)?
+        }
         (None, _) => return Err(input("method \"ons\" needs exp_concavity for this family")),
     };
     if let Some(bound) = settings.gradient_bound {

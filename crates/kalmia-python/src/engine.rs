@@ -3,10 +3,9 @@
 
 use crate::family::PyFamily;
 use crate::prediction::Answer;
-use kalmia::covariance::Covariance;
 use kalmia::{
-    AnyFamily, AnyLearner, AnyRule, Auto, Averaged, Family, Filter, Learner, MixturePrediction,
-    Observer, Result, Rows,
+    AnyFamily, AnyLearner, AnyRule, Auto, Averaged, Covariance, Family, Filter, Learner, Mixture,
+    Observer, Predict, Result, Rows,
 };
 
 /// A learner of one of the kinds that Python can hold.
@@ -81,19 +80,19 @@ impl Engine {
     }
 
     /// The family's name.
-    pub fn family_name(&self) -> String {
+    pub fn family_name(&self) -> &'static str {
         match self {
-            Self::Plain(inner) => inner.family().name().to_owned(),
-            Self::Averaged(inner) => inner.inner().family().name().to_owned(),
-            Self::CustomFilter(inner) => inner.family().name().to_owned(),
-            Self::CustomAuto(inner) => inner.family().name().to_owned(),
+            Self::Plain(inner) => inner.family().name(),
+            Self::Averaged(inner) => inner.inner().family().name(),
+            Self::CustomFilter(inner) => inner.family().name(),
+            Self::CustomAuto(inner) => inner.family().name(),
         }
     }
 
     /// The custom family, whose callables may have raised.
     pub fn custom(&self) -> Option<PyFamily> {
         match self {
-            Self::CustomFilter(inner) => Some(inner.family().clone()),
+            Self::CustomFilter(inner) => Some(inner.family()),
             Self::CustomAuto(inner) => Some(inner.family()),
             _ => None,
         }
@@ -109,15 +108,10 @@ impl Engine {
         match self {
             Self::Plain(inner) => inner.predict(x, offset).map(Answer::Plain),
             Self::Averaged(inner) => {
-                let prediction = kalmia::Prediction::new(
-                    inner.inner().family(),
-                    inner.linear(x)? + offset,
-                    0.0,
-                )?;
-                MixturePrediction::new(vec![(1.0, prediction)]).map(Answer::Plain)
+                Mixture::new(vec![(1.0, inner.predict(x, offset)?)]).map(Answer::Plain)
             }
             Self::CustomFilter(inner) => {
-                MixturePrediction::new(vec![(1.0, inner.predict(x, offset)?)]).map(Answer::Custom)
+                Mixture::new(vec![(1.0, inner.predict(x, offset)?)]).map(Answer::Custom)
             }
             Self::CustomAuto(inner) => inner.predict(x, offset).map(Answer::Custom),
         }
@@ -126,59 +120,44 @@ impl Engine {
     /// $P$ row after row, where the learner has a belief; of the online Newton step, its $P_t$.
     pub fn covariance(&self) -> Option<Vec<f64>> {
         let dim = self.dim();
-        let entries = |entry: &dyn Fn(usize, usize) -> f64| {
+        let entries = |entry: &dyn Fn(usize, usize) -> Option<f64>| {
             let mut matrix = vec![0.0; dim * dim];
             for i in 0..dim {
                 for j in 0..=i {
-                    let value = entry(i, j);
+                    let value = entry(i, j)?;
                     matrix[i * dim + j] = value;
                     matrix[j * dim + i] = value;
                 }
             }
-            matrix
+            Some(matrix)
         };
         match self {
-            Self::Plain(AnyLearner::Auto(inner)) => {
-                Some(entries(&|i, j| inner.covariance_entry(i, j)))
-            }
+            Self::Plain(AnyLearner::Auto(inner)) => entries(&|i, j| inner.covariance_entry(i, j)),
             Self::Plain(AnyLearner::Filter(inner)) => Some(inner.covariance().matrix()),
             Self::Plain(AnyLearner::Newton(inner)) => Some(inner.covariance().matrix()),
             Self::CustomFilter(inner) => Some(inner.covariance().matrix()),
-            Self::CustomAuto(inner) => Some(entries(&|i, j| inner.covariance_entry(i, j))),
-            Self::Plain(AnyLearner::Sgd(_)) | Self::Averaged(_) => None,
+            Self::CustomAuto(inner) => entries(&|i, j| inner.covariance_entry(i, j)),
+            Self::Plain(AnyLearner::Sgd(_) | AnyLearner::Averaged(_)) | Self::Averaged(_) => None,
         }
     }
 
-    /// Standard errors, where the learner has a belief about its coefficients.
+    /// Standard errors, if the learner keeps a covariance of its coefficients.
     pub fn standard_errors(&self) -> Option<Vec<f64>> {
-        match self {
-            Self::Plain(inner) => inner.standard_errors(),
-            Self::Averaged(_) => None,
-            Self::CustomFilter(inner) => Some(inner.standard_errors()),
-            Self::CustomAuto(inner) => Some(inner.standard_errors()),
-        }
+        each!(self, inner => inner.standard_errors())
     }
 
-    /// Whether the learner knows how sure it is of its coefficients; else it predicts as a plug-in.
+    /// Whether the learner keeps a covariance of its coefficients; otherwise it predicts as a
+    /// plug-in.
     pub fn has_belief(&self) -> bool {
-        !matches!(self, Self::Plain(AnyLearner::Sgd(_) | AnyLearner::Newton(_)) | Self::Averaged(_))
+        match self {
+            Self::Plain(inner) => inner.has_covariance(),
+            Self::Averaged(_) => false,
+            Self::CustomFilter(_) | Self::CustomAuto(_) => true,
+        }
     }
 
     /// Appends a feature that was zero so far.
     pub fn grow(&mut self) -> Result<()> {
-        match self {
-            Self::Plain(inner) => inner.grow(),
-            Self::Averaged(_) => Err(kalmia::Error::State(
-                "a mean of iterates has a fixed number of features".into(),
-            )),
-            Self::CustomFilter(inner) => {
-                let last = inner.dim().checked_sub(1).map_or(1.0, |j| inner.prior().variance(j));
-                inner.grow(last)
-            }
-            Self::CustomAuto(inner) => {
-                inner.grow();
-                Ok(())
-            }
-        }
+        each!(self, inner => inner.grow())
     }
 }

@@ -28,7 +28,7 @@ pub fn input(message: impl Into<String>) -> PyErr {
 
 /// An error of the library, its row counted from the start of the call.
 pub fn translate(error: kalmia::Error, first: usize) -> PyErr {
-    let error = at(error, first);
+    let error = error.after_rows(first);
     let class = match error {
         kalmia::Error::Diverged { .. } | kalmia::Error::PrecisionLost { .. } => "DivergenceError",
         kalmia::Error::State(_) => "StateError",
@@ -56,21 +56,4 @@ pub fn plain(error: kalmia::Error) -> PyErr {
 /// An error of a model file.
 pub fn file(error: impl std::fmt::Display) -> PyErr {
     raise("ModelFileError", error.to_string())
-}
-
-/// The error with its row moved by `first`, where blocks before it were learned in the same call.
-fn at(error: kalmia::Error, first: usize) -> kalmia::Error {
-    use kalmia::Error::{Diverged, Feature, PrecisionLost, RowExtra, Target};
-    match error {
-        Feature { row, column, value } => Feature { row: row + first, column, value },
-        Target { row, value, family, expected } => {
-            Target { row: row + first, value, family, expected }
-        }
-        RowExtra { row, name, value, expected } => {
-            RowExtra { row: row + first, name, value, expected }
-        }
-        Diverged { row, quantity, value } => Diverged { row: row + first, quantity, value },
-        PrecisionLost { row, value } => PrecisionLost { row: row + first, value },
-        other => other,
-    }
 }

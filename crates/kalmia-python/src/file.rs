@@ -6,6 +6,7 @@ use crate::kinds::wrap;
 use crate::learner::{Learner, State};
 use crate::schema::Schema;
 use kalmia::AnyLearner;
+use kalmia::Predict;
 use kalmia::evaluate::Metrics;
 use kalmia::file::{MODEL, MODEL_SET, Metadata, Model, ModelFile};
 use kalmia_data::Encoder;

@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::error::{input, plain};
 use crate::family::Family;
 use crate::learner::Learner;
-use kalmia::{AnyFamily, AnyLearner, AnyRule, AutoDrift, Drift, NewtonSettings, Prior};
+use kalmia::{AnyFamily, AnyLearner, AnyRule, Drift, DriftMode, OnlineNewtonSettings, Prior};
 use numpy::{AllowTypeChange, PyArrayLike1, PyArrayLike2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -203,7 +203,7 @@ impl OnlineNewtonStep {
     ) -> PyResult<PyClassInitializer<Self>> {
         let family = family.built_in()?;
         let start = covariance.map(|covariance| prior(dim, None, Some(covariance))).transpose()?;
-        let mut settings = NewtonSettings::new(radius, exp_concavity)
+        let mut settings = OnlineNewtonSettings::new(radius, exp_concavity)
             .and_then(|s| s.with_multiplier(multiplier))
             .map_err(plain)?;
         if let Some(bound) = gradient_bound {
@@ -350,11 +350,12 @@ impl Auto {
     /// Prior size, random walk and weight of each filter still in the mixture.
     #[getter]
     fn weights(slf: PyRef<'_, Self>) -> PyResult<Vec<(f64, f64, f64)>> {
-        Ok(match &slf.as_super().state(slf.py())?.engine {
+        let members = match &slf.as_super().state(slf.py())?.engine {
             Engine::Plain(AnyLearner::Auto(inner)) => inner.weights(),
             Engine::CustomAuto(inner) => inner.weights(),
             _ => Vec::new(),
-        })
+        };
+        Ok(members.iter().map(|m| (m.prior_size, m.process_noise, m.weight)).collect())
     }
 }
 
@@ -363,19 +364,18 @@ pub fn auto<F: kalmia::Family>(
     family: F,
     dim: usize,
     intercept: bool,
-    drift: AutoDrift,
+    drift: DriftMode,
 ) -> PyResult<kalmia::Auto<F>> {
     if intercept && dim == 0 {
         return Err(input("dim is 0: with an intercept it must be at least 1"));
     }
-    let auto = kalmia::Auto::new(family, dim).map_err(plain)?;
-    let auto = if intercept { auto.with_intercept() } else { auto };
-    Ok(auto.with_drift(drift))
+    let builder = kalmia::Auto::builder(family, dim).drift(drift);
+    builder.with_intercept(intercept).build().map_err(plain)
 }
 
 /// A drift by its name.
-pub fn drift(name: &str) -> PyResult<AutoDrift> {
-    AutoDrift::from_name(name).ok_or_else(|| {
+pub fn drift(name: &str) -> PyResult<DriftMode> {
+    name.parse().map_err(|_| {
         input(format!("drift is {name:?}: it must be \"off\", \"adapt\" or \"detect\""))
     })
 }
@@ -396,7 +396,7 @@ pub fn wrap(py: Python<'_>, mut learner: Learner) -> PyResult<Bound<'_, PyAny>> 
         Engine::Plain(AnyLearner::Sgd(_)) => {
             Bound::new(py, PyClassInitializer::from(learner).add_subclass(AveragedSGD))?.into_any()
         }
-        Engine::Averaged(_) => {
+        Engine::Plain(AnyLearner::Averaged(_)) | Engine::Averaged(_) => {
             Bound::new(py, PyClassInitializer::from(learner).add_subclass(Averaged))?.into_any()
         }
     })

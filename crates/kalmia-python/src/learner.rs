@@ -5,6 +5,7 @@ use crate::error::{input, of_features, plain};
 use crate::matrix::{Table, each_block, flat};
 use crate::prediction::Prediction;
 use crate::shared::{Held, Shared};
+use kalmia::Predict;
 use kalmia::evaluate::Metrics;
 use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;

@@ -3,8 +3,8 @@
 
 use crate::engine::Engine;
 use crate::error::{input, of_features, translate};
-use kalmia::evaluate::{Judge, Metrics};
-use kalmia::{Observer, Rows, Seen};
+use kalmia::evaluate::{Metrics, MetricsThread};
+use kalmia::{Observer, RowView, Rows};
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -136,10 +136,10 @@ impl Table<'_> {
         let mut looked = Instant::now();
         let watched = metrics.is_some() || means.is_some();
         let judged = metrics.as_deref().filter(|_| self.x.nrows() >= LARGE);
-        let mut judge = judged.map(|metrics| Judge::start(metrics.clone()));
+        let mut judge = judged.map(|metrics| MetricsThread::start(metrics.clone()));
         each_block(&self.x, self.intercept, |first, n, x| {
             let rows = self.rows(first, n, x).map_err(|error| translate(error, start + first))?;
-            let mut watch = |seen: &Seen<'_>| {
+            let mut watch = |seen: &RowView<'_>| {
                 match (&mut judge, &mut metrics) {
                     (Some(judge), _) => judge.row(seen),
                     (None, Some(metrics)) => metrics.row(seen),
@@ -155,7 +155,7 @@ impl Table<'_> {
                 .learn(rows, observer)
                 .map_err(|error| of_features(error, start + first, self.intercept))?;
             if let Some(judge) = &mut judge {
-                judge.hand_over();
+                judge.flush();
             }
             if looked.elapsed() > PATIENCE {
                 looked = Instant::now();

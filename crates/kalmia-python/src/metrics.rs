@@ -12,7 +12,9 @@ pub fn report<'py>(metrics: &Metrics, py: Python<'py>) -> PyResult<Bound<'py, Py
     dict.set_item("loss", report.loss)?;
     dict.set_item("constant_loss", report.constant_loss)?;
     dict.set_item("deviance", report.deviance)?;
-    dict.set_item("trace", metrics.course())?;
+    let course = metrics.course();
+    let trace: Vec<_> = course.iter().map(|p| (p.rows, p.loss, p.constant_loss)).collect();
+    dict.set_item("trace", trace)?;
     if let Some(labels) = report.classification {
         dict.set_item("accuracy", labels.accuracy)?;
         dict.set_item("brier", labels.brier)?;

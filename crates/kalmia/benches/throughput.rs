@@ -90,7 +90,7 @@ struct Mixture(Auto<Bernoulli>);
 
 impl Mixture {
     fn new(dim: usize, warm_up: usize) -> Self {
-        let mut auto = Auto::new(Bernoulli, dim).expect("legal").with_threads(1);
+        let mut auto = Auto::builder(Bernoulli, dim).threads(1).build().expect("legal");
         let (x, y) = rows(dim, warm_up, 8);
         auto.learn(Rows::new(dim, &x, &y).expect("lengths")).expect("legal rows");
         Self(auto)
@@ -112,7 +112,7 @@ impl Contender for Mixture {
 }
 
 fn filter<R: Rule, C: Covariance>(rule: R, dim: usize, threads: usize) -> Filter<Bernoulli, R, C> {
-    Filter::new(Bernoulli, rule, Prior::isotropic(dim, 1.0).expect("positive"))
+    Filter::with_covariance(Bernoulli, rule, Prior::isotropic(dim, 1.0).expect("positive"))
         .expect("legal")
         .with_threads(threads)
 }

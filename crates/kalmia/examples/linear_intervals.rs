@@ -3,14 +3,14 @@
 //!
 //! `cargo run --release --example linear_intervals`
 
-use kalmia::{Auto, Family, Gaussian, Learner, Rows};
+use kalmia::{Auto, Family, Gaussian, Learner, Predict, Rows};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 fn main() -> kalmia::Result<()> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
     let noise = Gaussian::new(25.0)?;
-    let mut auto = Auto::new(Gaussian::default(), 3)?.with_intercept();
+    let mut auto = Auto::builder(Gaussian::default(), 3).intercept().build()?;
     let mut held = 0;
     let rows = 2000;
     for _ in 0..rows {
@@ -28,7 +28,7 @@ fn main() -> kalmia::Result<()> {
     for ((name, truth), (estimate, error)) in ["constant", "height", "dose"]
         .iter()
         .zip(truth)
-        .zip(auto.coefficients().iter().zip(auto.standard_errors()))
+        .zip(auto.coefficients().iter().zip(auto.standard_errors().unwrap()))
     {
         println!("{name:<10} {estimate:>12.3} {error:>12.3} {truth:>10}");
     }

@@ -2,13 +2,13 @@
 //!
 //! `cargo run --release --example logistic_stream`
 
-use kalmia::{Auto, Bernoulli, Family, Learner, Rows, Seen};
+use kalmia::{Auto, Bernoulli, Family, Learner, Predict, RowView, Rows};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 fn main() -> kalmia::Result<()> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut auto = Auto::new(Bernoulli, 3)?.with_intercept();
+    let mut auto = Auto::builder(Bernoulli, 3).intercept().build()?;
     let mut loss = 0.0;
     let mut constant = 0.0;
     let mut ones = 0.5;
@@ -23,7 +23,7 @@ fn main() -> kalmia::Result<()> {
             y.push(Bernoulli.sample(0.2 * (year - 2012.0) - 4e-6 * (amount - 4e5), &mut rng));
         }
         let first = 250 * batch;
-        let mut observer = |seen: &Seen<'_>| {
+        let mut observer = |seen: &RowView<'_>| {
             let t = (first + seen.index) as f64 + 1.0;
             loss += (seen.loss - loss) / t;
             let share = ones / t;
@@ -42,7 +42,7 @@ fn main() -> kalmia::Result<()> {
     println!("\n{:<10} {:>12} {:>12}", "", "estimate", "std error");
     for (name, (estimate, error)) in ["constant", "year", "amount"]
         .iter()
-        .zip(auto.coefficients().iter().zip(auto.standard_errors()))
+        .zip(auto.coefficients().iter().zip(auto.standard_errors().unwrap()))
     {
         println!("{name:<10} {estimate:>12.4e} {error:>12.2e}");
     }

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --example own_family`
 
-use kalmia::{Family, Filter, Gaussian, Implicit, Learner, Prior, Rows};
+use kalmia::{Family, Filter, Gaussian, Implicit, Learner, Predict, Prior, Rows};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -124,8 +124,8 @@ fn main() -> kalmia::Result<()> {
     }
     let rows = Rows::new(2, &x, &y)?;
     let prior = Prior::isotropic(2, 100.0)?;
-    let mut square: Filter<_, _> = Filter::new(Gaussian::default(), Implicit, prior.clone())?;
-    let mut robust: Filter<_, _> = Filter::new(huber, Implicit, prior)?;
+    let mut square = Filter::new(Gaussian::default(), Implicit, prior.clone())?;
+    let mut robust = Filter::new(huber, Implicit, prior)?;
     square.learn(rows)?;
     robust.learn(rows)?;
     println!("{:<24} {:>10} {:>10}", "", "constant", "slope");

@@ -138,6 +138,28 @@ impl Error {
             _ => None,
         }
     }
+
+    /// The same error at another row; unchanged if it has none. For callers that pass on rows one
+    /// at a time.
+    pub fn at_row(mut self, at: usize) -> Self {
+        match &mut self {
+            Error::Feature { row, .. }
+            | Error::Target { row, .. }
+            | Error::RowExtra { row, .. }
+            | Error::Diverged { row, .. }
+            | Error::PrecisionLost { row, .. } => *row = at,
+            _ => {}
+        }
+        self
+    }
+
+    /// The same error with its row counted from `first` rows earlier; unchanged if it has none.
+    pub fn after_rows(self, first: usize) -> Self {
+        match self.row() {
+            Some(row) => self.at_row(first + row),
+            None => self,
+        }
+    }
 }
 
 /// Requires `ok`, or names the parameter.
@@ -174,7 +196,12 @@ mod tests {
         ] {
             assert!(error.to_string().contains("row 7"), "{error}");
             assert_eq!(error.row(), Some(row), "{error}");
+            assert_eq!(error.clone().at_row(3).row(), Some(3), "{error}");
+            assert_eq!(error.clone().after_rows(100).row(), Some(107), "{error}");
         }
-        assert_eq!(Error::Parameter { name, value, expected }.row(), None);
+        let rowless = Error::Parameter { name, value, expected };
+        assert_eq!(rowless.row(), None);
+        assert_eq!(rowless.clone().at_row(3), rowless);
+        assert_eq!(rowless.clone().after_rows(3), rowless);
     }
 }

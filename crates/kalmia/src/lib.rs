@@ -33,6 +33,7 @@ pub mod file;
 pub mod learner;
 mod linalg;
 pub mod math;
+pub mod observe;
 pub mod predict;
 pub mod rows;
 pub mod rule;
@@ -43,9 +44,10 @@ pub use error::{Error, Result};
 pub use evaluate::{Certificate, Progressive};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{
-    AnyLearner, Auto, AutoDrift, Averaged, AveragedSgd, Drift, Filter, Learner, Merged,
-    NewtonSettings, Observer, OnlineNewtonStep, Prior, Seen,
+    AnyLearner, Auto, Averaged, AveragedSgd, Drift, DriftMode, Filter, Learner, Merged,
+    OnlineNewtonSettings, OnlineNewtonStep, Predict, Prior,
 };
+pub use observe::{Observer, RowView};
 pub use predict::{Interval, MixturePrediction, Prediction};
 pub use rows::Rows;
 pub use rule::{AnyRule, Ekf, Implicit, MomentMatch, Rule, Truncated};

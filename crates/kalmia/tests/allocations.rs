@@ -1,12 +1,14 @@
-//! Tests that the hot path allocates nothing after its first call, by counting all allocations.
+//! The hot path allocates nothing after its first call, by a count of every allocation of the
+//! process.
 
 #[path = "suite/common/mod.rs"]
+#[allow(dead_code)] // this binary needs only some of it
 mod common;
 
 use common::{Data, rng};
-use kalmia::covariance::Covariance;
 use kalmia::{
-    AnyFamily, AnyRule, Auto, AutoDrift, Bernoulli, Dense, Drift, Factored, Filter, Learner, Prior,
+    AnyFamily, AnyRule, Auto, Bernoulli, Covariance, Dense, Drift, DriftMode, Factored, Filter,
+    Learner, Predict, Prior,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -17,22 +19,23 @@ thread_local! {
 
 struct Counting;
 
-// SAFETY: every call is passed to the system allocator unchanged; the counter is thread-local.
+// SAFETY: every call goes to the system allocator unchanged; the counter is a plain cell of the
+// thread.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller upholds the contract.
+        // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller upholds the contract.
+        // SAFETY: as the caller promises.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller upholds the contract.
+        // SAFETY: as the caller promises.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -48,8 +51,12 @@ fn allocations(work: impl FnOnce()) -> usize {
 }
 
 fn filter<C: Covariance>(family: &str, rule: &str, dim: usize) -> Filter<AnyFamily, AnyRule, C> {
-    Filter::new(family.parse().unwrap(), rule.parse().unwrap(), Prior::isotropic(dim, 0.5).unwrap())
-        .unwrap()
+    Filter::with_covariance(
+        family.parse().unwrap(),
+        rule.parse().unwrap(),
+        Prior::isotropic(dim, 0.5).unwrap(),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -62,7 +69,7 @@ fn row_by_row<C: Covariance>() {
         for rule in ["ekf", "truncated", "implicit", "moment"] {
             for dim in [11, 28, 100, 300] {
                 let mut filter = filter::<C>(family, rule, dim);
-                let data = Data::draw(&mut rng(1), filter.family(), dim, 64);
+                let data = Data::draw(&mut rng(1), &filter.family(), dim, 64);
                 let rows = data.rows();
                 filter.learn(rows.slice(0..2)).unwrap();
                 for batch in [1, 7, 64, 1] {
@@ -71,7 +78,10 @@ fn row_by_row<C: Covariance>() {
                 }
                 let x = rows.x(3);
                 assert_eq!(
-                    allocations(|| assert!(filter.linear_with_variance(x).unwrap().1 >= 0.0)),
+                    allocations(|| {
+                        filter.linear(x).unwrap();
+                        assert!(filter.covariance().variance(x) >= 0.0);
+                    }),
                     0,
                     "{} {dim}",
                     C::NAME
@@ -97,7 +107,7 @@ fn rows_allocate_nothing() {
 fn drift_allocates_nothing() {
     fn check<C: Covariance>(drift: Drift) {
         let mut filter = filter::<C>("bernoulli", "moment", 28).with_drift(drift.clone()).unwrap();
-        let data = Data::draw(&mut rng(2), filter.family(), 28, 64);
+        let data = Data::draw(&mut rng(2), &filter.family(), 28, 64);
         filter.learn(data.rows()).unwrap();
         assert_eq!(allocations(|| filter.learn(data.rows()).unwrap()), 0, "{} {drift:?}", C::NAME);
     }
@@ -109,11 +119,14 @@ fn drift_allocates_nothing() {
 
 #[test]
 fn the_default_learner_allocates_nothing_once_it_has_settled() {
-    for drift in [AutoDrift::Off, AutoDrift::Adapt] {
-        let mut auto = Auto::new(AnyFamily::from(Bernoulli), 11).unwrap().with_drift(drift);
+    for drift in [DriftMode::Off, DriftMode::Adapt] {
+        let mut auto = Auto::builder(AnyFamily::from(Bernoulli), 11).drift(drift).build().unwrap();
         let data = Data::draw(&mut rng(4), &auto.family(), 11, 5000);
         auto.learn(data.rows()).unwrap();
-        assert_eq!(auto.weights().iter().any(|weight| weight.1 > 0.0), drift == AutoDrift::Adapt);
+        assert_eq!(
+            auto.weights().iter().any(|weight| weight.process_noise > 0.0),
+            drift == DriftMode::Adapt
+        );
         for batch in [64, 1, 7] {
             let rows = data.rows().slice(0..batch);
             assert_eq!(allocations(|| auto.learn(rows).unwrap()), 0, "{drift:?}, {batch} rows");
@@ -121,11 +134,11 @@ fn the_default_learner_allocates_nothing_once_it_has_settled() {
     }
 }
 
-/// The `gemm` crate packs the operands of products into buffers that it allocates and frees. Their
-/// number per block is constant.
+/// Products pack their operands into buffers that the `gemm` crate allocates and frees again: so
+/// many a block, whatever came before.
 fn in_blocks<C: Covariance>(dim: usize, size: usize) {
     let mut filter = filter::<C>("bernoulli", "ekf", dim);
-    let data = Data::draw(&mut rng(3), filter.family(), dim, 4 * size);
+    let data = Data::draw(&mut rng(3), &filter.family(), dim, 4 * size);
     let rows = data.rows();
     filter.learn(rows.slice(0..size)).unwrap();
     let mut learn =
@@ -134,7 +147,7 @@ fn in_blocks<C: Covariance>(dim: usize, size: usize) {
     assert_eq!(learn(2 * size, 3 * size), block, "{} d = {dim}: each block the same", C::NAME);
     assert_eq!(learn(0, 4 * size), 4 * block, "{} d = {dim}: four blocks in one call", C::NAME);
     assert_eq!(learn(0, size), block, "{} d = {dim}: whatever came before", C::NAME);
-    // at most one packing buffer per operand of a product
+    // at most a packing buffer for each operand of a product
     let strips = 2 * size.div_ceil(32);
     let panels = if C::NAME == "dense" {
         dim.div_ceil(96) * 3
@@ -147,7 +160,7 @@ fn in_blocks<C: Covariance>(dim: usize, size: usize) {
         "{} d = {dim}: {block} allocations, {products} products",
         C::NAME
     );
-    println!("{} d = {dim}: {block} allocations per block", C::NAME);
+    println!("{} d = {dim}: {block} allocations a block", C::NAME);
     assert_eq!(learn(0, 15), 0, "{} d = {dim}: a batch below a block", C::NAME);
 }
 

@@ -125,10 +125,10 @@ fn replicate_errors(
 /// The learners in the order of [`NAMES`].
 fn learners() -> kalmia::Result<Vec<Box<dyn Learner>>> {
     let prior = |variance| Prior::isotropic(D, variance);
-    let ekf: Filter<_, _> = Filter::new(Bernoulli, Ekf, prior(1.0)?)?;
-    let implicit: Filter<_, _> = Filter::new(Bernoulli, Implicit, prior(WIDE_PRIOR)?)?;
-    let moments: Filter<_, _> = Filter::new(Bernoulli, MomentMatch, prior(WIDE_PRIOR)?)?;
-    let auto = Auto::new(Bernoulli, D)?.with_intercept();
+    let ekf = Filter::new(Bernoulli, Ekf, prior(1.0)?)?;
+    let implicit = Filter::new(Bernoulli, Implicit, prior(WIDE_PRIOR)?)?;
+    let moments = Filter::new(Bernoulli, MomentMatch, prior(WIDE_PRIOR)?)?;
+    let auto = Auto::builder(Bernoulli, D).intercept().build()?;
     Ok(vec![Box::new(ekf), Box::new(implicit), Box::new(moments), Box::new(auto)])
 }
 

@@ -1,7 +1,7 @@
 //! The kernels against the library's learners of the same name, on the same rows.
 
 use kalmia::{
-    Averaged, AveragedSgd, Bernoulli, Ekf, Filter, Learner, NewtonSettings, OnlineNewtonStep,
+    Averaged, AveragedSgd, Bernoulli, Ekf, Filter, Learner, OnlineNewtonSettings, OnlineNewtonStep,
     Prior, Rows, Truncated,
 };
 use kalmia_lab::kernel::{Asgd, Filter as Lanes, Ons, OnsConstants, Rule};
@@ -51,11 +51,11 @@ fn filters_agree() {
         let prior = || Prior::isotropic(D, 1.0).unwrap();
         let mut kernel = Lanes::new(Rule::Ekf, 1.0);
         kernel.learn(&block, 0..ROWS);
-        let filter: Filter<_, _> = Filter::new(Bernoulli, Ekf, prior()).unwrap();
+        let filter = Filter::new(Bernoulli, Ekf, prior()).unwrap();
         assert_averaged("ekf", filter, &x, &y, kernel.last(), kernel.average());
         let mut kernel = Lanes::new(Rule::Truncated { scale: 1.0, beta: 0.49 }, 1.0);
         kernel.learn(&block, 0..ROWS);
-        let filter: Filter<_, _> = Filter::new(Bernoulli, Truncated::paper(), prior()).unwrap();
+        let filter = Filter::new(Bernoulli, Truncated::paper(), prior()).unwrap();
         assert_averaged("truncated", filter, &x, &y, kernel.last(), kernel.average());
     }
 }
@@ -68,11 +68,11 @@ fn online_newton_steps_agree() {
         let constants = OnsConstants::new(norm, alpha);
         let mut kernel = Ons::paper(constants);
         kernel.learn(&block, 0..ROWS);
-        let settings = NewtonSettings::new(constants.radius, alpha)
+        let settings = OnlineNewtonSettings::new(constants.radius, alpha)
             .unwrap()
             .with_gradient_bound((D as f64).sqrt())
             .unwrap();
-        let library: OnlineNewtonStep<_> = OnlineNewtonStep::new(Bernoulli, D, settings).unwrap();
+        let library = OnlineNewtonStep::new(Bernoulli, D, settings).unwrap();
         assert_averaged("ons", library, &x, &y, kernel.last(), kernel.average());
     }
 }

@@ -49,7 +49,8 @@ impl Default for Calibration {
 }
 
 impl Calibration {
-    /// Counts a row with target between 0 and 1 and predicted probability `p`, cut to that range.
+    /// Counts a row with target between 0 and 1 and predicted probability `p`, clamped to that
+    /// range.
     pub fn row(&mut self, y: f64, p: f64, weight: f64) {
         let p = p.clamp(0.0, 1.0);
         let bin = ((p * BINS as f64) as usize).min(BINS - 1);

@@ -1,13 +1,13 @@
-//! What the recursion proves about itself while it runs: the terms of Lemma recursive_bound, for
-//! any data.
+//! The terms of Lemma recursive_bound, summed while the recursion runs, for any data.
 
 use crate::error::{Result, require_len};
 use crate::family::Family;
-use crate::learner::{Observer, Prior, Seen};
+use crate::learner::Prior;
 use crate::linalg::{cholesky_lower, solve_lower};
+use crate::observe::{Observer, RowView};
 use serde::{Deserialize, Serialize};
 
-/// Running sums of the bound on the linearised regret (Lemma recursive_bound), for a static
+/// Running sums of the bound on the linearized regret (Lemma recursive_bound), for a static
 /// [`crate::Filter`] with any rule.
 ///
 /// Every rule moves by $\theta_{t+1} = \theta_t - \tilde\ell_t P_{t+1}x_t$ with $\tilde\ell_t =
@@ -21,18 +21,18 @@ use serde::{Deserialize, Serialize};
 /// short of equality by $\tfrac12\|\theta_{n+1}-\theta^*\|^2_{P_{n+1}^{-1}}$. Weights are in
 /// $\tilde\ell$ and $\alpha$.
 ///
-/// A call of `learn` that fails gives its rows back to the learner but not to its observers: keep a
-/// copy to go on with.
+/// A call of `learn` that fails is undone in the learner but not in its observers: keep a copy to
+/// continue from.
 ///
 /// ```
-/// use kalmia::{Ekf, Filter, Gaussian, Learner, Prior, Rows, evaluate::Certificate};
+/// use kalmia::{Ekf, Filter, Gaussian, Learner, Predict, Prior, Rows, evaluate::Certificate};
 ///
 /// let prior = Prior::isotropic(1, 1.0)?;
-/// let mut filter: Filter<_, _> = Filter::new(Gaussian::default(), Ekf, prior.clone())?;
+/// let mut filter = Filter::new(Gaussian::default(), Ekf, prior.clone())?;
 /// let mut certificate = Certificate::default();
 /// filter.learn_observed(Rows::new(1, &[1.0, 1.0], &[2.0, 1.0])?, Some(&mut certificate))?;
-/// // losses 2 and 0; the best regularised predictor is 1, at 1/2 + 0 + 1/2
-/// assert!((certificate.regret(filter.family()).unwrap() - 1.0).abs() < 1e-15);
+/// // losses 2 and 0; the best regularized predictor is 1, at 1/2 + 0 + 1/2
+/// assert!((certificate.regret(&filter.family()).unwrap() - 1.0).abs() < 1e-15);
 /// assert!((certificate.sharp_bound(&prior, &[1.0])? - 1.5).abs() < 1e-15);
 /// # Ok::<(), kalmia::Error>(())
 /// ```
@@ -62,8 +62,8 @@ impl Certificate {
         self.movement
     }
 
-    /// $\ln\det P_1 - \ln\det P_{n+1} = \sum_t \ln(1+\alpha_t s_t)$ (identity I7): what the rows
-    /// told, in nats, counted twice.
+    /// $\ln\det P_1 - \ln\det P_{n+1} = \sum_t \ln(1+\alpha_t s_t)$ (identity I7): twice
+    /// the information of the rows, in nats.
     pub fn log_det_growth(&self) -> f64 {
         self.log_det_growth
     }
@@ -80,23 +80,23 @@ impl Certificate {
     }
 
     /// The bound as the lemma is printed: $\frac12\sum\tilde\ell^2x^\top P_{t+1}x +
-    /// \|\theta_1-\theta^*\|^2/\lambda_{\min}(P_1)$. True, and its second term is at least twice
-    /// what it has to be.
+    /// \|\theta_1-\theta^*\|^2/\lambda_{\min}(P_1)$. Valid, but its second term is at least
+    /// twice that of [`Certificate::sharp_bound`].
     pub fn printed_bound(&self, prior: &Prior, comparator: &[f64]) -> Result<f64> {
         let distance = distance(prior, comparator)?;
         Ok(self.movement + square(&distance) / smallest_eigenvalue(prior.matrix(), prior.dim()))
     }
 
     /// $\min_\theta \sum_t w_t\ell(y_t,\theta^\top x_t + o_t) +
-    /// \frac12\|\theta-\theta_1\|^2_{P_1^{-1}}$, exactly, where the loss is quadratic: the minimum
-    /// grows by $w_t\ell_t/(1+\alpha_ts_t) = \frac12 (y_t-m_t-o_t)^2/(\sigma^2/w_t+s_t)$ a row.
+    /// \frac12\|\theta-\theta_1\|^2_{P_1^{-1}}$, exactly, if the loss is quadratic: the minimum
+    /// grows by $w_t\ell_t/(1+\alpha_ts_t) = \frac12 (y_t-m_t-o_t)^2/(\sigma^2/w_t+s_t)$ per row.
     /// `None` for the other families.
     pub fn hindsight<F: Family>(&self, family: &F) -> Option<f64> {
         family.normal_noise().map(|_| self.contracted_loss)
     }
 
     /// The loss suffered minus [`Certificate::hindsight`]: the exact regret against the best
-    /// regularised predictor. It equals
+    /// regularized predictor. It equals
     /// [`Certificate::movement`], since $\frac12\alpha r^2 - \frac12\alpha r^2/(1+\alpha s) =
     /// \frac12(\alpha r)^2 s/(1+\alpha s)$ for a residual $r$.
     pub fn regret<F: Family>(&self, family: &F) -> Option<f64> {
@@ -105,15 +105,16 @@ impl Certificate {
 }
 
 impl Observer for Certificate {
-    fn row(&mut self, seen: &Seen<'_>) {
-        let (s, alpha) = (seen.variance, seen.step.curvature);
+    fn row(&mut self, row: &RowView<'_>) {
+        let s = row.variance;
+        let alpha = row.step.curvature;
         let spread = 1.0 + alpha * s;
-        let loss =
-            if seen.observation.weight == 0.0 { 0.0 } else { seen.observation.weight * seen.loss };
+        let weight = row.observation.weight;
+        let loss = if weight == 0.0 { 0.0 } else { weight * row.loss };
         self.rows += 1;
         self.loss += loss;
         // l~^2 s / (1 + alpha s) with l~ = -g (1 + alpha s)
-        self.movement += 0.5 * seen.step.gain * seen.step.gain * s * spread;
+        self.movement += 0.5 * row.step.gain * row.step.gain * s * spread;
         self.log_det_growth += (alpha * s).ln_1p();
         self.contracted_loss += loss / spread;
     }
@@ -146,7 +147,7 @@ fn smallest_eigenvalue(mut a: Vec<f64>, dim: usize) -> f64 {
     (0..dim).map(|j| a[j * dim + j]).fold(f64::INFINITY, f64::min)
 }
 
-/// Zeroes entry $(p,q)$; `false` where it is already negligible.
+/// Zeroes entry $(p,q)$; `false` if it is already negligible.
 fn rotate(a: &mut [f64], dim: usize, p: usize, q: usize) -> bool {
     let (app, aqq, apq) = (a[p * dim + p], a[q * dim + q], a[p * dim + q]);
     if apq.abs() <= f64::EPSILON * (app * aqq).abs().sqrt() {

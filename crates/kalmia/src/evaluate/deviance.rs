@@ -2,11 +2,11 @@
 
 use crate::family::AnyFamily;
 
-/// Probabilities are kept this far from 0 and 1, where an `f64` cannot tell $1-p$ from 0: one row
-/// costs at most $2\ln 2^{52} = 72$.
-pub(super) const SMALLEST_PROBABILITY: f64 = f64::EPSILON;
-/// A row's deviance is cut here, so that sums stay finite.
-const LARGEST: f64 = 1e290;
+/// Probabilities are kept this far from 0 and 1, the resolution of an `f64` at 1, so one row costs
+/// at most $2\ln 2^{52} = 72$.
+pub(super) const MIN_PROBABILITY: f64 = f64::EPSILON;
+/// Largest deviance of a row, so that sums stay finite.
+const MAX_DEVIANCE: f64 = 1e290;
 
 /// $d(y,\mu) = 2\varphi\,(\ln p(y\mid\text{mean } y) - \ln p(y\mid\text{mean }\mu))$, $\varphi$ the
 /// noise variance or dispersion (1 for counts):
@@ -19,8 +19,8 @@ const LARGEST: f64 = 1e290;
 /// | Poisson | $2\left[y\ln\frac{y}{\mu} - (y-\mu)\right]$ |
 /// | Gamma | $2\left[\frac{y-\mu}{\mu} - \ln\frac{y}{\mu}\right]$ |
 ///
-/// `y` is in the family's canonical coding, `mean` the predicted mean (cut to the range of means
-/// that the family can have).
+/// `y` is in the family's canonical coding, `mean` the predicted mean (clamped to the range of
+/// means that the family can have).
 ///
 /// ```
 /// use kalmia::{AnyFamily, evaluate::deviance};
@@ -39,11 +39,11 @@ pub fn deviance(family: &AnyFamily, y: f64, mean: f64) -> f64 {
         AnyFamily::Poisson(_) => 2.0 * (weighted_log(y, positive) - (y - positive)),
         AnyFamily::Gamma(_) => 2.0 * ((y - positive) / positive - (y / positive).ln()),
     };
-    value.clamp(0.0, LARGEST)
+    value.clamp(0.0, MAX_DEVIANCE)
 }
 
 fn trials_deviance(trials: f64, y: f64, mean: f64) -> f64 {
-    let mean = mean.clamp(trials * SMALLEST_PROBABILITY, trials * (1.0 - SMALLEST_PROBABILITY));
+    let mean = mean.clamp(trials * MIN_PROBABILITY, trials * (1.0 - MIN_PROBABILITY));
     2.0 * (weighted_log(y, mean) + weighted_log(trials - y, trials - mean))
 }
 

@@ -1,24 +1,26 @@
-//! Progressive evaluation with its course, as model files hold it.
+//! Progressive evaluation and its course over the rows, as stored in model files.
 
 use super::{Cadence, Progressive, Trace};
 use crate::error::Result;
 use crate::family::AnyFamily;
-use crate::learner::{Observer, Seen};
+use crate::observe::{Observer, RowView};
 use serde::{Deserialize, Serialize};
 
 /// Ratio of rows between two points of the course.
 const FACTOR: f64 = 1.05;
 
-/// How good the predictions were that were made before each row was learned, so far and along the
-/// way.
+/// How good the predictions were, each made before its row was learned: now, and after earlier
+/// numbers of rows.
 ///
 /// ```
 /// use kalmia::evaluate::Metrics;
 /// use kalmia::{AnyFamily, Auto, Learner, Rows};
 /// let family: AnyFamily = "gaussian".parse()?;
-/// let (mut model, mut metrics) = (Auto::new(family, 1)?, Metrics::new(family)?);
+/// let mut model = Auto::new(family, 1)?;
+/// let mut metrics = Metrics::new(family)?;
 /// model.learn_observed(Rows::new(1, &[1.0, 2.0, 3.0], &[1.1, 1.9, 3.2])?, Some(&mut metrics))?;
-/// assert_eq!(metrics.course().last().map(|point| (point.0, point.1)), Some((3, metrics.progressive.loss())));
+/// let last = *metrics.course().last().unwrap();
+/// assert_eq!((last.rows, last.loss), (3, metrics.progressive.loss()));
 /// # Ok::<(), kalmia::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,30 +31,50 @@ pub struct Metrics {
     baseline: Trace,
 }
 
+/// The mean losses after some number of rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CoursePoint {
+    /// Rows so far.
+    pub rows: u64,
+    /// Mean loss.
+    pub loss: f64,
+    /// Mean loss of the constant predictor.
+    pub constant_loss: f64,
+}
+
 impl Metrics {
-    /// Nothing seen.
+    /// Without rows.
     pub fn new(family: AnyFamily) -> Result<Self> {
         let trace = || Trace::new(Cadence::Geometric { factor: FACTOR });
         Ok(Self { progressive: Progressive::new(family), loss: trace()?, baseline: trace()? })
     }
 
-    /// Rows, mean loss and mean loss of the constant predictor, along the way and now.
-    pub fn course(&self) -> Vec<(u64, f64, f64)> {
+    /// The mean losses at about 50 points per decade of rows, and now.
+    pub fn course(&self) -> Vec<CoursePoint> {
         let pairs = self.loss.points().iter().zip(self.baseline.points());
-        let mut course: Vec<_> =
-            pairs.map(|(loss, baseline)| (loss.0, loss.1, baseline.1)).collect();
+        let mut course: Vec<_> = pairs
+            .map(|(loss, constant)| CoursePoint {
+                rows: loss.rows,
+                loss: loss.value,
+                constant_loss: constant.value,
+            })
+            .collect();
         let rows = self.progressive.rows();
-        if rows > 0 && course.last().is_none_or(|last| last.0 < rows) {
-            course.push((rows, self.progressive.loss(), self.progressive.constant_loss()));
+        if rows > 0 && course.last().is_none_or(|last| last.rows < rows) {
+            course.push(CoursePoint {
+                rows,
+                loss: self.progressive.loss(),
+                constant_loss: self.progressive.constant_loss(),
+            });
         }
         course
     }
 }
 
 impl Observer for Metrics {
-    fn row(&mut self, seen: &Seen<'_>) {
+    fn row(&mut self, row: &RowView<'_>) {
         let Self { progressive, loss, baseline } = self;
-        Observer::row(progressive, seen);
+        Observer::row(progressive, row);
         let rows = progressive.rows();
         loss.record(rows, || progressive.loss());
         baseline.record(rows, || progressive.constant_loss());

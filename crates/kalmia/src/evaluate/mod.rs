@@ -1,11 +1,11 @@
-//! How good the predictions were, judged before each row was learned: observers that stay outside
-//! the algorithms.
+//! How good the predictions were, each made before its row was learned. All of it is observers,
+//! outside the algorithms.
 
 mod calibration;
 mod certificate;
 mod deviance;
-mod judge;
 mod metrics;
+mod metrics_thread;
 mod progressive;
 mod ranking;
 mod trace;
@@ -13,8 +13,8 @@ mod trace;
 pub use calibration::{Calibration, ReliabilityBin};
 pub use certificate::Certificate;
 pub use deviance::deviance;
-pub use judge::Judge;
-pub use metrics::Metrics;
+pub use metrics::{CoursePoint, Metrics};
+pub use metrics_thread::MetricsThread;
 pub use progressive::{Classification, Coverage, Progressive, Regression, Report};
 pub use ranking::Ranking;
-pub use trace::{Cadence, Trace};
+pub use trace::{Cadence, Trace, TracePoint};

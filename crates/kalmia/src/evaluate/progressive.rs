@@ -1,36 +1,36 @@
 //! Progressive evaluation: every row is predicted before it is learned, so each row is a test row.
 
-use super::deviance::SMALLEST_PROBABILITY;
-use super::{Cadence, Calibration, Ranking, ReliabilityBin, Trace, deviance};
+use super::deviance::MIN_PROBABILITY;
+use super::{Cadence, Calibration, Ranking, ReliabilityBin, Trace, TracePoint, deviance};
 use crate::error::{Error, Result, require};
 use crate::family::{AnyFamily, Family};
-use crate::learner::{Observer, Seen};
+use crate::observe::{Observer, RowView};
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
-/// Probabilities this close to one half are called neither way.
-const TIE: f64 = 1e-9;
+/// Probabilities within this of one half count as ties.
+const MAX_TIE: f64 = 1e-9;
 
 /// The normal quantile of a 95 % interval.
-const DEVIATIONS: f64 = 1.959_963_984_540_054;
+const QUANTILE_95: f64 = 1.959_963_984_540_054;
 
-/// Products of probabilities below this are taken to logarithms.
-const SMALLEST_PRODUCT: f64 = 1e-280;
+/// A product of probabilities below this is replaced by its logarithm before it underflows.
+const MIN_PRODUCT: f64 = 1e-280;
 
 fn one() -> f64 {
     1.0
 }
 
-/// Running sums of what was predicted against what came, for one family; part of a checkpoint, and
-/// continues bit for bit.
+/// Running sums of predictions against targets, for one family; part of model files, and continues
+/// bit for bit.
 ///
 /// The loss of a row is half its [`deviance`]: the log-loss for labels, half the squared error for
-/// the Gaussian family. Beside it stands the loss of the *constant predictor*, which predicts each
-/// row by the weighted mean of the rows before it. That mean is smoothed by Jeffreys' prior where a
-/// mean on the edge would cost infinity: $(\frac12 + \sum wy)/(1 + \sum wn)$ times $n$ for labels,
-/// successes and proportions, $(\frac12+\sum wy)/\sum w$ for counts. A row before which nothing was
-/// seen is predicted by $\frac12$ for labels; in the other families it costs the constant predictor
-/// nothing.
+/// the Gaussian family. For comparison there is the loss of the *constant predictor*, which
+/// predicts each row by the weighted mean of the rows before it. That mean is smoothed with
+/// Jeffreys' prior, so that a start of all 0 or all 1 never gives infinite loss: $(\frac12 + \sum
+/// wy)/(1 + \sum wn)$ times $n$ for labels, successes and proportions, $(\frac12+\sum wy)/\sum w$
+/// for counts. The first row is predicted by $\frac12$ for labels; in the other families it costs
+/// the constant predictor nothing.
 ///
 /// Rows of weight 0 count in [`Report::rows`] and nowhere else.
 ///
@@ -52,7 +52,7 @@ pub struct Progressive {
     weight: f64,
     loss: f64,
     constant_loss: f64,
-    /// Probabilities whose logarithms are still to be taken from the sum above, multiplied.
+    /// Product of probabilities whose logarithm `constant_loss` does not yet contain.
     #[serde(default = "one")]
     chances: f64,
     /// $\sum wy$.
@@ -67,8 +67,7 @@ pub struct Progressive {
     trace: Option<Trace>,
 }
 
-/// What a [`Progressive`] knows, as averages weighted by the rows' weights; NaN before the first
-/// row.
+/// The averages of a [`Progressive`], weighted by the rows' weights; NaN before the first row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Rows seen.
@@ -85,7 +84,7 @@ pub struct Report {
     pub classification: Option<Classification>,
     /// Gaussian family only.
     pub regression: Option<Regression>,
-    /// Where intervals were given.
+    /// If intervals were given.
     pub coverage: Option<Coverage>,
 }
 
@@ -94,13 +93,13 @@ pub struct Report {
 pub struct Classification {
     /// Mean of $-\ln p(y)$.
     pub log_loss: f64,
-    /// Share of rows where the label with the larger probability came (0 at $p = \frac12$).
+    /// Share of rows whose label was the more probable one; a tie counts as half.
     pub accuracy: f64,
     /// Mean of $(y-p)^2$.
     pub brier: f64,
     /// Area under the ROC curve.
     pub auc: f64,
-    /// The most by which `auc` can be off ([`Ranking::error_bound`]).
+    /// Bound on the error of `auc` ([`Ranking::error_bound`]).
     pub auc_error: f64,
     /// The expected calibration error.
     pub calibration_error: f64,
@@ -117,7 +116,7 @@ pub struct Regression {
     pub mae: f64,
 }
 
-/// What intervals were worth.
+/// How good intervals were.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Coverage {
     /// Share of rows inside their interval, ends included.
@@ -127,7 +126,7 @@ pub struct Coverage {
 }
 
 impl Progressive {
-    /// Nothing seen yet.
+    /// Without rows.
     pub fn new(family: AnyFamily) -> Self {
         let labels = matches!(family, AnyFamily::Bernoulli(_)).then(Default::default);
         Self {
@@ -149,14 +148,14 @@ impl Progressive {
         }
     }
 
-    /// Also keeping the mean loss along the way.
+    /// Also keeps the mean loss after earlier numbers of rows.
     pub fn with_trace(mut self, cadence: Cadence) -> Result<Self> {
         self.trace = Some(Trace::new(cadence)?);
         Ok(self)
     }
 
-    /// Counts a row: its target, the mean predicted for it before it was seen, the interval
-    /// predicted (at whatever level), its weight.
+    /// Counts a row: its target, the mean and the interval (lower, upper) that were predicted for
+    /// it, its weight. The level of the intervals is up to the caller.
     pub fn row(
         &mut self,
         y: f64,
@@ -190,8 +189,8 @@ impl Progressive {
             self.absolute += weight * (y - mean).abs();
             self.square += weight * (y - mean) * (y - mean);
             if let Some((ranking, calibration)) = &mut self.labels {
-                // a tie, as before the first row, is half right; rounding must not decide it
-                let tie = (mean - 0.5).abs() < TIE;
+                // a tie, as before the first row, counts as half; rounding must not decide it
+                let tie = (mean - 0.5).abs() < MAX_TIE;
                 self.correct +=
                     weight * if tie { 0.5 } else { f64::from((mean > 0.5) == (y > 0.5)) };
                 ranking.row(y, mean, weight);
@@ -209,12 +208,12 @@ impl Progressive {
         }
     }
 
-    /// The constant predictor's loss; of labels one logarithm serves many rows.
+    /// Adds the constant predictor's loss; for labels, one logarithm per some hundred rows.
     fn count_constant(&mut self, y: f64, weight: f64) {
         match (self.constant(), &self.family) {
             (Some(constant), AnyFamily::Bernoulli(_)) if weight == 1.0 => {
                 self.chances *= if y > 0.5 { constant } else { 1.0 - constant };
-                if self.chances < SMALLEST_PRODUCT {
+                if self.chances < MIN_PRODUCT {
                     self.constant_loss -= self.chances.ln();
                     self.chances = 1.0;
                 }
@@ -226,7 +225,7 @@ impl Progressive {
         }
     }
 
-    /// What the constant predictor says of the next row.
+    /// The constant predictor's mean for the next row; `None` before the first, unless for labels.
     pub fn constant(&self) -> Option<f64> {
         let smoothed =
             |trials: f64| Some(trials * (0.5 + self.total) / (1.0 + self.weight * trials));
@@ -259,8 +258,8 @@ impl Progressive {
         (self.constant_loss - self.chances.ln()) / self.weight
     }
 
-    /// Points (rows, mean loss so far); empty without [`Progressive::with_trace`].
-    pub fn trace(&self) -> &[(u64, f64)] {
+    /// The mean loss after earlier numbers of rows; empty without [`Progressive::with_trace`].
+    pub fn trace(&self) -> &[TracePoint] {
         self.trace.as_ref().map_or(&[], |trace| trace.points())
     }
 
@@ -296,23 +295,20 @@ impl Progressive {
 }
 
 /// Plug-in means as the learner reports them, with 95 % intervals $m + o \pm 1.96\sqrt{\sigma^2+s}$
-/// for the Gaussian family, $\sigma^2$ being the noise that the learner believed in.
+/// for the Gaussian family, $\sigma^2$ the noise variance as the learner knew it.
 impl Observer for Progressive {
-    fn row(&mut self, seen: &Seen<'_>) {
+    fn row(&mut self, row: &RowView<'_>) {
         let interval = self.family.normal_noise().map(|_| {
-            let half = DEVIATIONS * (seen.dispersion + seen.variance).sqrt();
-            (seen.mean - half, seen.mean + half)
+            let half = QUANTILE_95 * (row.dispersion + row.variance).sqrt();
+            (row.mean - half, row.mean + half)
         });
-        let Observation { y, weight, .. } = seen.observation;
-        // of labels the learner has the logarithm already; a weight would have sharpened a
-        // mixture's
+        let Observation { y, weight, .. } = row.observation;
+        // for labels the learner has computed the logarithm, unless a weight has sharpened it
         let loss = match self.family {
-            AnyFamily::Bernoulli(_) if weight == 1.0 => {
-                seen.loss.clamp(0.0, -SMALLEST_PROBABILITY.ln())
-            }
-            _ => 0.5 * deviance(&self.family, y, seen.mean),
+            AnyFamily::Bernoulli(_) if weight == 1.0 => row.loss.clamp(0.0, -MIN_PROBABILITY.ln()),
+            _ => 0.5 * deviance(&self.family, y, row.mean),
         };
-        self.count(y, seen.mean, loss, interval, weight);
+        self.count(y, row.mean, loss, interval, weight);
     }
 }
 

@@ -4,10 +4,10 @@ use crate::math::twice_artanh;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Bins a unit of log-odds.
+/// Bins per unit of log-odds.
 const BINS_PER_UNIT: f64 = 128.0;
-/// Log-odds are cut here, where $1-p$ is below the resolution of an `f64`.
-const LARGEST: f64 = 37.0;
+/// Log-odds are clamped to this size; beyond it $1-p$ is below the resolution of an `f64`.
+const MAX_LOG_ODDS: f64 = 37.0;
 
 /// How well scores order events before non-events: weights of both in bins of width 1/128 of the
 /// log-odds (at most 9 473 bins, whatever the number of rows).
@@ -27,14 +27,14 @@ const LARGEST: f64 = 37.0;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "BTreeMap<i32, [f64; 2]>", into = "BTreeMap<i32, [f64; 2]>")]
 pub struct Ranking {
-    /// The weights of non-events and events in the bins of the log-odds from `first` on; those seen
-    /// and some about them, so that a copy is small.
+    /// The weights of non-events and events in the bins of the log-odds from `first` on. Only bins
+    /// near those in use are stored, so a copy is small.
     bins: Vec<[f64; 2]>,
     first: i32,
 }
 
-/// The last bin: both ends are cut to bins of their own.
-const LAST: i32 = (LARGEST * BINS_PER_UNIT) as i32;
+/// The last bin; both ends are clamped to bins of their own.
+const LAST: i32 = (MAX_LOG_ODDS * BINS_PER_UNIT) as i32;
 /// Bins that are added at a time.
 const GROWTH: i32 = 256;
 
@@ -86,11 +86,10 @@ impl Ranking {
     }
 
     /// Counts a row with target between 0 and 1 (a proportion counts as that share of an event) and
-    /// predicted probability `p`, cut to that range: rounding may have left it, and a negative
-    /// number has no logarithm.
+    /// predicted probability `p`, clamped to that range, which rounding may have left.
     pub fn row(&mut self, y: f64, p: f64, weight: f64) {
         let p = p.clamp(0.0, 1.0);
-        let odds = coarse_ln(p / (1.0 - p)).clamp(-LARGEST, LARGEST);
+        let odds = coarse_ln(p / (1.0 - p)).clamp(-MAX_LOG_ODDS, MAX_LOG_ODDS);
         let place = odds * BINS_PER_UNIT;
         // the floor, without a call
         let bin = self.bin(place as i32 - i32::from(place < f64::from(place as i32)));
@@ -109,8 +108,8 @@ impl Ranking {
         ordered / self.pairs()
     }
 
-    /// The most by which [`Ranking::auc`] can be off; 0 where no bin holds an event and a
-    /// non-event. Equal scores are true ties, which the bound cannot know.
+    /// Bound on the error of [`Ranking::auc`]; 0 if no bin holds both an event and a non-event.
+    /// Equal scores are exact ties, but the bound counts them as errors.
     pub fn error_bound(&self) -> f64 {
         0.5 * self.bins.iter().map(|[failures, successes]| failures * successes).sum::<f64>()
             / self.pairs()
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn logarithms_are_good_to_their_digits() {
+    fn logarithms_have_nine_digits() {
         for k in -5000..5000 {
             let x = (f64::from(k) * 0.0074).exp();
             assert!((coarse_ln(x) - x.ln()).abs() < 1e-9, "{x:e}");

@@ -1,4 +1,4 @@
-//! The mean loss as it was after so many rows, for plots.
+//! A running value after chosen numbers of rows, for plots.
 
 use crate::error::{Result, require};
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,8 @@ pub enum Cadence {
         /// At least 1.
         rows: u64,
     },
-    /// After row 1 and then each time the rows have grown by a factor: a bounded number of points a
-    /// decade.
+    /// After row 1 and then each time the rows have grown by a factor: a bounded number of points
+    /// per decade.
     Geometric {
         /// Above 1.
         factor: f64,
@@ -30,13 +30,35 @@ impl Cadence {
     }
 }
 
-/// Points (rows so far, value so far).
+/// A value after some number of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "(u64, f64)", into = "(u64, f64)")]
+pub struct TracePoint {
+    /// Rows so far.
+    pub rows: u64,
+    /// The value after them.
+    pub value: f64,
+}
+
+impl From<(u64, f64)> for TracePoint {
+    fn from((rows, value): (u64, f64)) -> Self {
+        Self { rows, value }
+    }
+}
+
+impl From<TracePoint> for (u64, f64) {
+    fn from(point: TracePoint) -> Self {
+        (point.rows, point.value)
+    }
+}
+
+/// Points of a running value, kept at a [`Cadence`].
 ///
 /// ```
 /// use kalmia::evaluate::{Cadence, Trace};
 /// let mut trace = Trace::new(Cadence::Geometric { factor: 2.0 })?;
 /// (1..=100).for_each(|row| trace.record(row, || row as f64));
-/// let rows: Vec<u64> = trace.points().iter().map(|p| p.0).collect();
+/// let rows: Vec<u64> = trace.points().iter().map(|p| p.rows).collect();
 /// assert_eq!(rows, [1, 2, 4, 8, 16, 32, 64]);
 /// # Ok::<(), kalmia::Error>(())
 /// ```
@@ -44,11 +66,11 @@ impl Cadence {
 pub struct Trace {
     cadence: Cadence,
     next: u64,
-    points: Vec<(u64, f64)>,
+    points: Vec<TracePoint>,
 }
 
 impl Trace {
-    /// Without a point.
+    /// Without points.
     pub fn new(cadence: Cadence) -> Result<Self> {
         match cadence {
             Cadence::Every { rows } => {
@@ -66,17 +88,17 @@ impl Trace {
         Ok(Self { cadence, next: cadence.next(0), points: Vec::new() })
     }
 
-    /// Keeps the value after `row` rows if its turn has come; `value` is asked for only then.
+    /// Keeps the value after `row` rows if the cadence asks for it; calls `value` only then.
     #[inline]
     pub fn record(&mut self, row: u64, value: impl FnOnce() -> f64) {
         if row >= self.next {
-            self.points.push((row, value()));
+            self.points.push(TracePoint { rows: row, value: value() });
             self.next = self.cadence.next(row);
         }
     }
 
     /// The points kept.
-    pub fn points(&self) -> &[(u64, f64)] {
+    pub fn points(&self) -> &[TracePoint] {
         &self.points
     }
 }
@@ -90,7 +112,7 @@ mod tests {
     fn fixed_cadence_and_bad_parameters() {
         let mut trace = Trace::new(Cadence::Every { rows: 3 }).unwrap();
         (1..=10).for_each(|row| trace.record(row, || -(row as f64)));
-        assert_eq!(trace.points(), [(3, -3.0), (6, -6.0), (9, -9.0)]);
+        assert_eq!(trace.points(), [(3, -3.0), (6, -6.0), (9, -9.0)].map(TracePoint::from));
         assert!(matches!(
             Trace::new(Cadence::Every { rows: 0 }),
             Err(Error::Parameter { name: "rows", .. })

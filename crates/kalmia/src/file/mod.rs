@@ -14,7 +14,7 @@
 //! # std::fs::create_dir_all(&folder)?;
 //! let path = folder.join("model.kalmia");
 //! let family: AnyFamily = "poisson".parse()?;
-//! let filter: Filter<_, _> = Filter::new(family, AnyRule::Implicit, Prior::isotropic(3, 1.0)?)?;
+//! let filter = Filter::new(family, AnyRule::Implicit, Prior::isotropic(3, 1.0)?)?;
 //! file::save(&path, "filter", &filter.state(), Default::default())?;
 //! let state: FilterState<AnyFamily, AnyRule> = file::load(&path, "filter")?.state;
 //! assert_eq!(state, filter.state());

@@ -1,10 +1,11 @@
 //! Averaged stochastic gradient with a fixed horizon: the first-order method of the paper's
 //! comparison.
 
-use super::seen::{Look, observation};
-use super::{Learner, Observer};
+use super::checkpoint::{Checkpoint, Transactional};
+use super::{Learner, Predict, fixed_features};
 use crate::error::{Error, Result, require, require_len};
 use crate::family::Family;
+use crate::observe::{Observer, PlugInRow, observation};
 use crate::predict::Prediction;
 use crate::rows::Rows;
 use crate::rule::Step;
@@ -14,10 +15,10 @@ use serde::{Deserialize, Serialize};
 /// a constant step; the coefficients are the mean of $\theta_1, \dots, \theta_t$ after $t$ rows
 /// (erratum E29), $\theta_1$ before any.
 ///
-/// The step is made for a horizon $N$: [`plain`](Self::plain) $\gamma = 1/(2d\sqrt N)$,
-/// [`oracle`](Self::oracle) $\gamma = \|\theta^*\|/\sqrt{dN}$. Rows after the horizon are learned
-/// with the same step and go on entering the mean, which is then no longer what the step was chosen
-/// for. Observers see the iterate $\theta_t$ at work, not the mean.
+/// The step depends on a horizon $N$, the number of rows: [`plain`](Self::plain) $\gamma =
+/// 1/(2d\sqrt N)$, [`oracle`](Self::oracle) $\gamma = \|\theta^*\|/\sqrt{dN}$. Rows after the
+/// horizon are learned with the same step and enter the mean, but the step was not chosen for them.
+/// Observers see the iterate $\theta_t$, not the mean.
 ///
 /// ```
 /// use kalmia::{AveragedSgd, Bernoulli, Learner, Rows};
@@ -33,13 +34,29 @@ pub struct AveragedSgd<F> {
     horizon: u64,
     step: f64,
     count: u64,
-    theta: Vec<f64>,
-    mean: Vec<f64>,
-    /// $(\theta, \text{mean})$ before the batch.
-    spare: (Vec<f64>, Vec<f64>),
+    iterates: Iterates,
+    checkpoint: Checkpoint<Iterates>,
 }
 
-/// Everything that an [`AveragedSgd`] needs to go on, bit for bit.
+/// All that a row moves.
+#[derive(Debug)]
+pub(super) struct Iterates {
+    theta: Vec<f64>,
+    mean: Vec<f64>,
+}
+
+impl Clone for Iterates {
+    fn clone(&self) -> Self {
+        Self { theta: self.theta.clone(), mean: self.mean.clone() }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.theta.clone_from(&source.theta);
+        self.mean.clone_from(&source.mean);
+    }
+}
+
+/// Everything that an [`AveragedSgd`] needs to continue, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AveragedSgdState<F> {
     /// The family.
@@ -61,32 +78,21 @@ impl<F: Family> AveragedSgd<F> {
     pub fn new(family: F, dim: usize, horizon: u64, step: f64) -> Result<Self> {
         require(horizon > 0, "horizon", 0.0, "must be at least 1")?;
         require(step > 0.0 && step.is_finite(), "step", step, "must be finite and positive")?;
-        let zero = vec![0.0; dim];
-        Ok(Self {
-            family,
-            horizon,
-            step,
-            count: 0,
-            theta: zero.clone(),
-            mean: zero.clone(),
-            spare: (zero.clone(), zero),
-        })
+        let iterates = Iterates { theta: vec![0.0; dim], mean: vec![0.0; dim] };
+        Ok(Self { family, horizon, step, count: 0, iterates, checkpoint: Checkpoint::default() })
     }
 
     /// With $\gamma = 1/(2d\sqrt N)$.
     pub fn plain(family: F, dim: usize, horizon: u64) -> Result<Self> {
-        Self::new(family, dim, horizon, default_step(dim as u64, horizon)?)
+        require_design(dim, horizon)?;
+        Self::new(family, dim, horizon, 0.5 / (dim as f64 * (horizon as f64).sqrt()))
     }
 
-    /// With $\gamma = \|\theta^*\|/\sqrt{dN}$, which knows the norm of the answer.
+    /// With $\gamma = \|\theta^*\|/\sqrt{dN}$, given the norm of the coefficients to be found.
     pub fn oracle(family: F, dim: usize, horizon: u64, norm: f64) -> Result<Self> {
         require(norm > 0.0 && norm.is_finite(), "norm", norm, "must be finite and positive")?;
-        Self::new(family, dim, horizon, oracle_step(dim as u64, horizon, norm)?)
-    }
-
-    /// The family.
-    pub fn family(&self) -> &F {
-        &self.family
+        require_design(dim, horizon)?;
+        Self::new(family, dim, horizon, norm / (dim as f64 * horizon as f64).sqrt())
     }
 
     /// $N$.
@@ -101,37 +107,34 @@ impl<F: Family> AveragedSgd<F> {
 
     /// The iterate $\theta_{t+1}$ after $t$ rows.
     pub fn iterate(&self) -> &[f64] {
-        &self.theta
+        &self.iterates.theta
     }
 
-    /// What is known of `y` at `x` before it is seen, from the mean; the algorithm gives no
-    /// variance, so the prediction is the plug-in one.
-    pub fn predict(&self, x: &[f64], offset: f64) -> Result<Prediction<F>> {
-        Prediction::new(self.family.clone(), self.linear(x)? + offset, 0.0)
-    }
-
-    /// Takes the state.
+    /// The state, to be stored.
     pub fn state(&self) -> AveragedSgdState<F> {
-        let Self { family, horizon, step, count, theta, mean, .. } = self.clone();
+        let Self { family, horizon, step, count, iterates, .. } = self.clone();
+        let Iterates { theta, mean } = iterates;
         AveragedSgdState { family, horizon, step, count, theta, mean }
     }
 
-    /// A learner that goes on where the state was taken.
+    /// A learner that continues from a state.
     pub fn restore(state: AveragedSgdState<F>) -> Result<Self> {
         require_len("mean", state.mean.len(), state.theta.len())?;
         if let Some(value) = state.theta.iter().chain(&state.mean).find(|v| !v.is_finite()) {
             return Err(Error::State(format!("the state holds a coefficient of {value}")));
         }
         let learner = Self::new(state.family, state.theta.len(), state.horizon, state.step)?;
-        Ok(Self { count: state.count, theta: state.theta, mean: state.mean, ..learner })
+        let iterates = Iterates { theta: state.theta, mean: state.mean };
+        Ok(Self { count: state.count, iterates, ..learner })
     }
 
     fn run(&mut self, rows: &Rows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
-        let Self { family, step, count, theta, mean, .. } = self;
+        let Self { family, step, count, iterates: Iterates { theta, mean }, .. } = self;
         for i in 0..rows.len() {
-            let (x, seen) = (rows.x(i), observation(family, rows, i));
+            let x = rows.x(i);
+            let observation = observation(family, rows, i);
             let linear = dot(theta, x);
-            let gradient = seen.derivatives(family, linear).0;
+            let gradient = observation.derivatives(family, linear).0;
             let gain = -*step * gradient;
             if !(linear.is_finite() && gain.is_finite()) {
                 let (quantity, value) = if linear.is_finite() {
@@ -143,12 +146,8 @@ impl<F: Family> AveragedSgd<F> {
             }
             if let Some(observer) = &mut observer {
                 let step = Step { gain, ..Step::NONE };
-                Look { observation: seen, linear, variance: 0.0, gradient, step }.show(
-                    family,
-                    rows,
-                    i,
-                    &mut **observer,
-                );
+                let row = PlugInRow { observation, linear, variance: 0.0, gradient, step };
+                row.notify(family, rows, i, &mut **observer);
             }
             let share = 1.0 / (*count + i as u64 + 1) as f64;
             for ((theta, mean), x) in theta.iter_mut().zip(mean.iter_mut()).zip(x) {
@@ -169,7 +168,7 @@ impl<F: Family> AveragedSgd<F> {
 
 impl<F: Family> Learner for AveragedSgd<F> {
     fn dim(&self) -> usize {
-        self.theta.len()
+        self.iterates.theta.len()
     }
 
     fn count(&self) -> u64 {
@@ -177,7 +176,7 @@ impl<F: Family> Learner for AveragedSgd<F> {
     }
 
     fn coefficients(&self) -> &[f64] {
-        &self.mean
+        &self.iterates.mean
     }
 
     fn learn_observed(
@@ -186,36 +185,49 @@ impl<F: Family> Learner for AveragedSgd<F> {
         observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
         rows.validate(&self.family, self.dim())?;
-        self.spare.0.copy_from_slice(&self.theta);
-        self.spare.1.copy_from_slice(&self.mean);
-        if let Err(error) = self.run(&rows, observer) {
-            std::mem::swap(&mut self.theta, &mut self.spare.0);
-            std::mem::swap(&mut self.mean, &mut self.spare.1);
-            return Err(error);
-        }
+        self.transaction(true, |sgd| sgd.run(&rows, observer))?;
         self.count += rows.len() as u64;
         Ok(())
     }
 }
 
-/// The default step size $1/(2d\sqrt N)$ of averaged SGD in dimension $d$ with horizon $N$.
-pub fn default_step(dim: u64, horizon: u64) -> Result<f64> {
-    check_size(dim, horizon)?;
-    Ok(0.5 / (dim as f64 * (horizon as f64).sqrt()))
+/// Predicts from the mean, as a plug-in: the algorithm gives no variance.
+impl<F: Family> Predict for AveragedSgd<F> {
+    type Family = F;
+    type Prediction = Prediction<F>;
+
+    fn family(&self) -> F {
+        self.family.clone()
+    }
+
+    fn predict(&self, x: &[f64], offset: f64) -> Result<Prediction<F>> {
+        Prediction::new(self.family.clone(), self.linear(x)? + offset, 0.0)
+    }
+
+    fn covariance_entry(&self, _: usize, _: usize) -> Option<f64> {
+        None
+    }
+
+    fn grow(&mut self) -> Result<()> {
+        Err(fixed_features("method asgd"))
+    }
 }
 
-/// The step size $\|\theta^*\|/\sqrt{dN}$, for when the norm of the answer is known.
-pub fn oracle_step(dim: u64, horizon: u64, norm: f64) -> Result<f64> {
-    check_size(dim, horizon)?;
-    Ok(norm / (dim as f64 * horizon as f64).sqrt())
+impl<F: Family> Transactional for AveragedSgd<F> {
+    type Belief = Iterates;
+
+    fn belief(&mut self) -> (&mut Iterates, &mut Checkpoint<Iterates>) {
+        (&mut self.iterates, &mut self.checkpoint)
+    }
 }
 
-fn check_size(dim: u64, horizon: u64) -> Result<()> {
-    require(dim >= 1, "d", dim as f64, "must be finite and at least 1")?;
-    require(horizon >= 1, "N", horizon as f64, "must be finite and at least 1")
+/// What both steps need of the design.
+fn require_design(dim: usize, horizon: u64) -> Result<()> {
+    require(dim > 0, "d", dim as f64, "must be at least 1")?;
+    require(horizon > 0, "horizon", 0.0, "must be at least 1")
 }
 
-/// $\sum a_jb_j$ over eight partial sums, which the compiler turns into SIMD.
+/// $\sum a_jb_j$ over eight partial sums, which the compiler vectorizes.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (a_lines, b_lines) = (a.chunks_exact(8), b.chunks_exact(8));

@@ -1,24 +1,31 @@
-//! Two beliefs that grew from one prior, made one.
+//! Merges two filters that started from one prior.
 
-use super::{Filter, Learner};
+use super::{Drift, Filter, Learner, Predict};
 use crate::covariance::Covariance;
 use crate::error::{Error, Result};
 use crate::family::Family;
-use crate::learner::Drift;
-use crate::linalg::{cholesky_lower, solve_cholesky};
+use crate::linalg::{cholesky_lower, inverse, solve_lower, solve_lower_transposed};
 use crate::rule::Rule;
 
-/// A merged learner, and what the merging is worth.
+/// A merged learner, and how good the merge is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Merged<T> {
     /// Equal, to rounding, to one learner that saw all rows (quadratic loss).
     Exact(T),
-    /// Natural parameters were added, the prior counted once: good, but not what one learner would
-    /// have reached.
+    /// The natural parameters were added and the prior counted once. Close to one learner that saw
+    /// all rows, but not equal.
     Approximate(T),
 }
 
 impl<T> Merged<T> {
+    /// The same kind of merge, of what `wrap` makes of the learner.
+    pub fn map<U>(self, wrap: impl FnOnce(T) -> U) -> Merged<U> {
+        match self {
+            Merged::Exact(inner) => Merged::Exact(wrap(inner)),
+            Merged::Approximate(inner) => Merged::Approximate(wrap(inner)),
+        }
+    }
+
     /// The learner.
     pub fn into_inner(self) -> T {
         match self {
@@ -26,14 +33,14 @@ impl<T> Merged<T> {
         }
     }
 
-    /// Whether nothing was lost.
+    /// Whether the merge is exact.
     pub fn is_exact(&self) -> bool {
         matches!(self, Merged::Exact(_))
     }
 }
 
 impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> {
-    /// The belief after the rows of both: $\Lambda = \Lambda_a + \Lambda_b - \Lambda_1$, and the
+    /// Merges the rows of both: $\Lambda = \Lambda_a + \Lambda_b - \Lambda_1$, and the
     /// same for $\Lambda\theta$.
     pub fn merge(&self, other: &Self) -> Result<Merged<Self>> {
         let same = self.family() == other.family()
@@ -46,23 +53,23 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
         }
         if self.drift() != &Drift::Off || other.drift() != &Drift::Off {
             return Err(Error::State(
-                "filters with drift cannot be merged: their rows have an order".into(),
+                "filters with drift cannot be merged: the order of their rows matters".into(),
             ));
         }
         let dim = self.dim();
-        let (a, b) = (
-            natural(self.coefficients(), &self.covariance().matrix())?,
-            natural(other.coefficients(), &other.covariance().matrix())?,
-        );
-        let start = natural(self.prior().mean(), &self.prior().matrix())?;
-        let combine = |k: usize| {
-            (0..a[k].len()).map(|i| a[k][i] + b[k][i] - start[k][i]).collect::<Vec<f64>>()
+        let a = Natural::new(self.coefficients(), &self.covariance().matrix())?;
+        let b = Natural::new(other.coefficients(), &other.covariance().matrix())?;
+        let prior = Natural::new(self.prior().mean(), &self.prior().matrix())?;
+        let combine = |a: &[f64], b: &[f64], prior: &[f64]| -> Vec<f64> {
+            (0..a.len()).map(|i| a[i] + b[i] - prior[i]).collect()
         };
-        let (precision, mut theta) = (combine(0), combine(1));
+        let precision = combine(&a.precision, &b.precision, &prior.precision);
+        let mut theta = combine(&a.weighted, &b.weighted, &prior.weighted);
         let covariance = inverse(&precision, dim)?;
         let mut factor = precision;
         cholesky_lower(&mut factor, dim, "precision")?;
-        solve_cholesky(&factor, dim, &mut theta);
+        solve_lower(&factor, dim, &mut theta);
+        solve_lower_transposed(&factor, dim, &mut theta);
         let merged = self.clone().with_belief(
             &theta,
             C::from_matrix(&covariance, dim)?,
@@ -73,17 +80,21 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
     }
 }
 
-/// $[\Lambda, \Lambda\theta]$.
-fn natural(theta: &[f64], covariance: &[f64]) -> Result<[Vec<f64>; 2]> {
-    let dim = theta.len();
-    let precision = inverse(covariance, dim)?;
-    let weighted = (0..dim)
-        .map(|i| precision[i * dim..][..dim].iter().zip(theta).map(|(l, t)| l * t).sum())
-        .collect();
-    Ok([precision, weighted])
+/// The natural parameters of a belief.
+struct Natural {
+    /// $\Lambda = P^{-1}$.
+    precision: Vec<f64>,
+    /// $\Lambda\theta$.
+    weighted: Vec<f64>,
 }
 
-/// The inverse of a symmetric positive definite matrix, symmetric to the bit.
-pub(crate) fn inverse(matrix: &[f64], dim: usize) -> Result<Vec<f64>> {
-    crate::linalg::inverse(matrix, dim, "covariance")
+impl Natural {
+    fn new(theta: &[f64], covariance: &[f64]) -> Result<Self> {
+        let dim = theta.len();
+        let precision = inverse(covariance, dim)?;
+        let weighted = (0..dim)
+            .map(|i| precision[i * dim..][..dim].iter().zip(theta).map(|(l, t)| l * t).sum())
+            .collect();
+        Ok(Self { precision, weighted })
+    }
 }

@@ -4,75 +4,35 @@ mod any;
 pub mod auto;
 mod averaged;
 mod averaged_sgd;
+mod checkpoint;
+mod drift;
 mod filter;
 mod merge;
 mod online_newton;
 mod prior;
-mod seen;
 
 pub use any::{AnyLearner, AnyState};
-pub use auto::{Auto, AutoDrift, AutoState, DriftReport};
+pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight};
 pub use averaged::{Averaged, AveragedState};
-pub use averaged_sgd::{AveragedSgd, AveragedSgdState, default_step, oracle_step};
-pub use filter::{Drift, Filter, FilterState};
+pub use averaged_sgd::{AveragedSgd, AveragedSgdState};
+pub use checkpoint::Checkpoint;
+pub use drift::Drift;
+pub use filter::{Filter, FilterState};
 pub use merge::Merged;
 pub use online_newton::{
-    NewtonSettings, OnlineNewtonState, OnlineNewtonStep, Projection, ln_ball_constant, project,
+    OnlineNewtonSettings, OnlineNewtonState, OnlineNewtonStep, Projection, project,
 };
 pub use prior::Prior;
 
-use crate::error::Result;
-use crate::rows::{Observation, Rows};
-use crate::rule::Step;
-
-/// What a learner knew of a row before it learned it, and what it then did.
-#[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
-    /// The row within the call, from 0.
-    pub index: usize,
-    /// Its features.
-    pub x: &'a [f64],
-    /// Its target (canonical coding), weight and offset.
-    pub observation: Observation,
-    /// $m = \theta^\top x$, without the offset.
-    pub linear: f64,
-    /// $s = x^\top Px$, in the units of $m^2$ (0 for learners without a covariance).
-    pub variance: f64,
-    /// The dispersion as known before the row (noise variance, or Gamma's $\phi$); 1 for families
-    /// without one.
-    pub dispersion: f64,
-    /// The mean predicted for `y`.
-    pub mean: f64,
-    /// The loss suffered: $\ell(y, m + o)$, or minus the log predictive density for a mixture; not
-    /// multiplied by the weight.
-    pub loss: f64,
-    /// $w\,\ell'(y, m + o)$.
-    pub gradient: f64,
-    /// What the rule decided.
-    pub step: Step,
-}
-
-/// Watches rows go by: losses, certificates, traces and progress live here, outside the algorithms.
-pub trait Observer {
-    /// Called once a row, in order, before the row is learned.
-    fn row(&mut self, seen: &Seen<'_>);
-}
-
-impl<F: FnMut(&Seen<'_>)> Observer for F {
-    fn row(&mut self, seen: &Seen<'_>) {
-        self(seen)
-    }
-}
-
-/// Two observers side by side.
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    fn row(&mut self, seen: &Seen<'_>) {
-        self.0.row(seen);
-        self.1.row(seen);
-    }
-}
+use crate::error::{Error, Result};
+use crate::family::Family;
+use crate::observe::Observer;
+use crate::predict::Predictive;
+use crate::rows::{Rows, check_features};
 
 /// An algorithm that learns rows one after the other.
+///
+/// A refused call changes nothing: every learner returns to its state before the call.
 pub trait Learner {
     /// Number of coefficients.
     fn dim(&self) -> usize;
@@ -83,9 +43,8 @@ pub trait Learner {
     /// The coefficients that predict now.
     fn coefficients(&self) -> &[f64];
 
-    /// Learns rows in order, showing each to the observer first. One row or a million is the same
-    /// method with the same answer; a batch with an illegal row is refused as a whole and changes
-    /// nothing.
+    /// Learns rows in order and shows each to the observer first. How rows are cut into calls does
+    /// not change the result. A batch with an illegal row is refused as a whole.
     fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>)
     -> Result<()>;
 
@@ -96,15 +55,49 @@ pub trait Learner {
 
     /// The linear predictor $\theta^\top x$.
     fn linear(&self, x: &[f64]) -> Result<f64> {
-        crate::rows::check_features(x, self.dim())?;
+        check_features(x, self.dim())?;
         Ok(self.coefficients().iter().zip(x).map(|(t, x)| t * x).sum())
     }
 }
 
-/// Lends an optional observer on.
-fn reborrow<'a>(observer: &'a mut Option<&mut dyn Observer>) -> Option<&'a mut dyn Observer> {
-    match observer {
-        Some(observer) => Some(&mut **observer),
-        None => None,
+/// What a learner can say beside its coefficients. Apart from [`Learner`], so that `dyn Learner`
+/// needs no family.
+pub trait Predict: Learner {
+    /// The family of the targets.
+    type Family: Family;
+    /// What a prediction is.
+    type Prediction: Predictive;
+
+    /// The family, at the estimated dispersion if the learner estimates it.
+    fn family(&self) -> Self::Family;
+
+    /// The predictive distribution of `y` at `x`. Learners without a covariance take their linear
+    /// predictor as certain (the plug-in prediction).
+    fn predict(&self, x: &[f64], offset: f64) -> Result<Self::Prediction>;
+
+    /// Entry $(i,j)$ of the coefficients' covariance, dispersion included; `None` for learners
+    /// without one.
+    fn covariance_entry(&self, i: usize, j: usize) -> Option<f64>;
+
+    /// Standard errors of the coefficients; `None` for learners without a covariance.
+    fn standard_errors(&self) -> Option<Vec<f64>> {
+        (0..self.dim()).map(|j| self.covariance_entry(j, j).map(f64::sqrt)).collect()
     }
+
+    /// Degrees of freedom for intervals of the coefficients: infinite unless the noise variance is
+    /// estimated.
+    fn degrees_of_freedom(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Appends a feature that was zero in every row so far. Nothing already learned changes.
+    /// Learners with a fixed number of features refuse with [`Error::State`].
+    fn grow(&mut self) -> Result<()>;
+}
+
+/// The refusal of [`Predict::grow`].
+fn fixed_features(what: &str) -> Error {
+    Error::State(format!(
+        "{what} has a fixed number of features; use auto, or a filter such as moment"
+    ))
 }

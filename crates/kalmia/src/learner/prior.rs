@@ -1,4 +1,4 @@
-//! Where a filter starts: the mean and covariance of the coefficients before any row.
+//! The prior of a filter: mean and covariance of the coefficients before any row.
 
 use crate::covariance::{Covariance, Factored, Kernel};
 use crate::error::{Error, Result, require_len};
@@ -19,7 +19,7 @@ enum Spread {
     Full(#[serde(with = "crate::covariance::packed")] Vec<f64>),
 }
 
-/// A prior as a file holds it, not yet checked.
+/// A prior as stored in a file, before validation.
 #[derive(Deserialize)]
 struct Stored {
     mean: Vec<f64>,
@@ -105,7 +105,7 @@ impl Prior {
         }
     }
 
-    /// The covariance in the form of the learner.
+    /// $P_1$ in the form `C`.
     pub fn covariance<C: Covariance>(&self) -> Result<C> {
         match &self.spread {
             Spread::Full(matrix) => C::from_matrix(matrix, self.dim()),

@@ -1,54 +1,23 @@
-//! Blocks, rows and forms agree with the textbook recursion written here.
+//! Blocks, rows and forms agree with the textbook recursion.
 
-use kalmia::covariance::Covariance;
-use kalmia::internals::{Buffer, Threads};
-use kalmia::rows::Observation;
-use kalmia::rule::Step;
-use kalmia::{Bernoulli, Dense, Ekf, Factored, Result, Rule};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
-
-fn uniform(rng: &mut Xoshiro256PlusPlus) -> f64 {
-    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-}
-
-struct Textbook {
-    theta: Vec<f64>,
-    p: Vec<f64>,
-}
-
-impl Textbook {
-    fn learn(&mut self, x: &[f64], step: impl FnOnce(f64, f64) -> Step) -> (f64, f64) {
-        let d = x.len();
-        let v: Vec<f64> = (0..d).map(|i| (0..d).map(|j| self.p[i * d + j] * x[j]).sum()).collect();
-        let s: f64 = x.iter().zip(&v).map(|(x, v)| x * v).sum();
-        let m: f64 = x.iter().zip(&self.theta).map(|(x, t)| x * t).sum();
-        let step = step(m, s);
-        let c = step.contraction;
-        for i in 0..d {
-            self.theta[i] += step.gain * v[i];
-            for j in 0..d {
-                self.p[i * d + j] -= c * v[i] * v[j];
-            }
-        }
-        (m, s)
-    }
-}
+use crate::common::{Matrix, Textbook, rng, uniform};
+use kalmia::linalg::{Buffer, Threads};
+use kalmia::{Bernoulli, Covariance, Dense, Ekf, Factored, Observation, Result, Rule, Step};
 
 fn check<C: Covariance>(dim: usize, rows: usize, cut: usize, threads: usize) {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64((dim * 1000 + rows) as u64);
+    let mut rng = rng((dim * 1000 + rows) as u64);
     let x: Vec<f64> =
         (0..rows * dim).map(|i| if i % dim == 0 { 1.0 } else { uniform(&mut rng) - 0.5 }).collect();
     let y: Vec<f64> = (0..rows).map(|_| if uniform(&mut rng) < 0.4 { 1.0 } else { 0.0 }).collect();
     let variances: Vec<f64> = (0..dim).map(|_| 0.5 + uniform(&mut rng)).collect();
     let mut p = vec![0.0; dim * dim];
     (0..dim).for_each(|j| p[j * dim + j] = variances[j]);
-    let mut book = Textbook { theta: vec![0.0; dim], p };
+    let mut book = Textbook::new(&vec![0.0; dim], Matrix::new(p));
     let rule = |i: usize, m: f64, s: f64| {
         Ekf.step(&Bernoulli, &Observation::new(y[i]), m, s, i as u64 + 1)
     };
     let expected: Vec<(f64, f64)> =
-        (0..rows).map(|i| book.learn(&x[i * dim..][..dim], |m, s| rule(i, m, s))).collect();
+        (0..rows).map(|i| book.learn_step(&x[i * dim..][..dim], |m, s| rule(i, m, s))).collect();
 
     let mut form = C::from_diagonal(&variances).unwrap();
     let mut theta = Buffer::zeros(dim);
@@ -59,7 +28,7 @@ fn check<C: Covariance>(dim: usize, rows: usize, cut: usize, threads: usize) {
             seen.push((m, s));
             Ok(rule(first + i, m, s))
         };
-        form.learn(&mut theta, x, &mut decide, Threads::new(threads).unwrap()).unwrap();
+        form.learn(&mut theta, x, &mut decide, Threads(threads)).unwrap();
         first += x.len() / dim;
     }
     let close = |a: f64, b: f64, scale: f64| {
@@ -73,7 +42,7 @@ fn check<C: Covariance>(dim: usize, rows: usize, cut: usize, threads: usize) {
     for j in 0..dim {
         close(theta[j], book.theta[j], 1.0);
         for i in 0..dim {
-            close(form.entry(i, j), book.p[i * dim + j], 1.0);
+            close(form.entry(i, j), book.p.at(i, j), 1.0);
         }
     }
 }

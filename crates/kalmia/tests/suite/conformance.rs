@@ -3,10 +3,9 @@
 use crate::common;
 
 use common::{Data, Matrix, Textbook, centred, dot, gap, near, rng, spread_matrix};
-use kalmia::covariance::Covariance;
 use kalmia::{
-    AnyFamily, AnyRule, Dense, Factored, Family, Filter, Interval, Learner, Merged, Prior, Rows,
-    Rule, Seen, Truncated,
+    AnyFamily, AnyRule, Covariance, Dense, Factored, Family, Filter, Learner, Merged, Predict,
+    Prior, RowView, Rows, Rule, Truncated,
 };
 use rand::RngExt;
 
@@ -42,7 +41,7 @@ fn prior(dim: usize, low: f64, high: f64) -> Prior {
 }
 
 fn filter<C: Covariance>(family: AnyFamily, rule: AnyRule, prior: &Prior) -> Any<C> {
-    Filter::new(family, rule, prior.clone()).unwrap()
+    Filter::with_covariance(family, rule, prior.clone()).unwrap()
 }
 
 /// Learns in the given cuts, in turn; returns every `m` and `s`.
@@ -55,7 +54,7 @@ fn learn<C: Covariance>(
     let mut from = 0;
     for cut in cuts.iter().cycle() {
         let to = (from + cut).min(rows.len());
-        let mut look = |seen: &Seen<'_>| {
+        let mut look = |seen: &RowView<'_>| {
             m.push(seen.linear);
             s.push(seen.variance);
         };
@@ -284,7 +283,7 @@ fn grows<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         let early = prior(dim, 0.1, 1.0);
         let mut grown = filter::<C>(family, rule, &early);
         grown.learn(data.rows().slice(0..20)).unwrap();
-        grown.grow(0.37).unwrap();
+        grown.grow_with(0.37).unwrap();
         // the same filter with the feature from the start, zero until then
         let mut matrix = Matrix::identity(dim + 1);
         for i in 0..dim {
@@ -386,7 +385,7 @@ fn predicts<C: Covariance>(family: AnyFamily, rule: AnyRule) {
     let data = Data::draw(&mut rng(12), &family, dim, 80);
     let mut filter = filter::<C>(family, rule, &prior(dim, 0.1, 1.0));
     filter.learn(data.rows()).unwrap();
-    let errors = filter.standard_errors();
+    let errors = filter.standard_errors().unwrap();
     let p = Matrix::new(filter.covariance().matrix());
     (0..dim).for_each(|j| near(errors[j] * errors[j], p.at(j, j), 1e-12, 0.0));
     for i in 0..5 {
@@ -395,7 +394,7 @@ fn predicts<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         near(prediction.linear, dot(filter.coefficients(), x) + offset, 1e-12, 1.0);
         near(prediction.linear_variance, p.quadratic(x), 1e-11, 1e-6);
         near(prediction.plug_in, family.mean(prediction.linear), 1e-14, 0.0);
-        let Interval { lower: low, upper: high } = prediction.interval(0.9).unwrap();
+        let (low, high) = prediction.interval(0.9).unwrap();
         let held = prediction.cdf(high)
             - if family.discrete() { prediction.cdf(low - 1.0) } else { prediction.cdf(low) };
         assert!(

@@ -13,7 +13,7 @@ use rand::RngExt;
 type Any<C> = Filter<AnyFamily, AnyRule, C>;
 
 fn filter<C: Covariance>(family: &AnyFamily, rule: &str, prior: &Prior) -> Any<C> {
-    Filter::new(*family, rule.parse().unwrap(), prior.clone()).unwrap()
+    Filter::with_covariance(*family, rule.parse().unwrap(), prior.clone()).unwrap()
 }
 
 fn prior(dim: usize) -> Prior {

@@ -4,10 +4,9 @@
 use crate::common;
 
 use common::{Data, rng};
-use kalmia::covariance::Covariance;
 use kalmia::{
-    AnyFamily, AnyRule, Bernoulli, Dense, Drift, Ekf, Error, Factored, Filter, Gamma, Gaussian,
-    Learner, MomentMatch, Poisson, Prior, Rows, Truncated,
+    AnyFamily, AnyRule, Bernoulli, Covariance, Dense, Drift, Ekf, Error, Factored, Filter, Gamma,
+    Gaussian, Learner, MomentMatch, Poisson, Predict, Prior, Rows, Truncated,
 };
 
 type Any<C> = Filter<AnyFamily, AnyRule, C>;
@@ -15,10 +14,14 @@ type Any<C> = Filter<AnyFamily, AnyRule, C>;
 fn learned<C: Covariance>(family: &str, rule: &str, dim: usize) -> Any<C> {
     let family: AnyFamily = family.parse().unwrap();
     let data = Data::draw(&mut rng(3), &family, dim, 40);
-    let mut filter =
-        Filter::new(family, rule.parse().unwrap(), Prior::isotropic(dim, 0.7).unwrap()).unwrap();
+    let mut filter = untrained::<C>(family, rule, dim);
     filter.learn(data.rows()).unwrap();
     filter
+}
+
+fn untrained<C: Covariance>(family: AnyFamily, rule: &str, dim: usize) -> Any<C> {
+    let prior = Prior::isotropic(dim, 0.7).unwrap();
+    Filter::with_covariance(family, rule.parse().unwrap(), prior).unwrap()
 }
 
 /// Refuses the rows, leaves the state, and can go on.
@@ -27,7 +30,7 @@ fn refuses<C: Covariance>(filter: &mut Any<C>, rows: Rows<'_>) -> Error {
     let error = filter.learn(rows).unwrap_err();
     assert_eq!(filter.state(), before, "after {error}");
     let mut untouched = Any::<C>::restore(before).unwrap();
-    let data = Data::draw(&mut rng(4), filter.family(), filter.dim(), 30);
+    let data = Data::draw(&mut rng(4), &filter.family(), filter.dim(), 30);
     filter.learn(data.rows()).unwrap();
     untouched.learn(data.rows()).unwrap();
     assert_eq!(filter.state(), untouched.state(), "going on after {error}");
@@ -54,7 +57,7 @@ fn illegal_numbers<C: Covariance>(dim: usize) {
             bad.y[row] = value;
             let error = refuses(&mut learned::<C>("poisson", "moment", dim), bad.rows());
             assert!(
-                matches!(&error, Error::Target { row: r, family, .. } if *r == row && family == "poisson"),
+                matches!(error, Error::Target { row: r, family: "poisson", .. } if r == row),
                 "{error}"
             );
             assert!(error.is_recoverable() && error.row() == Some(row));
@@ -163,8 +166,8 @@ fn parameters_out_of_range_are_named() {
     let named = |error: Error, expected: &str| {
         assert!(matches!(&error, Error::Parameter { name, .. } if *name == expected), "{error}")
     };
-    let filter =
-        || Filter::<_, _, Dense>::new(Bernoulli, Ekf, Prior::isotropic(2, 1.0).unwrap()).unwrap();
+    let prior = || Prior::isotropic(2, 1.0).unwrap();
+    let filter = || Filter::with_covariance::<Dense>(Bernoulli, Ekf, prior()).unwrap();
     for factor in [0.0, 1.0, -0.1, 1.5, f64::NAN] {
         named(filter().with_drift(Drift::Forget { factor }).unwrap_err(), "factor");
     }
@@ -191,7 +194,7 @@ fn parameters_out_of_range_are_named() {
     for variance in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let mut filter = filter();
         let before = filter.state();
-        named(filter.grow(variance).unwrap_err(), "variance");
+        named(filter.grow_with(variance).unwrap_err(), "variance");
         assert_eq!(filter.state(), before);
     }
 }
@@ -215,8 +218,9 @@ fn diverges<C: Covariance>(dim: usize, drift: Drift) {
     y[100] = 4e15;
     let rows = Rows::new(dim, &x, &y).unwrap();
     let prior = Prior::isotropic(dim, 1.0).unwrap();
-    let mut filter: Filter<AnyFamily, AnyRule, C> =
-        Filter::new(Poisson.into(), AnyRule::Ekf, prior).unwrap().with_drift(drift).unwrap();
+    let family: AnyFamily = Poisson.into();
+    let filter = Filter::with_covariance::<C>(family, AnyRule::Ekf, prior).unwrap();
+    let mut filter = filter.with_drift(drift).unwrap();
     let before = filter.state();
     let error = filter.learn(rows).unwrap_err();
     assert!(matches!(error, Error::Diverged { row: 101, .. }), "{error}");
@@ -265,8 +269,7 @@ fn numbers_beyond_all_range_never_enter_the_state() {
         ] {
             let family: AnyFamily = Gaussian::default().into();
             let prior = Prior::isotropic(1, 1e30).unwrap();
-            let mut filter: Filter<_, AnyRule> =
-                Filter::new(family, rule.parse().unwrap(), prior).unwrap();
+            let mut filter = Filter::new(family, rule.parse::<AnyRule>().unwrap(), prior).unwrap();
             for cut in [1, 2] {
                 for i in (0..2).step_by(cut) {
                     let before = filter.state();
@@ -301,16 +304,20 @@ fn states_that_do_not_fit_are_refused() {
     let mut bad = filter.state();
     bad.covariance[0] = -1.0;
     assert!(matches!(Any::<Dense>::restore(bad), Err(Error::NotPositiveDefinite { pivot: 0, .. })));
-    let other: Filter<AnyFamily, AnyRule, Dense> =
-        Filter::new(*filter.family(), *filter.rule(), Prior::isotropic(3, 0.8).unwrap()).unwrap();
+    let wider = Prior::isotropic(3, 0.8).unwrap();
+    let other: Any<Dense> =
+        Filter::with_covariance(filter.family(), *filter.rule(), wider).unwrap();
     assert!(matches!(filter.merge(&other), Err(Error::State(_))));
+    let forget = Drift::Forget { factor: 0.9 };
     let forgetful =
-        learned::<Dense>("gaussian", "ekf", 3).with_drift(Drift::Forget { factor: 0.9 }).unwrap();
+        untrained::<Dense>(filter.family(), "ekf", 3).with_drift(forget.clone()).unwrap();
     assert!(matches!(filter.merge(&forgetful), Err(Error::State(_))));
+    // rows learned without drift are not undone by setting one
+    assert!(matches!(filter.with_drift(forget), Err(Error::State(_))));
 }
 
 #[test]
-fn a_dense_matrix_without_digits_says_so() {
+fn a_dense_matrix_without_precision_is_an_error() {
     let mut failed = 0;
     for (dim, rows) in [(3, 40), (200, 400)] {
         // one direction known to 1e-10, in a prior of 1e10: 20 digits apart
@@ -324,19 +331,19 @@ fn a_dense_matrix_without_digits_says_so() {
         let prior = Prior::isotropic(dim, 1e10).unwrap();
         let family = Gaussian::new(1e-8).unwrap();
         let rows = Rows::new(dim, &x, &y).unwrap();
-        let mut dense: Filter<_, _, Dense> =
-            Filter::new(family, MomentMatch, prior.clone()).unwrap();
-        let mut factored: Filter<_, _, Factored> = Filter::new(family, MomentMatch, prior).unwrap();
+        let mut dense =
+            Filter::with_covariance::<Dense>(family, MomentMatch, prior.clone()).unwrap();
+        let mut factored = Filter::new(family, MomentMatch, prior).unwrap();
         let (mut sd, mut sf) = (Vec::new(), Vec::new());
         factored
-            .learn_observed(rows, Some(&mut |seen: &kalmia::Seen<'_>| sf.push(seen.variance)))
+            .learn_observed(rows, Some(&mut |seen: &kalmia::RowView<'_>| sf.push(seen.variance)))
             .unwrap();
-        let result =
-            dense.learn_observed(rows, Some(&mut |seen: &kalmia::Seen<'_>| sd.push(seen.variance)));
-        // what was not refused agrees to a tenth of a per cent at least
+        let result = dense
+            .learn_observed(rows, Some(&mut |seen: &kalmia::RowView<'_>| sd.push(seen.variance)));
+        // what was not refused agrees to a tenth of a per cent
         for (i, (d, f)) in sd.iter().zip(&sf).enumerate() {
             assert!(
-                (d - f).abs() <= 0.1 * f.max(1e-30),
+                (d - f).abs() <= 1e-3 * f.max(1e-30),
                 "dim {dim} row {i}: dense {d:e}, factored {f:e}"
             );
         }
@@ -349,8 +356,8 @@ fn a_dense_matrix_without_digits_says_so() {
     assert!(failed > 0);
 }
 
-/// A prior so wide that one row cancels nearly all of it: the dense form keeps four digits or says
-/// that it cannot, by row and in blocks.
+/// A prior so wide that one row cancels nearly all of it: the dense form keeps six digits or
+/// returns an error, by row and in blocks.
 #[test]
 fn a_nearly_flat_prior_is_exact_or_refused() {
     let mut rng = rng(9);
@@ -362,14 +369,18 @@ fn a_nearly_flat_prior_is_exact_or_refused() {
         let rows = Rows::new(dim, &x, &y).unwrap();
         for exponent in [6, 9, 11, 13, 15, 16, 18, 30] {
             let prior = Prior::isotropic(dim, 10f64.powi(exponent)).unwrap();
-            let mut dense: Filter<_, _, Dense> =
-                Filter::new(Gaussian::default(), Ekf, prior.clone()).unwrap();
-            let mut factored: Filter<_, _, Factored> =
-                Filter::new(Gaussian::default(), Ekf, prior).unwrap();
+            let mut dense =
+                Filter::with_covariance::<Dense>(Gaussian::default(), Ekf, prior.clone()).unwrap();
+            let mut factored = Filter::new(Gaussian::default(), Ekf, prior).unwrap();
             factored.learn(rows).unwrap();
             match dense.learn(rows) {
                 Ok(()) => {
-                    for (d, f) in dense.standard_errors().iter().zip(factored.standard_errors()) {
+                    for (d, f) in dense
+                        .standard_errors()
+                        .unwrap()
+                        .iter()
+                        .zip(factored.standard_errors().unwrap())
+                    {
                         assert!(
                             (d / f - 1.0).abs() < 1e-6,
                             "dim {dim}, prior 1e{exponent}: dense {d:e}, factored {f:e}"
@@ -388,8 +399,8 @@ fn a_nearly_flat_prior_is_exact_or_refused() {
     assert!(refused > 0);
 }
 
-/// Rows of enormous weight: the dense form agrees with the factored one to a fraction of a standard
-/// error, or says that it cannot.
+/// Rows of enormous weight: the dense form agrees with the factored one to a tenth of a standard
+/// error, or returns an error.
 #[test]
 fn enormous_weights_are_exact_or_refused() {
     let mut rng = rng(10);
@@ -413,15 +424,14 @@ fn enormous_weights_are_exact_or_refused() {
                 .map(|(x, w)| x.iter().sum::<f64>() + common::centred(&mut rng) / w.sqrt())
                 .collect();
             let rows = Rows::new(dim, &x, &y).unwrap().with_weights(&weight).unwrap();
-            let prior = Prior::isotropic(dim, prior).unwrap();
-            let mut dense: Filter<_, _, Dense> =
-                Filter::new(Gaussian::default(), Ekf, prior.clone()).unwrap();
-            let mut factored: Filter<_, _, Factored> =
-                Filter::new(Gaussian::default(), Ekf, prior).unwrap();
+            let start = Prior::isotropic(dim, prior).unwrap();
+            let mut dense =
+                Filter::with_covariance::<Dense>(Gaussian::default(), Ekf, start.clone()).unwrap();
+            let mut factored = Filter::new(Gaussian::default(), Ekf, start).unwrap();
             factored.learn(rows).unwrap();
             match dense.learn(rows) {
                 Ok(()) => {
-                    let errors = factored.standard_errors();
+                    let errors = factored.standard_errors().unwrap();
                     for (j, (d, f)) in
                         dense.coefficients().iter().zip(factored.coefficients()).enumerate()
                     {
@@ -433,6 +443,9 @@ fn enormous_weights_are_exact_or_refused() {
                     }
                 }
                 Err(error) => {
+                    println!(
+                        "refused: dim {dim}, prior {prior:e}, near {near:e}, weight {largest:e}"
+                    );
                     assert!(matches!(error, Error::PrecisionLost { .. }), "{error}");
                     refused += 1;
                 }

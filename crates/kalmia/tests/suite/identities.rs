@@ -4,11 +4,9 @@
 use crate::common;
 
 use common::{Matrix, Rng, centred, dot, gap, minus, near, norm, rng, spread_matrix};
-use kalmia::covariance::Covariance;
-use kalmia::rule::Step;
 use kalmia::{
-    AnyFamily, AnyRule, Certificate, Dense, Factored, Family, Filter, Gaussian, Learner, Prior,
-    Rows, Seen, Truncated,
+    AnyFamily, AnyRule, Certificate, Covariance, Dense, Factored, Family, Filter, Gaussian,
+    Learner, Prior, RowView, Rows, Step, Truncated,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -83,9 +81,12 @@ impl Case {
     }
 
     fn run<C: Covariance>(&self, (family, rule): (&str, &str)) -> Path {
-        let filter =
-            Filter::new(family.parse().unwrap(), rule.parse().unwrap(), self.prior.clone())
-                .unwrap();
+        let filter = Filter::with_covariance::<C>(
+            family.parse().unwrap(),
+            rule.parse().unwrap(),
+            self.prior.clone(),
+        )
+        .unwrap();
         Path::of::<C>(filter, self.rows())
     }
 }
@@ -114,10 +115,10 @@ impl Path {
         p.push(Matrix::new(filter.covariance().matrix()));
         let mut certificate = Certificate::default();
         for i in 0..rows.len() {
-            let look = |s: &Seen<'_>| {
+            let look = |s: &RowView<'_>| {
                 seen.push(Look { m: s.linear, s: s.variance, gradient: s.gradient, step: s.step })
             };
-            let mut both = (look, |s: &Seen<'_>| kalmia::Observer::row(&mut certificate, s));
+            let mut both = (look, |s: &RowView<'_>| kalmia::Observer::row(&mut certificate, s));
             filter.learn_observed(rows.slice(i..i + 1), Some(&mut both)).unwrap();
             theta.push(filter.coefficients().to_vec());
             p.push(Matrix::new(filter.covariance().matrix()));
@@ -334,7 +335,7 @@ proptest! {
     #[test]
     fn i24_a_threshold_never_met_changes_no_bit(case in case()) {
         fn check<C: Covariance>(case: &Case) {
-            let filter = |rule: AnyRule| Any::<C>::new("bernoulli".parse().unwrap(), rule, case.prior.clone()).unwrap();
+            let filter = |rule: AnyRule| Filter::with_covariance::<C>("bernoulli".parse::<AnyFamily>().unwrap(), rule, case.prior.clone()).unwrap();
             let (mut low, mut plain) = (filter(AnyRule::Truncated(Truncated::new(1e-300, 0.3).unwrap())), filter(AnyRule::Ekf));
             low.learn(case.rows()).unwrap();
             plain.learn(case.rows()).unwrap();
@@ -436,7 +437,7 @@ proptest! {
             let rows = case.rows().with_weights(&weight).unwrap().with_offsets(&offset).unwrap();
             let family: AnyFamily = Gaussian::new(noise).unwrap().into();
             for rule in [AnyRule::Ekf, AnyRule::Implicit, AnyRule::MomentMatch] {
-                let mut filter = Any::<C>::new(family, rule, case.prior.clone()).unwrap();
+                let mut filter = Filter::with_covariance::<C>(family, rule, case.prior.clone()).unwrap();
                 let mut certificate = Certificate::default();
                 filter.learn_observed(rows, Some(&mut certificate)).unwrap();
                 // the normal equations, solved at once

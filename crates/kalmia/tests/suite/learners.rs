@@ -1,9 +1,8 @@
 //! The online Newton step, averaged SGD and the mean of iterates: identities, states, batches and
 //! errors.
 
-use kalmia::covariance::Covariance;
-use kalmia::learner::OnlineNewtonState;
-use kalmia::learner::{default_step, oracle_step};
+use crate::common::{Data, norm};
+use kalmia::theory::AsgdSteps;
 use kalmia::*;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -13,40 +12,10 @@ use serde::de::DeserializeOwned;
 
 type Newton<C = Factored> = OnlineNewtonStep<Bernoulli, C>;
 
-/// Rows with an intercept and features in $[-1, 1]$, and labels of a logistic model.
-struct Data {
-    dim: usize,
-    x: Vec<f64>,
-    y: Vec<f64>,
-}
-
-impl Data {
-    fn new(dim: usize, rows: usize, norm: f64, seed: u64) -> Self {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let truth: Vec<f64> = (0..dim)
-            .map(|j| norm * if j % 2 == 0 { 1.0 } else { -1.0 } / (dim as f64).sqrt())
-            .collect();
-        let mut data = Self { dim, x: Vec::new(), y: Vec::new() };
-        for _ in 0..rows {
-            let x: Vec<f64> = (0..dim)
-                .map(|j| if j == 0 { 1.0 } else { 2.0 * rng.random::<f64>() - 1.0 })
-                .collect();
-            let u: f64 = x.iter().zip(&truth).map(|(x, t)| x * t).sum();
-            data.y.push(f64::from(rng.random::<f64>() < 1.0 / (1.0 + (-u).exp())));
-            data.x.extend(x);
-        }
-        data
-    }
-
-    fn rows(&self) -> Rows<'_> {
-        Rows::new(self.dim, &self.x, &self.y).unwrap()
-    }
-}
-
 /// From $P_1 = I$, so that the first steps are long and the projection has work to do.
 fn newton<C: Covariance>(dim: usize, radius: f64, gamma: f64) -> Newton<C> {
-    let settings = NewtonSettings::new(radius, 2.0 * gamma).unwrap();
-    OnlineNewtonStep::new(
+    let settings = OnlineNewtonSettings::new(radius, 2.0 * gamma).unwrap();
+    OnlineNewtonStep::with_covariance(
         Bernoulli,
         dim,
         settings.with_start(Prior::isotropic(dim, 1.0).unwrap()).unwrap(),
@@ -56,10 +25,6 @@ fn newton<C: Covariance>(dim: usize, radius: f64, gamma: f64) -> Newton<C> {
 
 fn ekf(dim: usize) -> Filter<Bernoulli, Ekf> {
     Filter::new(Bernoulli, Ekf, Prior::isotropic(dim, 1.0).unwrap()).unwrap()
-}
-
-fn norm(v: &[f64]) -> f64 {
-    v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
 fn quadratic(a: &[f64], v: &[f64]) -> f64 {
@@ -88,18 +53,18 @@ proptest! {
     ) {
         let (gamma, radius, lambda) = (ln_gamma.exp(), ln_radius.exp(), ln_lambda.exp());
         let start = Prior::isotropic(dim, 1.0 / lambda).unwrap();
-        let settings = NewtonSettings::new(radius, 2.0 * gamma).unwrap().with_multiplier(multiplier).unwrap().with_start(start).unwrap();
+        let settings = OnlineNewtonSettings::new(radius, 2.0 * gamma).unwrap().with_multiplier(multiplier).unwrap().with_start(start).unwrap();
         let mut learner: Newton = OnlineNewtonStep::new(Bernoulli, dim, settings).unwrap();
         let star: Vec<f64> = star[..dim].iter().map(|s| s * radius / (dim as f64).sqrt()).collect();
-        let data = Data::new(dim, 40, 3.0, seed);
+        let data = Data::logistic(dim, 40, 3.0, seed);
         let c = gamma / multiplier;
         let (mut left, mut right) = (0.0, 0.5 * c * lambda * norm(&star).powi(2));
         for i in 0..40 {
             let w = learner.coefficients().to_vec();
             let (mut slope, mut s) = (0.0, 0.0);
-            let mut watch = |seen: &Seen<'_>| (slope, s) = (seen.gradient, seen.variance);
-            learner.learn_observed(data.rows().slice(i..i + 1), Some(&mut watch)).unwrap();
-            let x = data.rows().x(i);
+            let mut watch = |seen: &RowView<'_>| (slope, s) = (seen.gradient, seen.variance);
+            learner.learn_observed(data.plain().slice(i..i + 1), Some(&mut watch)).unwrap();
+            let x = data.plain().x(i);
             let p = learner.covariance().matrix();
             let v: Vec<f64> = (0..dim).map(|j| w[j] - slope / c * (0..dim).map(|k| p[j * dim + k] * x[k]).sum::<f64>()).collect();
             let a = learner.precision();
@@ -117,11 +82,11 @@ proptest! {
 
 #[test]
 fn precision_and_covariance_stay_inverse_and_agree_between_forms() {
-    let data = Data::new(11, 600, 2.3, 5);
+    let data = Data::logistic(11, 600, 2.3, 5);
     let (mut dense, mut factored) =
         (newton::<Dense>(11, 2.56, 0.0125), newton::<Factored>(11, 2.56, 0.0125));
-    dense.learn(data.rows()).unwrap();
-    factored.learn(data.rows()).unwrap();
+    dense.learn(data.plain()).unwrap();
+    factored.learn(data.plain()).unwrap();
     assert!(
         norm(&minus(dense.coefficients(), factored.coefficients()))
             <= 1e-10 * norm(dense.coefficients())
@@ -141,11 +106,11 @@ fn precision_and_covariance_stay_inverse_and_agree_between_forms() {
 
 #[test]
 fn features_of_very_different_scales_stay_in_the_ball() {
-    let mut data = Data::new(9, 1500, 2.0, 31);
+    let mut data = Data::logistic(9, 1500, 2.0, 31);
     data.x.iter_mut().enumerate().for_each(|(k, x)| *x *= 10f64.powi(k as i32 % 9 - 4));
     for gamma in [0.5, 1e-2, 1e-6, 1e-14] {
         let mut learner = newton::<Factored>(9, 2.0, gamma);
-        learner.learn(data.rows()).unwrap();
+        learner.learn(data.plain()).unwrap();
         assert!(norm(learner.coefficients()) <= 2.0 * (1.0 + 1e-14));
         assert!(
             learner.factors() <= 6 * learner.projections(),
@@ -163,7 +128,7 @@ fn paper_experiment_behaves_as_its_text_says_and_needs_few_factors() {
     for (scale, gamma) in [(0.1, 0.0125), (0.1, 1e-4), (1.0, 0.0125), (1.0, 7.5e-15)] {
         let truth: Vec<f64> = star.iter().map(|t| t * scale).collect();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut data = Data { dim: 11, x: Vec::new(), y: Vec::new() };
+        let mut data = Data::logistic(11, 0, 0.0, 1);
         for _ in 0..3000 {
             let x: Vec<f64> = (0..11).map(|j| if j == 0 { 1.0 } else { rng.random() }).collect();
             let u: f64 = x.iter().zip(&truth).map(|(x, t)| x * t).sum();
@@ -172,12 +137,12 @@ fn paper_experiment_behaves_as_its_text_says_and_needs_few_factors() {
         }
         let radius = 1.1 * norm(&truth);
         let mut long_steps = newton::<Factored>(11, radius, gamma);
-        long_steps.learn(data.rows()).unwrap();
+        long_steps.learn(data.plain()).unwrap();
         assert!(long_steps.projections() > 300, "{}", long_steps.projections());
         assert!(long_steps.factors() <= 3 * long_steps.projections(), "{}", long_steps.factors());
-        let settings = NewtonSettings::new(radius, 2.0 * gamma).unwrap();
+        let settings = OnlineNewtonSettings::new(radius, 2.0 * gamma).unwrap();
         let mut default: Newton = OnlineNewtonStep::new(Bernoulli, 11, settings).unwrap();
-        default.learn(data.rows()).unwrap();
+        default.learn(data.plain()).unwrap();
         if gamma < 1e-10 {
             // "still almost doesn't move": the squared error stays |theta*|^2 = 543
             assert!((norm(&minus(default.coefficients(), &truth)).powi(2) - 543.0).abs() < 1e-3);
@@ -189,27 +154,22 @@ fn paper_experiment_behaves_as_its_text_says_and_needs_few_factors() {
 fn settings_give_the_constants_of_the_paper() {
     let (radius, d) = (2.56, 11.0f64);
     let settings =
-        NewtonSettings::new(radius, 2.5e-2).unwrap().with_gradient_bound(d.sqrt()).unwrap();
+        OnlineNewtonSettings::new(radius, 2.5e-2).unwrap().with_gradient_bound(d.sqrt()).unwrap();
     assert_eq!(settings.gamma(), 0.0125);
     // erratum E16: with the diameter the gradient bound is what counts, 0.00735 for R = 1.1
     // |theta*|/10
     let theorem = settings.clone().for_theorem_3();
     assert!((theorem.gamma() - 0.5 / (8.0 * d.sqrt() * radius)).abs() < 1e-17);
     assert!((theorem.rule().unwrap().step_size() * theorem.gamma() - 3.0).abs() < 1e-15);
-    let ball = NewtonSettings::logistic(11, radius).unwrap();
+    let ball = OnlineNewtonSettings::logistic(11, radius).unwrap();
     assert!((ball.gamma() / (0.5 * (-radius * d.sqrt()).exp()) - 1.0).abs() < 1e-14);
     // erratum E28: P_1 = (gamma R)^2 I by default
     let learner: Newton = OnlineNewtonStep::new(Bernoulli, 11, settings).unwrap();
     assert!((learner.covariance().entry(3, 3) / (0.0125f64 * radius).powi(2) - 1.0).abs() < 1e-15);
     assert!((learner.precision()[0] * learner.covariance().entry(0, 0) - 1.0).abs() < 1e-15);
-    assert_eq!(
-        AveragedSgd::plain(Bernoulli, 11, 400).unwrap().step(),
-        default_step(11, 400).unwrap()
-    );
-    assert_eq!(
-        AveragedSgd::oracle(Bernoulli, 11, 400, 2.3).unwrap().step(),
-        oracle_step(11, 400, 2.3).unwrap()
-    );
+    let steps = AsgdSteps { d: 11, horizon: 400, norm_star: 2.3 }.evaluate().unwrap();
+    assert_eq!(AveragedSgd::plain(Bernoulli, 11, 400).unwrap().step(), steps.gamma_asgd);
+    assert_eq!(AveragedSgd::oracle(Bernoulli, 11, 400, 2.3).unwrap().step(), steps.gamma_oracle);
 }
 
 /// The mean of recorded iterates, and the observer's view of them.
@@ -221,18 +181,18 @@ fn check_mean<L: Learner + Clone>(inner: L, data: &Data) {
     let (mut watched, mut direct) = (Vec::new(), Vec::new());
     for i in 0..data.y.len() {
         sum.iter_mut().zip(alone.coefficients()).for_each(|(s, w)| *s += w);
-        let row = data.rows().slice(i..i + 1);
+        let row = data.plain().slice(i..i + 1);
         alone
             .learn_observed(
                 row,
-                Some(&mut |seen: &Seen<'_>| direct.push((i, seen.linear, seen.loss))),
+                Some(&mut |seen: &RowView<'_>| direct.push((i, seen.linear, seen.loss))),
             )
             .unwrap();
     }
     averaged
         .learn_observed(
-            data.rows(),
-            Some(&mut |seen: &Seen<'_>| watched.push((seen.index, seen.linear, seen.loss))),
+            data.plain(),
+            Some(&mut |seen: &RowView<'_>| watched.push((seen.index, seen.linear, seen.loss))),
         )
         .unwrap();
     assert_eq!(watched, direct);
@@ -243,14 +203,14 @@ fn check_mean<L: Learner + Clone>(inner: L, data: &Data) {
     for (mean, sum) in averaged.coefficients().iter().zip(&sum) {
         assert!((mean - sum / data.y.len() as f64).abs() <= 1e-13);
     }
-    let x = data.rows().x(0);
+    let x = data.plain().x(0);
     let expected: f64 = averaged.coefficients().iter().zip(x).map(|(w, x)| w * x).sum();
     assert_eq!(averaged.linear(x).unwrap(), expected);
 }
 
 #[test]
 fn averaged_is_the_mean_of_the_iterates_before_each_row() {
-    let data = Data::new(5, 200, 2.0, 11);
+    let data = Data::logistic(5, 200, 2.0, 11);
     check_mean(ekf(5), &data);
     check_mean(newton::<Factored>(5, 2.0, 0.05), &data);
     check_mean(newton::<Dense>(5, 2.0, 0.05), &data);
@@ -265,10 +225,10 @@ where
 {
     let n = data.y.len();
     let (mut whole, mut single, mut resumed) = (fresh.clone(), fresh.clone(), fresh);
-    whole.learn(data.rows()).unwrap();
-    (0..n).for_each(|i| single.learn(data.rows().slice(i..i + 1)).unwrap());
+    whole.learn(data.plain()).unwrap();
+    (0..n).for_each(|i| single.learn(data.plain().slice(i..i + 1)).unwrap());
     for cut in [0..7, 7..8, 8..n / 2, n / 2..n] {
-        resumed.learn(data.rows().slice(cut)).unwrap();
+        resumed.learn(data.plain().slice(cut)).unwrap();
         let text = serde_json::to_string(&take(&resumed)).unwrap();
         resumed = restore(serde_json::from_str(&text).unwrap()).unwrap();
     }
@@ -280,9 +240,9 @@ where
 #[test]
 fn cuts_and_resumption_change_no_bit() {
     for (dim, rows) in [(1, 40), (11, 120), (40, 60)] {
-        let data = Data::new(dim, rows, 3.0, 3);
+        let data = Data::logistic(dim, rows, 3.0, 3);
         let mut probe = newton::<Factored>(dim, 1.5, 0.02);
-        probe.learn(data.rows()).unwrap();
+        probe.learn(data.plain()).unwrap();
         assert!(probe.projections() >= 10, "{}", probe.projections());
         check_cuts(newton::<Factored>(dim, 1.5, 0.02), &data, Newton::state, Newton::restore);
         check_cuts(newton::<Dense>(dim, 1.5, 0.02), &data, Newton::state, Newton::restore);
@@ -310,7 +270,7 @@ fn check_refusal<L: Learner, S: PartialEq + std::fmt::Debug>(
     data: &Data,
     take: impl Fn(&L) -> S,
 ) {
-    learner.learn(data.rows()).unwrap();
+    learner.learn(data.plain()).unwrap();
     let before = take(&learner);
     for bad in [0, 3] {
         let (mut x, mut y) = (data.x[..5 * data.dim].to_vec(), data.y[..5].to_vec());
@@ -328,13 +288,13 @@ fn check_refusal<L: Learner, S: PartialEq + std::fmt::Debug>(
     assert!(matches!(error, Error::Length { name: "row", .. }), "{error}");
     assert!(matches!(learner.linear(&[1.0]), Err(Error::Length { .. })));
     assert_eq!(take(&learner), before);
-    learner.learn(data.rows()).unwrap();
+    learner.learn(data.plain()).unwrap();
     assert_eq!(learner.count(), 2 * data.y.len() as u64);
 }
 
 #[test]
 fn refused_batches_leave_no_trace() {
-    let data = Data::new(4, 30, 2.0, 8);
+    let data = Data::logistic(4, 30, 2.0, 8);
     check_refusal(newton::<Factored>(4, 1.5, 0.02), &data, Newton::state);
     check_refusal(newton::<Dense>(4, 1.5, 0.02), &data, Newton::state);
     check_refusal(AveragedSgd::new(Bernoulli, 4, 30, 0.1).unwrap(), &data, AveragedSgd::state);
@@ -345,7 +305,7 @@ fn refused_batches_leave_no_trace() {
 fn overflow_is_an_error_and_leaves_no_trace() {
     let (x, y) = ([1.0, 0.5, 1.0, 1e90, 1.0, 1e90], [1.0, 2.0, 3.0]);
     let rows = Rows::new(2, &x, &y).unwrap();
-    let settings = NewtonSettings::new(2.0, 0.1)
+    let settings = OnlineNewtonSettings::new(2.0, 0.1)
         .unwrap()
         .with_start(Prior::isotropic(2, 1.0).unwrap())
         .unwrap();
@@ -385,23 +345,23 @@ fn weights_and_offsets_are_those_of_the_loss() {
 
 #[test]
 fn bad_parameters_and_states_are_named() {
-    let parameter = |result: Result<NewtonSettings>, expected: &str| {
+    let parameter = |result: Result<OnlineNewtonSettings>, expected: &str| {
         assert!(
             matches!(result, Err(Error::Parameter { name, .. }) if name == expected),
             "{expected}"
         );
     };
-    let good = NewtonSettings::new(2.0, 0.1).unwrap();
-    parameter(NewtonSettings::new(0.0, 0.1), "radius");
-    parameter(NewtonSettings::new(f64::INFINITY, 0.1), "radius");
-    parameter(NewtonSettings::new(2.0, f64::NAN), "exp_concavity");
+    let good = OnlineNewtonSettings::new(2.0, 0.1).unwrap();
+    parameter(OnlineNewtonSettings::new(0.0, 0.1), "radius");
+    parameter(OnlineNewtonSettings::new(f64::INFINITY, 0.1), "radius");
+    parameter(OnlineNewtonSettings::new(2.0, f64::NAN), "exp_concavity");
     parameter(good.clone().with_gradient_bound(-1.0), "gradient_bound");
     parameter(good.clone().with_multiplier(0.0), "multiplier");
     parameter(
         good.clone().with_start(Prior::isotropic(1, 1.0).unwrap().with_mean(&[2.5]).unwrap()),
         "start",
     );
-    let tiny = NewtonSettings::new(2.0, 1e-150).unwrap();
+    let tiny = OnlineNewtonSettings::new(2.0, 1e-150).unwrap();
     let result: Result<Newton> = OnlineNewtonStep::new(Bernoulli, 2, tiny);
     assert!(matches!(result, Err(Error::Parameter { name: "exp_concavity", .. })));
     let start = good.clone().with_start(Prior::isotropic(2, 1e-160).unwrap()).unwrap();
@@ -436,4 +396,31 @@ fn bad_parameters_and_states_are_named() {
     let mut sgd = AveragedSgd::new(Bernoulli, 2, 5, 0.1).unwrap().state();
     sgd.mean[1] = f64::NAN;
     assert!(matches!(AveragedSgd::restore(sgd), Err(Error::State(_))));
+}
+
+#[test]
+fn a_mean_of_any_learner_is_stored_and_resumes_bit_for_bit() {
+    let data = Data::logistic(3, 60, 2.0, 5);
+    let family: AnyFamily = Bernoulli.into();
+    let prior = Prior::isotropic(3, 1.0).unwrap();
+    let filter = Filter::new(family, AnyRule::MomentMatch, prior).unwrap();
+    let mut any = AnyLearner::averaged(AnyLearner::Filter(filter.clone()));
+    let mut plain = Averaged::new(filter);
+    any.learn(data.plain().slice(0..40)).unwrap();
+    let text = serde_json::to_string(&any.state()).unwrap();
+    assert!(text.starts_with(r#"{"learner":"averaged","inner":{"learner":"filter","#), "{text}");
+    let mut resumed: AnyLearner =
+        AnyLearner::restore(serde_json::from_str(&text).unwrap()).unwrap();
+    any.learn(data.plain().slice(40..60)).unwrap();
+    resumed.learn(data.plain().slice(40..60)).unwrap();
+    plain.learn(data.plain()).unwrap();
+    assert_eq!(resumed.state(), any.state());
+    assert_eq!(resumed.coefficients(), plain.coefficients());
+    let x = [1.0, 0.5, -0.5];
+    let means = [resumed.predict(&x, 0.1).unwrap().mean, plain.predict(&x, 0.1).unwrap().mean];
+    assert_eq!(means[0].to_bits(), means[1].to_bits());
+    assert_eq!(resumed.method(), "moment");
+    assert!(resumed.standard_errors().is_none() && !resumed.has_covariance());
+    assert!(matches!(resumed.grow(), Err(Error::State(_))));
+    assert!(matches!(resumed.merge(&any), Err(Error::State(_))));
 }

@@ -4,6 +4,7 @@
 //! `data/projection_cases.json` was computed independently of this crate at 120 digits, hard cases
 //! included; its `meta` gives the tolerances.
 
+use crate::common::{minus, norm};
 use kalmia::Error;
 use kalmia::learner::project;
 use proptest::prelude::*;
@@ -29,12 +30,8 @@ struct Case {
     condition: f64,
 }
 
-fn norm(v: &[f64]) -> f64 {
-    v.iter().map(|v| v * v).sum::<f64>().sqrt()
-}
-
 fn distance(a: &[f64], b: &[f64]) -> f64 {
-    norm(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>())
+    norm(&minus(a, b))
 }
 
 #[test]

@@ -66,7 +66,7 @@ struct Trace {
 fn trace<L: Learner>(learner: &mut L, file: &File, y: &[f64]) -> Trace {
     let mut trace = Trace { coefficients: learner.coefficients().to_vec(), ..Trace::default() };
     for (x, y) in file.x.iter().zip(y) {
-        let mut watch = |seen: &Seen<'_>| {
+        let mut watch = |seen: &RowView<'_>| {
             trace.alpha.push(seen.step.curvature);
             trace.variance.push(seen.variance);
             trace.loss += seen.loss;
@@ -86,8 +86,8 @@ fn check_filter<F: Family, R: Rule, C: Covariance>(
 ) {
     let what = |name: &str| format!("{} {} {}: {name}", case.algorithm, case.params, C::NAME);
     let prior = Prior::full(file.p1.concat(), 3).unwrap().with_mean(&file.theta1).unwrap();
-    let mut filter: Filter<F, R, C> =
-        Filter::new(family.clone(), rule.clone(), prior.clone()).unwrap();
+    let mut filter =
+        Filter::with_covariance::<C>(family.clone(), rule.clone(), prior.clone()).unwrap();
     let found = trace(&mut filter, file, y);
     assert_close(&what("theta"), &found.coefficients, &case.out::<Vec<Vec<f64>>>("theta").concat());
     assert_close(&what("alpha"), &found.alpha, &case.out::<Vec<f64>>("alpha"));
@@ -103,19 +103,19 @@ fn check_filter<F: Family, R: Rule, C: Covariance>(
         &[filter.covariance().log_det().unwrap()],
         &[case.out("ln_det_P_final")],
     );
-    let mut batch: Filter<F, R, C> = Filter::new(family, rule, prior).unwrap();
+    let mut batch = Filter::with_covariance::<C>(family, rule, prior).unwrap();
     batch.learn(Rows::new(3, &file.x.concat(), y).unwrap()).unwrap();
     assert_close(&what("theta in one batch"), batch.coefficients(), &found.coefficients[36..]);
 }
 
 fn check_newton<C: Covariance>(file: &File, case: &Case) {
     let what = |name: &str| format!("{} {} {}: {name}", case.algorithm, case.params, C::NAME);
-    let settings = NewtonSettings::new(case.param("D"), 2.0 * case.param("gamma"))
+    let settings = OnlineNewtonSettings::new(case.param("D"), 2.0 * case.param("gamma"))
         .and_then(|s| s.with_multiplier(case.param("mult")))
         .and_then(|s| s.with_start(Prior::isotropic(3, 1.0 / case.param("lam"))?))
         .unwrap();
     assert_eq!(settings.gamma(), case.param("gamma"));
-    let newton: OnlineNewtonStep<_, C> = OnlineNewtonStep::new(Bernoulli, 3, settings).unwrap();
+    let newton = OnlineNewtonStep::with_covariance::<C>(Bernoulli, 3, settings).unwrap();
     let mut last = newton.clone();
     let found = trace(&mut last, file, &file.y_pm1);
     assert_close(&what("w"), &found.coefficients, &case.out::<Vec<Vec<f64>>>("theta").concat());

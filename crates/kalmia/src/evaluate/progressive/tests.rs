@@ -93,9 +93,9 @@ fn gaussian_errors_and_coverage_of_a_filter() {
     let mut filter: Filter<_, _> =
         Filter::new(family, Ekf, Prior::isotropic(2, 10.0).unwrap()).unwrap();
     let mut both = (Progressive::new(family.into()), Vec::new());
-    let mut observer = |seen: &Seen<'_>| {
-        Observer::row(&mut both.0, seen);
-        both.1.push((seen.observation.y - seen.mean, (2.5 + seen.variance).sqrt()));
+    let mut observer = |row: &RowView<'_>| {
+        Observer::row(&mut both.0, row);
+        both.1.push((row.observation.y - row.mean, (2.5 + row.variance).sqrt()));
     };
     filter.learn_observed(Rows::new(2, &x, &y).unwrap(), Some(&mut observer)).unwrap();
     let report = both.0.report();
@@ -106,11 +106,11 @@ fn gaussian_errors_and_coverage_of_a_filter() {
     let coverage = report.coverage.unwrap();
     close(
         coverage.covered,
-        both.1.iter().filter(|r| r.0.abs() <= DEVIATIONS * r.1).count() as f64 / n,
+        both.1.iter().filter(|r| r.0.abs() <= QUANTILE_95 * r.1).count() as f64 / n,
     );
     // 2000 draws: four standard errors of a share of 0.95
     assert!((coverage.covered - 0.95).abs() < 0.02, "{coverage:?}");
-    close(coverage.width, 2.0 * DEVIATIONS * both.1.iter().map(|r| r.1).sum::<f64>() / n);
+    close(coverage.width, 2.0 * QUANTILE_95 * both.1.iter().map(|r| r.1).sum::<f64>() / n);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_restored_evaluation_continues_bit_for_bit() {
             }
         }
         assert_eq!(part, whole);
-        assert_eq!(part.trace().last().unwrap().0, whole.trace().last().unwrap().0);
+        assert_eq!(part.trace().last().unwrap().rows, whole.trace().last().unwrap().rows);
         assert!(part.trace().len() > 8);
     }
 }

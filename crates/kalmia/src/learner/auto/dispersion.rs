@@ -1,16 +1,16 @@
-//! What is learned about the noise: normal-inverse-gamma for normal noise, Pearson's estimator for
-//! the other families with a dispersion.
+//! The estimate of the dispersion: normal-inverse-gamma for normal noise, Pearson's estimator for
+//! the other families that have one.
 
 use crate::family::Family;
 use crate::math::ln_gamma;
 use crate::rows::{Observation, Rows};
 use serde::{Deserialize, Serialize};
 
-/// Shape $a_1$ of the inverse-gamma prior: one row's worth.
+/// Shape $a_1$ of the inverse-gamma prior, which counts as one row.
 const PRIOR_SHAPE: f64 = 0.5;
 
-/// Most that one row adds to Pearson's sum, in units of the estimate.
-const LARGEST_SURPRISE: f64 = 100.0;
+/// Largest contribution of one row to Pearson's sum, in units of the estimate.
+const MAX_PEARSON: f64 = 100.0;
 
 /// How the dispersion is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ impl Dispersion {
     }
 
     /// What a row adds to the residual sum: for normal noise $w r^2/(1+ws)$, else the counterpart
-    /// with Pearson's residual (and mean curvature 1), where no row counts for more than a hundred.
+    /// with Pearson's residual (and mean curvature 1), capped at [`MAX_PEARSON`].
     pub fn residual<F: Family>(
         &self,
         family: &F,
@@ -74,15 +74,16 @@ impl Dispersion {
             Kind::Normal => weight * (y - m - offset).powi(2) / (1.0 + weight * s),
             Kind::Pearson => {
                 let row = pearson(family, y, m + offset) / (1.0 + weight * s);
-                weight * row.min(LARGEST_SURPRISE * self.estimate(so_far))
+                weight * row.min(MAX_PEARSON * self.estimate(so_far))
             }
         }
     }
 
-    /// The residual sum of rows already learned, at the coefficients they led to, for the families
-    /// whose first residuals say nothing.
+    /// The residual sum of rows already learned, at the coefficients after them; only for Pearson's
+    /// estimator, because residuals before the coefficients are known are no use to it.
     pub fn refit<F: Family>(&self, family: &F, rows: Rows<'_>, theta: &[f64]) -> Option<f64> {
-        let (n, d) = (rows.len() as f64, rows.dim() as f64);
+        let n = rows.len() as f64;
+        let d = rows.dim() as f64;
         if self.kind != Kind::Pearson || n < d + 2.0 {
             return None;
         }
@@ -94,13 +95,12 @@ impl Dispersion {
         Some((0..rows.len()).map(row).sum::<f64>() * n / (n - d))
     }
 
-    /// What all members share of a row's log evidence: $\ln\Gamma(a+w/2) - \ln\Gamma(a) - \tfrac
-    /// w2\ln 2\pi$.
-    pub fn shared(&self, weight: f64) -> f64 {
+    /// The term of a row's log evidence that is common to all members: $\ln\Gamma(a+w/2) -
+    /// \ln\Gamma(a) - \tfrac w2\ln 2\pi$.
+    pub fn common_term(&self, weight: f64) -> f64 {
         let a = PRIOR_SHAPE + 0.5 * self.rows;
         let half = 0.5 * weight;
-        // for large a by Stirling's series, where the difference of two log-gammas would lose its
-        // digits
+        // Stirling's series for large a, where the difference of two log-gammas loses precision
         let gammas = if a > 1e4 {
             half * (a + 0.5 * (half - 1.0)).ln()
         } else {
@@ -109,9 +109,9 @@ impl Dispersion {
         gammas - half * std::f64::consts::TAU.ln()
     }
 
-    /// A member's own part for normal noise: $a\ln b - (a+w/2)\ln b' - \tfrac12\ln(1+ws)$, $b' = b
-    /// + \text{added}/2$.
-    pub fn own(&self, residual: f64, added: f64, weight: f64, s: f64) -> f64 {
+    /// The member's own term for normal noise: $a\ln b - (a+w/2)\ln b' - \tfrac12\ln(1+ws)$,
+    /// $b' = b + \text{added}/2$.
+    pub fn member_term(&self, residual: f64, added: f64, weight: f64, s: f64) -> f64 {
         let a = PRIOR_SHAPE + 0.5 * self.rows;
         let b = PRIOR_SHAPE * self.guess + 0.5 * residual;
         -a * (0.5 * added / b).ln_1p()

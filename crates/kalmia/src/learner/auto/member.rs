@@ -3,21 +3,20 @@
 use crate::covariance::Covariance;
 use crate::error::{Error, Result};
 use crate::family::Family;
-use crate::learner::seen::observation;
 use crate::linalg::{Buffer, Threads};
+use crate::observe::observation;
 use crate::rows::{Observation, Rows};
 use crate::rule::{Evidence, Moments, Step, moments};
 
-/// Largest $\alpha s$ of a row for a member that can lose its digits, well within what the dense
-/// form takes.
-const SHARPEST: f64 = 1e7;
+/// Largest $\alpha s$ of a row for a dense member, well within what keeps its precision.
+const MAX_ALPHA_S_DENSE: f64 = 1e7;
 
 /// A belief with its share of the mixture.
 #[derive(Debug, Clone)]
 pub(super) struct Member<C> {
     /// Prior size relative to the scaled features.
     pub p: f64,
-    /// Random walk relative to the prior, 0 for a static member.
+    /// Process noise relative to the prior, 0 for a static member.
     pub q: f64,
     pub theta: Buffer,
     pub covariance: C,
@@ -25,47 +24,48 @@ pub(super) struct Member<C> {
     pub weight: f64,
     /// $\sum w\,r^2/(1+ws)$ in units of the dispersion.
     pub residual: f64,
-    /// The weight at the last look, and how far it has strayed since.
+    /// The weight at the last review by influence, and how far it has moved since.
     pub anchor: f64,
     pub influence: f64,
-    /// Random walk a row, one a coefficient; empty for a static member.
-    pub walk: Vec<f64>,
-    pub trail: Trail,
+    /// Variance added per row, one per coefficient; empty for a static member.
+    pub process_noise: Vec<f64>,
+    pub predictions: Predictions,
 }
 
-/// What a member said of each row of a chunk; scratch, which a copy of the member does without.
+/// A member's prediction and step for each row of a chunk. Scratch, so a copy of the member starts
+/// without it.
 #[derive(Debug, Default)]
-pub(super) struct Trail {
+pub(super) struct Predictions {
     pub linear: Vec<f64>,
     pub variance: Vec<f64>,
     pub step: Vec<Step>,
     pub slope: Vec<f64>,
-    /// Under the judge's dispersion, without the base measure.
+    /// Under the dispersion of the [`MomentMatcher`], without the base measure.
     pub evidence: Vec<Evidence>,
 }
 
-impl Clone for Trail {
+impl Clone for Predictions {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-/// The family, at unit dispersion, and the dispersion at which moments are matched: those of a
-/// skewed family depend on it, while the belief is kept in units of it.
-pub(super) struct Judge<'a, F> {
+/// The family at unit dispersion, and the dispersion. Beliefs are stored divided by the dispersion,
+/// but moment matching of a skewed family needs the dispersion itself.
+pub(super) struct MomentMatcher<'a, F> {
     pub family: &'a F,
     pub dispersion: f64,
 }
 
-impl<F> Clone for Judge<'_, F> {
+impl<F> Clone for MomentMatcher<'_, F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<F> Copy for Judge<'_, F> {}
+impl<F> Copy for MomentMatcher<'_, F> {}
 
-impl<F: Family> Judge<'_, F> {
+impl<F: Family> MomentMatcher<'_, F> {
     #[inline(always)]
     fn moments(&self, observation: &Observation, m: f64, s: f64) -> Moments {
         let phi = self.dispersion;
@@ -83,7 +83,7 @@ impl<F: Family> Judge<'_, F> {
     }
 }
 
-impl Trail {
+impl Predictions {
     fn reset(&mut self, rows: usize) {
         self.linear.resize(rows, 0.0);
         self.variance.resize(rows, 0.0);
@@ -92,18 +92,18 @@ impl Trail {
         self.step.resize(rows, Step::NONE);
     }
 
-    /// The step of row `i`, noted.
+    /// The step of row `i`; records the prediction.
     #[inline(always)]
     fn decide<F: Family>(
         &mut self,
-        judge: Judge<'_, F>,
+        matcher: MomentMatcher<'_, F>,
         rows: Rows<'_>,
         i: usize,
         m: f64,
         s: f64,
     ) -> Result<Step> {
-        let observation = observation(judge.family, &rows, i);
-        let Moments { evidence, slope, step } = judge.moments(&observation, m, s);
+        let observation = observation(matcher.family, &rows, i);
+        let Moments { evidence, slope, step } = matcher.moments(&observation, m, s);
         self.linear[i] = m;
         self.variance[i] = s;
         self.slope[i] = slope;
@@ -132,46 +132,46 @@ impl<C: Covariance> Member<C> {
             residual: 0.0,
             anchor: 1.0,
             influence: 0.0,
-            walk: Vec::new(),
-            trail: Trail::default(),
+            process_noise: Vec::new(),
+            predictions: Predictions::default(),
         }
     }
 
-    /// Learns a chunk in units of the dispersion, keeping what was predicted.
+    /// Learns a chunk in units of the dispersion and records its predictions.
     pub fn learn<F: Family>(
         &mut self,
-        judge: Judge<'_, F>,
+        matcher: MomentMatcher<'_, F>,
         rows: Rows<'_>,
         threads: Threads,
     ) -> Result<()> {
-        let Self { theta, covariance, trail, walk, .. } = self;
-        trail.reset(rows.len());
+        let Self { theta, covariance, predictions, process_noise, .. } = self;
+        predictions.reset(rows.len());
         let mut decide = |i: usize, m: f64, s: f64| {
-            let step = trail.decide(judge, rows, i, m, s)?;
-            // a row that knows far more than the belief would leave a dense matrix without digits;
-            // the walk soon undoes the difference
-            let sharp = C::CAN_LOSE_PRECISION && step.curvature * s > SHARPEST;
-            Ok(if sharp { Step::new(step.gain, SHARPEST / s, s) } else { step })
+            let step = predictions.decide(matcher, rows, i, m, s)?;
+            // A row far more informative than the belief would cost a dense matrix its precision;
+            // process noise soon makes up for the cap.
+            let sharp = C::CAN_LOSE_PRECISION && step.curvature * s > MAX_ALPHA_S_DENSE;
+            Ok(if sharp { Step::new(step.gain, MAX_ALPHA_S_DENSE / s, s) } else { step })
         };
-        if walk.is_empty() {
+        if process_noise.is_empty() {
             return covariance.learn(theta, rows.features(), &mut decide, threads);
         }
-        covariance.learn_with_process_noise(theta, rows.features(), walk, &mut decide, threads)
+        covariance.learn_walking(theta, rows.features(), process_noise, &mut decide, threads)
     }
 
     /// The same for two static members at once.
     pub fn learn_two<F: Family>(
         members: [&mut Self; 2],
-        judge: Judge<'_, F>,
+        matcher: MomentMatcher<'_, F>,
         rows: Rows<'_>,
         threads: Threads,
     ) -> Result<()> {
         let [first, second] = members;
-        first.trail.reset(rows.len());
-        second.trail.reset(rows.len());
-        let trails = [&mut first.trail, &mut second.trail];
+        first.predictions.reset(rows.len());
+        second.predictions.reset(rows.len());
+        let predictions = [&mut first.predictions, &mut second.predictions];
         let mut decide =
-            |k: usize, i: usize, m: f64, s: f64| trails[k].decide(judge, rows, i, m, s);
+            |k: usize, i: usize, m: f64, s: f64| predictions[k].decide(matcher, rows, i, m, s);
         let beliefs = [
             (&mut first.covariance, &mut first.theta),
             (&mut second.covariance, &mut second.theta),
@@ -186,16 +186,16 @@ impl<C: Covariance> Member<C> {
         let mut theta = Buffer::zeros(dim + 1);
         theta[..dim].copy_from_slice(&self.theta[..dim]);
         self.theta = theta;
-        if !self.walk.is_empty() {
-            self.walk.push(self.q * variance);
+        if !self.process_noise.is_empty() {
+            self.process_noise.push(self.q * variance);
         }
     }
 
     /// Gives an unseen coefficient its prior.
     pub fn set_prior(&mut self, j: usize, variance: f64) {
         self.covariance.set_untouched(j, variance);
-        if let Some(walk) = self.walk.get_mut(j) {
-            *walk = self.q * variance;
+        if let Some(noise) = self.process_noise.get_mut(j) {
+            *noise = self.q * variance;
         }
     }
 }

@@ -1,20 +1,21 @@
-//! Two default learners made one.
+//! Merges two default learners.
 
 use super::bank::Bank;
+use super::center::dot;
 use super::dispersion::Kind;
-use super::{Auto, AutoDrift, Stage, scale};
-use crate::covariance::{Covariance, Factored, Kernel};
+use super::{Auto, DriftMode, Stage, scale};
+use crate::covariance::{Covariance, Factored};
 use crate::error::{Error, Result};
 use crate::family::Family;
-use crate::learner::merge::inverse;
 use crate::learner::{Learner, Merged};
-use crate::linalg::{Buffer, dot};
+use crate::linalg::{Buffer, inverse};
 
 impl<F: Family + PartialEq> Auto<F> {
-    /// The learner after the rows of both. Where one of them is still in its warm-up the other
-    /// learns its rows, which is exact; else each member of `self` takes over the information that
-    /// `other`'s best member gathered beyond its prior. That information is exact for normal noise,
-    /// but the members' weights stay those of `self`, so the result counts as approximate.
+    /// Merges the rows of both. If one learner is still in its warm-up, the other learns its rows,
+    /// which is exact. Otherwise each member of `self` adds the information that `other`'s best
+    /// member has beyond its prior. That information is exact for normal noise, but the weights
+    /// stay those of `self`, so the result counts as approximate. Learners that follow a drift are
+    /// refused.
     pub fn merge(&self, other: &Self) -> Result<Merged<Self>> {
         let intercepts = self.scales.has_intercept() == other.scales.has_intercept();
         if self.family != other.family
@@ -27,17 +28,17 @@ impl<F: Family + PartialEq> Auto<F> {
                     .into(),
             ));
         }
-        let walks =
-            |auto: &Self| auto.drift == AutoDrift::Adapt || matches!(auto.stage, Stage::Walking(_));
-        if walks(self) || walks(other) {
+        let follows = |auto: &Self| auto.drift == DriftMode::Adapt || !auto.stage.is_static();
+        if follows(self) || follows(other) {
             return Err(Error::State(
-                "learners that follow a drift cannot be merged: their rows have an order".into(),
+                "learners that follow a drift cannot be merged: the order of their rows matters"
+                    .into(),
             ));
         }
         for (short, long) in [(other, self), (self, other)] {
-            if let Some(kept) = &short.kept {
+            if let Some(rows) = &short.warm_up {
                 let mut merged = long.clone();
-                merged.learn(kept.rows(self.dim)?)?;
+                merged.learn(rows.rows(self.dim)?)?;
                 return Ok(Merged::Exact(merged));
             }
         }
@@ -53,11 +54,12 @@ impl<F: Family + PartialEq> Auto<F> {
             ));
         };
         let gathered = Gathered::of(other, theirs)?;
-        let (dim, level) = (self.dim, self.level[0]);
+        let dim = self.dim;
+        let slopes = self.prior_scale.slopes;
         self.scales.adopt(&other.scales, |j, scale| {
             bank.members
                 .iter_mut()
-                .for_each(|m| m.set_prior(j, scale::variance(level * m.p, scale)));
+                .for_each(|m| m.set_prior(j, scale::variance(slopes * m.p, scale)));
         });
         for member in &mut bank.members {
             let mut precision = inverse(&member.covariance.matrix(), dim)?;
@@ -68,7 +70,7 @@ impl<F: Family + PartialEq> Auto<F> {
             weighted.iter_mut().zip(&gathered.weighted).for_each(|(a, b)| *a += b);
             let covariance = inverse(&precision, dim)?;
             let theta = product(&covariance, &weighted);
-            // completing the square: what the two fits leave, plus what they disagree on
+            // completing the square: the residuals of the two fits, plus their disagreement
             let disagreement =
                 if normal { before + gathered.square - dot(&weighted, &theta) } else { 0.0 };
             member.residual += gathered.residual + disagreement;
@@ -82,11 +84,11 @@ impl<F: Family + PartialEq> Auto<F> {
     }
 }
 
-/// What a learner's best member knows beyond its prior.
+/// The information of a learner's best member beyond its prior.
 struct Gathered {
     precision: Vec<f64>,
     weighted: Vec<f64>,
-    /// $\theta^\top\Lambda\theta$ of the member (its prior has mean 0), where the dispersion needs
+    /// $\theta^\top\Lambda\theta$ of the member (its prior has mean 0), if the dispersion needs
     /// it.
     square: f64,
     residual: f64,
@@ -94,7 +96,8 @@ struct Gathered {
 
 impl Gathered {
     fn of<F: Family>(auto: &Auto<F>, bank: &Bank<Factored>) -> Result<Self> {
-        let (dim, best) = (auto.dim, bank.best());
+        let dim = auto.dim;
+        let best = bank.best();
         let mut precision = inverse(&best.covariance.matrix(), dim)?;
         let weighted = product(&precision, &best.theta[..dim]);
         let square =

@@ -1,18 +1,17 @@
-//! The scale of each feature, from the first rows: what makes the prior relative to the data.
+//! The scale of each feature, from the first rows; the prior is relative to it.
 
 use serde::{Deserialize, Serialize};
 
-/// A spread below this share of the size counts as constant.
-const CONSTANT: f64 = 1e-8;
+/// A feature whose spread is below this share of its size counts as constant.
+const MIN_SPREAD: f64 = 1e-8;
 
-/// Rows from which the spread about the mean is trusted: that of two or three rows may be tiny by
-/// chance.
-const CENTRED_FROM: f64 = 8.0;
+/// Rows from which features are centered: the spread of two or three rows may be tiny by chance.
+const CENTERED_FROM_ROW: f64 = 8.0;
 
 /// Running size of each feature, then its frozen scale.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Scales {
-    /// Whether feature 0 is the constant 1, so that the others are centred.
+    /// Whether feature 0 is the constant 1, so that the others are centered.
     intercept: bool,
     rows: f64,
     mean: Vec<f64>,
@@ -20,7 +19,8 @@ pub(super) struct Scales {
     deviation: Vec<f64>,
     /// Scale in use; 0 while the feature has been zero in every row.
     scale: Vec<f64>,
-    centre: Vec<f64>,
+    #[serde(rename = "centre")]
+    center: Vec<f64>,
 }
 
 impl Scales {
@@ -32,12 +32,12 @@ impl Scales {
             mean: zeros.clone(),
             deviation: zeros.clone(),
             scale: zeros.clone(),
-            centre: zeros,
+            center: zeros,
         }
     }
 
     pub fn grow(&mut self) {
-        for v in [&mut self.mean, &mut self.deviation, &mut self.scale, &mut self.centre] {
+        for v in [&mut self.mean, &mut self.deviation, &mut self.scale, &mut self.center] {
             v.push(0.0);
         }
     }
@@ -52,16 +52,19 @@ impl Scales {
         }
     }
 
-    /// Takes scales (and, with an intercept, centres) from the rows counted so far.
-    pub fn settle(&mut self) {
+    /// Takes scales (and, with an intercept, centers) from the rows counted so far.
+    pub fn freeze(&mut self) {
         for j in 0..self.mean.len() {
-            let (mean, variance) = (self.mean[j], self.deviation[j] / self.rows.max(1.0));
+            let mean = self.mean[j];
+            let variance = self.deviation[j] / self.rows.max(1.0);
             let size = (mean * mean + variance).sqrt();
             let spread = variance.sqrt();
-            let centred =
-                self.intercept && j > 0 && self.rows >= CENTRED_FROM && spread > CONSTANT * size;
-            self.scale[j] = if centred { spread } else { size };
-            self.centre[j] = if centred { mean } else { 0.0 };
+            let centered = self.intercept
+                && j > 0
+                && self.rows >= CENTERED_FROM_ROW
+                && spread > MIN_SPREAD * size;
+            self.scale[j] = if centered { spread } else { size };
+            self.center[j] = if centered { mean } else { 0.0 };
         }
     }
 
@@ -94,13 +97,18 @@ impl Scales {
         self.scale.contains(&0.0)
     }
 
+    /// Number of features.
+    pub fn dim(&self) -> usize {
+        self.mean.len()
+    }
+
     pub fn has_intercept(&self) -> bool {
         self.intercept
     }
 
     /// Checks the lengths of a restored value.
     pub fn check(&self, dim: usize) -> crate::error::Result<()> {
-        [&self.mean, &self.deviation, &self.scale, &self.centre]
+        [&self.mean, &self.deviation, &self.scale, &self.center]
             .iter()
             .try_for_each(|v| crate::error::require_len("scales", v.len(), dim))
     }
@@ -110,8 +118,8 @@ impl Scales {
         self.scale.iter().map(|&scale| variance(p, scale)).collect()
     }
 
-    pub fn centres(&self) -> &[f64] {
-        &self.centre
+    pub fn centers(&self) -> &[f64] {
+        &self.center
     }
 }
 

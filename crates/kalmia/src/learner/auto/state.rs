@@ -1,11 +1,13 @@
-//! What [`Auto`] needs to go on, bit for bit.
+//! What an [`Auto`] needs to continue, bit for bit.
 
 use super::bank::Bank;
 use super::dispersion::Dispersion;
 use super::member::Member;
 use super::scale::Scales;
 use super::sentinel::Sentinel;
-use super::{Auto, AutoDrift, Kept, Stage};
+use super::stage::each_bank;
+use super::warm_up::{PriorScale, WarmUpRows};
+use super::{Auto, DriftMode, Stage};
 use crate::covariance::{Covariance, Dense};
 use crate::error::{Error, Result, require_len};
 use crate::family::Family;
@@ -17,17 +19,19 @@ use serde::{Deserialize, Serialize};
 pub struct AutoState<F> {
     family: F,
     dim: usize,
-    drift: AutoDrift,
+    drift: DriftMode,
     count: u64,
     scales: Scales,
     dispersion: Dispersion,
-    level: [f64; 2],
-    kept: Option<Kept>,
+    #[serde(rename = "level")]
+    prior_scale: PriorScale,
+    #[serde(rename = "kept")]
+    warm_up: Option<WarmUpRows>,
     /// Covariance form of the members.
     form: String,
-    /// What is taken off the features of walking members; none in older files.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    centres: Vec<f64>,
+    /// Centers of the features of random-walk members; none in older files.
+    #[serde(rename = "centres", default, skip_serializing_if = "Vec::is_empty")]
+    centers: Vec<f64>,
     members: Vec<MemberState>,
     sentinel: Sentinel,
 }
@@ -40,17 +44,18 @@ struct MemberState {
     #[serde(with = "crate::covariance::packed")]
     covariance: Vec<f64>,
     log_weight: f64,
-    /// Older files have its logarithm only.
+    /// Older files have only its logarithm.
     #[serde(default)]
     weight: Option<f64>,
     residual: f64,
     #[serde(default)]
     anchor: Option<f64>,
     influence: f64,
-    walk: Vec<f64>,
+    #[serde(rename = "walk")]
+    process_noise: Vec<f64>,
 }
 
-fn members<C: Covariance>(bank: &Bank<C>) -> (String, Vec<MemberState>) {
+fn members<C: Covariance>(bank: &Bank<C>) -> Vec<MemberState> {
     let member = |m: &Member<C>| MemberState {
         p: m.p,
         q: m.q,
@@ -61,9 +66,13 @@ fn members<C: Covariance>(bank: &Bank<C>) -> (String, Vec<MemberState>) {
         residual: m.residual,
         anchor: Some(m.anchor),
         influence: m.influence,
-        walk: m.walk.clone(),
+        process_noise: m.process_noise.clone(),
     };
-    (C::NAME.into(), bank.members.iter().map(member).collect())
+    bank.members.iter().map(member).collect()
+}
+
+fn form<C: Covariance>(_: &Bank<C>) -> String {
+    C::NAME.into()
 }
 
 fn bank<C: Covariance>(members: Vec<MemberState>, dim: usize) -> Result<Bank<C>> {
@@ -79,7 +88,7 @@ fn bank<C: Covariance>(members: Vec<MemberState>, dim: usize) -> Result<Bank<C>>
         member.residual = state.residual;
         member.anchor = state.anchor.unwrap_or(member.weight);
         member.influence = state.influence;
-        member.walk = state.walk;
+        member.process_noise = state.process_noise;
         Ok(member)
     };
     let members = members.into_iter().map(member).collect::<Result<Vec<_>>>()?;
@@ -90,12 +99,8 @@ fn bank<C: Covariance>(members: Vec<MemberState>, dim: usize) -> Result<Bank<C>>
 }
 
 impl<F: Family> Auto<F> {
-    /// Takes the state.
+    /// The state, to be stored.
     pub fn state(&self) -> AutoState<F> {
-        let (form, members) = match &self.stage {
-            Stage::Static(bank) => members(bank),
-            Stage::Walking(bank) => members(bank),
-        };
         AutoState {
             family: self.family.clone(),
             dim: self.dim,
@@ -103,33 +108,30 @@ impl<F: Family> Auto<F> {
             count: self.count,
             scales: self.scales.clone(),
             dispersion: self.dispersion,
-            level: self.level,
-            kept: self.kept.clone(),
-            form,
-            centres: match &self.stage {
-                Stage::Static(_) => Vec::new(),
-                Stage::Walking(bank) => bank.centres.clone(),
-            },
-            members,
+            prior_scale: self.prior_scale,
+            warm_up: self.warm_up.clone(),
+            form: each_bank!(&self.stage, bank => form(bank)),
+            centers: each_bank!(&self.stage, bank => bank.centers.clone()),
+            members: each_bank!(&self.stage, bank => members(bank)),
             sentinel: self.sentinel.clone(),
         }
     }
 
-    /// A learner that goes on where the state was taken.
+    /// A learner that continues from a state.
     pub fn restore(state: AutoState<F>) -> Result<Self> {
         let dim = state.dim;
         state.scales.check(dim)?;
-        if let Some(kept) = &state.kept {
-            kept.rows(dim)?.validate(&state.family, dim)?;
+        if let Some(rows) = &state.warm_up {
+            rows.rows(dim)?.validate(&state.family, dim)?;
         }
         let stage = match state.form.as_str() {
             "factored" => Stage::Static(bank(state.members, dim)?),
             "dense" => {
-                if !state.centres.is_empty() {
-                    require_len("centres", state.centres.len(), dim)?;
+                if !state.centers.is_empty() {
+                    require_len("centers", state.centers.len(), dim)?;
                 }
                 let mut bank: Bank<Dense> = bank(state.members, dim)?;
-                bank.centres = state.centres;
+                bank.centers = state.centers;
                 Stage::Walking(bank)
             }
             other => return Err(Error::State(format!("unknown covariance form {other}"))),
@@ -141,18 +143,15 @@ impl<F: Family> Auto<F> {
             count: state.count,
             scales: state.scales,
             dispersion: state.dispersion,
-            level: state.level,
-            kept: state.kept,
+            prior_scale: state.prior_scale,
+            warm_up: state.warm_up,
             stage,
             sentinel: state.sentinel,
             mean: vec![0.0; dim],
             threads: Threads::all(),
             keeps_all: false,
         };
-        match &auto.stage {
-            Stage::Static(bank) => bank.mean(&mut auto.mean),
-            Stage::Walking(bank) => bank.mean(&mut auto.mean),
-        }
+        auto.stage.mean(&mut auto.mean);
         Ok(auto)
     }
 }

@@ -2,23 +2,24 @@
 
 mod projection;
 mod settings;
+mod state;
 
 pub use projection::{Projection, project};
-pub use settings::{NewtonSettings, ln_ball_constant};
+pub use settings::OnlineNewtonSettings;
+pub use state::OnlineNewtonState;
 
-use super::merge::inverse;
-use super::seen::{Look, observation};
-use super::{Learner, Observer, Prior};
+use super::checkpoint::{Checkpoint, Transactional};
+use super::{Learner, Predict, Prior, fixed_features};
 use crate::covariance::{Covariance, Factored};
-use crate::error::{Error, Result, require, require_len};
+use crate::error::{Error, Result, require};
 use crate::family::Family;
-use crate::linalg::{Buffer, Threads};
+use crate::linalg::{Buffer, Threads, inverse};
+use crate::observe::{Observer, PlugInRow, observation, reborrow};
 use crate::predict::Prediction;
 use crate::rows::Rows;
 use crate::rule::{OnlineNewton, Rule, Step};
 use projection::{Outside, Projector, multiply_lower, norm};
-use serde::{Deserialize, Serialize};
-use settings::{LARGEST, SMALLEST_VARIANCE};
+use settings::{MAX_STEP, MIN_VARIANCE};
 
 /// $A_{t+1} = A_t + \nabla_t\nabla_t^\top$, $w_{t+1} = \Pi_{A_{t+1}}\big(w_t - \frac k\gamma
 /// A_{t+1}^{-1}\nabla_t\big)$ with $\nabla_t = \ell'(y_t, w_t^\top x_t)\,x_t$ and $\Pi_A$ the exact
@@ -26,38 +27,37 @@ use settings::{LARGEST, SMALLEST_VARIANCE};
 ///
 /// Both $P_t = A_t^{-1}$ (for the step) and $A_t$ (for the projection, which then inverts nothing:
 /// $A_{t+1}v = A_{t+1}w_t - \frac k\gamma\nabla_t$) are kept. A row costs $O(d^2)$ while the step
-/// stays inside the ball; a projection adds some Cholesky factors of $d^3/3$ operations each
-/// ([`projections`](Self::projections) and [`factors`](Self::factors) count them): 1 to 3 on the
-/// average in streams of the paper's logistic experiment and in others up to $d = 300$, up to 6
-/// with features over eight decades.
+/// stays inside the ball. A projection adds a few Cholesky factors of $d^3/3$ operations each
+/// ([`projections`](Self::projections) and [`factors`](Self::factors) count them): on average 1 to
+/// 3 in the paper's logistic experiment and in others up to $d = 300$, up to 6 with features over
+/// eight decades.
 ///
 /// ```
-/// use kalmia::{Bernoulli, Learner, OnlineNewtonStep, NewtonSettings, Rows};
+/// use kalmia::{Bernoulli, Learner, OnlineNewtonStep, OnlineNewtonSettings, Rows};
 ///
-/// let settings = NewtonSettings::new(2.0, 0.05)?.with_gradient_bound(2f64.sqrt())?;
-/// let mut learner: OnlineNewtonStep<_> = OnlineNewtonStep::new(Bernoulli, 2, settings)?;
-/// let (x, y) = ([1.0, 0.3, 1.0, -0.8, 1.0, 1.0], [1.0, 0.0, 1.0]);
-/// learner.learn(Rows::new(2, &x, &y)?)?;
+/// let settings = OnlineNewtonSettings::new(2.0, 0.05)?.with_gradient_bound(2f64.sqrt())?;
+/// let mut learner = OnlineNewtonStep::new(Bernoulli, 2, settings)?;
+/// let x = [1.0, 0.3, 1.0, -0.8, 1.0, 1.0];
+/// learner.learn(Rows::new(2, &x, &[1.0, 0.0, 1.0])?)?;
 /// assert!(learner.coefficients().iter().map(|w| w * w).sum::<f64>() <= 4.0 + 1e-12);
 /// # Ok::<(), kalmia::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct OnlineNewtonStep<F, C = Factored> {
     family: F,
-    settings: NewtonSettings,
+    settings: OnlineNewtonSettings,
     rule: OnlineNewton,
     belief: Belief<C>,
     /// $\operatorname{tr}P_1 \ge \lambda_{\max}(P_t)$: bounds $\|P_tx\|$ before it is computed.
     reach: f64,
     projector: Projector,
     threads: Threads,
-    /// Where a batch that fails on the way finds its start again.
-    spare: Option<Box<Belief<C>>>,
+    checkpoint: Checkpoint<Belief<C>>,
 }
 
 /// All that a row moves.
-#[derive(Debug, Clone)]
-struct Belief<C> {
+#[derive(Debug)]
+pub(in crate::learner) struct Belief<C> {
     count: u64,
     projections: u64,
     factors: u64,
@@ -67,36 +67,22 @@ struct Belief<C> {
     precision: Vec<f64>,
 }
 
-/// Everything that an [`OnlineNewtonStep`] needs to go on, bit for bit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OnlineNewtonState<F> {
-    /// The family.
-    pub family: F,
-    /// The ball and the constants.
-    pub settings: NewtonSettings,
-    /// Name of the covariance form.
-    pub form: String,
-    /// Rows learned.
-    pub count: u64,
-    /// Rows whose step left the ball.
-    pub projections: u64,
-    /// Cholesky factors of all projections.
-    pub factors: u64,
-    /// $w$.
-    pub w: Vec<f64>,
-    /// The numbers of the form ([`Covariance::parts`]) for $P$.
-    #[serde(with = "crate::covariance::packed")]
-    pub covariance: Vec<f64>,
-    /// The lower triangle of $A$, column after column.
-    #[serde(with = "crate::covariance::packed")]
-    pub precision: Vec<f64>,
-}
+impl<F: Family> OnlineNewtonStep<F> {
+    /// An untrained learner of `dim` coefficients with the factored covariance.
+    pub fn new(family: F, dim: usize, settings: OnlineNewtonSettings) -> Result<Self> {
+        Self::with_covariance(family, dim, settings)
+    }
 
-impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
-    /// A learner of `dim` coefficients that has seen nothing.
-    pub fn new(family: F, dim: usize, settings: NewtonSettings) -> Result<Self> {
+    /// An untrained learner with another form of the covariance:
+    /// `OnlineNewtonStep::with_covariance::<Dense>(family, dim, settings)`.
+    pub fn with_covariance<C: Covariance>(
+        family: F,
+        dim: usize,
+        settings: OnlineNewtonSettings,
+    ) -> Result<OnlineNewtonStep<F, C>> {
         settings.check()?;
-        let (rule, start) = (settings.rule()?, settings.start(dim)?);
+        let rule = settings.rule()?;
+        let start = settings.start(dim)?;
         let belief = Belief {
             count: 0,
             projections: 0,
@@ -109,32 +95,28 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
         let trace: f64 = (0..dim).map(|j| belief.precision[j * dim + j]).sum();
         for value in [reach, trace] {
             require(
-                value <= 1.0 / SMALLEST_VARIANCE,
+                value <= 1.0 / MIN_VARIANCE,
                 "start",
                 value,
                 "must have the traces of P_1 and its inverse below 1e150",
             )?;
         }
-        let projector = Projector::new(dim);
-        Ok(Self {
+        Ok(OnlineNewtonStep {
             family,
             settings,
             rule,
             belief,
             reach,
-            projector,
+            projector: Projector::new(dim),
             threads: Threads::ONE,
-            spare: None,
+            checkpoint: Checkpoint::default(),
         })
     }
+}
 
-    /// The family.
-    pub fn family(&self) -> &F {
-        &self.family
-    }
-
+impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
     /// The ball and the constants.
-    pub fn settings(&self) -> &NewtonSettings {
+    pub fn settings(&self) -> &OnlineNewtonSettings {
         &self.settings
     }
 
@@ -161,65 +143,6 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
         self.belief.factors
     }
 
-    /// What is known of `y` at `x` before it is seen; the algorithm gives no variance for $w$, so
-    /// the prediction is the plug-in one.
-    pub fn predict(&self, x: &[f64], offset: f64) -> Result<Prediction<F>> {
-        Prediction::new(self.family.clone(), self.linear(x)? + offset, 0.0)
-    }
-
-    /// Takes the state.
-    pub fn state(&self) -> OnlineNewtonState<F> {
-        let (dim, belief) = (self.dim(), &self.belief);
-        OnlineNewtonState {
-            family: self.family.clone(),
-            settings: self.settings.clone(),
-            form: C::NAME.into(),
-            count: belief.count,
-            projections: belief.projections,
-            factors: belief.factors,
-            w: self.coefficients().to_vec(),
-            covariance: belief.covariance.parts(),
-            precision: (0..dim)
-                .flat_map(|j| &belief.precision[j * dim + j..(j + 1) * dim])
-                .copied()
-                .collect(),
-        }
-    }
-
-    /// A learner that goes on where the state was taken.
-    pub fn restore(state: OnlineNewtonState<F>) -> Result<Self> {
-        if state.form != C::NAME {
-            return Err(Error::State(format!(
-                "the state has a {} covariance, the learner a {} one",
-                state.form,
-                C::NAME
-            )));
-        }
-        let dim = state.w.len();
-        require_len("precision", state.precision.len(), dim * (dim + 1) / 2)?;
-        let mut learner = Self::new(state.family, dim, state.settings)?;
-        let length = norm(&state.w);
-        let legal = length <= learner.settings.radius() * (1.0 + 1e-12)
-            && state.precision.iter().all(|a| a.is_finite());
-        if !legal {
-            return Err(Error::State(format!(
-                "the state's w has norm {length}, outside the ball, or its precision is not finite"
-            )));
-        }
-        let belief = &mut learner.belief;
-        belief.covariance = C::from_parts(&state.covariance, dim)?;
-        let mut rest = &state.precision[..];
-        for j in 0..dim {
-            let (column, after) = rest.split_at(dim - j);
-            belief.precision[j * dim + j..(j + 1) * dim].copy_from_slice(column);
-            rest = after;
-        }
-        belief.w = Buffer::from_slice(&state.w);
-        (belief.count, belief.projections, belief.factors) =
-            (state.count, state.projections, state.factors);
-        Ok(learner)
-    }
-
     /// Learns row `i`; an error leaves the belief as it was before the row.
     fn row(
         &mut self,
@@ -228,15 +151,19 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
         let Self { family, rule, belief, reach, projector, threads, settings, .. } = self;
-        let (x, radius, t) = (rows.x(i), settings.radius(), belief.count + 1);
-        let seen = observation(family, rows, i);
+        let x = rows.x(i);
+        let radius = settings.radius();
+        let t = belief.count + 1;
+        let observation = observation(family, rows, i);
         let size = norm(x);
-        let (mut pull, mut alpha) = (0.0, 0.0);
+        let mut pull = 0.0;
+        let mut alpha = 0.0;
         projector.point.copy_from_slice(&belief.w[..x.len()]);
         let mut decide = |_, linear: f64, variance: f64| -> Result<Step> {
-            let step = rule.step(family, &seen, linear, variance, t);
-            let gradient = seen.derivatives(family, linear).0;
-            (pull, alpha) = (rule.step_size() * gradient, step.curvature);
+            let step = rule.step(family, &observation, linear, variance, t);
+            let gradient = observation.derivatives(family, linear).0;
+            pull = rule.step_size() * gradient;
+            alpha = step.curvature;
             // within these bounds neither the step nor the projection can overflow
             let reached = step.gain.abs() * (*reach * variance).sqrt();
             for (quantity, value) in [
@@ -244,24 +171,20 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
                 ("the gradient", pull.abs() * size),
                 ("the curvature", alpha * size * size),
             ] {
-                if value.is_nan() || value > LARGEST {
+                if value.is_nan() || value > MAX_STEP {
                     return Err(Error::Diverged { row: i, quantity, value });
                 }
             }
             if let Some(observer) = &mut observer {
-                Look { observation: seen, linear, variance, gradient, step }.show(
-                    family,
-                    rows,
-                    i,
-                    &mut **observer,
-                );
+                let row = PlugInRow { observation, linear, variance, gradient, step };
+                row.notify(family, rows, i, &mut **observer);
             }
             Ok(step)
         };
         belief
             .covariance
             .learn(&mut belief.w, x, &mut decide, *threads)
-            .map_err(|error| at_row(error, i))?;
+            .map_err(|error| error.at_row(i))?;
         belief.count = t;
         add_outer(&mut belief.precision, alpha, x);
         let length = norm(&belief.w);
@@ -281,13 +204,7 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
     }
 
     fn run(&mut self, rows: Rows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
-        for i in 0..rows.len() {
-            match &mut observer {
-                Some(observer) => self.row(&rows, i, Some(&mut **observer))?,
-                None => self.row(&rows, i, None)?,
-            }
-        }
-        Ok(())
+        (0..rows.len()).try_for_each(|i| self.row(&rows, i, reborrow(&mut observer)))
     }
 }
 
@@ -310,37 +227,65 @@ impl<F: Family, C: Covariance> Learner for OnlineNewtonStep<F, C> {
         observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
         rows.validate(&self.family, self.dim())?;
-        // one row by itself is refused before it changes anything (`row` bounds what its projection
-        // can meet)
-        if rows.len() <= 1 {
-            return self.run(rows, observer);
-        }
-        match &mut self.spare {
-            Some(spare) => spare.copy_from(&self.belief),
-            None => self.spare = Some(Box::new(self.belief.clone())),
-        }
-        let result = self.run(rows, observer);
-        if let (Err(_), Some(spare)) = (&result, &mut self.spare) {
-            std::mem::swap(&mut self.belief, spare);
-        }
-        result
+        // a single row is refused before it changes anything: `row` bounds what its projection gets
+        self.transaction(rows.len() > 1, |learner| learner.run(rows, observer))
     }
 }
 
-impl<C: Covariance> Belief<C> {
-    /// Copies into what is already allocated.
-    fn copy_from(&mut self, other: &Self) {
-        (self.count, self.projections, self.factors) =
-            (other.count, other.projections, other.factors);
-        self.w.clone_from(&other.w);
-        self.covariance.clone_from(&other.covariance);
-        self.precision.clone_from(&other.precision);
+/// Predicts as a plug-in: $P_t$ is no variance of $w$, so there are no standard errors.
+impl<F: Family, C: Covariance> Predict for OnlineNewtonStep<F, C> {
+    type Family = F;
+    type Prediction = Prediction<F>;
+
+    fn family(&self) -> F {
+        self.family.clone()
+    }
+
+    fn predict(&self, x: &[f64], offset: f64) -> Result<Prediction<F>> {
+        Prediction::new(self.family.clone(), self.linear(x)? + offset, 0.0)
+    }
+
+    fn covariance_entry(&self, _: usize, _: usize) -> Option<f64> {
+        None
+    }
+
+    fn grow(&mut self) -> Result<()> {
+        Err(fixed_features("method ons"))
     }
 }
 
-/// $A_1 = P_1^{-1}$, without rounding where $P_1$ is diagonal.
+impl<F: Family, C: Covariance> Transactional for OnlineNewtonStep<F, C> {
+    type Belief = Belief<C>;
+
+    fn belief(&mut self) -> (&mut Belief<C>, &mut Checkpoint<Belief<C>>) {
+        (&mut self.belief, &mut self.checkpoint)
+    }
+}
+
+impl<C: Clone> Clone for Belief<C> {
+    fn clone(&self) -> Self {
+        Self {
+            w: self.w.clone(),
+            covariance: self.covariance.clone(),
+            precision: self.precision.clone(),
+            ..*self
+        }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.count = source.count;
+        self.projections = source.projections;
+        self.factors = source.factors;
+        self.w.clone_from(&source.w);
+        self.covariance.clone_from(&source.covariance);
+        self.precision.clone_from(&source.precision);
+    }
+}
+
+/// $A_1 = P_1^{-1}$, without rounding if $P_1$ is diagonal.
 fn precision(start: &Prior) -> Result<Vec<f64>> {
-    let (dim, matrix) = (start.dim(), start.matrix());
+    let dim = start.dim();
+    let matrix = start.matrix();
     let diagonal = matrix.iter().enumerate().all(|(k, &p)| k / dim == k % dim || p == 0.0);
     if !diagonal {
         return inverse(&matrix, dim);
@@ -355,17 +300,4 @@ fn add_outer(a: &mut [f64], alpha: f64, x: &[f64]) {
         let scaled = alpha * x[j];
         column[j..].iter_mut().zip(&x[j..]).for_each(|(a, x)| *a += scaled * x);
     }
-}
-
-/// An error of a single row, with its place in the batch.
-pub(super) fn at_row(mut error: Error, i: usize) -> Error {
-    match &mut error {
-        Error::Feature { row, .. }
-        | Error::Target { row, .. }
-        | Error::RowExtra { row, .. }
-        | Error::Diverged { row, .. }
-        | Error::PrecisionLost { row, .. } => *row = i,
-        _ => {}
-    }
-    error
 }

@@ -3,7 +3,8 @@
 //! $w = \arg\min_{\|w\|\le R}(w-v)^\top A(w-v)$ is $v$ itself inside the ball; outside, $(A+\mu I)w
 //! = Av$ with the $\mu>0$ for which $\|w\| = R$. The function $1/\|w(\mu)\|$ is concave and nearly
 //! linear, and one Cholesky factor of $A+\mu I$ gives its value and its first two derivatives, so
-//! Halley's iteration, kept inside a bracket, settles in a few factors of $d^3/3$ operations each.
+//! Halley's iteration, kept inside a bracket, converges in a few factors of $d^3/3$ operations
+//! each.
 
 use crate::error::{Error, Result, require, require_len};
 use crate::linalg::{cholesky_lower, dot, solve_lower, solve_lower_transposed};
@@ -11,8 +12,8 @@ use crate::linalg::{cholesky_lower, dot, solve_lower, solve_lower_transposed};
 /// Relative size of what the second-order Taylor step in $\mu$ may leave out.
 const REMAINDER: f64 = 2e-16;
 
-/// More factors than this are never needed: the bracket has then shrunk to nothing.
-const MOST_FACTORS: usize = 200;
+/// Factors after which the iteration ends; the bracket is empty long before.
+const MAX_FACTORS: usize = 200;
 
 /// A projected point.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,11 +29,12 @@ pub struct Projection {
 /// Projects `v` onto the ball of radius $R$ about 0 in the norm of `a` (symmetric positive
 /// definite, `dim * dim` numbers).
 ///
-/// Costs $d^3/3$ operations a factor, one of them to check `a`: 1 to 3 more as a rule, 5 in the
+/// Costs $d^3/3$ operations per factor: one to check `a`, then as a rule 1 to 3, and 5 in the
 /// hardest of the tests (a spectrum over 12 decades).
 ///
 /// ```
-/// // The nearest point in the norm of diag(1, 4), where the second axis costs more: (1 + mu) w_1 = 3/sqrt 2, (4 + mu) w_2 = 6/sqrt 2, mu = 2.
+/// // The nearest point in the norm of diag(1, 4), where the second axis costs more:
+/// // (1 + mu) w_1 = 3/sqrt 2, (4 + mu) w_2 = 6/sqrt 2, mu = 2.
 /// let h = 0.5f64.sqrt();
 /// let nearest = kalmia::learner::project(&[3.0 * h, 1.5 * h], &[1.0, 0.0, 0.0, 4.0], 1.0)?;
 /// assert!((nearest.multiplier - 2.0).abs() < 1e-14 && (nearest.point[0] - h).abs() < 1e-15);
@@ -130,7 +132,7 @@ impl Projector {
             if secular.h < 0.0 {
                 low = low.max(mu);
             } else {
-                // a first bound that rounding has put on the wrong side bounds nothing
+                // rounding may have put the first bound on the wrong side
                 low = if mu <= low { 0.0 } else { low };
                 high = high.min(mu);
             }
@@ -138,12 +140,12 @@ impl Projector {
             // by rounding, or because v came from another representation of A, b may belong to a
             // point inside
             let inside = self.factors == 1 && secular.h >= 0.0 && mu + delta <= 0.0;
-            // the sphere is reached to rounding; ill-conditioned matrices have more of it, so
-            // patience shrinks with each factor
+            // Rounding of ill-conditioned matrices keeps `h` away from 0, so the tolerance grows
+            // with each factor.
             let noise = f64::EPSILON * 4f64.powi(self.factors.min(20) as i32);
-            let settled = secular.h.abs() <= noise || high - low <= f64::EPSILON * high;
+            let converged = secular.h.abs() <= noise || high - low <= f64::EPSILON * high;
             let exact = self.remainder(delta, mu) <= REMAINDER;
-            if inside || exact || settled || self.factors >= MOST_FACTORS {
+            if inside || exact || converged || self.factors >= MAX_FACTORS {
                 if !inside && delta.abs() <= 0.5 * mu {
                     self.taylor(delta);
                     mu += delta;
@@ -168,8 +170,8 @@ impl Projector {
         dot(unit, image)
     }
 
-    /// Factors $A+\mu I$, raising $\mu$ where rounding has left $A$ without a factor, and solves
-    /// for $w$ and its slope.
+    /// Factors $A+\mu I$, raising $\mu$ if by rounding $A$ has no factor, and solves for $w$ and
+    /// its slope.
     fn evaluate(&mut self, a: &[f64], mu: &mut f64) -> Result<Secular> {
         let dim = self.target.len();
         let largest = (0..dim).map(|j| a[j * dim + j]).fold(0.0, f64::max);
@@ -180,7 +182,7 @@ impl Projector {
             match cholesky_lower(&mut self.factor, dim, "precision") {
                 Ok(()) => break,
                 Err(Error::NotPositiveDefinite { value, .. })
-                    if value.is_finite() && self.factors < MOST_FACTORS =>
+                    if value.is_finite() && self.factors < MAX_FACTORS =>
                 {
                     *mu = (4.0 * *mu).max(dim as f64 * f64::EPSILON * largest);
                 }
@@ -227,7 +229,7 @@ impl Projector {
     }
 }
 
-/// $\|v\|$, whatever its size.
+/// $\|v\|$ without overflow or underflow.
 pub(super) fn norm(v: &[f64]) -> f64 {
     let largest = v.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
     if largest > 1e-140 && largest < 1e140 || largest == 0.0 {

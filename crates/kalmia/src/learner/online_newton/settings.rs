@@ -1,35 +1,27 @@
-//! What the online Newton step has to be told: its ball, its exp-concavity constant, and where it
-//! starts.
+//! The parameters of the online Newton step: its ball, its exp-concavity constant and its start.
 
 use crate::error::{Result, require, require_len};
 use crate::learner::Prior;
 use crate::rule::OnlineNewton;
 use serde::{Deserialize, Serialize};
 
-/// Radii, and steps in the learner, lie within this of 1, so that nothing overflows on the way.
-pub(super) const LARGEST: f64 = 1e100;
+/// Largest radius, and largest step, gradient and curvature of a row; the smallest radius is its
+/// inverse. Within it nothing overflows.
+pub(super) const MAX_STEP: f64 = 1e100;
 
-/// Eigenvalues of $P_1$ lie between this and its inverse, so that neither $P$ nor $A$ overflows.
-pub(super) const SMALLEST_VARIANCE: f64 = 1e-150;
-
-/// $\ln e^{-DD_X}=-DD_X$: the exp-concavity constant of the logistic loss over $\|\theta\|\le D$,
-/// $\|x\|\le D_X$ (with $D_X=\sqrt d$ in the experiments). It is attained, at $\theta=-yDx/\|x\|$
-/// with $\|x\|=D_X$, because $\ell''/\ell'^2=e^{y\theta^Tx}$.
-pub fn ln_ball_constant(radius: f64, d_x: f64) -> Result<f64> {
-    require(radius > 0.0 && radius.is_finite(), "D", radius, "must be finite and positive")?;
-    require(d_x > 0.0 && d_x.is_finite(), "D_X", d_x, "must be finite and positive")?;
-    Ok(-radius * d_x)
-}
+/// Smallest eigenvalue of $P_1$; the largest is its inverse. Within them neither $P$ nor $A$
+/// overflows.
+pub(super) const MIN_VARIANCE: f64 = 1e-150;
 
 /// The ball and the constants of an [`OnlineNewtonStep`](super::OnlineNewtonStep).
 ///
 /// The step is $k/\gamma$ with $\gamma = \frac12\min\big(\frac1{4GD}, \alpha\big)$: $\alpha$ the
 /// exp-concavity constant of the losses over the ball, $G$ a bound on the norm of the gradients,
 /// $D$ the ball's radius (Section Experiments). Without $G$, $\gamma = \alpha/2$. The experiments
-/// take for $\alpha$ either $e^{-D\sqrt d}$ ([`ln_ball_constant`]) or a minimum over random points
-/// of the sphere (`LogisticRisk::sphere_minimum` of the crate `kalmia-theory`).
+/// take for $\alpha$ either $e^{-D\sqrt d}$ or a minimum over random points of the sphere
+/// (`ln_ball_constant` and `LogisticRisk::sphere_minimum` of the theory).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NewtonSettings {
+pub struct OnlineNewtonSettings {
     radius: f64,
     exp_concavity: f64,
     gradient_bound: Option<f64>,
@@ -38,7 +30,7 @@ pub struct NewtonSettings {
     start: Option<Prior>,
 }
 
-impl NewtonSettings {
+impl OnlineNewtonSettings {
     /// The ball of radius $R$ about 0 and the exp-concavity constant $\alpha$.
     pub fn new(radius: f64, exp_concavity: f64) -> Result<Self> {
         let settings = Self {
@@ -56,7 +48,7 @@ impl NewtonSettings {
     /// for features within $[-1, 1]$ and the logistic loss.
     pub fn logistic(dim: usize, radius: f64) -> Result<Self> {
         let d_x = (dim as f64).sqrt();
-        Self::new(radius, ln_ball_constant(radius, d_x)?.exp())?.with_gradient_bound(d_x)
+        Self::new(radius, (-radius * d_x).exp())?.with_gradient_bound(d_x)
     }
 
     /// With a bound $G$ on the norm of the gradients.
@@ -115,8 +107,7 @@ impl NewtonSettings {
             }
             None => {
                 let variance = (self.gamma() * self.radius).powi(2);
-                let representable =
-                    (SMALLEST_VARIANCE..=1.0 / SMALLEST_VARIANCE).contains(&variance);
+                let representable = (MIN_VARIANCE..=1.0 / MIN_VARIANCE).contains(&variance);
                 require(
                     representable,
                     "exp_concavity",
@@ -129,7 +120,7 @@ impl NewtonSettings {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let in_range = |v: f64| (1.0 / LARGEST..=LARGEST).contains(&v);
+        let in_range = |v: f64| (1.0 / MAX_STEP..=MAX_STEP).contains(&v);
         require(
             in_range(self.radius),
             "radius",

@@ -1,8 +1,6 @@
 //! What the test suites share: a textbook recursion, small dense algebra and random rows.
-#![allow(dead_code)]
 
-use kalmia::rows::Observation;
-use kalmia::{AnyFamily, Family, Rows, Rule};
+use kalmia::{AnyFamily, Family, Observation, Rows, Rule, Step};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -12,9 +10,14 @@ pub fn rng(seed: u64) -> Rng {
     Rng::seed_from_u64(seed)
 }
 
+/// Uniform on $[0, 1)$.
+pub fn uniform(rng: &mut Rng) -> f64 {
+    rng.random()
+}
+
 /// Uniform on $(-1, 1)$.
 pub fn centred(rng: &mut Rng) -> f64 {
-    2.0 * rng.random::<f64>() - 1.0
+    2.0 * uniform(rng) - 1.0
 }
 
 /// A square matrix, row after row.
@@ -133,7 +136,7 @@ impl Matrix {
     }
 
     pub fn largest(&self) -> f64 {
-        self.a.iter().fold(0.0, |m, v| v.abs().max(m))
+        largest(self.a.iter().map(|v| v.abs()))
     }
 }
 
@@ -149,14 +152,32 @@ pub fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
-/// Largest difference relative to the largest entry of `b` (at least `floor`).
+/// The largest of numbers that are 0 or more; NaN if one of them is NaN (`f64::max` drops NaN).
+pub fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(0.0, |m, v| if v > m || v.is_nan() { v } else { m })
+}
+
+/// Largest difference relative to the largest entry of `b` (at least `floor`); NaN if an entry of
+/// either is NaN, so that every comparison fails.
 pub fn gap(a: &[f64], b: &[f64], floor: f64) -> f64 {
     assert_eq!(a.len(), b.len());
-    let size = b.iter().fold(floor, |m, v| v.abs().max(m));
-    a.iter()
-        .zip(b)
-        .fold(0.0, |m: f64, (a, b)| if (a - b).is_nan() { f64::NAN } else { m.max((a - b).abs()) })
-        / size
+    let size = largest(b.iter().map(|v| v.abs())).max(floor);
+    largest(a.iter().zip(b).map(|(a, b)| (a - b).abs())) / size
+}
+
+#[test]
+fn comparators_do_not_lose_nan() {
+    for bad in [[f64::NAN, 1.0], [1.0, f64::NAN], [f64::NAN, f64::NAN]] {
+        assert!(gap(&bad, &[1.0, 1.0], 1.0).is_nan());
+        assert!(gap(&[1.0, 1.0], &bad, 1.0).is_nan());
+        assert!(largest(bad).is_nan());
+    }
+    // equal infinities are no agreement
+    assert!(gap(&[f64::INFINITY, 1.0], &[f64::INFINITY, 1.0], 1.0).is_nan());
+    assert_eq!(gap(&[1.0, -3.0], &[1.5, -4.0], 1.0), 0.25);
+    assert_eq!(gap(&[0.0, 0.5], &[0.0, 0.25], 1.0), 0.25);
+    assert_eq!(largest([0.5, 2.0, 1.0]), 2.0);
+    assert_eq!(largest([]), 0.0);
 }
 
 /// Asserts that two numbers agree to `tolerance` of the larger of `scale` and the second.
@@ -229,6 +250,25 @@ impl Data {
         Self { dim, x, y, weight, offset }
     }
 
+    /// Rows with an intercept and features in $[-1, 1]$, and labels of a logistic model whose
+    /// coefficients have the given norm; without weights and offsets.
+    pub fn logistic(dim: usize, rows: usize, norm: f64, seed: u64) -> Self {
+        let mut rng = rng(seed);
+        let truth: Vec<f64> = (0..dim)
+            .map(|j| norm * if j % 2 == 0 { 1.0 } else { -1.0 } / (dim as f64).sqrt())
+            .collect();
+        let mut x = Vec::new();
+        let mut y = Vec::new();
+        for _ in 0..rows {
+            let row: Vec<f64> =
+                (0..dim).map(|j| if j == 0 { 1.0 } else { centred(&mut rng) }).collect();
+            let u = dot(&row, &truth);
+            y.push(f64::from(uniform(&mut rng) < 1.0 / (1.0 + (-u).exp())));
+            x.extend(row);
+        }
+        Self { dim, x, y, weight: vec![1.0; rows], offset: vec![0.0; rows] }
+    }
+
     pub fn rows(&self) -> Rows<'_> {
         Rows::new(self.dim, &self.x, &self.y)
             .unwrap()
@@ -243,7 +283,7 @@ impl Data {
     }
 }
 
-/// The recursion as in a book: dense `P`, a row at a time.
+/// The recursion as in a textbook: dense `P`, one row at a time.
 #[derive(Debug, Clone)]
 pub struct Textbook {
     pub theta: Vec<f64>,
@@ -264,12 +304,19 @@ impl Textbook {
         x: &[f64],
         observation: &Observation,
     ) -> (f64, f64) {
-        self.t += 1;
         let mut observation = *observation;
         observation.y = family.canonical(observation.y).unwrap();
+        let t = self.t + 1;
+        self.learn_step(x, |m, s| rule.step(family, &observation, m, s, t))
+    }
+
+    /// Learns a row by the step that `decide` gives for `m` and `s`; returns both.
+    pub fn learn_step(&mut self, x: &[f64], decide: impl FnOnce(f64, f64) -> Step) -> (f64, f64) {
+        self.t += 1;
         let v = self.p.times(x);
-        let (m, s) = (dot(&self.theta, x), dot(x, &v));
-        let step = rule.step(family, &observation, m, s, self.t);
+        let m = dot(&self.theta, x);
+        let s = dot(x, &v);
+        let step = decide(m, s);
         self.theta.iter_mut().zip(&v).for_each(|(t, v)| *t += step.gain * v);
         let c = step.contraction;
         for (row, vi) in self.p.a.chunks_mut(x.len()).zip(&v) {

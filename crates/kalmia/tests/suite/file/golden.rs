@@ -81,7 +81,7 @@ fn a_filter_goes_on_from_a_file_as_if_never_stopped() {
     let rows =
         |from: usize, to: usize| Rows::new(DIM, &x[from * DIM..to * DIM], &y[from..to]).unwrap();
     let family: AnyFamily = "bernoulli".parse().unwrap();
-    let mut whole: Filter<_, _> =
+    let mut whole =
         Filter::new(family, AnyRule::MomentMatch, Prior::isotropic(DIM, 10.0).unwrap()).unwrap();
     whole.learn(rows(0, 25)).unwrap();
     let bytes = ModelFile::new("filter", &whole.state(), Default::default()).unwrap().to_bytes();

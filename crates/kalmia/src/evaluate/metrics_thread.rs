@@ -1,10 +1,9 @@
-//! Metrics on a thread of their own: the learner hands over what it predicted and goes on.
+//! Metrics on a thread of their own, so that the learner does not wait for them.
 //!
-//! Rows are judged in their order whatever the threads do, so that the sums do not depend on
-//! timing.
+//! Rows are counted in their order, so the sums do not depend on timing.
 
 use super::Metrics;
-use crate::learner::{Observer, Seen};
+use crate::observe::{Observer, RowView};
 use crate::rows::Observation;
 use crate::rule::Step;
 use std::panic::resume_unwind;
@@ -13,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-/// Blocks that may wait to be judged.
-const WAITING: usize = 8;
+/// Blocks that may wait for the thread; a learner further ahead waits.
+const MAX_WAITING_BLOCKS: usize = 8;
 
 /// What the metrics need of a row.
 #[derive(Debug, Clone, Copy)]
@@ -30,25 +29,26 @@ struct Predicted {
 enum Message {
     Rows(Vec<Predicted>),
     /// Asks for the metrics after all rows sent before.
-    Look(Sender<Metrics>),
+    Snapshot(Sender<Metrics>),
 }
 
-/// [`Metrics`] at work on a thread of their own; an observer that gathers rows until they are
-/// handed over.
+/// [`Metrics`] on a thread of their own. An observer that collects rows until
+/// [`flush`](Self::flush) sends them to the thread.
 ///
 /// ```
-/// use kalmia::evaluate::{Judge, Metrics};
+/// use kalmia::evaluate::{MetricsThread, Metrics};
 /// use kalmia::{AnyFamily, Auto, Learner, Rows};
 /// let family: AnyFamily = "gaussian".parse()?;
-/// let (mut model, mut judge) = (Auto::new(family, 1)?, Judge::start(Metrics::new(family)?));
+/// let mut model = Auto::new(family, 1)?;
+/// let mut thread = MetricsThread::start(Metrics::new(family)?);
 /// for (x, y) in [([1.0, 2.0], [1.1, 1.9]), ([3.0, 4.0], [3.2, 3.9])] {
-///     model.learn_observed(Rows::new(1, &x, &y)?, Some(&mut judge))?;
-///     judge.hand_over();
+///     model.learn_observed(Rows::new(1, &x, &y)?, Some(&mut thread))?;
+///     thread.flush();
 /// }
-/// assert_eq!(judge.finish().progressive.rows(), 4);
+/// assert_eq!(thread.finish().progressive.rows(), 4);
 /// # Ok::<(), kalmia::Error>(())
 /// ```
-pub struct Judge {
+pub struct MetricsThread {
     rows: Vec<Predicted>,
     sender: Option<SyncSender<Message>>,
     spare: Receiver<Vec<Predicted>>,
@@ -57,10 +57,10 @@ pub struct Judge {
     thread: Option<JoinHandle<Metrics>>,
 }
 
-impl Judge {
-    /// Takes the metrics over.
+impl MetricsThread {
+    /// Starts the thread, which continues these metrics.
     pub fn start(mut metrics: Metrics) -> Self {
-        let (sender, receiver) = sync_channel(WAITING);
+        let (sender, receiver) = sync_channel(MAX_WAITING_BLOCKS);
         let (spare_sender, spare) = channel();
         let loss = Arc::new(AtomicU64::new(f64::NAN.to_bits()));
         let shown = loss.clone();
@@ -70,12 +70,12 @@ impl Judge {
                     Message::Rows(rows) => {
                         rows.iter()
                             .enumerate()
-                            .for_each(|(index, row)| metrics.row(&row.seen(index)));
+                            .for_each(|(index, row)| metrics.row(&row.view(index)));
                         shown.store(metrics.progressive.loss().to_bits(), Ordering::Relaxed);
                         // nobody takes spares after the end
                         let _ = spare_sender.send(rows);
                     }
-                    Message::Look(answer) => {
+                    Message::Snapshot(answer) => {
                         let _ = answer.send(metrics.clone());
                     }
                 }
@@ -85,49 +85,49 @@ impl Judge {
         Self { rows: Vec::new(), sender: Some(sender), spare, loss, thread: Some(thread) }
     }
 
-    /// Hands the gathered rows over.
-    pub fn hand_over(&mut self) {
+    /// Sends the collected rows to the thread.
+    pub fn flush(&mut self) {
         let mut next = self.spare.try_recv().unwrap_or_default();
         next.clear();
         let rows = std::mem::replace(&mut self.rows, next);
         self.send(Message::Rows(rows));
     }
 
-    /// A thread that is gone has panicked; [`Judge::finish`] passes that on.
+    /// If the thread has panicked, [`MetricsThread::finish`] resumes the panic.
     fn send(&self, message: Message) {
         if let Some(sender) = &self.sender {
             let _ = sender.send(message);
         }
     }
 
-    /// The metrics after all rows handed over.
-    pub fn look(&mut self) -> Metrics {
+    /// A copy of the metrics after all flushed rows; waits for them.
+    pub fn snapshot(&mut self) -> Metrics {
         let (answer, metrics) = channel();
-        self.send(Message::Look(answer));
+        self.send(Message::Snapshot(answer));
         metrics.recv().unwrap_or_else(|_| self.end())
     }
 
-    /// The mean loss at about this time, for people.
+    /// The mean loss after some of the flushed rows, for progress displays; `None` before any.
     pub fn loss(&self) -> Option<f64> {
         Some(f64::from_bits(self.loss.load(Ordering::Relaxed))).filter(|loss| loss.is_finite())
     }
 
-    /// The metrics after all rows handed over, and the end of the thread.
+    /// The metrics after all flushed rows; ends the thread.
     pub fn finish(mut self) -> Metrics {
         self.end()
     }
 
     fn end(&mut self) -> Metrics {
         self.sender = None;
-        let thread = self.thread.take().expect("a judge ends once");
+        let thread = self.thread.take().expect("the thread ends once");
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     }
 }
 
 impl Predicted {
-    fn seen(&self, index: usize) -> Seen<'_> {
+    fn view(&self, index: usize) -> RowView<'_> {
         let Self { observation, linear, variance, dispersion, mean, loss } = *self;
-        Seen {
+        RowView {
             index,
             x: &[],
             observation,
@@ -142,9 +142,9 @@ impl Predicted {
     }
 }
 
-impl Observer for Judge {
-    fn row(&mut self, seen: &Seen<'_>) {
-        let Seen { observation, linear, variance, dispersion, mean, loss, .. } = *seen;
+impl Observer for MetricsThread {
+    fn row(&mut self, row: &RowView<'_>) {
+        let RowView { observation, linear, variance, dispersion, mean, loss, .. } = *row;
         self.rows.push(Predicted { observation, linear, variance, dispersion, mean, loss });
     }
 }

@@ -1,0 +1,62 @@
+//! Choices that an [`Auto`] takes before its first row.
+
+use super::scale::Scales;
+use super::{Auto, DriftMode};
+use crate::error::Result;
+use crate::family::Family;
+use crate::linalg::Threads;
+
+/// Builds an [`Auto`]; made by [`Auto::builder`].
+///
+/// ```
+/// use kalmia::{Auto, DriftMode, Gaussian};
+///
+/// let auto = Auto::builder(Gaussian::default(), 3).intercept().drift(DriftMode::Detect).build()?;
+/// assert_eq!(auto.weights().len(), 6);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct AutoBuilder<F> {
+    family: F,
+    dim: usize,
+    intercept: bool,
+    drift: DriftMode,
+    threads: Threads,
+}
+
+impl<F: Family> AutoBuilder<F> {
+    pub(super) fn new(family: F, dim: usize) -> Self {
+        Self { family, dim, intercept: false, drift: DriftMode::Off, threads: Threads::all() }
+    }
+
+    /// Feature 0 is the constant 1. The prior then is that of centered features: from the eighth
+    /// row on, shifting a feature changes no prediction.
+    pub fn intercept(self) -> Self {
+        self.with_intercept(true)
+    }
+
+    /// As [`intercept`](Self::intercept), if `intercept` is true.
+    pub fn with_intercept(mut self, intercept: bool) -> Self {
+        self.intercept = intercept;
+        self
+    }
+
+    /// Whether the coefficients may move; off by default.
+    pub fn drift(mut self, drift: DriftMode) -> Self {
+        self.drift = drift;
+        self
+    }
+
+    /// At most this many cores; all of them by default. Results do not depend on it.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Threads(threads.max(1));
+        self
+    }
+
+    /// The untrained learner.
+    pub fn build(self) -> Result<Auto<F>> {
+        let scales = Scales::new(self.dim, self.intercept);
+        Auto::untrained(self.family, scales, self.drift, self.threads)
+    }
+}

@@ -1,0 +1,75 @@
+//! The mixture's coefficients, their covariance, and beliefs at a point.
+
+use super::MemberWeight;
+use super::bank::{Bank, MemberBelief};
+use super::center::{center, dot};
+use super::dispersion::Dispersion;
+use super::member::Member;
+use crate::covariance::Covariance;
+
+impl<C: Covariance> Bank<C> {
+    pub fn weights(&self) -> Vec<MemberWeight> {
+        let weight =
+            |m: &Member<C>| MemberWeight { prior_size: m.p, process_noise: m.q, weight: m.weight };
+        self.members.iter().map(weight).collect()
+    }
+
+    /// The mean of the coefficients.
+    pub fn mean(&self, mean: &mut [f64]) {
+        mean.fill(0.0);
+        for member in &self.members {
+            let weight = member.weight;
+            mean.iter_mut().zip(member.theta.iter()).for_each(|(mean, t)| *mean += weight * t);
+        }
+        if !self.centers.is_empty() {
+            mean[0] -= dot(&self.centers, mean);
+        }
+    }
+
+    /// Coefficient `i` of a member, for features that are not centered.
+    fn coefficient(&self, member: &Member<C>, i: usize) -> f64 {
+        let shift = if i == 0 { dot(&self.centers, &member.theta) } else { 0.0 };
+        member.theta[i] - shift
+    }
+
+    /// Entry $(i,j)$ of a member's covariance, for features that are not centered.
+    fn member_entry(&self, member: &Member<C>, i: usize, j: usize) -> f64 {
+        if self.centers.is_empty() || (i > 0 && j > 0) {
+            return member.covariance.entry(i, j);
+        }
+        // coefficient i as a sum of (index, factor) over the member's own
+        let parts = |i: usize| {
+            let centers = if i == 0 { &self.centers[..] } else { &[] };
+            std::iter::once((i, 1.0))
+                .chain(centers.iter().enumerate().filter(|c| *c.1 != 0.0).map(|(k, c)| (k, -c)))
+        };
+        parts(i)
+            .flat_map(|a| parts(j).map(move |b| (a, b)))
+            .map(|(a, b)| a.1 * b.1 * member.covariance.entry(a.0, b.0))
+            .sum()
+    }
+
+    /// Entry $(i,j)$ of the covariance, within the members and between them.
+    pub fn entry(&self, dispersion: &Dispersion, mean: &[f64], i: usize, j: usize) -> f64 {
+        let part = |m: &Member<C>| {
+            let within = dispersion.estimate(m.residual) * self.member_entry(m, i, j);
+            m.weight
+                * (within + (self.coefficient(m, i) - mean[i]) * (self.coefficient(m, j) - mean[j]))
+        };
+        self.members.iter().map(part).sum()
+    }
+
+    /// The members' beliefs about the linear predictor at `x`.
+    pub fn beliefs(&self, x: &[f64]) -> Vec<MemberBelief> {
+        let mut x = x.to_vec();
+        center(&self.centers, &mut x);
+        let belief = |m: &Member<C>| MemberBelief {
+            weight: m.weight,
+            prior_size: m.p,
+            residual: m.residual,
+            linear: dot(&x, &m.theta),
+            variance: m.covariance.variance(&x),
+        };
+        self.members.iter().map(belief).collect()
+    }
+}

@@ -1,0 +1,88 @@
+//! The members, static or with process noise: the one place that distinguishes the two.
+
+use super::bank::{Bank, Context, MemberBelief};
+use super::dispersion::Dispersion;
+use super::{MemberWeight, scale};
+use crate::covariance::{Dense, Factored};
+use crate::error::Result;
+use crate::family::Family;
+use crate::observe::Observer;
+use crate::rows::Rows;
+
+/// The members. They are static, in the factored form, until random-walk members take over, which
+/// are dense because process noise is cheap in that form.
+#[derive(Debug, Clone)]
+pub(super) enum Stage {
+    Static(Bank<Factored>),
+    Walking(Bank<Dense>),
+}
+
+macro_rules! each_bank {
+    ($stage:expr, $bank:ident => $body:expr) => {
+        match $stage {
+            $crate::learner::auto::Stage::Static($bank) => $body,
+            $crate::learner::auto::Stage::Walking($bank) => $body,
+        }
+    };
+}
+pub(super) use each_bank;
+
+impl Stage {
+    pub fn is_static(&self) -> bool {
+        matches!(self, Self::Static(_))
+    }
+
+    /// Whether every member could lose its precision on legal rows: dense members without process
+    /// noise. With it each row adds enough variance that $\sum_j x_j^2P_{jj} / x^\top Px$ stays
+    /// below $10^6$ and the number of rows.
+    pub fn can_lose_precision(&self) -> bool {
+        matches!(self, Self::Walking(bank) if !bank.has_process_noise())
+    }
+
+    pub fn learn<F: Family>(
+        &mut self,
+        context: Context<'_, F>,
+        rows: Rows<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
+        each_bank!(self, bank => bank.learn(context, rows, observer))
+    }
+
+    /// The best member's estimate of the dispersion.
+    pub fn dispersion(&self, dispersion: &Dispersion) -> f64 {
+        each_bank!(self, bank => bank.dispersion(dispersion))
+    }
+
+    pub fn weights(&self) -> Vec<MemberWeight> {
+        each_bank!(self, bank => bank.weights())
+    }
+
+    /// The members' beliefs about the linear predictor at `x`.
+    pub fn beliefs(&self, x: &[f64]) -> Vec<MemberBelief> {
+        each_bank!(self, bank => bank.beliefs(x))
+    }
+
+    /// The mean of the coefficients.
+    pub fn mean(&self, mean: &mut [f64]) {
+        each_bank!(self, bank => bank.mean(mean));
+    }
+
+    /// Entry $(i,j)$ of the coefficients' covariance.
+    pub fn entry(&self, dispersion: &Dispersion, mean: &[f64], i: usize, j: usize) -> f64 {
+        each_bank!(self, bank => bank.entry(dispersion, mean, i, j))
+    }
+
+    /// One more coefficient.
+    pub fn grow(&mut self, prior_scale: f64) {
+        each_bank!(self, bank => bank.grow(prior_scale));
+    }
+
+    /// Gives unseen coefficient `j` its prior.
+    pub fn set_prior(&mut self, j: usize, prior_scale: f64, scale: f64) {
+        each_bank!(self, bank => {
+            for member in &mut bank.members {
+                member.set_prior(j, scale::variance(prior_scale * member.p, scale));
+            }
+        });
+    }
+}

@@ -1,0 +1,333 @@
+//! The Kalman recursion: a family, a rule and a covariance form.
+
+mod state;
+
+pub use state::FilterState;
+
+use super::checkpoint::{Checkpoint, Transactional};
+use super::drift::forget;
+use super::{Drift, Learner, Predict, Prior};
+use crate::covariance::{Covariance, Factored};
+use crate::error::{Error, Result, require};
+use crate::family::Family;
+use crate::linalg::{Buffer, Threads};
+use crate::observe::{Observer, RowView, observation};
+use crate::predict::Prediction;
+use crate::rows::{MODERATE, Rows};
+use crate::rule::{Rule, Step};
+
+/// A belief $N(\theta, P)$ about the coefficients, updated row by row. With the Gaussian family it
+/// is the exact Kalman filter, that is ridge regression.
+///
+/// ```
+/// use kalmia::{Bernoulli, Filter, Learner, MomentMatch, Predict, Prior, Rows};
+///
+/// let mut filter = Filter::new(Bernoulli, MomentMatch, Prior::isotropic(2, 100.0)?)?;
+/// let x = [1.0, 0.3, 1.0, -0.8, 1.0, 1.1];
+/// filter.learn(Rows::new(2, &x, &[1.0, 0.0, 1.0])?)?;
+/// let prediction = filter.predict(&[1.0, 0.5], 0.0)?;
+/// assert!(prediction.mean > 0.5 && filter.standard_errors().unwrap()[1] < 10.0);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Filter<F, R, C = Factored> {
+    family: F,
+    rule: R,
+    prior: Prior,
+    drift: Drift,
+    count: u64,
+    belief: Belief<C>,
+    threads: Threads,
+    /// Whether every prior variance is at most [`MODERATE`].
+    prior_is_moderate: bool,
+    checkpoint: Checkpoint<Belief<C>>,
+    /// Scratch of [`forget`].
+    units: Vec<f64>,
+}
+
+/// All that a row moves.
+#[derive(Debug)]
+pub(super) struct Belief<C> {
+    theta: Buffer,
+    covariance: C,
+}
+
+impl<C: Clone> Clone for Belief<C> {
+    fn clone(&self) -> Self {
+        Self { theta: self.theta.clone(), covariance: self.covariance.clone() }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.theta.clone_from(&source.theta);
+        self.covariance.clone_from(&source.covariance);
+    }
+}
+
+impl<F: Family, R: Rule> Filter<F, R> {
+    /// An untrained filter with the factored covariance, which is the one to use unless speed at
+    /// small dimensions matters more than precision.
+    pub fn new(family: F, rule: R, prior: Prior) -> Result<Self> {
+        Self::with_covariance(family, rule, prior)
+    }
+
+    /// An untrained filter with another form of the covariance:
+    /// `Filter::with_covariance::<Dense>(family, rule, prior)`.
+    pub fn with_covariance<C: Covariance>(
+        family: F,
+        rule: R,
+        prior: Prior,
+    ) -> Result<Filter<F, R, C>> {
+        let belief =
+            Belief { theta: Buffer::from_slice(prior.mean()), covariance: prior.covariance()? };
+        Ok(Filter {
+            family,
+            rule,
+            prior_is_moderate: is_moderate(&prior),
+            prior,
+            drift: Drift::Off,
+            count: 0,
+            belief,
+            threads: Threads::all(),
+            checkpoint: Checkpoint::default(),
+            units: Vec::new(),
+        })
+    }
+}
+
+impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
+    /// With coefficients that move between rows. Refused once the filter has learned rows, which it
+    /// learned under another model.
+    pub fn with_drift(mut self, drift: Drift) -> Result<Self> {
+        if self.count > 0 {
+            return Err(Error::State(format!(
+                "the filter has learned {} rows: set the drift before the first",
+                self.count
+            )));
+        }
+        drift.check(self.dim())?;
+        self.drift = drift;
+        Ok(self)
+    }
+
+    /// With at most this many cores, at any time; results do not change. The default is all of
+    /// them. Below dimension 640 one is fastest and used.
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = Threads(threads.max(1));
+        self
+    }
+
+    /// The rule.
+    pub fn rule(&self) -> &R {
+        &self.rule
+    }
+
+    /// The prior.
+    pub fn prior(&self) -> &Prior {
+        &self.prior
+    }
+
+    /// The drift.
+    pub fn drift(&self) -> &Drift {
+        &self.drift
+    }
+
+    /// The covariance.
+    pub fn covariance(&self) -> &C {
+        &self.belief.covariance
+    }
+
+    /// Appends a feature that was zero in every row so far, with the given prior variance; see
+    /// [`Predict::grow`] for the variance of its neighbor.
+    pub fn grow_with(&mut self, variance: f64) -> Result<()> {
+        require(
+            variance > 0.0 && variance.is_finite(),
+            "variance",
+            variance,
+            "must be finite and positive",
+        )?;
+        self.prior.grow(variance);
+        self.prior_is_moderate = is_moderate(&self.prior);
+        self.belief.covariance.grow(variance);
+        let dim = self.dim();
+        let mut theta = Buffer::zeros(dim);
+        theta[..dim - 1].copy_from_slice(&self.belief.theta[..dim - 1]);
+        self.belief.theta = theta;
+        if let Drift::Walk { variances } = &mut self.drift {
+            variances.push(0.0);
+        }
+        self.checkpoint = Checkpoint::default();
+        Ok(())
+    }
+
+    /// Replaces the belief, keeping family, rule and prior.
+    pub(crate) fn with_belief(mut self, theta: &[f64], covariance: C, count: u64) -> Self {
+        self.belief = Belief { theta: Buffer::from_slice(theta), covariance };
+        self.count = count;
+        self
+    }
+
+    /// Whether no legal step from here can overflow on moderate rows (see [`Rows::check`]): steps
+    /// are bounded by $10^{152}$, the families' largest slope.
+    fn is_moderate(&self) -> bool {
+        // no early end, for SIMD
+        self.prior_is_moderate
+            && self.belief.theta.iter().fold(true, |all, value| all & (value.abs() <= 1e120))
+    }
+
+    /// All rows of a call, without and with drift.
+    fn run(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
+        let mut steps = Steps { rows, observer };
+        let Self { family, rule, prior, drift, count, belief, threads, units, .. } = self;
+        let Belief { theta, covariance } = belief;
+        let mut decide =
+            |i: usize, m: f64, s: f64| steps.decide(family, rule, i, m, s, *count + i as u64 + 1);
+        match drift {
+            Drift::Off => covariance.learn(theta, rows.features(), &mut decide, *threads),
+            Drift::Walk { variances } => {
+                covariance.learn_walking(theta, rows.features(), variances, &mut decide, *threads)
+            }
+            Drift::Forget { factor } => {
+                for i in 0..rows.len() {
+                    forget(
+                        *factor,
+                        prior,
+                        *count + i as u64 + 1,
+                        theta,
+                        covariance,
+                        units,
+                        *threads,
+                    )?;
+                    covariance.learn(theta, rows.x(i), &mut |_, m, s| decide(i, m, s), *threads)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn is_moderate(prior: &Prior) -> bool {
+    (0..prior.dim()).all(|j| prior.variance(j) <= MODERATE)
+}
+
+/// The rows of a call, the steps that they cause, and the observer.
+struct Steps<'a, 'o> {
+    rows: Rows<'a>,
+    observer: Option<&'o mut dyn Observer>,
+}
+
+impl Steps<'_, '_> {
+    #[inline(always)]
+    fn decide<F: Family, R: Rule>(
+        &mut self,
+        family: &F,
+        rule: &R,
+        i: usize,
+        m: f64,
+        s: f64,
+        t: u64,
+    ) -> Result<Step> {
+        let observation = observation(family, &self.rows, i);
+        let diverged = |quantity, value: f64| Err(Error::Diverged { row: i, quantity, value });
+        let lost =
+            (m + observation.offset).abs() > family.largest_linear() && rule.can_diverge(family);
+        if lost || !m.is_finite() {
+            return diverged("the linear predictor", m);
+        }
+        let step = rule.step(family, &observation, m, s, t);
+        // an infinite s or curvature shows in their product
+        if !(step.gain.is_finite() && (step.curvature * s).is_finite()) {
+            return diverged(
+                "the step",
+                if step.gain.is_finite() { step.curvature * s } else { step.gain },
+            );
+        }
+        if let Some(observer) = &mut self.observer {
+            let (mean, loss, slope) = family.look(observation.y, m + observation.offset);
+            observer.row(&RowView {
+                index: i,
+                x: self.rows.x(i),
+                observation,
+                linear: m,
+                variance: s,
+                dispersion: family.dispersion().unwrap_or(1.0),
+                mean,
+                loss,
+                gradient: observation.weight * slope,
+                step,
+            });
+        }
+        Ok(step)
+    }
+}
+
+impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
+    fn dim(&self) -> usize {
+        self.prior.dim()
+    }
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn coefficients(&self) -> &[f64] {
+        &self.belief.theta[..self.prior.dim()]
+    }
+
+    fn learn_observed(
+        &mut self,
+        rows: Rows<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
+        let moderate = rows.check(&self.family, self.dim())?;
+        let fragile = C::CAN_LOSE_PRECISION || self.rule.can_diverge(&self.family);
+        // A single row is rejected before any state changes, except with drift (applied first) or
+        // values above `MODERATE`.
+        let guarded = self.drift != Drift::Off
+            || !moderate
+            || !self.is_moderate()
+            || (fragile && rows.len() > 1);
+        self.transaction(guarded, |filter| {
+            filter.run(rows, observer)?;
+            if guarded && let Some(&value) = filter.belief.theta.iter().find(|v| !v.is_finite()) {
+                // overflow in earlier rows shows in the linear predictor of the row after them
+                let row = rows.len() - 1;
+                return Err(Error::Diverged { row, quantity: "a coefficient", value });
+            }
+            Ok(())
+        })?;
+        self.count += rows.len() as u64;
+        Ok(())
+    }
+}
+
+impl<F: Family, R: Rule, C: Covariance> Predict for Filter<F, R, C> {
+    type Family = F;
+    type Prediction = Prediction<F>;
+
+    fn family(&self) -> F {
+        self.family.clone()
+    }
+
+    fn predict(&self, x: &[f64], offset: f64) -> Result<Prediction<F>> {
+        let m = self.linear(x)?;
+        Prediction::new(self.family.clone(), m + offset, self.belief.covariance.variance(x))
+    }
+
+    fn covariance_entry(&self, i: usize, j: usize) -> Option<f64> {
+        Some(self.belief.covariance.entry(i, j))
+    }
+
+    /// The new coefficient has the prior variance of the last one (1 if it is the first).
+    fn grow(&mut self) -> Result<()> {
+        let last = self.dim().checked_sub(1).map_or(1.0, |j| self.prior.variance(j));
+        self.grow_with(last)
+    }
+}
+
+impl<F: Family, R: Rule, C: Covariance> Transactional for Filter<F, R, C> {
+    type Belief = Belief<C>;
+
+    fn belief(&mut self) -> (&mut Belief<C>, &mut Checkpoint<Belief<C>>) {
+        (&mut self.belief, &mut self.checkpoint)
+    }
+}
