@@ -159,9 +159,9 @@ fn hint(error: &ModelError, command: &Command) -> Option<String> {
     match error {
         ModelError::Data(error) => remedy_hint(error.remedy()?, command),
         ModelError::Row(error) => row_hint(error, command),
-        ModelError::TwoValues { high, .. } => {
-            Some(format!("--positive {high} learns the probability of {high}; or --family gaussian"))
-        }
+        ModelError::TwoValues { high, .. } => Some(format!(
+            "--positive {high} learns the probability of {high}; or --family gaussian"
+        )),
         ModelError::NeedsHorizon => Some("give --horizon N".into()),
         _ => None,
     }
@@ -202,7 +202,8 @@ fn row_hint(error: &RowError, command: &Command) -> Option<String> {
     match &error.cause {
         LearnerError::Target { value, family, .. } if command.infers_family() => {
             let count = *value >= 0.0 && value.fract() == 0.0;
-            let give = if count { "--family poisson or --family gaussian" } else { "--family gaussian" };
+            let give =
+                if count { "--family poisson or --family gaussian" } else { "--family gaussian" };
             Some(format!("{family} was chosen from the first rows: give {give}"))
         }
         LearnerError::Diverged { .. } => {

@@ -98,7 +98,12 @@ impl From<FamilyChoice> for String {
 mod tests {
     use super::*;
 
-    fn resolve(choice: &str, coding: Coding, distinct: &[f64], whole: bool) -> Result<InferredFamily> {
+    fn resolve(
+        choice: &str,
+        coding: Coding,
+        distinct: &[f64],
+        whole: bool,
+    ) -> Result<InferredFamily> {
         let target =
             Target { name: "y".into(), coding: Some(coding), distinct: distinct.to_vec(), whole };
         choice.parse::<FamilyChoice>()?.resolve(&target)

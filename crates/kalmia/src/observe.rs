@@ -2,7 +2,7 @@
 //!
 //! This module lies below the learners, which report, and the evaluation, which watches.
 
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::rows::{Observation, Rows};
 use crate::rule::Step;
 
@@ -72,7 +72,7 @@ pub(crate) fn reborrow<'a>(
 pub(crate) fn observation<F: Family>(family: &F, rows: &Rows<'_>, i: usize) -> Observation {
     let mut observation = rows.observation(i);
     // legal by `Rows::validate`
-    observation.y = family.code(observation.y);
+    observation.y = family.fast().code(observation.y);
     observation
 }
 

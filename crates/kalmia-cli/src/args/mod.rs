@@ -10,8 +10,8 @@ mod reproduce;
 pub use data::SourceArgs;
 pub use fit::{CompareArgs, FitArgs, RoleArgs};
 pub use model::{
-    BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs,
-    IntervalOf, MergeArgs, PredictArgs, UpdateArgs,
+    BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf,
+    MergeArgs, PredictArgs, UpdateArgs,
 };
 pub use reproduce::ReproduceArgs;
 

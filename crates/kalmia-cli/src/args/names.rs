@@ -11,9 +11,7 @@ pub fn described(name: &'static str, about: &'static str) -> PossibleValue {
 }
 
 /// A parser of the names given, each of which `T` must know.
-pub fn named<T>(
-    names: impl IntoIterator<Item = PossibleValue>,
-) -> impl TypedValueParser<Value = T>
+pub fn named<T>(names: impl IntoIterator<Item = PossibleValue>) -> impl TypedValueParser<Value = T>
 where
     T: FromStr + Clone + Send + Sync + 'static,
     T::Err: Error + Send + Sync + 'static,

@@ -2,11 +2,11 @@
 
 use crate::args::ReproduceArgs;
 use crate::error::{Failure, Result};
-use crate::report::Table;
 use crate::format::grouped;
 use crate::interrupt;
 use crate::output;
 use crate::progress::Ui;
+use crate::report::Table;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kalmia_lab::{Error, Figure, Progress, Report, Settings, Workers};
 use std::io::{IsTerminal, stderr};

@@ -7,7 +7,7 @@ use super::{
 use crate::error::{Error, Result};
 use crate::family::{AnyFamily, Family};
 use crate::observe::Observer;
-use crate::predict::{Mixture, Prediction};
+use crate::predict::{MixturePrediction, Prediction};
 use crate::rows::Rows;
 use crate::rule::{AnyRule, Rule};
 use serde::{Deserialize, Serialize};
@@ -144,14 +144,15 @@ impl<F: Family> Learner for AnyLearner<F> {
 
 impl<F: Family> Predict for AnyLearner<F> {
     type Family = F;
-    type Prediction = Mixture<F>;
+    type Prediction = MixturePrediction<F>;
 
     fn family(&self) -> F {
         each!(self, inner => inner.family())
     }
 
-    fn predict(&self, x: &[f64], offset: f64) -> Result<Mixture<F>> {
-        let alone = |prediction: Result<Prediction<F>>| Mixture::new(vec![(1.0, prediction?)]);
+    fn predict(&self, x: &[f64], offset: f64) -> Result<MixturePrediction<F>> {
+        let alone =
+            |prediction: Result<Prediction<F>>| MixturePrediction::new(vec![(1.0, prediction?)]);
         match self {
             Self::Auto(inner) => inner.predict(x, offset),
             Self::Filter(inner) => alone(inner.predict(x, offset)),

@@ -84,15 +84,13 @@ impl<F: Family> AveragedSgd<F> {
 
     /// With $\gamma = 1/(2d\sqrt N)$.
     pub fn plain(family: F, dim: usize, horizon: u64) -> Result<Self> {
-        require_design(dim, horizon)?;
-        Self::new(family, dim, horizon, 0.5 / (dim as f64 * (horizon as f64).sqrt()))
+        Self::new(family, dim, horizon, default_step(dim as u64, horizon)?)
     }
 
     /// With $\gamma = \|\theta^*\|/\sqrt{dN}$, given the norm of the coefficients to be found.
     pub fn oracle(family: F, dim: usize, horizon: u64, norm: f64) -> Result<Self> {
         require(norm > 0.0 && norm.is_finite(), "norm", norm, "must be finite and positive")?;
-        require_design(dim, horizon)?;
-        Self::new(family, dim, horizon, norm / (dim as f64 * horizon as f64).sqrt())
+        Self::new(family, dim, horizon, oracle_step(dim as u64, horizon, norm)?)
     }
 
     /// $N$.
@@ -221,10 +219,21 @@ impl<F: Family> Transactional for AveragedSgd<F> {
     }
 }
 
-/// What both steps need of the design.
-fn require_design(dim: usize, horizon: u64) -> Result<()> {
-    require(dim > 0, "d", dim as f64, "must be at least 1")?;
-    require(horizon > 0, "horizon", 0.0, "must be at least 1")
+/// The default step size $1/(2d\sqrt N)$ in dimension $d$ with horizon $N$.
+pub fn default_step(dim: u64, horizon: u64) -> Result<f64> {
+    check_size(dim, horizon)?;
+    Ok(0.5 / (dim as f64 * (horizon as f64).sqrt()))
+}
+
+/// The step size $\|\theta^*\|/\sqrt{dN}$, for when the norm of the answer is known.
+pub fn oracle_step(dim: u64, horizon: u64, norm: f64) -> Result<f64> {
+    check_size(dim, horizon)?;
+    Ok(norm / (dim as f64 * horizon as f64).sqrt())
+}
+
+fn check_size(dim: u64, horizon: u64) -> Result<()> {
+    require(dim >= 1, "d", dim as f64, "must be finite and at least 1")?;
+    require(horizon >= 1, "N", horizon as f64, "must be finite and at least 1")
 }
 
 /// $\sum a_jb_j$ over eight partial sums, which the compiler vectorizes.

@@ -65,7 +65,7 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
         };
         let precision = combine(&a.precision, &b.precision, &prior.precision);
         let mut theta = combine(&a.weighted, &b.weighted, &prior.weighted);
-        let covariance = inverse(&precision, dim)?;
+        let covariance = inverse(&precision, dim, "covariance")?;
         let mut factor = precision;
         cholesky_lower(&mut factor, dim, "precision")?;
         solve_lower(&factor, dim, &mut theta);
@@ -91,7 +91,7 @@ struct Natural {
 impl Natural {
     fn new(theta: &[f64], covariance: &[f64]) -> Result<Self> {
         let dim = theta.len();
-        let precision = inverse(covariance, dim)?;
+        let precision = inverse(covariance, dim, "covariance")?;
         let weighted = (0..dim)
             .map(|i| precision[i * dim..][..dim].iter().zip(theta).map(|(l, t)| l * t).sum())
             .collect();

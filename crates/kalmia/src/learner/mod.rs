@@ -14,13 +14,14 @@ mod prior;
 pub use any::{AnyLearner, AnyState};
 pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight};
 pub use averaged::{Averaged, AveragedState};
-pub use averaged_sgd::{AveragedSgd, AveragedSgdState};
+pub use averaged_sgd::{AveragedSgd, AveragedSgdState, default_step, oracle_step};
 pub use checkpoint::Checkpoint;
 pub use drift::Drift;
 pub use filter::{Filter, FilterState};
 pub use merge::Merged;
 pub use online_newton::{
-    OnlineNewtonSettings, OnlineNewtonState, OnlineNewtonStep, Projection, project,
+    OnlineNewtonSettings, OnlineNewtonState, OnlineNewtonStep, Projection, ln_ball_constant,
+    project,
 };
 pub use prior::Prior;
 

@@ -106,23 +106,3 @@ pub(crate) fn invert_upper(r: &[f64], n: usize, inverse: &mut [f64], stride: usi
         }
     }
 }
-
-/// The inverse of a symmetric positive definite matrix, symmetric to the bit.
-pub(crate) fn inverse(matrix: &[f64], dim: usize) -> Result<Vec<f64>> {
-    let mut factor = matrix.to_vec();
-    cholesky_lower(&mut factor, dim, "covariance")?;
-    let mut inverse = vec![0.0; dim * dim];
-    for (j, column) in inverse.chunks_exact_mut(dim.max(1)).enumerate() {
-        column[j] = 1.0;
-        solve_lower(&factor, dim, column);
-        solve_lower_transposed(&factor, dim, column);
-    }
-    for j in 0..dim {
-        for i in 0..j {
-            let mean = 0.5 * (inverse[j * dim + i] + inverse[i * dim + j]);
-            inverse[j * dim + i] = mean;
-            inverse[i * dim + j] = mean;
-        }
-    }
-    Ok(inverse)
-}

@@ -17,9 +17,3 @@ pub(crate) use product::{View, ViewMut, multiply};
 pub(crate) use stack_copy::{Lines, StackCopy};
 pub use threads::Threads;
 pub(crate) use threads::cut;
-
-/// $\sum a_i b_i$, added in order without fused operations; kernels use [`vector::dot`].
-#[inline]
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}

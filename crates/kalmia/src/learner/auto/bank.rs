@@ -8,7 +8,7 @@ use super::posterior::posterior;
 use super::sentinel::Sentinel;
 use crate::covariance::{Covariance, Factored};
 use crate::error::Result;
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::linalg::Threads;
 use crate::observe::{Observer, RowView, observation};
 use crate::rows::{Observation, Rows};
@@ -134,7 +134,11 @@ impl<C: Covariance> Bank<C> {
                 let linear = self.linear(i);
                 let dispersion = self.dispersion(context.dispersion);
                 if let Some(sentinel) = &mut context.sentinel {
-                    sentinel.row(&context.family.with_dispersion(dispersion), &observation, linear);
+                    sentinel.row(
+                        &context.family.fast().with_dispersion_unchecked(dispersion),
+                        &observation,
+                        linear,
+                    );
                 }
             }
             self.take_weights();

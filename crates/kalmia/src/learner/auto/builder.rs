@@ -50,7 +50,7 @@ impl<F: Family> AutoBuilder<F> {
 
     /// At most this many cores; all of them by default. Results do not depend on it.
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Threads(threads.max(1));
+        self.threads = Threads::new(threads).unwrap_or(Threads::ONE);
         self
     }
 

@@ -2,10 +2,11 @@
 
 use super::MemberWeight;
 use super::bank::{Bank, MemberBelief};
-use super::center::{center, dot};
+use super::center::center;
 use super::dispersion::Dispersion;
 use super::member::Member;
 use crate::covariance::Covariance;
+use crate::math::dot;
 
 impl<C: Covariance> Bank<C> {
     pub fn weights(&self) -> Vec<MemberWeight> {

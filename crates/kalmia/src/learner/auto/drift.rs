@@ -2,8 +2,8 @@
 
 use super::bank::Bank;
 use super::member::Member;
-use super::{PROCESS_NOISES, Stage, center};
-use crate::covariance::{Covariance, Dense, Factored};
+use super::{PROCESS_NOISES, Stage};
+use crate::covariance::{Covariance, Dense, Factored, Kernel};
 use crate::error::{Error, Result};
 use crate::family::Family;
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ impl Bank<Dense> {
         let covariance =
             Dense::from_matrix(&start.covariance.clone().recentred(centers).matrix(), prior.len())?;
         let mut theta = start.theta.clone();
-        theta[0] += center::dot(centers, &start.theta);
+        theta[0] += crate::math::dot(centers, &start.theta);
         let member = |&q: &f64| {
             let mut member = Member::new(start.p, q, theta.clone(), covariance.clone());
             member.residual = start.residual;

@@ -156,7 +156,13 @@ impl<C: Covariance> Member<C> {
         if process_noise.is_empty() {
             return covariance.learn(theta, rows.features(), &mut decide, threads);
         }
-        covariance.learn_walking(theta, rows.features(), process_noise, &mut decide, threads)
+        covariance.learn_with_process_noise(
+            theta,
+            rows.features(),
+            process_noise,
+            &mut decide,
+            threads,
+        )
     }
 
     /// The same for two static members at once.

@@ -1,14 +1,14 @@
 //! Merges two default learners.
 
 use super::bank::Bank;
-use super::center::dot;
 use super::dispersion::Kind;
 use super::{Auto, DriftMode, Stage, scale};
-use crate::covariance::{Covariance, Factored};
+use crate::covariance::{Covariance, Factored, Kernel};
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::learner::{Learner, Merged};
 use crate::linalg::{Buffer, inverse};
+use crate::math::dot;
 
 impl<F: Family + PartialEq> Auto<F> {
     /// Merges the rows of both. If one learner is still in its warm-up, the other learns its rows,
@@ -62,13 +62,13 @@ impl<F: Family + PartialEq> Auto<F> {
                 .for_each(|m| m.set_prior(j, scale::variance(slopes * m.p, scale)));
         });
         for member in &mut bank.members {
-            let mut precision = inverse(&member.covariance.matrix(), dim)?;
+            let mut precision = inverse(&member.covariance.matrix(), dim, "covariance")?;
             let mut weighted = product(&precision, &member.theta[..dim]);
             let normal = self.dispersion.kind == Kind::Normal;
             let before = dot(&weighted, &member.theta);
             precision.iter_mut().zip(&gathered.precision).for_each(|(a, b)| *a += b);
             weighted.iter_mut().zip(&gathered.weighted).for_each(|(a, b)| *a += b);
-            let covariance = inverse(&precision, dim)?;
+            let covariance = inverse(&precision, dim, "covariance")?;
             let theta = product(&covariance, &weighted);
             // completing the square: the residuals of the two fits, plus their disagreement
             let disagreement =
@@ -98,11 +98,11 @@ impl Gathered {
     fn of<F: Family>(auto: &Auto<F>, bank: &Bank<Factored>) -> Result<Self> {
         let dim = auto.dim;
         let best = bank.best();
-        let mut precision = inverse(&best.covariance.matrix(), dim)?;
+        let mut precision = inverse(&best.covariance.matrix(), dim, "covariance")?;
         let weighted = product(&precision, &best.theta[..dim]);
         let square =
             if auto.dispersion.kind == Kind::Normal { dot(&weighted, &best.theta) } else { 0.0 };
-        let prior = inverse(&auto.prior(best.p)?.matrix(), dim)?;
+        let prior = inverse(&auto.prior(best.p)?.matrix(), dim, "covariance")?;
         precision.iter_mut().zip(&prior).for_each(|(a, b)| *a -= b);
         Ok(Self { precision, weighted, square, residual: best.residual })
     }

@@ -40,7 +40,7 @@ pub use state::AutoState;
 
 use super::{Checkpoint, Learner};
 use crate::error::Result;
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::linalg::Threads;
 use crate::observe::{Observer, reborrow};
 use crate::rows::Rows;
@@ -114,7 +114,7 @@ impl<F: Family> Auto<F> {
     }
 
     fn untrained(family: F, scales: Scales, drift: DriftMode, threads: Threads) -> Result<Self> {
-        let family = family.with_dispersion(1.0);
+        let family = family.fast().with_dispersion_unchecked(1.0);
         let dim = scales.dim();
         let mut auto = Self {
             dispersion: Dispersion::new(&family),
@@ -231,7 +231,7 @@ impl<F: Family> Learner for Auto<F> {
         observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
         let moderate = rows.check(&self.family, self.dim)?;
-        // A validated batch can still fail in two cases: values above `MODERATE` may overflow, or
+        // A validated batch can still fail in two cases: values above `MAX_MODERATE` may overflow, or
         // every dense member may run out of precision.
         let result = if !moderate || self.stage.can_lose_precision() {
             Checkpoint::default().transaction(self, |auto| auto.run(rows, observer))

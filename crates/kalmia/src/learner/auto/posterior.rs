@@ -1,6 +1,6 @@
 //! Bayes' rule over the members: weights after a row, and the evidence of the mixture.
 
-use crate::family::special::{exp_m1, ln_1p};
+use crate::math::{exp_m1, ln_1p};
 use crate::rule::Evidence;
 
 /// Log evidences that all differ by at most this from the heaviest member's are weighed by their

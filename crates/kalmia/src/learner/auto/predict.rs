@@ -4,9 +4,9 @@ use super::Auto;
 use super::bank::MemberBelief;
 use super::mean::{LinearBelief, predicted_mean};
 use crate::error::{Result, require};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::learner::Predict;
-use crate::predict::{Mixture, Prediction};
+use crate::predict::{MixturePrediction, Prediction};
 use crate::rows::check_features;
 
 impl<F: Family> Auto<F> {
@@ -20,7 +20,7 @@ impl<F: Family> Auto<F> {
     ) -> Result<Prediction<F>> {
         let dispersion = self.dispersion.estimate(belief.residual);
         let s = belief.variance + unseen * belief.prior_size * self.prior_scale.slopes;
-        let family = self.family.with_dispersion(dispersion);
+        let family = self.family.fast().with_dispersion_unchecked(dispersion);
         let prediction = Prediction::new(family, belief.linear + offset, dispersion * s)?;
         let degrees = self.dispersion.degrees();
         if degrees.is_finite() {
@@ -32,13 +32,13 @@ impl<F: Family> Auto<F> {
 
 impl<F: Family> Predict for Auto<F> {
     type Family = F;
-    type Prediction = Mixture<F>;
+    type Prediction = MixturePrediction<F>;
 
     fn family(&self) -> F {
-        self.family.with_dispersion(self.dispersion())
+        self.family.fast().with_dispersion_unchecked(self.dispersion())
     }
 
-    fn predict(&self, x: &[f64], offset: f64) -> Result<Mixture<F>> {
+    fn predict(&self, x: &[f64], offset: f64) -> Result<MixturePrediction<F>> {
         check_features(x, self.dim)?;
         require(offset.is_finite(), "offset", offset, "must be finite")?;
         let mut seen = x.to_vec();
@@ -52,14 +52,14 @@ impl<F: Family> Predict for Auto<F> {
         };
         let parts =
             self.stage.beliefs(&seen).into_iter().map(member).collect::<Result<Vec<_>>>()?;
-        let mut mixture = Mixture::new(parts)?;
+        let mixture = MixturePrediction::new(parts)?;
         let belief = |(weight, prediction): &(f64, Prediction<F>)| LinearBelief {
             weight: *weight,
             linear: prediction.linear,
             variance: prediction.linear_variance,
         };
-        mixture.mean = predicted_mean(&self.family, mixture.parts().iter().map(belief));
-        Ok(mixture)
+        let mean = predicted_mean(&self.family, mixture.parts().iter().map(belief));
+        Ok(mixture.with_mean(mean))
     }
 
     fn covariance_entry(&self, i: usize, j: usize) -> Option<f64> {

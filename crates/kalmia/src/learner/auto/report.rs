@@ -6,7 +6,7 @@ use super::mean::{LinearBelief, predicted_mean};
 use super::member::Member;
 use super::posterior::posterior_of_logs;
 use crate::covariance::Covariance;
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::observe::RowView;
 use crate::rows::{Observation, Rows};
 use crate::rule::{Evidence, moments};
@@ -39,7 +39,7 @@ impl<C: Covariance> Bank<C> {
                     + dispersion.common_term(1.0);
             }
             let estimate = dispersion.estimate(member.residual);
-            let family = context.family.with_dispersion(estimate);
+            let family = context.family.fast().with_dispersion_unchecked(estimate);
             moments(&family, &single, m, estimate * s).evidence.ln()
                 + family.log_base(observation.y)
         };
@@ -98,7 +98,7 @@ impl<C: Covariance> Bank<C> {
         let family = context.family;
         // For labels the evidence already contains the mean, unless a weight has sharpened it.
         if observation.weight == 1.0
-            && let Some(mean) = family.mean_from_evidence(observation.y, evidence)
+            && let Some(mean) = family.fast().mean_from_evidence(observation.y, evidence)
         {
             return mean;
         }

@@ -5,8 +5,8 @@
 //! + \beta_1 m$ by a two-dimensional Kalman recursion with process noise. By how much their loss is
 //! below the static learner's is a lower bound on the cost of the drift.
 
-use crate::family::Family;
-use crate::family::special::ln_ratio;
+use crate::family::{Family, FastPaths};
+use crate::math::{Likelihood, ln_ratio};
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
@@ -131,9 +131,9 @@ enum Fit {
 impl LossAt {
     #[inline(always)]
     fn new<F: Family>(family: &F, y: f64, u: f64) -> Self {
-        match family.likelihood(y, u) {
-            Some((likelihood, first, second)) if likelihood > MIN_LIKELIHOOD => {
-                Self { fit: Fit::Likelihood(likelihood), first, second }
+        match family.fast().likelihood(y, u) {
+            Some(Likelihood { value, first, second }) if value > MIN_LIKELIHOOD => {
+                Self { fit: Fit::Likelihood(value), first, second }
             }
             _ => Self::by_loss(family, y, u),
         }

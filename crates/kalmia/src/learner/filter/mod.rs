@@ -9,11 +9,11 @@ use super::drift::forget;
 use super::{Drift, Learner, Predict, Prior};
 use crate::covariance::{Covariance, Factored};
 use crate::error::{Error, Result, require};
-use crate::family::Family;
+use crate::family::{Family, FastPaths, Point};
 use crate::linalg::{Buffer, Threads};
 use crate::observe::{Observer, RowView, observation};
 use crate::predict::Prediction;
-use crate::rows::{MODERATE, Rows};
+use crate::rows::{MAX_MODERATE, Rows};
 use crate::rule::{Rule, Step};
 
 /// A belief $N(\theta, P)$ about the coefficients, updated row by row. With the Gaussian family it
@@ -38,7 +38,7 @@ pub struct Filter<F, R, C = Factored> {
     count: u64,
     belief: Belief<C>,
     threads: Threads,
-    /// Whether every prior variance is at most [`MODERATE`].
+    /// Whether every prior variance is at most [`MAX_MODERATE`].
     prior_is_moderate: bool,
     checkpoint: Checkpoint<Belief<C>>,
     /// Scratch of [`forget`].
@@ -112,7 +112,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     /// With at most this many cores, at any time; results do not change. The default is all of
     /// them. Below dimension 640 one is fastest and used.
     pub fn with_threads(mut self, threads: usize) -> Self {
-        self.threads = Threads(threads.max(1));
+        self.threads = Threads::new(threads).unwrap_or(Threads::ONE);
         self
     }
 
@@ -183,9 +183,13 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
             |i: usize, m: f64, s: f64| steps.decide(family, rule, i, m, s, *count + i as u64 + 1);
         match drift {
             Drift::Off => covariance.learn(theta, rows.features(), &mut decide, *threads),
-            Drift::Walk { variances } => {
-                covariance.learn_walking(theta, rows.features(), variances, &mut decide, *threads)
-            }
+            Drift::Walk { variances } => covariance.learn_with_process_noise(
+                theta,
+                rows.features(),
+                variances,
+                &mut decide,
+                *threads,
+            ),
             Drift::Forget { factor } => {
                 for i in 0..rows.len() {
                     forget(
@@ -206,7 +210,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
 }
 
 fn is_moderate(prior: &Prior) -> bool {
-    (0..prior.dim()).all(|j| prior.variance(j) <= MODERATE)
+    (0..prior.dim()).all(|j| prior.variance(j) <= MAX_MODERATE)
 }
 
 /// The rows of a call, the steps that they cause, and the observer.
@@ -242,7 +246,8 @@ impl Steps<'_, '_> {
             );
         }
         if let Some(observer) = &mut self.observer {
-            let (mean, loss, slope) = family.look(observation.y, m + observation.offset);
+            let Point { mean, loss, slope } =
+                family.fast().at(observation.y, m + observation.offset);
             observer.row(&RowView {
                 index: i,
                 x: self.rows.x(i),
@@ -281,7 +286,7 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
         let moderate = rows.check(&self.family, self.dim())?;
         let fragile = C::CAN_LOSE_PRECISION || self.rule.can_diverge(&self.family);
         // A single row is rejected before any state changes, except with drift (applied first) or
-        // values above `MODERATE`.
+        // values above `MAX_MODERATE`.
         let guarded = self.drift != Drift::Off
             || !moderate
             || !self.is_moderate()

@@ -27,6 +27,7 @@ pub struct FilterState<F, R> {
     /// $\theta$.
     pub theta: Vec<f64>,
     /// The numbers of the form ([`Covariance::parts`]).
+    #[serde(with = "crate::covariance::packed")]
     pub covariance: Vec<f64>,
 }
 

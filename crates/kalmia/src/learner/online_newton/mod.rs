@@ -5,7 +5,7 @@ mod settings;
 mod state;
 
 pub use projection::{Projection, project};
-pub use settings::OnlineNewtonSettings;
+pub use settings::{OnlineNewtonSettings, ln_ball_constant};
 pub use state::OnlineNewtonState;
 
 use super::checkpoint::{Checkpoint, Transactional};
@@ -288,7 +288,7 @@ fn precision(start: &Prior) -> Result<Vec<f64>> {
     let matrix = start.matrix();
     let diagonal = matrix.iter().enumerate().all(|(k, &p)| k / dim == k % dim || p == 0.0);
     if !diagonal {
-        return inverse(&matrix, dim);
+        return inverse(&matrix, dim, "covariance");
     }
     Ok(matrix.iter().map(|&p| if p == 0.0 { 0.0 } else { 1.0 / p }).collect())
 }

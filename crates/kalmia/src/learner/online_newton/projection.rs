@@ -7,7 +7,8 @@
 //! each.
 
 use crate::error::{Error, Result, require, require_len};
-use crate::linalg::{cholesky_lower, dot, solve_lower, solve_lower_transposed};
+use crate::linalg::{cholesky_lower, solve_lower, solve_lower_transposed};
+use crate::math::dot;
 
 /// Relative size of what the second-order Taylor step in $\mu$ may leave out.
 const REMAINDER: f64 = 2e-16;

@@ -19,7 +19,7 @@ pub(super) const MIN_VARIANCE: f64 = 1e-150;
 /// exp-concavity constant of the losses over the ball, $G$ a bound on the norm of the gradients,
 /// $D$ the ball's radius (Section Experiments). Without $G$, $\gamma = \alpha/2$. The experiments
 /// take for $\alpha$ either $e^{-D\sqrt d}$ or a minimum over random points of the sphere
-/// (`ln_ball_constant` and `LogisticRisk::sphere_minimum` of the theory).
+/// ([`ln_ball_constant`], and `LogisticRisk::sphere_minimum` of the crate `kalmia-theory`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OnlineNewtonSettings {
     radius: f64,
@@ -28,6 +28,15 @@ pub struct OnlineNewtonSettings {
     multiplier: f64,
     diameter: bool,
     start: Option<Prior>,
+}
+
+/// $\ln e^{-DD_X}=-DD_X$: the exp-concavity constant of the logistic loss over $\|\theta\|\le D$,
+/// $\|x\|\le D_X$ (with $D_X=\sqrt d$ in the experiments). It is attained, at $\theta=-yDx/\|x\|$
+/// with $\|x\|=D_X$, because $\ell''/\ell'^2=e^{y\theta^Tx}$.
+pub fn ln_ball_constant(radius: f64, d_x: f64) -> Result<f64> {
+    require(radius > 0.0 && radius.is_finite(), "D", radius, "must be finite and positive")?;
+    require(d_x > 0.0 && d_x.is_finite(), "D_X", d_x, "must be finite and positive")?;
+    Ok(-radius * d_x)
 }
 
 impl OnlineNewtonSettings {
@@ -48,7 +57,7 @@ impl OnlineNewtonSettings {
     /// for features within $[-1, 1]$ and the logistic loss.
     pub fn logistic(dim: usize, radius: f64) -> Result<Self> {
         let d_x = (dim as f64).sqrt();
-        Self::new(radius, (-radius * d_x).exp())?.with_gradient_bound(d_x)
+        Self::new(radius, ln_ball_constant(radius, d_x)?.exp())?.with_gradient_bound(d_x)
     }
 
     /// With a bound $G$ on the norm of the gradients.

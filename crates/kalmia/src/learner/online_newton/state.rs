@@ -27,8 +27,10 @@ pub struct OnlineNewtonState<F> {
     /// $w$.
     pub w: Vec<f64>,
     /// The numbers of the form ([`Covariance::parts`]) for $P$.
+    #[serde(with = "crate::covariance::packed")]
     pub covariance: Vec<f64>,
     /// The lower triangle of $A$, column after column.
+    #[serde(with = "crate::covariance::packed")]
     pub precision: Vec<f64>,
 }
 
