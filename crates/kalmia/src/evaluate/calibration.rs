@@ -88,12 +88,14 @@ mod tests {
     #[test]
     fn weights_are_rows_seen_several_times() {
         let rows = [(1.0, 0.02), (0.0, 0.04), (1.0, 0.51), (1.0, 1.0), (0.0, 0.97)];
-        let (mut weighted, mut repeated) = (Calibration::default(), Calibration::default());
+        let mut weighted = Calibration::default();
+        let mut repeated = Calibration::default();
         for (i, &(y, p)) in rows.iter().enumerate() {
             weighted.row(y, p, (i + 1) as f64);
             (0..=i).for_each(|_| repeated.row(y, p, 1.0));
         }
-        let (a, b) = (weighted.bins(), repeated.bins());
+        let a = weighted.bins();
+        let b = repeated.bins();
         assert_eq!(a.len(), 3);
         for (a, b) in a.iter().zip(&b) {
             assert!(

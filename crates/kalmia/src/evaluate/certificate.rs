@@ -149,7 +149,9 @@ fn smallest_eigenvalue(mut a: Vec<f64>, dim: usize) -> f64 {
 
 /// Zeroes entry $(p,q)$; `false` if it is already negligible.
 fn rotate(a: &mut [f64], dim: usize, p: usize, q: usize) -> bool {
-    let (app, aqq, apq) = (a[p * dim + p], a[q * dim + q], a[p * dim + q]);
+    let app = a[p * dim + p];
+    let aqq = a[q * dim + q];
+    let apq = a[p * dim + q];
     if apq.abs() <= f64::EPSILON * (app * aqq).abs().sqrt() {
         return false;
     }
@@ -158,12 +160,14 @@ fn rotate(a: &mut [f64], dim: usize, p: usize, q: usize) -> bool {
     let c = 1.0 / (1.0 + t * t).sqrt();
     let s = t * c;
     for k in 0..dim {
-        let (kp, kq) = (a[k * dim + p], a[k * dim + q]);
+        let kp = a[k * dim + p];
+        let kq = a[k * dim + q];
         a[k * dim + p] = c * kp - s * kq;
         a[k * dim + q] = s * kp + c * kq;
     }
     for k in 0..dim {
-        let (pk, qk) = (a[p * dim + k], a[q * dim + k]);
+        let pk = a[p * dim + k];
+        let qk = a[q * dim + k];
         a[p * dim + k] = c * pk - s * qk;
         a[q * dim + k] = s * pk + c * qk;
     }

@@ -102,8 +102,8 @@ mod tests {
         for (family, dispersion, targets, means) in cases {
             for &y in targets {
                 for &mean in means {
-                    let (found, expected) =
-                        (deviance(&family, y, mean), from_densities(&family, y, mean, dispersion));
+                    let found = deviance(&family, y, mean);
+                    let expected = from_densities(&family, y, mean, dispersion);
                     assert!(
                         (found - expected).abs() < 1e-9 * (1.0 + expected),
                         "{family:?} {y} {mean}: {found} {expected}"

@@ -202,7 +202,8 @@ impl Progressive {
                 self.width += weight * (upper - lower);
             }
         }
-        let (loss, weight) = (self.loss, self.weight);
+        let loss = self.loss;
+        let weight = self.weight;
         if let Some(trace) = self.trace.as_mut().filter(|_| weight > 0.0) {
             trace.record(self.rows, || loss / weight);
         }

@@ -100,7 +100,8 @@ impl Ranking {
     /// $P(\text{score of an event} > \text{score of a non-event})$, ties by half; NaN until both
     /// were seen.
     pub fn auc(&self) -> f64 {
-        let (mut below, mut ordered) = (0.0, 0.0);
+        let mut below = 0.0;
+        let mut ordered = 0.0;
         for [failures, successes] in self.bins.iter() {
             ordered += successes * (below + 0.5 * failures);
             below += failures;
@@ -153,7 +154,8 @@ mod tests {
                 })
                 .collect();
             rows.iter().for_each(|&(y, p, w)| ranking.row(y, p, w));
-            let (mut ordered, mut pairs) = (0.0, 0.0);
+            let mut ordered = 0.0;
+            let mut pairs = 0.0;
             for a in rows.iter().filter(|a| a.0 == 1.0) {
                 for b in rows.iter().filter(|b| b.0 == 0.0) {
                     pairs += a.2 * b.2;
@@ -161,7 +163,8 @@ mod tests {
                         a.2 * b.2 * if a.1 > b.1 { 1.0 } else { f64::from(a.1 == b.1) * 0.5 };
                 }
             }
-            let (error, bound) = ((ranking.auc() - ordered / pairs).abs(), ranking.error_bound());
+            let error = (ranking.auc() - ordered / pairs).abs();
+            let bound = ranking.error_bound();
             assert!(error <= bound, "spread {spread}: error {error:e}, bound {bound:e}");
             assert!(
                 error < 1e-3 && bound < 4e-3,

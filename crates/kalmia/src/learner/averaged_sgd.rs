@@ -239,7 +239,8 @@ fn check_size(dim: u64, horizon: u64) -> Result<()> {
 /// $\sum a_jb_j$ over eight partial sums, which the compiler vectorizes.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
-    let (a_lines, b_lines) = (a.chunks_exact(8), b.chunks_exact(8));
+    let a_lines = a.chunks_exact(8);
+    let b_lines = b.chunks_exact(8);
     let rest: f64 = a_lines.remainder().iter().zip(b_lines.remainder()).map(|(a, b)| a * b).sum();
     for (a, b) in a_lines.zip(b_lines) {
         for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {

@@ -13,7 +13,8 @@ const THETA: [f64; 11] = [-9.0, 0.0, 3.0, -9.0, 4.0, -9.0, 15.0, 0.0, -7.0, 1.0,
 /// The paper's experiment: $X = (1, Z)$, $Z$ uniform on the cube, a logistic model.
 fn paper(seed: u64, n: usize, factor: f64) -> (Vec<f64>, Vec<f64>) {
     let mut rng = rng(seed);
-    let (mut x, mut y) = (Vec::new(), Vec::new());
+    let mut x = Vec::new();
+    let mut y = Vec::new();
     for _ in 0..n {
         let row: Vec<f64> = (0..11).map(|j| if j == 0 { 1.0 } else { uniform(&mut rng) }).collect();
         let u: f64 = row.iter().zip(&THETA).map(|(x, t)| factor * x * t).sum();
@@ -32,7 +33,8 @@ fn maximum_likelihood(x: &[f64], y: &[f64]) -> Vec<f64> {
     let d = 11;
     let mut theta = vec![0.0; d];
     for _ in 0..25 {
-        let (mut gradient, mut hessian) = (vec![0.0; d], vec![0.0; d * d]);
+        let mut gradient = vec![0.0; d];
+        let mut hessian = vec![0.0; d * d];
         for (x, &y) in x.chunks(d).zip(y) {
             let u: f64 = x.iter().zip(&theta).map(|(x, t)| x * t).sum();
             let (first, second) = Bernoulli.derivatives(y, u);
@@ -53,7 +55,8 @@ fn maximum_likelihood(x: &[f64], y: &[f64]) -> Vec<f64> {
 
 #[test]
 fn as_good_as_maximum_likelihood_on_the_papers_data() {
-    let (mut auto_error, mut batch_error) = (0.0, 0.0);
+    let mut auto_error = 0.0;
+    let mut batch_error = 0.0;
     for seed in 0..30 {
         let (x, y) = paper(seed, 10_000, 1.0);
         let mut auto = Auto::new(Bernoulli, 11).unwrap();
@@ -67,7 +70,8 @@ fn as_good_as_maximum_likelihood_on_the_papers_data() {
 
 #[test]
 fn costs_little_more_than_the_right_prior() {
-    let (mut auto_excess, mut ekf_excess) = (0.0, 0.0);
+    let mut auto_excess = 0.0;
+    let mut ekf_excess = 0.0;
     for seed in 100..130 {
         let (x, y) = paper(seed, 10_000, 0.1);
         let rows = Rows::new(11, &x, &y).unwrap();
@@ -115,7 +119,7 @@ fn scaling_and_shifting_features_changes_no_prediction() {
         .collect();
     let shifted =
         means(&mut Auto::builder(Bernoulli, 11).intercept().build().unwrap(), 11, &shifted, &y);
-    // the first seven rows are too few to tell a spread about the mean
+    // features are centered from the eighth row on
     let worst = gap(&shifted[7..], &centred[7..], 1.0);
     assert!(worst < 1e-6, "shifted: {worst}");
 }
@@ -124,7 +128,9 @@ fn scaling_and_shifting_features_changes_no_prediction() {
 fn real(name: &str) -> (usize, Vec<f64>, Vec<f64>) {
     let path = format!("{}/tests/data/real/{name}.csv", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
-    let (mut x, mut y, mut dim) = (Vec::new(), Vec::new(), 0);
+    let mut x = Vec::new();
+    let mut y = Vec::new();
+    let mut dim = 0;
     for line in text.lines().skip(1) {
         let values: Vec<f64> = line.split(',').map(|v| v.parse().unwrap()).collect();
         dim = values.len();
@@ -249,7 +255,8 @@ fn the_noise_is_learned() {
 fn the_dispersion_of_amounts_is_learned() {
     let mut rng = rng(11);
     let family = Gamma::new(0.2).unwrap();
-    let (mut x, mut y) = (Vec::new(), Vec::new());
+    let mut x = Vec::new();
+    let mut y = Vec::new();
     for _ in 0..4000 {
         let z = uniform(&mut rng);
         x.extend([1.0, z]);
@@ -276,9 +283,11 @@ fn cuts_do_not_matter_and_a_restored_state_goes_on_bit_for_bit() {
             means(&mut Auto::builder(Bernoulli, 11).drift(drift).build().unwrap(), 11, &x, &y);
         let mut auto = Auto::builder(Bernoulli, 11).drift(drift).build().unwrap();
         let mut never = auto.clone();
-        let (mut cut, mut at) = (Vec::new(), 0);
+        let mut cut = Vec::new();
+        let mut at = 0;
         for size in [1, 3, 60, 100, 7, 300, 29, 500, 500] {
-            let (x, y) = (&x[at * 11..(at + size) * 11], &y[at..at + size]);
+            let x = &x[at * 11..(at + size) * 11];
+            let y = &y[at..at + size];
             cut.extend(means(&mut auto, 11, x, y));
             means(&mut never, 11, x, y);
             let text = serde_json::to_string(&auto.state()).unwrap();
@@ -324,7 +333,9 @@ fn a_late_feature_changes_nothing_before_and_its_scale_nothing_after() {
 fn drift_is_followed_when_asked_and_reported_when_not() {
     let mut rng = rng(9);
     let n = 20_000;
-    let (mut x, mut moving, mut fixed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut x = Vec::new();
+    let mut moving = Vec::new();
+    let mut fixed = Vec::new();
     for t in 0..n {
         let z = uniform(&mut rng) - 0.5;
         x.extend([1.0, z]);
@@ -353,8 +364,7 @@ fn drift_is_followed_when_asked_and_reported_when_not() {
         (loss(&fixed, DriftMode::Off), loss(&fixed, DriftMode::Adapt));
     println!("fixed: static {still:.4}, adapting {follows:.4}, {report:?}");
     assert!(follows < still + 0.001 && !report.unwrap().drift());
-    // static to the last bit where nothing moves, and once it is sure as good as the one that was
-    // told
+    // static to the last bit if nothing moves, and after the detection as good as `Adapt`
     let (detects, report) = loss(&fixed, DriftMode::Detect);
     assert!(detects == still && report.is_some());
     let ((detects, none), (follows, _)) =
@@ -392,7 +402,7 @@ fn a_shifted_feature_changes_no_prediction_of_a_learner_that_follows_a_drift() {
         assert!(auto.weights().iter().any(|weight| weight.process_noise > 0.0));
         for shift in [100.0, 2013.0, 1e6] {
             let (shifted, here, moved) = run(shift);
-            // a shift of 1e6 leaves ten digits of the feature
+            // a shift of 1e6 leaves ten significant digits of the feature
             for (i, (a, b)) in plain.iter().zip(&shifted).enumerate().skip(8) {
                 assert!(
                     (a - b).abs() < 1e-6 * (1.0 + a.abs()),
@@ -429,13 +439,16 @@ fn a_shifted_feature_changes_no_prediction_of_a_learner_that_follows_a_drift() {
     check(Gaussian::default(), |u, e| u + e);
 }
 
-/// A row of weight 0 is no row, whatever stands in it, and one of another weight is judged as one
-/// observation.
+/// A row of weight 0 changes nothing, whatever its values; the loss of a row with another weight is
+/// that of one observation.
 #[test]
 fn rows_of_weight_zero_change_nothing_and_weights_no_loss() {
     let mut rng = rng(14);
-    let (mut x, mut y, mut weight) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut plain_x, mut plain_y) = (Vec::new(), Vec::new());
+    let mut x = Vec::new();
+    let mut y = Vec::new();
+    let mut weight = Vec::new();
+    let mut plain_x = Vec::new();
+    let mut plain_y = Vec::new();
     for i in 0..600 {
         let z = uniform(&mut rng) - 0.5;
         let target = 1.0 + 2.0 * z + 0.3 * (uniform(&mut rng) - 0.5);
@@ -463,7 +476,8 @@ fn rows_of_weight_zero_change_nothing_and_weights_no_loss() {
     let (without, expected) = learned(Rows::new(2, &plain_x, &plain_y).unwrap());
     // scales are taken after other rows of the warm-up, so that only the outcome is the same
     for j in 0..2 {
-        let (a, b) = (with.standard_errors().unwrap()[j], without.standard_errors().unwrap()[j]);
+        let a = with.standard_errors().unwrap()[j];
+        let b = without.standard_errors().unwrap()[j];
         assert!((a / b - 1.0).abs() < 1e-2, "{a} {b}");
         assert!((with.coefficients()[j] - without.coefficients()[j]).abs() < 0.05 * b);
     }
@@ -472,8 +486,7 @@ fn rows_of_weight_zero_change_nothing_and_weights_no_loss() {
     );
 }
 
-/// What an observer is told of a row is what was predicted for it, whatever the weights and the
-/// family.
+/// The loss shown to an observer is that of the prediction, for all weights and families.
 #[test]
 fn a_loss_is_the_density_that_was_predicted() {
     fn check<F: Family>(family: F, link: impl Fn(f64) -> f64) {
@@ -514,10 +527,11 @@ fn a_loss_is_the_density_that_was_predicted() {
     check(Gamma::new(0.05).unwrap(), |u| u);
 }
 
-/// A category that was never seen says nothing of the mean, and must not run away with it.
+/// A category that was never seen carries no information and must not inflate the mean.
 #[test]
 fn an_unseen_feature_leaves_a_mean_of_the_size_of_the_others() {
-    let (mut x, mut y) = (Vec::new(), Vec::new());
+    let mut x = Vec::new();
+    let mut y = Vec::new();
     for i in 0..60 {
         x.extend([1.0, f64::from(i % 2), 0.0]);
         y.push(f64::from(i % 5));
@@ -540,7 +554,8 @@ fn a_small_dispersion_shows_in_few_rows() {
     let family = Gamma::new(0.004).unwrap();
     let mut ratios = Vec::new();
     for _ in 0..20 {
-        let (mut x, mut y) = (Vec::new(), Vec::new());
+        let mut x = Vec::new();
+        let mut y = Vec::new();
         for _ in 0..100 {
             let row = [1.0, uniform(&mut rng), uniform(&mut rng) - 0.5, 10.0 * uniform(&mut rng)];
             y.push(family.sample(4.0 + row[1] - 2.0 * row[2] + 0.1 * row[3], &mut rng));
@@ -561,7 +576,8 @@ fn merging_takes_over_features_that_only_the_other_has_seen() {
     let mut rng = rng(17);
     let mut draw = |slope: f64| -> (Vec<f64>, Vec<f64>) {
         let rows = (0..500).map(|_| {
-            let (z, e) = (uniform(&mut rng) - 0.5, 0.1 * (uniform(&mut rng) - 0.5));
+            let z = uniform(&mut rng) - 0.5;
+            let e = 0.1 * (uniform(&mut rng) - 0.5);
             (
                 if slope == 0.0 { [1.0, 0.0] } else { [1.0, z] },
                 1.0 + slope * z * f64::from(slope != 0.0) + e,
@@ -576,7 +592,8 @@ fn merging_takes_over_features_that_only_the_other_has_seen() {
         auto.learn(Rows::new(2, &x, &y).unwrap()).unwrap();
         auto
     };
-    let (blind, seeing) = (learned(0.0), learned(3.0));
+    let blind = learned(0.0);
+    let seeing = learned(3.0);
     for merged in
         [blind.merge(&seeing).unwrap().into_inner(), seeing.merge(&blind).unwrap().into_inner()]
     {
@@ -593,9 +610,11 @@ fn merging_takes_over_features_that_only_the_other_has_seen() {
 #[test]
 fn a_member_that_loses_its_precision_leaves_the_others() {
     let mut rng = rng(12);
-    let (mut x, mut y) = (Vec::new(), Vec::new());
+    let mut x = Vec::new();
+    let mut y = Vec::new();
     for _ in 0..6000 {
-        let (z, w) = (uniform(&mut rng) - 0.5, uniform(&mut rng) - 0.5);
+        let z = uniform(&mut rng) - 0.5;
+        let w = uniform(&mut rng) - 0.5;
         let dummy = f64::from(z > 0.0);
         x.extend([1.0, dummy, 1.0 - dummy, z, w, w]);
         y.push(1.0 + 2.0 * dummy + 4.0 * (1.0 - dummy) + 3.0 * z + 11.0 * w);
@@ -604,7 +623,7 @@ fn a_member_that_loses_its_precision_leaves_the_others() {
     let mut late = 0.0f64;
     let mut watch = |seen: &RowView<'_>| {
         let error = (seen.mean - seen.observation.y).abs();
-        late = if seen.index < 1000 { 0.0 } else { largest([late, error].into_iter()) };
+        late = if seen.index < 1000 { 0.0 } else { largest([late, error]) };
     };
     auto.learn_observed(Rows::new(6, &x, &y).unwrap(), Some(&mut watch)).unwrap();
     // By construction, not by the draw: collinear features and no noise take all precision from the
@@ -627,7 +646,8 @@ fn a_drift_is_detected_at_the_same_row_whatever_the_batches() {
         .collect();
     let means = |batch: usize| {
         let mut auto = Auto::builder(Bernoulli, 2).drift(DriftMode::Detect).build().unwrap();
-        let (mut means, mut switched) = (Vec::new(), None);
+        let mut means = Vec::new();
+        let mut switched = None;
         for (x, y) in x.chunks(2 * batch).zip(y.chunks(batch)) {
             auto.learn_observed(
                 Rows::new(2, x, y).unwrap(),
@@ -653,7 +673,8 @@ fn a_drift_is_detected_at_the_same_row_whatever_the_batches() {
 fn merging_gathers_the_rows_of_both() {
     let mut rng = rng(21);
     let normal = Gaussian::new(4.0).unwrap();
-    let (mut x, mut y) = (Vec::new(), Vec::new());
+    let mut x = Vec::new();
+    let mut y = Vec::new();
     for _ in 0..3000 {
         let z = uniform(&mut rng) - 0.5;
         x.extend([1.0, z]);
@@ -672,10 +693,8 @@ fn merging_gathers_the_rows_of_both() {
     for j in 0..2 {
         // the two priors differ by the scales of different first rows: a hundredth of a standard
         // error at 3000 rows
-        let (error, tolerance) = (
-            (halves.coefficients()[j] - all.coefficients()[j]).abs(),
-            0.02 * all.standard_errors().unwrap()[j],
-        );
+        let error = (halves.coefficients()[j] - all.coefficients()[j]).abs();
+        let tolerance = 0.02 * all.standard_errors().unwrap()[j];
         assert!(error < tolerance, "{error}");
         assert!(
             (halves.standard_errors().unwrap()[j] / all.standard_errors().unwrap()[j] - 1.0).abs()

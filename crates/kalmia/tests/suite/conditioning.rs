@@ -28,7 +28,8 @@ impl Orthogonal {
         for j in 0..self.dim {
             let own = &mut self.r[j * (self.dim + 1)..(j + 1) * (self.dim + 1)];
             let length = own[j].hypot(row[j]);
-            let (c, s) = (own[j] / length, row[j] / length);
+            let c = own[j] / length;
+            let s = row[j] / length;
             for k in j..=self.dim {
                 (own[k], row[k]) = (c * own[k] + s * row[k], c * row[k] - s * own[k]);
             }
@@ -65,7 +66,8 @@ fn run<C: Covariance>(
         Prior::diagonal(variances.to_vec())?,
     )?;
     let mut reference = Orthogonal::new(variances);
-    let (mut x, mut y) = (vec![0.0; 1000 * dim], vec![0.0; 1000]);
+    let mut x = vec![0.0; 1000 * dim];
+    let mut y = vec![0.0; 1000];
     for _ in 0..rows / 1000 {
         for (x, y) in x.chunks_mut(dim).zip(&mut y) {
             *y = next(x);

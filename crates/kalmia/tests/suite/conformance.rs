@@ -50,7 +50,8 @@ fn learn<C: Covariance>(
     rows: Rows<'_>,
     cuts: &[usize],
 ) -> (Vec<f64>, Vec<f64>) {
-    let (mut m, mut s) = (Vec::new(), Vec::new());
+    let mut m = Vec::new();
+    let mut s = Vec::new();
     let mut from = 0;
     for cut in cuts.iter().cycle() {
         let to = (from + cut).min(rows.len());
@@ -89,7 +90,8 @@ fn compare<C: Covariance>(
     book: &Textbook,
     expected: &(Vec<f64>, Vec<f64>),
 ) {
-    let (dim, rows) = (data.dim, data.y.len());
+    let dim = data.dim;
+    let rows = data.y.len();
     for cuts in CUTS {
         let mut filter = filter::<C>(family, rule, prior);
         let (m, s) = learn(&mut filter, data.rows(), cuts);
@@ -126,7 +128,7 @@ fn a_block_is_its_rows_in_small_dimensions() {
 fn a_block_is_its_rows_where_products_do_the_work() {
     each(|family, rule| {
         for (dim, rows) in [(170, 40), (650, 50)] {
-            // narrow and wide: with x'Px near 1e5 a few rows exhaust the digits of a block, which
+            // narrow and wide: with x'Px near 1e5 a few rows exhaust the precision of a block, which
             // then ends early
             for (low, high) in [(0.001, 0.01), (1e3, 4e3)] {
                 if high > 1.0
@@ -166,7 +168,8 @@ fn weights_and_offsets<C: Covariance>(family: AnyFamily, rule: AnyRule) {
     matrix.a[(dim + 1) * (dim + 1) - 1] = 1e-20;
     let mean: Vec<f64> = prior.mean().iter().copied().chain([1.0]).collect();
     let wide = Prior::full(matrix.a, dim + 1).unwrap().with_mean(&mean).unwrap();
-    let (mut b, mut c) = (filter::<C>(family, rule, &wide), filter::<C>(family, rule, &prior));
+    let mut b = filter::<C>(family, rule, &wide);
+    let mut c = filter::<C>(family, rule, &prior);
     b.learn(Rows::new(dim + 1, &known, &data.y).unwrap().with_weights(&data.weight).unwrap())
         .unwrap();
     c.learn(data.rows()).unwrap();
@@ -192,7 +195,8 @@ fn gaussian_weights_are_repeats_and_offsets_are_subtracted() {
             data.weight = (0..25).map(|i| (i % 4) as f64).collect();
             let mut weighted = filter::<C>(family, rule, &prior(3, 0.1, 1.0));
             weighted.learn(data.rows()).unwrap();
-            let (mut x, mut y) = (Vec::new(), Vec::new());
+            let mut x = Vec::new();
+            let mut y = Vec::new();
             for i in 0..25 {
                 for _ in 0..i % 4 {
                     x.extend_from_slice(&data.x[3 * i..][..3]);
@@ -218,10 +222,8 @@ fn proportions_weighted_by_trials_are_counts() {
     let shares: AnyFamily = "binomial".parse().unwrap();
     for rule in [AnyRule::Ekf, AnyRule::Implicit, AnyRule::MomentMatch] {
         let mut data = Data::draw(&mut rng(7), &counts, 3, 30);
-        let (mut a, mut b) = (
-            filter::<Factored>(counts, rule, &prior(3, 0.1, 1.0)),
-            filter::<Factored>(shares, rule, &prior(3, 0.1, 1.0)),
-        );
+        let mut a = filter::<Factored>(counts, rule, &prior(3, 0.1, 1.0));
+        let mut b = filter::<Factored>(shares, rule, &prior(3, 0.1, 1.0));
         a.learn(data.rows()).unwrap();
         data.y.iter_mut().for_each(|y| *y /= 7.0);
         data.weight.iter_mut().for_each(|w| *w *= 7.0);
@@ -256,8 +258,8 @@ fn resumes<C: Covariance>(family: AnyFamily, rule: AnyRule) {
     for (dim, cuts) in [(5, &[9, 1, 30][..]), (170, &[20, 3, 17]), (456, &[20, 3, 17])] {
         let data = Data::draw(&mut rng(9), &family, dim, 40);
         let prior = prior(dim, 0.01, 0.1);
-        let (mut whole, mut stopped) =
-            (filter::<C>(family, rule, &prior), filter::<C>(family, rule, &prior));
+        let mut whole = filter::<C>(family, rule, &prior);
+        let mut stopped = filter::<C>(family, rule, &prior);
         let mut from = 0;
         for cut in cuts {
             let rows = data.rows().slice(from..(from + cut).min(40));
@@ -341,8 +343,8 @@ fn merges<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         );
         let merged = a.merge(&b).unwrap();
         let gaussian = family.normal_noise().is_some();
-        // a floor under the curvature depends on when a row came, so that even the quadratic loss
-        // is not merged exactly
+        // a floor under the curvature depends on the row number, so even the quadratic loss is not
+        // merged exactly
         let exact = gaussian && !matches!(rule, AnyRule::Truncated(_));
         assert_eq!(matches!(merged, Merged::Exact(_)), exact, "{label}: what the type says");
         let merged = merged.into_inner();
@@ -389,7 +391,8 @@ fn predicts<C: Covariance>(family: AnyFamily, rule: AnyRule) {
     let p = Matrix::new(filter.covariance().matrix());
     (0..dim).for_each(|j| near(errors[j] * errors[j], p.at(j, j), 1e-12, 0.0));
     for i in 0..5 {
-        let (x, offset) = (data.rows().x(i), 0.2);
+        let x = data.rows().x(i);
+        let offset = 0.2;
         let prediction = filter.predict(x, offset).unwrap();
         near(prediction.linear, dot(filter.coefficients(), x) + offset, 1e-12, 1.0);
         near(prediction.linear_variance, p.quadratic(x), 1e-11, 1e-6);

@@ -45,7 +45,7 @@ fn off_is_bit_identical_to_static() {
     off_is_static::<Factored>();
 }
 
-/// Forgetting in information form, with an inverse a row: another road to the same belief.
+/// Forgetting in information form, with an inverse per row: an independent computation of the same belief.
 struct Forgetful {
     precision: Matrix,
     theta: Vec<f64>,
@@ -76,9 +76,11 @@ impl Forgetful {
         }
         let p = self.precision.inverse();
         self.theta = p.times(&eta);
-        let (x, mut observation) = (rows.x(i), rows.observation(i));
+        let x = rows.x(i);
+        let mut observation = rows.observation(i);
         observation.y = family.canonical(observation.y).unwrap();
-        let (m, s) = (dot(&self.theta, x), p.quadratic(x));
+        let m = dot(&self.theta, x);
+        let s = p.quadratic(x);
         let step = rule.step(family, &observation, m, s, self.t as u64);
         let v = p.times(x);
         self.theta.iter_mut().zip(&v).for_each(|(t, v)| *t += step.gain * v);

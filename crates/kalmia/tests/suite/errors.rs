@@ -1,5 +1,4 @@
-//! Refused rows and parameters: a typed error that names what is wrong, and a learner that is as it
-//! was before.
+//! Refused rows and parameters: a typed error that names what is wrong, and an unchanged learner.
 
 use crate::common;
 
@@ -199,8 +198,7 @@ fn parameters_out_of_range_are_named() {
     }
 }
 
-/// Huge features after a huge count: the plain step ends beyond all numbers, in the middle of the
-/// batch.
+/// Huge features after a huge count: the plain step overflows in the middle of the batch.
 fn diverges<C: Covariance>(dim: usize, drift: Drift) {
     let rows = 200;
     let mut x = vec![0.0; dim * rows];
@@ -226,7 +224,7 @@ fn diverges<C: Covariance>(dim: usize, drift: Drift) {
     assert!(matches!(error, Error::Diverged { row: 101, .. }), "{error}");
     assert_eq!(filter.state(), before);
     // row by row: the state is the one before the row that failed (a dense matrix may then run out
-    // of digits, and says so)
+    // of precision, which is an error too)
     for i in 0..rows.len() {
         let before = filter.state();
         let result = filter.learn(rows.slice(i..i + 1));
@@ -334,7 +332,8 @@ fn a_dense_matrix_without_precision_is_an_error() {
         let mut dense =
             Filter::with_covariance::<Dense>(family, MomentMatch, prior.clone()).unwrap();
         let mut factored = Filter::new(family, MomentMatch, prior).unwrap();
-        let (mut sd, mut sf) = (Vec::new(), Vec::new());
+        let mut sd = Vec::new();
+        let mut sf = Vec::new();
         factored
             .learn_observed(rows, Some(&mut |seen: &kalmia::RowView<'_>| sf.push(seen.variance)))
             .unwrap();

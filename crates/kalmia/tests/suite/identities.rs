@@ -111,7 +111,9 @@ struct Look {
 
 impl Path {
     fn of<C: Covariance>(mut filter: Any<C>, rows: Rows<'_>) -> Self {
-        let (mut theta, mut p, mut seen) = (vec![filter.coefficients().to_vec()], vec![], vec![]);
+        let mut theta = vec![filter.coefficients().to_vec()];
+        let mut p = vec![];
+        let mut seen = vec![];
         p.push(Matrix::new(filter.covariance().matrix()));
         let mut certificate = Certificate::default();
         for i in 0..rows.len() {
@@ -157,7 +159,8 @@ proptest! {
         each(&case, &ALL, |path, _| {
             let mut total = case.start().inverse();
             for t in 0..path.len() {
-                let (x, look) = (&path.x[t], &path.seen[t]);
+                let x = &path.x[t];
+                let look = &path.seen[t];
                 near(look.m, dot(&path.theta[t], x), 1e-12, 1.0);
                 near(look.s, path.p[t].quadratic(x), 1e-11, 1e-3);
                 total = total.plus_outer(look.step.curvature, x);
@@ -167,7 +170,8 @@ proptest! {
                 assert!(gap(&path.p[t + 1].times(x), &shrunk, 1e-3) < 1e-10, "I2");
                 near(path.p[t + 1].quadratic(x), look.s / spread, 1e-10, 1e-3);
                 // (I - alpha P_{t+1} x x') P_t
-                let (left, right) = (path.p[t + 1].times(x), path.p[t].times(x));
+                let left = path.p[t + 1].times(x);
+                let right = path.p[t].times(x);
                 let d = case.dim;
                 let i3: Vec<f64> =
                     (0..d * d).map(|ij| path.p[t].a[ij] - look.step.curvature * left[ij / d] * right[ij % d]).collect();
@@ -181,7 +185,8 @@ proptest! {
         each(&case, &[KALMAN], |path, _| {
             let inverse = case.start().inverse();
             let star = case.vector(5);
-            let (mut toward, mut around) = (vec![0.0; case.dim], inverse.times(&minus(case.prior.mean(), &star)));
+            let mut toward = vec![0.0; case.dim];
+            let mut around = inverse.times(&minus(case.prior.mean(), &star));
             for t in 0..=path.len() {
                 let p = &path.p[t];
                 let direct: Vec<f64> = p.times(&toward).iter().zip(case.prior.mean()).map(|(a, b)| a + b).collect();
@@ -195,7 +200,8 @@ proptest! {
                 }
                 assert!(norm(&slope) < 1e-10 * (1.0 + inverse.largest()), "argmin");
                 if t < path.len() {
-                    let (before, after) = (case.y[t] - dot(case.prior.mean(), &path.x[t]), case.y[t] - dot(&star, &path.x[t]));
+                    let before = case.y[t] - dot(case.prior.mean(), &path.x[t]);
+                    let after = case.y[t] - dot(&star, &path.x[t]);
                     for j in 0..case.dim {
                         toward[j] += before * path.x[t][j];
                         around[j] += after * path.x[t][j];
@@ -228,7 +234,8 @@ proptest! {
                 0.5 * dot(&e, &path.p[t].inverse().times(&e))
             };
             for from in [0, path.len() / 2] {
-                let (mut left, mut right) = (0.0, 0.0);
+                let mut left = 0.0;
+                let mut right = 0.0;
                 for t in from..path.len() {
                     let look = &path.seen[t];
                     let along = dot(&path.x[t], &minus(&path.theta[t], &star));
@@ -244,10 +251,8 @@ proptest! {
                 assert!(left <= whole);
                 if from == 0 {
                     near(path.certificate.movement(), right, 1e-10, 1e-9);
-                    let (sharp, printed) = (
-                        path.certificate.sharp_bound(&case.prior, &star).unwrap(),
-                        path.certificate.printed_bound(&case.prior, &star).unwrap(),
-                    );
+                    let sharp = path.certificate.sharp_bound(&case.prior, &star).unwrap();
+                    let printed = path.certificate.printed_bound(&case.prior, &star).unwrap();
                     near(sharp, whole, 1e-10, 0.0);
                     let e = norm(&minus(&path.theta[0], &star));
                     near(printed, right + e * e / case.start().eigenvalues()[0], 1e-10, 0.0);
@@ -263,9 +268,13 @@ proptest! {
             let d = case.dim as f64;
             let log_det = |p: &Matrix| p.eigenvalues().iter().map(|v| v.ln()).sum::<f64>();
             for from in [0, path.len() / 2] {
-                let (mut traces, mut logs, mut sum, mut h) = (0.0, 0.0, 0.0, 0.0_f64);
+                let mut traces = 0.0;
+                let mut logs = 0.0;
+                let mut sum = 0.0;
+                let mut h = 0.0_f64;
                 for t in from..path.len() {
-                    let (alpha, s) = (path.alpha(t), path.seen[t].s);
+                    let alpha = path.alpha(t);
+                    let s = path.seen[t].s;
                     let before = path.p[t + 1].product(&path.p[t].inverse());
                     let trace = d - before.trace();
                     near(trace, alpha * s / (1.0 + alpha * s), 1e-10, 1e-2);
@@ -293,7 +302,8 @@ proptest! {
     fn i8_i9_eigenvalues(case in case()) {
         each(&case, &ALL, |path, rule| {
             let floor = 1.0 / case.start().eigenvalues()[0];
-            let (mut sum, mut before) = (0.0, path.p[0].eigenvalues());
+            let mut sum = 0.0;
+            let mut before = path.p[0].eigenvalues();
             let slack = 1e-12 * before.last().unwrap();
             let wide = 1.0 / floor >= 1.0 / path.longest().powi(2) && rule != "moment";
             for t in 0..path.len() {
@@ -336,7 +346,8 @@ proptest! {
     fn i24_a_threshold_never_met_changes_no_bit(case in case()) {
         fn check<C: Covariance>(case: &Case) {
             let filter = |rule: AnyRule| Filter::with_covariance::<C>("bernoulli".parse::<AnyFamily>().unwrap(), rule, case.prior.clone()).unwrap();
-            let (mut low, mut plain) = (filter(AnyRule::Truncated(Truncated::new(1e-300, 0.3).unwrap())), filter(AnyRule::Ekf));
+            let mut low = filter(AnyRule::Truncated(Truncated::new(1e-300, 0.3).unwrap()));
+            let mut plain = filter(AnyRule::Ekf);
             low.learn(case.rows()).unwrap();
             plain.learn(case.rows()).unwrap();
             assert_eq!((low.state().theta, low.state().covariance), (plain.state().theta, plain.state().covariance));
@@ -351,7 +362,8 @@ proptest! {
             let kalman = path.seen.iter().all(|l| l.step.curvature == 1.0) && rule == "ekf";
             let largest = *case.start().eigenvalues().last().unwrap();
             for t in 0..path.len() {
-                let (look, x) = (&path.seen[t], &path.x[t]);
+                let look = &path.seen[t];
+                let x = &path.x[t];
                 let moved = norm(&minus(&path.theta[t + 1], &path.theta[t]));
                 let exact = look.gradient.abs() * norm(&path.p[t].times(x)) / (1.0 + look.step.curvature * look.s);
                 near(moved, exact, 1e-9, 1e-3);
@@ -416,7 +428,9 @@ proptest! {
             let both = Case { x: negated(&case.x), y: negated(&case.y), ..case.clone() };
             let prior = case.prior.clone().with_mean(&negated(case.prior.mean())).unwrap();
             let mirrored = Case { y: negated(&case.y), prior, ..case.clone() };
-            let (a, b, c) = (case.run::<C>(algorithm), both.run::<C>(algorithm), mirrored.run::<C>(algorithm));
+            let a = case.run::<C>(algorithm);
+            let b = both.run::<C>(algorithm);
+            let c = mirrored.run::<C>(algorithm);
             assert!(a.theta == b.theta && a.p == b.p, "(x, y) -> (-x, -y)");
             let back: Vec<Vec<f64>> = c.theta.iter().map(|t| negated(t)).collect();
             assert!(a.theta == back && a.p == c.p, "(y, theta_1) -> (-y, -theta_1)");
@@ -431,7 +445,8 @@ proptest! {
     fn the_certificate_knows_the_best_regularised_predictor(case in case()) {
         fn check<C: Covariance>(case: &Case) {
             let mut rng = rng(case.seed ^ 30);
-            let (noise, n) = (2.5, case.y.len());
+            let noise = 2.5;
+            let n = case.y.len();
             let weight: Vec<f64> = (0..n).map(|i| if i % 7 == 3 { 0.0 } else { 3.0 * rng.random::<f64>() }).collect();
             let offset: Vec<f64> = (0..n).map(|_| centred(&mut rng)).collect();
             let rows = case.rows().with_weights(&weight).unwrap().with_offsets(&offset).unwrap();
@@ -442,7 +457,8 @@ proptest! {
                 filter.learn_observed(rows, Some(&mut certificate)).unwrap();
                 // the normal equations, solved at once
                 let inverse = case.start().inverse();
-                let (mut a, mut b) = (inverse.clone(), inverse.times(case.prior.mean()));
+                let mut a = inverse.clone();
+                let mut b = inverse.times(case.prior.mean());
                 for i in 0..n {
                     a = a.plus_outer(weight[i] / noise, rows.x(i));
                     b.iter_mut().zip(rows.x(i)).for_each(|(b, x)| *b += weight[i] / noise * (case.y[i] - offset[i]) * x);
@@ -467,8 +483,9 @@ proptest! {
 /// The logistic loss averaged over a finite sample: value, gradient and Hessian.
 fn average(x: &[f64], y: &[f64], dim: usize, theta: &[f64]) -> (f64, Vec<f64>, Matrix) {
     let n = y.len() as f64;
-    let (mut value, mut slope, mut hessian) =
-        (0.0, vec![0.0; dim], Matrix::new(vec![0.0; dim * dim]));
+    let mut value = 0.0;
+    let mut slope = vec![0.0; dim];
+    let mut hessian = Matrix::new(vec![0.0; dim * dim]);
     for (x, y) in x.chunks(dim).zip(y) {
         let (first, second) = kalmia::Bernoulli.derivatives(*y, dot(x, theta));
         value += kalmia::Bernoulli.loss(*y, dot(x, theta)) / n;
@@ -511,7 +528,10 @@ proptest! {
         let theta: Vec<f64> = star.iter().map(|v| v + 1.5 * centred(&mut rng)).collect();
         let (value, slope, hessian) = average(&x, &y, dim, &theta);
         let e = minus(&theta, &star);
-        let (r, along, curve, excess) = (norm(&e), dot(&slope, &e), hessian.quadratic(&e), value - least);
+        let r = norm(&e);
+        let along = dot(&slope, &e);
+        let curve = hessian.quadratic(&e);
+        let excess = value - least;
         let rho = (-r * longest).exp();
         prop_assert!(along >= rho * curve - 1e-12, "comparison12");
         for share in [0.1, 0.5, 0.9] {

@@ -51,24 +51,29 @@ proptest! {
         multiplier in 0.5..3.0f64,
         star in prop::collection::vec(-1.0..1.0f64, 6),
     ) {
-        let (gamma, radius, lambda) = (ln_gamma.exp(), ln_radius.exp(), ln_lambda.exp());
+        let gamma = ln_gamma.exp();
+        let radius = ln_radius.exp();
+        let lambda = ln_lambda.exp();
         let start = Prior::isotropic(dim, 1.0 / lambda).unwrap();
         let settings = OnlineNewtonSettings::new(radius, 2.0 * gamma).unwrap().with_multiplier(multiplier).unwrap().with_start(start).unwrap();
         let mut learner: Newton = OnlineNewtonStep::new(Bernoulli, dim, settings).unwrap();
         let star: Vec<f64> = star[..dim].iter().map(|s| s * radius / (dim as f64).sqrt()).collect();
         let data = Data::logistic(dim, 40, 3.0, seed);
         let c = gamma / multiplier;
-        let (mut left, mut right) = (0.0, 0.5 * c * lambda * norm(&star).powi(2));
+        let mut left = 0.0;
+        let mut right = 0.5 * c * lambda * norm(&star).powi(2);
         for i in 0..40 {
             let w = learner.coefficients().to_vec();
-            let (mut slope, mut s) = (0.0, 0.0);
+            let mut slope = 0.0;
+            let mut s = 0.0;
             let mut watch = |seen: &RowView<'_>| (slope, s) = (seen.gradient, seen.variance);
             learner.learn_observed(data.plain().slice(i..i + 1), Some(&mut watch)).unwrap();
             let x = data.plain().x(i);
             let p = learner.covariance().matrix();
             let v: Vec<f64> = (0..dim).map(|j| w[j] - slope / c * (0..dim).map(|k| p[j * dim + k] * x[k]).sum::<f64>()).collect();
             let a = learner.precision();
-            let (after, before) = (quadratic(&a, &minus(learner.coefficients(), &star)), quadratic(&a, &minus(&v, &star)));
+            let after = quadratic(&a, &minus(learner.coefficients(), &star));
+            let before = quadratic(&a, &minus(&v, &star));
             prop_assert!(after <= before * (1.0 + 1e-10) + 1e-12, "{after} {before}");
             prop_assert!(norm(learner.coefficients()) <= radius * (1.0 + 1e-14));
             let along = slope * minus(&w, &star).iter().zip(x).map(|(e, x)| e * x).sum::<f64>();
@@ -83,8 +88,8 @@ proptest! {
 #[test]
 fn precision_and_covariance_stay_inverse_and_agree_between_forms() {
     let data = Data::logistic(11, 600, 2.3, 5);
-    let (mut dense, mut factored) =
-        (newton::<Dense>(11, 2.56, 0.0125), newton::<Factored>(11, 2.56, 0.0125));
+    let mut dense = newton::<Dense>(11, 2.56, 0.0125);
+    let mut factored = newton::<Factored>(11, 2.56, 0.0125);
     dense.learn(data.plain()).unwrap();
     factored.learn(data.plain()).unwrap();
     assert!(
@@ -96,7 +101,8 @@ fn precision_and_covariance_stay_inverse_and_agree_between_forms() {
         "{}",
         dense.projections()
     );
-    let (p, a) = (factored.covariance().matrix(), factored.precision());
+    let p = factored.covariance().matrix();
+    let a = factored.precision();
     for k in 0..121 {
         let entry: f64 = (0..11).map(|j| p[k / 11 * 11 + j] * a[j * 11 + k % 11]).sum();
         assert!((entry - f64::from(k / 11 == k % 11)).abs() < 1e-10, "{entry}");
@@ -152,7 +158,8 @@ fn paper_experiment_behaves_as_its_text_says_and_needs_few_factors() {
 
 #[test]
 fn settings_give_the_constants_of_the_paper() {
-    let (radius, d) = (2.56, 11.0f64);
+    let radius = 2.56;
+    let d = 11.0f64;
     let settings =
         OnlineNewtonSettings::new(radius, 2.5e-2).unwrap().with_gradient_bound(d.sqrt()).unwrap();
     assert_eq!(settings.gamma(), 0.0125);
@@ -178,7 +185,8 @@ fn check_mean<L: Learner + Clone>(inner: L, data: &Data) {
     let mut averaged = Averaged::new(inner);
     assert_eq!(averaged.coefficients(), alone.coefficients());
     let mut sum = vec![0.0; data.dim];
-    let (mut watched, mut direct) = (Vec::new(), Vec::new());
+    let mut watched = Vec::new();
+    let mut direct = Vec::new();
     for i in 0..data.y.len() {
         sum.iter_mut().zip(alone.coefficients()).for_each(|(s, w)| *s += w);
         let row = data.plain().slice(i..i + 1);
@@ -224,7 +232,9 @@ where
     S: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,
 {
     let n = data.y.len();
-    let (mut whole, mut single, mut resumed) = (fresh.clone(), fresh.clone(), fresh);
+    let mut whole = fresh.clone();
+    let mut single = fresh.clone();
+    let mut resumed = fresh;
     whole.learn(data.plain()).unwrap();
     (0..n).for_each(|i| single.learn(data.plain().slice(i..i + 1)).unwrap());
     for cut in [0..7, 7..8, 8..n / 2, n / 2..n] {
@@ -273,7 +283,8 @@ fn check_refusal<L: Learner, S: PartialEq + std::fmt::Debug>(
     learner.learn(data.plain()).unwrap();
     let before = take(&learner);
     for bad in [0, 3] {
-        let (mut x, mut y) = (data.x[..5 * data.dim].to_vec(), data.y[..5].to_vec());
+        let mut x = data.x[..5 * data.dim].to_vec();
+        let mut y = data.y[..5].to_vec();
         x[bad * data.dim + 1] = f64::NAN;
         let error = learner.learn(Rows::new(data.dim, &x, &y).unwrap()).unwrap_err();
         assert!(matches!(error, Error::Feature { row, column: 1, .. } if row == bad), "{error}");
@@ -303,7 +314,8 @@ fn refused_batches_leave_no_trace() {
 
 #[test]
 fn overflow_is_an_error_and_leaves_no_trace() {
-    let (x, y) = ([1.0, 0.5, 1.0, 1e90, 1.0, 1e90], [1.0, 2.0, 3.0]);
+    let x = [1.0, 0.5, 1.0, 1e90, 1.0, 1e90];
+    let y = [1.0, 2.0, 3.0];
     let rows = Rows::new(2, &x, &y).unwrap();
     let settings = OnlineNewtonSettings::new(2.0, 0.1)
         .unwrap()
@@ -330,7 +342,8 @@ fn overflow_is_an_error_and_leaves_no_trace() {
 #[test]
 fn weights_and_offsets_are_those_of_the_loss() {
     // weight 0 teaches nothing, and an offset is what a coefficient of a constant column would add
-    let (x, y) = ([0.5, -0.25, 1.0], [1.0, 0.0, 1.0]);
+    let x = [0.5, -0.25, 1.0];
+    let y = [1.0, 0.0, 1.0];
     let rows = Rows::new(1, &x, &y).unwrap();
     let mut sgd = AveragedSgd::new(Bernoulli, 1, 10, 0.5).unwrap();
     sgd.learn(rows.with_weights(&[0.0; 3]).unwrap()).unwrap();

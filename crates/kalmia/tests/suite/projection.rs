@@ -114,10 +114,12 @@ proptest! {
         ln_length in -1.0..40.0f64,
         ln_radius in -3.0..3.0f64,
     ) {
-        let (a, radius) = (matrix(dim, &entries, &sizes), ln_radius.exp());
+        let a = matrix(dim, &entries, &sizes);
+        let radius = ln_radius.exp();
         let v: Vec<f64> = v[..dim].iter().map(|v| v * ln_length.exp()).collect();
         let found = project(&v, &a, radius).unwrap();
-        let (w, mu) = (&found.point, found.multiplier);
+        let w = &found.point;
+        let mu = found.multiplier;
         if norm(&v) <= radius {
             prop_assert_eq!(w, &v);
             return Ok(());

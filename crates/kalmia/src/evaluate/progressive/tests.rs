@@ -41,7 +41,9 @@ fn losses_are_weighted_means_of_half_deviances() {
     for family in families() {
         let rows = rows(&family, 200);
         let mut progressive = Progressive::new(family);
-        let (mut loss, mut constant, mut weight) = (0.0, 0.0, 0.0);
+        let mut loss = 0.0;
+        let mut constant = 0.0;
+        let mut weight = 0.0;
         for (i, &(y, mean, w)) in rows.iter().enumerate() {
             let past =
                 rows[..i].iter().fold((0.0, 0.0), |(sum, all), r| (sum + r.2 * r.0, all + r.2));

@@ -1,9 +1,9 @@
 //! A cheap watch for drift beside a static learner: would a correction that follows recent rows
 //! have predicted better?
 //!
-//! Two correctors (memories of about 100 and 1000 rows) change the linear predictor to $m + \beta_0
-//! + \beta_1 m$ by a two-dimensional Kalman recursion with process noise. By how much their loss is
-//! below the static learner's is a lower bound on the cost of the drift.
+//! Two correctors (memories of about 100 and 1000 rows) change the linear predictor to
+//! $m + \beta_0 + \beta_1 m$ by a two-dimensional Kalman recursion with process noise. By how much
+//! their loss is below the static learner's is a lower bound on the cost of the drift.
 
 use crate::family::{Family, FastPaths};
 use crate::math::{Likelihood, ln_ratio};
@@ -86,7 +86,8 @@ impl Sentinel {
             let v = [corrector.p[0] + corrector.p[1] * m, corrector.p[1] + corrector.p[2] * m];
             let s = v[0] + v[1] * m;
             let inverse = 1.0 / (1.0 + curvature * s);
-            let (g, c) = (-moved.first * inverse, curvature * inverse);
+            let g = -moved.first * inverse;
+            let c = curvature * inverse;
             if g.is_finite() && c.is_finite() {
                 corrector.beta = [corrector.beta[0] + g * v[0], corrector.beta[1] + g * v[1]];
                 corrector.p = [

@@ -165,7 +165,8 @@ impl Projector {
 
     /// $b^\top Ab/b^\top b$.
     fn rayleigh(&mut self, a: &[f64], pull: f64) -> f64 {
-        let (unit, image) = (&mut self.point, &mut self.slope);
+        let unit = &mut self.point;
+        let image = &mut self.slope;
         unit.iter_mut().zip(&self.target).for_each(|(u, b)| *u = b / pull);
         multiply_lower(a, unit, image);
         dot(unit, image)
@@ -195,7 +196,8 @@ impl Projector {
         solve_lower_transposed(&self.factor, dim, &mut self.point);
         self.slope.copy_from_slice(&self.point);
         solve_lower(&self.factor, dim, &mut self.slope);
-        let (square, curve) = (dot(&self.point, &self.point), dot(&self.slope, &self.slope));
+        let square = dot(&self.point, &self.point);
+        let curve = dot(&self.slope, &self.slope);
         solve_lower_transposed(&self.factor, dim, &mut self.slope);
         // with K = (A + mu I)^-1: (w'w)' = -2 w'Kw = -2 curve, (w'w)'' = 6 |Kw|^2
         let length = square.sqrt();

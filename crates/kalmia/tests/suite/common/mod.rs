@@ -113,11 +113,13 @@ impl Matrix {
                     let (s, c) =
                         (0.5 * (2.0 * a.at(p, q)).atan2(a.at(q, q) - a.at(p, p))).sin_cos();
                     for k in 0..d {
-                        let (kp, kq) = (a.at(k, p), a.at(k, q));
+                        let kp = a.at(k, p);
+                        let kq = a.at(k, q);
                         (a.a[k * d + p], a.a[k * d + q]) = (c * kp - s * kq, s * kp + c * kq);
                     }
                     for k in 0..d {
-                        let (pk, qk) = (a.at(p, k), a.at(q, k));
+                        let pk = a.at(p, k);
+                        let qk = a.at(q, k);
                         (a.a[p * d + k], a.a[q * d + k]) = (c * pk - s * qk, s * pk + c * qk);
                     }
                 }
