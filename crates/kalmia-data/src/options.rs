@@ -1,11 +1,14 @@
 //! The options: how files are read, what the columns are for, and what a missing value does.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result, SettingProblem};
 
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Format {
     /// Fields separated by commas, or by [`SourceOptions::delimiter`].
     Csv,
@@ -22,6 +25,22 @@ pub enum Format {
 }
 
 impl Format {
+    /// All formats.
+    pub const ALL: [Self; 6] =
+        [Self::Csv, Self::Tsv, Self::Jsonl, Self::Parquet, Self::Arrow, Self::Libsvm];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Jsonl => "jsonl",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+            Self::Libsvm => "libsvm",
+        }
+    }
+
     /// The format that a name's extension stands for, without any `.gz` or `.zst`.
     pub fn from_name(name: &str) -> Option<Self> {
         let lower = name.to_ascii_lowercase();
@@ -78,6 +97,15 @@ impl Default for SourceOptions {
     }
 }
 
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|format| format.name() == name);
+        Ok(known.ok_or_else(|| SettingProblem::UnknownName { name: name.into() })?)
+    }
+}
+
 /// What a missing value does to its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -91,6 +119,29 @@ pub enum Missing {
     /// category), and a feature `name:missing` is 1. A row whose target, weight or offset is
     /// missing is left out and counted.
     Mean,
+}
+
+impl Missing {
+    /// All policies.
+    pub const ALL: [Self; 3] = [Self::Error, Self::Skip, Self::Mean];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Skip => "skip",
+            Self::Mean => "mean",
+        }
+    }
+}
+
+impl FromStr for Missing {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|missing| missing.name() == name);
+        Ok(known.ok_or_else(|| SettingProblem::UnknownName { name: name.into() })?)
+    }
 }
 
 /// What the columns are for.

@@ -140,7 +140,7 @@ struct LongRun {
 impl LongRun {
     fn new(iterations: u64) -> Result<Self> {
         Ok(Self {
-            filter: Filter::new(Bernoulli, Ekf, Prior::isotropic(D, 1.0)?)?,
+            filter: Filter::with_covariance(Bernoulli, Ekf, Prior::isotropic(D, 1.0)?)?,
             star: misspecified_star(),
             checkpoints: checkpoints(iterations),
             path: Vec::new(),

@@ -7,7 +7,7 @@ use crate::settings::Settings;
 use kalmia::evaluate::Metrics;
 use kalmia::file::{self, Metadata, ModelFile};
 use kalmia::learner::AnyState;
-use kalmia::{AnyLearner, Family, Learner};
+use kalmia::{AnyLearner, Family, Learner, Predict};
 use kalmia_data::Encoder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -7,7 +7,7 @@ use crate::args::{ExportArgs, ExportFormat};
 use crate::error::{Failure, Result};
 use crate::output;
 use crate::plan::writable;
-use kalmia::{AnyFamily, Learner};
+use kalmia::{AnyFamily, Learner, Predict};
 use kalmia_model::{Loaded, Model};
 use std::io::IsTerminal;
 

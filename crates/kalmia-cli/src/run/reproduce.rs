@@ -111,7 +111,7 @@ fn failure(error: Error) -> Failure {
     match error {
         Error::UnknownFigure { .. } | Error::Setting { .. } => Failure::usage(error.to_string()),
         Error::Output { path, source } => Failure::Output { path, reason: source },
-        Error::Learner(error) => Failure::Library(error),
+        Error::Learner(error) => error.into(),
         Error::Cancelled => Failure::Interrupted("interrupted".into()),
         other => Failure::Other(other.to_string()),
     }

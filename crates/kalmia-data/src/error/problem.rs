@@ -99,6 +99,12 @@ pub enum SettingProblem {
         /// The limit.
         limit: usize,
     },
+    /// No format, or no policy for missing values, has this name.
+    #[error("`{name}` is not one of the legal names")]
+    UnknownName {
+        /// The name given.
+        name: String,
+    },
     /// The choice of columns leaves nothing to learn from.
     #[error("{file}: no feature column is left, and there is no intercept")]
     NoFeatures {

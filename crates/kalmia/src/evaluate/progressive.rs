@@ -5,6 +5,7 @@ use super::{Cadence, Calibration, Ranking, ReliabilityBin, Trace, TracePoint, de
 use crate::error::{Error, Result, require};
 use crate::family::{AnyFamily, Family};
 use crate::observe::{Observer, RowView};
+use crate::predict::Interval;
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
@@ -154,13 +155,13 @@ impl Progressive {
         Ok(self)
     }
 
-    /// Counts a row: its target, the mean and the interval (lower, upper) that were predicted for
+    /// Counts a row: its target, the mean and the interval that were predicted for
     /// it, its weight. The level of the intervals is up to the caller.
     pub fn row(
         &mut self,
         y: f64,
         mean: f64,
-        interval: Option<(f64, f64)>,
+        interval: Option<Interval>,
         weight: f64,
     ) -> Result<()> {
         let Some(y) = self.family.canonical(y) else {
@@ -179,7 +180,7 @@ impl Progressive {
         Ok(())
     }
 
-    fn count(&mut self, y: f64, mean: f64, loss: f64, interval: Option<(f64, f64)>, weight: f64) {
+    fn count(&mut self, y: f64, mean: f64, loss: f64, interval: Option<Interval>, weight: f64) {
         self.rows += 1;
         if weight > 0.0 {
             self.count_constant(y, weight);
@@ -196,7 +197,7 @@ impl Progressive {
                 ranking.row(y, mean, weight);
                 calibration.row(y, mean, weight);
             }
-            if let Some((lower, upper)) = interval {
+            if let Some(Interval { lower, upper }) = interval {
                 self.interval_weight += weight;
                 self.covered += if lower <= y && y <= upper { weight } else { 0.0 };
                 self.width += weight * (upper - lower);
@@ -301,7 +302,7 @@ impl Observer for Progressive {
     fn row(&mut self, row: &RowView<'_>) {
         let interval = self.family.normal_noise().map(|_| {
             let half = QUANTILE_95 * (row.dispersion + row.variance).sqrt();
-            (row.mean - half, row.mean + half)
+            Interval { lower: row.mean - half, upper: row.mean + half }
         });
         let Observation { y, weight, .. } = row.observation;
         // for labels the learner has computed the logarithm, unless a weight has sharpened it

@@ -166,7 +166,7 @@ impl<F: Family> Prediction<F> {
     }
 
     /// $P(u \le v)$.
-    fn linear_cdf(&self, v: f64) -> f64 {
+    pub fn linear_cdf(&self, v: f64) -> f64 {
         if self.s == 0.0 {
             return if v >= self.linear { 1.0 } else { 0.0 };
         }

@@ -47,6 +47,16 @@ impl Truncated {
         Self { scale: 1e-10, beta: 0.49 }
     }
 
+    /// The factor of the threshold.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// The exponent $\beta$ of the threshold.
+    pub fn beta(&self) -> f64 {
+        self.beta
+    }
+
     /// $c\,t^{-\beta}$.
     pub fn threshold(&self, t: u64) -> f64 {
         self.scale * (t as f64).powf(-self.beta)

@@ -123,7 +123,7 @@ fn a_restored_evaluation_continues_bit_for_bit() {
             Progressive::new(family).with_trace(Cadence::Geometric { factor: 1.5 }).unwrap();
         let mut part = whole.clone();
         for (i, &(y, mean, w)) in rows.iter().enumerate() {
-            let interval = Some((mean - 1.0, mean + 0.5));
+            let interval = Some(Interval { lower: mean - 1.0, upper: mean + 0.5 });
             whole.row(y, mean, interval, w).unwrap();
             part.row(y, mean, interval, w).unwrap();
             if i % 37 == 20 {
