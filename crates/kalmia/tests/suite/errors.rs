@@ -442,14 +442,14 @@ fn enormous_weights_are_exact_or_refused() {
                     }
                 }
                 Err(error) => {
-                    println!(
-                        "refused: dim {dim}, prior {prior:e}, near {near:e}, weight {largest:e}"
-                    );
+                    // only rows at least 1e9 times as informative as the prior may cancel that much
+                    let ratio = prior * largest;
+                    assert!(ratio >= 1e9, "dim {dim}, weight {largest:e}: {error}");
                     assert!(matches!(error, Error::PrecisionLost { .. }), "{error}");
                     refused += 1;
                 }
             }
         }
     }
-    assert!(refused > 0 && refused < 15, "{refused}");
+    assert!(refused > 0);
 }
