@@ -78,7 +78,8 @@ fn arrow_types_are_read_as_numbers_texts_or_refused() {
     for reading in readings(dates, Missing::Error) {
         let error = reading.unwrap_err();
         assert!(
-            matches!(&error, Error::Column { column, problem: ColumnProblem::Temporal { as_text: false }, .. } if column == "when"),
+            matches!(&error, Error::Column { column, problem, .. }
+                if column == "when" && *problem == ColumnProblem::Temporal { as_text: false }),
             "{error}"
         );
     }

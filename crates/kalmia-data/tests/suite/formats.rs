@@ -3,11 +3,10 @@
 
 use crate::common::{Cell, Reading, Table, bits, blocks_of, drain, gzip, read, zstandard};
 use kalmia_data::{
-    Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, SourceOptions,
-    TextReader,
+    Block, Encoder, EncoderOptions, Error, Format, Input, Location, Missing, Mode, Reader,
+    SourceOptions, TextReader,
 };
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// Tables with a number, a truth value, a category and a target; the first row complete, so that
 /// kinds are plain.
@@ -42,6 +41,11 @@ fn of(name: &str, bytes: Vec<u8>, missing: Missing) -> Reading {
     read(vec![Input::memory(name, bytes)], blocks_of(8), options(missing)).unwrap()
 }
 
+/// The place of the last row of each block.
+fn last_rows(reading: &Reading) -> Vec<Location> {
+    reading.blocks.iter().map(|block| block.location(block.rows() - 1)).collect()
+}
+
 /// Record batches of `part` rows.
 #[cfg(feature = "arrow")]
 fn batches(whole: &arrow_array::RecordBatch, part: usize) -> Input {
@@ -56,7 +60,7 @@ fn policies() -> impl Strategy<Value = Missing> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(96) })]
+    #![proptest_config(crate::common::cases(96))]
 
     #[test]
     fn all_formats_give_the_same_blocks(table in tables(), missing in policies()) {
@@ -89,11 +93,16 @@ proptest! {
 
     #[cfg(feature = "arrow")]
     #[test]
-    fn record_batches_give_the_blocks_of_csv(table in tables(), missing in policies(), part in 1usize..50) {
+    fn record_batches_give_the_blocks_of_csv(
+        table in tables(),
+        missing in policies(),
+        part in 1usize..50,
+    ) {
         let expected = of("t.csv", table.separated(',', false, "\n"), missing);
         for threaded in [false, true] {
             let source = SourceOptions { threaded, ..blocks_of(8) };
-            let got = read(vec![batches(&table.record_batch(), part)], source, options(missing)).unwrap();
+            let input = batches(&table.record_batch(), part);
+            let got = read(vec![input], source, options(missing)).unwrap();
             prop_assert_eq!(got.names(), expected.names());
             prop_assert_eq!(bits(&got), bits(&expected));
             prop_assert_eq!(&got.encoder, &expected.encoder);
@@ -101,22 +110,31 @@ proptest! {
     }
 
     #[test]
-    fn chunks_and_threads_do_not_matter(table in tables(), chunk in 1usize..60, crlf in any::<bool>()) {
+    fn chunks_and_threads_do_not_matter(
+        table in tables(),
+        chunk in 1usize..60,
+        crlf in any::<bool>(),
+    ) {
         let newline = if crlf { "\r\n" } else { "\n" };
-        for (name, bytes) in [("t.csv", table.separated(',', false, newline)), ("t.jsonl", table.jsonl())] {
+        let csv = table.separated(',', false, newline);
+        for (name, bytes) in [("t.csv", csv), ("t.jsonl", table.jsonl())] {
             let expected = of(name, bytes.clone(), Missing::Mean);
             for threaded in [false, true] {
                 let source = SourceOptions { chunk_bytes: chunk, threaded, ..blocks_of(8) };
-                let got = read(vec![Input::memory(name, bytes.clone())], source, options(Missing::Mean)).unwrap();
+                let input = Input::memory(name, bytes.clone());
+                let got = read(vec![input], source, options(Missing::Mean)).unwrap();
                 prop_assert_eq!(bits(&got), bits(&expected));
-                let place = |r: &Reading| r.blocks.iter().map(|b| b.location(b.rows() - 1)).collect::<Vec<_>>();
-                prop_assert_eq!(place(&got), place(&expected));
+                prop_assert_eq!(last_rows(&got), last_rows(&expected));
             }
         }
     }
 
     #[test]
-    fn splitting_a_table_into_files_does_not_matter(table in tables(), cut in 0usize..40, missing in policies()) {
+    fn splitting_a_table_into_files_does_not_matter(
+        table in tables(),
+        cut in 0usize..40,
+        missing in policies(),
+    ) {
         let expected = of("t.csv", table.separated(',', false, "\n"), missing);
         let part = |rows: &[Vec<Cell>]| Table { names: table.names.clone(), rows: rows.to_vec() };
         let (a, b) = table.rows.split_at(cut.min(table.rows.len()));
@@ -131,24 +149,35 @@ proptest! {
     }
 
     #[test]
-    fn going_on_after_any_row_equals_reading_through(table in tables(), stop in 1usize..41, missing in policies()) {
+    fn going_on_after_any_row_equals_reading_through(
+        table in tables(),
+        stop in 1usize..41,
+        missing in policies(),
+    ) {
         let stop = stop.min(table.rows.len());
-        let mut sources = vec![("t.csv", table.separated(',', false, "\n")), ("t.jsonl", table.jsonl())];
+        let csv = table.separated(',', false, "\n");
+        let mut sources = vec![("t.csv", csv), ("t.jsonl", table.jsonl())];
         #[cfg(feature = "columnar")]
         sources.extend([("t.parquet", table.parquet(7)), ("t.arrow", table.ipc(true))]);
         for (name, bytes) in sources.drain(..) {
             // Twice the same file, so that the stop can fall into the second.
-            let inputs = || vec![Input::memory(name, bytes.clone()), Input::memory(name, bytes.clone())];
+            let input = || Input::memory(name, bytes.clone());
+            let inputs = || vec![input(), input()];
             for stop in [stop, table.rows.len() + stop] {
                 let whole = read(inputs(), blocks_of(stop), options(missing)).unwrap();
                 let mut encoder = Encoder::new(options(missing));
-                let mut reader = Reader::open(inputs(), blocks_of(stop), &mut encoder, Mode::Learn).unwrap();
+                let source = blocks_of(stop);
+                let mut reader =
+                    Reader::open(inputs(), source.clone(), &mut encoder, Mode::Learn).unwrap();
                 let mut block = Block::new();
                 prop_assert!(reader.next_block(&mut encoder, &mut block).unwrap());
-                let stored = serde_json::to_string(&(&encoder, reader.position(), reader.fingerprints().unwrap())).unwrap();
-                let (mut restored, position, prints): (Encoder, _, Vec<_>) = serde_json::from_str(&stored).unwrap();
+                let prints = reader.fingerprints().unwrap();
+                let stored = serde_json::to_string(&(&encoder, reader.position(), prints)).unwrap();
+                let (mut restored, position, prints): (Encoder, _, Vec<_>) =
+                    serde_json::from_str(&stored).unwrap();
                 prop_assert_eq!(&restored, &encoder);
-                let mut rest = Reader::open(inputs(), blocks_of(stop), &mut restored, Mode::Learn).unwrap();
+                let mut rest =
+                    Reader::open(inputs(), source, &mut restored, Mode::Learn).unwrap();
                 rest.check_unchanged(&prints).unwrap();
                 rest.seek(position).unwrap();
                 let rest = drain(rest, restored).unwrap();

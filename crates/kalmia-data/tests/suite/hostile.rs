@@ -7,7 +7,6 @@ use kalmia_data::{
     SourceOptions,
 };
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 fn y() -> EncoderOptions {
     EncoderOptions::target("y")
@@ -180,36 +179,59 @@ fn try_all(name: &str, bytes: &[u8], format: Option<Format>, chunk: usize) {
 const TEXT_FORMATS: [Format; 4] = [Format::Csv, Format::Tsv, Format::Jsonl, Format::Libsvm];
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(256) })]
+    #![proptest_config(crate::common::cases(256))]
 
     #[test]
-    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), chunk in 1usize..64) {
+    fn arbitrary_bytes_never_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        chunk in 1usize..64,
+    ) {
         TEXT_FORMATS.into_iter().for_each(|format| try_all("t", &bytes, Some(format), chunk));
-        ["t", "t.csv.gz", "t.csv.zst", "t.parquet", "t.arrow"].into_iter().for_each(|name| try_all(name, &bytes, None, chunk));
+        for name in ["t", "t.csv.gz", "t.csv.zst", "t.parquet", "t.arrow"] {
+            try_all(name, &bytes, None, chunk);
+        }
     }
 
     #[test]
-    fn near_tables_never_panic(text in "y,a\n([0-9a,\"\n\r.\\-e ntruNA]{0,60})", chunk in 1usize..64) {
+    fn near_tables_never_panic(
+        text in "y,a\n([0-9a,\"\n\r.\\-e ntruNA]{0,60})",
+        chunk in 1usize..64,
+    ) {
         try_all("t.csv", text.as_bytes(), None, chunk);
     }
 
     #[test]
-    fn near_json_never_panics(text in r#"(\{"y":[0-9tnul".]{1,4}(,"a":["x0-9\[{e]{1,3})?\}?\n){0,8}"#) {
+    fn near_json_never_panics(
+        text in r#"(\{"y":[0-9tnul".]{1,4}(,"a":["x0-9\[{e]{1,3})?\}?\n){0,8}"#,
+    ) {
         try_all("t.jsonl", text.as_bytes(), None, 16);
     }
 
     #[test]
-    fn near_libsvm_never_panics(text in "([+-]?[0-9]( [0-9]{1,11}:[0-9.e-]{0,4}){0,4}[# \n]){0,8}") {
+    fn near_libsvm_never_panics(
+        text in "([+-]?[0-9]( [0-9]{1,11}:[0-9.e-]{0,4}){0,4}[# \n]){0,8}",
+    ) {
         try_all("t.svm", text.as_bytes(), None, 16);
     }
 
     #[cfg(feature = "columnar")]
     #[test]
-    fn damaged_columnar_files_never_panic(flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-                                          keep in any::<prop::sample::Index>(), cut in any::<bool>()) {
-        let cell = |i: usize| vec![crate::common::Cell::Number(i as f64), crate::common::Cell::Text(format!("L{}", i % 3)), crate::common::Cell::Truth(i.is_multiple_of(2))];
-        let table = Table { names: ["y", "c", "b"].map(String::from).to_vec(), rows: (0..20).map(cell).collect() };
-        for (name, mut bytes) in [("t.parquet", table.parquet(7)), ("t.arrow", table.ipc(true)), ("t.arrows", table.ipc(false))] {
+    fn damaged_columnar_files_never_panic(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        keep in any::<prop::sample::Index>(),
+        cut in any::<bool>(),
+    ) {
+        use crate::common::Cell::{Number, Text, Truth};
+        let row = |i: usize| {
+            vec![Number(i as f64), Text(format!("L{}", i % 3)), Truth(i.is_multiple_of(2))]
+        };
+        let names = ["y", "c", "b"].map(String::from).to_vec();
+        let table = Table { names, rows: (0..20).map(row).collect() };
+        for (name, mut bytes) in [
+            ("t.parquet", table.parquet(7)),
+            ("t.arrow", table.ipc(true)),
+            ("t.arrows", table.ipc(false)),
+        ] {
             for (at, value) in &flips {
                 let at = at.index(bytes.len());
                 bytes[at] = *value;

@@ -1,7 +1,18 @@
 //! Small helpers that the tests share: reading everything, and tables written in every format.
 #![allow(dead_code)]
 
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
+
 use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, Result, SourceOptions};
+
+/// A fixed seed, so that a run can be repeated.
+pub fn cases(count: u32) -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(1),
+        ..ProptestConfig::with_cases(count)
+    }
+}
 
 /// All blocks of a reading, and the encoder after it.
 #[derive(Debug)]
@@ -169,11 +180,11 @@ impl Table {
     }
 
     #[cfg(feature = "columnar")]
-    pub fn parquet(&self, rows_a_group: usize) -> Vec<u8> {
+    pub fn parquet(&self, group_rows: usize) -> Vec<u8> {
         let batch = self.record_batch();
         let mut out = Vec::new();
         let properties = parquet::file::properties::WriterProperties::builder()
-            .set_max_row_group_row_count(Some(rows_a_group))
+            .set_max_row_group_row_count(Some(group_rows))
             .build();
         let mut writer =
             parquet::arrow::ArrowWriter::try_new(&mut out, batch.schema(), Some(properties))
