@@ -6,7 +6,7 @@
 //! `cargo bench -p kalmia-lab`; without `--bench` (as `cargo test` runs it) only a few rows.
 
 use kalmia::{
-    Averaged, AveragedSgd, Bernoulli, Dense, Ekf, Filter, Gaussian, Learner, NewtonSettings,
+    Averaged, AveragedSgd, Bernoulli, Dense, Ekf, Filter, Gaussian, Learner, OnlineNewtonSettings,
     OnlineNewtonStep, Prior, Rows, Truncated,
 };
 use kalmia_lab::kernel::{Asgd, Filter as Lanes, Ons, OnsConstants, Rule};
@@ -62,31 +62,34 @@ impl Bench {
     fn filters(&self) {
         let prior = || Prior::isotropic(D, 1.0).unwrap();
         let ekf = || Lanes::new(Rule::Ekf, 1.0);
-        let factored = || -> Filter<_, _> { Filter::new(Bernoulli, Ekf, prior()).unwrap() };
-        let dense = || -> Filter<_, _, Dense> { Filter::new(Bernoulli, Ekf, prior()).unwrap() };
+        let factored =
+            || -> Filter<_, _> { Filter::with_covariance(Bernoulli, Ekf, prior()).unwrap() };
+        let dense =
+            || -> Filter<_, _, Dense> { Filter::with_covariance(Bernoulli, Ekf, prior()).unwrap() };
         self.compare("EKF, factored", World::Weak, ekf, factored, Lanes::learn);
         self.compare("EKF, dense", World::Weak, ekf, dense, Lanes::learn);
         let averaged = || Averaged::new(dense());
         self.compare("EKF and its average, dense", World::Weak, ekf, averaged, Lanes::learn);
         let truncated = || Lanes::new(Rule::Truncated { scale: 1.0, beta: 0.49 }, 1.0);
         let dense = || -> Filter<_, _, Dense> {
-            Filter::new(Bernoulli, Truncated::paper(), prior()).unwrap()
+            Filter::with_covariance(Bernoulli, Truncated::paper(), prior()).unwrap()
         };
         self.compare("truncated EKF, dense", World::Weak, truncated, dense, Lanes::learn);
         let kalman = || Lanes::new(Rule::Kalman, 1.0);
         let family = || Gaussian::new(1.0).unwrap();
-        let dense = || -> Filter<_, _, Dense> { Filter::new(family(), Ekf, prior()).unwrap() };
+        let dense =
+            || -> Filter<_, _, Dense> { Filter::with_covariance(family(), Ekf, prior()).unwrap() };
         self.compare("Kalman filter, dense", World::Quadratic, kalman, dense, Lanes::learn);
     }
 
     fn online_newton(&self) {
         let constants = OnsConstants::new(NORM, EXP_CONCAVITY);
         let lanes = || Ons::paper(constants);
-        let settings = NewtonSettings::new(constants.radius, EXP_CONCAVITY)
+        let settings = OnlineNewtonSettings::new(constants.radius, EXP_CONCAVITY)
             .and_then(|settings| settings.with_gradient_bound((D as f64).sqrt()))
             .unwrap();
         let library = || -> OnlineNewtonStep<_, Dense> {
-            OnlineNewtonStep::new(Bernoulli, D, settings.clone()).unwrap()
+            OnlineNewtonStep::with_covariance(Bernoulli, D, settings.clone()).unwrap()
         };
         self.compare("ONS", World::Weak, lanes, library, Ons::learn);
         let averaged = || Averaged::new(library());

@@ -6,9 +6,10 @@
 mod common;
 
 use common::{Data, rng};
+use kalmia::covariance::Covariance;
 use kalmia::{
-    AnyFamily, AnyRule, Auto, Bernoulli, Covariance, Dense, Drift, DriftMode, Factored, Filter,
-    Learner, Predict, Prior,
+    AnyFamily, AnyRule, Auto, Bernoulli, Dense, Drift, DriftMode, Factored, Filter, Learner,
+    Predict, Prior,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

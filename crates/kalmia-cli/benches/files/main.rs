@@ -128,12 +128,12 @@ fn print_speed(ways: &[Way], seconds: &[f64], rows: u64, megabytes: f64) {
 /// Reading, parsing and encoding without learning.
 fn read(path: &Path) -> u64 {
     let input = Input::file(&path.to_string_lossy()).expect("the file was written");
-    let encoder = Encoder::new(EncoderOptions::target("y"));
-    let mut reader = Reader::open(vec![input], SourceOptions::default(), encoder, Mode::Learn)
+    let mut encoder = Encoder::new(EncoderOptions::target("y"));
+    let mut reader = Reader::open(vec![input], SourceOptions::default(), &mut encoder, Mode::Learn)
         .expect("a good table");
     let mut block = Block::new();
     let mut rows = 0;
-    while reader.next_block(&mut block).expect("a good table") {
+    while reader.next_block(&mut encoder, &mut block).expect("a good table") {
         rows += black_box(&block).rows() as u64;
     }
     rows

@@ -182,7 +182,6 @@ fn drift_modes() -> impl TypedValueParser<Value = DriftMode> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::CommandFactory;
     use kalmia_model::{Method, Parameter};
 

@@ -2,7 +2,7 @@
 //! drift.
 
 use crate::common::{gap, largest, rng, uniform};
-use kalmia::predict::Predictive;
+use kalmia::predict::Interval;
 use kalmia::{
     Auto, Bernoulli, DriftMode, Ekf, Family, Filter, Gamma, Gaussian, Learner, Poisson, Predict,
     Prior, RowView, Rows,
@@ -45,9 +45,8 @@ fn maximum_likelihood(x: &[f64], y: &[f64]) -> Vec<f64> {
                 }
             }
         }
-        kalmia::linalg::cholesky_lower(&mut hessian, d, "hessian").unwrap();
-        kalmia::linalg::solve_lower(&hessian, d, &mut gradient);
-        kalmia::linalg::solve_lower_transposed(&hessian, d, &mut gradient);
+        kalmia::internals::cholesky_lower(&mut hessian, d, "hessian").unwrap();
+        kalmia::internals::solve_cholesky(&hessian, d, &mut gradient);
         theta.iter_mut().zip(&gradient).for_each(|(t, g)| *t -= g);
     }
     theta
@@ -224,7 +223,8 @@ fn the_noise_is_learned() {
     let mut covered = 0;
     for i in 0..y.len() {
         let row = Rows::new(dim, &x[i * dim..][..dim], &y[i..=i]).unwrap();
-        let (low, high) = auto.predict(row.x(0), 0.0).unwrap().interval(0.9).unwrap();
+        let Interval { lower: low, upper: high } =
+            auto.predict(row.x(0), 0.0).unwrap().interval(0.9).unwrap();
         covered += usize::from((low..=high).contains(&y[i]));
         auto.learn(row).unwrap();
     }

@@ -1,8 +1,11 @@
 //! Blocks, rows and forms agree with the textbook recursion.
 
-use crate::common::{Matrix, Textbook, rng, uniform};
-use kalmia::linalg::{Buffer, Threads};
-use kalmia::{Bernoulli, Covariance, Dense, Ekf, Factored, Observation, Result, Rule, Step};
+use crate::common::{Predictor, Textbook, rng, uniform};
+use kalmia::covariance::Covariance;
+use kalmia::internals::{Buffer, Threads};
+use kalmia::rows::Observation;
+use kalmia::rule::Step;
+use kalmia::{Bernoulli, Dense, Ekf, Factored, Result, Rule};
 
 fn check<C: Covariance>(dim: usize, rows: usize, cut: usize, threads: usize) {
     let mut rng = rng((dim * 1000 + rows) as u64);
@@ -12,12 +15,12 @@ fn check<C: Covariance>(dim: usize, rows: usize, cut: usize, threads: usize) {
     let variances: Vec<f64> = (0..dim).map(|_| 0.5 + uniform(&mut rng)).collect();
     let mut p = vec![0.0; dim * dim];
     (0..dim).for_each(|j| p[j * dim + j] = variances[j]);
-    let mut book = Textbook::new(&vec![0.0; dim], Matrix::new(p));
+    let mut book = Textbook::new(vec![0.0; dim], p);
     let rule = |i: usize, m: f64, s: f64| {
         Ekf.step(&Bernoulli, &Observation::new(y[i]), m, s, i as u64 + 1)
     };
-    let expected: Vec<(f64, f64)> =
-        (0..rows).map(|i| book.learn_step(&x[i * dim..][..dim], |m, s| rule(i, m, s))).collect();
+    let mut learn = |i: usize| book.learn(&x[i * dim..][..dim], |p| rule(i, p.m, p.s));
+    let expected: Vec<Predictor> = (0..rows).map(&mut learn).collect();
 
     let mut form = C::from_diagonal(&variances).unwrap();
     let mut theta = Buffer::zeros(dim);
@@ -28,21 +31,21 @@ fn check<C: Covariance>(dim: usize, rows: usize, cut: usize, threads: usize) {
             seen.push((m, s));
             Ok(rule(first + i, m, s))
         };
-        form.learn(&mut theta, x, &mut decide, Threads(threads)).unwrap();
+        form.learn(&mut theta, x, &mut decide, Threads::new(threads).unwrap()).unwrap();
         first += x.len() / dim;
     }
     let close = |a: f64, b: f64, scale: f64| {
         assert!((a - b).abs() <= 1e-9 * scale, "{a} {b} dim {dim} rows {rows} cut {cut}")
     };
     assert_eq!(seen.len(), rows);
-    for ((m, s), (em, es)) in seen.iter().zip(&expected) {
-        close(*m, *em, em.abs().max(1.0));
-        close(*s, *es, *es);
+    for ((m, s), expected) in seen.iter().zip(&expected) {
+        close(*m, expected.m, expected.m.abs().max(1.0));
+        close(*s, expected.s, expected.s);
     }
     for j in 0..dim {
         close(theta[j], book.theta[j], 1.0);
         for i in 0..dim {
-            close(form.entry(i, j), book.p.at(i, j), 1.0);
+            close(form.entry(i, j), book.p[i * dim + j], 1.0);
         }
     }
 }

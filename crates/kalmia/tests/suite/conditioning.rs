@@ -2,9 +2,8 @@
 //! returns an error.
 
 use crate::common::{Rng, largest, rng, uniform};
-use kalmia::{
-    Covariance, Dense, Ekf, Error, Factored, Filter, Gaussian, Learner, Predict, Prior, Rows,
-};
+use kalmia::covariance::Covariance;
+use kalmia::{Dense, Ekf, Error, Factored, Filter, Gaussian, Learner, Predict, Prior, Rows};
 
 /// Least squares by Givens rotations, row by row: `r` is upper triangular (row-major) with the
 /// right-hand side behind it. This is the orthogonal (QR) solution, which never squares the

@@ -2,10 +2,14 @@
 
 use crate::common;
 
-use common::{Data, Matrix, Textbook, centred, dot, gap, near, rng, spread_matrix};
+use common::{
+    Data, Matrix, Predictor, Textbook, centred, dot, gap, near, rng, spread_matrix, teach,
+};
+use kalmia::covariance::Covariance;
+use kalmia::predict::Interval;
 use kalmia::{
-    AnyFamily, AnyRule, Covariance, Dense, Factored, Family, Filter, Learner, Merged, Predict,
-    Prior, RowView, Rows, Rule, Truncated,
+    AnyFamily, AnyRule, Dense, Factored, Family, Filter, Learner, Merged, Predict, Prior, RowView,
+    Rows, Rule, Truncated,
 };
 use rand::RngExt;
 
@@ -74,10 +78,12 @@ const CUTS: [&[usize]; 4] = [&[1], &[3, 1, 7], &[64], &[usize::MAX / 4]];
 /// Both forms, in every cut, against the textbook.
 fn blocks(family: AnyFamily, rule: AnyRule, dim: usize, rows: usize, prior: &Prior) {
     let data = Data::draw(&mut rng((dim + rows) as u64), &family, dim, rows);
-    let mut book = Textbook::new(prior.mean(), Matrix::new(prior.matrix()));
-    let expected: (Vec<f64>, Vec<f64>) = (0..rows)
-        .map(|i| book.learn(&family, &rule, data.rows().x(i), &data.rows().observation(i)))
-        .unzip();
+    let mut book = Textbook::new(prior.mean().to_vec(), prior.matrix());
+    let mut learn = |i: usize| {
+        let rows = data.rows();
+        teach(&mut book, &family, &rule, rows.x(i), &rows.observation(i), i as u64 + 1)
+    };
+    let expected: Vec<Predictor> = (0..rows).map(&mut learn).collect();
     compare::<Dense>(family, rule, prior, &data, &book, &expected);
     compare::<Factored>(family, rule, prior, &data, &book, &expected);
 }
@@ -88,7 +94,7 @@ fn compare<C: Covariance>(
     prior: &Prior,
     data: &Data,
     book: &Textbook,
-    expected: &(Vec<f64>, Vec<f64>),
+    expected: &[Predictor],
 ) {
     let dim = data.dim;
     let rows = data.y.len();
@@ -98,18 +104,17 @@ fn compare<C: Covariance>(
         let label = format!("{} {family:?} {rule:?} d = {dim}, n = {rows}, cuts {cuts:?}", C::NAME);
         assert_eq!((m.len(), filter.count()), (rows, rows as u64), "{label}");
         for i in 0..rows {
-            let error = (
-                (m[i] - expected.0[i]).abs() / expected.0[i].abs().max(1.0),
-                (s[i] - expected.1[i]).abs(),
-            );
-            assert!(error.0 < 1e-9, "{label}: m of row {i}, {error:?}");
+            let expected = expected[i];
+            let m_error = (m[i] - expected.m).abs() / expected.m.abs().max(1.0);
+            let s_error = (s[i] - expected.s).abs();
+            assert!(m_error < 1e-9, "{label}: m of row {i}, {m_error}");
             assert!(
-                error.1 <= 1e-9 * expected.1[i].max(1e-3 * prior.variance(0)),
-                "{label}: s of row {i}, {error:?}"
+                s_error <= 1e-9 * expected.s.max(1e-3 * prior.variance(0)),
+                "{label}: s of row {i}, {s_error}"
             );
         }
         assert!(gap(filter.coefficients(), &book.theta, 1.0) < 1e-9, "{label}: theta");
-        assert!(gap(&filter.covariance().matrix(), &book.p.a, 0.0) < 1e-9, "{label}: P");
+        assert!(gap(&filter.covariance().matrix(), &book.p, 0.0) < 1e-9, "{label}: P");
     }
 }
 
@@ -397,7 +402,7 @@ fn predicts<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         near(prediction.linear, dot(filter.coefficients(), x) + offset, 1e-12, 1.0);
         near(prediction.linear_variance, p.quadratic(x), 1e-11, 1e-6);
         near(prediction.plug_in, family.mean(prediction.linear), 1e-14, 0.0);
-        let (low, high) = prediction.interval(0.9).unwrap();
+        let Interval { lower: low, upper: high } = prediction.interval(0.9).unwrap();
         let held = prediction.cdf(high)
             - if family.discrete() { prediction.cdf(low - 1.0) } else { prediction.cdf(low) };
         assert!(

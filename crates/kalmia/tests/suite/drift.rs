@@ -132,18 +132,16 @@ fn walking<C: Covariance>() {
                     .collect();
                 let data = Data::draw(&mut rng(3), &family, dim, 60);
                 let mut book =
-                    common::Textbook::new(prior(dim).mean(), Matrix::new(prior(dim).matrix()));
+                    common::Textbook::new(prior(dim).mean().to_vec(), prior(dim).matrix());
                 let mut filter = filter::<C>(&family, rule, &prior(dim))
                     .with_drift(Drift::Walk { variances: variances.clone() })
                     .unwrap();
                 for i in 0..60 {
-                    (0..dim).for_each(|j| book.p.a[j * dim + j] += variances[j]);
-                    book.learn(
-                        &family,
-                        filter.rule(),
-                        data.rows().x(i),
-                        &data.rows().observation(i),
-                    );
+                    (0..dim).for_each(|j| book.p[j * dim + j] += variances[j]);
+                    let rows = data.rows();
+                    let t = i as u64 + 1;
+                    let observation = rows.observation(i);
+                    common::teach(&mut book, &family, filter.rule(), rows.x(i), &observation, t);
                 }
                 for range in [0..1, 1..20, 20..60] {
                     filter.learn(data.rows().slice(range)).unwrap();
@@ -154,7 +152,7 @@ fn walking<C: Covariance>() {
                     C::NAME
                 );
                 assert!(
-                    gap(&filter.covariance().matrix(), &book.p.a, 0.0) < 1e-9,
+                    gap(&filter.covariance().matrix(), &book.p, 0.0) < 1e-9,
                     "{} {family:?} {rule} {dim}",
                     C::NAME
                 );

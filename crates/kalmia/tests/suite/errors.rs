@@ -3,9 +3,10 @@
 use crate::common;
 
 use common::{Data, rng};
+use kalmia::covariance::Covariance;
 use kalmia::{
-    AnyFamily, AnyRule, Bernoulli, Covariance, Dense, Drift, Ekf, Error, Factored, Filter, Gamma,
-    Gaussian, Learner, MomentMatch, Poisson, Predict, Prior, Rows, Truncated,
+    AnyFamily, AnyRule, Bernoulli, Dense, Drift, Ekf, Error, Factored, Filter, Gamma, Gaussian,
+    Learner, MomentMatch, Poisson, Predict, Prior, Rows, Truncated,
 };
 
 type Any<C> = Filter<AnyFamily, AnyRule, C>;
@@ -56,7 +57,7 @@ fn illegal_numbers<C: Covariance>(dim: usize) {
             bad.y[row] = value;
             let error = refuses(&mut learned::<C>("poisson", "moment", dim), bad.rows());
             assert!(
-                matches!(error, Error::Target { row: r, family: "poisson", .. } if r == row),
+                matches!(&error, Error::Target { row: r, family, .. } if *r == row && family == "poisson"),
                 "{error}"
             );
             assert!(error.is_recoverable() && error.row() == Some(row));

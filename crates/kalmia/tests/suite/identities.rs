@@ -4,9 +4,11 @@
 use crate::common;
 
 use common::{Matrix, Rng, centred, dot, gap, minus, near, norm, rng, spread_matrix};
+use kalmia::covariance::Covariance;
+use kalmia::rule::Step;
 use kalmia::{
-    AnyFamily, AnyRule, Certificate, Covariance, Dense, Factored, Family, Filter, Gaussian,
-    Learner, Prior, RowView, Rows, Step, Truncated,
+    AnyFamily, AnyRule, Certificate, Dense, Factored, Family, Filter, Gaussian, Learner, Prior,
+    RowView, Rows, Truncated,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

@@ -2,7 +2,8 @@
 //! errors.
 
 use crate::common::{Data, norm};
-use kalmia::theory::AsgdSteps;
+use kalmia::covariance::Covariance;
+use kalmia::learner::{OnlineNewtonState, default_step, oracle_step};
 use kalmia::*;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -174,9 +175,13 @@ fn settings_give_the_constants_of_the_paper() {
     let learner: Newton = OnlineNewtonStep::new(Bernoulli, 11, settings).unwrap();
     assert!((learner.covariance().entry(3, 3) / (0.0125f64 * radius).powi(2) - 1.0).abs() < 1e-15);
     assert!((learner.precision()[0] * learner.covariance().entry(0, 0) - 1.0).abs() < 1e-15);
-    let steps = AsgdSteps { d: 11, horizon: 400, norm_star: 2.3 }.evaluate().unwrap();
-    assert_eq!(AveragedSgd::plain(Bernoulli, 11, 400).unwrap().step(), steps.gamma_asgd);
-    assert_eq!(AveragedSgd::oracle(Bernoulli, 11, 400, 2.3).unwrap().step(), steps.gamma_oracle);
+    // the paper's steps, 1 / (2 d sqrt N) and |theta*| / sqrt(d N)
+    let plain = AveragedSgd::plain(Bernoulli, 11, 400).unwrap().step();
+    assert_eq!(plain, default_step(11, 400).unwrap());
+    assert!((plain * 2.0 * 11.0 * 20.0 - 1.0).abs() < 1e-15);
+    let oracle = AveragedSgd::oracle(Bernoulli, 11, 400, 2.3).unwrap().step();
+    assert_eq!(oracle, oracle_step(11, 400, 2.3).unwrap());
+    assert!((oracle * oracle * 11.0 * 400.0 - 2.3 * 2.3).abs() < 1e-14);
 }
 
 /// The mean of recorded iterates, and the observer's view of them.

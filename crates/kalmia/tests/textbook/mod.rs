@@ -1,7 +1,7 @@
 //! The recursion as a textbook writes it, for tests and benches: dense `P`, one row at a time,
 //! plain iterators.
 
-use kalmia::Step;
+use kalmia::rule::Step;
 
 /// A belief $(\theta, P)$.
 #[derive(Debug, Clone)]

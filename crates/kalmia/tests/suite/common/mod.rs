@@ -1,6 +1,12 @@
 //! What the test suites share: a textbook recursion, small dense algebra and random rows.
 
-use kalmia::{AnyFamily, Family, Observation, Rows, Rule, Step};
+#[path = "../../textbook/mod.rs"]
+mod textbook;
+
+pub use textbook::{Predictor, Textbook};
+
+use kalmia::rows::Observation;
+use kalmia::{AnyFamily, Family, Rows, Rule};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -285,47 +291,18 @@ impl Data {
     }
 }
 
-/// The recursion as in a textbook: dense `P`, one row at a time.
-#[derive(Debug, Clone)]
-pub struct Textbook {
-    pub theta: Vec<f64>,
-    pub p: Matrix,
-    pub t: u64,
-}
-
-impl Textbook {
-    pub fn new(theta: &[f64], p: Matrix) -> Self {
-        Self { theta: theta.to_vec(), p, t: 0 }
-    }
-
-    /// Learns a row; returns `m` and `s`.
-    pub fn learn(
-        &mut self,
-        family: &impl Family,
-        rule: &impl Rule,
-        x: &[f64],
-        observation: &Observation,
-    ) -> (f64, f64) {
-        let mut observation = *observation;
-        observation.y = family.canonical(observation.y).unwrap();
-        let t = self.t + 1;
-        self.learn_step(x, |m, s| rule.step(family, &observation, m, s, t))
-    }
-
-    /// Learns a row by the step that `decide` gives for `m` and `s`; returns both.
-    pub fn learn_step(&mut self, x: &[f64], decide: impl FnOnce(f64, f64) -> Step) -> (f64, f64) {
-        self.t += 1;
-        let v = self.p.times(x);
-        let m = dot(&self.theta, x);
-        let s = dot(x, &v);
-        let step = decide(m, s);
-        self.theta.iter_mut().zip(&v).for_each(|(t, v)| *t += step.gain * v);
-        let c = step.contraction;
-        for (row, vi) in self.p.a.chunks_mut(x.len()).zip(&v) {
-            row.iter_mut().zip(&v).for_each(|(p, vj)| *p -= c * vi * vj);
-        }
-        (m, s)
-    }
+/// Teaches the textbook recursion row number `t` (from 1) by a family and a rule.
+pub fn teach(
+    book: &mut Textbook,
+    family: &impl Family,
+    rule: &impl Rule,
+    x: &[f64],
+    observation: &Observation,
+    t: u64,
+) -> Predictor {
+    let mut observation = *observation;
+    observation.y = family.canonical(observation.y).unwrap();
+    book.learn(x, |Predictor { m, s }| rule.step(family, &observation, m, s, t))
 }
 
 /// Every family of the crate, with parameters that are not the default.
