@@ -16,7 +16,7 @@
 //! and parts are in their modules.
 //!
 //! ```
-//! use kalmia::{Auto, Bernoulli, Learner, Rows};
+//! use kalmia::{Auto, Bernoulli, Learner, Predict, Rows};
 //!
 //! let mut auto = Auto::new(Bernoulli, 2)?;
 //! auto.learn(Rows::new(2, &[1.0, 0.3, 1.0, -2.0], &[1.0, 0.0])?)?;

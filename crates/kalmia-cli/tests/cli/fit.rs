@@ -128,7 +128,9 @@ fn every_method_fits_and_gaussian_intervals_hold() {
     let coverage = number(&fit, "progressive.coverage");
     assert!((0.93..=1.0).contains(&coverage), "{coverage}");
     assert!((number(&fit, "dispersion") - 1.0 / 3.0).abs() < 0.03);
-    folder.run("fit t.csv -t y --method ekf --drift adapt").fails(2, &["--drift adapt", "auto"]);
+    folder
+        .run("fit t.csv -t y --method ekf --drift adapt")
+        .fails(2, &["--method ekf takes no --drift", "--prior"]);
 }
 
 #[test]
@@ -158,7 +160,7 @@ fn missing_values_stop_skip_or_are_imputed() {
 }
 
 #[test]
-fn levels_that_come_late_enter_and_a_drift_is_told() {
+fn levels_that_come_late_enter_and_a_drift_is_reported() {
     let folder = Folder::new("late");
     let mut text = String::from("x,c,y\n");
     for i in 0..3000 {
@@ -184,15 +186,15 @@ fn levels_that_come_late_enter_and_a_drift_is_told() {
         .map(|i: i32| format!("{},{}\n", i % 5, i % 5 + i * 7919 % 3 + 4 * (i / 4000 % 2)))
         .collect();
     folder.write("drift.csv", format!("x,y\n{moved}"));
-    let summary = folder.ok("--quiet fit drift.csv -t y");
+    let summary = folder.ok("--quiet fit drift.csv -t y --drift off");
     assert!(summary.contains("--drift adapt would gain"), "{summary}");
-    let (off, adapt) = (
-        folder.json("fit drift.csv -t y --json"),
-        folder.json("fit drift.csv -t y --drift adapt --json"),
-    );
+    let summary = folder.ok("--quiet fit drift.csv -t y");
+    assert!(summary.contains("drift: detected and followed"), "{summary}");
+    let off = folder.json("fit drift.csv -t y --drift off --json");
+    let adapt = folder.json("fit drift.csv -t y --drift adapt --json");
     assert!(number(&adapt, "progressive.loss") < 0.5 * number(&off, "progressive.loss"));
     assert!(adapt["drift"].is_null());
-    let detect = folder.json("fit drift.csv -t y --drift detect --json");
+    let detect = folder.json("fit drift.csv -t y --json");
     assert_eq!(
         (&detect["drift"]["seen"], &detect["drift"]["followed"]),
         (&true.into(), &true.into()),

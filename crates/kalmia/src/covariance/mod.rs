@@ -24,7 +24,8 @@ use kernel::{Learn, LearnTwo, MIN_VARIANCE_SHARE, next_variance};
 /// that learn rows are internal.
 ///
 /// ```
-/// use kalmia::{Bernoulli, Covariance, Ekf, Factored, Filter, Prior};
+/// use kalmia::covariance::Covariance;
+/// use kalmia::{Bernoulli, Ekf, Factored, Filter, Prior};
 ///
 /// fn total_variance<C: Covariance>(p: &C) -> f64 {
 ///     (0..p.dim()).map(|j| p.entry(j, j)).sum()

@@ -8,7 +8,8 @@
 //! other languages.
 //!
 //! ```
-//! use kalmia::{AnyFamily, AnyRule, Filter, FilterState, Prior, file};
+//! use kalmia::learner::FilterState;
+//! use kalmia::{AnyFamily, AnyRule, Filter, Prior, file};
 //!
 //! # let folder = std::env::temp_dir().join(format!("kalmia-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder)?;

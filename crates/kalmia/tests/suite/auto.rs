@@ -7,6 +7,7 @@ use kalmia::{
     Auto, Bernoulli, DriftMode, Ekf, Family, Filter, Gamma, Gaussian, Learner, Poisson, Predict,
     Prior, RowView, Rows,
 };
+use std::io::Read;
 
 const THETA: [f64; 11] = [-9.0, 0.0, 3.0, -9.0, 4.0, -9.0, 15.0, 0.0, -7.0, 1.0, 0.0];
 
@@ -123,10 +124,16 @@ fn scaling_and_shifting_features_changes_no_prediction() {
     assert!(worst < 1e-6, "shifted: {worst}");
 }
 
-/// A data set of `tests/data/real` with a constant in front, and its target.
-fn real(name: &str) -> (usize, Vec<f64>, Vec<f64>) {
-    let path = format!("{}/tests/data/real/{name}.csv", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
+/// A data set of this repository, gzipped or not, with a constant in front, and its target.
+fn real(path: &str) -> (usize, Vec<f64>, Vec<f64>) {
+    let full = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
+    let bytes = std::fs::read(full).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut text = String::new();
+    if path.ends_with(".gz") {
+        flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+    } else {
+        text = String::from_utf8(bytes).unwrap();
+    }
     let mut x = Vec::new();
     let mut y = Vec::new();
     let mut dim = 0;
@@ -169,7 +176,9 @@ fn mean_loss(learner: &mut dyn Learner, x: &[f64], y: &[f64]) -> f64 {
 fn raw_real_features_are_learned_where_the_plain_filter_fails() {
     // Limits are shares of the constant predictor's loss. One pass, first rows included, cannot come
     // close to a batch fit; digits has more features per row (65 in 1797) and so a larger share.
-    for (name, share) in [("breast_cancer", 0.19), ("digits", 0.36)] {
+    for (name, share) in
+        [("examples/breast_cancer.csv", 0.19), ("crates/kalmia/tests/data/real/digits.csv", 0.36)]
+    {
         let (dim, x, y) = real(name);
         let ones = y.iter().sum::<f64>() / y.len() as f64;
         let limit = -share * (ones * ones.ln() + (1.0 - ones) * (1.0 - ones).ln());
@@ -202,7 +211,7 @@ fn batch() -> serde_json::Value {
 
 #[test]
 fn real_counts_reach_the_batch_fit() {
-    let (dim, x, y) = real("randhie");
+    let (dim, x, y) = real("examples/randhie.csv.gz");
     let rows = Rows::new(dim, &x, &y).unwrap();
     let mut auto = Auto::new(Poisson, dim).unwrap();
     auto.learn(rows).unwrap();
