@@ -227,7 +227,7 @@ fn real_counts_reach_the_batch_fit() {
 
 #[test]
 fn the_noise_is_learned() {
-    let (dim, x, y) = real("diabetes");
+    let (dim, x, y) = real("crates/kalmia/tests/data/real/diabetes.csv");
     let mut auto = Auto::builder(Gaussian::default(), dim).intercept().build().unwrap();
     let mut covered = 0;
     for i in 0..y.len() {
