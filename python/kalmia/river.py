@@ -237,7 +237,7 @@ class Classifier(_Model, base.MiniBatchClassifier):
         method: str = "auto",
         prior_variance: float | None = None,
         fit_intercept: bool = True,
-        drift: str = "detect",
+        drift: str | None = None,
         classes: tuple | None = None,
     ):
         self.method = method
@@ -319,11 +319,12 @@ class Classifier(_Model, base.MiniBatchClassifier):
         staged = self._staged(features, new)
         staged._prepare(labels)
         table = staged._columns.table(features, len(X))
+        undo = staged is self
         for label, learner in staged._learners.items():
             y = np.fromiter((one == label for one in labels), dtype=np.float64, count=len(labels))
-            learner.learn_many(table, y, means=False)
+            learner.learn_many(table, y, means=False, undo=undo)
         if staged._unseen is not None:
-            staged._unseen.learn_many(table, np.zeros(len(labels)), means=False)
+            staged._unseen.learn_many(table, np.zeros(len(labels)), means=False, undo=undo)
         self._commit(staged)
 
     def predict_proba_one(self, x: dict, **kwargs: Any) -> dict[Any, float]:
@@ -377,7 +378,7 @@ class Regressor(_Model, base.MiniBatchRegressor):
         method: str = "auto",
         prior_variance: float | None = None,
         fit_intercept: bool = True,
-        drift: str = "detect",
+        drift: str | None = None,
     ):
         self.family = family
         self.method = method
@@ -402,7 +403,10 @@ class Regressor(_Model, base.MiniBatchRegressor):
         features = _frame_features(X)
         staged = self._staged(features, False)
         staged._learner.learn_many(
-            staged._columns.table(features, len(X)), np.asarray(y, dtype=np.float64), means=False
+            staged._columns.table(features, len(X)),
+            np.asarray(y, dtype=np.float64),
+            means=False,
+            undo=staged is self,
         )
         self._commit(staged)
 

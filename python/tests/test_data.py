@@ -10,7 +10,7 @@ from compare import assert_close, assert_same
 from sklearn.datasets import load_breast_cancer
 
 import kalmia
-from kalmia import _data
+from kalmia import _data, _tables
 
 X, Y = load_breast_cancer(return_X_y=True)
 X, NAMES = X[:, :6], [str(name) for name in load_breast_cancer().feature_names[:6]]
@@ -67,10 +67,10 @@ def test_every_table_gives_the_same_estimator_and_learner(kind):
 
 
 def test_blocks_of_converted_tables_are_small(monkeypatch):
-    monkeypatch.setattr(_data, "BLOCK_NUMBERS", 600)
+    monkeypatch.setattr(_tables, "BLOCK_NUMBERS", 600)
     for kind in ("pandas", "csr", "list"):
         table = np.array(tables()[kind], dtype=np.float32) if kind == "list" else tables()[kind]
-        parts = list(_data.blocks(table))
+        parts = list(_tables.blocks(table))
         assert max(len(part) for part in parts) == 100 and sum(map(len, parts)) == len(X)
     sparse, dense = kalmia.Auto(6), kalmia.Auto(6)
     sparse.learn_many(scipy.sparse.csr_matrix(X), Y)
@@ -79,7 +79,7 @@ def test_blocks_of_converted_tables_are_small(monkeypatch):
 
 
 def test_a_bad_row_in_a_late_block_is_named_and_nothing_is_learned(monkeypatch):
-    monkeypatch.setattr(_data, "BLOCK_NUMBERS", 600)
+    monkeypatch.setattr(_tables, "BLOCK_NUMBERS", 600)
     bad = X.copy()
     bad[421, 3] = np.nan
     learner = kalmia.Auto(6)
@@ -90,14 +90,14 @@ def test_a_bad_row_in_a_late_block_is_named_and_nothing_is_learned(monkeypatch):
 
 def test_float64_arrays_are_read_in_place():
     table = np.asfortranarray(X)
-    assert next(_data.blocks(table)) is table
+    assert next(_tables.blocks(table)) is table
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint16", "int64", "float32", "bool"])
 def test_arrow_numbers_of_every_width(kind):
     values = (np.arange(60).reshape(20, 3) % 2).astype(kind)
     table = pa.table({name: pa.array(values[:, j]) for j, name in enumerate("abc")})
-    found = np.concatenate(list(_data.blocks(table)))
+    found = _data.arrow_matrix(table)
     assert_same(found, values.astype(float))
 
 
