@@ -379,4 +379,4 @@ def test_the_command_leaves_several_classes_to_python(run, tmp_path):
     path = tmp_path / "three.kalmia"
     model.fit(X, y).save(path)
     said = run("inspect", path, fails=2)
-    assert "three.kalmia: a model of several classes" in said and "`kalmia.load` reads" in said
+    assert "three.kalmia: holds several classes" in said and "`kalmia.load` reads" in said
