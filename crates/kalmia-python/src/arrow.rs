@@ -1,5 +1,5 @@
-//! Arrow streams (the PyCapsule interface) as matrices and as record batches, without a Python Arrow
-//! library.
+//! Arrow streams (the PyCapsule interface) as matrices and as record batches; no Python library of
+//! Arrow is needed.
 
 use crate::error::input;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};

@@ -125,8 +125,8 @@ struct Calls {
     log_base: Option<Py<PyAny>>,
 }
 
-/// The callables as the library's trait. The first exception is kept for [`PyFamily::check`]. Finite
-/// numbers replace the missing result, so every search in the library ends.
+/// The callables as the library's trait. The first exception is kept for [`PyFamily::check`], and a
+/// finite number replaces the missing result, so every search in the library ends.
 #[derive(Clone)]
 pub struct PyFamily {
     calls: Arc<Calls>,

@@ -6,9 +6,10 @@ use crate::file::Provenance;
 use crate::learning::{self, Call};
 use crate::prediction::Prediction;
 use crate::shared::{Held, Shared};
+use crate::state::State;
 use kalmia::evaluate::Metrics;
 use kalmia::learner::Checkpoint;
-use kalmia::{Family, Learner as _, Predict, RowView};
+use kalmia::{Family, Learner as _, Predict};
 use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -34,32 +35,6 @@ pub struct Learner {
     pub intercept: bool,
     /// What a model file says beside the state; only learners of estimators have it.
     pub provenance: Option<Arc<Provenance>>,
-}
-
-/// What learning changes.
-#[derive(Debug, Clone)]
-pub struct State {
-    pub learner: AnyModel,
-    pub metrics: Option<Metrics>,
-}
-
-impl State {
-    /// Learns one row, which the metrics count once it is learned.
-    fn learn_one(&mut self, rows: kalmia::Rows<'_>) -> PyResult<()> {
-        let mut seen: Option<RowView<'static>> = None;
-        let mut watch = |row: &RowView<'_>| seen = Some(RowView { x: &[], ..*row });
-        let observer: Option<&mut dyn kalmia::Observer> =
-            if self.metrics.is_some() { Some(&mut watch) } else { None };
-        let result = either!(&mut self.learner, inner => inner.learn_observed(rows, observer));
-        if let Some(family) = self.learner.custom_family() {
-            family.check()?;
-        }
-        result.map_err(plain)?;
-        if let (Some(metrics), Some(row)) = (&mut self.metrics, seen) {
-            kalmia::Observer::row(metrics, &row);
-        }
-        Ok(())
-    }
 }
 
 impl Learner {
@@ -299,8 +274,11 @@ impl Learner {
             either!(&self.state(py)?.learner, inner => if inner.has_covariance() {
                 Ok(())
             } else {
-                let needs = "intervals for the mean or a probability need method='auto' or a filter";
-                Err(input(format!("method '{}' keeps no covariance; {needs}", inner.method())))
+                Err(input(format!(
+                    "method '{}' keeps no covariance; intervals for the mean need method='auto' \
+                     or a filter",
+                    inner.method()
+                )))
             })?;
         }
         self.two_per_row(py, X, offset.as_ref(), |prediction| {
@@ -400,8 +378,8 @@ impl Learner {
         Ok(state.learner.built_in().and_then(|inner| inner.family().dispersion()))
     }
 
-    /// ``"followed"`` if the coefficients follow a drift and describe the last rows, ``"seen"`` if a
-    /// drift is certain and they do not follow it, else None. Only ``auto`` looks for drifts.
+    /// ``"followed"`` if the coefficients follow a drift and describe the last rows, ``"seen"`` if
+    /// they do not follow a certain drift, else None. Only ``auto`` looks for drifts.
     #[getter]
     fn drift(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
         Ok(either!(&self.state(py)?.learner, inner => any::drift(inner)))

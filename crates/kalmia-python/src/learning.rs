@@ -1,9 +1,10 @@
-//! The calls that run over many rows: learning, which can be interrupted and undone, and predicting.
+//! The calls that run over many rows: learning, which can be undone, and predicting.
 
 use crate::any::{AnyModel, AnyPrediction, either};
 use crate::error::{Rows as RowsOf, input};
-use crate::learner::{Numbers, State};
+use crate::learner::Numbers;
 use crate::rows::{Features, flat};
+use crate::state::State;
 use crate::table;
 use kalmia::evaluate::MetricsThread;
 use kalmia::learner::Checkpoint;

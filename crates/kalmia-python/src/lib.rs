@@ -2,6 +2,7 @@
 //! the library.
 
 mod any;
+mod arguments;
 mod arrow;
 mod bounds;
 mod columns;
@@ -18,6 +19,7 @@ mod prediction;
 mod rows;
 mod schema;
 mod shared;
+mod state;
 mod store;
 mod table;
 

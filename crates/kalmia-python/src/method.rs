@@ -84,7 +84,7 @@ pub fn model<'py>(
     step: Option<f64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let parameters = Parameters {
-        drift: drift.map(crate::kinds::drift).transpose()?,
+        drift: drift.map(crate::arguments::drift).transpose()?,
         prior: prior_variance,
         scale,
         beta,
