@@ -9,7 +9,6 @@ import numpy as np
 from ._kalmia import ArrowBlocks
 from .errors import InputError
 
-
 #: The parameters of methods. None stands for the method's default.
 METHOD_PARAMETERS = (
     "prior_variance",

@@ -1,5 +1,8 @@
 """Every kind of table gives the same model, and a bad one is refused with a clear message."""
 
+import ast
+import inspect
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -64,6 +67,13 @@ def test_every_table_gives_the_same_estimator_and_learner(kind):
     # a stream has batches of its own, which change the rounding
     assert_close(means, same.learn_many(X.copy(), Y), rtol=1e-9, atol=1e-13)
     assert_close(low.predict_many(tables()[kind]), same.predict_many(X), rtol=1e-12)
+
+
+def test_what_the_compiled_module_imports_does_not_import_it():
+    for module in (_tables, kalmia.errors):
+        tree = ast.parse(inspect.getsource(module))
+        found = {one.module for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)}
+        assert found <= {"__future__", "collections.abc", "typing", "errors"}, found
 
 
 def test_blocks_of_converted_tables_are_small(monkeypatch):

@@ -2,7 +2,7 @@
 
 use crate::error::{input, plain};
 use crate::family::Family;
-use kalmia::{AnyFamily, AnyRule, Drift, DriftMode, Prior};
+use kalmia::{AnyFamily, AnyRule, Drift, DriftMode, Prior, Truncated};
 use numpy::{AllowTypeChange, PyArrayLike1, PyArrayLike2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -68,7 +68,10 @@ pub fn rule(
 ) -> PyResult<(AnyRule, Drift)> {
     let mut rule: AnyRule =
         name.parse().map_err(|error: kalmia::Error| input(error.to_string()))?;
-    let (mut scale, mut beta, mut drift) = (1.0, 0.49, Drift::Off);
+    let paper = Truncated::paper();
+    let mut scale = paper.scale();
+    let mut beta = paper.beta();
+    let mut drift = Drift::Off;
     for (key, value) in parameters.into_iter().flat_map(|dict| dict.iter()) {
         let key: String = key.extract()?;
         let number =
@@ -87,7 +90,7 @@ pub fn rule(
         }
     }
     if let AnyRule::Truncated(truncated) = &mut rule {
-        *truncated = kalmia::Truncated::new(scale, beta).map_err(plain)?;
+        *truncated = Truncated::new(scale, beta).map_err(plain)?;
     }
     Ok((rule, drift))
 }
