@@ -14,7 +14,9 @@ pub fn to_json(value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Bool(value.extract()?));
     }
     if value.is_instance_of::<PyInt>() {
-        return Ok(Value::Number(value.extract::<i64>()?.into()));
+        let whole = value.extract::<i64>().map(Number::from);
+        let number = whole.or_else(|_| value.extract::<u64>().map(Number::from))?;
+        return Ok(Value::Number(number));
     }
     if value.is_instance_of::<PyFloat>() {
         let number = Number::from_f64(value.extract()?);
@@ -45,9 +47,10 @@ pub fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyA
     Ok(match value {
         Value::Null => py.None().into_bound(py),
         Value::Bool(truth) => PyBool::new(py, *truth).to_owned().into_any(),
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
             (Some(whole), _) => whole.into_pyobject(py)?.into_any(),
-            (None, float) => float.into_pyobject(py)?,
+            (None, Some(large)) => large.into_pyobject(py)?.into_any(),
+            (None, None) => number.as_f64().into_pyobject(py)?,
         },
         Value::String(text) => PyString::new(py, text).into_any(),
         Value::Array(items) => {
