@@ -17,44 +17,9 @@ from sklearn.utils.validation import (
 
 from . import _data, _files, _plots, _tables
 from ._kalmia import Learner, model
+from ._parameters import METHOD_PARAMETERS, check_names
 from ._summary import Summary
 from .errors import InputError
-
-#: The docstring section on the parameters that every estimator has.
-PARAMETERS = """Parameters
-    ----------
-    method : {"auto", "ekf", "truncated", "implicit", "moment", "ons", "asgd"}
-        The algorithm. ``"auto"`` needs no other parameter and accepts features of any scale. The
-        others are the algorithms of the paper: scale the features to about 1 before using them.
-        A parameter below that the method does not take is refused.
-    prior_variance : float, optional
-        Variance of each coefficient before the first row; 1 by default. Filters only (``"ekf"``,
-        ``"truncated"``, ``"implicit"``, ``"moment"``); ``"auto"`` learns it.
-    fit_intercept : bool
-        Whether to learn an intercept.
-    drift : {"detect", "off", "adapt"}, optional
-        What ``"auto"`` does when the coefficients change over time; the other methods assume that
-        they do not. ``"detect"``, the default, keeps them constant until a change is detected and
-        tracks them from then on; `drifts_` and `summary` report it. ``"off"`` keeps them constant.
-        ``"adapt"`` tracks them without waiting for a detection. Tracking starts when the mixture
-        has settled, after at most 4096 rows; until then all three give the same result.
-    scale, beta : float, optional
-        The curvature is at least ``scale * t ** -beta`` at row ``t``; 1 and 0.49 by default.
-        ``"truncated"`` only.
-    radius : float, optional
-        Radius of the ball that holds the coefficients of ``"ons"``; 10 by default.
-    exp_concavity : float, optional
-        Exp-concavity constant of ``"ons"``; ``1 / (4 * radius)`` by default.
-    gradient_bound : float, optional
-        Upper bound on the gradient's norm for ``"ons"``; none by default.
-    horizon : int, optional
-        Total number of rows for ``"asgd"``. `fit` uses the number of rows that it is given. Set it
-        before `partial_fit`, which cannot know how many rows will follow.
-    step : float, optional
-        Step size of ``"asgd"``; ``1 / (2 * d * sqrt(horizon))`` by default, where ``d`` is the
-        number of coefficients, intercept included.
-"""
-
 
 class LearningCall:
     """A call that learns: other calls wait until it ends, and a refused first call is undone.
@@ -208,14 +173,14 @@ class Estimator(BaseEstimator):
 
     def _new_learner(self, rows: int | None = None) -> Learner:
         """A learner of the estimator's method; `rows` is the number of rows to come, if known."""
-        _data.check_names(method=self.method, drift=self.drift)
+        check_names(method=self.method, drift=self.drift)
         return model(
             self.method,
             self._family_name(),
             self.n_features_in_,
             intercept=bool(self.fit_intercept),
             rows=rows,
-            **{name: getattr(self, name) for name in _data.METHOD_PARAMETERS},
+            **{name: getattr(self, name) for name in METHOD_PARAMETERS},
         )
 
     def _family_name(self) -> str:

@@ -9,20 +9,6 @@ import numpy as np
 from ._kalmia import ArrowBlocks
 from .errors import InputError
 
-#: The parameters of methods. None stands for the method's default.
-METHOD_PARAMETERS = (
-    "prior_variance",
-    "drift",
-    "scale",
-    "beta",
-    "radius",
-    "exp_concavity",
-    "gradient_bound",
-    "horizon",
-    "step",
-)
-
-
 class Rows(NamedTuple):
     """The rows of a table that a model uses, with their offsets."""
 
@@ -69,26 +55,6 @@ def offsets(offset: Any, rows: int) -> np.ndarray | None:
             "give one number, or one per row"
         )
     return offset
-
-
-def check_names(**given: Any) -> None:
-    """Refuses a parameter that takes a name and was given something else; None is a default.
-
-    Examples
-    --------
-    >>> check_names(method="auto", drift=True)
-    Traceback (most recent call last):
-        ...
-    kalmia.errors.InputError: drift is True: give one of "detect", "off" and "adapt"
-    """
-    choices = {
-        "drift": 'one of "detect", "off" and "adapt"',
-        "method": 'the name of a method, such as "auto" or "ekf"',
-        "family": 'the name of a family, such as "gaussian" or "poisson"',
-    }
-    for name, value in given.items():
-        if value is not None and not isinstance(value, str):
-            raise InputError(f"{name} is {value!r}: give {choices[name]}")
 
 
 def names(X: Any) -> list[str] | None:

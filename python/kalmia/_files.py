@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ._data import METHOD_PARAMETERS, Rows, offsets
+from ._data import Rows, offsets
 from ._kalmia import Schema, load_model, method_defaults, save_model
+from ._parameters import METHOD_PARAMETERS
 from .errors import InputError, ModelFileError
 
 

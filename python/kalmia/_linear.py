@@ -9,7 +9,8 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import PARAMETERS, Estimator, LearningCall
+from ._base import Estimator, LearningCall
+from ._parameters import PARAMETERS
 from .errors import InputError
 
 

@@ -9,8 +9,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _plots
-from ._base import PARAMETERS, Estimator, LearningCall
+from ._base import Estimator, LearningCall
 from ._data import Rows, class_probabilities
+from ._parameters import PARAMETERS
 from .errors import InputError
 
 

@@ -31,8 +31,9 @@ try:
 except ImportError as error:
     raise ImportError("kalmia.river needs the package river: pip install river pandas") from error
 
-from ._data import check_names, class_probabilities
+from ._data import class_probabilities
 from ._kalmia import Learner, model
+from ._parameters import check_names
 from .errors import InputError
 
 __all__ = ["Classifier", "Regressor"]

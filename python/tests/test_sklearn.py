@@ -28,9 +28,8 @@ from kalmia import (
     LogisticRegression,
     PoissonRegression,
 )
-from kalmia._base import PARAMETERS
-from kalmia._data import METHOD_PARAMETERS
 from kalmia._kalmia import method_defaults
+from kalmia._parameters import METHOD_PARAMETERS, PARAMETERS
 
 ORDER = "rows are learned in order, so a weight of 2 is not two rows at other places"
 #: Methods whose Gaussian filter is ridge regression, which ignores the order of the rows.
