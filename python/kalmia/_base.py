@@ -21,6 +21,7 @@ from ._parameters import METHOD_PARAMETERS, check_names
 from ._summary import Summary
 from .errors import InputError
 
+
 class LearningCall:
     """A call that learns: other calls wait until it ends, and a refused first call is undone.
 

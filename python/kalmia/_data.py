@@ -9,6 +9,7 @@ import numpy as np
 from ._kalmia import ArrowBlocks
 from .errors import InputError
 
+
 class Rows(NamedTuple):
     """The rows of a table that a model uses, with their offsets."""
 
