@@ -15,44 +15,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from . import _data, _files, _plots
+from . import _data, _files, _plots, _tables
 from ._kalmia import Learner, model
+from ._parameters import METHOD_PARAMETERS, check_names
 from ._summary import Summary
 from .errors import InputError
-
-#: The docstring section on the parameters that every estimator has.
-PARAMETERS = """Parameters
-    ----------
-    method : {"auto", "ekf", "truncated", "implicit", "moment", "ons", "asgd"}
-        The algorithm. ``"auto"`` needs no other parameter and accepts features of any scale. The
-        others are the algorithms of the paper: scale the features to about 1 before using them.
-    prior_variance : float, optional
-        Variance of each coefficient before the first row; 1 by default. Filters only (``"ekf"``,
-        ``"truncated"``, ``"implicit"``, ``"moment"``). ``"auto"`` learns it and refuses a value.
-    fit_intercept : bool
-        Whether to learn an intercept.
-    drift : {"detect", "off", "adapt"}, optional
-        What ``"auto"`` does when the coefficients change over time; the other methods assume that
-        they do not. ``"detect"``, the default, keeps them constant until a change is detected and
-        tracks them from then on; `drifts_` and `summary` report it. ``"off"`` keeps them constant.
-        ``"adapt"`` tracks them without waiting for a detection. Tracking starts when the mixture
-        has settled, after at most 4096 rows; until then all three give the same result.
-    scale, beta : float, optional
-        The curvature is at least ``scale * t ** -beta`` at row ``t``; 1 and 0.49 by default.
-        ``"truncated"`` only.
-    radius : float, optional
-        Radius of the ball that holds the coefficients of ``"ons"``; 10 by default.
-    exp_concavity : float, optional
-        Exp-concavity constant of ``"ons"``; ``1 / (4 * radius)`` by default.
-    gradient_bound : float, optional
-        Upper bound on the gradient's norm for ``"ons"``; none by default.
-    horizon : int, optional
-        Total number of rows for ``"asgd"``. `fit` uses the number of rows that it is given. Set it
-        before `partial_fit`, which cannot know how many rows will follow.
-    step : float, optional
-        Step size of ``"asgd"``; ``1 / (2 * d * sqrt(horizon))`` by default, where ``d`` is the
-        number of coefficients, intercept included.
-"""
 
 
 class LearningCall:
@@ -104,11 +71,11 @@ class Estimator(BaseEstimator):
         schema = getattr(self, "schema_", None)
         if schema is not None and not schema.is_numeric:
             return _files.encode(schema, X, offset)
-        _data.check_lazy(X)
+        _tables.check_lazy(X)
         names = None
-        if _data.is_arrow(X):
+        if _tables.is_arrow(X):
             names = _data.names(X)
-            X = _data.matrix(X)
+            X = _data.arrow_matrix(X)
         if schema is not None and schema.offset is not None:
             X, names, found = self._split_column(X, names, schema.offset)
             offset = found if offset is None else offset
@@ -132,12 +99,12 @@ class Estimator(BaseEstimator):
 
     def _table(self, X: Any, names: list[str] | None, reset: bool) -> Any:
         """`X` as a float64 array or a CSR matrix; `names` are the columns of an Arrow stream."""
-        if _data.is_sparse(X):
-            _data.check_sparse(X)
+        if _tables.is_sparse(X):
+            _tables.check_sparse(X)
         if not reset and self._is_plain(X):
             return X
         if names is None:
-            _data.check_columns(X)
+            _tables.check_columns(X)
             return validate_data(
                 self,
                 X,
@@ -186,7 +153,7 @@ class Estimator(BaseEstimator):
             raise ValueError("requires y to be passed, but the target y is None")
         y = y.to_numpy() if hasattr(y, "to_numpy") else y
         if numbers:
-            _data.check_columns(y, "y")
+            _tables.check_columns(y, "y")
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         y = column_or_1d(y, warn=True)
         if len(y) != rows:
@@ -206,22 +173,15 @@ class Estimator(BaseEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_lock"}
 
     def _new_learner(self, rows: int | None = None) -> Learner:
-        _data.check_names(method=self.method, drift=self.drift)
-        horizon = self.horizon if self.horizon is not None else rows
+        """A learner of the estimator's method; `rows` is the number of rows to come, if known."""
+        check_names(method=self.method, drift=self.drift)
         return model(
             self.method,
             self._family_name(),
             self.n_features_in_,
             intercept=bool(self.fit_intercept),
-            prior_variance=self.prior_variance,
-            scale=self.scale,
-            beta=self.beta,
-            radius=self.radius,
-            exp_concavity=self.exp_concavity,
-            gradient_bound=self.gradient_bound,
-            horizon=horizon if self.method == "asgd" else None,
-            step=self.step,
-            drift=self.drift,
+            rows=rows,
+            **{name: getattr(self, name) for name in METHOD_PARAMETERS},
         )
 
     def _family_name(self) -> str:

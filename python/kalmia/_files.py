@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
 import numpy as np
 
 from ._data import Rows, offsets
-from ._kalmia import Schema, load_model, save_model
+from ._kalmia import Schema, load_model, method_defaults, save_model
+from ._parameters import METHOD_PARAMETERS
 from .errors import InputError, ModelFileError
-
-#: Settings of the command that an estimator has no parameter for.
-_NO_SOURCE = {"format": None, "delimiter": None, "header": True}
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Writes a fitted estimator; see `Estimator.save`."""
-    learners = estimator.learners_
     schema = getattr(estimator, "schema_", None) or _schema(estimator)
-    settings = {
-        "family": learners[0].family,
-        "method": estimator.method,
-        "drift": estimator.drift if estimator.method == "auto" else "off",
-        "prior": estimator.prior_variance or 1.0,
-        "radius": estimator.radius or 1.0,
-        "exp_concavity": estimator.exp_concavity or 1.0,
-        "horizon": estimator.horizon,
-        **_NO_SOURCE,
-    }
-    metadata = {
-        "family": learners[0].family,
-        "method": learners[0].method,
-        "rows": learners[0].count,
-        "target": schema.target,
-        "python": _python(estimator, schema),
-    }
-    save_model(os.fspath(path), learners, schema, _json(settings), _json(metadata))
-
-
-def _json(value: dict[str, Any]) -> str:
-    """The text, numbers of numpy's as plain ones."""
-    return json.dumps(value, default=lambda number: number.item())
+    save_model(os.fspath(path), estimator.learners_, schema, _python(estimator, schema))
 
 
 def _python(estimator: Any, schema: Schema) -> dict[str, Any]:
@@ -65,7 +39,7 @@ def _schema(estimator: Any) -> Schema:
     while target in [name.strip() for name in names]:
         target += "_"
     classes = getattr(estimator, "classes_", None)
-    # tested first, as [False, True] equals [0, 1]
+    # tested first, because [False, True] equals [0, 1]
     boolean = classes is not None and classes.dtype.kind == "b"
     labels = None
     if classes is not None and len(classes) == 2 and not boolean and list(classes) != [0, 1]:
@@ -84,10 +58,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     LogisticRegression, LinearRegression, PoissonRegression or GammaRegression
-        By the family. A model of the command whose columns are not all numbers takes tables of pandas or polars with its columns, which
-        it encodes as the command does: levels that it never learned count as zeros, and a row that it leaves out for a missing
-        value has the prediction NaN. An offset that the command was given is taken from the table's column of that name, unless
-        `offset` is given.
+        By the family. If the command fitted the model and not all of its columns are numbers, it
+        takes tables of pandas or polars and encodes them as the command does: unknown levels count
+        as zeros, and a row that is left out for a missing value has the prediction NaN. If the
+        command was given an offset, the table's column of that name is used, unless `offset` is
+        given.
 
     Examples
     --------
@@ -103,7 +78,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     from ._linear import GammaRegression, LinearRegression, PoissonRegression
     from ._logistic import LogisticRegression
 
-    learners, schema, settings, metadata = load_model(os.fspath(path))
+    learners, schema, method, found, python = load_model(os.fspath(path))
     by_family = {
         "bernoulli": LogisticRegression,
         "gaussian": LinearRegression,
@@ -113,8 +88,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     family = learners[0].family
     if family not in by_family:
         raise ModelFileError(f"model file {path}: no estimator has the family {family}")
-    python = json.loads(metadata).get("python") or {}
-    estimator = by_family[family](**(python.get("parameters") or _parameters(json.loads(settings))))
+    python = python or {}
+    parameters = python.get("parameters") or {"method": method, **found}
+    estimator = by_family[family](**_taken(parameters))
     estimator.learners_ = learners
     estimator.schema_ = schema
     estimator.n_features_in_ = len(schema.columns)
@@ -125,19 +101,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     return estimator
 
 
-def _parameters(settings: dict[str, Any]) -> dict[str, Any]:
-    """The command's settings as an estimator's parameters."""
-    method = settings["method"]
-    found: dict[str, Any] = {"method": method}
-    if method == "auto":
-        found["drift"] = settings["drift"]
-    elif method == "ons":
-        found |= {"radius": settings["radius"], "exp_concavity": settings["exp_concavity"]}
-    elif method == "asgd":
-        found["horizon"] = settings["horizon"]
-    else:
-        found["prior_variance"] = settings["prior"]
-    return found
+def _taken(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters without values for other methods, which earlier versions stored."""
+    taken = method_defaults(parameters["method"])
+    others = [name for name in METHOD_PARAMETERS if name not in taken]
+    return {name: value for name, value in parameters.items() if name not in others}
 
 
 def _classes(stored: list[Any] | None, schema: Schema) -> np.ndarray:
@@ -148,11 +116,15 @@ def _classes(stored: list[Any] | None, schema: Schema) -> np.ndarray:
 
 
 def encode(schema: Schema, X: Any, offset: Any) -> Rows:
-    """The features of a table by the command's encoder; an offset that is given stands in for the table's."""
-    columns, name = schema.columns, schema.offset
-    is_polars = hasattr(X, "write_csv")
-    if not hasattr(X, "columns") or not (is_polars or hasattr(X, "to_csv")):
-        raise InputError(f"this model encodes its columns {columns[:5]}: give a table of pandas or polars that has them")
+    """The features of a table by the command's encoder; `offset` replaces the table's own."""
+    columns = schema.columns
+    name = schema.offset
+    is_frame = hasattr(X, "iloc")
+    if not hasattr(X, "columns") or not (is_frame or hasattr(X, "hstack")):
+        raise InputError(
+            f"this model encodes its columns {columns[:5]}: give a table of pandas or polars that "
+            "has them"
+        )
     missing = [column for column in columns if column not in X.columns]
     if missing:
         raise InputError(f"the table has no column {missing[0]!r}")
@@ -161,15 +133,33 @@ def encode(schema: Schema, X: Any, offset: Any) -> Rows:
         if name not in X.columns:
             raise InputError(no_offset(name))
         columns = [*columns, name]
-    table = X.select(columns) if is_polars else X[columns]
+    table = X[columns].reset_index(drop=True) if is_frame else X.select(columns)
     if name is not None and given is not None:
-        table = table.hstack(type(X)({name: given})) if is_polars else table.assign(**{name: given})
-    # spelled out, as an empty line would be no row
-    text = table.write_csv(null_value="NA") if is_polars else table.to_csv(index=False, na_rep="NA")
-    features, places, found = schema.encode(text)
+        added = {name: given}
+        table = table.assign(**added) if is_frame else table.hstack(type(X)(added))
+    features, places, found = _encode(schema, table)
     rows = Rows(features, found, len(X), None if len(places) == len(X) else places)
     return rows if name is not None else rows._replace(offset=rows.pick(given))
 
 
+def _encode(schema: Schema, table: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """`Schema.encode`, through lists if pandas cannot make an Arrow stream of the table.
+
+    It needs pyarrow for that, which refuses columns of mixed types.
+    """
+    if not hasattr(table, "iloc"):
+        return schema.encode(table)
+    try:
+        stream = table.__arrow_c_stream__()
+    except (AttributeError, ImportError, TypeError, ValueError):
+        values = table.astype(object)
+        return schema.encode(values.where(values.notna(), None).to_dict("list"))
+    return schema.encode(stream)
+
+
 def no_offset(name: str) -> str:
-    return f"the model was fitted with the offset {name!r}: give a table that has this column, or `offset`"
+    """The message for a model with an offset and a table without one."""
+    return (
+        f"the model was fitted with the offset {name!r}: give a table that has this column, or "
+        "`offset`"
+    )

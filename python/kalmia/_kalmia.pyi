@@ -8,6 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 
 Vector = NDArray[float64]
 
+#: Name, estimate, standard error, z, p-value and the interval's ends.
+Coefficient = tuple[
+    str, float, float | None, float | None, float | None, float | None, float | None
+]
+
 __version__: str
 
 class Family:
@@ -58,6 +63,7 @@ class Learner:
         offset: ArrayLike | None = None,
         *,
         means: Literal[False],
+        undo: bool = True,
     ) -> None: ...
     @overload
     def learn_many(
@@ -68,6 +74,7 @@ class Learner:
         offset: ArrayLike | None = None,
         *,
         means: Literal[True] = True,
+        undo: bool = True,
     ) -> Vector: ...
     def predict(self, x: ArrayLike, offset: float = 0.0) -> Prediction: ...
     def predict_many(self, X: Any, offset: ArrayLike | None = None) -> Vector: ...
@@ -76,6 +83,7 @@ class Learner:
     def predict_interval(
         self, X: Any, level: float = 0.95, offset: ArrayLike | None = None, of_mean: bool = False
     ) -> tuple[Vector, Vector]: ...
+    def coefficients(self, names: list[str], level: float = 0.95) -> list[Coefficient]: ...
     def grow(self, features: int = 1) -> None: ...
     @property
     def theta(self) -> Vector: ...
@@ -176,27 +184,27 @@ class Schema:
     def offset(self) -> str | None: ...
     @property
     def is_numeric(self) -> bool: ...
-    def encode(self, table: str) -> tuple[Vector, NDArray[uint64], Vector | None]: ...
+    def encode(self, table: Any) -> tuple[Vector, NDArray[uint64], Vector | None]: ...
 
-def save_model(
-    path: str, learners: list[Learner], schema: Schema, settings: str, metadata: str
-) -> None: ...
-def load_model(path: str) -> tuple[list[Learner], Schema, str, str]: ...
+def save_model(path: str, learners: list[Learner], schema: Schema, python: Any) -> None: ...
+def load_model(path: str) -> tuple[list[Learner], Schema, str, dict[str, Any], Any]: ...
+def method_defaults(method: str) -> dict[str, Any]: ...
 def model(
     method: str,
     family: str,
     features: int,
     *,
     intercept: bool = True,
+    rows: int | None = None,
+    drift: str | None = None,
     prior_variance: float | None = None,
-    scale: float = 1.0,
-    beta: float = 0.49,
+    scale: float | None = None,
+    beta: float | None = None,
     radius: float | None = None,
     exp_concavity: float | None = None,
     gradient_bound: float | None = None,
     horizon: int | None = None,
     step: float | None = None,
-    drift: str = "detect",
 ) -> Learner: ...
 def merge(a: Learner, b: Learner) -> tuple[Learner, bool]: ...
 def restore(data: bytes) -> Learner: ...

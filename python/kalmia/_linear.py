@@ -9,7 +9,8 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import PARAMETERS, Estimator, LearningCall
+from ._base import Estimator, LearningCall
+from ._parameters import PARAMETERS
 from .errors import InputError
 
 
@@ -84,8 +85,9 @@ class Regression(RegressorMixin, Estimator):
             learner = (
                 self._new_learner(rows.given if reset else None) if first else self.learners_[0]
             )
+            # a refused first call discards the learner, so it needs no copy to return to
             result = learner.learn_many(
-                rows.X, rows.pick(y), rows.pick(weight), rows.offset, means=means
+                rows.X, rows.pick(y), rows.pick(weight), rows.offset, means=means, undo=not first
             )
             if first:
                 self.learners_ = [learner]
@@ -219,9 +221,9 @@ class LinearRegression(Regression):
         *,
         prior_variance=None,
         fit_intercept=True,
-        drift="detect",
-        scale=1.0,
-        beta=0.49,
+        drift=None,
+        scale=None,
+        beta=None,
         radius=None,
         exp_concavity=None,
         gradient_bound=None,
@@ -260,9 +262,9 @@ class PoissonRegression(Regression):
         *,
         prior_variance=None,
         fit_intercept=True,
-        drift="detect",
-        scale=1.0,
-        beta=0.49,
+        drift=None,
+        scale=None,
+        beta=None,
         radius=None,
         exp_concavity=None,
         gradient_bound=None,
@@ -299,9 +301,9 @@ class GammaRegression(Regression):
         *,
         prior_variance=None,
         fit_intercept=True,
-        drift="detect",
-        scale=1.0,
-        beta=0.49,
+        drift=None,
+        scale=None,
+        beta=None,
         radius=None,
         exp_concavity=None,
         gradient_bound=None,

@@ -9,8 +9,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _plots
-from ._base import PARAMETERS, Estimator, LearningCall
+from ._base import Estimator, LearningCall
 from ._data import Rows, class_probabilities
+from ._parameters import PARAMETERS
 from .errors import InputError
 
 
@@ -54,9 +55,9 @@ class LogisticRegression(ClassifierMixin, Estimator):
         *,
         prior_variance=None,
         fit_intercept=True,
-        drift="detect",
-        scale=1.0,
-        beta=0.49,
+        drift=None,
+        scale=None,
+        beta=None,
         radius=None,
         exp_concavity=None,
         gradient_bound=None,
@@ -138,10 +139,13 @@ class LogisticRegression(ClassifierMixin, Estimator):
                 learners = [self._new_learner(rows.given if reset else None) for _ in range(count)]
             else:
                 # One learner undoes a refused call itself. Of several, one may refuse rows that
-                # another has learned, so copies learn.
+                # another has learned, so copies learn, which a refused call discards.
                 learners = self.learners_ if count == 1 else [one.copy() for one in self.learners_]
+            undo = not first and count == 1
             results = [
-                learner.learn_many(rows.X, rows.pick(target), weight, rows.offset, means=means)
+                learner.learn_many(
+                    rows.X, rows.pick(target), weight, rows.offset, means=means, undo=undo
+                )
                 for learner, target in zip(learners, targets, strict=True)
             ]
             self.classes_, self.learners_ = known, learners

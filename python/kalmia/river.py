@@ -20,8 +20,7 @@ True
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -31,11 +30,16 @@ try:
 except ImportError as error:
     raise ImportError("kalmia.river needs the package river: pip install river pandas") from error
 
-from ._data import check_names, class_probabilities
+from ._data import class_probabilities
 from ._kalmia import Learner, model
+from ._parameters import check_names
+from ._river_features import Columns, frame_features, row_features, target_number
 from .errors import InputError
 
 __all__ = ["Classifier", "Regressor"]
+
+#: The name in pickles of version 0.1.
+_Columns = Columns
 
 #: The docstring section on the parameters that both models have.
 _PARAMETERS = """method
@@ -51,116 +55,11 @@ _PARAMETERS = """method
         keeps them constant. ``"adapt"`` tracks them without waiting for a detection."""
 
 
-def _number(name: Hashable, value: Any) -> float:
-    """The value of a feature as a finite number, or an error that names the feature."""
-    number = _finite(value)
-    if number is None:
-        raise InputError(
-            f"feature {name!r} is {value!r}, of type {type(value).__name__}: "
-            "give a finite number, a boolean or a string, or leave the feature out"
-        )
-    return number
-
-
-def _target(value: Any) -> float:
-    """A regression target as a finite number."""
-    number = _finite(value)
-    if number is None:
-        raise InputError(
-            f"the target y is {value!r}, of type {type(value).__name__}: give a finite number"
-        )
-    return number
-
-
-def _finite(value: Any) -> float | None:
-    # float() would turn numpy's dates and times into counts of their units
-    if isinstance(value, (np.datetime64, np.timedelta64)):
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _features(x: dict[Hashable, Any]) -> list[tuple[str, float]]:
-    """The features of one row by name, all checked."""
-    return [
-        (f"{key}={value}", 1.0) if isinstance(value, str) else (str(key), _number(key, value))
-        for key, value in x.items()
-    ]
-
-
-def _check_frame(X: Any) -> None:
-    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
-        hint = "X.to_pandas()" if hasattr(X, "to_pandas") else "pandas.DataFrame(X)"
-        raise InputError(
-            f"X is a {type(X).__name__}: River's batches are pandas tables, use {hint}"
-        )
-
-
-def _frame_features(X: Any) -> dict[str, np.ndarray]:
-    """The features of a pandas table by name, one value per row, equal to those of `_features`."""
-    import pandas as pd
-
-    _check_frame(X)
-    found: dict[str, np.ndarray] = {}
-    for key in X.columns:
-        if pd.api.types.is_any_real_numeric_dtype(X[key].dtype) or X[key].dtype == bool:
-            values = X[key].to_numpy(dtype=np.float64, na_value=np.nan)
-            if not np.isfinite(values).all():
-                _number(key, values[~np.isfinite(values)][0])
-            found[str(key)] = values
-            continue
-        codes, levels = pd.factorize(X[key])
-        if (codes < 0).any():
-            _number(key, None)
-        for code, level in enumerate(levels.tolist()):
-            ((name, value),) = _features({key: level})
-            found[name] = found.get(name, 0.0) + value * (codes == code)
-    return found
-
-
-class _Columns:
-    """The column of each feature; new features are appended, those of one call sorted by name."""
-
-    def __init__(self, index: dict[str, int] | None = None) -> None:
-        self.index: dict[str, int] = {} if index is None else index
-
-    def lacks(self, names: Iterable[str]) -> bool:
-        return any(name not in self.index for name in names)
-
-    def add(self, names: Iterable[str]) -> int:
-        """Appends a column per new name, and returns their number."""
-        new = sorted(name for name in set(names) if name not in self.index)
-        for name in new:
-            self.index[name] = len(self.index)
-        return len(new)
-
-    def row(self, pairs: Iterable[tuple[str, float]]) -> np.ndarray:
-        """The numbers of a row; features without a column are ignored."""
-        row = np.zeros(len(self.index))
-        for name, value in pairs:
-            column = self.index.get(name)
-            if column is not None:
-                row[column] = value
-        return row
-
-    def table(self, features: dict[str, np.ndarray], rows: int) -> np.ndarray:
-        """The numbers of several rows; features without a column are ignored."""
-        table = np.zeros((rows, len(self.index)), order="F")
-        for name, values in features.items():
-            column = self.index.get(name)
-            if column is not None:
-                table[:, column] = values
-        return table
-
-
 class _Model:
     """The base of both models: columns, new learners, and calls that change nothing if refused."""
 
     def _start(self) -> None:
-        self._columns = _Columns()
+        self._columns = Columns()
         # bad parameters are refused here and not at the first row
         check_names(method=self.method, drift=self.drift, family=getattr(self, "family", None))
         self._new_learner(0)
@@ -184,7 +83,7 @@ class _Model:
         if not new and not self._columns.lacks(names):
             return self
         staged = copy.copy(self)
-        staged._columns = _Columns(dict(self._columns.index))
+        staged._columns = Columns(dict(self._columns.index))
         added = staged._columns.add(names)
         staged._replace_learners(lambda learner: self._widened(learner, added))
         return staged
@@ -203,10 +102,10 @@ class _Model:
             vars(self).update(vars(staged))
 
     def _row(self, x: dict) -> np.ndarray:
-        return self._columns.row(_features(x))
+        return self._columns.row(row_features(x))
 
     def _table(self, X: Any) -> np.ndarray:
-        return self._columns.table(_frame_features(X), len(X))
+        return self._columns.table(frame_features(X), len(X))
 
 
 class Classifier(_Model, base.MiniBatchClassifier):
@@ -237,7 +136,7 @@ class Classifier(_Model, base.MiniBatchClassifier):
         method: str = "auto",
         prior_variance: float | None = None,
         fit_intercept: bool = True,
-        drift: str = "detect",
+        drift: str | None = None,
         classes: tuple | None = None,
     ):
         self.method = method
@@ -299,7 +198,7 @@ class Classifier(_Model, base.MiniBatchClassifier):
 
     def learn_one(self, x: dict, y: Any) -> None:
         """Learns one row. If it is refused, the model is unchanged."""
-        pairs = _features(x)
+        pairs = row_features(x)
         staged = self._staged([name for name, _ in pairs], self._is_new(y))
         staged._prepare([y])
         row = staged._columns.row(pairs)
@@ -312,18 +211,19 @@ class Classifier(_Model, base.MiniBatchClassifier):
     def learn_many(self, X, y) -> None:
         """Learns the rows of a pandas table in order; the result is that of `learn_one` per row."""
         labels = y.tolist() if hasattr(y, "tolist") else list(y)
-        features = _frame_features(X)
+        features = frame_features(X)
         # of several learners, one may refuse rows that another has learned, so copies learn
         # a list, because every label must be checked
         new = any([self._is_new(label) for label in dict.fromkeys(labels)]) or self._pair is None
         staged = self._staged(features, new)
         staged._prepare(labels)
         table = staged._columns.table(features, len(X))
+        undo = staged is self
         for label, learner in staged._learners.items():
             y = np.fromiter((one == label for one in labels), dtype=np.float64, count=len(labels))
-            learner.learn_many(table, y, means=False)
+            learner.learn_many(table, y, means=False, undo=undo)
         if staged._unseen is not None:
-            staged._unseen.learn_many(table, np.zeros(len(labels)), means=False)
+            staged._unseen.learn_many(table, np.zeros(len(labels)), means=False, undo=undo)
         self._commit(staged)
 
     def predict_proba_one(self, x: dict, **kwargs: Any) -> dict[Any, float]:
@@ -377,7 +277,7 @@ class Regressor(_Model, base.MiniBatchRegressor):
         method: str = "auto",
         prior_variance: float | None = None,
         fit_intercept: bool = True,
-        drift: str = "detect",
+        drift: str | None = None,
     ):
         self.family = family
         self.method = method
@@ -392,17 +292,20 @@ class Regressor(_Model, base.MiniBatchRegressor):
 
     def learn_one(self, x: dict, y: float) -> None:
         """Learns one row. If it is refused, the model is unchanged."""
-        pairs = _features(x)
+        pairs = row_features(x)
         staged = self._staged([name for name, _ in pairs], False)
-        staged._learner.learn(staged._columns.row(pairs), _target(y))
+        staged._learner.learn(staged._columns.row(pairs), target_number(y))
         self._commit(staged)
 
     def learn_many(self, X, y) -> None:
         """Learns the rows of a pandas table in order; the result is that of `learn_one` per row."""
-        features = _frame_features(X)
+        features = frame_features(X)
         staged = self._staged(features, False)
         staged._learner.learn_many(
-            staged._columns.table(features, len(X)), np.asarray(y, dtype=np.float64), means=False
+            staged._columns.table(features, len(X)),
+            np.asarray(y, dtype=np.float64),
+            means=False,
+            undo=staged is self,
         )
         self._commit(staged)
 

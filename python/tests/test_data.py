@@ -1,5 +1,8 @@
 """Every kind of table gives the same model, and a bad one is refused with a clear message."""
 
+import ast
+import inspect
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,7 +13,7 @@ from compare import assert_close, assert_same
 from sklearn.datasets import load_breast_cancer
 
 import kalmia
-from kalmia import _data
+from kalmia import _data, _tables
 
 X, Y = load_breast_cancer(return_X_y=True)
 X, NAMES = X[:, :6], [str(name) for name in load_breast_cancer().feature_names[:6]]
@@ -66,11 +69,18 @@ def test_every_table_gives_the_same_estimator_and_learner(kind):
     assert_close(low.predict_many(tables()[kind]), same.predict_many(X), rtol=1e-12)
 
 
+def test_what_the_compiled_module_imports_does_not_import_it():
+    for module in (_tables, kalmia.errors):
+        tree = ast.parse(inspect.getsource(module))
+        found = {one.module for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)}
+        assert found <= {"__future__", "collections.abc", "typing", "errors"}, found
+
+
 def test_blocks_of_converted_tables_are_small(monkeypatch):
-    monkeypatch.setattr(_data, "BLOCK_NUMBERS", 600)
+    monkeypatch.setattr(_tables, "BLOCK_NUMBERS", 600)
     for kind in ("pandas", "csr", "list"):
         table = np.array(tables()[kind], dtype=np.float32) if kind == "list" else tables()[kind]
-        parts = list(_data.blocks(table))
+        parts = list(_tables.blocks(table))
         assert max(len(part) for part in parts) == 100 and sum(map(len, parts)) == len(X)
     sparse, dense = kalmia.Auto(6), kalmia.Auto(6)
     sparse.learn_many(scipy.sparse.csr_matrix(X), Y)
@@ -79,7 +89,7 @@ def test_blocks_of_converted_tables_are_small(monkeypatch):
 
 
 def test_a_bad_row_in_a_late_block_is_named_and_nothing_is_learned(monkeypatch):
-    monkeypatch.setattr(_data, "BLOCK_NUMBERS", 600)
+    monkeypatch.setattr(_tables, "BLOCK_NUMBERS", 600)
     bad = X.copy()
     bad[421, 3] = np.nan
     learner = kalmia.Auto(6)
@@ -90,14 +100,14 @@ def test_a_bad_row_in_a_late_block_is_named_and_nothing_is_learned(monkeypatch):
 
 def test_float64_arrays_are_read_in_place():
     table = np.asfortranarray(X)
-    assert next(_data.blocks(table)) is table
+    assert next(_tables.blocks(table)) is table
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint16", "int64", "float32", "bool"])
 def test_arrow_numbers_of_every_width(kind):
     values = (np.arange(60).reshape(20, 3) % 2).astype(kind)
     table = pa.table({name: pa.array(values[:, j]) for j, name in enumerate("abc")})
-    found = np.concatenate(list(_data.blocks(table)))
+    found = _data.arrow_matrix(table)
     assert_same(found, values.astype(float))
 
 

@@ -1,15 +1,21 @@
 """Model files: a loaded model equals the saved one, and the command shares the format."""
 
 import io
+import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from compare import assert_close, assert_same
 from sklearn.datasets import load_diabetes, load_iris
 
 import kalmia
+from kalmia._kalmia import Schema
+
+DATA = Path(__file__).parent / "data"
 
 
 def estimators():
@@ -91,12 +97,53 @@ def test_models_with_parameters_of_numpy_are_saved(tmp_path):
         "noise_variance": np.float64(0.5),
         "scale": np.int64(2),
     }
-    model = kalmia.LinearRegression("ekf", **given).fit([[0.0], [1.0]], [0.0, 1.0])
+    model = kalmia.LinearRegression("truncated", **given).fit([[0.0], [1.0]], [0.0, 1.0])
     model.save(tmp_path / "model.kalmia")
     again = kalmia.load(tmp_path / "model.kalmia")
     assert again.get_params() == model.get_params() and again.predict([[2.0]]) == model.predict(
         [[2.0]]
     )
+
+
+GOLDEN = json.loads((DATA / "python-0.1.json").read_text())
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_files_of_version_0_1_are_read(name, tmp_path):
+    """They hold a value for every parameter, of other methods too."""
+    model = kalmia.load(DATA / f"python-0.1-{name}.kalmia")
+    predict = model.predict_proba if hasattr(model, "classes_") else model.predict
+    assert_close(np.ravel(predict([[0.3, -0.2]])), GOLDEN[name]["prediction"], rtol=1e-14)
+    assert_same(np.ravel(model.coef_), GOLDEN[name]["coef"])
+    model.save(tmp_path / "again.kalmia")
+    again = kalmia.load(tmp_path / "again.kalmia")
+    assert again.get_params() == model.get_params()
+    assert_same(again.coef_, model.coef_)
+    parameters = model.get_params()
+    assert parameters["scale"] is None and parameters["horizon"] is None
+    assert parameters["drift"] == ("detect" if name == "auto" else None)
+    labels = getattr(model, "classes_", [0.0, 1.0])
+    model.fit([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], np.resize(labels, 3))
+
+
+def test_learners_pickled_by_version_0_1_are_read():
+    averaged = kalmia.restore((DATA / "python-0.1-averaged-learner.bin").read_bytes())
+    expected = kalmia.Averaged(kalmia.Filter(2))
+    expected.learn([1.0, 2.0], 1)
+    assert type(averaged) is kalmia.Averaged
+    assert_same(averaged.theta, expected.theta)
+    assert averaged.to_bytes() == expected.to_bytes()
+
+
+def test_columns_of_values_are_encoded_as_an_arrow_table_is():
+    schema = Schema(["a", "b", "c"], "y")
+    columns = {"a": [1, 2, 3], "b": [0.5, 1, 2.5], "c": [1.0, 0.0, 1.0]}
+    for table in (pa.table(columns), columns):
+        features, rows, offset = schema.encode(table)
+        assert_same(features, np.column_stack(list(columns.values())))
+        assert rows.tolist() == [0, 1, 2] and offset is None
+    with pytest.raises(kalmia.InputError, match="X, row 2, column `a`: missing value"):
+        schema.encode(columns | {"a": [1, None, 3]})
 
 
 def test_files_that_are_no_models_are_refused(tmp_path):
@@ -165,7 +212,7 @@ def test_the_command_reads_truth_values_that_python_learned(run, patients, tmp_p
 
 
 @pytest.mark.parametrize("target", ["high", "y"])
-def test_python_reads_what_the_command_fitted(run, patients, tmp_path, target):
+def test_python_reads_what_the_command_fitted(run, patients, tmp_path, target, monkeypatch):
     path, table = patients
     other = {"high": "y", "y": "high"}[target]
     model_file = tmp_path / "model.kalmia"
@@ -181,6 +228,16 @@ def test_python_reads_what_the_command_fitted(run, patients, tmp_path, target):
         assert list(model.classes_) == ["no", "yes"]
     with pytest.raises(kalmia.InputError, match="pandas or polars"):
         model.predict(np.zeros((2, 11)))
+
+    def no_stream(self, requested_schema=None):
+        raise ImportError("pyarrow")
+
+    expected = model.predict(table)
+    monkeypatch.setattr(pd.DataFrame, "__arrow_c_stream__", no_stream)
+    assert_same(model.predict(table), expected)
+    monkeypatch.undo()
+    model.save(tmp_path / "carried.kalmia")
+    assert run("inspect", tmp_path / "carried.kalmia").count("patients.csv") >= 1
     for frame in (table.drop(columns="city"), pl.from_pandas(table).drop("city")):
         with pytest.raises(kalmia.InputError, match="no column 'city'"):
             model.predict(frame)
@@ -322,4 +379,4 @@ def test_the_command_leaves_several_classes_to_python(run, tmp_path):
     path = tmp_path / "three.kalmia"
     model.fit(X, y).save(path)
     said = run("inspect", path, fails=2)
-    assert "three.kalmia: a model of several classes" in said and "`kalmia.load` reads" in said
+    assert "three.kalmia: holds several classes" in said and "`kalmia.load` reads" in said

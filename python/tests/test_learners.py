@@ -15,12 +15,13 @@ import pytest
 from compare import assert_close, assert_same
 
 import kalmia
+from kalmia._kalmia import model
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(400, 3))
 LABELS = (RNG.random(400) < 1.0 / (1.0 + np.exp(-X @ [1.0, -0.5, 0.2]))).astype(float)
 BOUNDS = json.loads(
-    (Path(__file__).parents[2] / "crates/kalmia/tests/data/bounds_cases.json").read_text()
+    (Path(__file__).parents[2] / "crates/kalmia-theory/tests/data/bounds_cases.json").read_text()
 )["functions"]
 
 
@@ -186,6 +187,51 @@ def test_divergence_far_into_a_batch_leaves_the_learner_as_it_was():
     assert filter.to_bytes() == before
 
 
+@pytest.mark.parametrize("rows", [4, 100, 40_000])
+def test_a_refused_call_changes_neither_learner_nor_metrics(rows):
+    """In a call of one block, in one of several, and with a thread for the metrics."""
+    learner = model("ekf", "poisson", 1, prior_variance=1e4)
+    table = np.ones((rows, 1))
+    learner.learn_many(table, np.zeros(rows))
+    before = learner.to_bytes()
+    progressive = learner.progressive
+    y = np.zeros(rows)
+    y[rows // 2] = 1e9
+    with pytest.raises(kalmia.DivergenceError):
+        learner.learn_many(table, y)
+    assert learner.to_bytes() == before and learner.progressive == progressive
+    with pytest.raises(kalmia.DivergenceError):
+        for target in y:
+            learner.learn([1.0], target)
+            before = learner.to_bytes()
+    assert learner.to_bytes() == before
+    with pytest.raises(kalmia.DivergenceError):
+        learner.learn_many(table, y, undo=False)
+
+
+def test_lengths_that_disagree_are_named():
+    filter = kalmia.Filter(3)
+    for name in ("weight", "offset"):
+        with pytest.raises(kalmia.InputError, match=f"y has 400 rows, but {name} has 2"):
+            filter.learn_many(X, LABELS, **{name: [1.0, 1.0]})
+    for offset in ([0.0], np.zeros(401)):
+        with pytest.raises(kalmia.InputError, match="offset, which has 1|but offset has 401"):
+            filter.predict_many(X, offset)
+    with pytest.raises(kalmia.InputError, match="x has 2 features, expected 3"):
+        filter.learn([1.0, 2.0], 1)
+    assert filter.count == 0
+
+
+def test_averages_of_any_learner():
+    own = kalmia.Averaged(kalmia.Filter(3, own_logistic()))
+    twice = kalmia.Averaged(kalmia.Averaged(kalmia.Filter(3)))
+    once = kalmia.Averaged(kalmia.Filter(3))
+    for averaged in (own, twice, once):
+        averaged.learn_many(X, LABELS)
+    assert_close(own.theta, once.theta, rtol=1e-9)
+    assert_same(kalmia.restore(twice.to_bytes()).theta, twice.theta)
+
+
 def big(rows):
     return np.ones((rows, 60)) + RNG.normal(size=(1, 60)), np.zeros(rows)
 
@@ -259,7 +305,7 @@ def test_a_callable_that_uses_its_own_learner_is_refused():
         mean=mean,
     )
     learner = kalmia.Filter(1, family)
-    with pytest.raises(kalmia.StateError, match="at work in this very call"):
+    with pytest.raises(kalmia.StateError, match="already in use by the current call"):
         learner.learn([1.0], 1.0)
     assert learner.count == 0
     assert learner.predict([1.0]).mean == pytest.approx(0.0, abs=1e-12)

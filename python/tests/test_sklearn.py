@@ -2,6 +2,7 @@
 
 import html
 import inspect
+import math
 import pickle
 import re
 import threading
@@ -12,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from compare import assert_close, assert_same
+from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_score
@@ -26,6 +28,8 @@ from kalmia import (
     LogisticRegression,
     PoissonRegression,
 )
+from kalmia._kalmia import method_defaults
+from kalmia._parameters import METHOD_PARAMETERS, PARAMETERS
 
 ORDER = "rows are learned in order, so a weight of 2 is not two rows at other places"
 #: Methods whose Gaussian filter is ridge regression, which ignores the order of the rows.
@@ -164,7 +168,7 @@ def test_methods_without_a_belief_have_no_interval_of_the_mean(method):
         lambda: labels.predict_interval(X),
         lambda: numbers.predict_interval(X, of_mean=True),
     ):
-        with pytest.raises(InputError, match=f"method {method} does not know how sure it is"):
+        with pytest.raises(InputError, match=f"method '{method}' keeps no covariance"):
             refused()
     # the interval of the target includes the noise
     assert_close(np.diff(numbers.predict_interval(X)), 2.0 * 1.959964, rtol=1e-6)
@@ -284,11 +288,13 @@ def test_a_refused_first_call_leaves_the_fitted_model_as_it_was(again):
     [
         ({"method": "sgd"}, "no method is named"),
         ({"method": "auto", "prior_variance": 2.0}, "takes no prior_variance"),
-        ({"method": "ekf", "prior_variance": -1.0}, "pivot 0 is -1"),
-        ({"method": "ons"}, "needs the radius"),
-        ({"method": "ekf", "drift": "adapt"}, 'drift="adapt" needs'),
+        ({"method": "ekf", "prior_variance": -1.0}, "prior_variance is -1: it must be a finite"),
+        ({"method": "ons", "radius": 0.0}, "radius is 0: it must be positive"),
+        ({"method": "ekf", "drift": "adapt"}, "'ekf' takes no drift; it takes prior_variance"),
+        ({"method": "ekf", "scale": 2.0}, "takes no scale.*, and scale is for truncated"),
         ({"drift": "perhaps"}, "drift is"),
-        ({"method": "truncated", "beta": 0.7}, "parameter `beta` is 0.7"),
+        ({"method": "truncated", "beta": 0.7}, "beta is 0.7: it must lie strictly between"),
+        ({"method": "asgd", "step": -1.0}, "step is -1: it must be finite and positive"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message):
@@ -327,6 +333,78 @@ def test_a_drift_is_reported(drift):
     assert "up" in named and f"{note} ({', '.join(named)})" in str(classes.summary())
     filter = LinearRegression("ekf").fit(X, moving)
     assert filter.drifts_ is False and "drift" not in str(filter.summary())
+
+
+def test_the_docstring_states_the_defaults_of_the_methods():
+    stated = {
+        "prior_variance": r"; (\S+) by default\. Filters only",
+        "drift": r'``"(\w+)"``, the default',
+        "scale": r"at row ``t``; (\S+) and",
+        "beta": r"at row ``t``; \S+ and (\S+) by default",
+        "radius": r"coefficients of ``\"ons\"``; (\S+) by default",
+        "gradient_bound": r"norm for ``\"ons\"``; (none) by default",
+    }
+    text = " ".join(PARAMETERS.split())
+    found = {name: re.search(pattern, text)[1] for name, pattern in stated.items()}
+    seen = set()
+    for method in re.search(r"method : \{(.*?)\}", text)[1].replace('"', "").split(", "):
+        defaults = method_defaults(method)
+        seen |= set(defaults)
+        for name in stated.keys() & defaults.keys():
+            value = defaults[name]
+            shown = "none" if value is None else value if name == "drift" else f"{value:g}"
+            assert found[name] == shown, (method, name)
+    assert seen == set(METHOD_PARAMETERS)
+    ons = method_defaults("ons")
+    assert "``1 / (4 * radius)`` by default" in text
+    assert ons["exp_concavity"] == 1.0 / (4.0 * ons["radius"])
+    assert method_defaults("asgd") == {"horizon": None, "step": None}
+    X, y = load_diabetes(return_X_y=True)
+    rows, features = X.shape
+    step = 1.0 / (2.0 * (features + 1) * math.sqrt(rows))
+    assert "``1 / (2 * d * sqrt(horizon))`` by default" in text
+    assert_same(
+        LinearRegression("asgd").fit(X, y).coef_,
+        LinearRegression("asgd", horizon=rows, step=step).fit(X, y).coef_,
+    )
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_the_coefficient_table_is_that_of_scipy(level):
+    X, y = load_diabetes(return_X_y=True)
+    models = [
+        LinearRegression().fit(X[:40], y[:40]),
+        LinearRegression("ekf", prior_variance=1e4).fit(X, y),
+        LogisticRegression(fit_intercept=False).fit(X, y > 140),
+    ]
+    for model in models:
+        learner = model.learners_[0]
+        degrees = learner.degrees_of_freedom
+        law = stats.t(degrees) if np.isfinite(degrees) else stats.norm()
+        reach = law.ppf(0.5 + level / 2.0)
+        rows = model.summary(level).rows
+        assert len(rows) == learner.dim
+        for row, value, error in zip(rows, learner.theta, learner.standard_errors, strict=True):
+            z = value / error
+            p = 2.0 * law.sf(abs(z))
+            ends = [value - reach * error, value + reach * error]
+            assert_close(row[1:], [value, error, z, p, *ends], rtol=1e-12, atol=1e-12)
+    assert np.isfinite(models[0].learners_[0].degrees_of_freedom)
+    for bad in (0.0, 1.0, math.nan):
+        with pytest.raises(InputError, match="level is"):
+            models[0].summary(bad)
+
+
+def test_messages_name_what_is_wrong_and_what_to_do():
+    counts = PoissonRegression().fit([[0.0, 1.0], [1.0, 0.0]], [1, 2])
+    with pytest.raises(InputError, match=r"target 0.5 .*; for rates, pass .* offset=log\(exposure"):
+        counts.partial_fit([[0.0, 1.0]], [0.5])
+    with pytest.raises(InputError, match="x has 3 features, expected 2"):
+        counts.learners_[0].predict([1.0, 2.0, 3.0])
+    with pytest.raises(InputError, match="row 0, feature 1 is 1e200: features must be finite"):
+        counts.partial_fit([[0.0, 1e200]], [1.0])
+    with pytest.raises(InputError, match="'asgd' needs horizon"):
+        LinearRegression("asgd").partial_fit([[0.0], [1.0]], [0.0, 1.0])
 
 
 def test_the_constructors_agree():

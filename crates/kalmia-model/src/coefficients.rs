@@ -1,7 +1,7 @@
 //! The coefficient table.
 
 use crate::error::Result;
-use kalmia::{AnyLearner, Gaussian, Learner, Predict, Prediction};
+use kalmia::{AnyLearner, Family, Gaussian, Learner, Predict, Prediction};
 use serde::Serialize;
 
 /// One coefficient. A method without a covariance knows its estimate only.
@@ -23,9 +23,10 @@ pub struct Coefficient {
     pub upper: Option<f64>,
 }
 
-/// The coefficients of a learner, named in order, with intervals of probability `level`.
-pub(crate) fn coefficients<'a>(
-    learner: &AnyLearner,
+/// The coefficients of a learner, named in order, with intervals of probability `level`; for a
+/// learner without an encoder. [`crate::Model::coefficients`] takes the names from its encoder.
+pub fn coefficients<'a, F: Family>(
+    learner: &AnyLearner<F>,
     names: impl Iterator<Item = &'a str>,
     level: f64,
 ) -> Result<Vec<Coefficient>> {

@@ -22,7 +22,7 @@ mod parameters;
 mod settings;
 mod summary;
 
-pub use coefficients::Coefficient;
+pub use coefficients::{Coefficient, coefficients};
 pub use error::{Error, Result, RowError, number_text};
 pub use family::{FamilyChoice, FamilyHint, InferredFamily};
 pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};

@@ -1,22 +1,36 @@
-//! Any Arrow stream (the PyCapsule interface) as blocks of numbers, without a Python Arrow library.
+//! Arrow streams (the PyCapsule interface) as matrices and as record batches; no Python library of
+//! Arrow is needed.
 
 use crate::error::input;
-use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::types::*;
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
-use arrow_schema::DataType;
 use numpy::ndarray::{Array2, ShapeBuilder};
 use numpy::{PyArray2, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+
+/// The record batches of anything with ``__arrow_c_stream__``, or of what that gives.
+pub fn stream(source: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
+    let capsule = match source.cast::<PyCapsule>() {
+        Ok(capsule) => capsule.clone(),
+        Err(_) => source.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?,
+    };
+    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    // SAFETY: the capsule's name says what the pointer is, and the reader moves the stream out of
+    // it, leaving a released one behind.
+    let reader = unsafe {
+        RecordBatchStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>())
+    };
+    reader.map_err(|error| input(format!("cannot read the Arrow stream: {error}")))
+}
 
 /// An iterator over the record batches of an Arrow stream, each a column-major array of float64.
 ///
 /// Parameters
 /// ----------
 /// source : object
-///     Anything with ``__arrow_c_stream__``, its columns numbers or booleans without nulls.
+///     Anything with ``__arrow_c_stream__``. Its columns must be numbers or booleans without
+///     nulls.
 ///
 /// Examples
 /// --------
@@ -37,17 +51,8 @@ pub struct ArrowBlocks {
 #[pymethods]
 impl ArrowBlocks {
     #[new]
-    fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let capsule = source.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
-        let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-        // SAFETY: the capsule's name says what the pointer is, and the reader moves the stream out
-        // of it, leaving a released one behind.
-        let reader = unsafe {
-            RecordBatchStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>())
-        };
-        let reader =
-            reader.map_err(|error| input(format!("cannot read the Arrow stream: {error}")))?;
-        Ok(Self { reader, row: 0 })
+    pub fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self { reader: stream(source)?, row: 0 })
     }
 
     /// Names of the columns.
@@ -64,54 +69,29 @@ impl ArrowBlocks {
         let Some(batch) = self.reader.next() else { return Ok(None) };
         let batch =
             batch.map_err(|error| input(format!("cannot read the Arrow stream: {error}")))?;
-        let numbers = columns(&batch, self.row)?;
+        let matrix = matrix(&batch, self.row)?;
         self.row += batch.num_rows();
-        Ok(Some(numbers.to_pyarray(py)))
+        Ok(Some(matrix.to_pyarray(py)))
     }
 }
 
-/// The batch as a column-major matrix.
-fn columns(batch: &RecordBatch, first: usize) -> PyResult<Array2<f64>> {
-    let mut matrix = Array2::zeros((batch.num_rows(), batch.num_columns()).f());
-    for (j, (column, field)) in batch.columns().iter().zip(batch.schema().fields()).enumerate() {
+/// The batch as a column-major matrix; `first` is the number of its first row.
+fn matrix(batch: &RecordBatch, first: usize) -> PyResult<Array2<f64>> {
+    let shape = (batch.num_rows(), batch.num_columns());
+    let mut numbers = Vec::with_capacity(shape.0 * shape.1);
+    for (column, field) in batch.columns().iter().zip(batch.schema().fields()) {
+        let name = field.name();
         if column.null_count() > 0 {
             let row = (0..column.len()).find(|&i| column.is_null(i)).unwrap_or(0);
-            return Err(input(format!(
-                "column `{}` has a missing value in row {}",
-                field.name(),
-                first + row
-            )));
+            let row = first + row;
+            return Err(input(format!("column `{name}` has a missing value in row {row}")));
         }
-        let mut put = |values: &mut dyn Iterator<Item = f64>| {
-            matrix.column_mut(j).iter_mut().zip(values).for_each(|(to, from)| *to = from);
-        };
-        macro_rules! numbers {
-            ($kind:ty) => {
-                put(&mut column.as_primitive::<$kind>().values().iter().map(|&value| value as f64))
-            };
-        }
-        match column.data_type() {
-            DataType::Float64 => numbers!(Float64Type),
-            DataType::Float32 => numbers!(Float32Type),
-            DataType::Int8 => numbers!(Int8Type),
-            DataType::Int16 => numbers!(Int16Type),
-            DataType::Int32 => numbers!(Int32Type),
-            DataType::Int64 => numbers!(Int64Type),
-            DataType::UInt8 => numbers!(UInt8Type),
-            DataType::UInt16 => numbers!(UInt16Type),
-            DataType::UInt32 => numbers!(UInt32Type),
-            DataType::UInt64 => numbers!(UInt64Type),
-            DataType::Boolean => {
-                let values = column.as_boolean();
-                put(&mut (0..values.len()).map(|i| f64::from(u8::from(values.value(i)))));
-            }
-            other => {
-                return Err(input(format!(
-                    "column `{}` is of type {other}: only numbers and booleans are features",
-                    field.name()
-                )));
-            }
-        }
+        kalmia_data::numbers(column, &mut numbers).map_err(|error| {
+            let kind = error.data_type;
+            let message = "only numbers and booleans are features";
+            input(format!("column `{name}` is of type {kind}: {message}"))
+        })?;
     }
-    Ok(matrix)
+    Array2::from_shape_vec(shape.f(), numbers)
+        .map_err(|error| input(format!("cannot read the Arrow stream: {error}")))
 }

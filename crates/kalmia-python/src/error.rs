@@ -1,5 +1,7 @@
-//! The library's errors as the exceptions of `kalmia.errors`.
+//! The library's errors as the exceptions of `kalmia.errors`, in Python's terms.
 
+use kalmia::Error;
+use kalmia_model::number_text;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -26,34 +28,62 @@ pub fn input(message: impl Into<String>) -> PyErr {
     raise("InputError", message.into())
 }
 
-/// An error of the library, its row counted from the start of the call.
-pub fn translate(error: kalmia::Error, first: usize) -> PyErr {
-    let error = error.after_rows(first);
-    let class = match error {
-        kalmia::Error::Diverged { .. } | kalmia::Error::PrecisionLost { .. } => "DivergenceError",
-        kalmia::Error::State(_) => "StateError",
-        _ => "InputError",
-    };
-    raise(class, error.to_string())
-}
-
-/// [`translate`] where a constant may stand before the caller's features.
-pub fn of_features(error: kalmia::Error, first: usize, intercept: bool) -> PyErr {
-    let error = match error {
-        kalmia::Error::Feature { row, column, value } if intercept => {
-            kalmia::Error::Feature { row, column: column.saturating_sub(1), value }
-        }
-        other => other,
-    };
-    translate(error, first)
-}
-
-/// [`translate`] for what has no row.
-pub fn plain(error: kalmia::Error) -> PyErr {
-    translate(error, 0)
-}
-
 /// An error of a model file.
 pub fn file(error: impl std::fmt::Display) -> PyErr {
     raise("ModelFileError", error.to_string())
+}
+
+/// An error of the library that no row is to blame for.
+pub fn plain(error: Error) -> PyErr {
+    let class = match error {
+        Error::Diverged { .. } | Error::PrecisionLost { .. } => "DivergenceError",
+        Error::State(_) => "StateError",
+        _ => "InputError",
+    };
+    raise(class, text(&error))
+}
+
+/// An error of the application layer.
+pub fn model(error: kalmia_model::Error) -> PyErr {
+    match error {
+        kalmia_model::Error::Learner(error) => plain(error),
+        kalmia_model::Error::File(error) => file(error),
+        other => input(other.to_string()),
+    }
+}
+
+/// Rows of a call, to name the one at fault as its caller counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows {
+    /// Rows of the call before these.
+    pub first: usize,
+    /// Whether a constant stands before the caller's features.
+    pub intercept: bool,
+}
+
+impl Rows {
+    /// The exception for an error of the library in these rows.
+    pub fn refuse(self, error: Error) -> PyErr {
+        let error = match error {
+            Error::Feature { row, column, value } if self.intercept => {
+                Error::Feature { row, column: column.saturating_sub(1), value }
+            }
+            other => other,
+        };
+        plain(error.after_rows(self.first))
+    }
+}
+
+/// The message, with short numbers and what to do about a rate.
+fn text(error: &Error) -> String {
+    match error {
+        Error::Feature { row, column, value } => format!(
+            "row {row}, feature {column} is {}: features must be finite, at most 1e120 in size",
+            number_text(*value)
+        ),
+        Error::Target { value, family, .. } if family == "poisson" && value.fract() > 0.0 => {
+            format!("{error}; for rates, pass the counts as y and offset=log(exposure)")
+        }
+        other => other.to_string(),
+    }
 }

@@ -5,13 +5,10 @@ use pyo3::prelude::*;
 use rand::Rng;
 use std::sync::{Arc, Mutex};
 
-/// Largest target that a custom family accepts, so that nothing overflows on the way.
-
 /// A generalized linear family made of Python callables.
 ///
-/// Every number goes through the interpreter, so that learning is slower than with a built-in
-/// family by a factor of ten to a hundred. The loss must be convex in `u`, and finite for any
-/// finite `u`.
+/// Every number goes through the interpreter, so learning is 10 to 100 times slower than with a
+/// built-in family. The loss must be convex in `u`, and finite for any finite `u`.
 ///
 /// Parameters
 /// ----------
@@ -27,7 +24,8 @@ use std::sync::{Arc, Mutex};
 ///     ``legal(y)``, whether `y` can be observed; by default any finite number.
 /// variance, quantile, cdf, log_base : callable, optional
 ///     ``variance(u)``, ``quantile(u, q)``, ``cdf(u, y)`` and ``log_base(y)``; only intervals and
-/// densities need them. domain : str
+///     densities need them.
+/// domain : str
 ///     What `legal` accepts, as a phrase for messages.
 /// discrete : bool
 ///     Whether `y` takes whole values only.
@@ -59,8 +57,8 @@ pub struct Family(pub PyFamily);
 #[pymethods]
 impl Family {
     #[new]
-    #[pyo3(signature = (name, *, loss, derivatives, mean, legal=None, variance=None, quantile=None, cdf=None, log_base=None,
-                        domain="a finite number", discrete=false))]
+    #[pyo3(signature = (name, *, loss, derivatives, mean, legal=None, variance=None, quantile=None,
+                        cdf=None, log_base=None, domain="a finite number", discrete=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python constructor")]
     fn new(
         py: Python<'_>,
@@ -127,9 +125,8 @@ struct Calls {
     log_base: Option<Py<PyAny>>,
 }
 
-/// The callables as the library's trait. The first exception is kept for [`PyFamily::check`];
-/// harmless numbers stand in for what it would have given, so that every search in the library
-/// comes to its end.
+/// The callables as the library's trait. The first exception is kept for [`PyFamily::check`], and a
+/// finite number replaces the missing result, so every search in the library ends.
 #[derive(Clone)]
 pub struct PyFamily {
     calls: Arc<Calls>,

@@ -1,85 +1,113 @@
-//! Model files: the same as the command's for one learner, and a set of them for several classes.
+//! Model files: the command's, of one learner or of one per class.
 
-use crate::engine::Engine;
-use crate::error::{file as refuse, input, plain};
+use crate::any::ByFamily;
+use crate::error::{file as refuse, input, model as translate, plain};
+use crate::json::{from_json, to_json};
 use crate::kinds::wrap;
-use crate::learner::{Learner, State};
+use crate::learner::Learner;
+use crate::method::by_name;
 use crate::schema::Schema;
-use kalmia::AnyLearner;
-use kalmia::Predict;
 use kalmia::evaluate::Metrics;
-use kalmia::file::{MODEL, MODEL_SET, Metadata, Model, ModelFile};
+use kalmia::file::Metadata;
+use kalmia::{Family, Predict};
 use kalmia_data::Encoder;
+use kalmia_model::{History, Model, Settings, SourceFormat, load_set, save_set};
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use pyo3::types::PyDict;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-/// A model as the command stores it; history and settings are only carried.
-type Stored = Model<Encoder, Value, Metrics, Value>;
+/// The metadata entry of what only the Python package needs.
+const ENTRY: &str = "python";
 
-/// A file's content: learners with what they need beside.
-type Content<'py> = (Vec<Bound<'py, PyAny>>, Schema, String, String);
+/// What a model file says of a learner beside its state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// How the learner was made.
+    pub settings: Settings,
+    /// The files that the command learned it from.
+    pub history: History,
+}
 
-fn stored(learner: &State, encoder: &Encoder, settings: &Value) -> PyResult<Stored> {
-    let Engine::Plain(plain_learner) = &learner.engine else {
-        return Err(input("only models of a single learner and a built-in family can be stored"));
+/// A file's content: learners, schema, the method's name and parameters, and the entry of
+/// [`save_model`].
+type Content<'py> =
+    (Vec<Bound<'py, PyAny>>, Schema, &'static str, Bound<'py, PyDict>, Bound<'py, PyAny>);
+
+fn model(
+    py: Python<'_>,
+    learner: &Learner,
+    encoder: &Encoder,
+    metadata: &Metadata,
+) -> PyResult<Model> {
+    let state = learner.state(py)?;
+    let Some(inner) = state.learner.built_in() else {
+        return Err(input("a learner of a custom family cannot be stored: its callables are code"));
     };
-    let metrics = match &learner.metrics {
+    let family = inner.family();
+    let metrics = match &state.metrics {
         Some(metrics) => metrics.clone(),
-        None => Metrics::new(plain_learner.family()).map_err(plain)?,
+        None => Metrics::new(family).map_err(plain)?,
     };
-    let history = json!({"runs": [], "merged": null});
+    let Provenance { settings, history } = match &learner.provenance {
+        Some(provenance) => (**provenance).clone(),
+        // pickled before pickles held it: only the names are known
+        None => Provenance {
+            settings: Settings {
+                family: family.name().parse().map_err(translate)?,
+                method: inner.method().parse().map_err(translate)?,
+                source: SourceFormat::default(),
+            },
+            history: History::default(),
+        },
+    };
     Ok(Model {
+        learner: inner.clone(),
         encoder: encoder.clone(),
-        history,
-        learner: plain_learner.state(),
         metrics,
-        settings: settings.clone(),
+        settings,
+        history,
+        metadata: metadata.clone(),
     })
 }
 
-/// Writes learners with their schema; `settings` and `metadata` are JSON objects.
+/// Writes learners with their schema; `python` is what `load_model` gives back.
 #[pyfunction]
 pub fn save_model(
     py: Python<'_>,
     path: PathBuf,
     learners: Vec<PyRef<'_, Learner>>,
     schema: &Schema,
-    settings: &str,
-    metadata: &str,
+    python: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    let settings: Value = serde_json::from_str(settings).map_err(refuse)?;
-    let metadata: Metadata = serde_json::from_str(metadata).map_err(refuse)?;
-    let models = learners
-        .iter()
-        .map(|one| stored(&*one.state(py)?, &schema.0, &settings))
-        .collect::<PyResult<Vec<_>>>()?;
-    let file = match &models[..] {
-        [one] => ModelFile::new(MODEL, one, metadata),
-        many => ModelFile::new(MODEL_SET, many, metadata),
-    };
-    file.map_err(refuse)?.write(&path).map_err(refuse)
+    let mut metadata = Metadata::default();
+    metadata.insert(ENTRY.into(), to_json(python)?);
+    let models = learners.iter().map(|one| model(py, one, &schema.0, &metadata));
+    let models = models.collect::<PyResult<Vec<_>>>()?;
+    py.detach(|| save_set(&path, &models)).map_err(translate)
 }
 
-/// Reads what `save_model` or the command wrote: learners, schema, settings and metadata.
+/// Reads what `save_model` or the command wrote: the learners, their schema, the method's name and
+/// parameters, and the entry of `save_model` (None in files of the command).
 #[pyfunction]
 pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
-    let file = ModelFile::read(&path).map_err(refuse)?;
-    let at = |problem: kalmia::file::Problem| refuse(problem.at(&path));
-    let models: Vec<Stored> = if file.kind() == MODEL_SET {
-        file.state(MODEL_SET).map_err(at)?
-    } else {
-        vec![file.state(MODEL).map_err(at)?]
+    let models = py.detach(|| load_set(&path)).map_err(translate)?.content;
+    let Some(first) = models.first() else {
+        return Err(refuse("the model file holds no learner"));
     };
-    let metadata = serde_json::to_string(file.metadata()).map_err(refuse)?;
+    let schema = Schema(first.encoder.clone());
+    let method = first.settings.method;
+    let python = match first.metadata.get(ENTRY) {
+        Some(entry) => from_json(py, entry)?,
+        None => py.None().into_bound(py),
+    };
     let mut learners = Vec::with_capacity(models.len());
-    let mut last = None;
-    for Model { encoder, learner, metrics, settings, .. } in models {
-        let engine = Engine::Plain(AnyLearner::restore(learner).map_err(plain)?);
+    for Model { learner, encoder, metrics, settings, history, .. } in models {
         let intercept = encoder.options().intercept;
-        learners.push(wrap(py, Learner::new(engine, intercept, Some(metrics)))?);
-        last = Some((encoder, settings));
+        let mut learner = Learner::new(ByFamily::BuiltIn(learner), intercept, Some(metrics));
+        learner.provenance = Some(Arc::new(Provenance { settings, history }));
+        learners.push(wrap(py, learner)?);
     }
-    let (encoder, settings) = last.ok_or_else(|| refuse("the model file holds no learner"))?;
-    Ok((learners, Schema(encoder), settings.to_string(), metadata))
+    Ok((learners, schema, method.name().name(), by_name(py, &method)?, python))
 }

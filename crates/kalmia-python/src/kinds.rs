@@ -1,120 +1,32 @@
-//! The classes by which learners are made one by one, with every parameter named as in the paper's
-//! algorithms.
+//! The classes of learners, with their parameters named as in the paper.
 
-use crate::engine::Engine;
+use crate::any::{AnyModel, ByFamily, either};
+use crate::arguments::{self, FamilyArgument, prior};
 use crate::error::{input, plain};
-use crate::family::Family;
 use crate::learner::Learner;
 use kalmia::{AnyFamily, AnyLearner, AnyRule, Drift, DriftMode, OnlineNewtonSettings, Prior};
-use numpy::{AllowTypeChange, PyArrayLike1, PyArrayLike2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-
-/// A family as an argument: its name, with its parameter after a colon, or an object of callables.
-#[derive(FromPyObject)]
-pub enum FamilyArgument {
-    Name(String),
-    Custom(Family),
-}
-
-impl FamilyArgument {
-    /// A built-in family.
-    pub fn built_in(&self) -> PyResult<AnyFamily> {
-        match self {
-            Self::Name(name) => name.parse().map_err(plain),
-            Self::Custom(_) => Err(input("a custom family works with Filter and Auto only")),
-        }
-    }
-}
-
-/// $N(\theta, P_1)$ from a number, a vector of variances or a matrix.
-fn prior(
-    dim: usize,
-    theta: Option<&Bound<'_, PyAny>>,
-    covariance: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Prior> {
-    let prior = match covariance {
-        None => Prior::isotropic(dim, 1.0),
-        Some(given) => {
-            if let Ok(variance) = given.extract::<f64>() {
-                Prior::isotropic(dim, variance)
-            } else if let Ok(variances) = given.extract::<PyArrayLike1<'_, f64, AllowTypeChange>>()
-            {
-                Prior::diagonal(variances.as_array().iter().copied().collect())
-            } else {
-                let matrix: PyArrayLike2<'_, f64, AllowTypeChange> = given
-                    .extract()
-                    .map_err(|_| input("covariance must be a number, a vector or a matrix"))?;
-                Prior::full(matrix.as_array().iter().copied().collect(), dim)
-            }
-        }
-    };
-    let prior = prior.map_err(plain)?;
-    if prior.dim() != dim {
-        return Err(input(format!("covariance is of dimension {}, expected {dim}", prior.dim())));
-    }
-    match theta {
-        None => Ok(prior),
-        Some(theta) => {
-            let theta: PyArrayLike1<'_, f64, AllowTypeChange> =
-                theta.extract().map_err(|_| input("theta must be a vector of numbers"))?;
-            prior.with_mean(&theta.as_array().iter().copied().collect::<Vec<_>>()).map_err(plain)
-        }
-    }
-}
-
-/// The rule and the drift of `**rule_parameters`.
-fn rule(
-    name: &str,
-    dim: usize,
-    parameters: Option<&Bound<'_, PyDict>>,
-) -> PyResult<(AnyRule, Drift)> {
-    let mut rule: AnyRule =
-        name.parse().map_err(|error: kalmia::Error| input(error.to_string()))?;
-    let (mut scale, mut beta, mut drift) = (1.0, 0.49, Drift::Off);
-    for (key, value) in parameters.into_iter().flat_map(|dict| dict.iter()) {
-        let key: String = key.extract()?;
-        let number =
-            || value.extract::<f64>().map_err(|_| input(format!("{key} must be a number")));
-        match (key.as_str(), &rule) {
-            ("scale", AnyRule::Truncated(_)) => scale = number()?,
-            ("beta", AnyRule::Truncated(_)) => beta = number()?,
-            ("forget", _) => drift = Drift::Forget { factor: number()? },
-            ("walk", _) => drift = Drift::Walk { variances: vec![number()?; dim] },
-            _ => {
-                let own = if matches!(rule, AnyRule::Truncated(_)) { "scale, beta, " } else { "" };
-                return Err(input(format!(
-                    "rule {name} has no parameter `{key}`; it has {own}forget and walk"
-                )));
-            }
-        }
-    }
-    if let AnyRule::Truncated(truncated) = &mut rule {
-        *truncated = kalmia::Truncated::new(scale, beta).map_err(plain)?;
-    }
-    Ok((rule, drift))
-}
 
 /// A belief N(theta, P) that learns rows by the Kalman recursion.
 ///
 /// Parameters
 /// ----------
 /// dim : int
-///     Number of features; a constant, if wanted, is one of them.
+///     Number of features. A constant, if wanted, is one of them.
 /// family : str or Family
-///     ``"gaussian"``, ``"bernoulli"``, ``"binomial"``, ``"poisson"`` or ``"gamma"``, with a
-/// parameter after a colon where there
-///     is one (``"gaussian:0.5"`` is the noise variance, ``"binomial:10"`` the trials,
-/// ``"gamma:0.5"`` the dispersion). rule : str
+///     ``"gaussian"``, ``"bernoulli"``, ``"binomial"``, ``"poisson"`` or ``"gamma"``. A parameter
+///     follows a colon: the noise variance in ``"gaussian:0.5"``, the trials in
+///     ``"binomial:10"``, the dispersion in ``"gamma:0.5"``.
+/// rule : str
 ///     ``"ekf"``, ``"truncated"``, ``"implicit"`` or ``"moment"``.
 /// theta : array_like of shape (dim,), optional
 ///     Prior mean; 0 by default.
 /// covariance : float or array_like, optional
 ///     Prior variance, variances or covariance matrix; 1 by default.
 /// **rule_parameters
-///     ``scale`` and ``beta`` of the rule ``"truncated"``; for every rule ``forget`` (a factor
-/// below 1) or ``walk`` (a variance
-///     added to each coefficient before each row).
+///     ``scale`` and ``beta`` of the rule ``"truncated"``. Every rule takes ``forget`` (a factor
+///     below 1) or ``walk`` (a variance added to each coefficient before each row).
 ///
 /// Examples
 /// --------
@@ -132,9 +44,12 @@ pub struct Filter;
 #[pymethods]
 impl Filter {
     #[new]
-    #[pyo3(signature = (dim, family=FamilyArgument::Name("bernoulli".into()), rule="ekf", theta=None, covariance=None,
-                        **rule_parameters),
-           text_signature = "(dim, family='bernoulli', rule='ekf', theta=None, covariance=None, **rule_parameters)")]
+    #[pyo3(
+        signature = (dim, family=FamilyArgument::Name("bernoulli".into()), rule="ekf", theta=None,
+                     covariance=None, **rule_parameters),
+        text_signature = "(dim, family='bernoulli', rule='ekf', theta=None, covariance=None, \
+                          **rule_parameters)"
+    )]
     fn new(
         dim: usize,
         family: FamilyArgument,
@@ -143,20 +58,29 @@ impl Filter {
         covariance: Option<&Bound<'_, PyAny>>,
         rule_parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let (rule, drift) = self::rule(rule, dim, rule_parameters)?;
+        let (rule, drift) = arguments::rule(rule, dim, rule_parameters)?;
         let prior = prior(dim, theta, covariance)?;
-        let engine = match family {
-            FamilyArgument::Custom(family) => kalmia::Filter::new(family.0, rule, prior)
-                .and_then(|filter| filter.with_drift(drift))
-                .map(Engine::CustomFilter),
+        let learner = match family {
+            FamilyArgument::Custom(family) => {
+                filter(family.0, rule, prior, drift).map(ByFamily::Custom)
+            }
             FamilyArgument::Name(name) => name
                 .parse()
-                .and_then(|family: AnyFamily| kalmia::Filter::new(family, rule, prior))
-                .and_then(|filter| filter.with_drift(drift))
-                .map(|filter| Engine::Plain(AnyLearner::Filter(filter))),
+                .and_then(|family: AnyFamily| filter(family, rule, prior, drift))
+                .map(ByFamily::BuiltIn),
         };
-        Ok(PyClassInitializer::from(Learner::bare(engine.map_err(plain)?)).add_subclass(Self))
+        Ok(PyClassInitializer::from(Learner::bare(learner.map_err(plain)?)).add_subclass(Self))
     }
+}
+
+fn filter<F: kalmia::Family>(
+    family: F,
+    rule: AnyRule,
+    prior: Prior,
+    drift: Drift,
+) -> kalmia::Result<AnyLearner<F>> {
+    let filter = kalmia::Filter::new(family, rule, prior)?;
+    filter.with_drift(drift).map(AnyLearner::Filter)
 }
 
 /// The online Newton step: second-order descent within a ball.
@@ -191,7 +115,8 @@ pub struct OnlineNewtonStep;
 #[pymethods]
 impl OnlineNewtonStep {
     #[new]
-    #[pyo3(signature = (dim, family, radius, exp_concavity, gradient_bound=None, covariance=None, multiplier=1.0))]
+    #[pyo3(signature = (dim, family, radius, exp_concavity, gradient_bound=None, covariance=None,
+                        multiplier=1.0))]
     fn new(
         dim: usize,
         family: FamilyArgument,
@@ -213,8 +138,8 @@ impl OnlineNewtonStep {
             settings = settings.with_start(start).map_err(plain)?;
         }
         let newton = kalmia::OnlineNewtonStep::new(family, dim, settings).map_err(plain)?;
-        Ok(PyClassInitializer::from(Learner::bare(Engine::Plain(AnyLearner::Newton(newton))))
-            .add_subclass(Self))
+        let learner = Learner::bare(ByFamily::BuiltIn(AnyLearner::Newton(newton)));
+        Ok(PyClassInitializer::from(learner).add_subclass(Self))
     }
 }
 
@@ -253,29 +178,27 @@ impl AveragedSGD {
     ) -> PyResult<PyClassInitializer<Self>> {
         let sgd =
             kalmia::AveragedSgd::new(family.built_in()?, dim, horizon, step).map_err(plain)?;
-        Ok(PyClassInitializer::from(Learner::bare(Engine::Plain(AnyLearner::Sgd(sgd))))
-            .add_subclass(Self))
+        let learner = Learner::bare(ByFamily::BuiltIn(AnyLearner::Sgd(sgd)));
+        Ok(PyClassInitializer::from(learner).add_subclass(Self))
     }
 
     /// The last iterate, of which ``theta`` is the mean.
     #[getter]
     fn iterate<'py>(slf: PyRef<'py, Self>) -> PyResult<Option<Bound<'py, numpy::PyArray1<f64>>>> {
         let py = slf.py();
-        Ok(match &slf.as_super().state(py)?.engine {
-            Engine::Plain(AnyLearner::Sgd(sgd)) => {
-                Some(numpy::PyArray1::from_slice(py, sgd.iterate()))
-            }
+        Ok(match slf.as_super().state(py)?.learner.built_in() {
+            Some(AnyLearner::Sgd(sgd)) => Some(numpy::PyArray1::from_slice(py, sgd.iterate())),
             _ => None,
         })
     }
 }
 
-/// The mean of another learner's iterates, from here on; the learner given is copied.
+/// The mean of another learner's iterates from now on. The learner given is copied.
 ///
 /// Parameters
 /// ----------
 /// learner : Learner
-///     A learner with a built-in family.
+///     Any learner.
 ///
 /// Examples
 /// --------
@@ -291,28 +214,29 @@ pub struct Averaged;
 impl Averaged {
     #[new]
     fn new(learner: PyRef<'_, Learner>) -> PyResult<PyClassInitializer<Self>> {
-        let plain = learner.state(learner.py())?.engine.as_plain().cloned();
-        let plain = plain
-            .ok_or_else(|| input("only a plain learner of a built-in family can be averaged"))?;
-        let averaged = Engine::Averaged(kalmia::Averaged::new(plain));
-        Ok(PyClassInitializer::from(Learner::new(averaged, learner.intercept, None))
-            .add_subclass(Self))
+        let inner = learner.state(learner.py())?.learner.clone();
+        let averaged = match inner {
+            ByFamily::BuiltIn(inner) => ByFamily::BuiltIn(AnyLearner::averaged(inner)),
+            ByFamily::Custom(inner) => ByFamily::Custom(AnyLearner::averaged(inner)),
+        };
+        let averaged = Learner::new(averaged, learner.intercept, None);
+        Ok(PyClassInitializer::from(averaged).add_subclass(Self))
     }
 }
 
-/// The default learner: a mixture of moment-matching filters that needs nothing from the user.
+/// The default learner: a mixture of moment-matching filters, with nothing to tune.
 ///
 /// Parameters
 /// ----------
 /// dim : int
-///     Number of features; a constant, if wanted, is the first of them.
+///     Number of features. A constant, if wanted, is the first of them.
 /// family : str or Family
 ///     As for :class:`Filter`; a dispersion is learned.
 /// intercept : bool
-///     Whether feature 0 is the constant 1: shifting the other features then changes nothing.
+///     Whether feature 0 is the constant 1. If so, shifting the other features changes nothing.
 /// drift : {"off", "adapt", "detect"}
-///     Whether the coefficients may move with time: not at all, followed, or followed once it is
-/// beyond doubt that they do.
+///     Whether the coefficients may change over time: ``"off"`` keeps them constant, ``"adapt"``
+///     follows changes, and ``"detect"`` follows them once a change is certain.
 ///
 /// Examples
 /// --------
@@ -327,77 +251,84 @@ pub struct Auto;
 #[pymethods]
 impl Auto {
     #[new]
-    #[pyo3(signature = (dim, family=FamilyArgument::Name("bernoulli".into()), intercept=false, drift="off"),
-           text_signature = "(dim, family='bernoulli', intercept=False, drift='off')")]
+    #[pyo3(
+        signature = (dim, family=FamilyArgument::Name("bernoulli".into()), intercept=false,
+                     drift="off"),
+        text_signature = "(dim, family='bernoulli', intercept=False, drift='off')"
+    )]
     fn new(
         dim: usize,
         family: FamilyArgument,
         intercept: bool,
         drift: &str,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let drift = self::drift(drift)?;
-        let engine = match family {
+        let drift = arguments::drift(drift)?;
+        let learner = match family {
             FamilyArgument::Name(_) => {
-                Engine::Plain(AnyLearner::Auto(auto(family.built_in()?, dim, intercept, drift)?))
+                ByFamily::BuiltIn(auto(family.built_in()?, dim, intercept, drift)?)
             }
             FamilyArgument::Custom(family) => {
-                Engine::CustomAuto(auto(family.0, dim, intercept, drift)?)
+                ByFamily::Custom(auto(family.0, dim, intercept, drift)?)
             }
         };
-        Ok(PyClassInitializer::from(Learner::bare(engine)).add_subclass(Self))
+        Ok(PyClassInitializer::from(Learner::bare(learner)).add_subclass(Self))
     }
 
-    /// Prior size, random walk and weight of each filter still in the mixture.
+    /// Prior size, process noise and weight of each filter still in the mixture.
     #[getter]
     fn weights(slf: PyRef<'_, Self>) -> PyResult<Vec<(f64, f64, f64)>> {
-        let members = match &slf.as_super().state(slf.py())?.engine {
-            Engine::Plain(AnyLearner::Auto(inner)) => inner.weights(),
-            Engine::CustomAuto(inner) => inner.weights(),
+        let members = either!(&slf.as_super().state(slf.py())?.learner, inner => match inner {
+            AnyLearner::Auto(auto) => auto.weights(),
             _ => Vec::new(),
-        };
+        });
         Ok(members.iter().map(|m| (m.prior_size, m.process_noise, m.weight)).collect())
     }
 }
 
-/// The library's default learner.
-pub fn auto<F: kalmia::Family>(
+fn auto<F: kalmia::Family>(
     family: F,
     dim: usize,
     intercept: bool,
     drift: DriftMode,
-) -> PyResult<kalmia::Auto<F>> {
+) -> PyResult<AnyLearner<F>> {
     if intercept && dim == 0 {
         return Err(input("dim is 0: with an intercept it must be at least 1"));
     }
     let builder = kalmia::Auto::builder(family, dim).drift(drift);
-    builder.with_intercept(intercept).build().map_err(plain)
-}
-
-/// A drift by its name.
-pub fn drift(name: &str) -> PyResult<DriftMode> {
-    name.parse().map_err(|_| {
-        input(format!("drift is {name:?}: it must be \"off\", \"adapt\" or \"detect\""))
-    })
+    builder.with_intercept(intercept).build().map(AnyLearner::Auto).map_err(plain)
 }
 
 /// The learner as an object of its class.
 pub fn wrap(py: Python<'_>, mut learner: Learner) -> PyResult<Bound<'_, PyAny>> {
-    Ok(match learner.inner().engine {
-        Engine::Plain(AnyLearner::Auto(_)) | Engine::CustomAuto(_) => {
-            Bound::new(py, PyClassInitializer::from(learner).add_subclass(Auto))?.into_any()
-        }
-        Engine::Plain(AnyLearner::Filter(_)) | Engine::CustomFilter(_) => {
-            Bound::new(py, PyClassInitializer::from(learner).add_subclass(Filter))?.into_any()
-        }
-        Engine::Plain(AnyLearner::Newton(_)) => {
-            Bound::new(py, PyClassInitializer::from(learner).add_subclass(OnlineNewtonStep))?
-                .into_any()
-        }
-        Engine::Plain(AnyLearner::Sgd(_)) => {
-            Bound::new(py, PyClassInitializer::from(learner).add_subclass(AveragedSGD))?.into_any()
-        }
-        Engine::Plain(AnyLearner::Averaged(_)) | Engine::Averaged(_) => {
-            Bound::new(py, PyClassInitializer::from(learner).add_subclass(Averaged))?.into_any()
-        }
+    macro_rules! object {
+        ($class:expr) => {
+            Bound::new(py, PyClassInitializer::from(learner).add_subclass($class))?.into_any()
+        };
+    }
+    Ok(match class(&learner.inner().learner) {
+        Class::Auto => object!(Auto),
+        Class::Filter => object!(Filter),
+        Class::OnlineNewtonStep => object!(OnlineNewtonStep),
+        Class::AveragedSgd => object!(AveragedSGD),
+        Class::Averaged => object!(Averaged),
+    })
+}
+
+/// The Python classes of learners.
+enum Class {
+    Auto,
+    Filter,
+    OnlineNewtonStep,
+    AveragedSgd,
+    Averaged,
+}
+
+fn class(learner: &AnyModel) -> Class {
+    either!(learner, inner => match inner {
+        AnyLearner::Auto(_) => Class::Auto,
+        AnyLearner::Filter(_) => Class::Filter,
+        AnyLearner::Newton(_) => Class::OnlineNewtonStep,
+        AnyLearner::Sgd(_) => Class::AveragedSgd,
+        AnyLearner::Averaged(_) => Class::Averaged,
     })
 }

@@ -1,68 +1,50 @@
 //! The base class of all learners: learning, predicting and looking inside.
 
-use crate::engine::Engine;
-use crate::error::{input, of_features, plain};
-use crate::matrix::{Table, each_block, flat};
+use crate::any::{self, AnyModel, AnyPrediction, either};
+use crate::error::{input, model, plain};
+use crate::file::Provenance;
+use crate::learning::{self, Call};
 use crate::prediction::Prediction;
 use crate::shared::{Held, Shared};
-use kalmia::Predict;
+use crate::state::State;
 use kalmia::evaluate::Metrics;
-use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyReadonlyArray2, ToPyArray};
+use kalmia::learner::Checkpoint;
+use kalmia::{Family, Learner as _, Predict};
+use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::sync::RwLockReadGuard;
+use std::sync::{Arc, RwLockReadGuard};
 
-/// Two arrays of one number a row.
+/// Two arrays of one number per row.
 type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
-type Numbers<'py> = PyArrayLike1<'py, f64, AllowTypeChange>;
+/// A vector that Python gives.
+pub type Numbers<'py> = PyArrayLike1<'py, f64, AllowTypeChange>;
 
-/// A learner; made by its subclasses, :class:`Filter`, :class:`OnlineNewtonStep`,
-/// :class:`AveragedSGD`, :class:`Averaged` and :class:`Auto`. Threads may share it: a call that
-/// learns waits for the others, and they for it.
+/// Name, estimate, standard error, z, p-value and the interval's ends.
+type Coefficient = (String, f64, Option<f64>, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
+
+/// The base of the learners :class:`Filter`, :class:`OnlineNewtonStep`, :class:`AveragedSGD`,
+/// :class:`Averaged` and :class:`Auto`.
+///
+/// Threads may share a learner: a call that learns waits for the other calls, and they wait for it.
 #[pyclass(subclass, frozen, module = "kalmia")]
 pub struct Learner {
     state: Shared<State>,
     /// Whether the learner puts a constant before the features itself.
     pub intercept: bool,
-}
-
-/// What learning changes.
-#[derive(Debug, Clone)]
-pub struct State {
-    pub engine: Engine,
-    pub metrics: Option<Metrics>,
-}
-
-/// One row with its constant.
-fn one_row(x: &Numbers<'_>, intercept: bool) -> Vec<f64> {
-    let constant = intercept.then_some(1.0);
-    constant.into_iter().chain(x.as_array().iter().copied()).collect()
-}
-
-/// The blocks of anything that `kalmia._data` understands; an array of float64 is its own block.
-fn blocks<'py>(py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if x.extract::<PyReadonlyArray2<'py, f64>>().is_ok() {
-        return Ok(pyo3::types::PyTuple::new(py, [x])?.into_any());
-    }
-    py.import("kalmia._data")?.call_method1("blocks", (x,))
-}
-
-impl State {
-    /// What a custom family's callable raised, else the result.
-    fn settle<T>(&self, result: PyResult<T>) -> PyResult<T> {
-        self.engine.custom().map_or(Ok(()), |family| family.check())?;
-        result
-    }
+    /// What a model file says beside the state; only learners of estimators have it.
+    pub provenance: Option<Arc<Provenance>>,
 }
 
 impl Learner {
-    pub fn new(engine: Engine, intercept: bool, metrics: Option<Metrics>) -> Self {
-        Self { state: Shared::new(State { engine, metrics }), intercept }
+    /// A learner that keeps no metrics and takes its constant as a feature.
+    pub fn bare(learner: AnyModel) -> Self {
+        Self::new(learner, false, None)
     }
 
-    pub fn bare(engine: Engine) -> Self {
-        Self::new(engine, false, None)
+    pub fn new(learner: AnyModel, intercept: bool, metrics: Option<Metrics>) -> Self {
+        Self { state: Shared::new(State { learner, metrics }), intercept, provenance: None }
     }
 
     /// What was learned, once no other call changes it.
@@ -75,118 +57,41 @@ impl Learner {
         self.state.inner()
     }
 
-    /// Learns blocks of rows; a call that fails or is interrupted leaves the learner as it was.
-    fn learn_blocks<'py>(
-        &self,
-        py: Python<'py>,
-        x: &Bound<'py, PyAny>,
-        y: &Numbers<'py>,
-        weight: Option<&Numbers<'py>>,
-        offset: Option<&Numbers<'py>>,
-        mut means: Option<&mut Vec<f64>>,
-    ) -> PyResult<()> {
-        let (y, weight, offset) =
-            (y.as_array(), weight.map(|w| w.as_array()), offset.map(|o| o.as_array()));
-        let mut state = self.state.write(py)?;
-        let mut before: Option<State> = None;
-        let mut start = 0;
-        let mut run = |state: &mut State| {
-            for block in blocks(py, x)?.try_iter()? {
-                let block = block?;
-                let array: PyReadonlyArray2<'py, f64> =
-                    block.extract().map_err(|_| input("X must be a matrix of numbers"))?;
-                let n = array.as_array().nrows();
-                let end = start + n;
-                let too_short = |name: &str, found: usize| {
-                    input(format!("X has more rows than {name}, which has {found}"))
-                };
-                let cut = |values: numpy::ndarray::ArrayView1<'_, f64>, name: &str| {
-                    if values.len() < end { Err(too_short(name, values.len())) } else { Ok(()) }
-                };
-                cut(y, "y")?;
-                weight.map_or(Ok(()), |w| cut(w, "weight"))?;
-                offset.map_or(Ok(()), |o| cut(o, "offset"))?;
-                let part = numpy::ndarray::s![start..end];
-                let table = Table {
-                    x: array.as_array(),
-                    y: flat(y.slice_move(part)),
-                    weight: weight.map(|w| flat(w.slice_move(part))),
-                    offset: offset.map(|o| flat(o.slice_move(part))),
-                    intercept: self.intercept,
-                };
-                table.check(state.engine.dim())?;
-                let (state, before, means) = (&mut *state, &mut before, means.as_deref_mut());
-                py.detach(move || {
-                    before.get_or_insert_with(|| state.clone());
-                    table.learn(&mut state.engine, state.metrics.as_mut(), means, start)
-                })?;
-                start = end;
-            }
-            if start != y.len() {
-                return Err(input(format!("X has {start} rows, but y has {}", y.len())));
-            }
-            Ok(())
-        };
-        let result = run(&mut state);
-        let result = state.settle(result);
-        if let (Err(_), Some(before)) = (&result, before) {
-            *state = before;
+    /// One row with its constant, for a learner of `dim` coefficients.
+    fn row(&self, x: &Numbers<'_>, dim: usize) -> PyResult<Vec<f64>> {
+        let x = x.as_array();
+        let expected = dim - usize::from(self.intercept);
+        if x.len() != expected {
+            return Err(input(format!("x has {} features, expected {expected}", x.len())));
         }
-        result
+        let constant = self.intercept.then_some(1.0);
+        Ok(constant.into_iter().chain(x.iter().copied()).collect())
     }
 
-    /// Runs over the rows of `x` with their predictions.
-    fn predict_blocks<'py>(
+    /// Two numbers of the prediction for each row.
+    fn two_per_row<'py>(
         &self,
         py: Python<'py>,
         x: &Bound<'py, PyAny>,
         offset: Option<&Numbers<'py>>,
-        mut take: impl FnMut(&crate::prediction::Answer) -> kalmia::Result<()> + Send,
-    ) -> PyResult<()> {
-        let offset = offset.map(|o| o.as_array());
+        of: impl Fn(&AnyPrediction) -> kalmia::Result<[f64; 2]> + Send + Sync,
+    ) -> PyResult<Pair<'py>> {
+        let mut first = Vec::new();
+        let mut second = Vec::new();
         let state = self.state(py)?;
-        let (engine, intercept) = (&state.engine, self.intercept);
-        let mut start = 0;
-        for block in blocks(py, x)?.try_iter()? {
-            let block = block?;
-            let array: PyReadonlyArray2<'py, f64> =
-                block.extract().map_err(|_| input("X must be a matrix of numbers"))?;
-            let view = array.as_array();
-            let (n, dim) = (view.nrows(), engine.dim());
-            let width = dim - usize::from(intercept);
-            if view.ncols() != width {
-                return Err(input(format!(
-                    "X has {} features, but the learner expects {width}",
-                    view.ncols()
-                )));
-            }
-            if let Some(found) = offset.map(|o| o.len()).filter(|&found| found < start + n) {
-                return Err(input(format!("X has more rows than offset, which has {found}")));
-            }
-            let take = &mut take;
-            let result = py.detach(move || {
-                each_block(&view, intercept, |first, n, x| {
-                    for i in 0..n {
-                        let row = start + first + i;
-                        let offset = offset.map_or(0.0, |o| o[row]);
-                        let answer = engine.predict(&x[i * dim..(i + 1) * dim], offset);
-                        answer
-                            .and_then(|answer| take(&answer))
-                            .map_err(|error| of_features(error, row, intercept))?;
-                    }
-                    Python::attach(|py| py.check_signals())
-                })
-            });
-            state.settle(result)?;
-            start += n;
-        }
-        Ok(())
+        learning::predict(py, &state.learner, self.intercept, x, offset, |prediction| {
+            let [a, b] = of(prediction)?;
+            first.push(a);
+            second.push(b);
+            Ok(())
+        })?;
+        Ok((PyArray1::from_vec(py, first), PyArray1::from_vec(py, second)))
     }
 }
 
 #[pymethods]
 impl Learner {
-    /// Learns one row.
+    /// Learns one row. A refused row changes nothing.
     ///
     /// Parameters
     /// ----------
@@ -207,46 +112,48 @@ impl Learner {
         weight: f64,
         offset: f64,
     ) -> PyResult<()> {
-        let x = one_row(&x, self.intercept);
-        let (y, weight, offset) = ([y], [weight], [offset]);
+        let mut guard = self.state.write(py)?;
+        let state = &mut *guard;
+        let x = self.row(&x, state.learner.dim())?;
+        let y = [y];
+        let weight = [weight];
+        let offset = [offset];
         let rows = kalmia::Rows::new(x.len(), &x, &y)
             .and_then(|rows| rows.with_weights(&weight))
             .and_then(|rows| rows.with_offsets(&offset))
             .map_err(plain)?;
-        let mut guard = self.state.write(py)?;
-        let state = &mut *guard;
-        // a callable that raises is noticed only after the row
-        let before = state.engine.custom().is_some().then(|| state.clone());
-        let result = match &mut state.metrics {
-            Some(metrics) => state.engine.learn(rows, Some(metrics)),
-            None => state.engine.learn(rows, None),
-        };
-        let result = state.settle(result.map_err(plain));
-        if let (Err(_), Some(before)) = (&result, before) {
-            *state = before;
+        // an exception of a custom family shows only after the row
+        if state.learner.custom_family().is_some() {
+            Checkpoint::default().transaction(state, |state| state.learn_one(rows))
+        } else {
+            state.learn_one(rows)
         }
-        result
     }
 
-    /// Learns rows in order; a call that fails or is interrupted changes nothing.
+    /// Learns rows in order. A call that fails or is interrupted changes nothing.
     ///
     /// Parameters
     /// ----------
     /// X : matrix of shape (n, dim)
     ///     numpy (float64 of any layout is read in place), pandas, polars, any Arrow stream, or
-    /// scipy.sparse. y : array_like of shape (n,)
+    ///     scipy.sparse.
+    /// y : array_like of shape (n,)
     ///     Targets.
     /// weight, offset : array_like of shape (n,), optional
-    ///     Multiply the loss, and are added to the linear predictor.
+    ///     Weights multiply the loss; offsets are added to the linear predictor.
     /// means : bool
-    ///     Whether to give the means back, which takes time of its own.
+    ///     Whether to return the means, which takes some time.
+    /// undo : bool
+    ///     Whether a failed call is undone. False saves a copy of the learner, for a learner that
+    ///     you discard if the call fails.
     ///
     /// Returns
     /// -------
     /// ndarray of shape (n,), or None
     ///     The mean predicted for each row before it was learned.
-    #[pyo3(signature = (X, y, weight=None, offset=None, *, means=true))]
+    #[pyo3(signature = (X, y, weight=None, offset=None, *, means=true, undo=true))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python method")]
     fn learn_many<'py>(
         &self,
         py: Python<'py>,
@@ -255,9 +162,19 @@ impl Learner {
         weight: Option<Numbers<'py>>,
         offset: Option<Numbers<'py>>,
         means: bool,
+        undo: bool,
     ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
         let mut found = means.then(|| Vec::with_capacity(y.as_array().len()));
-        self.learn_blocks(py, X, &y, weight.as_ref(), offset.as_ref(), found.as_mut())?;
+        let call = Call {
+            x: X,
+            y: y.as_array(),
+            weight: weight.as_ref().map(|weight| weight.as_array()),
+            offset: offset.as_ref().map(|offset| offset.as_array()),
+            intercept: self.intercept,
+            undo,
+        };
+        let mut state = self.state.write(py)?;
+        call.learn(py, &mut state, found.as_mut())?;
         Ok(found.map(|means| PyArray1::from_vec(py, means)))
     }
 
@@ -276,8 +193,12 @@ impl Learner {
     #[pyo3(signature = (x, offset=0.0))]
     fn predict(&self, py: Python<'_>, x: Numbers<'_>, offset: f64) -> PyResult<Prediction> {
         let state = self.state(py)?;
-        let answer = state.engine.predict(&one_row(&x, self.intercept), offset).map_err(plain);
-        state.settle(answer).map(Prediction)
+        let x = self.row(&x, state.learner.dim())?;
+        let prediction = state.learner.predict(&x, offset);
+        if let Some(family) = state.learner.custom_family() {
+            family.check()?;
+        }
+        prediction.map(Prediction).map_err(plain)
     }
 
     /// The means predicted for rows.
@@ -301,8 +222,9 @@ impl Learner {
         offset: Option<Numbers<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let mut means = Vec::new();
-        self.predict_blocks(py, X, offset.as_ref(), |answer| {
-            means.push(answer.mean());
+        let state = self.state(py)?;
+        learning::predict(py, &state.learner, self.intercept, X, offset.as_ref(), |prediction| {
+            means.push(prediction.mean());
             Ok(())
         })?;
         Ok(PyArray1::from_vec(py, means))
@@ -317,13 +239,9 @@ impl Learner {
         X: &Bound<'py, PyAny>,
         offset: Option<Numbers<'py>>,
     ) -> PyResult<Pair<'py>> {
-        let (mut means, mut deviations) = (Vec::new(), Vec::new());
-        self.predict_blocks(py, X, offset.as_ref(), |answer| {
-            means.push(answer.mean());
-            deviations.push(answer.variance().sqrt());
-            Ok(())
-        })?;
-        Ok((PyArray1::from_vec(py, means), PyArray1::from_vec(py, deviations)))
+        self.two_per_row(py, X, offset.as_ref(), |prediction| {
+            Ok([prediction.mean(), prediction.variance().sqrt()])
+        })
     }
 
     /// Means and variances of the linear predictors of rows, as two arrays.
@@ -335,17 +253,13 @@ impl Learner {
         X: &Bound<'py, PyAny>,
         offset: Option<Numbers<'py>>,
     ) -> PyResult<Pair<'py>> {
-        let (mut means, mut variances) = (Vec::new(), Vec::new());
-        self.predict_blocks(py, X, offset.as_ref(), |answer| {
-            means.push(answer.linear());
-            variances.push(answer.linear_variance());
-            Ok(())
-        })?;
-        Ok((PyArray1::from_vec(py, means), PyArray1::from_vec(py, variances)))
+        self.two_per_row(py, X, offset.as_ref(), |prediction| {
+            Ok([prediction.linear(), prediction.linear_variance()])
+        })
     }
 
-    /// Lower and upper ends of the targets' intervals, or with ``of_mean=True`` of their means', as
-    /// two arrays.
+    /// Lower and upper ends of the targets' intervals as two arrays; with ``of_mean=True``, those
+    /// of their means.
     #[pyo3(signature = (X, level=0.95, offset=None, of_mean=false))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
     fn predict_interval<'py>(
@@ -357,20 +271,64 @@ impl Learner {
         of_mean: bool,
     ) -> PyResult<Pair<'py>> {
         if of_mean {
-            let engine = &self.state(py)?.engine;
-            if !engine.has_belief() {
-                let message = "does not know how sure it is of its coefficients, so that there is no interval of a mean or a probability";
-                return Err(input(format!("method {} {message}", engine.method())));
-            }
+            either!(&self.state(py)?.learner, inner => if inner.has_covariance() {
+                Ok(())
+            } else {
+                Err(input(format!(
+                    "method '{}' keeps no covariance; intervals for the mean need method='auto' \
+                     or a filter",
+                    inner.method()
+                )))
+            })?;
         }
-        let (mut lower, mut upper) = (Vec::new(), Vec::new());
-        self.predict_blocks(py, X, offset.as_ref(), |answer| {
-            let interval = answer.interval(level, of_mean)?;
-            lower.push(interval.lower);
-            upper.push(interval.upper);
-            Ok(())
-        })?;
-        Ok((PyArray1::from_vec(py, lower), PyArray1::from_vec(py, upper)))
+        self.two_per_row(py, X, offset.as_ref(), |prediction| {
+            let ends = prediction.interval(level, of_mean)?;
+            Ok([ends.lower, ends.upper])
+        })
+    }
+
+    /// The table of coefficients.
+    ///
+    /// Parameters
+    /// ----------
+    /// names : list of str
+    ///     A name per coefficient, in order.
+    /// level : float
+    ///     Probability of the intervals, strictly between 0 and 1.
+    ///
+    /// Returns
+    /// -------
+    /// list of tuple
+    ///     Name, estimate, standard error, z, two-sided p-value, and the lower and upper ends of
+    ///     the interval. All but the first two are None for a learner without a covariance.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import kalmia
+    /// >>> filter = kalmia.Filter(1, "gaussian")
+    /// >>> filter.learn([1.0], 1.0)
+    /// >>> name, estimate, error, *_ = filter.coefficients(["slope"])[0]
+    /// >>> name, round(estimate, 12), round(error ** 2, 12)
+    /// ('slope', 0.5, 0.5)
+    #[pyo3(signature = (names, level=0.95))]
+    fn coefficients(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        level: f64,
+    ) -> PyResult<Vec<Coefficient>> {
+        if !(level > 0.0 && level < 1.0) {
+            return Err(input(format!("level is {level}: it must lie strictly between 0 and 1")));
+        }
+        let state = self.state(py)?;
+        let names = names.iter().map(String::as_str);
+        let table = either!(&state.learner, inner => {
+            kalmia_model::coefficients(inner, names, level)
+        });
+        let line = |c: kalmia_model::Coefficient| {
+            (c.name, c.estimate, c.std_error, c.z, c.p, c.lower, c.upper)
+        };
+        Ok(table.map_err(model)?.into_iter().map(line).collect())
     }
 
     /// Appends features that were zero in every row so far.
@@ -378,86 +336,77 @@ impl Learner {
     fn grow(&self, py: Python<'_>, features: usize) -> PyResult<()> {
         let mut state = self.state.write(py)?;
         for _ in 0..features {
-            state.engine.grow().map_err(plain)?;
+            either!(&mut state.learner, inner => inner.grow()).map_err(plain)?;
         }
         Ok(())
     }
 
-    /// The coefficients that predict now, the constant's first where the learner adds it.
+    /// The coefficients that predict now; the constant's is first if the learner adds it.
     #[getter]
     fn theta<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(self.state(py)?.engine.coefficients().to_pyarray(py))
+        Ok(either!(&self.state(py)?.learner, inner => inner.coefficients().to_pyarray(py)))
     }
 
     /// Covariance of the coefficients; None for learners without one.
     #[getter]
     fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
-        use numpy::PyArrayMethods;
         let state = self.state(py)?;
-        let dim = state.engine.dim();
-        state
-            .engine
-            .covariance()
+        let dim = state.learner.dim();
+        either!(&state.learner, inner => any::covariance(inner))
             .map(|matrix| PyArray1::from_vec(py, matrix).reshape([dim, dim]))
             .transpose()
     }
 
-    /// Standard errors of the coefficients; None for learners without a belief.
+    /// Standard errors of the coefficients; None for learners without a covariance.
     #[getter]
     fn standard_errors<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-        Ok(self.state(py)?.engine.standard_errors().map(|errors| PyArray1::from_vec(py, errors)))
+        let errors = either!(&self.state(py)?.learner, inner => inner.standard_errors());
+        Ok(errors.map(|errors| PyArray1::from_vec(py, errors)))
     }
 
-    /// Degrees of freedom of the coefficients' intervals; infinite but for a learned noise.
+    /// Degrees of freedom of the coefficients' intervals; infinite unless the noise is learned.
     #[getter]
     fn degrees_of_freedom(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(self
-            .state(py)?
-            .engine
-            .as_plain()
-            .map_or(f64::INFINITY, |plain| plain.degrees_of_freedom()))
+        Ok(either!(&self.state(py)?.learner, inner => inner.degrees_of_freedom()))
     }
 
-    /// The dispersion in use: the noise variance or Gamma's, learned by ``auto``; None for families
-    /// without one.
+    /// The dispersion in use: the noise variance or Gamma's, which ``auto`` learns; None for
+    /// families without one.
     #[getter]
     fn dispersion(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        Ok(self.state(py)?.engine.family().and_then(|family| kalmia::Family::dispersion(&family)))
+        let state = self.state(py)?;
+        Ok(state.learner.built_in().and_then(|inner| inner.family().dispersion()))
     }
 
-    /// ``"followed"`` where the coefficients follow a drift, and so are those of the last rows;
-    /// ``"seen"`` where a drift is beyond doubt and they do not; else None. Of ``auto`` only.
+    /// ``"followed"`` if the coefficients follow a drift and describe the last rows, ``"seen"`` if
+    /// they do not follow a certain drift, else None. Only ``auto`` looks for drifts.
     #[getter]
     fn drift(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
-        Ok(self
-            .state(py)?
-            .engine
-            .drift()
-            .map(|followed| if followed { "followed" } else { "seen" }))
+        Ok(either!(&self.state(py)?.learner, inner => any::drift(inner)))
     }
 
     /// Rows learned.
     #[getter]
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.state(py)?.engine.count())
+        Ok(either!(&self.state(py)?.learner, inner => inner.count()))
     }
 
     /// Number of coefficients.
     #[getter]
     fn dim(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.state(py)?.engine.dim())
+        Ok(self.state(py)?.learner.dim())
     }
 
     /// Name of the method.
     #[getter]
     fn method(&self, py: Python<'_>) -> PyResult<&'static str> {
-        Ok(self.state(py)?.engine.method())
+        Ok(either!(&self.state(py)?.learner, inner => inner.method()))
     }
 
     /// Name of the family.
     #[getter]
     fn family(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.state(py)?.engine.family_name())
+        Ok(either!(&self.state(py)?.learner, inner => inner.family().name().to_owned()))
     }
 
     /// Whether the learner puts the constant before the features itself.
@@ -466,26 +415,25 @@ impl Learner {
         self.intercept
     }
 
-    /// How good the predictions made before each row were, as a dictionary; None where they are not
-    /// kept.
+    /// Metrics of the predictions made before each row was learned, as a dictionary; None if the
+    /// learner does not keep them.
     #[getter]
     fn progressive<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        self.state(py)?
-            .metrics
-            .as_ref()
-            .map(|metrics| crate::metrics::report(metrics, py))
-            .transpose()
+        let state = self.state(py)?;
+        state.metrics.as_ref().map(|metrics| crate::metrics::report(metrics, py)).transpose()
     }
 
     /// The state as bytes: the same state gives the same bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &crate::store::bytes(&*self.state(py)?, self.intercept)?))
+        Ok(PyBytes::new(py, &crate::store::bytes(py, self)?))
     }
 
     /// An independent copy.
     fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let State { engine, metrics } = self.state(py)?.clone();
-        crate::kinds::wrap(py, Self::new(engine, self.intercept, metrics))
+        let State { learner, metrics } = self.state(py)?.clone();
+        let mut copy = Self::new(learner, self.intercept, metrics);
+        copy.provenance.clone_from(&self.provenance);
+        crate::kinds::wrap(py, copy)
     }
 
     fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -509,12 +457,13 @@ impl Learner {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let class = slf.get_type().name()?;
-        let engine = &slf.get().state(slf.py())?.engine;
-        let (family, method) = (engine.family_name(), engine.method());
-        Ok(format!(
-            "<kalmia.{class}: {family}, {method}, {} coefficients, {} rows>",
-            engine.dim(),
-            engine.count()
-        ))
+        let state = slf.get().state(slf.py())?;
+        Ok(either!(&state.learner, inner => format!(
+            "<kalmia.{class}: {}, {}, {} coefficients, {} rows>",
+            inner.family().name(),
+            inner.method(),
+            inner.dim(),
+            inner.count()
+        )))
     }
 }

@@ -1,21 +1,27 @@
 //! The compiled half of the Python package: translates arguments, checks them at the edge and calls
 //! the library.
 
+mod any;
+mod arguments;
 mod arrow;
 mod bounds;
-mod build;
-mod engine;
+mod columns;
 mod error;
 mod family;
 mod file;
+mod json;
 mod kinds;
 mod learner;
-mod matrix;
+mod learning;
+mod method;
 mod metrics;
 mod prediction;
+mod rows;
 mod schema;
 mod shared;
+mod state;
 mod store;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -27,8 +33,6 @@ mod _kalmia {
     #[pymodule_export]
     use super::bounds::{bound_evaluate, bound_list};
     #[pymodule_export]
-    use super::build::model;
-    #[pymodule_export]
     use super::family::Family;
     #[pymodule_export]
     use super::file::{load_model, save_model};
@@ -36,6 +40,8 @@ mod _kalmia {
     use super::kinds::{Auto, Averaged, AveragedSGD, Filter, OnlineNewtonStep};
     #[pymodule_export]
     use super::learner::Learner;
+    #[pymodule_export]
+    use super::method::{method_defaults, model};
     #[pymodule_export]
     use super::prediction::Prediction;
     #[pymodule_export]

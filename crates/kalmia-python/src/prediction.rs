@@ -1,53 +1,38 @@
 //! What is known of one `y` before it is seen, as a Python object.
 
-use crate::error::plain;
-use crate::family::PyFamily;
-use kalmia::{AnyFamily, Interval, MixturePrediction};
+use crate::any::{AnyPrediction, ByFamily, either};
+use crate::error::{input, plain};
+use kalmia::Interval;
 use pyo3::prelude::*;
 
-/// The library's prediction, of a built-in or a custom family.
-#[derive(Debug, Clone)]
-pub enum Answer {
-    /// Built-in family.
-    Plain(MixturePrediction<AnyFamily>),
-    /// Custom family.
-    Custom(MixturePrediction<PyFamily>),
-}
-
-macro_rules! each {
-    ($answer:expr, $inner:ident => $body:expr) => {
-        match $answer {
-            Answer::Plain($inner) => $body,
-            Answer::Custom($inner) => $body,
-        }
-    };
-}
-
-impl Answer {
+impl AnyPrediction {
     pub fn mean(&self) -> f64 {
-        each!(self, inner => inner.mean)
+        either!(self, inner => inner.mean)
     }
 
     pub fn linear(&self) -> f64 {
-        each!(self, inner => inner.linear)
+        either!(self, inner => inner.linear)
     }
 
     pub fn linear_variance(&self) -> f64 {
-        each!(self, inner => inner.linear_variance)
+        either!(self, inner => inner.linear_variance)
     }
 
     /// Variance of `y`, noise included.
     pub fn variance(&self) -> f64 {
-        each!(self, inner => inner.variance())
+        either!(self, inner => inner.variance())
     }
 
+    /// The interval of `y`, or of its mean.
     pub fn interval(&self, level: f64, of_mean: bool) -> kalmia::Result<Interval> {
-        each!(self, inner => if of_mean { inner.mean_interval(level) } else { inner.interval(level) })
+        either!(self, inner => {
+            if of_mean { inner.mean_interval(level) } else { inner.interval(level) }
+        })
     }
 
-    /// A result, or the exception that a custom family's callable raised on the way.
+    /// The value, or the exception that a custom family's callable raised on the way.
     fn checked<T>(&self, value: T) -> PyResult<T> {
-        if let Self::Custom(inner) = self
+        if let ByFamily::Custom(inner) = self
             && let Some((_, part)) = inner.parts().first()
         {
             part.family().check()?;
@@ -56,8 +41,7 @@ impl Answer {
     }
 }
 
-/// The predictive distribution of one target, the uncertainty about the coefficients integrated
-/// out.
+/// The predictive distribution of one target, averaged over the uncertainty of the coefficients.
 ///
 /// ``float(prediction)`` is its mean.
 ///
@@ -71,7 +55,7 @@ impl Answer {
 /// >>> low < float(prediction) < high
 /// True
 #[pyclass(frozen, module = "kalmia")]
-pub struct Prediction(pub Answer);
+pub struct Prediction(pub AnyPrediction);
 
 #[pymethods]
 impl Prediction {
@@ -102,7 +86,7 @@ impl Prediction {
     /// Mean of `y` at the mean of the linear predictor.
     #[getter]
     fn plug_in(&self) -> f64 {
-        each!(&self.0, inner => inner.plug_in)
+        either!(&self.0, inner => inner.plug_in)
     }
 
     /// Interval of `y`.
@@ -141,22 +125,20 @@ impl Prediction {
 
     /// Probability that the target is at most `y`.
     fn cdf(&self, y: f64) -> PyResult<f64> {
-        self.0.checked(each!(&self.0, inner => inner.cdf(y)))
+        self.0.checked(either!(&self.0, inner => inner.cdf(y)))
     }
 
     /// Logarithm of the predictive density, or probability, of `y`.
     fn log_density(&self, y: f64) -> PyResult<f64> {
-        self.0.checked(each!(&self.0, inner => inner.log_density(y)))
+        self.0.checked(either!(&self.0, inner => inner.log_density(y)))
     }
 
     /// Smallest `y` whose distribution function reaches `q`, for `q` strictly between 0 and 1.
     fn quantile(&self, q: f64) -> PyResult<f64> {
         if !(q > 0.0 && q < 1.0) {
-            return Err(crate::error::input(format!(
-                "q is {q}: it must lie strictly between 0 and 1"
-            )));
+            return Err(input(format!("q is {q}: it must lie strictly between 0 and 1")));
         }
-        self.0.checked(each!(&self.0, inner => inner.quantile(q)))
+        self.0.checked(either!(&self.0, inner => inner.quantile(q)))
     }
 
     fn __float__(&self) -> f64 {

@@ -1,12 +1,15 @@
-//! What the columns of a stored model mean: the command's encoder, made from names or read from a
-//! file.
+//! What the columns of a model mean: the command's encoder, made from names or read from a file.
 
+use crate::arrow::stream;
+use crate::columns::record_batch;
 use crate::error::input;
+use arrow_array::{RecordBatchIterator, RecordBatchReader};
 use kalmia_data::{
-    Block, Coding, Encoder, EncoderOptions, Format, Input, Meaning, Mode, Reader, SourceOptions,
+    Block, Coding, Encoder, EncoderOptions, Input, Kind, Meaning, Mode, Reader, SourceOptions,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// The columns of a model and the coding of its target.
 ///
@@ -17,7 +20,7 @@ use pyo3::prelude::*;
 /// target : str
 ///     Name of the target.
 /// labels : tuple of str, optional
-///     The labels coded 0 and 1; None where the target is a number or a truth value.
+///     The labels coded 0 and 1; None if the target is a number or a truth value.
 /// intercept : bool
 ///     Whether a constant comes first.
 /// boolean : bool
@@ -32,41 +35,38 @@ use pyo3::prelude::*;
 #[pyclass(frozen, module = "kalmia")]
 pub struct Schema(pub Encoder);
 
-/// A field of CSV.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
-}
-
-/// What was read of a CSV text: the rows that were not left out.
-struct Read {
-    encoder: Encoder,
+/// The rows of a table that were not left out.
+#[derive(Default)]
+struct Encoded {
     x: Vec<f64>,
-    /// The place of each row in the text.
+    /// The place of each row in the table.
     rows: Vec<u64>,
     offset: Option<Vec<f64>>,
 }
 
-/// Reads all rows of CSV.
-fn read(bytes: Vec<u8>, mut encoder: Encoder, mode: Mode) -> kalmia_data::Result<Read> {
-    let options =
-        SourceOptions { format: Some(Format::Csv), threaded: false, ..SourceOptions::default() };
+/// Encodes all rows for predictions.
+fn encode(
+    batches: impl RecordBatchReader + Send + 'static,
+    mut encoder: Encoder,
+) -> kalmia_data::Result<Encoded> {
+    let options = SourceOptions { threaded: false, ..SourceOptions::default() };
     let has_offset = encoder.options().offset.is_some();
-    let inputs = vec![Input::memory("table.csv", bytes)];
-    let mut reader = Reader::open(inputs, options, &mut encoder, mode)?;
-    let (mut block, mut x, mut rows, mut offset) =
-        (Block::new(), Vec::new(), Vec::new(), has_offset.then(Vec::new));
+    let mut all = Encoded { offset: has_offset.then(Vec::new), ..Encoded::default() };
+    let inputs = vec![Input::record_batches("X", batches)];
+    let mut reader = Reader::open(inputs, options, &mut encoder, Mode::Predict)?;
+    let mut block = Block::new();
     while reader.next_block(&mut encoder, &mut block)? {
-        x.extend_from_slice(&block.x);
-        rows.extend((0..block.rows()).map(|i| block.input_row(i)));
-        if let (Some(all), Some(part)) = (&mut offset, &block.offset) {
-            all.extend_from_slice(part);
+        all.x.extend_from_slice(&block.x);
+        all.rows.extend((0..block.rows()).map(|i| block.input_row(i)));
+        if let (Some(offset), Some(part)) = (&mut all.offset, &block.offset) {
+            offset.extend_from_slice(part);
         }
     }
-    Ok(Read { encoder, x, rows, offset })
+    Ok(all)
 }
 
 /// Features, the rows that they belong to, and offsets.
-type Encoded<'py> =
+type Arrays<'py> =
     (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u64>>, Option<Bound<'py, PyArray1<f64>>>);
 
 #[pymethods]
@@ -80,27 +80,16 @@ impl Schema {
         intercept: bool,
         boolean: bool,
     ) -> PyResult<Self> {
-        let positive = labels.as_ref().map(|labels| labels.1.clone());
-        let options = EncoderOptions { intercept, positive, ..EncoderOptions::target(target) };
-        // the encoder learns what it must know from two rows of its own
-        let header: Vec<String> =
-            names.iter().map(|name| quoted(name)).chain([quoted(target)]).collect();
-        let mut table = header.join(",") + "\n";
-        let values = match labels {
-            Some((negative, positive)) => [quoted(&negative), quoted(&positive)],
-            None if boolean => ["false".into(), "true".into()],
-            None => ["0".into(), "1".into()],
+        let options = EncoderOptions { intercept, ..EncoderOptions::target(target) };
+        let coding = match labels {
+            Some((negative, positive)) => Coding::Labels { positive, negative: Some(negative) },
+            None if boolean => Coding::Boolean,
+            None => Coding::Number,
         };
-        for value in values {
-            let row: Vec<String> = names.iter().map(|_| "0.5".into()).chain([value]).collect();
-            table += &(row.join(",") + "\n");
-        }
-        let refuse =
-            |error: kalmia_data::Error| input(format!("the columns cannot be stored: {error}"));
-        let Read { mut encoder, .. } =
-            read(table.into_bytes(), Encoder::new(options), Mode::Learn).map_err(refuse)?;
-        encoder.reset_counts();
-        Ok(Self(encoder))
+        let columns: Vec<_> = names.into_iter().map(|name| (name, Kind::Number)).collect();
+        Encoder::from_columns(options, &columns, coding)
+            .map(Self)
+            .map_err(|error| input(format!("the columns cannot be stored: {error}")))
     }
 
     /// The feature columns.
@@ -123,7 +112,7 @@ impl Schema {
         self.0.target().map(|target| target.name.clone())
     }
 
-    /// The labels coded 0 and 1; None where the target is a number or a truth value.
+    /// The labels coded 0 and 1; None if the target is a number or a truth value.
     #[getter]
     fn labels(&self) -> Option<(String, String)> {
         match self.0.target()?.coding.as_ref()? {
@@ -134,13 +123,13 @@ impl Schema {
         }
     }
 
-    /// The offset's column, where there is one.
+    /// The offset's column, if there is one.
     #[getter]
     fn offset(&self) -> Option<String> {
         self.0.options().offset.clone()
     }
 
-    /// Whether each column is one number, so that rows need no encoding.
+    /// Whether each column is one number, so rows need no encoding.
     #[getter]
     fn is_numeric(&self) -> bool {
         self.0
@@ -150,24 +139,39 @@ impl Schema {
             && self.0.options().missing == kalmia_data::Missing::Error
     }
 
-    /// The features of the rows of a CSV text with a header, without the constant; levels never
-    /// learned are zeros.
+    /// The features of the rows of a table, without the constant. Levels that were never learned
+    /// are zeros.
+    ///
+    /// Parameters
+    /// ----------
+    /// table : object or dict
+    ///     Anything with ``__arrow_c_stream__``, what that returns, or a dictionary of columns:
+    ///     lists of numbers, booleans or texts, with None for a missing value.
     ///
     /// Returns
     /// -------
     /// X : ndarray of shape (n, features)
     ///     Without the rows that a missing value leaves out.
     /// rows : ndarray of shape (n,)
-    ///     The place of each row in the text.
+    ///     The place of each row in the table.
     /// offset : ndarray of shape (n,), or None
-    ///     The column of that role, where there is one.
-    fn encode<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Encoded<'py>> {
-        let bytes = table.as_bytes().to_vec();
-        let (dim, constant) = (self.0.dim(), usize::from(self.0.options().intercept));
-        let encoded = py
-            .detach(|| read(bytes, self.0.clone(), Mode::Predict))
-            .map_err(|error| input(error.to_string()))?;
-        let Read { x, rows, offset, .. } = encoded;
+    ///     The column of offsets, if there is one.
+    fn encode<'py>(&self, py: Python<'py>, table: &Bound<'py, PyAny>) -> PyResult<Arrays<'py>> {
+        let encoder = self.0.clone();
+        let encoded = match table.cast::<PyDict>() {
+            Ok(columns) => {
+                let batch = record_batch(columns)?;
+                let schema = batch.schema();
+                py.detach(|| encode(RecordBatchIterator::new([Ok(batch)], schema), encoder))
+            }
+            Err(_) => {
+                let batches = stream(table)?;
+                py.detach(|| encode(batches, encoder))
+            }
+        };
+        let Encoded { x, rows, offset } = encoded.map_err(|error| input(error.to_string()))?;
+        let dim = self.0.dim();
+        let constant = usize::from(self.0.options().intercept);
         let features: Vec<f64> =
             x.chunks_exact(dim.max(1)).flat_map(|row| row[constant..].iter().copied()).collect();
         let features = PyArray1::from_vec(py, features).reshape([rows.len(), dim - constant])?;

@@ -1,5 +1,5 @@
-//! A value that the calls of several threads share: they wait for each other, and never with the
-//! interpreter's lock in hand.
+//! A value that several threads share. Calls wait for each other without holding the interpreter's
+//! lock.
 
 use crate::error::raise;
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockE
 
 thread_local! {
     /// Addresses of what this thread has locked. Python code may run meanwhile (a custom family, a
-    /// signal's handler), and would wait for its own thread for ever.
+    /// signal handler); without this list it could wait for its own thread forever.
     static LOCKED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -24,12 +24,12 @@ impl<T> Shared<T> {
         Self(RwLock::new(value))
     }
 
-    /// The value, by the only one that has it.
+    /// The value, for a caller that owns it alone.
     pub fn inner(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To look at, once nobody changes it.
+    /// Locks for reading, once no other call writes.
     pub fn read(&self, py: Python<'_>) -> PyResult<Held<RwLockReadGuard<'_, T>>> {
         let guard = if self.is_mine() {
             match self.0.try_read() {
@@ -43,7 +43,7 @@ impl<T> Shared<T> {
         Ok(Held::new(guard, self.address()))
     }
 
-    /// To change, once nobody looks at it.
+    /// Locks for writing, once no other call reads or writes.
     pub fn write(&self, py: Python<'_>) -> PyResult<Held<RwLockWriteGuard<'_, T>>> {
         if self.is_mine() {
             return Err(busy());
@@ -64,11 +64,12 @@ impl<T> Shared<T> {
 fn busy() -> PyErr {
     raise(
         "StateError",
-        "the learner is at work in this very call, on behalf of which this code runs".into(),
+        "this learner is already in use by the current call; a callback must not use it again"
+            .into(),
     )
 }
 
-/// A guard that [`LOCKED`] knows of.
+/// A guard that is listed in [`LOCKED`].
 pub struct Held<G> {
     guard: G,
     address: usize,

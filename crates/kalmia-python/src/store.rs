@@ -1,15 +1,17 @@
 //! Learners as bytes, and merged learners.
 
-use crate::engine::Engine;
+use crate::any::ByFamily;
 use crate::error::{file, input, plain};
+use crate::file::Provenance;
 use crate::kinds::wrap;
-use crate::learner::{Learner, State};
+use crate::learner::Learner;
+use kalmia::AnyLearner;
 use kalmia::evaluate::Metrics;
 use kalmia::file::ModelFile;
 use kalmia::learner::{AnyState, AveragedState};
-use kalmia::{AnyLearner, Averaged};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What the container holds for a pickled learner.
 const KIND: &str = "python-learner";
@@ -17,34 +19,41 @@ const KIND: &str = "python-learner";
 /// A learner with what the Python layer keeps beside it.
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    learner: StoredEngine,
+    learner: StoredLearner,
     intercept: bool,
     metrics: Option<Metrics>,
+    /// Absent for learners that no estimator made, and in old pickles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    provenance: Option<Provenance>,
 }
 
+/// Kept as it was when averages were not [`AnyState`]s, so old pickles can be read.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum StoredEngine {
+enum StoredLearner {
     Plain(AnyState),
     Averaged(AveragedState<AnyState>),
 }
 
 /// The learner's bytes.
-pub fn bytes(learner: &State, intercept: bool) -> PyResult<Vec<u8>> {
-    let engine = match &learner.engine {
-        Engine::Plain(inner) => StoredEngine::Plain(inner.state()),
-        Engine::Averaged(inner) => StoredEngine::Averaged(inner.state(AnyLearner::state)),
-        Engine::CustomFilter(_) | Engine::CustomAuto(_) => {
-            return Err(input(
-                "a learner of a custom family cannot be stored: its callables are code",
-            ));
-        }
+pub fn bytes(py: Python<'_>, learner: &Learner) -> PyResult<Vec<u8>> {
+    let state = learner.state(py)?;
+    let Some(inner) = state.learner.built_in() else {
+        return Err(input("a learner of a custom family cannot be stored: its callables are code"));
     };
-    let stored = Stored { learner: engine, intercept, metrics: learner.metrics.clone() };
+    let stored = Stored {
+        learner: match inner.state() {
+            AnyState::Averaged(state) => StoredLearner::Averaged(*state),
+            state => StoredLearner::Plain(state),
+        },
+        intercept: learner.intercept,
+        metrics: state.metrics.clone(),
+        provenance: learner.provenance.as_deref().cloned(),
+    };
     ModelFile::new(KIND, &stored, Default::default()).map(|file| file.to_bytes()).map_err(file)
 }
 
-/// The learner of bytes that ``to_bytes`` gave; it goes on exactly where they were taken.
+/// The learner that ``to_bytes`` stored. It continues exactly where it was.
 ///
 /// Parameters
 /// ----------
@@ -65,19 +74,20 @@ pub fn bytes(learner: &State, intercept: bool) -> PyResult<Vec<u8>> {
 pub fn restore<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     let stored: Stored =
         ModelFile::from_bytes(data).and_then(|file| file.state(KIND)).map_err(file)?;
-    let engine = match stored.learner {
-        StoredEngine::Plain(state) => AnyLearner::restore(state).map(Engine::Plain),
-        StoredEngine::Averaged(state) => {
-            Averaged::restore(state, AnyLearner::restore).map(Engine::Averaged)
-        }
+    let state = match stored.learner {
+        StoredLearner::Plain(state) => state,
+        StoredLearner::Averaged(state) => AnyState::Averaged(Box::new(state)),
     };
-    wrap(py, Learner::new(engine.map_err(plain)?, stored.intercept, stored.metrics))
+    let learner = ByFamily::BuiltIn(AnyLearner::restore(state).map_err(plain)?);
+    let mut learner = Learner::new(learner, stored.intercept, stored.metrics);
+    learner.provenance = stored.provenance.map(Arc::new);
+    wrap(py, learner)
 }
 
-/// Two learners made one, as if it had learned the rows of both.
+/// Merges two learners into one that has learned the rows of both.
 ///
-/// Exact for Gaussian filters; for other families an approximation: the natural parameters add, the
-/// prior counted once. The progressive loss of the two is not carried over.
+/// Exact for Gaussian filters. For other families it is an approximation: the natural parameters
+/// are added, and the prior counts once. The progressive loss is not kept.
 ///
 /// Parameters
 /// ----------
@@ -105,16 +115,16 @@ pub fn merge<'py>(
     a: PyRef<'py, Learner>,
     b: PyRef<'py, Learner>,
 ) -> PyResult<(Bound<'py, PyAny>, bool)> {
-    // one after the other: who holds two locks can be waited for by one who holds them crosswise
-    let of = |learner: &Learner| PyResult::Ok(learner.state(py)?.engine.as_plain().cloned());
+    // one lock at a time: two threads that merge crosswise would wait for each other
+    let of = |learner: &Learner| PyResult::Ok(learner.state(py)?.learner.built_in().cloned());
     let (Some(first), Some(second)) = (of(&a)?, of(&b)?) else {
-        return Err(input("only plain learners of built-in families can be merged"));
+        return Err(input("learners of custom families cannot be merged"));
     };
     if a.intercept != b.intercept {
-        return Err(input("one learner has an intercept of its own, the other has not"));
+        return Err(input("one learner adds an intercept itself, the other does not"));
     }
     let merged = py.detach(|| first.merge(&second)).map_err(plain)?;
     let exact = merged.is_exact();
-    let learner = Learner::new(Engine::Plain(merged.into_inner()), a.intercept, None);
+    let learner = Learner::new(ByFamily::BuiltIn(merged.into_inner()), a.intercept, None);
     Ok((wrap(py, learner)?, exact))
 }

@@ -1,0 +1,91 @@
+//! A learner or a prediction of either a built-in family or one made of Python callables.
+
+use crate::family::PyFamily;
+use kalmia::covariance::Covariance;
+use kalmia::{AnyFamily, AnyLearner, Family, Learner, MixturePrediction, Predict, Result};
+
+/// The same thing for a built-in (`B`) and for a custom family (`C`).
+#[derive(Debug, Clone)]
+pub enum ByFamily<B, C> {
+    BuiltIn(B),
+    Custom(C),
+}
+
+/// The learner behind a Python object.
+pub type AnyModel = ByFamily<AnyLearner, AnyLearner<PyFamily>>;
+
+/// The prediction behind a Python object.
+pub type AnyPrediction = ByFamily<MixturePrediction<AnyFamily>, MixturePrediction<PyFamily>>;
+
+/// One expression for both families.
+macro_rules! either {
+    ($value:expr, $inner:ident => $body:expr) => {
+        match $value {
+            $crate::any::ByFamily::BuiltIn($inner) => $body,
+            $crate::any::ByFamily::Custom($inner) => $body,
+        }
+    };
+}
+pub(crate) use either;
+
+impl AnyModel {
+    /// Number of coefficients.
+    pub fn dim(&self) -> usize {
+        either!(self, inner => inner.dim())
+    }
+
+    /// What is known of `y` at `x`.
+    pub fn predict(&self, x: &[f64], offset: f64) -> Result<AnyPrediction> {
+        Ok(match self {
+            Self::BuiltIn(inner) => ByFamily::BuiltIn(inner.predict(x, offset)?),
+            Self::Custom(inner) => ByFamily::Custom(inner.predict(x, offset)?),
+        })
+    }
+
+    /// The custom family, whose callables may have raised.
+    pub fn custom_family(&self) -> Option<PyFamily> {
+        match self {
+            Self::BuiltIn(_) => None,
+            Self::Custom(inner) => Some(inner.family()),
+        }
+    }
+
+    /// The learner, if its family is built in.
+    pub fn built_in(&self) -> Option<&AnyLearner> {
+        match self {
+            Self::BuiltIn(inner) => Some(inner),
+            Self::Custom(_) => None,
+        }
+    }
+}
+
+/// The covariance of the coefficients, row by row; for the online Newton step, its matrix `P`.
+/// `None` for learners that keep no matrix.
+pub fn covariance<F: Family>(learner: &AnyLearner<F>) -> Option<Vec<f64>> {
+    match learner {
+        AnyLearner::Auto(inner) => {
+            let dim = inner.dim();
+            let mut matrix = vec![0.0; dim * dim];
+            for i in 0..dim {
+                for j in 0..=i {
+                    let value = inner.covariance_entry(i, j)?;
+                    matrix[i * dim + j] = value;
+                    matrix[j * dim + i] = value;
+                }
+            }
+            Some(matrix)
+        }
+        AnyLearner::Filter(inner) => Some(inner.covariance().matrix()),
+        AnyLearner::Newton(inner) => Some(inner.covariance().matrix()),
+        AnyLearner::Sgd(_) | AnyLearner::Averaged(_) => None,
+    }
+}
+
+/// What `auto` knows of a drift: `"followed"`, `"seen"` but not followed, or nothing.
+pub fn drift<F: Family>(learner: &AnyLearner<F>) -> Option<&'static str> {
+    let AnyLearner::Auto(auto) = learner else { return None };
+    match auto.drift_report() {
+        None => Some("followed"),
+        Some(report) => report.drift().then_some("seen"),
+    }
+}

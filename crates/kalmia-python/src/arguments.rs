@@ -1,0 +1,103 @@
+//! Arguments of the learners' constructors: families, priors, rules and drifts.
+
+use crate::error::{input, plain};
+use crate::family::Family;
+use kalmia::{AnyFamily, AnyRule, Drift, DriftMode, Prior, Truncated};
+use numpy::{AllowTypeChange, PyArrayLike1, PyArrayLike2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// A family as an argument: its name, with its parameter after a colon, or an object of callables.
+#[derive(FromPyObject)]
+pub enum FamilyArgument {
+    Name(String),
+    Custom(Family),
+}
+
+impl FamilyArgument {
+    /// A built-in family.
+    pub fn built_in(&self) -> PyResult<AnyFamily> {
+        match self {
+            Self::Name(name) => name.parse().map_err(plain),
+            Self::Custom(_) => Err(input("a custom family works with Filter and Auto only")),
+        }
+    }
+}
+
+/// The prior with this mean and covariance, from a number, a vector of variances or a matrix.
+pub fn prior(
+    dim: usize,
+    theta: Option<&Bound<'_, PyAny>>,
+    covariance: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Prior> {
+    let prior = match covariance {
+        None => Prior::isotropic(dim, 1.0),
+        Some(given) => {
+            if let Ok(variance) = given.extract::<f64>() {
+                Prior::isotropic(dim, variance)
+            } else if let Ok(variances) = given.extract::<PyArrayLike1<'_, f64, AllowTypeChange>>()
+            {
+                Prior::diagonal(variances.as_array().iter().copied().collect())
+            } else {
+                let matrix: PyArrayLike2<'_, f64, AllowTypeChange> = given
+                    .extract()
+                    .map_err(|_| input("covariance must be a number, a vector or a matrix"))?;
+                Prior::full(matrix.as_array().iter().copied().collect(), dim)
+            }
+        }
+    };
+    let prior = prior.map_err(plain)?;
+    if prior.dim() != dim {
+        return Err(input(format!("covariance is of dimension {}, expected {dim}", prior.dim())));
+    }
+    match theta {
+        None => Ok(prior),
+        Some(theta) => {
+            let theta: PyArrayLike1<'_, f64, AllowTypeChange> =
+                theta.extract().map_err(|_| input("theta must be a vector of numbers"))?;
+            prior.with_mean(&theta.as_array().iter().copied().collect::<Vec<_>>()).map_err(plain)
+        }
+    }
+}
+
+/// The rule and the drift of `**rule_parameters`.
+pub fn rule(
+    name: &str,
+    dim: usize,
+    parameters: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(AnyRule, Drift)> {
+    let mut rule: AnyRule =
+        name.parse().map_err(|error: kalmia::Error| input(error.to_string()))?;
+    let paper = Truncated::paper();
+    let mut scale = paper.scale();
+    let mut beta = paper.beta();
+    let mut drift = Drift::Off;
+    for (key, value) in parameters.into_iter().flat_map(|dict| dict.iter()) {
+        let key: String = key.extract()?;
+        let number =
+            || value.extract::<f64>().map_err(|_| input(format!("{key} must be a number")));
+        match (key.as_str(), &rule) {
+            ("scale", AnyRule::Truncated(_)) => scale = number()?,
+            ("beta", AnyRule::Truncated(_)) => beta = number()?,
+            ("forget", _) => drift = Drift::Forget { factor: number()? },
+            ("walk", _) => drift = Drift::Walk { variances: vec![number()?; dim] },
+            _ => {
+                let own = if matches!(rule, AnyRule::Truncated(_)) { "scale, beta, " } else { "" };
+                return Err(input(format!(
+                    "rule {name} has no parameter `{key}`; it has {own}forget and walk"
+                )));
+            }
+        }
+    }
+    if let AnyRule::Truncated(truncated) = &mut rule {
+        *truncated = Truncated::new(scale, beta).map_err(plain)?;
+    }
+    Ok((rule, drift))
+}
+
+/// A drift by its name.
+pub fn drift(name: &str) -> PyResult<DriftMode> {
+    name.parse().map_err(|_| {
+        input(format!("drift is {name:?}: it must be \"off\", \"adapt\" or \"detect\""))
+    })
+}

@@ -1,0 +1,189 @@
+//! Methods by their names, with parameters by Python's names.
+
+use crate::any::ByFamily;
+use crate::error::{input, model as refuse};
+use crate::file::Provenance;
+use crate::kinds::wrap;
+use crate::learner::Learner;
+use kalmia::evaluate::Metrics;
+use kalmia_model::{
+    Error, FamilyChoice, History, Method, MethodName, Parameter, Parameters, Settings,
+    SourceFormat, number_text,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Arc;
+
+/// The estimators' name of a parameter.
+fn name(parameter: Parameter) -> &'static str {
+    match parameter {
+        Parameter::Prior => "prior_variance",
+        other => other.name(),
+    }
+}
+
+/// A learner that keeps its progressive loss, by the name of its method. The estimators use it.
+///
+/// Parameters that are None have the method's default; see :func:`method_defaults`. A parameter
+/// that the method does not take is refused.
+///
+/// Parameters
+/// ----------
+/// method : str
+///     ``"auto"``, ``"ekf"``, ``"truncated"``, ``"implicit"``, ``"moment"``, ``"ons"`` or
+///     ``"asgd"``.
+/// family : str
+///     As for :class:`Filter`.
+/// features : int
+///     Number of features, without the constant.
+/// intercept : bool
+///     Whether the learner puts a constant before the features.
+/// rows : int, optional
+///     Number of rows to come, if it is known: the horizon of ``"asgd"`` unless that is given.
+/// drift : {"detect", "off", "adapt"}, optional
+///     Whether the coefficients may move over time (``"auto"``).
+/// prior_variance : float, optional
+///     Variance of every coefficient before the first row (the filters).
+/// scale, beta : float, optional
+///     The threshold ``scale * t ** -beta`` under the curvature (``"truncated"``).
+/// radius, exp_concavity, gradient_bound : float, optional
+///     The constants of ``"ons"``.
+/// horizon, step : optional
+///     Number of rows to come and step size (``"asgd"``).
+///
+/// Returns
+/// -------
+/// Learner
+///
+/// Examples
+/// --------
+/// >>> from kalmia._kalmia import model
+/// >>> learner = model("auto", "poisson", 2)
+/// >>> learner.dim, learner.method
+/// (3, 'auto')
+#[pyfunction]
+#[pyo3(signature = (method, family, features, *, intercept=true, rows=None, drift=None,
+                    prior_variance=None, scale=None, beta=None, radius=None, exp_concavity=None,
+                    gradient_bound=None, horizon=None, step=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+pub fn model<'py>(
+    py: Python<'py>,
+    method: &str,
+    family: &str,
+    features: usize,
+    intercept: bool,
+    rows: Option<u64>,
+    drift: Option<&str>,
+    prior_variance: Option<f64>,
+    scale: Option<f64>,
+    beta: Option<f64>,
+    radius: Option<f64>,
+    exp_concavity: Option<f64>,
+    gradient_bound: Option<f64>,
+    horizon: Option<u64>,
+    step: Option<f64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let parameters = Parameters {
+        drift: drift.map(crate::arguments::drift).transpose()?,
+        prior: prior_variance,
+        scale,
+        beta,
+        radius,
+        exp_concavity,
+        gradient_bound,
+        horizon,
+        step,
+    };
+    let method = method.parse().and_then(|name| Method::new(name, &parameters));
+    let mut method = method.map_err(translate)?;
+    if let Some(rows) = rows {
+        method = method.with_horizon(rows);
+    }
+    let choice: FamilyChoice = family.parse().map_err(refuse)?;
+    let family = family.parse().map_err(crate::error::plain)?;
+    let dim = features + usize::from(intercept);
+    let learner = method.build(family, dim, intercept).map_err(translate)?;
+    let metrics = Metrics::new(family).map_err(crate::error::plain)?;
+    let mut learner = Learner::new(ByFamily::BuiltIn(learner), intercept, Some(metrics));
+    let settings = Settings { family: choice, method, source: SourceFormat::default() };
+    learner.provenance = Some(Arc::new(Provenance { settings, history: History::default() }));
+    wrap(py, learner)
+}
+
+/// The parameters that a method takes, with their defaults.
+///
+/// None stands for a default that depends on the rows or the features.
+///
+/// Parameters
+/// ----------
+/// method : str
+///     As for :func:`model`.
+///
+/// Returns
+/// -------
+/// dict
+///
+/// Examples
+/// --------
+/// >>> from kalmia._kalmia import method_defaults
+/// >>> method_defaults("truncated")
+/// {'prior_variance': 1.0, 'scale': 1.0, 'beta': 0.49}
+#[pyfunction]
+pub fn method_defaults<'py>(py: Python<'py>, method: &str) -> PyResult<Bound<'py, PyDict>> {
+    let method: Method = method.parse().map_err(translate)?;
+    by_name(py, &method)
+}
+
+/// Every parameter of a method with its value, by Python's names.
+pub fn by_name<'py>(py: Python<'py>, method: &Method) -> PyResult<Bound<'py, PyDict>> {
+    let values = method.parameters();
+    let dict = PyDict::new(py);
+    for &parameter in method.name().takes() {
+        let key = name(parameter);
+        match parameter {
+            Parameter::Drift => dict.set_item(key, values.drift.map(|drift| drift.name()))?,
+            Parameter::Prior => dict.set_item(key, values.prior)?,
+            Parameter::Scale => dict.set_item(key, values.scale)?,
+            Parameter::Beta => dict.set_item(key, values.beta)?,
+            Parameter::Radius => dict.set_item(key, values.radius)?,
+            Parameter::ExpConcavity => dict.set_item(key, values.exp_concavity)?,
+            Parameter::GradientBound => dict.set_item(key, values.gradient_bound)?,
+            Parameter::Horizon => dict.set_item(key, values.horizon)?,
+            Parameter::Step => dict.set_item(key, values.step)?,
+        }
+    }
+    Ok(dict)
+}
+
+/// An error about a method, with Python's names.
+fn translate(error: Error) -> PyErr {
+    match error {
+        Error::ParameterNotTaken { parameter, method } => {
+            let takes: Vec<_> = method.takes().iter().map(|&taken| name(taken)).collect();
+            let others: Vec<_> = MethodName::ALL
+                .into_iter()
+                .filter(|other| other.takes().contains(&parameter))
+                .map(MethodName::name)
+                .collect();
+            input(format!(
+                "method '{method}' takes no {}; it takes {}, and {} is for {}",
+                name(parameter),
+                takes.join(", "),
+                name(parameter),
+                others.join(", "),
+            ))
+        }
+        Error::NeedsHorizon => input(
+            "method 'asgd' needs horizon, the number of rows to come; only `fit` can count them",
+        ),
+        // the only matrix of a method is its prior covariance
+        Error::Learner(kalmia::Error::NotPositiveDefinite { value, .. }) => {
+            let value = number_text(value);
+            input(format!("prior_variance is {value}: it must be a finite number above 0"))
+        }
+        Error::Learner(kalmia::Error::Parameter { name, value, expected }) => {
+            input(format!("{name} is {}: it {expected}", number_text(value)))
+        }
+        other => refuse(other),
+    }
+}

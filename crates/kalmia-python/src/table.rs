@@ -1,0 +1,27 @@
+//! The tables that learners take, as matrices of float64.
+
+use crate::arrow::ArrowBlocks;
+use crate::error::input;
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+
+/// Matrices in the order of the rows.
+type Blocks<'py> = Box<dyn Iterator<Item = PyResult<PyReadonlyArray2<'py, f64>>> + 'py>;
+
+/// The rows of a table as matrices: a float64 array is its own block, Arrow streams are read here,
+/// and `kalmia._tables` converts the rest. That module imports nothing compiled.
+pub fn blocks<'py>(py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Blocks<'py>> {
+    if let Ok(array) = x.extract::<PyReadonlyArray2<'py, f64>>() {
+        return Ok(Box::new(std::iter::once(Ok(array))));
+    }
+    let tables = py.import("kalmia._tables")?;
+    let parts = if tables.call_method1("is_arrow", (x,))?.is_truthy()? {
+        Bound::new(py, ArrowBlocks::new(x)?)?.into_any()
+    } else {
+        tables.call_method1("blocks", (x,))?
+    };
+    let matrix = |part: PyResult<Bound<'py, PyAny>>| {
+        part?.extract().map_err(|_| input("X must be a matrix of numbers"))
+    };
+    Ok(Box::new(parts.try_iter()?.map(matrix)))
+}

@@ -1,0 +1,75 @@
+"""The estimators' parameters: their docstring, and names that are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .errors import InputError
+
+#: The docstring section on the parameters that every estimator has.
+PARAMETERS = """Parameters
+    ----------
+    method : {"auto", "ekf", "truncated", "implicit", "moment", "ons", "asgd"}
+        The algorithm. ``"auto"`` needs no other parameter and accepts features of any scale. The
+        others are the algorithms of the paper: scale the features to about 1 before using them.
+        A parameter below that the method does not take is refused.
+    prior_variance : float, optional
+        Variance of each coefficient before the first row; 1 by default. Filters only (``"ekf"``,
+        ``"truncated"``, ``"implicit"``, ``"moment"``); ``"auto"`` learns it.
+    fit_intercept : bool
+        Whether to learn an intercept.
+    drift : {"detect", "off", "adapt"}, optional
+        What ``"auto"`` does when the coefficients change over time; the other methods assume that
+        they do not. ``"detect"``, the default, keeps them constant until a change is detected and
+        tracks them from then on; `drifts_` and `summary` report it. ``"off"`` keeps them constant.
+        ``"adapt"`` tracks them without waiting for a detection. Tracking starts when the mixture
+        has settled, after at most 4096 rows; until then all three give the same result.
+    scale, beta : float, optional
+        The curvature is at least ``scale * t ** -beta`` at row ``t``; 1 and 0.49 by default.
+        ``"truncated"`` only.
+    radius : float, optional
+        Radius of the ball that holds the coefficients of ``"ons"``; 10 by default.
+    exp_concavity : float, optional
+        Exp-concavity constant of ``"ons"``; ``1 / (4 * radius)`` by default.
+    gradient_bound : float, optional
+        Upper bound on the gradient's norm for ``"ons"``; none by default.
+    horizon : int, optional
+        Total number of rows for ``"asgd"``. `fit` uses the number of rows that it is given. Set it
+        before `partial_fit`, which cannot know how many rows will follow.
+    step : float, optional
+        Step size of ``"asgd"``; ``1 / (2 * d * sqrt(horizon))`` by default, where ``d`` is the
+        number of coefficients, intercept included.
+"""
+
+#: The parameters of methods. None stands for the method's default.
+METHOD_PARAMETERS = (
+    "prior_variance",
+    "drift",
+    "scale",
+    "beta",
+    "radius",
+    "exp_concavity",
+    "gradient_bound",
+    "horizon",
+    "step",
+)
+
+
+def check_names(**given: Any) -> None:
+    """Refuses a parameter that takes a name and was given something else; None is a default.
+
+    Examples
+    --------
+    >>> check_names(method="auto", drift=True)
+    Traceback (most recent call last):
+        ...
+    kalmia.errors.InputError: drift is True: give one of "detect", "off" and "adapt"
+    """
+    choices = {
+        "drift": 'one of "detect", "off" and "adapt"',
+        "method": 'the name of a method, such as "auto" or "ekf"',
+        "family": 'the name of a family, such as "gaussian" or "poisson"',
+    }
+    for name, value in given.items():
+        if value is not None and not isinstance(value, str):
+            raise InputError(f"{name} is {value!r}: give {choices[name]}")

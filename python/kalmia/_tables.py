@@ -1,0 +1,127 @@
+"""Tables as blocks of float64 for the compiled module, and what it refuses.
+
+The compiled module imports this one, so it imports nothing compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+
+#: Numbers per block of a table that needs conversion: 32 MB.
+BLOCK_NUMBERS = 1 << 22
+
+#: Largest number of columns of a sparse matrix. One covariance takes 3.2 GB at this limit, and
+#: the method "auto" starts with about 20 of them.
+SPARSE_COLUMNS = 20_000
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether `X` is a scipy.sparse matrix or array."""
+    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+
+
+def check_sparse(X: Any) -> None:
+    """Refuses a sparse matrix of more than :data:`SPARSE_COLUMNS` columns."""
+    if len(X.shape) == 2 and X.shape[1] > SPARSE_COLUMNS:
+        raise InputError(
+            f"X has {X.shape[1]} columns; a sparse matrix may have at most {SPARSE_COLUMNS}, "
+            "because the covariance is dense: select or hash features first"
+        )
+
+
+def check_lazy(X: Any) -> None:
+    """Refuses tables that have not been read yet, which numpy would take for one object."""
+    for attribute, call in (("collect", "X.collect()"), ("to_table", "X.to_table()")):
+        if hasattr(X, attribute) and not hasattr(X, "__arrow_c_stream__"):
+            raise InputError(f"X is a {type(X).__name__}, whose rows are not read yet: pass {call}")
+
+
+def check_columns(X: Any, what: str = "X") -> None:
+    """Refuses dates and times, which numpy would turn into counts, and names columns of text."""
+    is_frame = hasattr(X, "iloc") and hasattr(X, "columns")
+    kinds = X.dtypes.items() if is_frame else [(None, getattr(X, "dtype", None))]
+    for position, (name, kind) in enumerate(kinds):
+        if getattr(kind, "kind", None) in ("M", "m"):
+            where = what if name is None else f"column {name!r}"
+            raise InputError(
+                f"{where} is of type {kind}: turn dates and times into numbers, such as days since "
+                "a start"
+            )
+        if is_frame and getattr(kind, "kind", "O") == "O":
+            _check_text(name, X.iloc[:, position])
+
+
+def _check_text(name: Any, column: Any) -> None:
+    """Refuses a pandas column with a text that is no number; numpy would not name the column."""
+    for row, value in enumerate(column):
+        try:
+            if isinstance(value, str):
+                float(value)
+        except ValueError:
+            raise InputError(
+                f"column {name!r} holds {value!r} in row {row}, which is no number: encode text, "
+                "for example with sklearn.preprocessing.OneHotEncoder"
+            ) from None
+
+
+def is_arrow(X: Any) -> bool:
+    """Whether to read `X` through the Arrow PyCapsule interface.
+
+    Not for pandas, whose own conversion works without pyarrow.
+    """
+    return hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc")
+
+
+def blocks(X: Any) -> Iterator[np.ndarray]:
+    """The rows of a table as matrices of float64, in order.
+
+    Not for Arrow streams, which the compiled module reads itself. A float64 array is returned as
+    it is. A sparse matrix, a pandas table and an array of another type are converted block by
+    block, which avoids a second copy of the whole table.
+
+    Examples
+    --------
+    >>> [block.shape for block in blocks([[1, 2], [3, 4]])]
+    [(2, 2)]
+    """
+    check_lazy(X)
+    if is_sparse(X):
+        check_sparse(X)
+        X = X.tocsr()
+        for part in _block_slices(*X.shape):
+            yield np.asarray(X[part].todense(), dtype=np.float64)
+    elif hasattr(X, "iloc"):
+        check_columns(X)
+        for part in _block_slices(*X.shape):
+            yield _numbers(X.iloc[part].to_numpy)
+    else:
+        array = X if isinstance(X, np.ndarray) else np.asarray(X)
+        if array.ndim != 2:
+            raise InputError(
+                f"X must be a matrix of rows and features, got an array of {array.ndim} dimensions"
+            )
+        if array.dtype == np.float64:
+            yield array
+            return
+        if array.dtype.kind not in "biuf" and array.dtype != object:
+            raise InputError(f"X is of type {array.dtype}: features must be numbers or booleans")
+        for part in _block_slices(*array.shape):
+            yield _numbers(array[part].astype)
+
+
+def _numbers(convert: Any) -> np.ndarray:
+    try:
+        return convert(dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X holds a value that is no number: {error}") from error
+
+
+def _block_slices(rows: int, columns: int) -> Iterator[slice]:
+    step = max(1, BLOCK_NUMBERS // max(1, columns))
+    for first in range(0, rows, step):
+        yield slice(first, min(first + step, rows))
