@@ -54,15 +54,56 @@ pub fn coefficients<'a, F: Family>(
 /// Fills in what needs the covariance.
 fn add_belief(line: &mut Coefficient, error: f64, degrees: f64, level: f64) -> Result<()> {
     // a coefficient is the linear predictor of a row that holds its feature alone
-    let belief = Prediction::new(Gaussian::default(), line.estimate, error * error)?;
-    let belief =
-        if degrees.is_finite() { belief.with_degrees_of_freedom(degrees)? } else { belief };
-    let z = line.estimate / error;
-    let beyond_zero = belief.linear_cdf(0.0);
+    let belief = |estimate: f64| -> Result<Prediction<Gaussian>> {
+        let belief = Prediction::new(Gaussian::default(), estimate, error * error)?;
+        Ok(if degrees.is_finite() { belief.with_degrees_of_freedom(degrees)? } else { belief })
+    };
+    let own = belief(line.estimate)?;
     line.std_error = Some(error);
-    line.z = Some(z);
-    line.p = Some(2.0 * beyond_zero.min(1.0 - beyond_zero));
-    line.lower = Some(belief.linear_quantile(0.5 - 0.5 * level));
-    line.upper = Some(belief.linear_quantile(0.5 + 0.5 * level));
+    line.z = Some(line.estimate / error);
+    // in the lower tail, where a tiny probability keeps its precision
+    line.p = Some(2.0 * belief(line.estimate.abs())?.linear_cdf(0.0));
+    line.lower = Some(own.linear_quantile(0.5 - 0.5 * level));
+    line.upper = Some(own.linear_quantile(0.5 + 0.5 * level));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of one line with the estimate and standard error given.
+    fn line(estimate: f64, error: f64, degrees: f64) -> Coefficient {
+        let empty = Coefficient {
+            name: "x".into(),
+            estimate,
+            std_error: None,
+            z: None,
+            p: None,
+            lower: None,
+            upper: None,
+        };
+        let mut line = empty;
+        add_belief(&mut line, error, degrees, 0.95).unwrap();
+        line
+    }
+
+    #[test]
+    fn p_values_and_intervals_are_those_of_the_tables() {
+        // scipy.stats: norm.sf(1.96) * 2, norm.sf(20) * 2, t(7).sf(2.5) * 2
+        for (estimate, degrees, p) in [
+            (1.96, f64::INFINITY, 0.04999579029644087),
+            (20.0, f64::INFINITY, 5.507248237212311e-89),
+            (2.5, 7.0, 0.04099221858575289),
+        ] {
+            for sign in [1.0, -1.0] {
+                let found = line(sign * estimate, 1.0, degrees).p.unwrap();
+                assert!((found / p - 1.0).abs() < 1e-9, "{estimate}: {found} against {p}");
+            }
+        }
+        let wide = line(3.0, 2.0, f64::INFINITY);
+        assert!((wide.lower.unwrap() - (3.0 - 2.0 * 1.959963984540054)).abs() < 1e-12);
+        assert!((wide.upper.unwrap() - (3.0 + 2.0 * 1.959963984540054)).abs() < 1e-12);
+        assert_eq!(wide.z, Some(1.5));
+    }
 }
