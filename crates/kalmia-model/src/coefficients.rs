@@ -65,3 +65,52 @@ fn add_belief(line: &mut Coefficient, error: f64, degrees: f64, level: f64) -> R
     line.upper = Some(belief.linear_quantile(0.5 + 0.5 * level));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::PI;
+
+    fn with_belief(estimate: f64, error: f64, degrees: f64) -> Coefficient {
+        let mut line = Coefficient {
+            name: "x".into(),
+            estimate,
+            std_error: None,
+            z: None,
+            p: None,
+            lower: None,
+            upper: None,
+        };
+        add_belief(&mut line, error, degrees, 0.95).unwrap();
+        line
+    }
+
+    #[track_caller]
+    fn assert_close(found: Option<f64>, expected: f64) {
+        let found = found.unwrap();
+        assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found}, not {expected}");
+    }
+
+    #[test]
+    fn a_normal_belief_has_the_tabulated_p_value_and_interval() {
+        for sign in [1.0, -1.0] {
+            let line = with_belief(sign * 0.98, 0.5, f64::INFINITY);
+            assert_close(line.z, sign * 1.96);
+            assert_close(line.p, 0.049_995_790_296_440_87);
+        }
+        let line = with_belief(0.98, 0.5, f64::INFINITY);
+        let half_width = 0.5 * 1.959_963_984_540_054;
+        assert_close(line.lower, 0.98 - half_width);
+        assert_close(line.upper, 0.98 + half_width);
+    }
+
+    #[test]
+    fn a_student_belief_has_its_closed_form_p_value() {
+        for t in [0.5, 1.0, 2.0, 5.0] {
+            assert_close(with_belief(t, 1.0, 1.0).p, 1.0 - 2.0 / PI * f64::atan(t));
+            assert_close(with_belief(-t, 1.0, 2.0).p, 1.0 - t / (2.0 + t * t).sqrt());
+        }
+        // 12.7062 is the tabulated quantile of one degree of freedom, tan(0.475 pi)
+        assert_close(with_belief(0.0, 1.0, 1.0).upper, f64::tan(0.475 * PI));
+    }
+}
