@@ -1,5 +1,5 @@
-//! `docs/public-api.txt`: the public items of the library, one line each, so that reviews see every
-//! change of the API.
+//! `docs/public-api.txt`: the public items of the library, one line each. It shows a change of the
+//! API in every review.
 
 use std::fs;
 use std::path::{Path, PathBuf};

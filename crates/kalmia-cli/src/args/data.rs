@@ -44,7 +44,9 @@ pub fn missing() -> impl TypedValueParser<Value = Missing> {
         let about = match missing {
             Missing::Error => "Stop with an error that names file, row and column",
             Missing::Skip => "Leave the row out and count it",
-            Missing::Mean => "Use the mean of the rows before, and add a feature that marks such rows",
+            Missing::Mean => {
+                "Use the mean of the rows before, and add a feature that marks such rows"
+            }
         };
         described(missing.name(), about)
     }))

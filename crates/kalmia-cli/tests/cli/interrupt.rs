@@ -1,5 +1,5 @@
 //! Ctrl-C, also while standard input has nothing to give: the command ends at once, keeps what it
-//! has and says how to go on. These tests wait for another process, never for a fixed time, and
+//! has and says how to continue. These tests wait for another process, never for a fixed time, and
 //! each wait fails after `harness::PATIENCE`.
 
 use crate::harness::{Folder, PATIENCE, table, wait_until};
@@ -78,7 +78,7 @@ fn an_update_into_another_file_goes_on_when_given_again() {
         .run("update m.kalmia t.csv -o part.kalmia")
         .fails(2, &["part.kalmia holds an update that did not finish"]);
     let again = folder.pipe(&update("part.kalmia"), text.as_bytes());
-    assert!(again.stderr().contains("going on after row"), "{}", again.stderr());
+    assert!(again.stderr().contains("continuing after row"), "{}", again.stderr());
     again.ok();
     folder.pipe(&update("whole.kalmia"), text.as_bytes()).ok();
     assert!(folder.read("part.kalmia") == folder.read("whole.kalmia"));

@@ -177,7 +177,7 @@ pub enum SettingProblem {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowProblem {
-    /// A CSV field goes on after its closing quote.
+    /// A CSV field continues after its closing quote.
     #[error("text after a closing quote; write a quote inside a quoted field twice")]
     TextAfterQuote,
     /// A CSV field is never closed.
