@@ -188,7 +188,7 @@ fn levels_that_come_late_enter_and_a_drift_is_reported() {
         .collect();
     folder.write("drift.csv", format!("x,y\n{moved}"));
     let summary = folder.ok("--quiet fit drift.csv -t y --drift off");
-    assert!(summary.contains("--drift adapt would gain"), "{summary}");
+    assert!(summary.contains("--drift adapt would save"), "{summary}");
     let summary = folder.ok("--quiet fit drift.csv -t y");
     assert!(summary.contains("drift: detected and followed"), "{summary}");
     let off = folder.json("fit drift.csv -t y --drift off --json");

@@ -72,7 +72,7 @@ fn every_remedy_has_a_hint() {
         ("fit gap.csv -t y", &["row 2", "hint: --missing skip", "--missing mean"]),
         ("compare gap.csv -t y", &["row 2", "hint: --missing skip"]),
         ("fit date.csv -t y", &["column `d`", "hint: --categorical NAME", "--exclude NAME"]),
-        ("fit labels.csv -t y", &["column `y`", "hint: --positive LABEL"]),
+        ("fit labels.csv -t y --positive green", &["column `y`", "hint: --positive LABEL"]),
         ("fit classes.csv -t y", &["column `y`", "hint: kalmia learns", "each class"]),
     ];
     for (words, said) in cases {

@@ -209,7 +209,7 @@ fn evaluating_learns_nothing_and_counts_what_is_new() {
         Some(1)
     );
     let run = folder.run("predict c.kalmia unseen.csv");
-    assert!(run.stderr().contains("1 value of levels never seen"), "{}", run.stderr());
+    assert!(run.stderr().contains("1 value of unknown levels"), "{}", run.stderr());
 }
 
 #[test]

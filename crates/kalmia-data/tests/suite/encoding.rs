@@ -272,7 +272,7 @@ fn libsvm_rows_are_dense_with_indices_as_they_appear() {
         EncoderOptions::default(),
     )
     .unwrap_err();
-    assert!(bad.to_string().contains("`2:1` does not ascend"), "{bad}");
+    assert!(bad.to_string().contains("`2:1` is out of order"), "{bad}");
 }
 
 #[test]

@@ -64,8 +64,8 @@ const fn place(i: usize, j: usize) -> usize {
     i * D - i * i.saturating_sub(1) / 2 + (j - i)
 }
 
-/// $P$ with the contraction of the last row pending: it is applied while $P$ is multiplied with the
-/// next row: each row reads $P$ once.
+/// $P$ with the contraction of the last row pending. It is applied while $P$ is multiplied by the
+/// next row, so each row reads $P$ once.
 #[derive(Debug, Clone)]
 pub(crate) struct Belief {
     p: [V; PACKED],
