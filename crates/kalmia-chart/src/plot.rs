@@ -37,7 +37,7 @@ impl Series {
     }
 }
 
-/// A labelled vertical line.
+/// A labeled vertical line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
     /// Its horizontal position.
@@ -138,7 +138,7 @@ impl Canvas<'_> {
         for series in self.plot.series.iter().rev() {
             self.band(series);
         }
-        // Dashed lines are drawn above solid ones, so that both show if two curves coincide.
+        // Dashed lines are drawn above solid ones: if two curves coincide, both are visible.
         for dashed in [false, true] {
             for series in self.plot.series.iter().rev().filter(|s| s.dash.is_empty() != dashed) {
                 self.curve(series);

@@ -177,11 +177,11 @@ fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {
         }
         Remedy::MissingPolicy => "--missing skip leaves such rows out",
         Remedy::DescribeFormat => "--delimiter, --no-header and --format say how to read the file",
-        // the options below choose what a model has settled
+        // the options below set what a model has already fixed
         _ if !command.chooses() => return None,
         Remedy::NameTarget => "--target NAME says which column to learn",
         Remedy::ChooseColumns => {
-            "--features or --exclude chooses columns, --max-features raises the limit"
+            "--features or --exclude chooses columns; --max-features raises the limit"
         }
         Remedy::FewerFeatures { .. } => {
             "--exclude leaves the column out, --max-features raises the limit"

@@ -13,7 +13,7 @@ use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, SourceOpt
 
 const COLUMNS: usize = 10;
 
-/// Uniform numbers by a 64-bit linear congruential generator, so that the bench needs no other
+/// Uniform numbers by a 64-bit linear congruential generator: the bench needs no other
 /// crate.
 struct Uniform(u64);
 
@@ -64,7 +64,9 @@ fn ours(input: Input, threaded: bool) -> (u64, f64) {
 fn theirs(bytes: &[u8]) -> (u64, f64) {
     let mut reader = csv::ReaderBuilder::new().buffer_capacity(1 << 20).from_reader(bytes);
     let mut record = csv::ByteRecord::new();
-    let (mut x, mut rows, mut sum) = (Vec::with_capacity(1024 * COLUMNS), 0, 0.0);
+    let mut x = Vec::with_capacity(1024 * COLUMNS);
+    let mut rows = 0;
+    let mut sum = 0.0;
     while reader.read_byte_record(&mut record).expect("a good table") {
         x.extend(record.iter().map(|field| fast_float2::parse::<f64, _>(field).expect("a number")));
         rows += 1;
@@ -115,7 +117,7 @@ fn run(title: &str, bytes: Vec<u8>, rounds: usize) {
         let read = move |threaded| ours(Input::memory("t.parquet", parquet.clone()), threaded);
         ways.push(("kalmia, Parquet, one thread", Box::new(move || read(false))));
     }
-    // Rounds take turns, so that a slow moment of the machine hits all alike; the best round
+    // Rounds take turns: a slow moment of the machine then affects all alike. The best round
     // counts.
     let mut best = vec![f64::INFINITY; ways.len()];
     let mut seen = vec![(0, 0.0); ways.len()];
@@ -133,7 +135,8 @@ fn run(title: &str, bytes: Vec<u8>, rounds: usize) {
             (seen[i].1 - seen[0].1).abs() <= 1e-9 * seen[0].0 as f64 * COLUMNS as f64,
             "{name} must see the same numbers"
         );
-        let (mb, rows) = (bytes.len() as f64 / 1e6 / best[i], seen[i].0 as f64 / best[i]);
+        let mb = bytes.len() as f64 / 1e6 / best[i];
+        let rows = seen[i].0 as f64 / best[i];
         println!(
             "  {name:<28} {mb:8.1} MB of CSV/s {rows:12.0} rows/s  {:5.2} x",
             best[0] / best[i]

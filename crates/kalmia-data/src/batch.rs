@@ -236,7 +236,7 @@ pub(crate) struct Entry {
     pub value: f64,
 }
 
-/// Rows on their way from a reader to the encoder.
+/// Rows as a reader passes them to the encoder.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batch {
     pub rows: usize,
@@ -262,7 +262,7 @@ impl Batch {
         self.unknown_members = 0;
     }
 
-    /// Removes what a half-read row has added.
+    /// Removes the fields of an incomplete row.
     pub fn drop_partial_row(&mut self) {
         let rows = self.rows;
         self.columns.iter_mut().for_each(|column| column.truncate(rows));

@@ -123,7 +123,7 @@ impl Chunks {
         Ok(self.safe - self.pos > before)
     }
 
-    /// Reads once, at least as much as is there already, so that a long line costs linear time.
+    /// Reads once, at least as much as is buffered already: a long line costs linear time.
     fn read(&mut self) -> Result<()> {
         let room = self.chunk.max(self.end);
         if self.buf.len() < self.end + room + 1 {
@@ -141,7 +141,7 @@ impl Chunks {
         self.end += n;
         if n == 0 {
             self.eof = true;
-            // The last line gets the newline it lacks, so that every line has one.
+            // The last line gets the newline it lacks: every line has one.
             if self.end > 0 && self.buf[self.end - 1] != b'\n' {
                 self.buf[self.end] = b'\n';
                 self.end += 1;

@@ -1,4 +1,4 @@
-//! What a file looked like, so that a reading resumes on the same bytes only.
+//! Size and hash of a file: a reading resumes only on the same bytes.
 
 use std::io::{Read, Seek, SeekFrom};
 

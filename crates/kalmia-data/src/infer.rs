@@ -5,7 +5,7 @@ use crate::error::{ColumnProblem, Error, Result, ValueProblem, excerpt};
 use crate::scalar;
 use crate::schema::Kind;
 
-/// From this share of numbers on, a text is taken for a slip.
+/// If at least this share of a column is numbers, a text in it is an error.
 const MIN_NUMBER_SHARE: f64 = 0.9;
 
 #[derive(Default)]

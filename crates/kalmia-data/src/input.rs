@@ -130,7 +130,7 @@ impl Input {
         }
     }
 
-    /// Size and hash, to be compared before a reading goes on.
+    /// Size and hash, to be compared before a reading continues.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         let content = match &self.place {
             Place::Stdin(_) => None,

@@ -9,11 +9,11 @@
 //! Block     rows x dim numbers, row after row, with targets, weights and offsets
 //! ```
 //!
-//! **Why batches are not Arrow record batches.** CSV parsed into Arrow arrays would pay for validity
-//! bitmaps and builders, then be copied out again; here a number goes from the file's bytes straight
-//! into a column of `f64`. Parquet and Arrow data are copied once, and unused columns of Parquet are
-//! not decoded. Feature `arrow` reads record batches of the caller; `columnar` adds Parquet and Arrow
-//! IPC files. Without both no Arrow crate is built.
+//! **Why batches are not Arrow record batches.** CSV parsed into Arrow arrays would pay for
+//! validity bitmaps and builders, then be copied out again; here a number goes from the file's
+//! bytes straight into a column of `f64`. Parquet and Arrow data are copied once, and unused
+//! columns of Parquet are not decoded. Feature `arrow` reads record batches of the caller;
+//! `columnar` adds Parquet and Arrow IPC files. Without both, no Arrow crate is built.
 //!
 //! **Order and boundaries.** Rows keep the order of the inputs. A block takes
 //! [`SourceOptions::block_rows`] data rows across the ends of files, so its boundaries depend on
@@ -21,9 +21,9 @@
 //! the row, then the column, in which they first appear.
 //!
 //! **Kinds** are inferred from the first block (see [`Kind`]): number, boolean (`true`/`false`),
-//! else category. Typed formats declare them, and text in quotes is text in JSON. A later value that
-//! does not fit is an error that names file, row, line, column and value. [`MISSING`] lists what
-//! counts as missing.
+//! else category. Typed formats declare them, and text in quotes is text in JSON. A later value
+//! that does not fit is an error that names file, row, line, column and value. [`MISSING`] lists
+//! what counts as missing.
 //!
 //! **Resuming.** [`Encoder`] and [`Position`] are plain data. Stored together after a block and
 //! restored with [`Reader::seek`], they give the blocks of an uninterrupted reading;

@@ -147,17 +147,17 @@ impl FromStr for Missing {
 /// What the columns are for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EncoderOptions {
-    /// The column to learn; libsvm's is `label` and may be left out.
+    /// The column to predict; libsvm's is `label` and may be left out.
     pub target: Option<String>,
     /// The label of a two-valued target that counts as 1; by default the larger of the two as text.
     pub positive: Option<String>,
-    /// A column that multiplies each row's loss.
+    /// A column of row weights, which multiply the loss.
     pub weight: Option<String>,
     /// A column added to each row's linear predictor.
     pub offset: Option<String>,
     /// The feature columns, in order; by default every column without another role.
     pub features: Option<Vec<String>>,
-    /// Columns left out.
+    /// Columns to leave out.
     pub exclude: Vec<String>,
     /// Columns read as categories even if they hold numbers or dates. Levels are the texts of the
     /// file; typed formats give numbers their shortest text (`1`, not `1.0`).
@@ -166,7 +166,7 @@ pub struct EncoderOptions {
     pub intercept: bool,
     /// What a missing value does.
     pub missing: Missing,
-    /// Most features accepted, categories included.
+    /// Most features accepted; each category level counts as one.
     pub max_features: usize,
 }
 

@@ -10,8 +10,8 @@ use crate::batch::Want;
 /// of Parquet, Arrow and JSON.
 ///
 /// A column is a number if all its values are, a boolean if all are `true` or `false` (0 and 1 may
-/// occur among them), else a category. Two cases are refused: a column in which at least nine of ten
-/// values, but not all, are numbers (most likely an error in the data), and dates or times.
+/// occur among them), else a category. Two cases are refused: dates or times, and a column in
+/// which at least nine of ten values, but not all, are numbers (most likely an error in the data).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -95,7 +95,7 @@ impl Column {
     /// Takes a value into the mean.
     pub(crate) fn observe(&mut self, value: f64) {
         self.count += 1;
-        // Divided first, so that huge values of both signs do not overflow.
+        // Divided first: the difference of huge values could overflow.
         let n = self.count as f64;
         self.mean += value / n - self.mean / n;
     }

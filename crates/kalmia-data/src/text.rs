@@ -18,8 +18,8 @@ pub enum TextKind {
     Number,
 }
 
-/// Reads columns as text, in blocks with the boundaries of [`crate::Reader`], so that the two can
-/// run side by side over the same inputs: row `i` of a [`crate::Block`] is row `block.input_row(i)
+/// Reads columns as text, in blocks with the boundaries of [`crate::Reader`]. Both can run side by
+/// side over the same inputs: row `i` of a [`crate::Block`] is row `block.input_row(i)
 /// - block.first_row` of the text block.
 pub struct TextReader {
     parser: Parser,

@@ -108,8 +108,8 @@ fn peak_memory_is_that_of_a_few_blocks() {
     cases.push(("t.parquet", |rows| table(rows).parquet(4_000)));
     for (name, bytes) in cases.drain(..) {
         for threaded in [false, true] {
-            let (few, many) =
-                (peak(name, bytes(4_000), threaded), peak(name, bytes(64_000), threaded));
+            let few = peak(name, bytes(4_000), threaded);
+            let many = peak(name, bytes(64_000), threaded);
             // How far the thread runs ahead varies by a block or two.
             assert!(
                 many as f64 <= 1.25 * few as f64 + 2e5,

@@ -1,8 +1,8 @@
 //! Speed of the Monte Carlo kernels against the library's learners, on the same replicates.
 //!
-//! Both sides learn rows that were drawn before, so that only learning is timed: the kernels eight
+//! Both sides learn rows that were drawn before, so only learning is timed: the kernels eight
 //! replicates side by side, the library one replicate after the other. Every block of rows counts
-//! with its best time over the rounds, so that other work on the machine matters little.
+//! with its best time over the rounds, because other work on the machine only adds time.
 //! `cargo bench -p kalmia-lab`; without `--bench` (as `cargo test` runs it) only a few rows.
 
 use kalmia::{

@@ -33,7 +33,7 @@ pub struct Density {
 impl Density {
     /// Draws the parameter of [`SAMPLES`] rows of a world.
     pub fn draw(name: &'static str, world: World, seed: u64) -> Self {
-        // A group number far above those of the comparisons, so that no row is shared with them.
+        // A group number far above those of the comparisons: no row is shared with them.
         let mut streams = world.streams(seed, 1 << 41);
         let mut counts = vec![0; BINS];
         for u in world.predictors(SAMPLES / LANES, &mut streams) {

@@ -17,7 +17,7 @@ use std::sync::mpsc::sync_channel;
 /// Rows that are drawn and learned at a time.
 const BATCH: usize = 4096;
 
-/// A group number far above those of the comparisons, so that the run shares no row with them.
+/// A group number far above those of the comparisons: the run shares no row with them.
 const GROUP: usize = 1 << 40;
 
 /// The distance to $\theta^*$ after some rows.

@@ -71,10 +71,10 @@ fn add_belief(line: &mut Coefficient, error: f64, degrees: f64, level: f64) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::PI;
 
-    /// A table of one line with the estimate and standard error given.
-    fn line(estimate: f64, error: f64, degrees: f64) -> Coefficient {
-        let empty = Coefficient {
+    fn with_belief(estimate: f64, error: f64, degrees: f64) -> Coefficient {
+        let mut line = Coefficient {
             name: "x".into(),
             estimate,
             std_error: None,
@@ -83,27 +83,38 @@ mod tests {
             lower: None,
             upper: None,
         };
-        let mut line = empty;
         add_belief(&mut line, error, degrees, 0.95).unwrap();
         line
     }
 
+    #[track_caller]
+    fn assert_close(found: Option<f64>, expected: f64) {
+        let found = found.unwrap();
+        assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found}, not {expected}");
+    }
+
     #[test]
-    fn p_values_and_intervals_are_those_of_the_tables() {
-        // scipy.stats: norm.sf(1.96) * 2, norm.sf(20) * 2, t(7).sf(2.5) * 2
-        for (estimate, degrees, p) in [
-            (1.96, f64::INFINITY, 0.04999579029644087),
-            (20.0, f64::INFINITY, 5.507248237212311e-89),
-            (2.5, 7.0, 0.04099221858575289),
-        ] {
-            for sign in [1.0, -1.0] {
-                let found = line(sign * estimate, 1.0, degrees).p.unwrap();
-                assert!((found / p - 1.0).abs() < 1e-9, "{estimate}: {found} against {p}");
-            }
+    fn a_normal_belief_has_the_tabulated_p_value_and_interval() {
+        for sign in [1.0, -1.0] {
+            let line = with_belief(sign * 0.98, 0.5, f64::INFINITY);
+            assert_close(line.z, sign * 1.96);
+            assert_close(line.p, 0.049_995_790_296_440_87);
+            // far in the tail, where one minus the distribution function would be zero
+            assert_close(with_belief(sign * 20.0, 1.0, f64::INFINITY).p, 5.507_248_237_212_311e-89);
         }
-        let wide = line(3.0, 2.0, f64::INFINITY);
-        assert!((wide.lower.unwrap() - (3.0 - 2.0 * 1.959963984540054)).abs() < 1e-12);
-        assert!((wide.upper.unwrap() - (3.0 + 2.0 * 1.959963984540054)).abs() < 1e-12);
-        assert_eq!(wide.z, Some(1.5));
+        let line = with_belief(0.98, 0.5, f64::INFINITY);
+        let half_width = 0.5 * 1.959_963_984_540_054;
+        assert_close(line.lower, 0.98 - half_width);
+        assert_close(line.upper, 0.98 + half_width);
+    }
+
+    #[test]
+    fn a_student_belief_has_its_closed_form_p_value() {
+        for t in [0.5, 1.0, 2.0, 5.0] {
+            assert_close(with_belief(t, 1.0, 1.0).p, 1.0 - 2.0 / PI * f64::atan(t));
+            assert_close(with_belief(-t, 1.0, 2.0).p, 1.0 - t / (2.0 + t * t).sqrt());
+        }
+        // 12.7062 is the tabulated quantile of one degree of freedom, tan(0.475 pi)
+        assert_close(with_belief(0.0, 1.0, 1.0).upper, f64::tan(0.475 * PI));
     }
 }

@@ -119,7 +119,8 @@ impl fmt::Display for RowError {
                 write!(f, "feature `{name}` is {value}: must be finite and at most 1e120 in size")
             }
             LearnerError::Target { value, family, expected, .. } => {
-                let (name, value) = (&self.target, number_text(*value));
+                let name = &self.target;
+                let value = number_text(*value);
                 write!(f, "target `{name}` is {value}, the {family} family takes {expected}")
             }
             LearnerError::RowExtra { name, value, expected, .. } => {

@@ -2,7 +2,7 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | Which algorithm, with which parameters and defaults? | [`Method`], [`MethodName`], [`Parameters`] |
+//! | Which algorithm, parameters and defaults? | [`Method`], [`MethodName`], [`Parameters`] |
 //! | Which family does the target ask for? | [`FamilyChoice`] |
 //! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |
 //! | Who writes the file? | [`Model::save`], [`Model::load`] |

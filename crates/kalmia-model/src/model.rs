@@ -9,7 +9,7 @@ use kalmia::file::Metadata;
 use kalmia::{AnyFamily, AnyLearner, Learner, MixturePrediction, Observer, Predict, Rows};
 use kalmia_data::{Block, Encoder};
 
-/// Everything that a model needs to predict, to go on learning and to explain itself.
+/// Everything that a model needs to predict, to continue learning and to explain itself.
 #[derive(Debug, Clone)]
 pub struct Model {
     /// What was learned.

@@ -94,7 +94,10 @@ mod tests {
     fn files_hold_the_parameters_of_their_method_alone() {
         let settings = Settings { method: "truncated".parse().unwrap(), ..Settings::default() };
         let json = serde_json::to_string(&settings).unwrap();
-        let expected = r#"{"family":"auto","method":"truncated","prior":1.0,"scale":1.0,"beta":0.49,"format":null,"delimiter":null,"header":true}"#;
+        let expected = concat!(
+            r#"{"family":"auto","method":"truncated","prior":1.0,"scale":1.0,"beta":0.49,"#,
+            r#""format":null,"delimiter":null,"header":true}"#
+        );
         assert_eq!(json, expected);
         assert_eq!(serde_json::from_str::<Settings>(&json).unwrap(), settings);
     }

@@ -9,17 +9,17 @@ use kalmia_data::{Encoder, Format, Missing};
 /// Which files, and how their bytes are read.
 #[derive(Debug, Clone, Args)]
 pub struct SourceArgs {
-    /// Files or patterns, in order: CSV, TSV, JSON Lines, Parquet, Arrow, libsvm, also .gz and
-    /// .zst; `-` is standard input
+    /// Files, read in this order: CSV, TSV, JSON Lines, libsvm (each also .gz or .zst), Parquet or
+    /// Arrow; a quoted pattern such as 'day-*.csv' names several, `-` is standard input
     #[arg(required = true, value_name = "DATA")]
     pub data: Vec<String>,
-    /// The format, if the name does not show it (standard input is CSV)
+    /// The format, if the file name does not show it; standard input is CSV by default
     #[arg(long, value_parser = formats(), help_heading = "Reading")]
     pub format: Option<Format>,
     /// The field separator of CSV: one character, or `tab`
     #[arg(long, value_name = "CHAR", help_heading = "Reading")]
     pub delimiter: Option<String>,
-    /// The first line is data; columns are c1, c2, ...
+    /// The first line is data, not column names; columns are named c1, c2, ...
     #[arg(long, help_heading = "Reading")]
     pub no_header: bool,
 }
@@ -32,29 +32,31 @@ fn formats() -> impl TypedValueParser<Value = Format> {
             Format::Jsonl => "One JSON object per line",
             Format::Parquet => "Apache Parquet",
             Format::Arrow => "Arrow IPC, file or stream",
-            Format::Libsvm => "label index:value ...",
+            Format::Libsvm => "Lines of the form: label index:value index:value ...",
         };
         described(format.name(), about)
     }))
 }
 
-/// What a missing value may do.
+/// The policies for missing values.
 pub fn missing() -> impl TypedValueParser<Value = Missing> {
     named(Missing::ALL.map(|missing| {
         let about = match missing {
-            Missing::Error => "Stop, naming file, row and column",
+            Missing::Error => "Stop with an error that names file, row and column",
             Missing::Skip => "Leave the row out and count it",
-            Missing::Mean => "Use the mean of the rows before, marked by a feature of its own",
+            Missing::Mean => {
+                "Use the mean of the rows before, and add a feature that marks such rows"
+            }
         };
         described(missing.name(), about)
     }))
 }
 
-/// What a missing value does in a run with a model, which has a policy already.
+/// The policy for missing values in a run with a model, which has its own by default.
 #[derive(Debug, Clone, Args)]
 pub struct MissingArgs {
-    /// What a missing value does in this run, by default what it did in the fit; `mean` needs a
-    /// model fitted with it
+    /// What to do with missing values in this run, by default what the fit did; `mean` needs a
+    /// model that was fitted with `mean`
     #[arg(long, value_parser = missing(), help_heading = "Reading")]
     pub missing: Option<Missing>,
 }
@@ -64,7 +66,9 @@ impl MissingArgs {
     pub fn apply(&self, encoder: &mut Encoder) -> Result<()> {
         let Some(missing) = self.missing else { return Ok(()) };
         encoder.set_missing(missing).map_err(|_| {
-            Failure::usage("--missing mean: the model was fitted without it and holds no means")
+            Failure::usage(
+                "--missing mean: the model was fitted without it and holds no means; use skip",
+            )
         })
     }
 }

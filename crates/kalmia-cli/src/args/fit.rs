@@ -28,7 +28,7 @@ pub struct FitArgs {
     pub source: SourceArgs,
     #[command(flatten)]
     pub roles: RoleArgs,
-    /// How to learn; `auto` needs nothing, the others are the paper's algorithms and safer ones
+    /// How to learn; `auto` has nothing to tune, the others are single algorithms
     #[arg(long, value_parser = methods(), default_value = "auto")]
     pub method: MethodName,
     #[command(flatten)]
@@ -39,16 +39,16 @@ pub struct FitArgs {
     /// Print the summary as one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Write the progressive loss along the way: rows, loss, baseline loss
+    /// Write the loss as it evolved to this CSV file: rows, loss, baseline loss
     #[arg(long, value_name = "CSV")]
     pub trace: Option<PathBuf>,
-    /// Draw the progressive loss against rows (.svg or .png)
+    /// Draw the loss as it evolved (.svg or .png)
     #[arg(long, value_name = "PICTURE")]
     pub plot: Option<PathBuf>,
-    /// Write the model after every so many rows (100000) or seconds (30s)
+    /// Write the model every 100000 rows (`100000`) or every 30 seconds (`30s`)
     #[arg(long, value_name = "ROWS|SECONDS", requires = "output")]
     pub checkpoint_every: Option<String>,
-    /// Go on after the last row learned in this checkpoint, with otherwise the same arguments
+    /// Continue an interrupted fit from this checkpoint; all other arguments must be the same
     #[arg(long, value_name = "MODEL")]
     pub resume: Option<PathBuf>,
 }
@@ -61,7 +61,7 @@ pub struct CompareArgs {
     pub source: SourceArgs,
     #[command(flatten)]
     pub roles: RoleArgs,
-    /// The methods, by default every one that applies
+    /// The methods to run; by default all that the family allows
     #[arg(long, value_parser = methods(), value_delimiter = ',', value_name = "A,B")]
     pub methods: Vec<MethodName>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub struct CompareArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Draw the progressive losses against rows (.svg or .png)
+    /// Draw the losses as they evolved (.svg or .png)
     #[arg(long, value_name = "PICTURE")]
     pub plot: Option<PathBuf>,
 }
@@ -77,39 +77,40 @@ pub struct CompareArgs {
 /// What the columns are for.
 #[derive(Debug, Clone, Args)]
 pub struct RoleArgs {
-    /// The column to learn (libsvm has its own)
+    /// The column to predict; required except for libsvm, whose label it is
     #[arg(long, short, value_name = "COLUMN")]
     pub target: Option<String>,
-    /// What the target is: auto, gaussian, bernoulli, binomial, poisson or gamma; gaussian:VARIANCE,
-    /// binomial:TRIALS and gamma:DISPERSION fix a parameter
+    /// The kind of target: auto (inferred from the first rows: bernoulli or gaussian), gaussian
+    /// (numbers), bernoulli (two labels), binomial:TRIALS or poisson (counts), gamma (positive
+    /// numbers); gaussian:VARIANCE and gamma:DISPERSION fix the noise
     #[arg(long, value_name = "FAMILY", default_value = "auto")]
     pub family: FamilyChoice,
-    /// The feature columns, in this order; by default every other column
+    /// The feature columns, in this order; by default every column without another role
     #[arg(long, value_delimiter = ',', value_name = "A,B", conflicts_with = "exclude")]
     #[arg(help_heading = "Columns")]
     pub features: Option<Vec<String>>,
-    /// Columns left out
+    /// Columns to leave out
     #[arg(long, value_delimiter = ',', value_name = "A,B", help_heading = "Columns")]
     pub exclude: Vec<String>,
-    /// Columns read as categories even if they hold numbers
+    /// Columns to read as categories even if they hold numbers
     #[arg(long, value_delimiter = ',', value_name = "A,B", help_heading = "Columns")]
     pub categorical: Vec<String>,
-    /// A column that multiplies each row's loss
+    /// A column of row weights, which multiply the loss
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub weight: Option<String>,
-    /// A column added to the linear predictor
+    /// A column to add to the linear predictor, such as the log of an exposure
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub offset: Option<String>,
-    /// The label of a two-valued target that counts as 1
+    /// The label that counts as 1 if the target has two values
     #[arg(long, value_name = "LABEL", help_heading = "Columns")]
     pub positive: Option<String>,
-    /// No constant feature
+    /// Do not add the constant feature
     #[arg(long, help_heading = "Columns")]
     pub no_intercept: bool,
-    /// What a missing value does
+    /// What to do with missing values
     #[arg(long, value_parser = missing(), default_value = "error", help_heading = "Columns")]
     pub missing: Missing,
-    /// Most features accepted, categories included
+    /// Stop with an error at more features than this; each category level counts as one
     #[arg(long, value_name = "N", default_value_t = EncoderOptions::default().max_features)]
     #[arg(help_heading = "Columns")]
     pub max_features: usize,
@@ -118,19 +119,19 @@ pub struct RoleArgs {
 /// Parameters of the methods. A method refuses those that it does not take.
 #[derive(Debug, Clone, Args)]
 pub struct LearnArgs {
-    /// Whether coefficients may move over time (auto) [default: detect]
+    /// Whether coefficients may change over time (auto) [default: detect]
     #[arg(long, value_parser = drift_modes(), help_heading = "Method")]
     pub drift: Option<DriftMode>,
     /// Prior variance of the coefficients (ekf, truncated, implicit, moment) [default: 1]
     #[arg(long, value_name = "V", help_heading = "Method")]
     pub prior: Option<f64>,
-    /// Factor of the threshold SCALE * t^-BETA under the curvature (truncated) [default: 1]
+    /// At row t, the curvature is raised to at least SCALE * t^-BETA (truncated) [default: 1]
     #[arg(long, value_name = "SCALE", help_heading = "Method")]
     pub scale: Option<f64>,
-    /// Exponent of that threshold (truncated) [default: 0.49]
+    /// Exponent of that bound (truncated) [default: 0.49]
     #[arg(long, value_name = "BETA", help_heading = "Method")]
     pub beta: Option<f64>,
-    /// Radius of the ball (ons) [default: 10]
+    /// Radius of the ball that the coefficients are confined to (ons) [default: 10]
     #[arg(long, value_name = "R", help_heading = "Method")]
     pub radius: Option<f64>,
     /// Exp-concavity constant of the losses over the ball (ons) [default: 1 / (4 R)]
@@ -139,7 +140,7 @@ pub struct LearnArgs {
     /// Bound on the norm of the gradients (ons) [default: none]
     #[arg(long, value_name = "G", help_heading = "Method")]
     pub gradient_bound: Option<f64>,
-    /// Number of rows that will come (asgd); by default they are counted first
+    /// Number of rows to learn (asgd); by default kalmia reads the files once to count them
     #[arg(long, value_name = "N", help_heading = "Method")]
     pub horizon: Option<u64>,
     /// Step size (asgd) [default: 1 / (2 d sqrt(N)), d the number of coefficients]
@@ -172,9 +173,9 @@ fn methods() -> impl TypedValueParser<Value = MethodName> {
 fn drift_modes() -> impl TypedValueParser<Value = DriftMode> {
     named(DriftMode::ALL.map(|mode| {
         let about = match mode {
-            DriftMode::Off => "Static; a note says if following a drift would have helped",
-            DriftMode::Adapt => "Followed from the start",
-            DriftMode::Detect => "Static until a drift is certain, then followed",
+            DriftMode::Off => "Constant; a note says whether following a drift would have helped",
+            DriftMode::Adapt => "Changing from the first row on",
+            DriftMode::Detect => "Constant until a drift is certain, then followed",
         };
         described(mode.name(), about)
     }))

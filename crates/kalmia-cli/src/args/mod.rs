@@ -19,15 +19,15 @@ use clap::{Parser, Subcommand};
 
 /// What every help page ends with.
 const EXIT_CODES: &str = "\
-Exit codes: 0 success; 2 bad usage or input (a file, a value, a model that cannot be used); \
-1 any other failure (a disk that is full, an interruption).";
+Exit codes: 0 success; 2 bad usage or input (arguments, files, rows or models); \
+1 any other failure (a full disk, an interruption).";
 
-/// Parameter-free online learning of generalized linear models, in one pass over the file
+/// Fit linear, logistic, Poisson and gamma regressions in one pass over a file, without tuning
 #[derive(Debug, Parser)]
 #[command(name = "kalmia", version, after_help = EXIT_CODES, propagate_version = true)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
-    /// Nothing on standard error but errors
+    /// Print no notes and no progress, only errors
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// What to do.
@@ -40,25 +40,25 @@ pub struct Cli {
 pub enum Command {
     /// Learn a model from files in one pass
     Fit(Box<FitArgs>),
-    /// Predict the rows of files with a model
+    /// Predict rows with a model, with intervals
     Predict(PredictArgs),
-    /// Measure a model on files without learning
+    /// Score a model on files, without learning from them
     Evaluate(EvaluateArgs),
-    /// Go on learning from more files
+    /// Continue learning from more files
     Update(UpdateArgs),
-    /// Show what a model file holds
+    /// Show the coefficients, scores and history of a model
     Inspect(InspectArgs),
-    /// Make one model of two that learned from different rows
+    /// Combine two models that learned from different rows
     Merge(MergeArgs),
     /// Run every method on the same rows, side by side
     Compare(Box<CompareArgs>),
-    /// Write a model for other programs
+    /// Write a model as JSON or ONNX for other programs
     Export(ExportArgs),
     /// Reproduce the paper's experiments and figures
     Reproduce(ReproduceArgs),
-    /// Evaluate the paper's theorems on given constants
+    /// Compute the paper's bounds for given constants
     Bounds(BoundsArgs),
-    /// Print the completions of a shell
+    /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page
     Man,

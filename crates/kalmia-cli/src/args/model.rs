@@ -7,8 +7,9 @@ use std::path::PathBuf;
 /// `kalmia predict`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
-Writes one line per row: mean, lower, upper, linear, linear_sd. The interval is that of the mean
-for labels and proportions, and that of a new y for other families.
+Writes one line per row: mean, lower, upper, linear (the linear predictor), linear_sd (its standard
+deviation). Lower and upper are about the mean for labels and proportions, and about a new y for
+other families; --interval chooses.
 
 Examples:
   kalmia predict late.kalmia tomorrow.csv -o predictions.csv
@@ -23,13 +24,13 @@ pub struct PredictArgs {
     /// Write here (.csv or .parquet) instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Columns of the input to carry along, or `all`
+    /// Columns of the input to copy to the output, or `all`
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub keep: Vec<String>,
-    /// Probability of the interval
+    /// Probability that the interval covers
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     pub level: f64,
-    /// What the interval is about
+    /// What lower and upper are about; the default depends on the family
     #[arg(long, value_enum)]
     pub interval: Option<IntervalOf>,
 }
@@ -37,9 +38,9 @@ pub struct PredictArgs {
 /// What an interval is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum IntervalOf {
-    /// The mean of y: uncertainty of the model alone
+    /// The mean of y: uncertainty of the coefficients only
     Mean,
-    /// A new y: the noise included
+    /// A new observation of y: noise included
     Y,
 }
 
@@ -52,7 +53,7 @@ pub struct EvaluateArgs {
     pub source: SourceArgs,
     #[command(flatten)]
     pub missing: MissingArgs,
-    /// Print one JSON object
+    /// Print the result as one JSON object
     #[arg(long)]
     pub json: bool,
 }
@@ -60,8 +61,8 @@ pub struct EvaluateArgs {
 /// `kalmia update`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "An interrupted update goes on from its last checkpoint when the same command is
-given again.
+    after_help = "To continue an interrupted update from its last checkpoint, give the same command
+again.
 
 Example:
   kalmia update late.kalmia tuesday.csv"
@@ -79,7 +80,7 @@ pub struct UpdateArgs {
     /// Print the summary as one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Write the model after every so many rows (100000) or seconds (30s)
+    /// Write the model every 100000 rows (`100000`) or every 30 seconds (`30s`)
     #[arg(long, value_name = "ROWS|SECONDS")]
     pub checkpoint_every: Option<String>,
 }
@@ -89,7 +90,7 @@ pub struct UpdateArgs {
 pub struct InspectArgs {
     /// The model file
     pub model: PathBuf,
-    /// Print one JSON object
+    /// Print the result as one JSON object
     #[arg(long)]
     pub json: bool,
 }
@@ -99,12 +100,12 @@ pub struct InspectArgs {
 pub struct MergeArgs {
     /// A model file
     pub a: PathBuf,
-    /// Another, with the same features, that learned from other rows
+    /// Another model file with the same features, learned from other rows
     pub b: PathBuf,
     /// Write the merged model here
     #[arg(long, short, value_name = "MODEL")]
     pub output: PathBuf,
-    /// Print one JSON object
+    /// Print the result as one JSON object
     #[arg(long)]
     pub json: bool,
 }
@@ -127,7 +128,7 @@ pub struct ExportArgs {
 pub enum ExportFormat {
     /// Coefficients, covariance and schema
     Json,
-    /// The plug-in predictor as an ONNX graph over the encoded features
+    /// The prediction at the estimated coefficients, as an ONNX graph over the encoded features
     Onnx,
 }
 

@@ -10,7 +10,8 @@ use std::path::PathBuf;
   kalmia reproduce comparison1 beyond --horizon 1e4 --replicates 20 --out figures
   kalmia reproduce theta-star --iterations 1e9")]
 pub struct ReproduceArgs {
-    /// comparison1, density, comparison10, misspecified, beyond, bounds, all; or theta-star alone
+    /// comparison1, density, comparison10, misspecified, beyond, bounds or all; theta-star must be
+    /// the only one
     #[arg(required = true, value_name = "FIGURE")]
     pub figures: Vec<String>,
     /// Rows of each replicate of a figure [default: 1e5]
@@ -19,16 +20,16 @@ pub struct ReproduceArgs {
     /// Independent replicates of a figure [default: 100]
     #[arg(long, value_parser = whole)]
     pub replicates: Option<u64>,
-    /// Seed of every random stream
+    /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Threads, 0 for one a core; the numbers do not depend on it
+    /// Threads, 0 for one per core; results do not depend on it
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
     /// Folder for the figures and the report
     #[arg(long, default_value = "reproduction", value_name = "DIR")]
     pub out: PathBuf,
-    /// Steps of the filter for theta-star
+    /// Rows that theta-star learns from
     #[arg(long, default_value = "1e9", value_parser = whole)]
     pub iterations: u64,
     /// Print every number as one JSON object

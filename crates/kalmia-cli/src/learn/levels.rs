@@ -1,4 +1,4 @@
-//! Text columns that make a feature of nearly every row, most often by mistake: an identifier, a
+//! Notes on text columns with nearly one level per row, most often a mistake: an identifier, a
 //! decimal comma, a percent sign.
 
 use crate::format::{counted, shell_word};
@@ -17,7 +17,7 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// Takes the columns of an encoder that goes on as reported, because its first run did so.
+    /// For an encoder that learned before: its columns were reported then.
     pub fn new(encoder: &Encoder) -> Self {
         Self { reported: crowded(encoder).map(|column| column.name.clone()).collect() }
     }
@@ -29,8 +29,8 @@ impl Levels {
                 continue;
             }
             ui.note(&format!(
-                "note: column `{}` has {} in {}, each a feature; a fit with --exclude {} leaves \
-                 it out",
+                "note: column `{}` has {} in {}, one feature each; a fit with --exclude {} \
+                 leaves it out",
                 column.name,
                 counted(column.levels.as_slice().len() as u64, "level"),
                 counted(encoder.counts().rows, "row"),

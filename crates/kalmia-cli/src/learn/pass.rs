@@ -19,7 +19,7 @@ pub enum Next {
     Block,
     /// The end of the input.
     End,
-    /// A stop that the user asked for.
+    /// The user asked to stop.
     Stop,
 }
 
@@ -45,7 +45,7 @@ pub struct Pass<'a> {
     pub every: Option<Every>,
     /// Notes and progress.
     pub ui: Ui,
-    /// The command that goes on after an interruption.
+    /// The command that continues after an interruption.
     pub again: String,
 }
 
@@ -65,7 +65,7 @@ impl Pass<'_> {
         let mut levels = if start == 0 { Levels::default() } else { Levels::new(&model.encoder) };
         loop {
             if block.rows() > 0 {
-                // before learning, which many features make slow
+                // first, because learning is slow with many features
                 levels.report_new(&model.encoder, self.ui);
                 model.learn(&block, Some(&mut metrics))?;
                 metrics.flush();
@@ -97,7 +97,7 @@ impl Pass<'_> {
         Ok(meter.finish())
     }
 
-    /// Writes a checkpoint and says how to go on.
+    /// Writes a checkpoint and says how to continue.
     fn interrupted(&self, model: &Model) -> Failure {
         let rows = counted(model.learner.count(), "row");
         let Some(path) = self.output else {
@@ -107,7 +107,7 @@ impl Pass<'_> {
         };
         match model.save(path) {
             Ok(()) => Failure::Interrupted(format!(
-                "interrupted after {rows}, written to {}; go on with\n  {}",
+                "interrupted after {rows}, written to {}; continue with\n  {}",
                 path.display(),
                 self.again
             )),

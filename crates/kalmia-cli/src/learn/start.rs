@@ -1,4 +1,4 @@
-//! The first block: it shows the columns and the family.
+//! The first block of rows, which decides the columns and the family.
 
 use crate::error::{Failure, Result};
 use crate::plan::SourcePlan;
@@ -20,7 +20,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// Reads the first block and settles columns and family.
+    /// Reads the first block, which decides columns and family.
     pub fn read(
         source: &SourcePlan,
         columns: &EncoderOptions,
@@ -59,7 +59,8 @@ fn family_note(target: &str, hint: FamilyHint) -> String {
 pub fn count_rows(source: &SourcePlan, columns: &EncoderOptions) -> Result<u64> {
     if source.inputs.iter().any(|input| input.size().is_none()) {
         return Err(Failure::usage(
-            "--method asgd needs the number of rows, which a stream does not show: give --horizon N",
+            "--method asgd needs the number of rows, which a stream does not show; give \
+             --horizon N",
         ));
     }
     let mut encoder = Encoder::new(columns.clone());

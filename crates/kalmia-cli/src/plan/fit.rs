@@ -21,13 +21,13 @@ pub struct FitPlan {
     pub output: Option<PathBuf>,
     /// Whether the summary is JSON.
     pub json: bool,
-    /// Where the losses along the way go.
+    /// Where the losses as they evolved go.
     pub trace: Option<PathBuf>,
-    /// Where its picture goes.
+    /// Where their picture goes.
     pub plot: Option<PathBuf>,
     /// How often a checkpoint is written.
     pub every: Option<Every>,
-    /// The checkpoint to go on from.
+    /// The checkpoint to continue from.
     pub resume: Option<PathBuf>,
 }
 
@@ -124,11 +124,14 @@ impl ComparePlan {
             given.has(*parameter) && !methods.iter().any(|m| m.takes().contains(parameter))
         });
         if let Some(parameter) = unused {
-            return Err(Failure::usage(format!("no method compared takes {}", option(parameter))));
+            return Err(Failure::usage(format!(
+                "none of the methods compared takes {}; --methods chooses them",
+                option(parameter)
+            )));
         }
         let source = SourcePlan::new(&args.source)?;
         let settings = methods.into_iter().map(|name| {
-            // each method takes what is its own
+            // each method gets only the parameters that it takes
             let method = Method::new(name, &given.only(name.takes()))?;
             let family = args.roles.family.clone();
             Ok(Settings { family, method, source: SourceFormat::from(&source.options) })

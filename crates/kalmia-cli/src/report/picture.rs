@@ -17,7 +17,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// A loss along the way.
+    /// A loss as it evolved.
     pub fn new(name: &str, course: &[CoursePoint], loss: fn(&CoursePoint) -> f64) -> Self {
         let points = course.iter().map(|point| (point.rows as f64, loss(point)));
         Self { name: name.into(), points: points.collect(), reference: false }
@@ -29,7 +29,7 @@ impl Curve {
     }
 }
 
-/// Draws the curves and writes the file, whose extension says how.
+/// Draws the curves as PNG or SVG, by the extension of the file.
 pub fn losses(path: &Path, title: &str, curves: &[Curve]) -> Result<()> {
     let finite = |curve: &Curve| {
         curve.points.iter().copied().filter(|p| p.0 >= 1.0 && p.1.is_finite()).collect::<Vec<_>>()
@@ -60,8 +60,8 @@ pub fn losses(path: &Path, title: &str, curves: &[Curve]) -> Result<()> {
     output::write_file(path, &bytes)
 }
 
-/// Where the eye should look: all losses after the first hundredth of the rows, with a margin. The
-/// first rows are wild.
+/// The range of the loss axis: all losses after the first hundredth of the rows, which vary widely,
+/// with a margin.
 fn window(points: &[(f64, f64)]) -> (f64, f64) {
     let last = points.iter().map(|p| p.0).fold(1.0, f64::max);
     let late = points.iter().filter(|p| p.0 >= 0.01 * last).map(|p| p.1);

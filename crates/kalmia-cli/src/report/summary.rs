@@ -14,7 +14,7 @@ pub struct FitSummary {
     model: Summary,
     /// Seconds of this command.
     pub seconds: f64,
-    /// Rows of this command by those seconds.
+    /// Rows of this command divided by those seconds.
     pub rows_per_second: f64,
 }
 
@@ -67,7 +67,7 @@ fn drift_text(drift: &DriftStatus) -> Option<String> {
     let error = number(drift.standard_error?);
     drift.seen.then(|| {
         format!(
-            "the coefficients seem to move; --drift adapt would gain at least {gain} per row \
+            "the coefficients seem to change; --drift adapt would save at least {gain} per row \
              (standard error {error})"
         )
     })

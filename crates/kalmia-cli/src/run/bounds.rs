@@ -34,7 +34,14 @@ pub fn run(args: &BoundsArgs) -> Result<()> {
 fn list(json: bool) -> Result<()> {
     let entries = registry();
     if json {
-        let view = |e: &Entry| serde_json::json!({ "name": e.name, "summary": e.summary, "label": e.label, "holds": e.holds });
+        let view = |entry: &Entry| {
+            serde_json::json!({
+                "name": entry.name,
+                "summary": entry.summary,
+                "label": entry.label,
+                "holds": entry.holds,
+            })
+        };
         return output::print_json(&entries.iter().map(view).collect::<Vec<_>>());
     }
     let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
@@ -64,14 +71,13 @@ fn describe(entry: &Entry) -> String {
     text
 }
 
-/// A description without the marks of its formulas and its full stop.
+/// A description without TeX marks and final full stop.
 fn plain(text: &str) -> String {
     let text = text.trim_end_matches('.').replace("{\\rm app}", "app").replace("\\tau", "tau");
     text.replace('$', "").replace('{', "(").replace('}', ")")
 }
 
-/// `--name value` and `--name=value`, in any order; names as in the paper's table, a hyphen for an
-/// underscore allowed.
+/// `--name value` and `--name=value`, in any order. A name may have hyphens for its underscores.
 fn parameters(words: &[&str]) -> Result<Inputs> {
     let mut inputs = Inputs::default();
     let mut rest = words.iter();
@@ -94,7 +100,7 @@ fn parameters(words: &[&str]) -> Result<Inputs> {
 fn one(entry: &Entry, inputs: &Inputs, json: bool) -> Result<()> {
     let fail = |error: RegistryError| Failure::usage(error.to_string());
     let out = entry.evaluate(inputs).map_err(fail)?;
-    // a variant that was asked for is the only one shown
+    // if a variant was asked for, only that one is shown
     let asked = inputs.iter().any(|(name, _)| name == "variant");
     let corrected = if asked { None } else { entry.evaluate_corrected(inputs).map_err(fail)? };
     if json {
@@ -150,7 +156,7 @@ fn evaluate(file: &str) -> Result<()> {
             let corrected =
                 entry.evaluate_corrected(&inputs).map_err(|error| wrong(error.to_string()))?;
             let Some(case) = case.as_object_mut() else {
-                return Err(wrong("it is no object".into()));
+                return Err(wrong("it is not a JSON object".into()));
             };
             case.insert("out".into(), value_of(&out)?);
             if let Some(corrected) = corrected {

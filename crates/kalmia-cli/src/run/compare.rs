@@ -67,7 +67,7 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
     show(&plan, family, &target, contestants)?;
     if interrupted {
         return Err(Failure::Interrupted(format!(
-            "interrupted after {}; the methods are compared on these",
+            "interrupted after {}; the table covers these",
             counted(rows, "row")
         )));
     }
@@ -97,7 +97,7 @@ fn contestants(
                 all.push(Contestant { method, model, time: Duration::ZERO, stopped: None });
             }
             Err(error) if plan.named => return Err(error),
-            Err(error) => ui.note(&format!("note: without {method}: {error}")),
+            Err(error) => ui.note(&format!("note: {method} is left out: {error}")),
         }
     }
     Ok(all)

@@ -55,8 +55,7 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
         return output::print_json(&result);
     }
     let mut head = counted(result.rows, "row");
-    let extras =
-        [(result.skipped, "skipped"), (result.unseen_levels, "values of levels never seen")];
+    let extras = [(result.skipped, "skipped"), (result.unseen_levels, "values of unknown levels")];
     for (n, what) in extras.into_iter().filter(|extra| extra.0 > 0) {
         head.push_str(&format!(", {} {what}", grouped(n)));
     }

@@ -67,7 +67,7 @@ fn fresh(plan: &FitPlan, ui: Ui) -> Result<Fitted> {
     let Start { mut reader, encoder, block, family } =
         Start::read(&plan.source, &plan.encoder, &settings.family, ui)?;
     let mut model = Model::new(settings, family, encoder)?;
-    // as asked for: a horizon that was counted is not part of the settings
+    // settings hold what was asked for, not a horizon that was counted
     model.settings = plan.settings.clone();
     model.history = History::starting(reader.fingerprints()?);
     let time = pass(plan, ui).run(&mut model, &mut reader, block)?;
@@ -100,7 +100,7 @@ fn resumed(plan: &FitPlan, path: &Path, ui: Ui) -> Result<Fitted> {
     }
     reader.seek(run.position)?;
     let before = model.learner.count();
-    ui.note(&format!("going on after row {}", grouped(run.position.rows)));
+    ui.note(&format!("continuing after row {}", grouped(run.position.rows)));
     let time = pass(plan, ui).run(&mut model, &mut reader, Block::new())?;
     let rows = model.learner.count() - before;
     Ok(Fitted { model, rows, time })

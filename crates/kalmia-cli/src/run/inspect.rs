@@ -40,7 +40,8 @@ struct ColumnView<'a> {
 #[derive(Serialize)]
 struct MemberView {
     prior_size: f64,
-    walk: f64,
+    #[serde(rename = "walk")]
+    process_noise: f64,
     weight: f64,
 }
 
@@ -58,7 +59,7 @@ fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
     };
     let member = |member: MemberWeight| MemberView {
         prior_size: member.prior_size,
-        walk: member.process_noise,
+        process_noise: member.process_noise,
         weight: member.weight,
     };
     Ok(Inspection {
@@ -116,7 +117,7 @@ fn text(view: &Inspection<'_>) -> String {
     if let Some(members) = &view.mixture {
         let mut table = Table::new(["mixture: prior size", "process noise", "weight"]);
         members.iter().for_each(|m| {
-            table.row([number(m.prior_size), number(m.walk), format!("{:.6}", m.weight)])
+            table.row([number(m.prior_size), number(m.process_noise), format!("{:.6}", m.weight)])
         });
         let _ = write!(out, "\n{}", table.render());
     }

@@ -43,7 +43,7 @@ pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
             runs: Vec::new(),
             merged: Some(Merge { exact, parts: vec![a.history, b.history] }),
         },
-        // what only one of them says may not hold for both
+        // an entry that only one of them has may not hold for both
         metadata: a
             .metadata
             .into_iter()
@@ -54,15 +54,15 @@ pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
     if args.json {
         return output::print_json(&serde_json::json!({ "exact": exact, "rows": rows }));
     }
-    let worth = match exact {
+    let quality = match exact {
         true => "exact: equal, to rounding, to one model that learned all rows",
         false => {
-            "approximate: the information of both was added, the prior counted once; one model \
-             that learned all rows would differ"
+            "approximate: adds the information of both and counts the prior once; one model that \
+             learned all rows would differ"
         }
     };
     let path = args.output.display();
-    output::print(&format!("{worth}\n{}, written to {path}\n", counted(rows, "row")))
+    output::print(&format!("{quality}\n{}, written to {path}\n", counted(rows, "row")))
 }
 
 /// Refuses models whose coordinates mean different things.
@@ -83,12 +83,13 @@ fn same_features(a: &Encoder, b: &Encoder, a_path: &Path, b_path: &Path) -> Resu
                 .into(),
         );
     }
-    let (one, two) = (a.features(), b.features());
+    let one = a.features();
+    let two = b.features();
     if let Some((x, y)) =
         one.iter().zip(two).find(|(x, y)| x.name != y.name || x.meaning != y.meaning)
     {
         return refuse(format!(
-            "feature `{}` of one stands where `{}` of the other does; levels must appear in the \
+            "feature `{}` of one is at the place of `{}` of the other; levels must appear in the \
              same order",
             x.name, y.name
         ));

@@ -19,7 +19,7 @@ use std::path::Path;
 /// What is written for a row.
 #[derive(Debug, Clone, Copy)]
 pub struct Line {
-    /// Mean of y, moderated by what is uncertain.
+    /// Mean of y, averaged over the uncertainty of the coefficients.
     pub mean: f64,
     /// Lower end of the interval.
     pub lower: f64,
@@ -58,7 +58,7 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
     let unseen = job.model.encoder.counts().unseen;
     if unseen > 0 {
         ui.note(&format!(
-            "note: {} of levels never seen, predicted as if at the prior mean",
+            "note: {} of unknown levels, predicted with the prior mean of a new level",
             counted(unseen, "value")
         ));
     }
@@ -100,7 +100,7 @@ impl Job {
         let source = SourcePlan::new(&args.source)?;
         if !args.keep.is_empty() && source.inputs.iter().any(|input| input.name() == "-") {
             return Err(Failure::usage(
-                "--keep reads the input twice, which standard input cannot be: write it to a \
+                "--keep reads the input twice, which standard input does not allow; write it to a \
                  file first",
             ));
         }
@@ -170,7 +170,7 @@ impl Job {
                 Next::Stop => {
                     let rows = counted(rows, "row");
                     return Err(Failure::Interrupted(format!(
-                        "interrupted after {rows}; the output is as it was before"
+                        "interrupted after {rows}; the output file is unchanged"
                     )));
                 }
             }

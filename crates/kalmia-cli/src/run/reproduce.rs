@@ -18,11 +18,12 @@ pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
     let bar = Bar::new(ui.talks());
     if args.figures.iter().any(|name| name == "theta-star") {
         if args.figures.len() > 1 {
-            return Err(Failure::usage("theta-star is not a figure: ask for it alone"));
+            return Err(Failure::usage("theta-star is not a figure and must be the only name"));
         }
         if args.horizon.or(args.replicates).is_some() {
             return Err(Failure::usage(
-                "theta-star is one long run: its length is --iterations, not --horizon or --replicates",
+                "theta-star is one long run: --iterations sets its length, not --horizon or \
+                 --replicates",
             ));
         }
         return theta_star(args, &bar);

@@ -1,4 +1,4 @@
-//! `kalmia update`: goes on learning from more files.
+//! `kalmia update`: continues learning from more files.
 
 use crate::args::UpdateArgs;
 use crate::error::{Failure, Result};
@@ -53,22 +53,21 @@ fn begin(model: &mut Model, reader: &mut Reader, args: &UpdateArgs, ui: Ui) -> R
         model.history.begin(reader.fingerprints()?, before);
         return Ok(());
     };
-    // an update has rows before it
+    // zero rows before it: a fit, not an update
     if run.before == 0 {
         let path = args.model.display();
         return Err(Failure::usage(format!(
-            "{path} is the checkpoint of a fit that did not finish; finish it first with \
+            "{path} is the checkpoint of an unfinished fit; finish it first with \
              `kalmia fit ... --resume {path}`"
         )));
     }
     let path = args.output.as_ref().unwrap_or(&args.model).display();
     reader.check_unchanged(&run.files).map_err(|error| {
         Failure::usage(format!(
-            "{path} holds an update that did not finish and goes on with its own files only: \
-             {error}"
+            "{path} holds an unfinished update, which continues only with the same files: {error}"
         ))
     })?;
     reader.seek(run.position)?;
-    ui.note(&format!("going on after row {}", grouped(run.position.rows)));
+    ui.note(&format!("continuing after row {}", grouped(run.position.rows)));
     Ok(())
 }

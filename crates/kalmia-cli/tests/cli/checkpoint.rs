@@ -1,4 +1,4 @@
-//! Stopping and going on: killed at any moment and resumed, the model is byte for byte that of an
+//! Stopping and continuing: killed at any moment and resumed, the model is byte for byte that of an
 //! uninterrupted run.
 
 use crate::harness::{Folder, Uniform, table, wait_until};
@@ -11,7 +11,7 @@ const TRIES: usize = 12;
 /// Starts per run; the last one is left to finish.
 const MAX_STARTS: usize = 6;
 
-/// Rows with a category whose levels appear over time, so that the schema grows on the way.
+/// Rows with a category whose levels appear over time: the schema grows during the fit.
 fn growing(rows: usize) -> String {
     let plain = table(rows, ["no", "yes"]);
     let mut lines = plain.lines();
@@ -111,7 +111,7 @@ fn an_interruption_writes_a_checkpoint_and_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains("go on with\n") && error.contains("--resume m.kalmia"), "{error}");
+    assert!(error.contains("continue with\n") && error.contains("--resume m.kalmia"), "{error}");
     let resumed = folder.pipe("--quiet fit - -t y -o m.kalmia --resume m.kalmia", &text);
     resumed.ok();
     let whole = folder.json("inspect whole.kalmia --json");

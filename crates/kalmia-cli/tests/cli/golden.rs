@@ -1,4 +1,4 @@
-//! A model file of every released format is read, and goes on.
+//! A model file of every released format is read and learns more rows.
 
 use crate::harness::{Folder, number, repository, table};
 

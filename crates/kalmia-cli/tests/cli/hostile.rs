@@ -49,6 +49,58 @@ fn bad_inputs_are_named() {
     }
 }
 
+/// Every remedy that the data layer knows is put in terms of the command's options.
+#[test]
+fn every_remedy_has_a_hint() {
+    let folder = Folder::new("hints");
+    folder.write("t.csv", table(60, ["0", "1"]));
+    folder.write("semicolon.csv", table(10, ["0", "1"]).replace(',', ";"));
+    folder.write("gap.csv", "a,y\n1,0\n,1\n2,0\n");
+    folder.write("date.csv", "d,y\n2024-01-01,0\n2024-01-02,1\n");
+    folder.write("labels.csv", "a,y\n1,red\n2,blue\n3,red\n4,blue\n");
+    folder.write("classes.csv", "a,y\n1,red\n2,blue\n3,green\n");
+    let ids: String = (0..40).map(|i| format!("id{i},{}\n", i % 2)).collect();
+    folder.write("ids.csv", format!("id,y\n{ids}"));
+    let cases: &[(&str, &[&str])] = &[
+        ("fit t.csv", &["hint: --target NAME"]),
+        ("fit t.csv -t y --max-features 2", &["hint: --features or --exclude", "--max-features"]),
+        (
+            "fit ids.csv -t y --max-features 9",
+            &["column `id`", "hint: --exclude", "--max-features"],
+        ),
+        ("fit semicolon.csv -t y", &["hint: --delimiter", "--no-header", "--format"]),
+        ("fit gap.csv -t y", &["row 2", "hint: --missing skip", "--missing mean"]),
+        ("compare gap.csv -t y", &["row 2", "hint: --missing skip"]),
+        ("fit date.csv -t y", &["column `d`", "hint: --categorical NAME", "--exclude NAME"]),
+        ("fit labels.csv -t y --positive green", &["column `y`", "hint: --positive LABEL"]),
+        ("fit classes.csv -t y", &["column `y`", "hint: kalmia learns", "each class"]),
+    ];
+    for (words, said) in cases {
+        folder.run(words).fails(2, said);
+    }
+    // a model fixes the columns: only options of the reading are left
+    folder.ok("fit t.csv -t y -o m.kalmia");
+    let error = folder.run("predict m.kalmia semicolon.csv").fails(2, &["hint: --delimiter"]);
+    assert!(!error.contains("--target"), "{error}");
+}
+
+#[test]
+fn a_parameter_that_no_method_takes_is_refused() {
+    let folder = Folder::new("parameters");
+    folder.write("t.csv", table(60, ["0", "1"]));
+    folder
+        .run("fit t.csv -t y --prior 5")
+        .fails(2, &["--method auto takes no --prior", "it takes --drift"]);
+    folder
+        .run("fit t.csv -t y --method ons --step 0.1")
+        .fails(2, &["takes no --step", "--radius, --exp-concavity, --gradient-bound"]);
+    folder
+        .run("compare t.csv -t y --methods auto,ekf --radius 3")
+        .fails(2, &["none of the methods compared takes --radius", "--methods"]);
+    // one method that takes it is enough
+    folder.ok("compare t.csv -t y --methods auto,ekf --prior 5");
+}
+
 #[test]
 fn headers_and_lines_without_end_are_refused() {
     let folder = Folder::new("wide");
@@ -103,7 +155,7 @@ fn a_model_of_several_classes_is_left_to_python() {
     let several: [u64; 0] = [];
     kalmia::file::save(
         folder.path("m.kalmia"),
-        kalmia::file::MODEL_SET,
+        kalmia_model::MODEL_SET,
         &several,
         Default::default(),
     )

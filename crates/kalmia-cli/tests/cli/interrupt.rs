@@ -1,5 +1,5 @@
 //! Ctrl-C, also while standard input has nothing to give: the command ends at once, keeps what it
-//! has and says how to go on. These tests wait for another process, never for a fixed time, and
+//! has and says how to continue. These tests wait for another process, never for a fixed time, and
 //! each wait fails after `harness::PATIENCE`.
 
 use crate::harness::{Folder, PATIENCE, table, wait_until};
@@ -62,7 +62,7 @@ fn a_fit_that_waits_for_rows_ends_with_its_checkpoint() {
 }
 
 #[test]
-fn an_update_into_another_file_goes_on_when_given_again() {
+fn an_update_into_another_file_continues_when_given_again() {
     let folder = Folder::new("goes-on");
     let text = table(4000, ["0", "1"]);
     folder.write("t.csv", &text);
@@ -76,9 +76,9 @@ fn an_update_into_another_file_goes_on_when_given_again() {
     assert!(error.trim_end().ends_with(&update("part.kalmia")), "{error}");
     folder
         .run("update m.kalmia t.csv -o part.kalmia")
-        .fails(2, &["part.kalmia holds an update that did not finish"]);
+        .fails(2, &["part.kalmia holds an unfinished update"]);
     let again = folder.pipe(&update("part.kalmia"), text.as_bytes());
-    assert!(again.stderr().contains("going on after row"), "{}", again.stderr());
+    assert!(again.stderr().contains("continuing after row"), "{}", again.stderr());
     again.ok();
     folder.pipe(&update("whole.kalmia"), text.as_bytes()).ok();
     assert!(folder.read("part.kalmia") == folder.read("whole.kalmia"));

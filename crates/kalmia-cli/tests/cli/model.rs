@@ -1,4 +1,4 @@
-//! What is done with a model file: predicting, judging, going on, merging, comparing, exporting.
+//! Commands that take a model file: predict, evaluate, update, merge, compare, export.
 
 use crate::harness::{Folder, number, table};
 
@@ -134,7 +134,7 @@ fn rows_left_out_keep_their_place() {
 
 #[test]
 fn a_model_of_clean_rows_takes_rows_with_missing_values_when_told() {
-    let folder = Folder::new("told");
+    let folder = Folder::new("reported");
     let clean = table(500, ["0", "1"]);
     folder.write("t.csv", &clean);
     folder.write("miss.csv", format!("{clean}0.5,,0.1,1\n"));
@@ -209,7 +209,7 @@ fn evaluating_learns_nothing_and_counts_what_is_new() {
         Some(1)
     );
     let run = folder.run("predict c.kalmia unseen.csv");
-    assert!(run.stderr().contains("1 value of levels never seen"), "{}", run.stderr());
+    assert!(run.stderr().contains("1 value of unknown levels"), "{}", run.stderr());
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn updating_is_fitting_the_files_one_after_the_other() {
     folder.ok("fit 1.csv -t y -o m.kalmia");
     let updated = folder.json("update m.kalmia 2.csv --json");
     assert_eq!(updated["rows"].as_u64(), Some(4096));
-    // blocks end where the first file does, so that not even a bit differs
+    // blocks end at the end of the first file, so the results are equal bit for bit
     assert_eq!(
         (&updated["coefficients"], &updated["progressive"]),
         (&whole["coefficients"], &whole["progressive"])
@@ -285,11 +285,12 @@ fn merging_says_what_it_is_worth() {
             (Some(exact), Some(4000)),
             "{arguments}"
         );
-        let (one, other) =
-            (folder.json("inspect m.kalmia --json"), folder.json("inspect all.kalmia --json"));
+        let one = folder.json("inspect m.kalmia --json");
+        let other = folder.json("inspect all.kalmia --json");
         let tolerance = if exact { 1e-9 } else { 5.0 };
         for j in 0..4 {
-            let (a, b) = (&one["coefficients"][j], &other["coefficients"][j]);
+            let a = &one["coefficients"][j];
+            let b = &other["coefficients"][j];
             let gap = (number(a, "estimate") - number(b, "estimate")).abs();
             assert!(gap < tolerance * number(b, "std_error"), "{arguments}: {a} {b}");
         }
@@ -326,7 +327,7 @@ fn comparing_runs_every_method_on_the_same_rows() {
     assert!(picture.contains(">auto<") && picture.contains("constant predictor"));
     let table = folder.ok("compare t.csv -t y --methods moment,ekf");
     assert!(table.contains("\nmoment ") && !table.contains("\nauto "), "{table}");
-    // large counts throw the plain filter off at its first step; the others go on
+    // large counts make the plain filter diverge at its first step; the others continue
     let wild: String =
         (0..400).map(|i| format!("{},{}\n", i * 37 % 101, 1000 + i * i % 23)).collect();
     folder.write("wild.csv", format!("x,y\n{wild}"));

@@ -87,7 +87,7 @@ impl Encoder {
         self.wanted().map(|(name, want)| slot(name, want, self.is_required(name, mode))).collect()
     }
 
-    /// Whether these are the encoder's slots: rows read for another encoder would not fit.
+    /// Whether these are the encoder's slots; rows read for another encoder would not fit.
     pub(crate) fn has_slots(&self, slots: &[Slot]) -> bool {
         self.wanted().eq(slots.iter().map(|slot| (&*slot.name, slot.want)))
     }
@@ -101,7 +101,7 @@ impl Encoder {
         features.chain(target).chain(others.map(|name| (&**name, Want::Number)))
     }
 
-    /// A weight multiplies the loss, so prediction can do without it; the offset it cannot.
+    /// Prediction needs no weight, which only multiplies the loss; it needs the offset.
     fn is_required(&self, name: &str, mode: Mode) -> bool {
         let is_target = self.target.as_ref().is_some_and(|target| target.name == name);
         match mode {

@@ -113,7 +113,8 @@ impl Encoder {
         self.slots(Mode::Learn).swap_remove(slot).name
     }
 
-    /// The level of every kept value of every category, with the births of levels and indicators.
+    /// The level of every kept value of every category, and the features that levels and missing
+    /// values add.
     fn codes(
         &mut self,
         batch: &Batch,
@@ -141,7 +142,7 @@ impl Encoder {
         Ok(all)
     }
 
-    /// The births of libsvm indices.
+    /// The features that new libsvm indices add.
     fn new_entries(&mut self, batch: &Batch, block: &Block, mode: Mode, births: &mut Vec<Birth>) {
         let mut seen = HashSet::new();
         for entry in &batch.entries {

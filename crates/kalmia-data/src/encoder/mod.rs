@@ -36,8 +36,8 @@ pub struct Counts {
     pub unknown_members: u64,
 }
 
-/// Turns rows into features. It is plain data: stored and restored, it goes on exactly as if it had
-/// never stopped.
+/// Turns rows into features. It is plain data: stored and restored, it continues exactly as if it
+/// had never stopped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Encoder {
     options: EncoderOptions,
@@ -47,7 +47,7 @@ pub struct Encoder {
     pub(crate) sparse: bool,
     keys: Keys,
     counts: Counts,
-    /// Whether the header was seen, so that columns and target are chosen.
+    /// Whether the header was seen; columns and target are then chosen.
     chosen: bool,
     /// Whether the kinds of the columns are known.
     settled: bool,

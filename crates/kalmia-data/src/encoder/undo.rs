@@ -1,4 +1,4 @@
-//! Undoing a block: what an encoder must remember so that a refused block changes nothing.
+//! Undoing a block: what an encoder remembers to leave no trace of a refused block.
 //!
 //! Levels and features only ever grow at the end, so lengths are enough; a copy of the encoder per
 //! block would cost as much as all its levels.

@@ -8,7 +8,7 @@ use std::fmt;
 pub enum NameHint {
     /// The header is a single column that contains another separator.
     Delimiter,
-    /// The name of a column that differs by a slip.
+    /// The name of a column that is one typing error away.
     Nearest(String),
     /// The first columns that there are.
     Known {
@@ -61,9 +61,9 @@ impl fmt::Display for NameHint {
 
 /// The candidate that differs least from `name`, or `None` when none is close.
 ///
-/// The distance is the number of edits, where a swap of neighbors counts as one and case does not
-/// matter. A third of the characters (at least one) may differ. Only the first 10 000 candidates are
-/// compared.
+/// The distance is the number of edits; a swap of neighbors counts as one and case does not
+/// matter. A third of the characters (at least one) may differ. Only the first 10 000 candidates
+/// are compared.
 ///
 /// ```
 /// let known = ["late", "distance"];

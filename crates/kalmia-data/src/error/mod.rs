@@ -201,7 +201,7 @@ pub enum Error {
     },
 }
 
-/// What the user can change so that the data can be read; each front end words it in its own
+/// What the user can change to make the data readable; each front end words it in its own
 /// options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -36,7 +36,7 @@ pub enum Change {
     /// It is given now and was not given then.
     #[error("it was not given then")]
     Added,
-    /// Another input stands in its place.
+    /// Another input is in its place.
     #[error("another name is in its place")]
     Name,
     /// Its size differs.
@@ -177,7 +177,7 @@ pub enum SettingProblem {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowProblem {
-    /// A CSV field goes on after its closing quote.
+    /// A CSV field continues after its closing quote.
     #[error("text after a closing quote; write a quote inside a quoted field twice")]
     TextAfterQuote,
     /// A CSV field is never closed.
@@ -228,7 +228,7 @@ pub enum EntryProblem {
     #[error("is not an `index:value` pair")]
     NotAPair,
     /// Its index is not above the one before.
-    #[error("does not ascend: indices must, within a row")]
+    #[error("is out of order: indices must ascend within a row")]
     NotAscending,
     /// Its value is missing or infinite.
     #[error("has a value that is missing or not finite")]
@@ -247,13 +247,13 @@ pub enum ValueProblem {
     MixedNumbers,
     /// A text in a column that the first rows showed to be numbers.
     #[error(
-        "is not a number, as the values before it were; fix the value, read the column as \
+        "is not a number, unlike the values before it; fix the value, read the column as \
          categorical, or exclude it"
     )]
     NotANumber,
     /// Neither true nor false, in a column of truth values.
     #[error(
-        "is neither true nor false, as the values before it were; fix the value, or read the \
+        "is neither true nor false, unlike the values before it; fix the value, or read the \
          column as categorical"
     )]
     NotABoolean,

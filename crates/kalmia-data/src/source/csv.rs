@@ -41,7 +41,7 @@ struct Field {
     long: bool,
 }
 
-/// Where the text of a field stands.
+/// Where the text of a field is.
 #[derive(Clone, Copy)]
 struct Span {
     start: usize,

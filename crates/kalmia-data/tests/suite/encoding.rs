@@ -118,7 +118,8 @@ fn missing_values_can_be_the_mean_of_the_rows_before() {
 #[test]
 fn weights_offsets_and_choices_of_columns() {
     let text = "y,a,b,w,o,d\n1,2,3,0.5,7,9\n2,4,6,1.5,8,9\n";
-    let (weight, offset) = (Some("w".into()), Some("o".into()));
+    let weight = Some("w".into());
+    let offset = Some("o".into());
     let options = EncoderOptions {
         weight: weight.clone(),
         offset: offset.clone(),
@@ -271,7 +272,7 @@ fn libsvm_rows_are_dense_with_indices_as_they_appear() {
         EncoderOptions::default(),
     )
     .unwrap_err();
-    assert!(bad.to_string().contains("`2:1` does not ascend"), "{bad}");
+    assert!(bad.to_string().contains("`2:1` is out of order"), "{bad}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Every format, chunk size and threading gives the same blocks, and a reading that stops goes on
-//! identically.
+//! Every format, chunk size and threading gives the same blocks, and an interrupted reading
+//! continues identically.
 
 use crate::common::{Cell, Reading, Table, bits, blocks_of, drain, gzip, read, zstandard};
 use kalmia_data::{
@@ -8,7 +8,7 @@ use kalmia_data::{
 };
 use proptest::prelude::*;
 
-/// Tables with a number, a truth value, a category and a target; the first row complete, so that
+/// Tables with a number, a truth value, a category and a target; the first row is complete, so
 /// kinds are plain.
 fn tables() -> impl Strategy<Value = Table> {
     let number = prop_oneof![
@@ -160,7 +160,7 @@ proptest! {
         #[cfg(feature = "columnar")]
         sources.extend([("t.parquet", table.parquet(7)), ("t.arrow", table.ipc(true))]);
         for (name, bytes) in sources.drain(..) {
-            // Twice the same file, so that the stop can fall into the second.
+            // The same file twice, so the stop can fall into the second.
             let input = || Input::memory(name, bytes.clone());
             let inputs = || vec![input(), input()];
             for stop in [stop, table.rows.len() + stop] {
@@ -252,7 +252,8 @@ fn texts_run_beside_the_blocks() {
     let mut blocks = Reader::open(inputs(), blocks_of(2), &mut encoder, Mode::Learn).unwrap();
     let mut texts =
         TextReader::open(inputs(), blocks_of(2), Some(&["note".into(), "a".into()])).unwrap();
-    let (mut block, mut seen) = (Block::new(), Vec::new());
+    let mut block = Block::new();
+    let mut seen = Vec::new();
     while blocks.next_block(&mut encoder, &mut block).unwrap() {
         let text = texts.next_block().unwrap().unwrap();
         assert_eq!(text.rows(), block.rows_read);

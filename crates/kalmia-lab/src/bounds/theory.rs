@@ -15,8 +15,8 @@ pub struct Theory {
     pub d_x: f64,
     /// $\Lambda_{\min}$, the smallest eigenvalue of $E[XX^\top]$.
     pub lambda_min: f64,
-    /// $\varepsilon = 1/(20 D_X)$, so that $\rho_\varepsilon = e^{-\varepsilon D_X} > 0.95$ as
-    /// Theorem 1 asks.
+    /// $\varepsilon = 1/(20 D_X)$; then $\rho_\varepsilon = e^{-\varepsilon D_X} > 0.95$, which
+    /// Theorem 1 needs.
     pub epsilon_logistic: f64,
     kappa: f64,
     h: f64,

@@ -11,7 +11,7 @@ use crate::workers::Workers;
 use crate::world::{Block, D, World};
 use kalmia::{Auto, Bernoulli, Ekf, Filter, Implicit, Learner, MomentMatch, Prior, Rows};
 
-const PAPER: &str = "Not in the paper: it takes P₁ = I and says that the initialisation has no \
+const PAPER: &str = "Not in the paper: it takes P₁ = I and says that the initialization has no \
     impact on the leading terms of its bounds. Here the same rows are given to rules that cannot \
     overshoot.";
 

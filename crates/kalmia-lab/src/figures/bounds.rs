@@ -104,7 +104,7 @@ fn caption(settings: &Settings, measured: &Bounds) -> String {
         None => {
             format!(
                 "the replicates do not settle in the ball of radius {epsilon:.4} within these \
-                 rows, so that no τ is drawn"
+                 rows, so no τ is drawn"
             )
         }
     };

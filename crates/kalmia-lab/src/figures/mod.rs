@@ -91,12 +91,12 @@ fn sample(settings: &Settings) -> String {
     )
 }
 
-/// Colour and dashes of an algorithm, the same in every figure.
+/// Color and dashes of an algorithm, the same in every figure.
 fn style(key: &str) -> (Color, Vec<f64>) {
-    let [black, blue, orange, green, pink, brown, sky, grey] = Color::PALETTE;
+    let [black, blue, orange, green, pink, brown, sky, gray] = Color::PALETTE;
     match key {
         "ekf" => (black, vec![]),
-        "ekf_averaged" => (grey, vec![7.0, 3.0]),
+        "ekf_averaged" => (gray, vec![7.0, 3.0]),
         "truncated" => (blue, vec![10.0, 5.0]),
         "implicit" => (blue, vec![]),
         "truncated_bercu" => (sky, vec![2.0, 4.0]),
@@ -105,7 +105,7 @@ fn style(key: &str) -> (Color, Vec<f64>) {
         "auto" => (green, vec![]),
         "asgd" => (pink, vec![]),
         "asgd_oracle" => (brown, vec![7.0, 3.0]),
-        "maximum_likelihood" => (grey, vec![7.0, 3.0]),
+        "maximum_likelihood" => (gray, vec![7.0, 3.0]),
         _ => (brown, vec![]),
     }
 }

@@ -5,8 +5,8 @@
 //! $\hat\theta_{n+1}$ and the mean of the iterates that predicted,
 //! $(\hat\theta_1+\dots+\hat\theta_n)/n$ (decision E29).
 //!
-//! The kernels exist for their speed: rows of single replicates on one core, in millions per second,
-//! by `cargo bench -p kalmia-lab`, against the library's fastest form of each learner.
+//! The kernels exist for their speed: millions of rows per second on one core, over all replicates,
+//! against the library's fastest form of each learner (`cargo bench -p kalmia-lab`).
 //!
 //! | | kernel | library | ratio |
 //! |---|---:|---:|---:|
@@ -64,8 +64,8 @@ const fn place(i: usize, j: usize) -> usize {
     i * D - i * i.saturating_sub(1) / 2 + (j - i)
 }
 
-/// $P$ with the contraction of the last row pending: it is applied while $P$ is multiplied with the
-/// next row, so that each row reads $P$ once.
+/// $P$ with the contraction of the last row pending. It is applied while $P$ is multiplied by the
+/// next row, so each row reads $P$ once.
 #[derive(Debug, Clone)]
 pub(crate) struct Belief {
     p: [V; PACKED],

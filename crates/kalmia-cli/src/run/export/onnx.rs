@@ -1,5 +1,5 @@
-//! The plug-in predictor as an ONNX graph: `x` (rows x features, the intercept left out) to
-//! `linear` and `mean`.
+//! A model as an ONNX graph: `x` (rows x features, without the intercept) to `linear` and `mean`,
+//! both at the posterior mean of the coefficients.
 
 use super::Link;
 use super::proto::Message;
@@ -15,7 +15,9 @@ const OPSET: u64 = 13;
 
 /// The bytes of the file. Its metadata names the features in the order of the columns of `x`.
 pub fn encode(model: &Model, version: &str) -> Vec<u8> {
-    let (mut bias, mut names, mut weights) = (0.0, Vec::new(), Vec::new());
+    let mut bias = 0.0;
+    let mut names = Vec::new();
+    let mut weights = Vec::new();
     for (feature, &coefficient) in model.encoder.features().iter().zip(model.learner.coefficients())
     {
         if feature.meaning == Meaning::Intercept {

@@ -40,7 +40,7 @@ impl<'a> CsvWriter<'a> {
         self.out.write_all(b"\n")
     }
 
-    /// Hands everything on.
+    /// Writes what is buffered.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

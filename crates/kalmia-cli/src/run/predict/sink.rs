@@ -21,7 +21,7 @@ pub struct Sink<'a> {
 
 enum Form<'a> {
     Csv(CsvWriter<'a>),
-    /// The bytes are gathered in memory a row group at a time, then handed on.
+    /// Each row group is built in memory, then written.
     Parquet {
         file: &'a mut dyn Write,
         writer: Option<Box<ArrowWriter<Vec<u8>>>>,
@@ -46,13 +46,13 @@ impl Kept {
         }
     }
 
-    /// Adds a value; where it is missing a number has none.
+    /// Adds a value; a missing number is null.
     fn push(&mut self, text: &[u8]) -> io::Result<()> {
         let text = String::from_utf8_lossy(text);
         let word = Some(text.trim()).filter(|word| !MISSING.contains(word));
         let strange = |_| {
             io::Error::other(format!(
-                "`{}` in a kept column whose values before were numbers",
+                "`{}` in a kept column whose values so far were numbers",
                 text.trim()
             ))
         };

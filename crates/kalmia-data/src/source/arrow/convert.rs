@@ -87,7 +87,7 @@ pub(super) fn append(
         }
     }
     match array.data_type() {
-        // As text, integers keep all their digits.
+        // As text, integers stay exact.
         DataType::Int64 if column.is_text => {
             append_digits(array.as_primitive::<Int64Type>(), range, column);
             Ok(())

@@ -22,7 +22,7 @@ use crate::error::{Error, Location, Result};
 use crate::options::SourceOptions;
 use crate::text::TextKind;
 
-/// Decoded rows on their way to batches.
+/// Decoded rows that wait to be added to batches.
 pub(super) struct Pending {
     file: String,
     plan: Plan,

@@ -5,7 +5,7 @@ use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 
 use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, Result, SourceOptions};
 
-/// A fixed seed, so that a run can be repeated.
+/// A fixed seed makes every run the same.
 pub fn cases(count: u32) -> ProptestConfig {
     ProptestConfig {
         failure_persistence: None,
@@ -75,7 +75,7 @@ pub fn blocks_of(block_rows: usize) -> SourceOptions {
     SourceOptions { block_rows, ..SourceOptions::default() }
 }
 
-/// The bits of every number of every block, so that equal means identical.
+/// The bits of every number of every block: equal means identical.
 pub fn bits(reading: &Reading) -> Vec<(usize, Vec<u64>)> {
     let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
     let all = |b: &Block| {
@@ -138,7 +138,7 @@ impl Table {
         };
         let mut out = Vec::new();
         for row in &self.rows {
-            // Written by hand, so that members keep their order.
+            // Written by hand, because members must keep their order.
             let members = self
                 .names
                 .iter()
@@ -197,7 +197,8 @@ impl Table {
     #[cfg(feature = "columnar")]
     pub fn ipc(&self, file: bool) -> Vec<u8> {
         let batch = self.record_batch();
-        let (half, mut out) = (batch.num_rows() / 2, Vec::new());
+        let half = batch.num_rows() / 2;
+        let mut out = Vec::new();
         let parts = [batch.slice(0, half), batch.slice(half, batch.num_rows() - half)];
         if file {
             let mut writer =

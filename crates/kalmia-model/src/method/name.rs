@@ -1,0 +1,93 @@
+//! The names of the methods, and which parameters each takes.
+
+use crate::error::{Error, Result};
+use crate::parameters::Parameter;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The name of a method; [`crate::Method`] adds the parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MethodName {
+    /// `auto`, the default: nothing to tune, safe on any data.
+    Auto,
+    /// `ekf`: the paper's Algorithm 1. Fast; may diverge on large features.
+    Ekf,
+    /// `truncated`: the paper's Algorithm 2, with a lower bound on the curvature.
+    Truncated,
+    /// `implicit`: one filter that cannot diverge.
+    Implicit,
+    /// `moment`: one filter that cannot diverge; the rule that `auto` uses.
+    Moment,
+    /// `ons`: the paper's Algorithm 3, for comparisons. Has no covariance of the coefficients.
+    Ons,
+    /// `asgd`: for comparisons. Has no covariance, and must know the number of rows.
+    Asgd,
+}
+
+impl MethodName {
+    /// All methods, the default first.
+    pub const ALL: [Self; 7] = [
+        Self::Auto,
+        Self::Ekf,
+        Self::Truncated,
+        Self::Implicit,
+        Self::Moment,
+        Self::Ons,
+        Self::Asgd,
+    ];
+
+    /// The name as users type it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Ekf => "ekf",
+            Self::Truncated => "truncated",
+            Self::Implicit => "implicit",
+            Self::Moment => "moment",
+            Self::Ons => "ons",
+            Self::Asgd => "asgd",
+        }
+    }
+
+    /// What it is, in one line of help.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Auto => "Mixture of moment-matching filters with several priors",
+            Self::Ekf => "Static extended Kalman filter (Algorithm 1 of the paper)",
+            Self::Truncated => "Truncated extended Kalman filter (Algorithm 2)",
+            Self::Implicit => "Implicit filter: the exact scalar step",
+            Self::Moment => "Moment-matching filter",
+            Self::Ons => "Online Newton step (Algorithm 3)",
+            Self::Asgd => "Averaged stochastic gradient descent",
+        }
+    }
+
+    /// The parameters that it takes; any other is refused.
+    pub fn takes(self) -> &'static [Parameter] {
+        use Parameter::*;
+        match self {
+            Self::Auto => &[Drift],
+            Self::Ekf | Self::Implicit | Self::Moment => &[Prior],
+            Self::Truncated => &[Prior, Scale, Beta],
+            Self::Ons => &[Radius, ExpConcavity, GradientBound],
+            Self::Asgd => &[Horizon, Step],
+        }
+    }
+}
+
+impl fmt::Display for MethodName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for MethodName {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|method| method.name() == name);
+        found.ok_or_else(|| Error::UnknownMethod { name: name.into() })
+    }
+}
