@@ -5,9 +5,10 @@ use crate::error::{input, plain};
 use crate::kinds::{auto, drift, wrap};
 use crate::learner::Learner;
 use kalmia::evaluate::Metrics;
+use kalmia::rule::AnyRule;
 use kalmia::{
-    AnyFamily, AnyLearner, AnyRule, AveragedSgd, DriftMode, Filter, OnlineNewtonSettings,
-    OnlineNewtonStep, Prior, Truncated,
+    AnyFamily, AnyLearner, AveragedSgd, DriftMode, Filter, OnlineNewtonSettings, OnlineNewtonStep,
+    Prior, Truncated,
 };
 use pyo3::prelude::*;
 

@@ -3,9 +3,10 @@
 
 use crate::family::PyFamily;
 use crate::prediction::Answer;
+use kalmia::rule::AnyRule;
 use kalmia::{
-    AnyFamily, AnyLearner, AnyRule, Auto, Averaged, Covariance, Family, Filter, Learner, Mixture,
-    Observer, Predict, Result, Rows,
+    AnyFamily, AnyLearner, Auto, Averaged, Covariance, Family, Filter, Learner, Mixture, Observer,
+    Predict, Result, Rows,
 };
 
 /// A learner of one of the kinds that Python can hold.

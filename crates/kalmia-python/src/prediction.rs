@@ -2,7 +2,8 @@
 
 use crate::error::plain;
 use crate::family::PyFamily;
-use kalmia::{AnyFamily, Interval, MixturePrediction};
+use kalmia::AnyFamily;
+use kalmia::predict::{Interval, MixturePrediction};
 use pyo3::prelude::*;
 
 /// The library's prediction, of a built-in or a custom family.
