@@ -111,7 +111,8 @@ fn scaling_and_shifting_features_changes_no_prediction() {
     let scaled = means(&mut Auto::new(Bernoulli, 11).unwrap(), 11, &scaled, &y);
     let worst = gap(&scaled, &plain, 1.0);
     assert!(worst < 1e-6, "scaled: {worst}");
-    let centred = means(&mut Auto::builder(Bernoulli, 11).intercept().build().unwrap(), 11, &x, &y);
+    let centered =
+        means(&mut Auto::builder(Bernoulli, 11).intercept().build().unwrap(), 11, &x, &y);
     let shifted: Vec<f64> = x
         .iter()
         .enumerate()
@@ -120,7 +121,7 @@ fn scaling_and_shifting_features_changes_no_prediction() {
     let shifted =
         means(&mut Auto::builder(Bernoulli, 11).intercept().build().unwrap(), 11, &shifted, &y);
     // features are centered from the eighth row on
-    let worst = gap(&shifted[7..], &centred[7..], 1.0);
+    let worst = gap(&shifted[7..], &centered[7..], 1.0);
     assert!(worst < 1e-6, "shifted: {worst}");
 }
 
@@ -187,7 +188,7 @@ fn raw_real_features_are_learned_where_the_plain_filter_fails() {
             let (x, y) =
                 if seed == 0 { (x.clone(), y.clone()) } else { shuffled(seed, dim, &x, &y) };
             let auto = mean_loss(&mut Auto::new(Bernoulli, dim).unwrap(), &x, &y);
-            let centred =
+            let centered =
                 mean_loss(&mut Auto::builder(Bernoulli, dim).intercept().build().unwrap(), &x, &y);
             let ekf = mean_loss(
                 &mut Filter::new(Bernoulli, Ekf, Prior::isotropic(dim, 1.0).unwrap()).unwrap(),
@@ -195,10 +196,10 @@ fn raw_real_features_are_learned_where_the_plain_filter_fails() {
                 &y,
             );
             println!(
-                "{name}, order {seed}: auto {auto:.4}, centred {centred:.4}, plain filter {ekf:.3}"
+                "{name}, order {seed}: auto {auto:.4}, centered {centered:.4}, plain filter {ekf:.3}"
             );
             plain = ekf.max(plain);
-            assert!(auto < limit && centred < limit, "{name}: {auto} {centred}");
+            assert!(auto < limit && centered < limit, "{name}: {auto} {centered}");
         }
         assert!(plain > 2.0, "{name}: the plain filter has {plain}");
     }

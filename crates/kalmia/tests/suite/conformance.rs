@@ -3,13 +3,15 @@
 use crate::common;
 
 use common::{
-    Data, Matrix, Predictor, Textbook, centred, dot, gap, near, rng, spread_matrix, teach,
+    Data, Matrix, Predictor, Textbook, centered, dot, gap, near, rng, spread_matrix, teach,
 };
 use kalmia::covariance::Covariance;
+use kalmia::learner::Merged;
 use kalmia::predict::Interval;
+use kalmia::rule::AnyRule;
 use kalmia::{
-    AnyFamily, AnyRule, Dense, Factored, Family, Filter, Learner, Merged, Predict, Prior, RowView,
-    Rows, Rule, Truncated,
+    AnyFamily, Dense, Factored, Family, Filter, Learner, Predict, Prior, RowView, Rows, Rule,
+    Truncated,
 };
 use rand::RngExt;
 
@@ -34,7 +36,7 @@ fn each(check: impl Fn(AnyFamily, AnyRule)) {
 
 fn prior(dim: usize, low: f64, high: f64) -> Prior {
     let mut rng = rng(dim as u64);
-    let mean: Vec<f64> = (0..dim).map(|_| 0.2 * centred(&mut rng)).collect();
+    let mean: Vec<f64> = (0..dim).map(|_| 0.2 * centered(&mut rng)).collect();
     let prior = if dim <= 40 {
         Prior::full(spread_matrix(&mut rng, dim, low, high).a, dim).unwrap()
     } else {

@@ -4,9 +4,11 @@ use crate::common;
 
 use common::{Data, rng};
 use kalmia::covariance::Covariance;
+use kalmia::learner::Drift;
+use kalmia::rule::AnyRule;
 use kalmia::{
-    AnyFamily, AnyRule, Bernoulli, Dense, Drift, Ekf, Error, Factored, Filter, Gamma, Gaussian,
-    Learner, MomentMatch, Poisson, Predict, Prior, Rows, Truncated,
+    AnyFamily, Bernoulli, Dense, Ekf, Error, Factored, Filter, Gamma, Gaussian, Learner,
+    MomentMatch, Poisson, Predict, Prior, Rows, Truncated,
 };
 
 type Any<C> = Filter<AnyFamily, AnyRule, C>;
@@ -323,8 +325,8 @@ fn a_dense_matrix_without_precision_is_an_error() {
         let mut rng = rng(8);
         let mut x = Vec::new();
         for _ in 0..rows {
-            let common = common::centred(&mut rng);
-            x.extend((0..dim).map(|_| common + 1e-9 * common::centred(&mut rng)));
+            let common = common::centered(&mut rng);
+            x.extend((0..dim).map(|_| common + 1e-9 * common::centered(&mut rng)));
         }
         let y = vec![1.0; rows];
         let prior = Prior::isotropic(dim, 1e10).unwrap();
@@ -364,8 +366,8 @@ fn a_nearly_flat_prior_is_exact_or_refused() {
     let mut refused = 0;
     for dim in [1, 3, 11, 28, 40, 130] {
         let rows = 2 * dim + 8;
-        let x: Vec<f64> = (0..dim * rows).map(|_| common::centred(&mut rng)).collect();
-        let y: Vec<f64> = (0..rows).map(|_| common::centred(&mut rng)).collect();
+        let x: Vec<f64> = (0..dim * rows).map(|_| common::centered(&mut rng)).collect();
+        let y: Vec<f64> = (0..rows).map(|_| common::centered(&mut rng)).collect();
         let rows = Rows::new(dim, &x, &y).unwrap();
         for exponent in [6, 9, 11, 13, 15, 16, 18, 30] {
             let prior = Prior::isotropic(dim, 10f64.powi(exponent)).unwrap();
@@ -410,9 +412,9 @@ fn enormous_weights_are_exact_or_refused() {
             let rows = 4 * dim;
             let x: Vec<f64> = (0..rows)
                 .flat_map(|_| {
-                    let common = common::centred(&mut rng);
+                    let common = common::centered(&mut rng);
                     (0..dim)
-                        .map(|_| common * (1.0 - near) + near * common::centred(&mut rng))
+                        .map(|_| common * (1.0 - near) + near * common::centered(&mut rng))
                         .collect::<Vec<_>>()
                 })
                 .collect();
@@ -421,7 +423,7 @@ fn enormous_weights_are_exact_or_refused() {
             let y: Vec<f64> = x
                 .chunks(dim)
                 .zip(&weight)
-                .map(|(x, w)| x.iter().sum::<f64>() + common::centred(&mut rng) / w.sqrt())
+                .map(|(x, w)| x.iter().sum::<f64>() + common::centered(&mut rng) / w.sqrt())
                 .collect();
             let rows = Rows::new(dim, &x, &y).unwrap().with_weights(&weight).unwrap();
             let start = Prior::isotropic(dim, prior).unwrap();

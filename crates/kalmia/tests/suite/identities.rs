@@ -3,12 +3,13 @@
 
 use crate::common;
 
-use common::{Matrix, Rng, centred, dot, gap, minus, near, norm, rng, spread_matrix};
+use common::{Matrix, Rng, centered, dot, gap, minus, near, norm, rng, spread_matrix};
 use kalmia::covariance::Covariance;
+use kalmia::evaluate::Certificate;
+use kalmia::rule::AnyRule;
 use kalmia::rule::Step;
 use kalmia::{
-    AnyFamily, AnyRule, Certificate, Dense, Factored, Family, Filter, Gaussian, Learner, Prior,
-    RowView, Rows, Truncated,
+    AnyFamily, Dense, Factored, Family, Filter, Gaussian, Learner, Prior, RowView, Rows, Truncated,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -48,10 +49,10 @@ fn case() -> impl Strategy<Value = Case> {
 impl Case {
     fn draw(dim: usize, rows: usize, seed: u64) -> Self {
         let mut rng = rng(seed);
-        let scale = 10f64.powf(centred(&mut rng));
+        let scale = 10f64.powf(centered(&mut rng));
         let condition = 100f64.powf(rng.random());
         let p = spread_matrix(&mut rng, dim, scale, scale * condition);
-        let start: Vec<f64> = (0..dim).map(|_| centred(&mut rng)).collect();
+        let start: Vec<f64> = (0..dim).map(|_| centered(&mut rng)).collect();
         let blind = dim > 1 && rng.random_range(0..3) == 0;
         let mut x: Vec<f64> = Vec::new();
         for i in 0..rows {
@@ -60,8 +61,9 @@ impl Case {
                 x.extend_from_within(from * dim..(from + 1) * dim);
             } else {
                 x.extend(
-                    (0..dim)
-                        .map(|j| if blind && j == dim - 1 { 0.0 } else { 1.5 * centred(&mut rng) }),
+                    (0..dim).map(|j| {
+                        if blind && j == dim - 1 { 0.0 } else { 1.5 * centered(&mut rng) }
+                    }),
                 );
             }
         }
@@ -79,7 +81,7 @@ impl Case {
 
     fn vector(&self, salt: u64) -> Vec<f64> {
         let mut rng = rng(self.seed ^ salt);
-        (0..self.dim).map(|_| 2.0 * centred(&mut rng)).collect()
+        (0..self.dim).map(|_| 2.0 * centered(&mut rng)).collect()
     }
 
     fn run<C: Covariance>(&self, (family, rule): (&str, &str)) -> Path {
@@ -402,7 +404,7 @@ proptest! {
     fn i21_equivariance(case in case()) {
         let d = case.dim;
         let mut rng = rng(case.seed ^ 21);
-        let skew: Vec<f64> = (0..d * d).map(|_| 0.3 * centred(&mut rng)).collect();
+        let skew: Vec<f64> = (0..d * d).map(|_| 0.3 * centered(&mut rng)).collect();
         let map = Matrix::new(minus(&spread_matrix(&mut rng, d, 0.5, 4.0).a, &skew));
         prop_assume!(map.product(&map.transposed()).eigenvalues()[0] > 1e-3);
         let back = map.inverse().transposed();
@@ -444,13 +446,13 @@ proptest! {
     }
 
     #[test]
-    fn the_certificate_knows_the_best_regularised_predictor(case in case()) {
+    fn the_certificate_knows_the_best_regularized_predictor(case in case()) {
         fn check<C: Covariance>(case: &Case) {
             let mut rng = rng(case.seed ^ 30);
             let noise = 2.5;
             let n = case.y.len();
             let weight: Vec<f64> = (0..n).map(|i| if i % 7 == 3 { 0.0 } else { 3.0 * rng.random::<f64>() }).collect();
-            let offset: Vec<f64> = (0..n).map(|_| centred(&mut rng)).collect();
+            let offset: Vec<f64> = (0..n).map(|_| centered(&mut rng)).collect();
             let rows = case.rows().with_weights(&weight).unwrap().with_offsets(&offset).unwrap();
             let family: AnyFamily = Gaussian::new(noise).unwrap().into();
             for rule in [AnyRule::Ekf, AnyRule::Implicit, AnyRule::MomentMatch] {
@@ -511,7 +513,7 @@ fn minimiser(x: &[f64], y: &[f64], dim: usize) -> Option<Vec<f64>> {
 }
 
 fn sample(rng: &mut Rng, dim: usize, rows: usize) -> (Vec<f64>, Vec<f64>, f64) {
-    let x: Vec<f64> = (0..dim * rows).map(|_| centred(rng)).collect();
+    let x: Vec<f64> = (0..dim * rows).map(|_| centered(rng)).collect();
     let y = (0..rows).map(|_| f64::from(rng.random::<bool>())).collect();
     let longest = x.chunks(dim).map(norm).fold(0.0, f64::max);
     (x, y, longest)
@@ -527,7 +529,7 @@ proptest! {
         let Some(star) = minimiser(&x, &y, dim) else { return Ok(()) };
         let least = average(&x, &y, dim, &star).0;
         let second = x.chunks(dim).fold(Matrix::new(vec![0.0; dim * dim]), |m, x| m.plus_outer(1.0 / 40.0, x));
-        let theta: Vec<f64> = star.iter().map(|v| v + 1.5 * centred(&mut rng)).collect();
+        let theta: Vec<f64> = star.iter().map(|v| v + 1.5 * centered(&mut rng)).collect();
         let (value, slope, hessian) = average(&x, &y, dim, &theta);
         let e = minus(&theta, &star);
         let r = norm(&e);

@@ -4,6 +4,7 @@
 use crate::common::{Data, norm};
 use kalmia::covariance::Covariance;
 use kalmia::learner::{OnlineNewtonState, default_step, oracle_step};
+use kalmia::rule::AnyRule;
 use kalmia::*;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};

@@ -22,7 +22,7 @@ pub fn uniform(rng: &mut Rng) -> f64 {
 }
 
 /// Uniform on $(-1, 1)$.
-pub fn centred(rng: &mut Rng) -> f64 {
+pub fn centered(rng: &mut Rng) -> f64 {
     2.0 * uniform(rng) - 1.0
 }
 
@@ -202,7 +202,7 @@ pub fn spread_matrix(rng: &mut Rng, dim: usize, low: f64, high: f64) -> Matrix {
         a.a[i * dim + i] = low * (high / low).powf(rng.random::<f64>());
     }
     for _ in 0..2 {
-        let v: Vec<f64> = (0..dim).map(|_| centred(rng)).collect();
+        let v: Vec<f64> = (0..dim).map(|_| centered(rng)).collect();
         let h = Matrix::identity(dim).plus_outer(-2.0 / dot(&v, &v), &v);
         a = h.product(&a).product(&h);
     }
@@ -235,11 +235,11 @@ impl Data {
                     let from = rng.random_range(0..i);
                     x.extend_from_within(from * dim..(from + 1) * dim);
                 }
-                _ => x.extend((0..dim).map(|_| centred(rng))),
+                _ => x.extend((0..dim).map(|_| centered(rng))),
             }
         }
-        let truth: Vec<f64> = (0..dim).map(|_| centred(rng) / (dim as f64).sqrt()).collect();
-        let offset: Vec<f64> = (0..rows).map(|_| 0.3 * centred(rng)).collect();
+        let truth: Vec<f64> = (0..dim).map(|_| centered(rng) / (dim as f64).sqrt()).collect();
+        let offset: Vec<f64> = (0..rows).map(|_| 0.3 * centered(rng)).collect();
         let y = x
             .chunks(dim)
             .zip(&offset)
@@ -269,7 +269,7 @@ impl Data {
         let mut y = Vec::new();
         for _ in 0..rows {
             let row: Vec<f64> =
-                (0..dim).map(|j| if j == 0 { 1.0 } else { centred(&mut rng) }).collect();
+                (0..dim).map(|j| if j == 0 { 1.0 } else { centered(&mut rng) }).collect();
             let u = dot(&row, &truth);
             y.push(f64::from(uniform(&mut rng) < 1.0 / (1.0 + (-u).exp())));
             x.extend(row);
