@@ -81,8 +81,8 @@ impl Nodes {
 
 /// $P(Y \le y)$ for $u \sim N(m,s)$.
 ///
-/// A transition that is narrow beside the belief is compared with $\Phi((c-z)/w)$, whose expectation
-/// is $\Phi(c/\sqrt{1+w^2})$: the difference is zero away from the transition.
+/// A transition that is narrow beside the belief is compared with $\Phi((c-z)/w)$, whose
+/// expectation is $\Phi(c/\sqrt{1+w^2})$: the difference is zero away from the transition.
 pub(super) fn cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> {
     // At both ends, because a user's family may increase in `u`.
     if [SUM_REACH, -SUM_REACH].iter().all(|z| family.cdf(m + z * s.sqrt(), y) >= 1.0 - MIN_TAIL) {
@@ -107,8 +107,8 @@ pub(super) fn cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> 
     Some((known + difference).clamp(0.0, 1.0))
 }
 
-/// $P(Y \le y)$ for $u \sim N(m,s)$, for any family: by [`cdf`] if the family has a transition, else
-/// by an adaptive integral that is split at the transition, so that it is found however steep.
+/// $P(Y \le y)$ for $u \sim N(m,s)$, for any family: by [`cdf`] if the family has a transition,
+/// else by an adaptive integral that is split at the transition, so that it is found however steep.
 pub(super) fn expected_cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> f64 {
     if let Some(sum) = cdf(family, y, m, s) {
         return sum;

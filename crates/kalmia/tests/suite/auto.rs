@@ -175,8 +175,9 @@ fn mean_loss(learner: &mut dyn Learner, x: &[f64], y: &[f64]) -> f64 {
 
 #[test]
 fn raw_real_features_are_learned_where_the_plain_filter_fails() {
-    // Limits are shares of the constant predictor's loss. One pass, first rows included, cannot come
-    // close to a batch fit; digits has more features per row (65 in 1797) and so a larger share.
+    // Limits are shares of the constant predictor's loss. One pass, first rows included, cannot
+    // come close to a batch fit; digits has more features per row (65 in 1797) and so a larger
+    // share.
     for (name, share) in
         [("examples/breast_cancer.csv", 0.19), ("crates/kalmia/tests/data/real/digits.csv", 0.36)]
     {
@@ -196,7 +197,7 @@ fn raw_real_features_are_learned_where_the_plain_filter_fails() {
                 &y,
             );
             println!(
-                "{name}, order {seed}: auto {auto:.4}, centered {centered:.4}, plain filter {ekf:.3}"
+                "{name}, order {seed}: auto {auto:.4}, centered {centered:.4}, plain {ekf:.3}"
             );
             plain = ekf.max(plain);
             assert!(auto < limit && centered < limit, "{name}: {auto} {centered}");
@@ -615,8 +616,9 @@ fn merging_takes_over_features_that_only_the_other_has_seen() {
     }
 }
 
-/// Without noise, with dummies beside an intercept and a repeated column: the member without process
-/// noise cannot keep its precision in the dense form and leaves the mixture; the others continue.
+/// Without noise, with dummies beside an intercept and a repeated column: the member without
+/// process noise cannot keep its precision in the dense form and leaves the mixture; the others
+/// continue.
 #[test]
 fn a_member_that_loses_its_precision_leaves_the_others() {
     let mut rng = rng(12);

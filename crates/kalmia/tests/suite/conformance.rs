@@ -61,11 +61,11 @@ fn learn<C: Covariance>(
     let mut from = 0;
     for cut in cuts.iter().cycle() {
         let to = (from + cut).min(rows.len());
-        let mut look = |seen: &RowView<'_>| {
+        let mut record = |seen: &RowView<'_>| {
             m.push(seen.linear);
             s.push(seen.variance);
         };
-        filter.learn_observed(rows.slice(from..to), Some(&mut look)).unwrap();
+        filter.learn_observed(rows.slice(from..to), Some(&mut record)).unwrap();
         from = to;
         if from == rows.len() {
             return (m, s);
@@ -135,8 +135,8 @@ fn a_block_is_its_rows_in_small_dimensions() {
 fn a_block_is_its_rows_where_products_do_the_work() {
     each(|family, rule| {
         for (dim, rows) in [(170, 40), (650, 50)] {
-            // narrow and wide: with x'Px near 1e5 a few rows exhaust the precision of a block, which
-            // then ends early
+            // narrow and wide: with x'Px near 1e5 a few rows exhaust the precision of a block,
+            // which then ends early
             for (low, high) in [(0.001, 0.01), (1e3, 4e3)] {
                 if high > 1.0
                     && matches!(rule, AnyRule::Ekf | AnyRule::Truncated(_))

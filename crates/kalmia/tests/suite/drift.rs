@@ -45,7 +45,8 @@ fn off_is_bit_identical_to_static() {
     off_is_static::<Factored>();
 }
 
-/// Forgetting in information form, with an inverse per row: an independent computation of the same belief.
+/// Forgetting in information form, with an inverse per row: an independent computation of the same
+/// belief.
 struct Forgetful {
     precision: Matrix,
     theta: Vec<f64>,

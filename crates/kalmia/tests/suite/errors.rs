@@ -58,10 +58,8 @@ fn illegal_numbers<C: Covariance>(dim: usize) {
             let mut bad = good.clone();
             bad.y[row] = value;
             let error = refuses(&mut learned::<C>("poisson", "moment", dim), bad.rows());
-            assert!(
-                matches!(&error, Error::Target { row: r, family, .. } if *r == row && family == "poisson"),
-                "{error}"
-            );
+            let Error::Target { row: r, family, .. } = &error else { panic!("{error}") };
+            assert!(*r == row && family == "poisson", "{error}");
             assert!(error.is_recoverable() && error.row() == Some(row));
         }
         for value in [f64::NAN, f64::INFINITY, -0.5] {

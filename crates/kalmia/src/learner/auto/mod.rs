@@ -231,8 +231,8 @@ impl<F: Family> Learner for Auto<F> {
         observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
         let moderate = rows.check(&self.family, self.dim)?;
-        // A validated batch can still fail in two cases: values above `MAX_MODERATE` may overflow, or
-        // every dense member may run out of precision.
+        // A validated batch can still fail in two cases: values above `MAX_MODERATE` may overflow,
+        // or every dense member may run out of precision.
         let result = if !moderate || self.stage.can_lose_precision() {
             Checkpoint::default().transaction(self, |auto| auto.run(rows, observer))
         } else {

@@ -7,6 +7,8 @@ pub use textbook::{Predictor, Textbook};
 
 use kalmia::rows::Observation;
 use kalmia::{AnyFamily, Family, Rows, Rule};
+use proptest::prelude::ProptestConfig;
+use proptest::test_runner::RngSeed;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -14,6 +16,12 @@ pub type Rng = Xoshiro256PlusPlus;
 
 pub fn rng(seed: u64) -> Rng {
     Rng::seed_from_u64(seed)
+}
+
+/// Property tests with a fixed seed, which leave no files.
+pub fn property(seed: u64, cases: u32) -> ProptestConfig {
+    let rng_seed = RngSeed::Fixed(seed);
+    ProptestConfig { cases, failure_persistence: None, rng_seed, ..Default::default() }
 }
 
 /// Uniform on $[0, 1)$.
@@ -80,7 +88,8 @@ impl Matrix {
     /// By Gauss-Jordan elimination with row pivoting.
     pub fn inverse(&self) -> Self {
         let d = self.dim;
-        let (mut a, mut b) = (self.a.clone(), Self::identity(d).a);
+        let mut a = self.a.clone();
+        let mut b = Self::identity(d).a;
         for k in 0..d {
             let pivot =
                 (k..d).max_by(|&i, &j| a[i * d + k].abs().total_cmp(&a[j * d + k].abs())).unwrap();
