@@ -32,6 +32,8 @@ pub mod family;
 pub mod file;
 pub mod learner;
 mod linalg;
+/// Not part of the public interface: shared with `kalmia-theory`.
+#[doc(hidden)]
 pub mod math;
 pub mod observe;
 pub mod predict;

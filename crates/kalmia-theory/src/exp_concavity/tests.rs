@@ -81,7 +81,8 @@ fn exp_concavity_of_the_risk_agrees_with_quadrature() {
     let radius = 1.1 * THETA_STAR.iter().map(|x| x * x).sum::<f64>().sqrt();
     let along = |scale: f64| THETA_STAR.map(|x| scale * x);
     let first = |x: f64| std::array::from_fn(|i| if i == 0 { x } else { 0.0 });
-    // The values of erratum E26, by an independent quadrature; the two rules agree to 10 digits.
+    // The values of erratum E26, by an independent quadrature; the two rules agree to 10
+    // significant digits.
     let cases: [([f64; 11], f64); 5] = [
         (first(0.0), 4.144753736261),
         (along(-1.1), 0.5085761309),

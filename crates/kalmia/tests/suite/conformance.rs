@@ -142,7 +142,7 @@ fn a_block_is_its_rows_where_products_do_the_work() {
                     && matches!(rule, AnyRule::Ekf | AnyRule::Truncated(_))
                     && family.normal_noise().is_none()
                 {
-                    continue; // the plain rules overshoot there, and chaos has no digits to compare
+                    continue; // the plain rules overshoot there: rounding decides the trajectory
                 }
                 blocks(family, rule, dim, rows, &prior(dim, low, high));
             }

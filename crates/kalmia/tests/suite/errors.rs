@@ -319,7 +319,7 @@ fn states_that_do_not_fit_are_refused() {
 fn a_dense_matrix_without_precision_is_an_error() {
     let mut failed = 0;
     for (dim, rows) in [(3, 40), (200, 400)] {
-        // one direction known to 1e-10, in a prior of 1e10: 20 digits apart
+        // one direction known to 1e-10, in a prior of 1e10: 20 orders of magnitude apart
         let mut rng = rng(8);
         let mut x = Vec::new();
         for _ in 0..rows {
@@ -356,8 +356,8 @@ fn a_dense_matrix_without_precision_is_an_error() {
     assert!(failed > 0);
 }
 
-/// A prior so wide that one row cancels nearly all of it: the dense form keeps six digits or
-/// returns an error, by row and in blocks.
+/// A prior so wide that one row cancels nearly all of it: the dense form keeps six significant
+/// digits or returns an error, by row and in blocks.
 #[test]
 fn a_nearly_flat_prior_is_exact_or_refused() {
     let mut rng = rng(9);

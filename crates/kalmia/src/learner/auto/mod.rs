@@ -9,6 +9,7 @@
 //! | `builder` | choices before the first row |
 //! | `warm_up`, `scale` | the first rows, and the scales that they give |
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
+//! | `review` | which members are dropped |
 //! | `posterior`, `mean`, `dispersion` | weights, predicted mean, noise |
 //! | `predict` | predictions, standard errors, growth |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
@@ -27,6 +28,7 @@ mod merge;
 mod posterior;
 mod predict;
 mod report;
+mod review;
 mod scale;
 mod sentinel;
 mod stage;
@@ -97,7 +99,7 @@ pub struct Auto<F> {
     sentinel: Sentinel,
     mean: Vec<f64>,
     threads: Threads,
-    /// Drops no member; the tests measure with it what dropping costs.
+    /// Drops no member: for a test that measures what dropping costs.
     keeps_all: bool,
 }
 
