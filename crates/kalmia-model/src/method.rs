@@ -6,8 +6,9 @@ pub use name::MethodName;
 
 use crate::error::{Error, Result};
 use crate::parameters::{Parameter, Parameters};
+use kalmia::rule::AnyRule;
 use kalmia::{
-    AnyFamily, AnyLearner, AnyRule, Auto, AveragedSgd, DriftMode, Filter, OnlineNewtonSettings,
+    AnyFamily, AnyLearner, Auto, AveragedSgd, DriftMode, Filter, OnlineNewtonSettings,
     OnlineNewtonStep, Prior, Truncated,
 };
 use serde::{Deserialize, Serialize};

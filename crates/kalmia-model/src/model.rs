@@ -6,7 +6,8 @@ use crate::history::History;
 use crate::settings::Settings;
 use kalmia::evaluate::Metrics;
 use kalmia::file::Metadata;
-use kalmia::{AnyFamily, AnyLearner, Learner, MixturePrediction, Observer, Predict, Rows};
+use kalmia::predict::MixturePrediction;
+use kalmia::{AnyFamily, AnyLearner, Learner, Observer, Predict, Rows};
 use kalmia_data::{Block, Encoder};
 
 /// Everything that a model needs to predict, to continue learning and to explain itself.

@@ -2,7 +2,8 @@
 
 use crate::family::PyFamily;
 use kalmia::covariance::Covariance;
-use kalmia::{AnyFamily, AnyLearner, Family, Learner, MixturePrediction, Predict, Result};
+use kalmia::predict::MixturePrediction;
+use kalmia::{AnyFamily, AnyLearner, Family, Learner, Predict, Result};
 
 /// The same thing for a built-in (`B`) and for a custom family (`C`).
 #[derive(Debug, Clone)]

@@ -2,7 +2,9 @@
 
 use crate::error::{input, plain};
 use crate::family::Family;
-use kalmia::{AnyFamily, AnyRule, Drift, DriftMode, Prior, Truncated};
+use kalmia::learner::Drift;
+use kalmia::rule::AnyRule;
+use kalmia::{AnyFamily, DriftMode, Prior, Truncated};
 use numpy::{AllowTypeChange, PyArrayLike1, PyArrayLike2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

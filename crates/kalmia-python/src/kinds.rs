@@ -4,7 +4,9 @@ use crate::any::{AnyModel, ByFamily, either};
 use crate::arguments::{self, FamilyArgument, prior};
 use crate::error::{input, plain};
 use crate::learner::Learner;
-use kalmia::{AnyFamily, AnyLearner, AnyRule, Drift, DriftMode, OnlineNewtonSettings, Prior};
+use kalmia::learner::Drift;
+use kalmia::rule::AnyRule;
+use kalmia::{AnyFamily, AnyLearner, DriftMode, OnlineNewtonSettings, Prior};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

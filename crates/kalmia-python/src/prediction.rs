@@ -2,7 +2,7 @@
 
 use crate::any::{AnyPrediction, ByFamily, either};
 use crate::error::{input, plain};
-use kalmia::Interval;
+use kalmia::predict::Interval;
 use pyo3::prelude::*;
 
 impl AnyPrediction {

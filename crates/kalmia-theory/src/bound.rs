@@ -124,13 +124,17 @@ macro_rules! bound {
         $(#[$meta:meta])*
         $name:ident -> $output:ident: $key:literal, $label:literal, $holds:literal;
         $summary:literal
-        $($(#[doc = $doc:literal])+ $field:ident: $ty:ty, $fkey:literal, $domain:ident $(= $default:literal)?;)+
+        $(
+            $(#[doc = $doc:literal])+
+            $field:ident: $ty:ty, $fkey:literal, $domain:ident $(= $default:literal)?;
+        )+
     ) => {
         #[doc = $summary]
         #[doc = ""]
         $(#[$meta])*
         #[doc = ""]
-        #[doc = concat!("Registry name `", $key, "`; the statement holds with probability: ", $holds, ".")]
+        #[doc = concat!("Registry name `", $key, "`.")]
+        #[doc = concat!("The statement holds with probability: ", $holds, ".")]
         #[derive(Debug, Clone, Copy, PartialEq)]
         pub struct $name {
             $($(#[doc = $doc])+ #[doc = concat!(" (`", $fkey, "`)")] pub $field: $ty,)+

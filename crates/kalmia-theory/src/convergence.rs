@@ -50,11 +50,13 @@ impl Logs {
 bound! {
     /// **Theorem 12** (`th:convergence`) holds, with $\hat\theta_1=0$, for
     /// $$\ln
-    /// t\ge\frac{2^8D_X^8C_\delta^2(1+\kappa_\varepsilon)^3}{\Lambda_{\min}^3(1-2\beta)^{3/2}\varepsilon^2}.$$
+    /// t\ge\frac{2^8D_X^8C_\delta^2(1+\kappa_\varepsilon)^3}
+    /// {\Lambda_{\min}^3(1-2\beta)^{3/2}\varepsilon^2}.$$
     ///
     /// Erratum E31: the event on which the theorem conditions lies in the future; the bound holds
     /// for the joint event.
-    ConvergenceThreshold -> ConvergenceThresholdOutput: "convergence_threshold", "th:convergence", "conditional on A_{C_delta}";
+    ConvergenceThreshold -> ConvergenceThresholdOutput:
+        "convergence_threshold", "th:convergence", "conditional on A_{C_delta}";
     "Theorem 12: the time from which its bound holds."
     /// $D_X$, the supremum of the norm of X.
     d_x: f64, "D_X", Positive;
@@ -95,9 +97,13 @@ bound! {
     /// [`ConvergenceThreshold`],
     /// $$\mathbb P(\|\hat\theta_t-\theta^*\|>\varepsilon\mid A_{C_\delta})\le(\sqrt
     /// t+1)e^{-C_1\ln^2t}+t\,e^{-C_2(\sqrt t-1)^{1-2\beta}},$$
-    /// $$C_1=\frac{\Lambda_{\min}^6(1-2\beta)\varepsilon^4}{2^{16}D_X^{12}C_\delta^2(1+\kappa_\varepsilon)^6},\qquad
-    /// C_2=\frac{\Lambda_{\min}^2(1-2\beta)\varepsilon^4}{2^{11}D_X^4C_\delta^2(1+\kappa_\varepsilon)^2}.$$
-    ConvergenceProb -> ConvergenceProbOutput: "convergence_prob", "th:convergence", "the value is the failure probability given A_{C_delta}";
+    /// $$C_1=\frac{\Lambda_{\min}^6(1-2\beta)\varepsilon^4}
+    /// {2^{16}D_X^{12}C_\delta^2(1+\kappa_\varepsilon)^6},\qquad
+    /// C_2=\frac{\Lambda_{\min}^2(1-2\beta)\varepsilon^4}
+    /// {2^{11}D_X^4C_\delta^2(1+\kappa_\varepsilon)^2}.$$
+    ConvergenceProb -> ConvergenceProbOutput:
+        "convergence_prob", "th:convergence",
+        "the value is the failure probability given A_{C_delta}";
     "Theorem 12: probability to be outside the local region at time t."
     /// Natural logarithm of the time.
     ln_t: f64, "ln_t", NonNegative;
@@ -135,8 +141,10 @@ output! {
 impl ConvergenceProb {
     fn formula(self) -> Result<ConvergenceProbOutput> {
         let ln = Logs::new(self.d_x, self.lambda_min, self.norm_star, self.eps, self.beta, self.c)?;
-        let (ln_c1, ln_c2) = (ln.c1(), ln.c2());
-        let (ln_t, half) = (self.ln_t, 0.5 * self.ln_t);
+        let ln_c1 = ln.c1();
+        let ln_c2 = ln.c2();
+        let ln_t = self.ln_t;
+        let half = 0.5 * self.ln_t;
         // ln(t)^2 overflows on the paper's own constants, hence the exponent of the product.
         let ln_term1 = softplus(half) - (ln_c1 + 2.0 * ln_t.ln()).exp();
         let ln_root_minus_one = half + (-(-half).exp_m1()).ln();
@@ -168,12 +176,14 @@ bound! {
     /// **Corollary 13** (`coro:convergence`). Assumption 6 holds for the truncated filter started
     /// at $\hat\theta_1=0$ with $\tau=\max(\tau_a,\tau_b,\tau_c)$,
     /// $$\tau_a=\big(2(1+\kappa_\varepsilon)\big)^{1/\beta},\qquad
-    /// \tau_b=\exp\Big(\frac{3\cdot2^{15}D_X^{12}C_{\delta/2}^2(1+\kappa_\varepsilon)^6}{\Lambda_{\min}^6(1-2\beta)^{3/2}\varepsilon^4}\Big),\qquad\tau_c=6\delta^{-1}.$$
+    /// \tau_b=\exp\Big(\frac{3\cdot2^{15}D_X^{12}C_{\delta/2}^2(1+\kappa_\varepsilon)^6}
+    /// {\Lambda_{\min}^6(1-2\beta)^{3/2}\varepsilon^4}\Big),\qquad\tau_c=6\delta^{-1}.$$
     ///
     /// Errata E8 (corrected: $\max\big(3(1-2\beta)^{-3/2},5(1-2\beta)^{-1}\big)$ replaces
     /// $3(1-2\beta)^{-3/2}$; it differs for $\beta<0.32$), E9 (the proof needs $\varepsilon
     /// D_X\le1$) and E30 ($\tau$ is to be rounded up).
-    CoroConvergenceTau -> CoroConvergenceTauOutput: "coro_convergence_tau", "coro:convergence", "1-delta";
+    CoroConvergenceTau -> CoroConvergenceTauOutput:
+        "coro_convergence_tau", "coro:convergence", "1-delta";
     "Corollary 13: convergence time of the truncated filter for logistic regression."
     /// Dimension.
     d: u64, "d", AtLeastOne;

@@ -9,13 +9,15 @@ use kalmia::Result;
 bound! {
     /// **Lemma 20** (`lemma:equivalence_Lnorm`), logistic loss.
     /// $$L(\theta)-L(\theta^*)>\eta\implies\|\nabla L(\theta)\|\ge
-    /// D_\eta=\frac{\Lambda_{\min}\sqrt\eta}{\sqrt2D_X\big(1+e^{D_X(\|\theta^*\|+\sqrt{8\eta}/D_X)}\big)},$$
+    /// D_\eta=\frac{\Lambda_{\min}\sqrt\eta}
+    /// {\sqrt2D_X\big(1+e^{D_X(\|\theta^*\|+\sqrt{8\eta}/D_X)}\big)},$$
     /// $$\|\theta-\theta^*\|>\varepsilon\implies
     /// L(\theta)-L(\theta^*)>\frac{\Lambda_{\min}\varepsilon^2}{4(1+\kappa_\varepsilon)},\qquad
     /// L(\theta)-L(\theta^*)\le\frac{D_X^2}8\|\theta-\theta^*\|^2.$$
     ///
     /// Erratum E24: the proof of Theorem 12 uses $D_{\eta/2}$ under the name $D_\eta$.
-    EquivalenceLnorm -> EquivalenceLnormOutput: "equivalence_Lnorm", "lemma:equivalence_Lnorm", "deterministic";
+    EquivalenceLnorm -> EquivalenceLnormOutput:
+        "equivalence_Lnorm", "lemma:equivalence_Lnorm", "deterministic";
     "Lemma 20: logistic risk, its gradient and the distance to the optimum."
     /// $D_X$, the supremum of the norm of X.
     d_x: f64, "D_X", Positive;
@@ -56,11 +58,13 @@ impl EquivalenceLnorm {
 
 bound! {
     /// Proof of Theorem 12 and **Lemma 21** (`lemma:bound_f`), for whole $1\le k<t$:
-    /// $$f(k,t)=\frac\eta2+\frac{D_\eta^2}{D_X^2}\sum_{s=k}^{t-1}\frac1s-2D_X^4C^2\sum_{s=k}^{t-1}\frac1{s^{2(1-\beta)}},$$
+    /// $$f(k,t)=\frac\eta2+\frac{D_\eta^2}{D_X^2}\sum_{s=k}^{t-1}\frac1s-2D_X^4C^2\sum_{s=k}^{t-1}
+    /// \frac1{s^{2(1-\beta)}},$$
     /// and $f_0(t)$, where $\eta-(L(\hat\theta_1)-L(\theta^*))$ replaces $\eta/2$ and $k=1$. Where
     /// they are positive, the sums of martingale increments exceed them with probability at most
     /// $e^{\rm azuma}$, of exponents
-    /// $$-f(k,t)^2\frac{(1-2\beta)\max(1/2,(k-1)^{1-2\beta})}{8D_X^4C^2},\qquad-f_0(t)^2\frac{1-2\beta}{16D_X^4C^2}.$$
+    /// $$-f(k,t)^2\frac{(1-2\beta)\max(1/2,(k-1)^{1-2\beta})}{8D_X^4C^2},
+    /// \qquad-f_0(t)^2\frac{1-2\beta}{16D_X^4C^2}.$$
     ///
     /// Errata E22 (the step $P_s\succcurlyeq I/(sD_X^2)$ needs $\lambda_{\min}(P_1)\ge D_X^{-2}$)
     /// and E31 (conditioning on $A_C$).
@@ -104,7 +108,8 @@ output! {
 impl BoundF {
     fn formula(self) -> Result<BoundFOutput> {
         require(self.k < self.t, "k", self.k as f64, "must be less than t")?;
-        let (k, last) = (self.k as f64, (self.t - 1) as f64);
+        let k = self.k as f64;
+        let last = (self.t - 1) as f64;
         let gain = (self.d_eta / self.d_x).powi(2);
         let spread = self.d_x.powi(4) * self.c * self.c;
         let rest = 1.0 - 2.0 * self.beta;

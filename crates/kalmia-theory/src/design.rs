@@ -51,7 +51,8 @@ bound! {
     /// Erratum E5: for two points of the ball the third point of the assumption needs
     /// $e^{-2\varepsilon D_X}$; the proofs compare with points of a segment that ends in
     /// $\theta^*$, where the printed value is right. Both are returned.
-    LogisticConstants -> LogisticConstantsOutput: "logistic_constants", "ass:bounded", "deterministic";
+    LogisticConstants -> LogisticConstantsOutput:
+        "logistic_constants", "ass:bounded", "deterministic";
     "The constants kappa, h and rho of Assumption 3 for logistic regression."
     /// $D_X$, the supremum of the norm of X.
     d_x: f64, "D_X", Positive;

@@ -4,7 +4,8 @@
 //! Each statement is a struct whose fields are its parameters and whose `evaluate` checks them and
 //! returns the value, the probability with which the statement holds and its numerical side
 //! conditions. A quantity that overflows is given by its natural logarithm. If the paper's text and
-//! proof differ, [`Variant`] chooses between the two. [`registry()`] lists the closed forms by name.
+//! proof differ, [`Variant`] chooses between the two. [`registry()`] lists the closed forms by
+//! name.
 //!
 //! ```
 //! use kalmia_theory::{LocalizedLinear, UniformDesign, Variant};

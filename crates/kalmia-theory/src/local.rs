@@ -8,11 +8,15 @@ use kalmia::Result;
 bound! {
     /// **Theorem 1** (`th:localized_bounded`). Under Assumptions 1, 2, 3, 5 and
     /// $\rho_\varepsilon>0.95$, for all $n\ge1$ simultaneously,
-    /// $$\sum_{t=\tau+1}^{\tau+n}L(\hat\theta_t)-L(\theta^*)\le\tfrac52d\kappa_\varepsilon\ln\Big(1+n\tfrac{h_\varepsilon\lambda_{\max}(P_1)D_X^2}{d}\Big)
-    /// +5\lambda_{\max}(P_{\tau+1}^{-1})\varepsilon^2+30(2\kappa_\varepsilon+h_\varepsilon\varepsilon^2D_X^2)\ln\delta^{-1}.$$
+    /// $$\sum_{t=\tau+1}^{\tau+n}L(\hat\theta_t)-L(\theta^*)
+    /// \le\tfrac52d\kappa_\varepsilon\ln\Big(1
+    /// +n\tfrac{h_\varepsilon\lambda_{\max}(P_1)D_X^2}{d}\Big)
+    /// +5\lambda_{\max}(P_{\tau+1}^{-1})\varepsilon^2
+    /// +30(2\kappa_\varepsilon+h_\varepsilon\varepsilon^2D_X^2)\ln\delta^{-1}.$$
     ///
     /// Errata E3 (the factor 5 of the second term could be 5/2; kept) and E5.
-    LocalizedBounded -> LocalizedBoundedOutput: "localized_bounded", "th:localized_bounded", "1-3delta";
+    LocalizedBounded -> LocalizedBoundedOutput:
+        "localized_bounded", "th:localized_bounded", "1-3delta";
     "Theorem 1: cumulative risk after the convergence time, bounded setting (logistic regression)."
     /// Dimension.
     d: u64, "d", AtLeastOne;
@@ -75,10 +79,11 @@ impl LocalizedBounded {
 bound! {
     /// **Theorem 2** (`th:localized_linear`), quadratic loss $\frac12(y-\theta^Tx)^2$. Under
     /// Assumptions 1, 2, 4, 5, for all $n\ge1$ simultaneously,
-    /// $$\sum_{t=\tau+1}^{\tau+n}L(\hat\theta_t)-L(\theta^*)\le\tfrac{15}2d(8\sigma^2+D_{\rm
-    /// app}^2+\varepsilon^2D_X^2)\ln\Big(1+n\tfrac{\lambda_{\max}(P_1)D_X^2}{d}\Big)
-    /// +5\lambda_{\max}(P_{\tau+1}^{-1})\varepsilon^2+c\Big(\sigma^2\big(4+\tfrac{\lambda_{\max}(P_1)D_X^2}4\big)+D_{\rm
-    /// app}^2+2\varepsilon^2D_X^2\Big)\ln\delta^{-1}.$$
+    /// $$\sum_{t=\tau+1}^{\tau+n}L(\hat\theta_t)-L(\theta^*)\le\tfrac{15}2d(8\sigma^2
+    /// +D_{\rm app}^2+\varepsilon^2D_X^2)\ln\Big(1+n\tfrac{\lambda_{\max}(P_1)D_X^2}{d}\Big)
+    /// +5\lambda_{\max}(P_{\tau+1}^{-1})\varepsilon^2
+    /// +c\Big(\sigma^2\big(4+\tfrac{\lambda_{\max}(P_1)D_X^2}4\big)
+    /// +D_{\rm app}^2+2\varepsilon^2D_X^2\Big)\ln\delta^{-1}.$$
     ///
     /// Erratum E11: $c=115$ is printed, the proof gives $c=140$ (corrected).
     LocalizedLinear -> LocalizedLinearOutput: "localized_linear", "th:localized_linear", "1-5delta";
@@ -124,7 +129,8 @@ impl LocalizedLinear {
     fn formula(self) -> Result<LocalizedLinearOutput> {
         let d = self.d as f64;
         let leverage = self.lmax_p1 * self.d_x * self.d_x;
-        let (sigma2, app2) = (self.sigma * self.sigma, self.d_app * self.d_app);
+        let sigma2 = self.sigma * self.sigma;
+        let app2 = self.d_app * self.d_app;
         let shift2 = (self.eps * self.d_x).powi(2);
         let log_term =
             7.5 * d * (8.0 * sigma2 + app2 + shift2) * (self.n as f64 * leverage / d).ln_1p();
@@ -149,10 +155,10 @@ bound! {
     /// Proof of Theorem 1: $\lambda\kappa_\varepsilon=\frac{0.75-5(e^{0.1}-1)}{10(e^{0.1}-1)+3/2}$,
     /// with $1/(\lambda\kappa_\varepsilon)\le12$ and $\frac12+\lambda\kappa_\varepsilon\le0.6$.
     /// Proof of Theorem 2:
-    /// $$\lambda^{-1}=\frac{30(e^{0.1}-1)(8\sigma^2+D_{\rm
-    /// app}^2+\varepsilon^2D_X^2)+\frac92(\sigma^2+D_{\rm
-    /// app}^2+\varepsilon^2D_X^2)}{0.8-5(e^{0.1}-1)} \le28(4\sigma^2+D_{\rm
-    /// app}^2+\varepsilon^2D_X^2).$$
+    /// $$\lambda^{-1}=\frac{30(e^{0.1}-1)(8\sigma^2
+    /// +D_{\rm app}^2+\varepsilon^2D_X^2)+\frac92(\sigma^2
+    /// +D_{\rm app}^2+\varepsilon^2D_X^2)}{0.8-5(e^{0.1}-1)} \le28(4\sigma^2
+    /// +D_{\rm app}^2+\varepsilon^2D_X^2).$$
     ProofConstants -> ProofConstantsOutput: "proof_constants", "app:localized", "deterministic";
     "Constants chosen inside the proofs of Theorems 1 and 2."
     /// Sub-gaussian proxy of the noise (not squared).

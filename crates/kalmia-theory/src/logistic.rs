@@ -9,8 +9,12 @@ use kalmia::Result;
 bound! {
     /// **Theorem 10** (`th:result_logistic`), with $\varepsilon=1/(20D_X)$ and
     /// $\tau=\tau(\varepsilon,\delta)$ of Assumption 6, for all $n\ge1$ simultaneously,
-    /// $$\sum_{t=1}^nL(\hat\theta_t)-L(\theta^*)\le3d\,e^{D_X\|\theta^*\|}\ln\Big(1+n\frac{\lambda_{\max}(P_1)D_X^2}{4d}\Big)+\frac{\lambda_{\max}(P_1^{-1})}{75D_X^2}
-    /// +64\,e^{D_X\|\theta^*\|}\ln\delta^{-1}+\tau\Big(\frac1{300}+D_X\|\hat\theta_1-\theta^*\|\Big)+\tau^2\frac{\lambda_{\max}(P_1)D_X^2}2.$$
+    /// $$\sum_{t=1}^nL(\hat\theta_t)-L(\theta^*)
+    /// \le3d\,e^{D_X\|\theta^*\|}\ln\Big(1+n\frac{\lambda_{\max}(P_1)D_X^2}{4d}\Big)
+    /// +\frac{\lambda_{\max}(P_1^{-1})}{75D_X^2}
+    /// +64\,e^{D_X\|\theta^*\|}\ln\delta^{-1}
+    /// +\tau\Big(\frac1{300}+D_X\|\hat\theta_1-\theta^*\|\Big)
+    /// +\tau^2\frac{\lambda_{\max}(P_1)D_X^2}2.$$
     ///
     /// Errata E7 (the truncation adds the `extra_bound` of [`TruncationExcess`], see
     /// [`ResultLogisticOutput::ln_total_with_excess`]) and E23 (the probability could be
@@ -107,7 +111,8 @@ bound! {
     /// $${\rm excess}=\sum_{t\le\tau}\big(t^{-\beta}-\tfrac14\big)_+,$$
     /// $\lambda_{\max}(P_{\tau+1}^{-1})\le\lambda_{\max}(P_1^{-1})+D_X^2(\tau/4+{\rm excess})$ and
     /// the bound of Theorem 10 grows by ${\rm excess}/75$.
-    TruncationExcess -> TruncationExcessOutput: "truncation_excess", "app:logistic_overview", "deterministic";
+    TruncationExcess -> TruncationExcessOutput:
+        "truncation_excess", "app:logistic_overview", "deterministic";
     "What the truncation adds to the bound of Theorem 10 (erratum E7)."
     /// Exponent of the truncation.
     beta: f64, "beta", BelowHalf;

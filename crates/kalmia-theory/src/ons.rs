@@ -12,7 +12,8 @@ bound! {
     /// Erratum E16: the theorem's $D$ is a diameter, the experiments' a radius; the experiments put
     /// the radius in $\gamma$ as well.
     OnsConstants -> OnsConstantsOutput: "ons_constants", "th:refinement_mahdavi", "deterministic";
-    "Step size gamma of the Online Newton Step and exp-concavity constant of the logistic loss on a ball."
+    "Step size gamma of the Online Newton Step and exp-concavity constant of the logistic loss on \
+     a ball."
     /// Radius (experiments) or diameter (Theorem 3) of the search region.
     d_search: f64, "D", Positive;
     /// $D_X$, the supremum of the norm of X.
@@ -62,7 +63,8 @@ bound! {
     ///
     /// Errata E14 (read $P_1^{-1}=\lambda I$), E15 (the constants belong to the run with step
     /// $3/\gamma$), E16 ($D$ is the diameter, twice the radius).
-    RefinementMahdavi -> RefinementMahdaviOutput: "refinement_mahdavi", "th:refinement_mahdavi", "1-2delta";
+    RefinementMahdavi -> RefinementMahdaviOutput:
+        "refinement_mahdavi", "th:refinement_mahdavi", "1-2delta";
     "Theorem 3: cumulative risk of the Online Newton Step."
     /// Dimension.
     d: u64, "d", AtLeastOne;

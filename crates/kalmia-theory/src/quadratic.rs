@@ -8,8 +8,9 @@ use kalmia::Result;
 bound! {
     /// **Lemma 22** (`lemma:quadratic_first`). Under Assumptions 1, 2, 4, for all $t\ge1$
     /// simultaneously,
-    /// $$\|\hat\theta_t-\theta^*\|\le\|\hat\theta_1-\theta^*\|+\lambda_{\max}(P_1)D_X\big((3\sigma+D_{\rm
-    /// app})(t-1)+3\sigma\ln\delta^{-1}\big).$$
+    /// $$\|\hat\theta_t-\theta^*\|\le\|\hat\theta_1-\theta^*\|
+    /// +\lambda_{\max}(P_1)D_X\big((3\sigma
+    /// +D_{\rm app})(t-1)+3\sigma\ln\delta^{-1}\big).$$
     ///
     /// Erratum E17: proved for $P_1=p_1I$ only; in general the first term is to be multiplied by
     /// $\sqrt{\lambda_{\max}(P_1)/\lambda_{\min}(P_1)}$, which `cond_p1` does.
@@ -57,8 +58,10 @@ bound! {
     /// **Theorem 14** (`th:result_linear`). Under Assumptions 1, 2, 4, 5, for all $n\ge1$
     /// simultaneously, $\sum_{t=1}^nL(\hat\theta_t)-L(\theta^*)$ is at most the right-hand side of
     /// Theorem 2 with $P_1^{-1}$ in place of $P_{\tau+1}^{-1}$, plus
-    /// $$D_X^2\Big(5\varepsilon^2+2\big(r+3\lambda_{\max}(P_1)D_X\sigma\ln\delta^{-1}\big)^2\Big)\tau+\frac{2\lambda_{\max}(P_1)^2D_X^4(3\sigma+D_{\rm
-    /// app})^2}3\tau^3.$$
+    /// $$D_X^2\Big(5\varepsilon^2+2\big(r
+    /// +3\lambda_{\max}(P_1)D_X\sigma\ln\delta^{-1}\big)^2\Big)\tau
+    /// +\frac{2\lambda_{\max}(P_1)^2D_X^4(3\sigma
+    /// +D_{\rm app})^2}3\tau^3.$$
     ///
     /// Errata E11 (115 printed, 140 proved), E12 ($r=\|\hat\theta_1-\theta^*\|^2$ printed,
     /// $r=\|\hat\theta_1-\theta^*\|$ proved) and E17 (unless $P_1=p_1I$, multiply `dist1` by the
@@ -112,18 +115,17 @@ output! {
 
 impl ResultLinear {
     fn formula(self) -> Result<ResultLinearOutput> {
-        let Self { d, n, eps, delta, sigma, d_app, d_x, lmax_p1, lmax_p1_inv, dist1, tau, variant } =
-            self;
+        let Self { eps, delta, sigma, d_app, d_x, lmax_p1, dist1, tau, variant, .. } = self;
         let local = LocalizedLinear {
-            d,
-            n,
+            d: self.d,
+            n: self.n,
             eps,
             delta,
             sigma,
             d_app,
             d_x,
             lmax_p1,
-            lmax_p_inv: lmax_p1_inv,
+            lmax_p_inv: self.lmax_p1_inv,
             variant,
         }
         .evaluate()?;

@@ -44,8 +44,7 @@ impl Entry {
         (self.run)(inputs)
     }
 
-    /// Evaluates the corrected variant, where the errata change a number of this closed form;
-    /// `None` where they do not.
+    /// Evaluates the corrected variant; `None` if the errata change no number of this closed form.
     pub fn evaluate_corrected(&self, inputs: &Inputs) -> Result<Option<Outputs>, RegistryError> {
         if !self.has_variants() {
             return Ok(None);

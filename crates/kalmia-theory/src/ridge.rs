@@ -55,11 +55,14 @@ bound! {
     /// **Lemma 23** (`lemma:resultHsu`), $P_1=p_1I$. For $\delta<e^{-2.6}$ and $t\ge
     /// t_{\min}=6\frac{D_X^2}{\Lambda_{\min}}(\ln d+\ln\delta^{-1})$,
     /// $$\|\hat\theta_{t+1}-\theta^*\|_\Sigma^2\le\frac3tB_2+\frac{12}{0.07^2t^2}B_3,$$
-    /// $$B_2=\frac{\|\hat\theta_1-\theta^*\|^2}{2p_1}+\frac{D_X^2}{\Lambda_{\min}}D_{\rm
-    /// app}^2\frac{4(1+\sqrt{8\ln\delta^{-1}})}{0.07^2}+\frac{3\sigma^2(d/0.035+\ln\delta^{-1})}{0.07},$$
-    /// $$B_3=\frac{\|\hat\theta_1-\theta^*\|^2}{p_1}\frac{D_X^2}{\Lambda_{\min}}(1+\sqrt{8\ln\delta^{-1}})
-    /// +\Big(\frac{D_X}{\sqrt{\Lambda_{\min}}}(D_{\rm
-    /// app}+D_X\|\theta^*\|)+\frac{\|\hat\theta_1-\theta^*\|}{\sqrt{2p_1}}\Big)^2(\ln\delta^{-1})^2.$$
+    /// $$B_2=\frac{\|\hat\theta_1-\theta^*\|^2}{2p_1}+\frac{D_X^2}{\Lambda_{\min}}
+    /// D_{\rm app}^2\frac{4(1+\sqrt{8\ln\delta^{-1}})}{0.07^2}
+    /// +\frac{3\sigma^2(d/0.035+\ln\delta^{-1})}{0.07},$$
+    /// $$B_3=\frac{\|\hat\theta_1-\theta^*\|^2}{p_1}\frac{D_X^2}
+    /// {\Lambda_{\min}}(1+\sqrt{8\ln\delta^{-1}})
+    /// +\Big(\frac{D_X}{\sqrt{\Lambda_{\min}}}(
+    /// D_{\rm app}+D_X\|\theta^*\|)+\frac{\|\hat\theta_1-\theta^*\|}
+    /// {\sqrt{2p_1}}\Big)^2(\ln\delta^{-1})^2.$$
     ///
     /// Errata E19 (corrected: $\|\hat\theta_1-\theta^*\|$ replaces $\|\theta^*\|$) and E21 (the
     /// side conditions).
@@ -124,9 +127,12 @@ impl ResultHsu {
             norm: origin(self.variant, self.norm_star, self.dist1),
             p1: self.p1,
         };
-        let (b2, b3, t) = (ridge.b2(), ridge.b3(), self.t as f64);
+        let b2 = ridge.b2();
+        let b3 = ridge.b3();
+        let t = self.t as f64;
         let t_min = 6.0 * ridge.ratio * (ridge.d.ln() + ridge.log);
-        let (delta_is_small, t_is_large) = (self.delta < (-2.6f64).exp(), t >= t_min);
+        let delta_is_small = self.delta < (-2.6f64).exp();
+        let t_is_large = t >= t_min;
         Ok(ResultHsuOutput {
             b2,
             b3,

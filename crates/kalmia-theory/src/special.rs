@@ -36,7 +36,8 @@ fn tail(m: f64, b: f64, s: f64) -> f64 {
     let ends = 0.5 * (m.powf(-s) + b.powf(-s));
     // -f^(2j-1)(x) B_2j/(2j)! for f = x^-s: the rising factorial of s over x^(s+2j-1).
     let correction = |x: f64| {
-        let (u, f) = (1.0 / x, x.powf(-s));
+        let u = 1.0 / x;
+        let f = x.powf(-s);
         let first = s * u;
         let third = first * (s + 1.0) * (s + 2.0) * u * u;
         let fifth = third * (s + 3.0) * (s + 4.0) * u * u;

@@ -48,10 +48,11 @@ fn log_det(d: u64, n: u64, v: f64) -> f64 {
 bound! {
     /// **Lemma 18** (`lemma:sumtrace_linear`). On $A_k^\varepsilon$, for all $n\ge1$
     /// simultaneously,
-    /// $$\sum_{t=k+1}^{k+n}X_t^TP_{t+1}X_t(y_t-\hat\theta_t^TX_t)^2\le3(8\sigma^2+D_{\rm
-    /// app}^2+\varepsilon^2D_X^2)\,d\ln\Big(1+n\frac{\lambda_{\max}(P_{k+1})D_X^2}d\Big)
+    /// $$\sum_{t=k+1}^{k+n}X_t^TP_{t+1}X_t(y_t-\hat\theta_t^TX_t)^2\le3(8\sigma^2
+    /// +D_{\rm app}^2+\varepsilon^2D_X^2)\,d\ln\Big(1+n\frac{\lambda_{\max}(P_{k+1})D_X^2}d\Big)
     /// +12\lambda_{\max}(P_1)D_X^2\sigma^2\ln\delta^{-1}.$$
-    SumTraceLinear -> SumTraceLinearOutput: "sumtrace_linear", "lemma:sumtrace_linear", "1-delta on A_k^eps";
+    SumTraceLinear -> SumTraceLinearOutput:
+        "sumtrace_linear", "lemma:sumtrace_linear", "1-delta on A_k^eps";
     "Lemma 18: the weighted sum of squared residuals of the Kalman filter."
     /// Dimension.
     d: u64, "d", AtLeastOne;

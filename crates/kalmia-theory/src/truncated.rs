@@ -16,7 +16,8 @@ fn burn_in(d: u64, d_x: f64, lambda_min: f64, delta: f64) -> Result<f64> {
 bound! {
     /// **Proposition 11** (`prop:boundP`). For the truncated filter, simultaneously for all $t>T$,
     /// $$\lambda_{\max}(P_t)\le\frac4{\Lambda_{\min}t^{1-\beta}},\qquad
-    /// T=\Big(\frac{20D_X^4}{\Lambda_{\min}^2}\ln\frac{625\,d\,D_X^8}{\Lambda_{\min}^4\delta}\Big)^{1/(1-\beta)}.$$
+    /// T=\Big(\frac{20D_X^4}{\Lambda_{\min}^2}\ln\frac{625\,d\,D_X^8}
+    /// {\Lambda_{\min}^4\delta}\Big)^{1/(1-\beta)}.$$
     ///
     /// Errata E1 and E10 (the proof's step $8\ge4^{1/(1-\beta)}$ fails for $\beta>1/3$, without
     /// consequence since $T\ge128$).
@@ -68,7 +69,8 @@ impl BoundP {
 
 bound! {
     /// $$C_\delta=\max\Big(\frac4{\Lambda_{\min}},\
-    /// \lambda_{\max}(P_1)\frac{20D_X^4}{\Lambda_{\min}^2}\ln\frac{625\,d\,D_X^8}{\Lambda_{\min}^4\delta}\Big)$$
+    /// \lambda_{\max}(P_1)\frac{20D_X^4}{\Lambda_{\min}^2}\ln\frac{625\,d\,D_X^8}
+    /// {\Lambda_{\min}^4\delta}\Big)$$
     /// (Section `section:logistic_convergence`); the event
     /// $A_{C_\delta}=\bigcap_{t\ge1}(\lambda_{\max}(P_t)\le C_\delta/t^{1-\beta})$ has probability
     /// at least $1-\delta$.
@@ -110,9 +112,11 @@ impl CDelta {
 bound! {
     /// **Lemma 19** (`lemma:concentration_tropp`). For $0\le\beta<1$ and $t\ge4^{1/(1-\beta)}$,
     /// $$\mathbb
-    /// P\Big(\lambda_{\min}\Big(\sum_{s=1}^{t-1}\frac{X_sX_s^T}{s^\beta}\Big)<\frac{\Lambda_{\min}t^{1-\beta}}{4(1-\beta)}\Big)
+    /// P\Big(\lambda_{\min}\Big(\sum_{s=1}^{t-1}\frac{X_sX_s^T}
+    /// {s^\beta}\Big)<\frac{\Lambda_{\min}t^{1-\beta}}{4(1-\beta)}\Big)
     /// \le d\exp\Big(-t^{1-\beta}\frac{\Lambda_{\min}^2}{10D_X^4}\Big).$$
-    ConcentrationTropp -> ConcentrationTroppOutput: "concentration_tropp", "lemma:concentration_tropp", "the value is the failure probability";
+    ConcentrationTropp -> ConcentrationTroppOutput:
+        "concentration_tropp", "lemma:concentration_tropp", "the value is the failure probability";
     "Lemma 19: concentration of the weighted empirical second moment."
     /// Dimension.
     d: u64, "d", AtLeastOne;

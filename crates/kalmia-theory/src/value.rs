@@ -96,7 +96,8 @@ impl Values {
 
     /// Sets `key`, in place if it is there already.
     pub fn set(&mut self, key: impl Into<Cow<'static, str>>, value: impl Into<Value>) {
-        let (key, value) = (key.into(), value.into());
+        let key = key.into();
+        let value = value.into();
         match self.0.iter_mut().find(|(k, _)| *k == key) {
             Some(slot) => slot.1 = value,
             None => self.0.push((key, value)),

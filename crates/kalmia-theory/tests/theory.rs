@@ -160,9 +160,10 @@ fn unknown_missing_and_mistyped_parameters_are_named() {
                 (other, _) => panic!("{} without {}: {other:?}", entry.name, parameter.name),
             }
             let worded = inputs.clone().with(parameter.name, "many");
-            assert!(
-                matches!(entry.evaluate(&worded), Err(RegistryError::Type { name, .. }) if name == parameter.name)
-            );
+            let Err(RegistryError::Type { name, .. }) = entry.evaluate(&worded) else {
+                panic!("{} takes a word for {}", entry.name, parameter.name);
+            };
+            assert_eq!(name, parameter.name);
         }
     }
     let message = |function: &str, name: &'static str| {
@@ -262,7 +263,9 @@ fn the_design_has_the_inertia_of_its_matrix() {
 
 #[test]
 fn logistic_constants_hold_and_are_attained() {
-    let (d_x, norm_star, eps) = (1.5, 0.8, 0.1);
+    let d_x = 1.5;
+    let norm_star = 0.8;
+    let eps = 0.1;
     let out = LogisticConstants { d_x, norm_star, eps }.evaluate().unwrap();
     let second = |u: f64| 1.0 / ((1.0 + u.exp()) * (1.0 + (-u).exp()));
     let first = |u: f64| 1.0 / (1.0 + u.exp());
@@ -272,7 +275,8 @@ fn logistic_constants_hold_and_are_attained() {
     for i in 0..=200 {
         let u = edge * (f64::from(i) / 100.0 - 1.0);
         assert!(ratio(u) <= out.kappa * (1.0 + 1e-13) && second(u) <= out.h);
-        let (near, far) = (u + eps * d_x, u + 2.0 * eps * d_x);
+        let near = u + eps * d_x;
+        let far = u + 2.0 * eps * d_x;
         assert!(
             second(near) >= out.rho * second(u) && second(far) >= out.rho_two_sided * second(u)
         );
@@ -284,11 +288,16 @@ fn the_trace_lemma_bounds_a_recursion() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
     for p1 in [0.1, 1.0, 1e4] {
         // P in the plane, by Sherman-Morrison; every |x| <= sqrt 2 and every weight <= 1/4.
-        let (mut a, mut b, mut c) = (p1, 0.0, p1);
+        let mut a = p1;
+        let mut b = 0.0;
+        let mut c = p1;
         let mut sum = 0.0;
         for n in 1..=300u64 {
-            let (x, z, weight) = (1.0, rng.random::<f64>(), 0.25 * rng.random::<f64>());
-            let (u, v) = (a * x + b * z, b * x + c * z);
+            let x = 1.0;
+            let z = rng.random::<f64>();
+            let weight = 0.25 * rng.random::<f64>();
+            let u = a * x + b * z;
+            let v = b * x + c * z;
             let s = x * u + z * v;
             let shrink = weight / (1.0 + weight * s);
             (a, b, c) = (a - shrink * u * u, b - shrink * u * v, c - shrink * v * v);
@@ -339,7 +348,10 @@ fn sums_agree_with_loops() {
 
 #[test]
 fn the_truncated_filter_is_consistent() {
-    let (d, d_x, lambda_min, beta) = (5, 2.0, 0.3, 0.4);
+    let d = 5;
+    let d_x = 2.0;
+    let lambda_min = 0.3;
+    let beta = 0.4;
     for delta in [1e-9, 0.01, 0.5] {
         let c = CDelta { d, d_x, lambda_min, delta, lmax_p1: 3.0 }.evaluate().unwrap();
         let p = BoundP { d, d_x, lambda_min, delta, beta, t: 1e4 }.evaluate().unwrap();
@@ -370,7 +382,12 @@ fn p_bound(t: f64, lambda_min: f64, beta: f64) -> f64 {
 
 #[test]
 fn theorem_12_agrees_with_plain_arithmetic() {
-    let (d_x, lambda_min, norm_star, eps, beta, c) = (0.9f64, 0.8f64, 0.1, 0.9f64, 0.12, 0.05f64);
+    let d_x = 0.9f64;
+    let lambda_min = 0.8f64;
+    let norm_star = 0.1;
+    let eps = 0.9f64;
+    let beta = 0.12;
+    let c = 0.05f64;
     let k1 = 1.0 + (d_x * (norm_star + eps)).exp();
     let rest = 1.0 - 2.0 * beta;
     let c1 =
@@ -447,7 +464,8 @@ fn theorem_10_agrees_with_plain_arithmetic_and_contains_theorem_1() {
         ln_tau: 40f64.ln(),
     };
     let out = bound.evaluate().unwrap();
-    let (tau, scale) = (40.0, (1.5f64 * 0.9).exp());
+    let tau = 40.0;
+    let scale = (1.5f64 * 0.9).exp();
     let local = 9.0 * scale * (500.0f64 * 2.0 * 2.25 / 12.0).ln_1p()
         + 0.5 / (75.0 * 2.25)
         + 64.0 * scale * (1.0f64 / 0.01).ln();
@@ -558,7 +576,8 @@ fn theorem_14_sums_lemma_22_and_theorem_2() {
 fn lemma_22_needs_the_condition_number() {
     // P_1 = diag(1, 100), x = (1, 1) again and again, no noise, theta_1 - theta* = (1, 0): the
     // printed bound is 1.
-    let (a, c) = (1.0, 100.0);
+    let a = 1.0;
+    let c = 100.0;
     let bound = QuadraticFirst {
         t: 1001,
         delta: 0.1,

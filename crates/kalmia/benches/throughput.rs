@@ -177,7 +177,7 @@ fn main() {
         let mut contenders: Vec<Box<dyn Contender>> = vec![
             Box::new(textbook(dim)),
             Box::new(Fed {
-                name: "dense, a row a call",
+                name: "dense, one row per call",
                 learner: filter::<_, Dense>(Ekf, dim, 1),
                 batch: 1,
             }),
@@ -188,7 +188,7 @@ fn main() {
                 batch: n,
             }),
             Box::new(Fed {
-                name: "factored, a row a call",
+                name: "factored, one row per call",
                 learner: filter::<_, Factored>(Ekf, dim, 1),
                 batch: 1,
             }),
@@ -228,7 +228,7 @@ fn main() {
 /// counting 3 flops per entry of `P` per row.
 fn print(dims: &[usize], lines: &[(String, Vec<f64>)], peak: f64) {
     let row = |name: &str, cells: Vec<String>| println!("| {name} | {} |", cells.join(" | "));
-    row("rows a second, d =", dims.iter().map(usize::to_string).collect());
+    row("rows per second, d =", dims.iter().map(usize::to_string).collect());
     println!("|---|{}", "---:|".repeat(dims.len()));
     let books = &lines[0].1;
     for (name, rates) in lines {

@@ -34,7 +34,7 @@ fn main() -> kalmia::Result<()> {
         auto.learn_observed(Rows::new(3, &x, &y)?, Some(&mut observer))?;
         if (batch + 1) % 10 == 0 {
             println!(
-                "{:>6} rows: progressive log-loss {loss:.4}, of the constant predictor {constant:.4}",
+                "{:>6} rows: progressive log-loss {loss:.4} (constant predictor {constant:.4})",
                 auto.count()
             );
         }

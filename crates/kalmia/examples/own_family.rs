@@ -113,7 +113,8 @@ fn main() -> kalmia::Result<()> {
     let huber = Huber { k: 1.345 };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     // y = 1 + 2 z with unit noise, but one row in ten is wrong by 50
-    let (mut x, mut y) = (Vec::new(), Vec::new());
+    let mut x = Vec::new();
+    let mut y = Vec::new();
     for i in 0..2000 {
         let z = rng.random::<f64>();
         x.extend([1.0, z]);

@@ -78,7 +78,8 @@ pub enum Error {
     /// The recursion left the range of floating-point numbers (a known weakness of
     /// [`crate::rule::Ekf`] on raw features).
     #[error(
-        "the recursion diverged at row {row}: {quantity} is {value}; use the implicit or moment-matching rule, or `Auto`"
+        "the recursion diverged at row {row}: {quantity} is {value}; use the implicit or \
+         moment-matching rule, or `Auto`"
     )]
     Diverged {
         /// Row within the call, from 0.
@@ -88,10 +89,11 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
-    /// The dense covariance lost its precision to ill-conditioned features, or to a row that carries
-    /// far more information than the belief before it.
+    /// The dense covariance lost its precision to ill-conditioned features, or to a row that
+    /// carries far more information than the belief before it.
     #[error(
-        "row {row}: the dense covariance has lost its precision (x'Px came out as {value:e}); use the factored form, which keeps it"
+        "row {row}: the dense covariance has lost its precision (x'Px came out as {value:e}); use \
+         the factored form, which keeps it"
     )]
     PrecisionLost {
         /// Row within the call, from 0.

@@ -9,11 +9,11 @@
 //! theta += gain Px,  P -= contraction (Px)(Px)'                       (covariance)
 //! ```
 //!
-//! Each question has one folder: [`family`] says what `y` is, [`rule`] how one observation moves the
-//! belief, [`covariance`] how `P` is stored. [`learner`] builds the algorithms from these parts,
-//! [`predict`] turns a belief into a predictive distribution, [`evaluate`] measures how well it
-//! does, and [`file`] stores the model. The names at the root are those that a program needs; states
-//! and parts are in their modules.
+//! Each question has one folder: [`family`] says what `y` is, [`rule`] how one observation moves
+//! the belief, [`covariance`] how `P` is stored. [`learner`] builds the algorithms from these
+//! parts, [`predict`] turns a belief into a predictive distribution, [`evaluate`] measures how well
+//! it does, and [`file`] stores the model. The root exports the names that a program
+//! writes; what calls return, states and metrics are in their modules.
 //!
 //! ```
 //! use kalmia::{Auto, Bernoulli, Learner, Predict, Rows};
@@ -32,6 +32,8 @@ pub mod family;
 pub mod file;
 pub mod learner;
 mod linalg;
+/// Not part of the public interface: shared with `kalmia-theory`.
+#[doc(hidden)]
 pub mod math;
 pub mod observe;
 pub mod predict;
@@ -41,16 +43,15 @@ mod step;
 
 pub use covariance::{Dense, Factored};
 pub use error::{Error, Result};
-pub use evaluate::{Certificate, Progressive};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{
-    AnyLearner, Auto, Averaged, AveragedSgd, Drift, DriftMode, Filter, Learner, Merged,
-    OnlineNewtonSettings, OnlineNewtonStep, Predict, Prior,
+    AnyLearner, Auto, Averaged, AveragedSgd, DriftMode, Filter, Learner, OnlineNewtonSettings,
+    OnlineNewtonStep, Predict, Prior,
 };
 pub use observe::{Observer, RowView};
-pub use predict::{Interval, MixturePrediction, Prediction};
+pub use predict::Prediction;
 pub use rows::Rows;
-pub use rule::{AnyRule, Ekf, Implicit, MomentMatch, Rule, Truncated};
+pub use rule::{Ekf, Implicit, MomentMatch, Rule, Truncated};
 
 /// Internals for the benches and tests of this crate; no part of the public interface.
 #[doc(hidden)]

@@ -1,6 +1,7 @@
-//! What a learner reports about each row, and the trait of those who watch.
+//! What a learner reports about each row, and the trait of observers.
 //!
-//! This module lies below the learners, which report, and the evaluation, which watches.
+//! It lies below both the learners, which call observers, and the evaluation, which implements
+//! them.
 
 use crate::family::{Family, FastPaths};
 use crate::rows::{Observation, Rows};

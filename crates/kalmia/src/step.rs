@@ -1,15 +1,15 @@
 //! What one row does to a belief, as numbers: the step of a rule, and the evidence of the row.
 
-/// What a rule returns for one row: $\theta \mathrel{+}= g\,Px$ and $P \mathrel{-}= c\,(Px)(Px)^\top$,
-/// the latter being $P^{-1} \mathrel{+}= \alpha\,xx^\top$.
+/// What a rule returns for one row: $\theta \mathrel{+}= g\,Px$ and $P \mathrel{-}=
+/// c\,(Px)(Px)^\top$, the latter being $P^{-1} \mathrel{+}= \alpha\,xx^\top$.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// $g$, the gain along $Px$.
     pub gain: f64,
     /// $\alpha \ge 0$, the precision that the row adds along $x$.
     pub curvature: f64,
-    /// $c = \alpha/(1+\alpha s)$. Kept beside $\alpha$ because some rules compute one first and some
-    /// the other, and the next row waits for it.
+    /// $c = \alpha/(1+\alpha s)$. Kept beside $\alpha$ because some rules compute one first and
+    /// some the other, and the next row waits for it.
     pub contraction: f64,
 }
 

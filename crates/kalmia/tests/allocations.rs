@@ -7,9 +7,10 @@ mod common;
 
 use common::{Data, rng};
 use kalmia::covariance::Covariance;
+use kalmia::learner::Drift;
+use kalmia::rule::AnyRule;
 use kalmia::{
-    AnyFamily, AnyRule, Auto, Bernoulli, Dense, Drift, DriftMode, Factored, Filter, Learner,
-    Predict, Prior,
+    AnyFamily, Auto, Bernoulli, Dense, DriftMode, Factored, Filter, Learner, Predict, Prior,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -11,7 +11,8 @@ fn close(a: f64, b: f64, rtol: f64) -> bool {
 
 #[test]
 fn the_ball_constant_holds_and_is_attained() {
-    let (radius, d_x) = (2.0, 1.7);
+    let radius = 2.0;
+    let d_x = 1.7;
     let alpha = ln_ball_constant(radius, d_x).unwrap().exp();
     // Over y = 1 and u = theta'x, which fills [-D D_X, D D_X].
     let constant = |u: f64| (1.0 + u.exp()) / (1.0 + (-u).exp());
@@ -30,7 +31,8 @@ fn gauss_legendre(count: usize) -> Vec<(f64, f64)> {
             let mut x = (std::f64::consts::PI * (i as f64 - 0.25) / (n + 0.5)).cos();
             let mut slope = 0.0;
             for _ in 0..50 {
-                let (mut p, mut previous) = (1.0, 0.0);
+                let mut p = 1.0;
+                let mut previous = 0.0;
                 for j in 0..count {
                     let j = j as f64;
                     (p, previous) = (((2.0 * j + 1.0) * x * p - j * previous) / (j + 1.0), p);
@@ -48,7 +50,8 @@ const THETA_STAR: [f64; 11] = [-0.9, 0.0, 0.3, -0.9, 0.4, -0.9, 1.5, 0.0, -0.7, 
 /// A product rule for (1, Z), Z uniform on [0,1]^10: two nodes (exact for second moments) where the
 /// feature does not act, more the more it does.
 fn quadrature() -> (Vec<f64>, Vec<f64>) {
-    let (mut rows, mut weights) = (vec![1.0], vec![1.0]);
+    let mut rows = vec![1.0];
+    let mut weights = vec![1.0];
     for (j, &coefficient) in THETA_STAR.iter().enumerate().skip(1) {
         let rule = gauss_legendre(match coefficient.abs() {
             0.0 => 2,
@@ -78,7 +81,8 @@ fn exp_concavity_of_the_risk_agrees_with_quadrature() {
     let radius = 1.1 * THETA_STAR.iter().map(|x| x * x).sum::<f64>().sqrt();
     let along = |scale: f64| THETA_STAR.map(|x| scale * x);
     let first = |x: f64| std::array::from_fn(|i| if i == 0 { x } else { 0.0 });
-    // The values of erratum E26, by an independent quadrature; the two rules agree to 10 digits.
+    // The values of erratum E26, by an independent quadrature; the two rules agree to 10
+    // significant digits.
     let cases: [([f64; 11], f64); 5] = [
         (first(0.0), 4.144753736261),
         (along(-1.1), 0.5085761309),
@@ -120,7 +124,8 @@ fn the_sphere_minimum_is_reproducible_and_plausible() {
 fn the_risk_is_exp_concave_with_its_constant_and_no_more() {
     // e^{-a L} has the Hessian -a e^{-a L} (Hess - a grad grad'): along Hess^{-1} grad its sign
     // changes at a = alpha_L. In one dimension:
-    let (rows, success) = ([0.3, -1.2, 2.0], vec![0.9, 0.2, 0.4]);
+    let rows = [0.3, -1.2, 2.0];
+    let success = vec![0.9, 0.2, 0.4];
     let risk = LogisticRisk::new(&rows, 1, success.clone()).unwrap();
     let loss = |theta: f64| -> f64 {
         let each = |(x, p): (&f64, &f64)| {
@@ -131,7 +136,8 @@ fn the_risk_is_exp_concave_with_its_constant_and_no_more() {
     for theta in [-2.0, 0.4, 1.5] {
         let alpha = risk.constant_at(&[theta]).unwrap();
         let bend = |a: f64| {
-            let (step, f) = (1e-3, |t: f64| (-a * (loss(t) - loss(theta))).exp());
+            let step = 1e-3;
+            let f = |t: f64| (-a * (loss(t) - loss(theta))).exp();
             f(theta + step) - 2.0 * f(theta) + f(theta - step)
         };
         assert!(bend(0.99 * alpha) < 0.0 && bend(1.01 * alpha) > 0.0, "theta={theta}");

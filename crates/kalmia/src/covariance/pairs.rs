@@ -46,7 +46,7 @@ pub(super) trait Pairs {
 /// precision by cancellation, and the row is prepared anew.
 const MAX_ALPHA_S_PAIR: f64 = 100.0;
 
-/// The first `end` registers of each of [`GROUP`] neighbouring columns.
+/// The first `end` registers of each of [`GROUP`] neighboring columns.
 #[inline(always)]
 pub(super) fn split_columns<S: Simd>(
     columns: &mut [f64],

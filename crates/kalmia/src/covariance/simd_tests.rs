@@ -112,16 +112,16 @@ fn two_interleaved_beliefs_are_two_separate_ones() {
         let x = rows(dim);
         for how in others().into_iter().chain([How::Chosen]) {
             let prior = |variance| Factored::from_diagonal(&vec![variance; dim]).unwrap();
-            let (mut p, mut theta, mut seen) = (
-                [prior(0.7), prior(3.0)],
-                [Buffer::zeros(dim), Buffer::zeros(dim)],
-                [vec![], vec![]],
-            );
+            let mut p = [prior(0.7), prior(3.0)];
+            let mut theta = [Buffer::zeros(dim), Buffer::zeros(dim)];
+            let mut seen = [vec![], vec![]];
             let ([p0, p1], [t0, t1]) = (&mut p, &mut theta);
             let mut ask = |k: usize, i: usize, m: f64, s: f64| decide(&mut seen[k])(i, m, s);
             how.run(LearnTwo { beliefs: [(p0, t0), (p1, t1)], x: &x, decide: &mut ask }).unwrap();
             for (k, variance) in [0.7, 3.0].into_iter().enumerate() {
-                let (mut p1, mut theta1, mut seen1) = (prior(variance), Buffer::zeros(dim), vec![]);
+                let mut p1 = prior(variance);
+                let mut theta1 = Buffer::zeros(dim);
+                let mut seen1 = vec![];
                 how.run(Learn {
                     p: &mut p1,
                     theta: &mut theta1,

@@ -96,7 +96,7 @@ impl Certificate {
     }
 
     /// The loss suffered minus [`Certificate::hindsight`]: the exact regret against the best
-    /// regularized predictor. It equals
+    /// regularized predictor; `None` unless the loss is quadratic. It equals
     /// [`Certificate::movement`], since $\frac12\alpha r^2 - \frac12\alpha r^2/(1+\alpha s) =
     /// \frac12(\alpha r)^2 s/(1+\alpha s)$ for a residual $r$.
     pub fn regret<F: Family>(&self, family: &F) -> Option<f64> {
@@ -186,7 +186,8 @@ mod tests {
         for i in 0..n {
             a[i * n + i] = 2.0;
             if i + 1 < n {
-                (a[i * n + i + 1], a[(i + 1) * n + i]) = (-1.0, -1.0);
+                a[i * n + i + 1] = -1.0;
+                a[(i + 1) * n + i] = -1.0;
             }
         }
         let exact = 2.0 - 2.0 * (std::f64::consts::PI / 8.0).cos();

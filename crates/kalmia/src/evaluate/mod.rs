@@ -1,5 +1,5 @@
-//! How good the predictions were, each made before its row was learned. All of it is observers,
-//! outside the algorithms.
+//! How good the predictions were, each made before its row was learned. Everything here is an
+//! observer, outside the algorithms.
 
 mod calibration;
 mod certificate;
@@ -8,6 +8,7 @@ mod metrics;
 mod metrics_thread;
 mod progressive;
 mod ranking;
+mod report;
 mod trace;
 
 pub use calibration::{Calibration, ReliabilityBin};
@@ -15,6 +16,7 @@ pub use certificate::Certificate;
 pub use deviance::deviance;
 pub use metrics::{CoursePoint, Metrics};
 pub use metrics_thread::MetricsThread;
-pub use progressive::{Classification, Coverage, Progressive, Regression, Report};
+pub use progressive::Progressive;
 pub use ranking::Ranking;
+pub use report::{Classification, Coverage, Regression, Report};
 pub use trace::{Cadence, Trace, TracePoint};

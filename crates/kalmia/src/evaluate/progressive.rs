@@ -1,7 +1,8 @@
 //! Progressive evaluation: every row is predicted before it is learned, so each row is a test row.
 
 use super::deviance::MIN_PROBABILITY;
-use super::{Cadence, Calibration, Ranking, ReliabilityBin, Trace, TracePoint, deviance};
+use super::report::{Classification, Coverage, Regression, Report};
+use super::{Cadence, Calibration, Ranking, Trace, TracePoint, deviance};
 use crate::error::{Error, Result, require};
 use crate::family::{AnyFamily, Family};
 use crate::observe::{Observer, RowView};
@@ -68,64 +69,6 @@ pub struct Progressive {
     trace: Option<Trace>,
 }
 
-/// The averages of a [`Progressive`], weighted by the rows' weights; NaN before the first row.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
-    /// Rows seen.
-    pub rows: u64,
-    /// Their total weight.
-    pub weight: f64,
-    /// Mean loss, half the mean deviance.
-    pub loss: f64,
-    /// Mean loss of the constant predictor on the same rows.
-    pub constant_loss: f64,
-    /// Mean deviance.
-    pub deviance: f64,
-    /// Labels only.
-    pub classification: Option<Classification>,
-    /// Gaussian family only.
-    pub regression: Option<Regression>,
-    /// If intervals were given.
-    pub coverage: Option<Coverage>,
-}
-
-/// How good predicted probabilities of labels were.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Classification {
-    /// Mean of $-\ln p(y)$.
-    pub log_loss: f64,
-    /// Share of rows whose label was the more probable one; a tie counts as half.
-    pub accuracy: f64,
-    /// Mean of $(y-p)^2$.
-    pub brier: f64,
-    /// Area under the ROC curve.
-    pub auc: f64,
-    /// Bound on the error of `auc` ([`Ranking::error_bound`]).
-    pub auc_error: f64,
-    /// The expected calibration error.
-    pub calibration_error: f64,
-    /// The reliability table.
-    pub reliability: Vec<ReliabilityBin>,
-}
-
-/// How far predicted means were off.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Regression {
-    /// Root mean square error.
-    pub rmse: f64,
-    /// Mean absolute error.
-    pub mae: f64,
-}
-
-/// How good intervals were.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Coverage {
-    /// Share of rows inside their interval, ends included.
-    pub covered: f64,
-    /// Mean width.
-    pub width: f64,
-}
-
 impl Progressive {
     /// Without rows.
     pub fn new(family: AnyFamily) -> Self {
@@ -155,8 +98,8 @@ impl Progressive {
         Ok(self)
     }
 
-    /// Counts a row: its target, the mean and the interval that were predicted for
-    /// it, its weight. The level of the intervals is up to the caller.
+    /// Counts a row: its target, the mean and the interval that were predicted for it, its weight.
+    /// The level of the intervals is up to the caller.
     pub fn row(
         &mut self,
         y: f64,

@@ -72,8 +72,9 @@ impl AnyFamily {
 
 /// `name` or `name:parameter`, as in `poisson` and `gamma:0.5`, in upper or lower case.
 ///
-/// The parameter is the noise variance of `gaussian` (default 1), the number of trials of `binomial`
-/// (default none: proportions weighted by their trials), the dispersion of `gamma` (default 1).
+/// The parameter is the noise variance of `gaussian` (default 1), the number of trials of
+/// `binomial` (default none: proportions weighted by their trials), the dispersion of `gamma`
+/// (default 1).
 impl FromStr for AnyFamily {
     type Err = Error;
 
@@ -103,7 +104,10 @@ macro_rules! from_members {
 from_members!(Gaussian, Bernoulli, Binomial, Poisson, Gamma);
 
 macro_rules! delegate {
-    ($($(#[$attribute:meta])* fn $method:ident(&self $(, $argument:ident: $kind:ty)*) -> $out:ty;)*) => {$(
+    ($(
+        $(#[$attribute:meta])*
+        fn $method:ident(&self $(, $argument:ident: $kind:ty)*) -> $out:ty;
+    )*) => {$(
         $(#[$attribute])*
         fn $method(&self $(, $argument: $kind)*) -> $out {
             match self {

@@ -14,8 +14,8 @@ use rand::{Rng, RngExt};
 /// 1$ is the exponential law).
 ///
 /// Beyond $|u| = 300$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): for $u
-/// < -300$ the loss continues as its tangent, and $\ell'$, $\ell''$ are constant; mean, variance and
-/// distribution are constant on both sides.
+/// < -300$ the loss continues as its tangent, and $\ell'$, $\ell''$ are constant; mean, variance
+/// and distribution are constant on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Parameters")]
 pub struct Gamma {

@@ -35,8 +35,8 @@ use std::fmt::Debug;
 ///
 /// # Your own family
 ///
-/// Waiting times with rate $e^u$, $\ell(y,u) = y e^u - u$. `examples/own_family.rs` has a robust one
-/// (Huber). Rules, learners and [`Prediction`](crate::predict::Prediction) accept it like the
+/// Waiting times with rate $e^u$, $\ell(y,u) = y e^u - u$. `examples/own_family.rs` has a robust
+/// one (Huber). Rules, learners and [`Prediction`](crate::predict::Prediction) accept it like the
 /// families of the crate.
 ///
 /// ```
@@ -62,7 +62,9 @@ use std::fmt::Debug;
 ///     fn variance(&self, u: f64) -> f64 { 1.0 / rate(u).powi(2) }
 ///     fn quantile(&self, u: f64, q: f64) -> f64 { -(-q).ln_1p() / rate(u) }
 ///     fn cdf(&self, u: f64, y: f64) -> f64 { -(-y.max(0.0) * rate(u)).exp_m1() }
-///     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 { self.quantile(u, rng.random()) }
+///     fn sample<R: Rng + ?Sized>(&self, u: f64, rng: &mut R) -> f64 {
+///         self.quantile(u, rng.random())
+///     }
 /// }
 ///
 /// // The rate is known to be near 1, within a factor of about 1.6: what is the next waiting time?

@@ -123,8 +123,8 @@ impl FastPaths for Poisson {
         let x4 = x3 * growth.powi(3) * x;
         let x5 = x4 * growth.powi(4) * x;
         // The fifth term of Z'' against the first; NaN is false here and goes to the integral.
-        let settled = 25.0 / 120.0 * x5 <= 1e-10 * x;
-        if !settled || x == 0.0 {
+        let converges = 25.0 / 120.0 * x5 <= 1e-10 * x;
+        if !converges || x == 0.0 {
             return None;
         }
         let below = -x + x2 / 2.0 - x3 / 6.0 + x4 / 24.0;

@@ -9,7 +9,8 @@
 //!
 //! ```
 //! use kalmia::learner::FilterState;
-//! use kalmia::{AnyFamily, AnyRule, Filter, Prior, file};
+//! use kalmia::rule::AnyRule;
+//! use kalmia::{AnyFamily, Filter, Prior, file};
 //!
 //! # let folder = std::env::temp_dir().join(format!("kalmia-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder)?;

@@ -40,8 +40,8 @@ impl<T> Merged<T> {
 }
 
 impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> {
-    /// Merges the rows of both: $\Lambda = \Lambda_a + \Lambda_b - \Lambda_1$, and the
-    /// same for $\Lambda\theta$.
+    /// Merges the rows of both: $\Lambda = \Lambda_a + \Lambda_b - \Lambda_1$, and the same for
+    /// $\Lambda\theta$. Filters with another family, rule or prior, or with drift, are refused.
     pub fn merge(&self, other: &Self) -> Result<Merged<Self>> {
         let same = self.family() == other.family()
             && self.rule() == other.rule()

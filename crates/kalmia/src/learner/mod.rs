@@ -61,8 +61,8 @@ pub trait Learner {
     }
 }
 
-/// What a learner can say beside its coefficients. Apart from [`Learner`], so that `dyn Learner`
-/// needs no family.
+/// Predictions, standard errors and growth of a learner. Separate from [`Learner`], so `dyn
+/// Learner` needs no family.
 pub trait Predict: Learner {
     /// The family of the targets.
     type Family: Family;

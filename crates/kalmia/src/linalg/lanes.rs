@@ -88,7 +88,7 @@ impl<S: Simd> Lanes<S> {
         self.merge(0, pairs[0], pairs[1])
     }
 
-    /// Adds neighbouring runs of $2^k$ lanes: those of `a` into the even runs, those of `b` into
+    /// Adds neighboring runs of $2^k$ lanes: those of `a` into the even runs, those of `b` into
     /// the odd ones.
     #[inline(always)]
     fn merge(&self, k: usize, a: S::f64s, b: S::f64s) -> S::f64s {

@@ -11,7 +11,7 @@ impl Threads {
     /// One core.
     pub const ONE: Threads = Threads(1);
 
-    /// So many cores; refuses 0.
+    /// This many cores; 0 is refused.
     pub fn new(cores: usize) -> Result<Self> {
         require(cores > 0, "threads", cores as f64, "must be at least 1")?;
         Ok(Self(cores))

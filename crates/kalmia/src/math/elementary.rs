@@ -28,8 +28,8 @@ pub(crate) fn ln_1p_unit(e: f64) -> f64 {
     sum.ln() + (e - (sum - 1.0)) / sum
 }
 
-/// Largest $|x|$ for which a short series gives $e^x - 1$ to rounding, in a third of the time of the
-/// standard library.
+/// Largest $|x|$ for which a short series gives $e^x - 1$ to rounding, in a third of the time of
+/// the standard library.
 const MAX_EXP_M1_SERIES: f64 = 1.0 / 32.0;
 /// Largest $|x|$ for which a short series gives $\ln(1+x)$ to rounding.
 const MAX_LN_1P_SERIES: f64 = 1.0 / 8.0;

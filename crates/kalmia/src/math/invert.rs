@@ -1,7 +1,7 @@
 //! Quantiles by inversion of a distribution function.
 
-/// Smallest `y` with `cdf(y) >= q`. The search starts from the bracket `(low, high)`, which need not
-/// hold the answer.
+/// Smallest `y` with `cdf(y) >= q`. The search starts from the bracket `(low, high)`, which need
+/// not hold the answer.
 ///
 /// With `whole` only whole numbers are searched and the answer is exact; otherwise its relative
 /// error is $10^{-13}$. `floor` is the lower end of the support.
@@ -36,8 +36,8 @@ pub(crate) fn smallest(
     bisect(cdf, q, low, high, whole)
 }
 
-/// Halves a bracket with `cdf(low) < q <= cdf(high)` until it is narrow; by ratio if it spans orders
-/// of magnitude.
+/// Halves a bracket with `cdf(low) < q <= cdf(high)` until it is narrow; by ratio if it spans
+/// orders of magnitude.
 fn bisect(cdf: impl Fn(f64) -> f64, q: f64, mut low: f64, mut high: f64, whole: bool) -> f64 {
     loop {
         let least = if whole { 1.0 } else { f64::MIN_POSITIVE };

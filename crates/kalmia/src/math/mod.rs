@@ -7,8 +7,8 @@ mod potential;
 pub(crate) mod quadrature;
 mod special;
 
-pub use elementary::{dot, logistic, softplus};
-pub(crate) use elementary::{exp_m1, ln_1p, ln_1p_unit, ln_ratio, twice_artanh};
+pub use elementary::{dot, logistic};
+pub(crate) use elementary::{exp_m1, ln_1p, ln_1p_unit, ln_ratio, softplus, twice_artanh};
 pub(crate) use invert::smallest;
 pub(crate) use normal::{normal_cdf, normal_quantile};
 pub use potential::Likelihood;

@@ -26,7 +26,7 @@ pub(crate) fn normal_quantile(q: f64) -> f64 {
 }
 
 /// The `z` with $\mathrm{erfc}(z) = x$: the rational approximations of Boost, by way of the crate
-/// statrs (MIT licence).
+/// statrs (MIT license).
 fn erfc_inverse(x: f64) -> f64 {
     if x <= 0.0 {
         f64::INFINITY

@@ -1,5 +1,5 @@
-//! The predictive distribution of the next `y`: mean, intervals and density with the linear predictor
-//! integrated out.
+//! The predictive distribution of the next `y`: mean, intervals and density with the linear
+//! predictor integrated out.
 
 mod mixture;
 mod transition;
@@ -26,8 +26,8 @@ pub struct Interval {
 
 /// A predictive distribution of `y`, with the linear predictor integrated out.
 ///
-/// [`Prediction`] and [`MixturePrediction`] have these methods themselves; import the trait only for
-/// code that is generic over both.
+/// [`Prediction`] and [`MixturePrediction`] have these methods themselves; import the trait only
+/// for code that is generic over both.
 pub trait Predictive {
     /// $P(Y \le y)$.
     fn cdf(&self, y: f64) -> f64;
@@ -47,8 +47,8 @@ pub trait Predictive {
         Ok(Interval { lower: self.quantile(tail), upper: self.quantile(1.0 - tail) })
     }
 
-    /// The interval of $E[y\mid u]$ from the interval of `u`: the uncertainty about the mean, without
-    /// the noise of `y`.
+    /// The interval of $E[y\mid u]$ from the interval of `u`: the uncertainty about the mean,
+    /// without the noise of `y`.
     fn mean_interval(&self, level: f64) -> Result<Interval> {
         let tail = tail(level)?;
         let a = self.mean_at(self.linear_quantile(tail));

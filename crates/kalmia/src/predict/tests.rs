@@ -47,7 +47,8 @@ impl Family for Hidden {
 
 /// $E[f(u)]$ by the trapezoid rule on a grid far finer than any feature of `f`.
 fn brute(m: f64, s: f64, step: f64, f: impl Fn(f64) -> f64) -> f64 {
-    let (deviation, mut sum) = (s.sqrt(), 0.0);
+    let deviation = s.sqrt();
+    let mut sum = 0.0;
     let n = (10.0 * deviation / step).ceil() as i64;
     for k in -n..=n {
         let v = k as f64 * step;
@@ -67,7 +68,8 @@ fn integrals_find_the_closed_forms_of_the_gaussian() {
             for z in [-40.0, -3.0, -0.2, 0.0, 1.7, 6.0, 200.0] {
                 let y = m + z * (noise + s).sqrt();
                 assert!((found.cdf(y) - exact.cdf(y)).abs() < 1e-10, "noise={noise} s={s} z={z}");
-                let (a, b) = (found.log_density(y), exact.log_density(y));
+                let a = found.log_density(y);
+                let b = exact.log_density(y);
                 assert!(
                     (a - b).abs() < 1e-9 * (1.0 + b.abs()),
                     "noise={noise} s={s} z={z}: {a} {b}"
@@ -95,7 +97,8 @@ fn moderated_probability_is_the_integral() {
             let step = 0.05 * s.sqrt().min(1.0);
             let truth = brute(m, s, step, |u| Bernoulli.mean(u));
             assert!((next.mean - truth).abs() < 1e-10, "m={m} s={s}: {} {truth}", next.mean);
-            let (one, zero) = (next.log_density(1.0).exp(), next.log_density(-1.0).exp());
+            let one = next.log_density(1.0).exp();
+            let zero = next.log_density(-1.0).exp();
             assert!(
                 (one - truth).abs() < 1e-10 && (one + zero - 1.0).abs() < 1e-10,
                 "m={m} s={s}: {one} {truth}"
@@ -192,7 +195,8 @@ fn intervals_cover_what_is_simulated() {
                 expected >= 0.8 - 1e-9 && (family.discrete() || expected <= 0.8 + 1e-9),
                 "{family:?}: {expected}"
             );
-            let (mut inside, mut mean_inside) = (0, 0);
+            let mut inside = 0;
+            let mut mean_inside = 0;
             for _ in 0..n {
                 let z: f64 = rng.sample(rand_distr::StandardNormal);
                 let u = m + s.sqrt() * z;
@@ -229,7 +233,10 @@ fn gamma_density_is_the_slope_of_its_distribution() {
 /// \nu/2)$.
 #[test]
 fn learned_noise_is_the_normal_prediction_over_a_gamma_precision() {
-    let (m, s, noise, y) = (0.4, 0.5, 1.7, 2.9);
+    let m = 0.4;
+    let s = 0.5;
+    let noise = 1.7;
+    let y = 2.9;
     for dof in [1.0, 3.0, 40.0] {
         let next = Prediction::new(Gaussian::new(noise).unwrap(), m, s)
             .unwrap()

@@ -23,7 +23,7 @@ const MAX_EXACT_COUNT: f64 = 1e12;
 /// Smallest tail probability that is summed.
 const MIN_TAIL: f64 = 1e-13;
 /// Most counts between a first guess and the quantile that are visited one by one.
-const MAX_WALK: f64 = 8.0;
+const MAX_COUNT_STEPS: f64 = 8.0;
 /// Largest last secant step, relative; its error is far smaller.
 const MAX_LAST_MOVE: f64 = 3e-8;
 /// Most evaluations of one search.
@@ -81,8 +81,8 @@ impl Nodes {
 
 /// $P(Y \le y)$ for $u \sim N(m,s)$.
 ///
-/// A transition that is narrow beside the belief is compared with $\Phi((c-z)/w)$, whose expectation
-/// is $\Phi(c/\sqrt{1+w^2})$: the difference is zero away from the transition.
+/// A transition that is narrow beside the belief is compared with $\Phi((c-z)/w)$, whose
+/// expectation is $\Phi(c/\sqrt{1+w^2})$: the difference is zero away from the transition.
 pub(super) fn cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> {
     // At both ends, because a user's family may increase in `u`.
     if [SUM_REACH, -SUM_REACH].iter().all(|z| family.cdf(m + z * s.sqrt(), y) >= 1.0 - MIN_TAIL) {
@@ -107,8 +107,8 @@ pub(super) fn cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> 
     Some((known + difference).clamp(0.0, 1.0))
 }
 
-/// $P(Y \le y)$ for $u \sim N(m,s)$, for any family: by [`cdf`] if the family has a transition, else
-/// by an adaptive integral that is split at the transition, so that it is found however steep.
+/// $P(Y \le y)$ for $u \sim N(m,s)$, for any family: by [`cdf`] if the family has a transition,
+/// else by an adaptive integral that is split at the transition, so that it is found however steep.
 pub(super) fn expected_cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> f64 {
     if let Some(sum) = cdf(family, y, m, s) {
         return sum;
@@ -163,8 +163,8 @@ pub(super) struct Part {
     pub s: f64,
 }
 
-/// Smallest `y` with $\sum_k w_k P_k(Y \le y) \ge q$, over parts whose weights sum to
-/// 1; `None` if the family has no transition.
+/// Smallest `y` with $\sum_k w_k P_k(Y \le y) \ge q$, over parts whose weights sum to 1; `None` if
+/// the family has no transition.
 ///
 /// In the linear predictor that has mean `y`, and in normal quantiles of probability, a
 /// distribution function is nearly straight: secants need few steps.
@@ -189,8 +189,8 @@ pub(super) fn quantile<F: Family>(family: &F, parts: &[Part], q: f64) -> Option<
     let mut high = f64::INFINITY;
     let mut before: Option<(f64, f64)> = None;
     if whole
-        && family.mean(t) <= MAX_WALK
-        && let Some(found) = walk(&|y| total(&|m, s| mass(family, y, m, s)), -1.0, 0.0, q)
+        && family.mean(t) <= MAX_COUNT_STEPS
+        && let Some(found) = step_counts(&|y| total(&|m, s| mass(family, y, m, s)), -1.0, 0.0, q)
     {
         return Some(found);
     }
@@ -211,8 +211,8 @@ pub(super) fn quantile<F: Family>(family: &F, parts: &[Part], q: f64) -> Option<
             return Some(if whole { family.mean(next).floor() } else { family.mean(next) });
         }
         if counted
-            && (family.mean(next) - y).abs() <= MAX_WALK
-            && let Some(found) = walk(&|y| total(&|m, s| mass(family, y, m, s)), y, p, q)
+            && (family.mean(next) - y).abs() <= MAX_COUNT_STEPS
+            && let Some(found) = step_counts(&|y| total(&|m, s| mass(family, y, m, s)), y, p, q)
         {
             return Some(found);
         }
@@ -233,7 +233,7 @@ pub(super) fn quantile<F: Family>(family: &F, parts: &[Part], q: f64) -> Option<
 
 /// From a count with $P(Y \le y) = p$ to the smallest with at least `q`; `None` if it is too far
 /// away.
-fn walk(mass: &dyn Fn(f64) -> Option<f64>, mut y: f64, mut p: f64, q: f64) -> Option<f64> {
+fn step_counts(mass: &dyn Fn(f64) -> Option<f64>, mut y: f64, mut p: f64, q: f64) -> Option<f64> {
     let down = p >= q;
     for _ in 0..MAX_EVALUATIONS {
         if down {

@@ -59,7 +59,8 @@ mod tests {
     #[test]
     fn closed_forms_are_met() {
         for (m, s) in [(0.4f64, 0.3f64), (-1.0, 30.0)] {
-            let (first, second) = ((m + s / 2.0).exp(), (2.0 * m + 2.0 * s).exp());
+            let first = (m + s / 2.0).exp();
+            let second = (2.0 * m + 2.0 * s).exp();
             close(
                 Prediction::new(Poisson, m, s).unwrap().variance(),
                 first + second - first * first,

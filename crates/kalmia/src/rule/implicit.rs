@@ -67,8 +67,8 @@ mod tests {
         ];
         for i in 0..30_000 {
             let reach = [1e3, 1e3, 1e6, 1e12][i % 4];
-            let (m, s) =
-                (rng.random_range(-reach..reach), 10f64.powf(rng.random_range(-12.0..20.0)));
+            let m = rng.random_range(-reach..reach);
+            let s = 10f64.powf(rng.random_range(-12.0..20.0));
             let weight = if i % 3 == 0 { 1.0 } else { 10f64.powf(rng.random_range(-3.0..6.0)) };
             for family in families {
                 let y = match family {
@@ -80,8 +80,8 @@ mod tests {
                     _ => 10f64.powf(rng.random_range(-8.0..8.0)),
                 };
                 let row = Observation { y, weight, offset: 0.0 };
-                let (step, tilted) =
-                    (Implicit.step(&family, &row, m, s, 1), moments(&family, &row, m, s));
+                let step = Implicit.step(&family, &row, m, s, 1);
+                let tilted = moments(&family, &row, m, s);
                 let context = || format!("{family:?} {row:?} m {m:e} s {s:e}: {step:?} {tilted:?}");
                 for step in [step, tilted.step] {
                     assert!(step.gain.is_finite() && step.contraction.is_finite(), "{}", context());

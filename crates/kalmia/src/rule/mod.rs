@@ -37,8 +37,8 @@ pub trait Rule: Clone + Debug + Send + Sync {
         t: u64,
     ) -> Step;
 
-    /// Whether the recursion can overflow on legal rows of this family. The learner then keeps a copy
-    /// of its state during a batch, so that a refused batch changes nothing.
+    /// Whether the recursion can overflow on legal rows of this family. The learner then keeps a
+    /// copy of its state during a batch, so that a refused batch changes nothing.
     fn can_diverge<F: Family>(&self, family: &F) -> bool {
         !family.bounded_gradient() && family.normal_noise().is_none()
     }

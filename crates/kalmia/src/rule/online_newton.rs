@@ -97,10 +97,8 @@ mod tests {
         let plain = OnlineNewton::new(0.05).unwrap();
         let triple = plain.with_multiplier(3.0).unwrap();
         let row = Observation { y: 1.0, weight: 2.0, offset: 0.3 };
-        let (a, b) = (
-            plain.step(&Bernoulli, &row, -0.7, 4.0, 1),
-            triple.step(&Bernoulli, &row, -0.7, 4.0, 1),
-        );
+        let a = plain.step(&Bernoulli, &row, -0.7, 4.0, 1);
+        let b = triple.step(&Bernoulli, &row, -0.7, 4.0, 1);
         let first = row.derivatives(&Bernoulli, -0.7).0;
         assert_eq!(a.curvature, b.curvature);
         assert!((b.gain / a.gain - 3.0).abs() < 1e-15);

@@ -1,8 +1,10 @@
-"""Writes moment_cases.json: ln Z, g = (ln Z)' and c = -(ln Z)'' of Z(m) = E[exp(-w l(y, u))], u ~ N(m, s), to 17 digits.
+"""Writes moment_cases.json, to 17 significant digits: ln Z, g = (ln Z)' and c = -(ln Z)'' of
+Z(m) = E[exp(-w l(y, u))], u ~ N(m, s).
 
-Run `python moment_cases.py` with mpmath installed. Each case is integrated twice at 75 digits, by methods that share no nodes and no
-formula: Gauss-Legendre panels with the derivative form (g = E[-l'], c = E[l''] - Var[l']), and a trapezoid after u = a sinh(t) with the
-moment form (g = (E[u]-m)/s, c = (1 - Var[u]/s)/s). A case is written only when both agree to 1e-22.
+Run `python moment_cases.py` with mpmath installed. Each case is integrated twice at 75 significant
+digits, by methods that share no nodes and no formula: Gauss-Legendre panels with the derivative
+form (g = E[-l'], c = E[l''] - Var[l']), and a trapezoid after u = a sinh(t) with the moment form
+(g = (E[u]-m)/s, c = (1 - Var[u]/s)/s). A case is written only if both agree to 1e-22.
 """
 
 import json
@@ -83,12 +85,14 @@ class Tilt:
         return log(z0) - self.floor - log(2 * pi * self.s) / 2
 
     def panels(self):
-        """Breakpoints fine around the families' knees (|u| < 15) and around the mode, geometric outside."""
+        """Breakpoints: fine around the families' knees (|u| < 15) and the mode, then geometric."""
         cuts = {self.left, self.mode, self.right}
-        for centre, width, reach in ((mpf(0), mpf("1.2"), 15), (self.mode, self.scale * mpf("1.2"), 20 * self.scale)):
+        knees = (mpf(0), mpf("1.2"), 15)
+        mode = (self.mode, self.scale * mpf("1.2"), 20 * self.scale)
+        for center, width, reach in (knees, mode):
             d = mpf(0)
-            while centre + d < self.right or centre - d > self.left:
-                cuts.update(c for c in (centre + d, centre - d) if self.left < c < self.right)
+            while center + d < self.right or center - d > self.left:
+                cuts.update(c for c in (center + d, center - d) if self.left < c < self.right)
                 d = d + width if d < reach else d * mpf("1.15")
         return sorted(cuts)
 
@@ -99,25 +103,27 @@ class Tilt:
             for x, weight in legendre():
                 u = (a + b) / 2 + (b - a) / 2 * x
                 loss, first, second = self.l(self.y, u)
-                p = weight * (b - a) / 2 * exp(self.floor - (u - self.m) ** 2 / (2 * self.s) - self.w * loss)
+                density = exp(self.floor - (u - self.m) ** 2 / (2 * self.s) - self.w * loss)
+                p = weight * (b - a) / 2 * density
                 first, second = self.w * first, self.w * second
                 z = [z[0] + p, z[1] + p * first, z[2] + p * second, z[3] + p * first**2]
         g = -z[1] / z[0]
         return self.log_z(z[0]), g, (z[2] - z[3]) / z[0] + g * g
 
     def by_trapezoid(self, h):
-        """u = centre + a sinh(t), centred between the mode and the knee where they are close, else on the mode."""
-        centre = self.mode if abs(self.mode) > 30 * self.scale else self.mode / 2
+        """u = center + a sinh(t); the center is the mode, or half of it near the knee at 0."""
+        center = self.mode if abs(self.mode) > 30 * self.scale else self.mode / 2
         a = min(self.scale, mpf(3)) if abs(self.mode) <= 30 * self.scale else self.scale
-        lo, hi = int(asinh((self.left - centre) / a) / h) - 1, int(asinh((self.right - centre) / a) / h) + 1
+        lo = int(asinh((self.left - center) / a) / h) - 1
+        hi = int(asinh((self.right - center) / a) / h) + 1
         z = [mpf(0)] * 3
         for k in range(lo, hi + 1):
             d = a * sinh(k * h)
-            p = h * a * cosh(k * h) * exp(self.floor - self.energy(centre + d))
+            p = h * a * cosh(k * h) * exp(self.floor - self.energy(center + d))
             z = [z[0] + p, z[1] + p * d, z[2] + p * d * d]
         mean = z[1] / z[0]
         variance = z[2] / z[0] - mean**2
-        return self.log_z(z[0]), (mean + centre - self.m) / self.s, (1 - variance / self.s) / self.s
+        return self.log_z(z[0]), (mean + center - self.m) / self.s, (1 - variance / self.s) / self.s
 
 
 def agree(a, b):
@@ -131,18 +137,27 @@ def solve(family, y, w, m, s):
     while not agree(panels, tilt.by_trapezoid(h)):
         h /= 2
         if h < mpf(1) / 400:
-            raise ArithmeticError(f"no agreement for {family} y={y} w={w} m={m} s={s}: {panels} {tilt.by_trapezoid(h)}")
+            case = f"{family} y={y} w={w} m={m} s={s}"
+            raise ArithmeticError(f"no agreement for {case}: {panels} {tilt.by_trapezoid(h)}")
     return panels
 
 
 def main():
     rng = random.Random(20)
-    targets = [("bernoulli", y) for y in (0, 1)] + [("poisson", y) for y in (0, 1, 5, 50, 1000)] + [("gamma", y) for y in (0.01, 1, 30)]
+    values = {"bernoulli": (0, 1), "poisson": (0, 1, 5, 50, 1000), "gamma": (0.01, 1, 30)}
+    targets = [(family, y) for family in values for y in values[family]]
     cases = []
     for family, y in targets:
         for s in (1e-4, 1e-3, 1e-2, 0.05, 0.3, 1.0, 4.0, 20.0, 100.0, 1e3, 1e4, 1e6):
-            centres = [rng.choice((-40.0, 40.0)), round(rng.uniform(-40, 40), 3), round(rng.uniform(-6, 6), 3), round(rng.uniform(-2, 2), 3)]
-            for m, w in zip(centres, (1.0, rng.choice((1.0, 0.01, 1000.0)), 1.0, rng.choice((0.3, 1.0, 7.0, 150.0)))):
+            centers = [
+                rng.choice((-40.0, 40.0)),
+                round(rng.uniform(-40, 40), 3),
+                round(rng.uniform(-6, 6), 3),
+                round(rng.uniform(-2, 2), 3),
+            ]
+            extreme = rng.choice((1.0, 0.01, 1000.0))
+            moderate = rng.choice((0.3, 1.0, 7.0, 150.0))
+            for m, w in zip(centers, (1.0, extreme, 1.0, moderate)):
                 log_z, g, c = solve(family, y, w, m, s)
                 numbers = dict(zip(("ln_z", "g", "c"), (float(nstr(v, 19)) for v in (log_z, g, c))))
                 cases.append({"family": family, "y": y, "weight": w, "m": m, "s": s, **numbers})

@@ -111,7 +111,8 @@ fn scaling_and_shifting_features_changes_no_prediction() {
     let scaled = means(&mut Auto::new(Bernoulli, 11).unwrap(), 11, &scaled, &y);
     let worst = gap(&scaled, &plain, 1.0);
     assert!(worst < 1e-6, "scaled: {worst}");
-    let centred = means(&mut Auto::builder(Bernoulli, 11).intercept().build().unwrap(), 11, &x, &y);
+    let centered =
+        means(&mut Auto::builder(Bernoulli, 11).intercept().build().unwrap(), 11, &x, &y);
     let shifted: Vec<f64> = x
         .iter()
         .enumerate()
@@ -120,7 +121,7 @@ fn scaling_and_shifting_features_changes_no_prediction() {
     let shifted =
         means(&mut Auto::builder(Bernoulli, 11).intercept().build().unwrap(), 11, &shifted, &y);
     // features are centered from the eighth row on
-    let worst = gap(&shifted[7..], &centred[7..], 1.0);
+    let worst = gap(&shifted[7..], &centered[7..], 1.0);
     assert!(worst < 1e-6, "shifted: {worst}");
 }
 
@@ -174,8 +175,9 @@ fn mean_loss(learner: &mut dyn Learner, x: &[f64], y: &[f64]) -> f64 {
 
 #[test]
 fn raw_real_features_are_learned_where_the_plain_filter_fails() {
-    // Limits are shares of the constant predictor's loss. One pass, first rows included, cannot come
-    // close to a batch fit; digits has more features per row (65 in 1797) and so a larger share.
+    // Limits are shares of the constant predictor's loss. One pass, first rows included, cannot
+    // come close to a batch fit; digits has more features per row (65 in 1797) and so a larger
+    // share.
     for (name, share) in
         [("examples/breast_cancer.csv", 0.19), ("crates/kalmia/tests/data/real/digits.csv", 0.36)]
     {
@@ -187,7 +189,7 @@ fn raw_real_features_are_learned_where_the_plain_filter_fails() {
             let (x, y) =
                 if seed == 0 { (x.clone(), y.clone()) } else { shuffled(seed, dim, &x, &y) };
             let auto = mean_loss(&mut Auto::new(Bernoulli, dim).unwrap(), &x, &y);
-            let centred =
+            let centered =
                 mean_loss(&mut Auto::builder(Bernoulli, dim).intercept().build().unwrap(), &x, &y);
             let ekf = mean_loss(
                 &mut Filter::new(Bernoulli, Ekf, Prior::isotropic(dim, 1.0).unwrap()).unwrap(),
@@ -195,10 +197,10 @@ fn raw_real_features_are_learned_where_the_plain_filter_fails() {
                 &y,
             );
             println!(
-                "{name}, order {seed}: auto {auto:.4}, centred {centred:.4}, plain filter {ekf:.3}"
+                "{name}, order {seed}: auto {auto:.4}, centered {centered:.4}, plain {ekf:.3}"
             );
             plain = ekf.max(plain);
-            assert!(auto < limit && centred < limit, "{name}: {auto} {centred}");
+            assert!(auto < limit && centered < limit, "{name}: {auto} {centered}");
         }
         assert!(plain > 2.0, "{name}: the plain filter has {plain}");
     }
@@ -614,8 +616,9 @@ fn merging_takes_over_features_that_only_the_other_has_seen() {
     }
 }
 
-/// Without noise, with dummies beside an intercept and a repeated column: the member without process
-/// noise cannot keep its precision in the dense form and leaves the mixture; the others continue.
+/// Without noise, with dummies beside an intercept and a repeated column: the member without
+/// process noise cannot keep its precision in the dense form and leaves the mixture; the others
+/// continue.
 #[test]
 fn a_member_that_loses_its_precision_leaves_the_others() {
     let mut rng = rng(12);

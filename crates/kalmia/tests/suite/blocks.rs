@@ -69,7 +69,7 @@ fn every_form_and_cut_is_the_textbook_recursion() {
             check::<Factored>(dim, rows, cut, 1);
         }
     }
-    // a stride that keeps neighbouring columns apart
+    // a stride that keeps neighboring columns apart
     check::<Dense>(256, 60, 7, 1);
     check::<Factored>(256, 60, 7, 1);
 }

@@ -3,13 +3,15 @@
 use crate::common;
 
 use common::{
-    Data, Matrix, Predictor, Textbook, centred, dot, gap, near, rng, spread_matrix, teach,
+    Data, Matrix, Predictor, Textbook, centered, dot, gap, near, rng, spread_matrix, teach,
 };
 use kalmia::covariance::Covariance;
+use kalmia::learner::Merged;
 use kalmia::predict::Interval;
+use kalmia::rule::AnyRule;
 use kalmia::{
-    AnyFamily, AnyRule, Dense, Factored, Family, Filter, Learner, Merged, Predict, Prior, RowView,
-    Rows, Rule, Truncated,
+    AnyFamily, Dense, Factored, Family, Filter, Learner, Predict, Prior, RowView, Rows, Rule,
+    Truncated,
 };
 use rand::RngExt;
 
@@ -34,7 +36,7 @@ fn each(check: impl Fn(AnyFamily, AnyRule)) {
 
 fn prior(dim: usize, low: f64, high: f64) -> Prior {
     let mut rng = rng(dim as u64);
-    let mean: Vec<f64> = (0..dim).map(|_| 0.2 * centred(&mut rng)).collect();
+    let mean: Vec<f64> = (0..dim).map(|_| 0.2 * centered(&mut rng)).collect();
     let prior = if dim <= 40 {
         Prior::full(spread_matrix(&mut rng, dim, low, high).a, dim).unwrap()
     } else {
@@ -59,11 +61,11 @@ fn learn<C: Covariance>(
     let mut from = 0;
     for cut in cuts.iter().cycle() {
         let to = (from + cut).min(rows.len());
-        let mut look = |seen: &RowView<'_>| {
+        let mut record = |seen: &RowView<'_>| {
             m.push(seen.linear);
             s.push(seen.variance);
         };
-        filter.learn_observed(rows.slice(from..to), Some(&mut look)).unwrap();
+        filter.learn_observed(rows.slice(from..to), Some(&mut record)).unwrap();
         from = to;
         if from == rows.len() {
             return (m, s);
@@ -133,14 +135,14 @@ fn a_block_is_its_rows_in_small_dimensions() {
 fn a_block_is_its_rows_where_products_do_the_work() {
     each(|family, rule| {
         for (dim, rows) in [(170, 40), (650, 50)] {
-            // narrow and wide: with x'Px near 1e5 a few rows exhaust the precision of a block, which
-            // then ends early
+            // narrow and wide: with x'Px near 1e5 a few rows exhaust the precision of a block,
+            // which then ends early
             for (low, high) in [(0.001, 0.01), (1e3, 4e3)] {
                 if high > 1.0
                     && matches!(rule, AnyRule::Ekf | AnyRule::Truncated(_))
                     && family.normal_noise().is_none()
                 {
-                    continue; // the plain rules overshoot there, and chaos has no digits to compare
+                    continue; // the plain rules overshoot there: rounding decides the trajectory
                 }
                 blocks(family, rule, dim, rows, &prior(dim, low, high));
             }

@@ -5,9 +5,9 @@ use crate::common;
 
 use common::{Data, Matrix, dot, gap, rng};
 use kalmia::covariance::Covariance;
-use kalmia::{
-    AnyFamily, AnyRule, Dense, Drift, Factored, Family, Filter, Learner, Prior, Rows, Rule,
-};
+use kalmia::learner::Drift;
+use kalmia::rule::AnyRule;
+use kalmia::{AnyFamily, Dense, Factored, Family, Filter, Learner, Prior, Rows, Rule};
 use rand::RngExt;
 
 type Any<C> = Filter<AnyFamily, AnyRule, C>;
@@ -45,7 +45,8 @@ fn off_is_bit_identical_to_static() {
     off_is_static::<Factored>();
 }
 
-/// Forgetting in information form, with an inverse per row: an independent computation of the same belief.
+/// Forgetting in information form, with an inverse per row: an independent computation of the same
+/// belief.
 struct Forgetful {
     precision: Matrix,
     theta: Vec<f64>,
@@ -123,7 +124,7 @@ fn forgetting_is_the_discounted_information_with_the_prior_fed_back() {
     forgetting::<Factored>();
 }
 
-fn walking<C: Covariance>() {
+fn random_walk<C: Covariance>() {
     for family in common::families() {
         for rule in ["truncated", "moment"] {
             for dim in [1, 4, 9, 20] {
@@ -163,8 +164,8 @@ fn walking<C: Covariance>() {
 
 #[test]
 fn a_random_walk_adds_its_variances_before_each_row() {
-    walking::<Dense>();
-    walking::<Factored>();
+    random_walk::<Dense>();
+    random_walk::<Factored>();
 }
 
 /// Rows that excite one direction alone: the others keep about their prior variance for ever.
@@ -203,7 +204,7 @@ fn drifting_filters_follow_a_change_and_the_static_one_does_not() {
     let family: AnyFamily = "bernoulli".parse().unwrap();
     let mut rng = rng(4);
     let rows = 4000;
-    let x: Vec<f64> = (0..2 * rows).map(|_| common::centred(&mut rng)).collect();
+    let x: Vec<f64> = (0..2 * rows).map(|_| common::centered(&mut rng)).collect();
     let truth = |i: usize| if i < rows / 2 { [2.0, -1.0] } else { [-2.0, 1.0] };
     let y: Vec<f64> =
         x.chunks(2).enumerate().map(|(i, x)| family.sample(dot(x, &truth(i)), &mut rng)).collect();

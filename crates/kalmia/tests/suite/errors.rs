@@ -4,9 +4,11 @@ use crate::common;
 
 use common::{Data, rng};
 use kalmia::covariance::Covariance;
+use kalmia::learner::Drift;
+use kalmia::rule::AnyRule;
 use kalmia::{
-    AnyFamily, AnyRule, Bernoulli, Dense, Drift, Ekf, Error, Factored, Filter, Gamma, Gaussian,
-    Learner, MomentMatch, Poisson, Predict, Prior, Rows, Truncated,
+    AnyFamily, Bernoulli, Dense, Ekf, Error, Factored, Filter, Gamma, Gaussian, Learner,
+    MomentMatch, Poisson, Predict, Prior, Rows, Truncated,
 };
 
 type Any<C> = Filter<AnyFamily, AnyRule, C>;
@@ -56,10 +58,8 @@ fn illegal_numbers<C: Covariance>(dim: usize) {
             let mut bad = good.clone();
             bad.y[row] = value;
             let error = refuses(&mut learned::<C>("poisson", "moment", dim), bad.rows());
-            assert!(
-                matches!(&error, Error::Target { row: r, family, .. } if *r == row && family == "poisson"),
-                "{error}"
-            );
+            let Error::Target { row: r, family, .. } = &error else { panic!("{error}") };
+            assert!(*r == row && family == "poisson", "{error}");
             assert!(error.is_recoverable() && error.row() == Some(row));
         }
         for value in [f64::NAN, f64::INFINITY, -0.5] {
@@ -319,12 +319,12 @@ fn states_that_do_not_fit_are_refused() {
 fn a_dense_matrix_without_precision_is_an_error() {
     let mut failed = 0;
     for (dim, rows) in [(3, 40), (200, 400)] {
-        // one direction known to 1e-10, in a prior of 1e10: 20 digits apart
+        // one direction known to 1e-10, in a prior of 1e10: 20 orders of magnitude apart
         let mut rng = rng(8);
         let mut x = Vec::new();
         for _ in 0..rows {
-            let common = common::centred(&mut rng);
-            x.extend((0..dim).map(|_| common + 1e-9 * common::centred(&mut rng)));
+            let common = common::centered(&mut rng);
+            x.extend((0..dim).map(|_| common + 1e-9 * common::centered(&mut rng)));
         }
         let y = vec![1.0; rows];
         let prior = Prior::isotropic(dim, 1e10).unwrap();
@@ -356,16 +356,16 @@ fn a_dense_matrix_without_precision_is_an_error() {
     assert!(failed > 0);
 }
 
-/// A prior so wide that one row cancels nearly all of it: the dense form keeps six digits or
-/// returns an error, by row and in blocks.
+/// A prior so wide that one row cancels nearly all of it: the dense form keeps six significant
+/// digits or returns an error, by row and in blocks.
 #[test]
 fn a_nearly_flat_prior_is_exact_or_refused() {
     let mut rng = rng(9);
     let mut refused = 0;
     for dim in [1, 3, 11, 28, 40, 130] {
         let rows = 2 * dim + 8;
-        let x: Vec<f64> = (0..dim * rows).map(|_| common::centred(&mut rng)).collect();
-        let y: Vec<f64> = (0..rows).map(|_| common::centred(&mut rng)).collect();
+        let x: Vec<f64> = (0..dim * rows).map(|_| common::centered(&mut rng)).collect();
+        let y: Vec<f64> = (0..rows).map(|_| common::centered(&mut rng)).collect();
         let rows = Rows::new(dim, &x, &y).unwrap();
         for exponent in [6, 9, 11, 13, 15, 16, 18, 30] {
             let prior = Prior::isotropic(dim, 10f64.powi(exponent)).unwrap();
@@ -410,9 +410,9 @@ fn enormous_weights_are_exact_or_refused() {
             let rows = 4 * dim;
             let x: Vec<f64> = (0..rows)
                 .flat_map(|_| {
-                    let common = common::centred(&mut rng);
+                    let common = common::centered(&mut rng);
                     (0..dim)
-                        .map(|_| common * (1.0 - near) + near * common::centred(&mut rng))
+                        .map(|_| common * (1.0 - near) + near * common::centered(&mut rng))
                         .collect::<Vec<_>>()
                 })
                 .collect();
@@ -421,7 +421,7 @@ fn enormous_weights_are_exact_or_refused() {
             let y: Vec<f64> = x
                 .chunks(dim)
                 .zip(&weight)
-                .map(|(x, w)| x.iter().sum::<f64>() + common::centred(&mut rng) / w.sqrt())
+                .map(|(x, w)| x.iter().sum::<f64>() + common::centered(&mut rng) / w.sqrt())
                 .collect();
             let rows = Rows::new(dim, &x, &y).unwrap().with_weights(&weight).unwrap();
             let start = Prior::isotropic(dim, prior).unwrap();

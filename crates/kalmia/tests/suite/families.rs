@@ -87,7 +87,8 @@ fn density_has_mass_one_the_stated_moments_and_the_identities_of_the_score() {
         for u in [-3.0, -0.4, 0.0, 1.1, 4.0] {
             let law = law(&family, u);
             let expect = |f: &dyn Fn(f64) -> f64| law.iter().map(|&(y, p)| p * f(y)).sum::<f64>();
-            let (mean, variance) = (family.mean(u), family.variance(u));
+            let mean = family.mean(u);
+            let variance = family.variance(u);
             assert!((expect(&|_| 1.0) - 1.0).abs() < 1e-9, "{family:?} u={u}");
             assert!((expect(&|y| y) - mean).abs() < 1e-9 * (1.0 + mean.abs()), "{family:?} u={u}");
             assert!(
@@ -154,7 +155,8 @@ fn samples_are_legal_and_have_the_stated_mean_and_variance() {
     let n = 40_000;
     for (family, _) in cases() {
         for u in [-1.0, 0.6, 3.0] {
-            let (mean, variance) = (family.mean(u), family.variance(u));
+            let mean = family.mean(u);
+            let variance = family.variance(u);
             let draws: Vec<f64> = (0..n).map(|_| family.sample(u, &mut rng)).collect();
             assert!(draws.iter().all(|&y| family.canonical(y).is_some()), "{family:?}");
             let average =
@@ -241,7 +243,8 @@ fn canonical_refuses_what_is_outside_the_domain() {
 #[test]
 fn proportions_weighted_by_trials_are_counts() {
     for n in [1u32, 3, 10, 64] {
-        let (counts, shares) = (Binomial::new(n.into()).unwrap(), Binomial::proportion());
+        let counts = Binomial::new(n.into()).unwrap();
+        let shares = Binomial::proportion();
         for k in 0..=n {
             let share =
                 Observation { y: f64::from(k) / f64::from(n), weight: n.into(), offset: 0.25 };

@@ -5,8 +5,6 @@ mod refused;
 mod round_trip;
 
 use kalmia::file::{Metadata, ModelFile};
-use proptest::prelude::ProptestConfig;
-use proptest::test_runner::RngSeed;
 use serde_json::json;
 
 /// The bytes of the checksum: after the header's length and `{"__metadata__":{"checksum":"`.
@@ -30,12 +28,6 @@ fn reseal(bytes: &mut [u8]) {
     crc.update(&bytes[..CHECKSUM.start]);
     crc.update(&bytes[CHECKSUM.end..]);
     bytes[CHECKSUM].copy_from_slice(format!("{:08x}", crc.finalize()).as_bytes());
-}
-
-/// Property tests with a fixed seed, which leave no files.
-fn config(seed: u64, cases: u32) -> ProptestConfig {
-    let rng_seed = RngSeed::Fixed(seed);
-    ProptestConfig { cases, failure_persistence: None, rng_seed, ..Default::default() }
 }
 
 /// Replaces text in the header, which must be there, with a new length and checksum.

@@ -1,29 +1,32 @@
-//! The direction of the crate: a module imports only from the layers before its own.
+//! The direction of the crate: a module imports only from the modules before its own.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The layers from the lowest to the highest. Modules of one layer may import each other.
+/// The modules from the lowest to the highest, as in the table of ARCHITECTURE.md.
 ///
 /// `predict` comes before `learner`, because a learner returns a prediction, and a prediction needs
 /// a belief but no learner.
-const LAYERS: &[&[&str]] = &[
-    &["math"],
-    &["error", "rows", "step"],
-    &["family"],
-    &["rule"],
-    &["predict"],
-    &["linalg", "covariance"],
-    &["observe"],
-    &["learner"],
-    &["evaluate"],
-    &["file"],
+const LAYERS: [&str; 13] = [
+    "math",
+    "error",
+    "rows",
+    "step",
+    "family",
+    "rule",
+    "linalg",
+    "covariance",
+    "predict",
+    "observe",
+    "learner",
+    "evaluate",
+    "file",
 ];
 
-/// The layer of a module of `src`, or `None` for a name that is none.
+/// The place of a module of `src`, or `None` for another name.
 fn layer(module: &str) -> Option<usize> {
-    LAYERS.iter().position(|layer| layer.contains(&module))
+    LAYERS.iter().position(|layer| *layer == module)
 }
 
 /// Every source file below `folder`, without files of tests.
@@ -39,6 +42,13 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// The modules from the root to a file of `src`: `family/any.rs` is `family`, `any`.
+fn module_path(inside: &Path) -> Vec<String> {
+    let names = inside.with_extension("");
+    let names = names.iter().map(|name| name.to_string_lossy().into_owned());
+    names.filter(|name| name != "mod").collect()
+}
+
 /// The code of a file: comments and everything from a test module on are left out.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
@@ -46,56 +56,104 @@ fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The modules named as `crate::module`, or in a group `crate::{module, ...}`.
-fn imports(code: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for rest in code.split("crate::").skip(1) {
-        let group = match rest.strip_prefix('{') {
-            Some(inner) => inner.split(';').next().unwrap_or(inner),
-            None => rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or(rest),
-        };
-        let words = group.split(|c: char| !c.is_alphanumeric() && c != '_');
-        found.extend(words.filter(|word| layer(word).is_some()).map(str::to_owned));
+/// The leading identifier, or `*`; empty before a group.
+fn word(text: &str) -> &str {
+    let text = text.trim_start();
+    if text.starts_with('*') {
+        return "*";
     }
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("")
+}
+
+/// The first names of a path, or of each path of the group `{a, b::{c, d}}` that opens `rest`.
+fn first_names(rest: &str) -> Vec<&str> {
+    let Some(group) = rest.trim_start().strip_prefix('{') else { return vec![word(rest)] };
+    let mut found = vec![word(group)];
+    let mut depth = 0;
+    for (i, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => found.push(word(&group[i + 1..])),
+            _ => {}
+        }
+    }
+    found.retain(|name| !name.is_empty());
     found
 }
 
-/// Imports against the direction, as `file: imports module`.
+/// The names that code in a module `depth` levels below the root takes from the root: by
+/// `crate::name`, or by as many `super::` as there are levels.
+fn names_from_root(code: &str, depth: usize) -> Vec<&str> {
+    let crates = code.split("crate::").skip(1);
+    let mut found: Vec<&str> = crates.flat_map(first_names).collect();
+    let supers = "super::".repeat(depth);
+    found.extend(code.split(supers.as_str()).skip(1).flat_map(first_names));
+    found
+}
+
+/// Imports against the direction, as `file: imports module`. A name that is no module, such as
+/// `crate::Filter`, hides the module that it comes from and is refused too.
 fn violations(src: &Path) -> Vec<String> {
     let mut files = Vec::new();
     sources(src, &mut files);
-    assert!(files.len() > 50, "the sources are found: {}", files.len());
-    let mut modules = BTreeMap::new();
+    let mut modules = BTreeSet::new();
     let mut found = Vec::new();
     for path in files {
         let inside = path.strip_prefix(src).unwrap();
-        let first = inside.components().next().unwrap().as_os_str().to_string_lossy();
-        let module = first.trim_end_matches(".rs").to_owned();
+        let names = module_path(inside);
+        let module = names[0].as_str();
         if module == "lib" {
             continue;
         }
-        let own = layer(&module).unwrap_or_else(|| panic!("{module} has no layer: add it"));
-        *modules.entry(module).or_insert(0) += 1;
-        for import in imports(&code(&fs::read_to_string(&path).unwrap())) {
-            if layer(&import).unwrap() > own {
+        let own = layer(module).unwrap_or_else(|| panic!("{module} has no layer: add it"));
+        modules.insert(own);
+        let text = code(&fs::read_to_string(&path).unwrap());
+        for import in names_from_root(&text, names.len()) {
+            if layer(import).is_none_or(|layer| layer > own) {
                 found.push(format!("{}: imports {import}", inside.display()));
             }
         }
     }
-    assert!(modules.len() > 10, "every module is scanned: {modules:?}");
+    assert_eq!(modules.len(), LAYERS.len(), "every module is scanned: {modules:?}");
     found
 }
 
 #[test]
-fn every_module_imports_from_the_layers_before_its_own() {
+fn every_module_imports_from_the_modules_before_its_own() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let found = violations(&src);
     assert!(found.is_empty(), "imports against the direction:\n{}", found.join("\n"));
 }
 
 #[test]
+fn the_table_of_the_architecture_has_the_same_order() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
+    let text = fs::read_to_string(page).unwrap();
+    let (_, table) = text.split_once("| layer | answers | members |").unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').nth(1).unwrap());
+    let names =
+        cells.flat_map(|cell| cell.split(',').map(|name| name.trim_matches([' ', '`', '/'])));
+    assert_eq!(names.collect::<Vec<_>>(), LAYERS);
+}
+
+#[test]
 fn the_scan_sees_each_way_to_import() {
-    let text = "use crate::file::save;\nlet x = crate::learner::Auto;\nuse crate::{rows, evaluate};\n\
-                // crate::family\n#[cfg(test)]\nmod tests {\n use crate::predict;\n}";
-    assert_eq!(imports(&code(text)), ["file", "learner", "rows", "evaluate"]);
+    let text = "use crate::file::save;\n\
+                let x = crate::learner::Auto;\n\
+                use crate::{rows, evaluate::{Report, Trace}, Filter};\n\
+                use super::super::predict;\n\
+                use super::super::{rule::Ekf, math};\n\
+                use super::near;\n\
+                use crate::*;\n\
+                // crate::family\n\
+                #[cfg(test)]\nmod tests {\n use crate::observe;\n}";
+    assert_eq!(
+        names_from_root(&code(text), 2),
+        ["file", "learner", "rows", "evaluate", "Filter", "*", "predict", "rule", "math"]
+    );
+    assert_eq!(module_path(Path::new("family/bernoulli/mod.rs")), ["family", "bernoulli"]);
+    assert_eq!(module_path(Path::new("rows.rs")), ["rows"]);
 }

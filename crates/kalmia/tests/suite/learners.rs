@@ -1,9 +1,10 @@
 //! The online Newton step, averaged SGD and the mean of iterates: identities, states, batches and
 //! errors.
 
-use crate::common::{Data, norm};
+use crate::common::{Data, minus, norm, property};
 use kalmia::covariance::Covariance;
 use kalmia::learner::{OnlineNewtonState, default_step, oracle_step};
+use kalmia::rule::AnyRule;
 use kalmia::*;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -33,12 +34,8 @@ fn quadratic(a: &[f64], v: &[f64]) -> f64 {
     (0..d * d).map(|k| a[k] * v[k / d] * v[k % d]).sum()
 }
 
-fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
-    a.iter().zip(b).map(|(a, b)| a - b).collect()
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, rng_seed: proptest::test_runner::RngSeed::Fixed(23), failure_persistence: None, ..Default::default() })]
+    #![proptest_config(property(23, 60))]
 
     /// Identity I23 for any $\theta^*$ in the ball: the projection brings every point of the ball
     /// nearer, and the regret inequality holds at every row.
@@ -56,7 +53,9 @@ proptest! {
         let radius = ln_radius.exp();
         let lambda = ln_lambda.exp();
         let start = Prior::isotropic(dim, 1.0 / lambda).unwrap();
-        let settings = OnlineNewtonSettings::new(radius, 2.0 * gamma).unwrap().with_multiplier(multiplier).unwrap().with_start(start).unwrap();
+        let settings = OnlineNewtonSettings::new(radius, 2.0 * gamma)
+            .and_then(|settings| settings.with_multiplier(multiplier)?.with_start(start))
+            .unwrap();
         let mut learner: Newton = OnlineNewtonStep::new(Bernoulli, dim, settings).unwrap();
         let star: Vec<f64> = star[..dim].iter().map(|s| s * radius / (dim as f64).sqrt()).collect();
         let data = Data::logistic(dim, 40, 3.0, seed);
@@ -71,7 +70,8 @@ proptest! {
             learner.learn_observed(data.plain().slice(i..i + 1), Some(&mut watch)).unwrap();
             let x = data.plain().x(i);
             let p = learner.covariance().matrix();
-            let v: Vec<f64> = (0..dim).map(|j| w[j] - slope / c * (0..dim).map(|k| p[j * dim + k] * x[k]).sum::<f64>()).collect();
+            let px = |j: usize| (0..dim).map(|k| p[j * dim + k] * x[k]).sum::<f64>();
+            let v: Vec<f64> = (0..dim).map(|j| w[j] - slope / c * px(j)).collect();
             let a = learner.precision();
             let after = quadratic(&a, &minus(learner.coefficients(), &star));
             let before = quadratic(&a, &minus(&v, &star));

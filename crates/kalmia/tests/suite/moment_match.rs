@@ -91,7 +91,8 @@ fn gaussian_rules_coincide() {
             weight: rng.random_range(0.0..5.0),
             offset: rng.random_range(-3.0..3.0),
         };
-        let (m, s) = (rng.random_range(-9.0..9.0), magnitude(&mut rng, -6.0, 6.0));
+        let m = rng.random_range(-9.0..9.0);
+        let s = magnitude(&mut rng, -6.0, 6.0);
         let reference = Ekf.step(&family, &row, m, s, 1);
         for step in
             [Implicit.step(&family, &row, m, s, 1), MomentMatch.step(&family, &row, m, s, 1)]
@@ -114,9 +115,10 @@ fn quadrature_finds_the_gaussian_closed_form() {
             weight: magnitude(&mut rng, -3.0, 3.0),
             offset: 0.7,
         };
-        let (m, s) = (rng.random_range(-9.0..9.0), magnitude(&mut rng, -6.0, 6.0));
-        let (found, exact) =
-            (moments(&SQUARE, &row, m, s), moments(&Gaussian::default(), &row, m, s));
+        let m = rng.random_range(-9.0..9.0);
+        let s = magnitude(&mut rng, -6.0, 6.0);
+        let found = moments(&SQUARE, &row, m, s);
+        let exact = moments(&Gaussian::default(), &row, m, s);
         assert!(
             relative(found.step.gain, exact.step.gain) < 1e-10,
             "{row:?} m {m} s {s}: {found:?} {exact:?}"
@@ -161,7 +163,8 @@ fn implicit_solves_its_equation_over_huge_ranges() {
     let mut rng = random(3);
     for _ in 0..20_000 {
         let reach = magnitude(&mut rng, -1.0, 2.5);
-        let (m, s) = (rng.random_range(-reach..reach), magnitude(&mut rng, -8.0, 12.0));
+        let m = rng.random_range(-reach..reach);
+        let s = magnitude(&mut rng, -8.0, 12.0);
         let weight = magnitude(&mut rng, -3.0, 3.0);
         let row = |y: f64| Observation { y, weight, offset: 0.25 };
         check_implicit(&Bernoulli, &row(f64::from(rng.random::<bool>())), m, s);
@@ -232,7 +235,8 @@ fn check_differences<F: Family>(family: &F, row: &Observation, m: f64, s: f64) {
     let [a, b, c, d] = [-2.0, -1.0, 1.0, 2.0].map(at);
     let difference =
         |f: fn(&Moments) -> f64| (8.0 * (f(&c) - f(&b)) - (f(&d) - f(&a))) / (12.0 * h);
-    let (g, minus_c) = (difference(|x| x.evidence.ln()), difference(|x| x.step.gain));
+    let g = difference(|x| x.evidence.ln());
+    let minus_c = difference(|x| x.step.gain);
     let contraction = here.step.contraction;
     let rounding = 1e-14 * here.evidence.ln().abs().max(1.0) / h;
     assert!(
@@ -250,7 +254,8 @@ fn check_differences<F: Family>(family: &F, row: &Observation, m: f64, s: f64) {
 fn step_is_the_derivative_of_the_evidence() {
     let mut rng = random(5);
     for _ in 0..2000 {
-        let (m, s) = (rng.random_range(-8.0..8.0), magnitude(&mut rng, -3.0, 4.0));
+        let m = rng.random_range(-8.0..8.0);
+        let s = magnitude(&mut rng, -3.0, 4.0);
         let row = |y: f64| Observation { y, weight: 1.3, offset: 0.0 };
         check_differences(&Bernoulli, &row(f64::from(rng.random::<bool>())), m, s);
         check_differences(&POISSON, &row([0.0, 1.0, 5.0, 50.0][rng.random_range(0..4)]), m, s);
@@ -261,8 +266,11 @@ fn step_is_the_derivative_of_the_evidence() {
 /// Means and variances under the tilted belief by brute force: the midpoint rule with $10^6$
 /// points.
 fn brute_force<F: Family>(family: &F, row: &Observation, m: f64, s: f64) -> (f64, f64) {
-    let (n, reach) = (1_000_000, 12.0 * s.sqrt());
-    let (mut z, mut zx, mut zxx) = (0.0, 0.0, 0.0);
+    let n = 1_000_000;
+    let reach = 12.0 * s.sqrt();
+    let mut z = 0.0;
+    let mut zx = 0.0;
+    let mut zxx = 0.0;
     for i in 0..n {
         let x = reach * ((2 * i + 1) as f64 / n as f64 - 1.0);
         let p = (-0.5 * x * x / s - row.loss(family, m + x)).exp();

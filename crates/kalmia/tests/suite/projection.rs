@@ -4,7 +4,7 @@
 //! `data/projection_cases.json` was computed independently of this crate at 120 digits, hard cases
 //! included; its `meta` gives the tolerances.
 
-use crate::common::{minus, norm};
+use crate::common::{minus, norm, property};
 use kalmia::Error;
 use kalmia::learner::project;
 use proptest::prelude::*;
@@ -102,7 +102,7 @@ fn matrix(dim: usize, entries: &[f64], sizes: &[f64]) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, rng_seed: proptest::test_runner::RngSeed::Fixed(7), failure_persistence: None, ..Default::default() })]
+    #![proptest_config(property(7, 400))]
 
     /// $A(v-w) = \mu w$ with $\mu \ge 0$ and $\|w\| = R$: by convexity no other point satisfies it.
     #[test]
@@ -129,7 +129,8 @@ proptest! {
         for i in 0..dim {
             let row = &a[i * dim..][..dim];
             let pull: f64 = (0..dim).map(|j| row[j] * (v[j] - w[j])).sum();
-            let scale: f64 = (0..dim).map(|j| (row[j] * v[j]).abs() + (row[j] * w[j]).abs()).sum::<f64>() + mu * radius;
+            let terms = (0..dim).map(|j| (row[j] * v[j]).abs() + (row[j] * w[j]).abs());
+            let scale = terms.sum::<f64>() + mu * radius;
             prop_assert!((pull - mu * w[i]).abs() <= 1e-11 * scale, "{pull} {} {scale}", mu * w[i]);
         }
     }

@@ -76,20 +76,20 @@ impl Factored {
 
     /// The prior of coefficients that are independent, with the given variances, after features are
     /// centered: $\theta_0 = \theta_0' - \sum_j \mu_j\theta_j$.
-    pub(crate) fn centred(variances: &[f64], centres: &[f64]) -> Result<Self> {
+    pub(crate) fn centered(variances: &[f64], centers: &[f64]) -> Result<Self> {
         let mut factored = Self::from_diagonal(variances)?;
-        for (j, centre) in centres.iter().enumerate().skip(1) {
-            factored.u[j * factored.stride] = -centre;
+        for (j, center) in centers.iter().enumerate().skip(1) {
+            factored.u[j * factored.stride] = -center;
         }
         Ok(factored)
     }
 
     /// The covariance of the coefficients of centered features, $\theta_0' = \theta_0 + \sum_j
     /// \mu_j\theta_j$. In the factors the centers cancel without loss of precision.
-    pub(crate) fn recentred(mut self, centres: &[f64]) -> Self {
+    pub(crate) fn recentered(mut self, centers: &[f64]) -> Self {
         for j in 1..self.dim {
             let column = &mut self.u[j * self.stride..][..=j];
-            column[0] += column.iter().zip(centres).skip(1).map(|(u, c)| u * c).sum::<f64>();
+            column[0] += column.iter().zip(centers).skip(1).map(|(u, c)| u * c).sum::<f64>();
         }
         self
     }

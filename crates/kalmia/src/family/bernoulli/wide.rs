@@ -1,5 +1,5 @@
-//! Moments of the logistic function under a belief of medium width: the trapezoid rule, all nodes at
-//! once in SIMD.
+//! Moments of the logistic function under a belief of medium width: the trapezoid rule, all nodes
+//! at once in SIMD.
 //!
 //! For a Gaussian times a function with poles at $\pm i\pi$ the rule converges exponentially; the
 //! two sizes give the moment-matching step to $10^{-10}$, most of that error being what lies beyond

@@ -1,6 +1,5 @@
-//! The members side by side: how they learn, how their weights move, and who is dropped.
+//! The members side by side: how they learn, and how their weights move.
 
-use super::CHUNK;
 use super::center::center;
 use super::dispersion::{Dispersion, Kind};
 use super::member::{Member, MomentMatcher};
@@ -14,17 +13,8 @@ use crate::observe::{Observer, RowView, observation};
 use crate::rows::{Observation, Rows};
 use crate::rule::Evidence;
 
-/// A member below this weight is dropped at the next review.
-const MIN_MEMBER_WEIGHT: f64 = 1e-12;
 /// No weight falls below this between reviews, so that a member can recover from a bad start.
 const MIN_WEIGHT: f64 = 1e-300;
-/// A member whose weight moved by less than this per row over the last doubling of the rows is
-/// dropped.
-///
-/// Bayes' mixture telescopes: without a member of weight $w_t$ its total loss from row `t` to row
-/// `T` changes by exactly $\ln\frac{1-w_t}{1-w_T}$. So a member matters by how far its weight still
-/// moves, which is inferred from the last doubling.
-const MIN_INFLUENCE: f64 = 1e-9;
 /// Smallest guess of the dispersion; the largest is its inverse.
 const MIN_DISPERSION: f64 = 1e-9;
 /// Share of the weight that random-walk members exchange per row.
@@ -197,7 +187,7 @@ impl<C: Covariance> Bank<C> {
     }
 
     /// After members have left: weights that sum to 1, and scratch for the members that are left.
-    fn renormalize(&mut self) {
+    pub fn renormalize(&mut self) {
         let total: f64 = self.members.iter().map(|m| m.weight).sum();
         self.members.iter_mut().for_each(|m| m.weight /= total);
         self.evidence.truncate(self.members.len());
@@ -290,23 +280,5 @@ impl Bank<Factored> {
         }
         dispersion.guess =
             (self.best().residual / dispersion.rows).clamp(MIN_DISPERSION, 1.0 / MIN_DISPERSION);
-    }
-
-    /// Drops members that no longer matter after `count` rows: by weight at every review, by
-    /// influence at the powers of two.
-    pub fn drop_idle(&mut self, count: u64) {
-        let heaviest = self.best().weight;
-        let doubled = count.is_power_of_two() && count > CHUNK;
-        let idle = |m: &Member<Factored>| {
-            m.weight < MIN_MEMBER_WEIGHT || (doubled && m.influence < MIN_INFLUENCE * count as f64)
-        };
-        self.members.retain(|m| m.weight == heaviest || !idle(m));
-        self.renormalize();
-        if doubled {
-            for member in &mut self.members {
-                member.anchor = member.weight;
-                member.influence = 0.0;
-            }
-        }
     }
 }

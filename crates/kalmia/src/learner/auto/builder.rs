@@ -48,7 +48,8 @@ impl<F: Family> AutoBuilder<F> {
         self
     }
 
-    /// At most this many cores; all of them by default. Results do not depend on it.
+    /// At most this many cores, 0 counting as 1; all of them by default. Results do not depend on
+    /// it.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Threads::new(threads).unwrap_or(Threads::ONE);
         self

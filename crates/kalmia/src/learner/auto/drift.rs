@@ -11,9 +11,9 @@ use std::fmt::{self, Display};
 use std::str::FromStr;
 
 /// Row count from which random-walk members start at the latest.
-const WALK_ROWS: u64 = 4096;
+const RANDOM_WALK_ROWS: u64 = 4096;
 /// Weight of one member from which they may start earlier.
-const WALK_WEIGHT: f64 = 0.99;
+const RANDOM_WALK_WEIGHT: f64 = 0.99;
 
 /// Whether the coefficients of an [`Auto`](super::Auto) may move.
 ///
@@ -77,7 +77,7 @@ impl<F: Family> super::Auto<F> {
         if !self.keeps_all {
             bank.drop_idle(self.count);
         }
-        let decided = self.count >= WALK_ROWS || bank.best().weight > WALK_WEIGHT;
+        let decided = self.count >= RANDOM_WALK_ROWS || bank.best().weight > RANDOM_WALK_WEIGHT;
         let follows = match self.drift {
             DriftMode::Off => false,
             DriftMode::Adapt => true,
@@ -87,8 +87,8 @@ impl<F: Family> super::Auto<F> {
             let best = bank.best();
             let prior = self.scales.variances(best.p * self.prior_scale.slopes);
             // a belief too ill-conditioned for the dense form stays static
-            if let Ok(bank) = Bank::walking(best, &prior, self.scales.centers()) {
-                self.stage = Stage::Walking(bank);
+            if let Ok(bank) = Bank::random_walk(best, &prior, self.scales.centers()) {
+                self.stage = Stage::RandomWalk(bank);
             }
         }
     }
@@ -97,10 +97,12 @@ impl<F: Family> super::Auto<F> {
 impl Bank<Dense> {
     /// Random-walk members that start from one belief; process noise is relative to the `prior`
     /// variances.
-    fn walking(start: &Member<Factored>, prior: &[f64], centers: &[f64]) -> Result<Self> {
+    fn random_walk(start: &Member<Factored>, prior: &[f64], centers: &[f64]) -> Result<Self> {
         let centers = if centers.iter().all(|center| *center == 0.0) { &[] } else { centers };
-        let covariance =
-            Dense::from_matrix(&start.covariance.clone().recentred(centers).matrix(), prior.len())?;
+        let covariance = Dense::from_matrix(
+            &start.covariance.clone().recentered(centers).matrix(),
+            prior.len(),
+        )?;
         let mut theta = start.theta.clone();
         theta[0] += crate::math::dot(centers, &start.theta);
         let member = |&q: &f64| {

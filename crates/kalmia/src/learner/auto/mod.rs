@@ -9,6 +9,7 @@
 //! | `builder` | choices before the first row |
 //! | `warm_up`, `scale` | the first rows, and the scales that they give |
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
+//! | `review` | which members are dropped |
 //! | `posterior`, `mean`, `dispersion` | weights, predicted mean, noise |
 //! | `predict` | predictions, standard errors, growth |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
@@ -27,6 +28,7 @@ mod merge;
 mod posterior;
 mod predict;
 mod report;
+mod review;
 mod scale;
 mod sentinel;
 mod stage;
@@ -97,7 +99,7 @@ pub struct Auto<F> {
     sentinel: Sentinel,
     mean: Vec<f64>,
     threads: Threads,
-    /// Drops no member; the tests measure with it what dropping costs.
+    /// Drops no member: for a test that measures what dropping costs.
     keeps_all: bool,
 }
 
@@ -231,8 +233,8 @@ impl<F: Family> Learner for Auto<F> {
         observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
         let moderate = rows.check(&self.family, self.dim)?;
-        // A validated batch can still fail in two cases: values above `MAX_MODERATE` may overflow, or
-        // every dense member may run out of precision.
+        // A validated batch can still fail in two cases: values above `MAX_MODERATE` may overflow,
+        // or every dense member may run out of precision.
         let result = if !moderate || self.stage.can_lose_precision() {
             Checkpoint::default().transaction(self, |auto| auto.run(rows, observer))
         } else {

@@ -14,14 +14,14 @@ use crate::rows::Rows;
 #[derive(Debug, Clone)]
 pub(super) enum Stage {
     Static(Bank<Factored>),
-    Walking(Bank<Dense>),
+    RandomWalk(Bank<Dense>),
 }
 
 macro_rules! each_bank {
     ($stage:expr, $bank:ident => $body:expr) => {
         match $stage {
             $crate::learner::auto::Stage::Static($bank) => $body,
-            $crate::learner::auto::Stage::Walking($bank) => $body,
+            $crate::learner::auto::Stage::RandomWalk($bank) => $body,
         }
     };
 }
@@ -36,7 +36,7 @@ impl Stage {
     /// noise. With it each row adds enough variance that $\sum_j x_j^2P_{jj} / x^\top Px$ stays
     /// below $10^6$ and the number of rows.
     pub fn can_lose_precision(&self) -> bool {
-        matches!(self, Self::Walking(bank) if !bank.has_process_noise())
+        matches!(self, Self::RandomWalk(bank) if !bank.has_process_noise())
     }
 
     pub fn learn<F: Family>(

@@ -132,7 +132,7 @@ impl<F: Family> Auto<F> {
                 }
                 let mut bank: Bank<Dense> = bank(state.members, dim)?;
                 bank.centers = state.centers;
-                Stage::Walking(bank)
+                Stage::RandomWalk(bank)
             }
             other => return Err(Error::State(format!("unknown covariance form {other}"))),
         };

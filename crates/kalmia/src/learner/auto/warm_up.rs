@@ -176,6 +176,6 @@ impl<F: Family> Auto<F> {
         if let Some(first) = variances.first_mut() {
             *first *= intercept / slopes;
         }
-        Factored::centred(&variances, self.scales.centers())
+        Factored::centered(&variances, self.scales.centers())
     }
 }

@@ -1,6 +1,7 @@
 //! The Kalman recursion: a family, a rule and a covariance form.
 
 mod state;
+mod steps;
 
 pub use state::FilterState;
 
@@ -9,12 +10,13 @@ use super::drift::forget;
 use super::{Drift, Learner, Predict, Prior};
 use crate::covariance::{Covariance, Factored};
 use crate::error::{Error, Result, require};
-use crate::family::{Family, FastPaths, Point};
+use crate::family::Family;
 use crate::linalg::{Buffer, Threads};
-use crate::observe::{Observer, RowView, observation};
+use crate::observe::Observer;
 use crate::predict::Prediction;
 use crate::rows::{MAX_MODERATE, Rows};
-use crate::rule::{Rule, Step};
+use crate::rule::Rule;
+use steps::Steps;
 
 /// A belief $N(\theta, P)$ about the coefficients, updated row by row. With the Gaussian family it
 /// is the exact Kalman filter, that is ridge regression.
@@ -109,8 +111,8 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         Ok(self)
     }
 
-    /// With at most this many cores, at any time; results do not change. The default is all of
-    /// them. Below dimension 640 one is fastest and used.
+    /// With at most this many cores, at any time; 0 counts as 1. Results do not change. The default
+    /// is all cores; below dimension 640 one is used, because that is fastest.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = Threads::new(threads).unwrap_or(Threads::ONE);
         self
@@ -211,58 +213,6 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
 
 fn is_moderate(prior: &Prior) -> bool {
     (0..prior.dim()).all(|j| prior.variance(j) <= MAX_MODERATE)
-}
-
-/// The rows of a call, the steps that they cause, and the observer.
-struct Steps<'a, 'o> {
-    rows: Rows<'a>,
-    observer: Option<&'o mut dyn Observer>,
-}
-
-impl Steps<'_, '_> {
-    #[inline(always)]
-    fn decide<F: Family, R: Rule>(
-        &mut self,
-        family: &F,
-        rule: &R,
-        i: usize,
-        m: f64,
-        s: f64,
-        t: u64,
-    ) -> Result<Step> {
-        let observation = observation(family, &self.rows, i);
-        let diverged = |quantity, value: f64| Err(Error::Diverged { row: i, quantity, value });
-        let lost =
-            (m + observation.offset).abs() > family.largest_linear() && rule.can_diverge(family);
-        if lost || !m.is_finite() {
-            return diverged("the linear predictor", m);
-        }
-        let step = rule.step(family, &observation, m, s, t);
-        // an infinite s or curvature shows in their product
-        if !(step.gain.is_finite() && (step.curvature * s).is_finite()) {
-            return diverged(
-                "the step",
-                if step.gain.is_finite() { step.curvature * s } else { step.gain },
-            );
-        }
-        if let Some(observer) = &mut self.observer {
-            let Point { mean, loss, slope } =
-                family.fast().at(observation.y, m + observation.offset);
-            observer.row(&RowView {
-                index: i,
-                x: self.rows.x(i),
-                observation,
-                linear: m,
-                variance: s,
-                dispersion: family.dispersion().unwrap_or(1.0),
-                mean,
-                loss,
-                gradient: observation.weight * slope,
-                step,
-            });
-        }
-        Ok(step)
-    }
 }
 
 impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {

@@ -85,8 +85,8 @@ pub(crate) fn gaussian_expectation(m: f64, s: f64, f: impl Fn(f64) -> f64) -> f6
     expectation_split(m, deviation, f, bends)
 }
 
-/// $E[f(u)]$ with the integral split at `splits` too, in deviations; NaN and splits beyond [`REACH`]
-/// are ignored.
+/// $E[f(u)]$ with the integral split at `splits` too, in deviations; NaN and splits beyond
+/// [`REACH`] are ignored.
 pub(crate) fn expectation_split(
     m: f64,
     deviation: f64,
@@ -126,7 +126,8 @@ pub(crate) fn ln_z<P: Potential>(potential: &P, m: f64, s: f64) -> f64 {
     integrate(|z| (-fallen(z)).exp(), &[low, mode, high]).ln() - floor - 0.5 * TAU.ln()
 }
 
-/// From `mode` in the direction of `step` to where `fallen` is between [`CUT_DEPTH`] and a little more.
+/// From `mode` in the direction of `step` to where `fallen` is between [`CUT_DEPTH`] and a little
+/// more.
 fn cut(fallen: &impl Fn(f64) -> f64, mode: f64, step: f64) -> f64 {
     let mut inside = 0.0;
     let mut reach = step;

@@ -65,8 +65,8 @@ fn wider<P: Potential>(tilt: &Tilt<'_, P>, center: &Center) -> Option<Tilted> {
 /// One rule, accepted if the top two Hermite coefficients of the integrands are below `tolerance`.
 ///
 /// Up to seven nodes $\ell$ itself is not evaluated: its differences between nodes are integrals of
-/// the polynomial that has $\ell', \ell''$ there. They are as exact as the rule, cheaper, and free of
-/// the rounding of large losses.
+/// the polynomial that has $\ell', \ell''$ there. They are as exact as the rule, cheaper, and free
+/// of the rounding of large losses.
 ///
 /// With $u = c + \sqrt v\,x$ the tilted density is $N(x; 0, 1)\,r(x)$ up to a constant, $-\ln r =
 /// w\ell(u) + \frac{c-m}{s}(u-c) - \frac12 \ell''_c (u-c)^2$. The error is about the square

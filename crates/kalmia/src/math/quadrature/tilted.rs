@@ -61,8 +61,8 @@ impl Sums {
     }
 }
 
-/// The derivatives of $\ln Z$, and what $\ln Z$ itself needs: apart, because a filter never asks for
-/// it.
+/// The derivatives of $\ln Z$, and what $\ln Z$ itself needs: apart, because a filter never asks
+/// for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tilted {
     /// $g = (\ln Z)'(m)$.
@@ -84,8 +84,8 @@ impl Tilted {
     }
 }
 
-/// Largest Laplace variance for which Gauss-Hermite is tried: $\ell$ of the usual families varies on
-/// the scale 1.
+/// Largest Laplace variance for which Gauss-Hermite is tried: $\ell$ of the usual families varies
+/// on the scale 1.
 const MAX_HERMITE_VARIANCE: f64 = 0.85;
 /// Largest first Newton step, in squared deviations, that replaces the mode as the center.
 const MAX_NEWTON_SHIFT: f64 = 0.25;
@@ -214,7 +214,8 @@ mod tests {
         for _ in 0..20_000 {
             let weight = 10f64.powf(rng.random_range(-2.0..3.0));
             let observation = &Observation { y: 1.0, weight, offset: 0.0 };
-            let (m, s) = (rng.random_range(-20.0..20.0), 10f64.powf(rng.random_range(-5.0..1.0)));
+            let m = rng.random_range(-20.0..20.0);
+            let s = 10f64.powf(rng.random_range(-5.0..1.0));
             let potential = &RowLoss { family: &Bernoulli, observation };
             let tilt = Tilt { potential, m, s };
             let mode = find_mode(potential, m, s, potential.derivatives(m));

@@ -28,11 +28,12 @@ fn short_sums_are_the_long_ones() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
     for family in families() {
         for _ in 0..30 {
-            let (m, s): (f64, f64) =
-                (rng.random_range(-5.0..5.0), 10f64.powf(rng.random_range(-6.0..1.5)));
+            let m: f64 = rng.random_range(-5.0..5.0);
+            let s: f64 = 10f64.powf(rng.random_range(-6.0..1.5));
             let y = family
                 .quantile(m + s.sqrt() * rng.random_range(-3.0..3.0), rng.random_range(0.01..0.99));
-            let (h, n) = (0.001, 9000);
+            let h = 0.001;
+            let n = 9000;
             let node = |k: i32| {
                 (-0.5 * (f64::from(k) * h).powi(2)).exp()
                     * family.cdf(m + s.sqrt() * f64::from(k) * h, y)
@@ -51,8 +52,8 @@ fn a_belief_far_wider_than_the_transition_decides_alone() {
         for y in [1.0, 30.0, 1e6] {
             // E ln G of a gamma variable G of large shape is the logarithm of its mean
             let sharp = Gamma::new(1e-9).unwrap();
-            let (short, belief) =
-                (cdf(&sharp, y, m, s).unwrap(), normal_cdf((y.ln() - m) / s.sqrt()));
+            let short = cdf(&sharp, y, m, s).unwrap();
+            let belief = normal_cdf((y.ln() - m) / s.sqrt());
             assert!((short - belief).abs() < 1e-11, "y={y} m={m} s={s}: {short} {belief}");
         }
     }
@@ -63,20 +64,17 @@ fn quantiles_invert_the_distribution() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
     for family in families() {
         for i in 0..40 {
-            let (m, s) = (
-                rng.random_range(-5.0..7.0),
-                if i == 0 { 0.0 } else { 10f64.powf(rng.random_range(-6.0..2.5)) },
-            );
+            let m = rng.random_range(-5.0..7.0);
+            let s = if i == 0 { 0.0 } else { 10f64.powf(rng.random_range(-6.0..2.5)) };
             let alone = Prediction::new(family, m, s).unwrap();
             let other = Prediction::new(family, m + rng.random_range(-2.0..2.0), 2.0 * s).unwrap();
             let mixture = MixturePrediction::new(vec![(0.7, alone.clone()), (0.3, other)]).unwrap();
             for q in [1e-3, 0.05, 0.4, 0.5, 0.95, 0.999] {
                 for next in [&alone as &dyn Predictive, &mixture] {
                     let y = next.quantile(q);
-                    let (p, before) = (
-                        next.cdf(y),
-                        if family.discrete() { next.cdf(y - 1.0) } else { next.cdf(y) - 1e-10 },
-                    );
+                    let p = next.cdf(y);
+                    let before =
+                        if family.discrete() { next.cdf(y - 1.0) } else { next.cdf(y) - 1e-10 };
                     assert!(
                         p >= q - 1e-10 && before < q + 1e-10,
                         "{family:?} m={m} s={s} q={q}: {y} {before} {p}"

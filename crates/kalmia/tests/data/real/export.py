@@ -95,7 +95,7 @@ def ordinary(columns, x, y):
 
 
 def logistic(x, y):
-    """For orientation: log-loss of L2-regularised logistic regression on standardised features."""
+    """For orientation: log-loss of L2-regularized logistic regression on standardized features."""
     model = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000))
     folds = cross_val_predict(model, x, y, cv=10, method="predict_proba")
     return {

@@ -7,6 +7,8 @@ pub use textbook::{Predictor, Textbook};
 
 use kalmia::rows::Observation;
 use kalmia::{AnyFamily, Family, Rows, Rule};
+use proptest::prelude::ProptestConfig;
+use proptest::test_runner::RngSeed;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -16,13 +18,19 @@ pub fn rng(seed: u64) -> Rng {
     Rng::seed_from_u64(seed)
 }
 
+/// Property tests with a fixed seed, which leave no files.
+pub fn property(seed: u64, cases: u32) -> ProptestConfig {
+    let rng_seed = RngSeed::Fixed(seed);
+    ProptestConfig { cases, failure_persistence: None, rng_seed, ..Default::default() }
+}
+
 /// Uniform on $[0, 1)$.
 pub fn uniform(rng: &mut Rng) -> f64 {
     rng.random()
 }
 
 /// Uniform on $(-1, 1)$.
-pub fn centred(rng: &mut Rng) -> f64 {
+pub fn centered(rng: &mut Rng) -> f64 {
     2.0 * uniform(rng) - 1.0
 }
 
@@ -80,7 +88,8 @@ impl Matrix {
     /// By Gauss-Jordan elimination with row pivoting.
     pub fn inverse(&self) -> Self {
         let d = self.dim;
-        let (mut a, mut b) = (self.a.clone(), Self::identity(d).a);
+        let mut a = self.a.clone();
+        let mut b = Self::identity(d).a;
         for k in 0..d {
             let pivot =
                 (k..d).max_by(|&i, &j| a[i * d + k].abs().total_cmp(&a[j * d + k].abs())).unwrap();
@@ -202,7 +211,7 @@ pub fn spread_matrix(rng: &mut Rng, dim: usize, low: f64, high: f64) -> Matrix {
         a.a[i * dim + i] = low * (high / low).powf(rng.random::<f64>());
     }
     for _ in 0..2 {
-        let v: Vec<f64> = (0..dim).map(|_| centred(rng)).collect();
+        let v: Vec<f64> = (0..dim).map(|_| centered(rng)).collect();
         let h = Matrix::identity(dim).plus_outer(-2.0 / dot(&v, &v), &v);
         a = h.product(&a).product(&h);
     }
@@ -235,11 +244,11 @@ impl Data {
                     let from = rng.random_range(0..i);
                     x.extend_from_within(from * dim..(from + 1) * dim);
                 }
-                _ => x.extend((0..dim).map(|_| centred(rng))),
+                _ => x.extend((0..dim).map(|_| centered(rng))),
             }
         }
-        let truth: Vec<f64> = (0..dim).map(|_| centred(rng) / (dim as f64).sqrt()).collect();
-        let offset: Vec<f64> = (0..rows).map(|_| 0.3 * centred(rng)).collect();
+        let truth: Vec<f64> = (0..dim).map(|_| centered(rng) / (dim as f64).sqrt()).collect();
+        let offset: Vec<f64> = (0..rows).map(|_| 0.3 * centered(rng)).collect();
         let y = x
             .chunks(dim)
             .zip(&offset)
@@ -269,7 +278,7 @@ impl Data {
         let mut y = Vec::new();
         for _ in 0..rows {
             let row: Vec<f64> =
-                (0..dim).map(|j| if j == 0 { 1.0 } else { centred(&mut rng) }).collect();
+                (0..dim).map(|j| if j == 0 { 1.0 } else { centered(&mut rng) }).collect();
             let u = dot(&row, &truth);
             y.push(f64::from(uniform(&mut rng) < 1.0 / (1.0 + (-u).exp())));
             x.extend(row);

@@ -5,8 +5,9 @@
 
 use kalmia::covariance::Covariance;
 use kalmia::file::{self, ModelFile};
-use kalmia::learner::FilterState;
-use kalmia::{AnyFamily, AnyRule, Drift, Factored, Filter, Learner, Prior, Rows};
+use kalmia::learner::{Drift, FilterState};
+use kalmia::rule::AnyRule;
+use kalmia::{AnyFamily, Factored, Filter, Learner, Prior, Rows};
 use serde_json::json;
 use std::path::PathBuf;
 

@@ -1,6 +1,7 @@
 //! Tests that damaged, cut, foreign and newer files are refused, and files of another kind.
 
-use super::{CHECKSUM, config, edited, metadata, reseal, small};
+use super::{CHECKSUM, edited, metadata, reseal, small};
+use crate::common::property;
 use kalmia::file::{self, FileError, ModelFile, Problem};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -125,7 +126,7 @@ fn a_sealed_but_malformed_file_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(config(5, 2000))]
+    #![proptest_config(property(5, 2000))]
 
     #[test]
     fn no_bytes_panic(bytes in vec(any::<u8>(), 0..200), length in 0u64..400) {

@@ -1,6 +1,7 @@
 //! Tests that states come back bit for bit.
 
-use super::{config, metadata, small};
+use super::{metadata, small};
+use crate::common::property;
 use kalmia::file::{self, Metadata, ModelFile, Problem};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -113,7 +114,7 @@ fn trees() -> impl Strategy<Value = Tree> {
 }
 
 proptest! {
-    #![proptest_config(config(4, ProptestConfig::default().cases))]
+    #![proptest_config(property(4, ProptestConfig::default().cases))]
 
     #[test]
     fn any_state_comes_back(tree in trees()) {

@@ -1,0 +1,63 @@
+//! What progressive evaluation reports, as plain numbers.
+
+use super::ReliabilityBin;
+use serde::Serialize;
+
+/// The averages of a [`Progressive`](super::Progressive), weighted by the rows' weights; NaN before
+/// the first row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Rows seen.
+    pub rows: u64,
+    /// Their total weight.
+    pub weight: f64,
+    /// Mean loss, half the mean deviance.
+    pub loss: f64,
+    /// Mean loss of the constant predictor on the same rows.
+    pub constant_loss: f64,
+    /// Mean deviance.
+    pub deviance: f64,
+    /// Labels only.
+    pub classification: Option<Classification>,
+    /// Gaussian family only.
+    pub regression: Option<Regression>,
+    /// If intervals were given.
+    pub coverage: Option<Coverage>,
+}
+
+/// How good predicted probabilities of labels were.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Classification {
+    /// Mean of $-\ln p(y)$.
+    pub log_loss: f64,
+    /// Share of rows whose label was the more probable one; a tie counts as half.
+    pub accuracy: f64,
+    /// Mean of $(y-p)^2$.
+    pub brier: f64,
+    /// Area under the ROC curve.
+    pub auc: f64,
+    /// Bound on the error of `auc` ([`Ranking::error_bound`](super::Ranking::error_bound)).
+    pub auc_error: f64,
+    /// The expected calibration error.
+    pub calibration_error: f64,
+    /// The reliability table.
+    pub reliability: Vec<ReliabilityBin>,
+}
+
+/// How far predicted means were off.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Regression {
+    /// Root mean square error.
+    pub rmse: f64,
+    /// Mean absolute error.
+    pub mae: f64,
+}
+
+/// How good intervals were.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Coverage {
+    /// Share of rows inside their interval, ends included.
+    pub covered: f64,
+    /// Mean width.
+    pub width: f64,
+}

@@ -1,0 +1,36 @@
+//! Which members of the mixture are dropped, and when.
+
+use super::CHUNK;
+use super::bank::Bank;
+use super::member::Member;
+use crate::covariance::Factored;
+
+/// A member below this weight is dropped at the next review.
+const MIN_MEMBER_WEIGHT: f64 = 1e-12;
+/// A member whose weight moved by less than this per row over the last doubling of the rows is
+/// dropped.
+///
+/// Bayes' mixture telescopes: without a member of weight $w_t$ its total loss from row `t` to row
+/// `T` changes by exactly $\ln\frac{1-w_t}{1-w_T}$. So a member matters by how far its weight still
+/// moves, which is inferred from the last doubling.
+const MIN_INFLUENCE: f64 = 1e-9;
+
+impl Bank<Factored> {
+    /// Drops members that no longer matter after `count` rows: by weight at every review, by
+    /// influence at the powers of two.
+    pub fn drop_idle(&mut self, count: u64) {
+        let heaviest = self.best().weight;
+        let doubled = count.is_power_of_two() && count > CHUNK;
+        let idle = |m: &Member<Factored>| {
+            m.weight < MIN_MEMBER_WEIGHT || (doubled && m.influence < MIN_INFLUENCE * count as f64)
+        };
+        self.members.retain(|m| m.weight == heaviest || !idle(m));
+        self.renormalize();
+        if doubled {
+            for member in &mut self.members {
+                member.anchor = member.weight;
+                member.influence = 0.0;
+            }
+        }
+    }
+}
