@@ -1,6 +1,6 @@
 //! The predictive distribution of several beliefs, weighted.
 
-use super::transition::{self, Part};
+use super::transition;
 use super::{Interval, Prediction, Predictive};
 use crate::error::{Error, Result, require};
 use crate::family::Family;
@@ -96,13 +96,8 @@ impl<F: Family> Predictive for MixturePrediction<F> {
             return alone.quantile(q);
         }
         let family = &self.parts[0].1.family;
-        let part = |(weight, part): &(f64, Prediction<F>)| Part {
-            weight: *weight,
-            m: part.linear,
-            s: part.s,
-        };
-        let parts: Vec<Part> = self.parts.iter().map(part).collect();
-        if let Some(found) = transition::quantile(family, &parts, q) {
+        let parts: Vec<_> = self.parts.iter().map(|(weight, part)| part.part(*weight)).collect();
+        if let Some(found) = transition::quantile(&parts, q) {
             return found;
         }
         let Interval { lower, upper } = self.between(|part| part.quantile(q));

@@ -165,6 +165,11 @@ impl<F: Family> Prediction<F> {
         &self.family
     }
 
+    /// This prediction as a member of a mixture.
+    fn part(&self, weight: f64) -> Part<'_, F> {
+        Part { family: &self.family, weight, m: self.linear, s: self.s }
+    }
+
     /// $P(u \le v)$.
     pub fn linear_cdf(&self, v: f64) -> f64 {
         if self.s == 0.0 {
@@ -249,8 +254,7 @@ impl<F: Family> Predictive for Prediction<F> {
         if self.s == 0.0 {
             return self.family.quantile(self.linear, q);
         }
-        let part = Part { weight: 1.0, m: self.linear, s: self.s };
-        if let Some(found) = transition::quantile(&self.family, &[part], q) {
+        if let Some(found) = transition::quantile(&[self.part(1.0)], q) {
             return found;
         }
         let Interval { lower, upper } = self.bracket(q);

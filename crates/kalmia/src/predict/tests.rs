@@ -372,3 +372,33 @@ fn a_belief_of_any_width_gives_counts_their_mass() {
     let label = Prediction::new(Bernoulli, 1573.0, 7e8).unwrap().log_density(0.0);
     assert!((label - brute(1573.0, 7e8, 0.5, |u| Bernoulli.mean(-u)).ln()).abs() < 1e-8, "{label}");
 }
+
+#[test]
+fn a_quantile_of_a_mixture_inverts_its_distribution_function() {
+    // members differ in belief and, for the Gaussian and Gamma families, in dispersion
+    let member = |name: &str, m: f64, s: f64| {
+        Prediction::new(name.parse::<AnyFamily>().unwrap(), m, s).unwrap()
+    };
+    for names in [
+        ["gaussian:0.3", "gaussian:4", "gaussian:1"],
+        ["gamma:0.2", "gamma:3", "gamma:1"],
+        ["poisson"; 3],
+        ["binomial:9"; 3],
+    ] {
+        let parts = vec![
+            (1e-6, member(names[0], -1.0, 0.5)),
+            (0.3, member(names[1], 0.4, 0.05)),
+            (0.7, member(names[2], 0.9, 0.4)),
+        ];
+        let mixture = MixturePrediction::new(parts).unwrap();
+        for q in [0.01, 0.025, 0.25, 0.5, 0.75, 0.975, 0.99] {
+            let y = mixture.quantile(q);
+            let at = mixture.cdf(y);
+            if names[0].starts_with("ga") {
+                assert!((at - q).abs() < 1e-7, "{names:?}, {q}: {at}");
+            } else {
+                assert!(at >= q - 1e-9 && mixture.cdf(y - 1.0) < q, "{names:?}, {q}: {y}");
+            }
+        }
+    }
+}

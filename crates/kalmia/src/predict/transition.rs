@@ -156,32 +156,46 @@ fn mass<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> {
     }))
 }
 
-/// A belief $N(m, s)$ about the linear predictor, with its weight in a mixture.
-pub(super) struct Part {
+/// A belief $N(m, s)$ about the linear predictor of a family, with its weight in a mixture. Members
+/// of a mixture may differ in their dispersion, so each has a family of its own.
+pub(super) struct Part<'a, F> {
+    pub family: &'a F,
     pub weight: f64,
     pub m: f64,
     pub s: f64,
 }
 
-/// Smallest `y` with $\sum_k w_k P_k(Y \le y) \ge q$, over parts whose weights sum to 1; `None` if
-/// the family has no transition.
+impl<F: Family> Part<'_, F> {
+    /// $P(Y \le y)$ under this belief alone.
+    fn below(&self, y: f64) -> Option<f64> {
+        match self.s {
+            0.0 => Some(self.family.cdf(self.m, y)),
+            s => cdf(self.family, y, self.m, s),
+        }
+    }
+}
+
+/// Smallest `y` with $\sum_k w_k P_k(Y \le y) \ge q$, over parts whose weights sum to
+/// 1; `None` if the family has no transition.
 ///
 /// In the linear predictor that has mean `y`, and in normal quantiles of probability, a
 /// distribution function is nearly straight: secants need few steps.
-pub(super) fn quantile<F: Family>(family: &F, parts: &[Part], q: f64) -> Option<f64> {
-    let total = |f: &dyn Fn(f64, f64) -> Option<f64>| {
-        parts.iter().map(|part| Some(part.weight * f(part.m, part.s)?)).sum::<Option<f64>>()
+pub(super) fn quantile<F: Family>(parts: &[Part<'_, F>], q: f64) -> Option<f64> {
+    // the mean, the support and the kind of values are the same for every dispersion
+    let family = parts.first()?.family;
+    let total = |f: &dyn Fn(&Part<'_, F>) -> Option<f64>| {
+        parts.iter().map(|part| Some(part.weight * f(part)?)).sum::<Option<f64>>()
     };
-    let below = |y: f64| {
-        total(&|m, s| if s == 0.0 { Some(family.cdf(m, y)) } else { cdf(family, y, m, s) })
-    };
+    let below = |y: f64| total(&|part| part.below(y));
+    let mass_at = |y: f64| total(&|part| mass(part.family, y, part.m, part.s));
     let whole = family.discrete();
-    let average = |f: &dyn Fn(f64, f64) -> f64| {
-        parts.iter().map(|part| part.weight * f(part.m, part.s)).sum::<f64>()
+    let average = |f: &dyn Fn(&Part<'_, F>) -> f64| {
+        parts.iter().map(|part| part.weight * f(part)).sum::<f64>()
     };
-    let center = average(&|m, _| m);
+    let center = average(&|part| part.m);
     let width = family.fast().cdf_transition(family.mean(center))?.width;
-    let spread = (average(&|m, s| s + (m - center).powi(2)) + width * width).sqrt();
+    let spread = average(&|part| part.s + (part.m - center).powi(2)) + width * width;
+    let spread = spread.sqrt();
     let target = normal_quantile(q);
 
     let mut t = center + target * spread;
@@ -190,7 +204,7 @@ pub(super) fn quantile<F: Family>(family: &F, parts: &[Part], q: f64) -> Option<
     let mut before: Option<(f64, f64)> = None;
     if whole
         && family.mean(t) <= MAX_COUNT_STEPS
-        && let Some(found) = step_counts(&|y| total(&|m, s| mass(family, y, m, s)), -1.0, 0.0, q)
+        && let Some(found) = step_counts(&mass_at, -1.0, 0.0, q)
     {
         return Some(found);
     }
@@ -212,7 +226,7 @@ pub(super) fn quantile<F: Family>(family: &F, parts: &[Part], q: f64) -> Option<
         }
         if counted
             && (family.mean(next) - y).abs() <= MAX_COUNT_STEPS
-            && let Some(found) = step_counts(&|y| total(&|m, s| mass(family, y, m, s)), y, p, q)
+            && let Some(found) = step_counts(&mass_at, y, p, q)
         {
             return Some(found);
         }
