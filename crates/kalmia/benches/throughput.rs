@@ -1,8 +1,8 @@
 //! Rows per second of the recursion, compared with a textbook loop and with the machine's
 //! matrix-product peak in the same run.
 //!
-//! `cargo bench --bench throughput` prints the table of the README; as a test (`cargo test
-//! --benches`) it runs once, small.
+//! `cargo bench -p kalmia --bench throughput` prints the table of docs/benchmarks.md; as a test
+//! (`cargo test --benches`) it runs once, small.
 
 #[path = "../tests/textbook/mod.rs"]
 mod textbook;

@@ -12,7 +12,7 @@
 //! Each question has one folder: [`family`] says what `y` is, [`rule`] how one observation moves
 //! the belief, [`covariance`] how `P` is stored. [`learner`] builds the algorithms from these
 //! parts, [`predict`] turns a belief into a predictive distribution, [`evaluate`] measures how well
-//! it does, and [`file`] stores the model. The root exports the names that a program
+//! it does, and [`file`](mod@file) stores the model. The root exports the names that a program
 //! writes; what calls return, states and metrics are in their modules.
 //!
 //! ```

@@ -136,8 +136,8 @@ fn the_default_learner_allocates_nothing_once_it_has_settled() {
     }
 }
 
-/// Products pack their operands into buffers that the `gemm` crate allocates and frees again: so
-/// many a block, whatever came before.
+/// Products pack their operands into buffers that the `gemm` crate allocates and frees again: the
+/// same number per block, whatever came before.
 fn in_blocks<C: Covariance>(dim: usize, size: usize) {
     let mut filter = filter::<C>("bernoulli", "ekf", dim);
     let data = Data::draw(&mut rng(3), &filter.family(), dim, 4 * size);

@@ -485,7 +485,7 @@ fn rows_of_weight_zero_change_nothing_and_weights_no_loss() {
     };
     let (with, seen) = learned(Rows::new(2, &x, &y).unwrap().with_weights(&weight).unwrap());
     let (without, expected) = learned(Rows::new(2, &plain_x, &plain_y).unwrap());
-    // scales are taken after other rows of the warm-up, so that only the outcome is the same
+    // scales are taken after other rows of the warm-up: only the outcome is the same
     for j in 0..2 {
         let a = with.standard_errors().unwrap()[j];
         let b = without.standard_errors().unwrap()[j];
@@ -551,14 +551,14 @@ fn an_unseen_feature_leaves_a_mean_of_the_size_of_the_others() {
     auto.learn(Rows::new(3, &x, &y).unwrap()).unwrap();
     let unseen = auto.predict(&[1.0, 0.0, 1.0], 0.0).unwrap();
     assert!(unseen.mean > 0.5 && unseen.mean < 20.0, "{}", unseen.mean);
-    // vaguer than what is known, all the same
+    // the prediction is still less certain than one from known categories
     assert!(
         unseen.linear_variance
             > 10.0 * auto.predict(&[1.0, 0.0, 0.0], 0.0).unwrap().linear_variance
     );
 }
 
-/// The dispersion of few rows, which had been taken for that of the prior.
+/// The dispersion estimated from a few rows is theirs, not that of the prior.
 #[test]
 fn a_small_dispersion_shows_in_few_rows() {
     let mut rng = rng(16);

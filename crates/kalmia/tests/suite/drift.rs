@@ -168,7 +168,7 @@ fn a_random_walk_adds_its_variances_before_each_row() {
     random_walk::<Factored>();
 }
 
-/// Rows that excite one direction alone: the others keep about their prior variance for ever.
+/// Rows that excite one direction alone: the others always keep about their prior variance.
 fn wind_up<C: Covariance>(dim: usize, factor: f64, rows: usize) {
     let family: AnyFamily = "gaussian".parse().unwrap();
     let mut filter =

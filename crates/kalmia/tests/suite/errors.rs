@@ -340,7 +340,7 @@ fn a_dense_matrix_without_precision_is_an_error() {
             .unwrap();
         let result = dense
             .learn_observed(rows, Some(&mut |seen: &kalmia::RowView<'_>| sd.push(seen.variance)));
-        // what was not refused agrees to a tenth of a per cent
+        // what was not refused agrees to 0.1 %
         for (i, (d, f)) in sd.iter().zip(&sf).enumerate() {
             assert!(
                 (d - f).abs() <= 1e-3 * f.max(1e-30),

@@ -513,7 +513,7 @@ fn average(x: &[f64], y: &[f64], dim: usize, theta: &[f64]) -> (f64, Vec<f64>, M
     (value, slope, hessian)
 }
 
-/// The minimizer of [`average`] by Newton's method, where it exists and is not far.
+/// The minimizer of [`average`] by Newton's method, if it exists and is not far.
 fn minimizer(x: &[f64], y: &[f64], dim: usize) -> Option<Vec<f64>> {
     let mut theta = vec![0.0; dim];
     for _ in 0..50 {

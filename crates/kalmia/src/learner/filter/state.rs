@@ -26,7 +26,7 @@ pub struct FilterState<F, R> {
     pub count: u64,
     /// $\theta$.
     pub theta: Vec<f64>,
-    /// The numbers of the form ([`Covariance::parts`]).
+    /// The numbers of $P$ in that form, in a fixed order.
     #[serde(with = "crate::covariance::packed")]
     pub covariance: Vec<f64>,
 }

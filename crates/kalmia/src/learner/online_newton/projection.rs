@@ -21,7 +21,7 @@ const MAX_FACTORS: usize = 200;
 pub struct Projection {
     /// $w$, with $\|w\| \le R$ to rounding.
     pub point: Vec<f64>,
-    /// The multiplier $\mu$, 0 where the point was inside.
+    /// The multiplier $\mu$, 0 if the point was inside.
     pub multiplier: f64,
     /// Cholesky factors that it took.
     pub factors: usize,

@@ -26,7 +26,7 @@ pub struct OnlineNewtonState<F> {
     pub factors: u64,
     /// $w$.
     pub w: Vec<f64>,
-    /// The numbers of the form ([`Covariance::parts`]) for $P$.
+    /// The numbers of $P$ in that form, in a fixed order.
     #[serde(with = "crate::covariance::packed")]
     pub covariance: Vec<f64>,
     /// The lower triangle of $A$, column after column.

@@ -1,4 +1,4 @@
-//! Families given by their loss alone, which is all that a rule looks at.
+//! Families given by their loss alone, which is all that a rule uses.
 
 use kalmia::Family;
 
