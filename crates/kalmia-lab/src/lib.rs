@@ -1,6 +1,6 @@
 //! The laboratory: every experiment and figure of the paper, reproduced by one call.
 //!
-//! [`reproduce()`] runs figures by name and writes CSV, SVG, PNG and a report. [`theta_star`] is
+//! [`reproduce()`] runs figures by name and writes CSV, SVG, PNG and a report. [`theta_star()`] is
 //! the paper's long run for the misspecified setting, [`misspecified_star`] the same vector by
 //! quadrature. Both, and the figure `beyond`, use the library's learners. The Monte Carlo
 //! comparisons use [`kernel`]: the same algorithms for $d = 11$, eight replicates at once, 3 to 10

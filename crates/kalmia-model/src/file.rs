@@ -61,7 +61,8 @@ impl Read {
 }
 
 impl Model {
-    /// Reads and checks a model file.
+    /// Reads and checks a model file. Refuses a file that is damaged, of a newer format, or of
+    /// another kind, such as a set of several models (see [`load_set`]).
     pub fn load(path: &Path) -> Result<Loaded<Self>> {
         let loaded = file::load::<Read>(path, MODEL)?;
         Ok(Loaded { content: loaded.state.model(loaded.metadata)?, version: loaded.version })
@@ -107,7 +108,7 @@ pub fn save_set(path: &Path, models: &[Model]) -> Result<()> {
     }
 }
 
-/// Reads a file of one model or of several.
+/// Reads a file of one model or of several, in the order in which they were written.
 pub fn load_set(path: &Path) -> Result<Loaded<Vec<Model>>> {
     let file = ModelFile::read(path)?;
     let at = |problem: file::Problem| problem.at(path);

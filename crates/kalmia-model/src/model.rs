@@ -53,6 +53,9 @@ impl Model {
 
     /// Learns a block that [`Model::encoder`] encoded. The learner grows first if the block brought
     /// new features. A refused block names its row in the data and changes nothing but that growth.
+    ///
+    /// Metrics and history are the caller's: pass a copy of [`Model::metrics`], or a
+    /// [`kalmia::evaluate::MetricsThread`], as the observer and store it back after the rows.
     pub fn learn(&mut self, block: &Block, observer: Option<&mut dyn Observer>) -> Result<()> {
         while self.learner.dim() < block.dim {
             let feature = self.encoder.features().get(self.learner.dim());
@@ -67,7 +70,8 @@ impl Model {
             .map_err(|cause| RowError::locate(cause, block, &self.encoder))
     }
 
-    /// What is known of the target of row `i` of a block.
+    /// The prediction for row `i` of a block: mean, intervals and linear predictor. The target of
+    /// the row is not used. An error names the row in the data.
     pub fn predict(&self, block: &Block, i: usize) -> Result<MixturePrediction<AnyFamily>> {
         let offset = block.offset.as_ref().map_or(0.0, |offset| offset[i]);
         self.learner

@@ -77,12 +77,13 @@ pub struct CompareArgs {
 /// What the columns are for.
 #[derive(Debug, Clone, Args)]
 pub struct RoleArgs {
-    /// The column to predict; required except for libsvm, whose label it is
+    /// The column to predict; not needed for libsvm, which has a label
     #[arg(long, short, value_name = "COLUMN")]
     pub target: Option<String>,
-    /// The kind of target: auto (inferred from the first rows: bernoulli or gaussian), gaussian
-    /// (numbers), bernoulli (two labels), binomial:TRIALS or poisson (counts), gamma (positive
-    /// numbers); gaussian:VARIANCE and gamma:DISPERSION fix the noise
+    /// The kind of target: auto (bernoulli or gaussian, inferred from the first rows), gaussian
+    /// (numbers), bernoulli (two labels), binomial (proportions), binomial:TRIALS (counts out of
+    /// TRIALS), poisson (counts) or gamma (positive numbers); gaussian:VARIANCE and
+    /// gamma:DISPERSION fix the noise
     #[arg(long, value_name = "FAMILY", default_value = "auto")]
     pub family: FamilyChoice,
     /// The feature columns, in this order; by default every column without another role

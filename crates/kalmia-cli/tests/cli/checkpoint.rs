@@ -81,7 +81,7 @@ fn killed_at_any_moment_and_resumed_it_is_the_same_model() {
 
 #[cfg(unix)]
 #[test]
-fn an_interruption_writes_a_checkpoint_and_says_how_to_go_on() {
+fn an_interruption_writes_a_checkpoint_and_says_how_to_continue() {
     let folder = Folder::new("interrupt");
     folder.write("t.csv", growing(200_000));
     folder.ok("--quiet fit t.csv -t y -o whole.kalmia");

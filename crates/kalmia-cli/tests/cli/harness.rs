@@ -3,14 +3,14 @@
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// The longest wait for another process. Far beyond what a loaded machine needs: it only turns a
 /// hang into a failure.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A folder that goes with the test.
+/// A folder that is removed with the test.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -57,21 +57,21 @@ impl Folder {
         command
     }
 
-    /// Runs it whatever comes of it.
+    /// Runs it, successful or not.
     pub fn run(&self, words: &str) -> Run {
         Run { words: words.into(), output: self.command(words).output().unwrap() }
+    }
+
+    /// Starts it with pipes for input, output and errors.
+    pub fn spawn(&self, words: &str) -> Child {
+        let mut command = self.command(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// Runs it with bytes on standard input.
     pub fn pipe(&self, words: &str, input: &[u8]) -> Run {
         use std::io::Write;
-        let mut command = self.command(words);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = self.spawn(words);
         // the command may refuse the input before its end
         let _ = child.stdin.take().unwrap().write_all(input);
         Run { words: words.into(), output: child.wait_with_output().unwrap() }

@@ -4,7 +4,7 @@
 
 use crate::harness::{Folder, PATIENCE, table, wait_until};
 use std::io::Write;
-use std::process::{Child, ChildStdin, Output, Stdio};
+use std::process::{Child, ChildStdin, Output};
 use std::time::{Duration, Instant};
 
 /// More rows than pipe, buffers and blocks ahead hold, so the command has read some of them once
@@ -13,13 +13,7 @@ const ROWS: usize = 200_000;
 
 /// The command with bytes on a standard input that stays open.
 fn start(folder: &Folder, words: &str, input: &[u8]) -> (Child, ChildStdin) {
-    let mut command = folder.command(words);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = folder.spawn(words);
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(input).unwrap();
     (child, pipe)

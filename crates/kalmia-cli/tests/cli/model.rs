@@ -23,7 +23,7 @@ fn predictions_follow_the_rows_and_keep_columns() {
     for row in &plain {
         let [mean, lower, upper, linear, sd] = row[..] else { panic!("{row:?}") };
         assert!(lower < mean && mean < upper && sd > 0.0);
-        // the mean is moderated: between 1/2 and the plug-in
+        // averaged over the uncertainty, the mean lies between 1/2 and that of the estimates
         let plug_in = 1.0 / (1.0 + (-linear).exp());
         assert!((mean - 0.5).abs() <= (plug_in - 0.5).abs() + 1e-12, "{row:?}");
     }
@@ -59,7 +59,7 @@ fn parquet_predictions_can_be_read_back() {
 }
 
 #[test]
-fn kept_columns_stay_what_they_are_and_never_stand_twice() {
+fn kept_columns_keep_their_type_and_appear_once() {
     use arrow_array::{Array, Int64Array, RecordBatch, StringArray};
     use std::sync::Arc;
     let folder = Folder::new("kept");
@@ -133,7 +133,7 @@ fn rows_left_out_keep_their_place() {
 }
 
 #[test]
-fn a_model_of_clean_rows_takes_rows_with_missing_values_when_told() {
+fn a_model_of_clean_rows_takes_rows_with_missing_values_if_asked() {
     let folder = Folder::new("reported");
     let clean = table(500, ["0", "1"]);
     folder.write("t.csv", &clean);
@@ -266,7 +266,7 @@ fn what_others_wrote_into_a_model_file_is_carried_along() {
 }
 
 #[test]
-fn merging_says_what_it_is_worth() {
+fn merging_says_whether_it_is_exact() {
     let folder = Folder::new("merge");
     let text = table(4000, ["0", "1"]);
     let cut = text.match_indices('\n').nth(2000).unwrap().0 + 1;

@@ -75,18 +75,17 @@ impl Encoder {
             if mode == Mode::Learn {
                 target.learn_negative(values, &block.index);
             }
+            let third_label = |row: usize| Error::Value {
+                at: block.origin.location(row),
+                column: target.name.clone(),
+                value: excerpt(values.texts.get(row)),
+                problem: ValueProblem::ThirdLabel,
+            };
             for &row in &block.index {
                 match target.code(values, row as usize) {
                     Ok(y) => block.y.push(y.unwrap_or(f64::NAN)),
                     Err(_) if mode == Mode::Predict => block.y.push(f64::NAN),
-                    Err(_) => {
-                        return Err(Error::Value {
-                            at: block.origin.location(row as usize),
-                            column: target.name.clone(),
-                            value: excerpt(values.texts.get(row as usize)),
-                            problem: ValueProblem::ThirdLabel,
-                        });
-                    }
+                    Err(_) => return Err(third_label(row as usize)),
                 }
             }
         }

@@ -6,20 +6,19 @@ use std::io::Read;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
+use super::lines::{LineRow, LineRows};
 use super::{Plan, Source, check_names, too_many_columns};
 use crate::batch::{Batch, Declared, Slot, Values, Want};
 use crate::chunks::Chunks;
-use crate::error::{Error, HeaderProblem, Location, Result, RowProblem, excerpt};
+use crate::error::{Error, HeaderProblem, Result, RowProblem, excerpt};
 use crate::options::SourceOptions;
 use crate::scalar;
 
 pub(super) struct Jsonl {
-    chunks: Chunks,
+    rows: LineRows,
     names: Vec<String>,
     plan: Plan,
     slots: HashMap<String, usize>,
-    row: u64,
-    line: u64,
 }
 
 impl Jsonl {
@@ -45,44 +44,30 @@ impl Jsonl {
         }
         check_names(file, &mut names)?;
         Ok(Self {
-            chunks: chunks(reader)?,
+            rows: LineRows::new(chunks(reader)?, |line| !line.trim_ascii().is_empty()),
             names,
             plan: Plan::default(),
             slots: HashMap::new(),
-            row: 0,
-            line: 0,
         })
     }
+}
 
-    /// The length of the next line that is not blank.
-    fn next_row(&mut self) -> Result<Option<usize>> {
-        while let Some(len) = self.chunks.next_line(self.row + 1, self.line + 1)? {
-            self.line += 1;
-            if !self.chunks.lines()[..len].trim_ascii().is_empty() {
-                return Ok(Some(len));
-            }
-            self.chunks.advance(len);
-        }
-        Ok(None)
+/// Adds the object of a line to the batch.
+fn add(
+    row: LineRow<'_>,
+    plan: &Plan,
+    slots: &HashMap<String, usize>,
+    batch: &mut Batch,
+) -> Result<()> {
+    let mut bad = None;
+    let outcome = object(row.text, Row { plan, slots, batch, bad: &mut bad });
+    if let Some((slot, value)) = bad {
+        return Err(super::bad_field(row.location(), &plan.slots[slot], &value));
     }
-
-    fn add(&self, len: usize, batch: &mut Batch) -> Result<()> {
-        let mut bad = None;
-        let row = Row { plan: &self.plan, slots: &self.slots, batch, bad: &mut bad };
-        let outcome = object(&self.chunks.lines()[..len], row);
-        let at = || Location {
-            file: self.chunks.file().into(),
-            row: self.row + 1,
-            line: Some(self.line),
-        };
-        if let Some((slot, value)) = bad {
-            return Err(super::bad_field(at(), &self.plan.slots[slot], &value));
-        }
-        outcome.map_err(|e| Error::Row {
-            at: at(),
-            problem: RowProblem::Json { reason: e.to_string() },
-        })
-    }
+    outcome.map_err(|error| Error::Row {
+        at: row.location(),
+        problem: RowProblem::Json { reason: error.to_string() },
+    })
 }
 
 fn object<'de, S: DeserializeSeed<'de, Value = ()>>(
@@ -142,27 +127,12 @@ impl Source for Jsonl {
     }
 
     fn fill(&mut self, batch: &mut Batch, rows: usize) -> Result<()> {
-        self.chunks.begin_block();
-        for _ in 0..rows {
-            let Some(len) = self.next_row()? else { break };
-            self.chunks.check_block(self.row + 1, self.line)?;
-            self.add(len, batch)?;
-            batch.end_row(self.line);
-            batch.pad();
-            self.chunks.advance(len);
-            self.row += 1;
-        }
-        Ok(())
+        let Self { rows: lines, plan, slots, .. } = self;
+        lines.fill(batch, rows, |row, batch| add(row, plan, slots, batch))
     }
 
     fn skip(&mut self, rows: u64) -> Result<u64> {
-        let start = self.row;
-        while self.row - start < rows {
-            let Some(len) = self.next_row()? else { break };
-            self.chunks.advance(len);
-            self.row += 1;
-        }
-        Ok(self.row - start)
+        self.rows.skip(rows)
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod arrow;
 mod csv;
 mod jsonl;
 mod libsvm;
+mod lines;
 #[cfg(feature = "columnar")]
 mod parquet;
 

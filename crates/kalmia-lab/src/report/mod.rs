@@ -1,4 +1,4 @@
-//! The results of a run: the numbers here, [`json`] as one object, [`html`] as one page.
+//! The results of a run: the numbers here, `json` as one object, `html` as one page.
 
 mod html;
 mod json;

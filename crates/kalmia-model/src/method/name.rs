@@ -54,13 +54,13 @@ impl MethodName {
     /// What it is, in one line of help.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Auto => "Mixture of moment-matching filters with several priors",
-            Self::Ekf => "Static extended Kalman filter (Algorithm 1 of the paper)",
-            Self::Truncated => "Truncated extended Kalman filter (Algorithm 2)",
-            Self::Implicit => "Implicit filter: the exact scalar step",
-            Self::Moment => "Moment-matching filter",
-            Self::Ons => "Online Newton step (Algorithm 3)",
-            Self::Asgd => "Averaged stochastic gradient descent",
+            Self::Auto => "Mixture of moment-matching filters with several priors; nothing to tune",
+            Self::Ekf => "Static extended Kalman filter (Algorithm 1 of the paper); may diverge",
+            Self::Truncated => "Truncated extended Kalman filter (Algorithm 2); may diverge",
+            Self::Implicit => "Implicit filter: solves each row's step exactly; cannot diverge",
+            Self::Moment => "Moment-matching filter; cannot diverge",
+            Self::Ons => "Online Newton step (Algorithm 3); no standard errors",
+            Self::Asgd => "Averaged stochastic gradient descent; no standard errors",
         }
     }
 
