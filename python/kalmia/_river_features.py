@@ -60,7 +60,7 @@ def check_frame(X: Any) -> None:
 
 
 def frame_features(X: Any) -> dict[str, np.ndarray]:
-    """The features of a pandas table by name, one value per row, equal to those of `row_features`."""
+    """The features of a pandas table by name, one value per row, as `row_features` has them."""
     import pandas as pd
 
     check_frame(X)
