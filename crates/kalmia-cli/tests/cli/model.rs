@@ -239,24 +239,19 @@ fn updating_is_fitting_the_files_one_after_the_other() {
 
 #[test]
 fn what_others_wrote_into_a_model_file_is_carried_along() {
-    use kalmia::file::{MODEL, load, save};
+    use kalmia_model::Model;
     let folder = Folder::new("metadata");
     folder.write("t.csv", table(100, ["1", "2"]));
     folder.ok("fit t.csv -t y --positive 2 -o m.kalmia");
-    type Any = kalmia::file::Model<
-        serde_json::Value,
-        serde_json::Value,
-        serde_json::Value,
-        serde_json::Value,
-    >;
-    let mut file = load::<Any>(folder.path("m.kalmia"), MODEL).unwrap();
+    let load = |name: &str| Model::load(&folder.path(name)).unwrap().content;
+    let mut model = load("m.kalmia");
     let python = serde_json::json!({ "classes": [1, 2] });
-    file.metadata.insert("python".into(), python.clone());
-    save(folder.path("m.kalmia"), MODEL, &file.state, file.metadata).unwrap();
+    model.metadata.insert("python".into(), python.clone());
+    model.save(&folder.path("m.kalmia")).unwrap();
     folder.ok("update m.kalmia t.csv -o u.kalmia");
     folder.ok("merge m.kalmia u.kalmia -o both.kalmia");
     for (name, rows) in [("u.kalmia", 200), ("both.kalmia", 300)] {
-        let metadata = load::<Any>(folder.path(name), MODEL).unwrap().metadata;
+        let metadata = load(name).metadata;
         assert_eq!(
             (&metadata["python"], metadata["rows"].as_u64()),
             (&python, Some(rows)),

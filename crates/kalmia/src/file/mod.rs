@@ -28,12 +28,10 @@ mod atomic;
 mod container;
 mod error;
 mod join;
-mod model;
 mod split;
 
 pub use atomic::replace;
 pub use error::{FileError, Problem};
-pub use model::{MODEL, MODEL_SET, Model};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
