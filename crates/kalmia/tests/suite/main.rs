@@ -1,6 +1,7 @@
 //! All suites of the library in one binary, so that the generic code they share is compiled once.
 
 mod auto;
+mod auto_real;
 mod blocks;
 mod common;
 mod conditioning;
