@@ -102,8 +102,13 @@ impl FromStr for Format {
 
     fn from_str(name: &str) -> Result<Self> {
         let known = Self::ALL.into_iter().find(|format| format.name() == name);
-        Ok(known.ok_or_else(|| SettingProblem::UnknownName { name: name.into() })?)
+        let legal = "csv, tsv, jsonl, parquet, arrow and libsvm";
+        Ok(known.ok_or_else(|| unknown(name, "format", legal))?)
     }
+}
+
+fn unknown(name: &str, what: &'static str, legal: &'static str) -> SettingProblem {
+    SettingProblem::UnknownName { name: name.into(), what, legal }
 }
 
 /// What a missing value does to its row.
@@ -140,7 +145,8 @@ impl FromStr for Missing {
 
     fn from_str(name: &str) -> Result<Self> {
         let known = Self::ALL.into_iter().find(|missing| missing.name() == name);
-        Ok(known.ok_or_else(|| SettingProblem::UnknownName { name: name.into() })?)
+        let legal = "error, skip and mean";
+        Ok(known.ok_or_else(|| unknown(name, "policy for missing values", legal))?)
     }
 }
 
@@ -205,4 +211,23 @@ pub enum Mode {
     /// As [`Mode::Predict`], but the target must be there: rows without one are treated as in
     /// [`Mode::Learn`].
     Evaluate,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_read_back_and_others_list_the_legal_ones() {
+        for format in Format::ALL {
+            assert_eq!(format.name().parse::<Format>().unwrap(), format);
+        }
+        for missing in Missing::ALL {
+            assert_eq!(missing.name().parse::<Missing>().unwrap(), missing);
+        }
+        let error = "xml".parse::<Format>().unwrap_err().to_string();
+        assert!(Format::ALL.iter().all(|format| error.contains(format.name())), "{error}");
+        let error = "drop".parse::<Missing>().unwrap_err().to_string();
+        assert!(Missing::ALL.iter().all(|missing| error.contains(missing.name())), "{error}");
+    }
 }

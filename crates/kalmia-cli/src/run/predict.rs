@@ -125,8 +125,7 @@ impl Job {
 
     /// Predicts to standard output; returns the number of rows.
     fn print(&mut self) -> Result<u64> {
-        let out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-        let mut sink = Sink::csv(Box::new(out));
+        let mut sink = Sink::csv(Box::new(std::io::stdout().lock()));
         let rows = self.run(&mut sink)?;
         sink.close().map_err(Failure::Stdout)?;
         Ok(rows)

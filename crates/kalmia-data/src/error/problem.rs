@@ -100,10 +100,14 @@ pub enum SettingProblem {
         limit: usize,
     },
     /// No format, or no policy for missing values, has this name.
-    #[error("`{name}` is not one of the legal names")]
+    #[error("`{name}` is no {what}; give one of {legal}")]
     UnknownName {
         /// The name given.
         name: String,
+        /// What was to be named.
+        what: &'static str,
+        /// The legal names.
+        legal: &'static str,
     },
     /// The choice of columns leaves nothing to learn from.
     #[error("{file}: no feature column is left, and there is no intercept")]

@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+/// Bytes gathered before a write to the system.
+const BUFFER_BYTES: usize = 1 << 16;
+
 /// Buffered; call [`CsvWriter::flush`] at the end, because dropping it hides a failed write.
 pub struct CsvWriter<'a> {
     out: io::BufWriter<Box<dyn Write + 'a>>,
@@ -12,7 +15,7 @@ pub struct CsvWriter<'a> {
 impl<'a> CsvWriter<'a> {
     /// Writes to `out`.
     pub fn new(out: Box<dyn Write + 'a>) -> Self {
-        Self { out: io::BufWriter::new(out), begun: false }
+        Self { out: io::BufWriter::with_capacity(BUFFER_BYTES, out), begun: false }
     }
 
     /// Adds a field, in quotes if it holds a comma, a quote or a line end.
