@@ -193,6 +193,11 @@ impl FastPaths for AnyFamily {
         fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments>;
         fn mean_from_evidence(&self, y: f64, evidence: Evidence) -> Option<f64>;
         fn cdf_transition(&self, y: f64) -> Option<CdfTransition>;
+        fn log_link(&self) -> bool;
+        fn overdispersed(&self) -> bool;
+        fn weight_is_trials(&self) -> bool;
+        #[inline(always)]
+        fn information(&self, u: f64) -> f64;
     }
 
     fn with_dispersion_unchecked(&self, dispersion: f64) -> Self {

@@ -170,6 +170,19 @@ impl Family for Binomial {
 impl FastPaths for Binomial {
     own_fast_paths!();
 
+    fn overdispersed(&self) -> bool {
+        self.proportion || self.trials > 1.0
+    }
+
+    fn weight_is_trials(&self) -> bool {
+        self.proportion
+    }
+
+    #[inline(always)]
+    fn information(&self, u: f64) -> f64 {
+        self.variance(u)
+    }
+
     /// The probability given the count is a beta variable of parameters $y+1$, $n-y$.
     fn cdf_transition(&self, y: f64) -> Option<CdfTransition> {
         let a = y.floor() + 1.0;

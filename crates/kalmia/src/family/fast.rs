@@ -59,6 +59,30 @@ pub trait FastPaths {
         None
     }
 
+    /// Whether $E[y\mid u] = e^u$.
+    fn log_link(&self) -> bool {
+        false
+    }
+
+    /// Whether `y` may vary more than the family allows, as counts do. The default learner then
+    /// learns a quasi-likelihood dispersion of at least 1.
+    fn overdispersed(&self) -> bool {
+        false
+    }
+
+    /// Whether a row's weight is its number of trials, not of rows like it.
+    fn weight_is_trials(&self) -> bool {
+        false
+    }
+
+    /// Expected curvature at unit dispersion, $(d\mu/du)^2 / V(\mu)$.
+    fn information(&self, u: f64) -> f64 {
+        let family = self.with_dispersion_unchecked(1.0);
+        let step = 1e-4 * (1.0 + u.abs());
+        let slope = (family.mean(u + step) - family.mean(u - step)) / (2.0 * step);
+        slope * slope / family.variance(u)
+    }
+
     /// [`Family::with_dispersion`] for a dispersion known to be legal.
     #[inline(always)]
     fn with_dispersion_unchecked(&self, dispersion: f64) -> Self::Family {

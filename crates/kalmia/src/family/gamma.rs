@@ -178,6 +178,15 @@ impl Family for Gamma {
 impl FastPaths for Gamma {
     own_fast_paths!();
 
+    fn log_link(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn information(&self, _u: f64) -> f64 {
+        1.0
+    }
+
     fn cdf_transition(&self, y: f64) -> Option<CdfTransition> {
         let legal = y > 0.0 && y.is_finite();
         legal.then(|| CdfTransition { center: y.ln(), width: self.dispersion.sqrt() })

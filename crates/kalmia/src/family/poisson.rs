@@ -106,6 +106,19 @@ impl Family for Poisson {
 impl FastPaths for Poisson {
     own_fast_paths!();
 
+    fn log_link(&self) -> bool {
+        true
+    }
+
+    fn overdispersed(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn information(&self, u: f64) -> f64 {
+        capped_exp(u)
+    }
+
     /// For a count of 0 with a small mean: the series of $e^{-x}$, $x = we^u$, with $E[x^k] = w^k
     /// e^{km + k^2 s/2}$. The terms left out are smaller than the first of them.
     #[inline]

@@ -15,8 +15,6 @@ use crate::rule::Evidence;
 
 /// No weight falls below this between reviews, so that a member can recover from a bad start.
 const MIN_WEIGHT: f64 = 1e-300;
-/// Smallest guess of the dispersion; the largest is its inverse.
-const MIN_DISPERSION: f64 = 1e-9;
 /// Share of the weight that random-walk members exchange per row.
 const WEIGHT_EXCHANGE: f64 = 1e-3;
 
@@ -34,11 +32,7 @@ impl<F: Family> Context<'_, F> {
     fn matcher(&self) -> MomentMatcher<'_, F> {
         MomentMatcher {
             family: self.family,
-            dispersion: if self.dispersion.kind == Kind::Pearson {
-                self.dispersion.guess
-            } else {
-                1.0
-            },
+            dispersion: if self.dispersion.is_pearson() { self.dispersion.guess } else { 1.0 },
         }
     }
 }
@@ -79,11 +73,12 @@ impl<C: Covariance> Default for Bank<C> {
 }
 
 impl<C: Covariance> Bank<C> {
+    /// From members whose weights are relative to each other.
     pub fn new(mut members: Vec<Member<C>>) -> Self {
-        let share = 1.0 / members.len() as f64;
+        let total: f64 = members.iter().map(|member| member.weight).sum();
         for member in &mut members {
-            member.weight = share;
-            member.anchor = share;
+            member.weight /= total;
+            member.anchor = member.weight;
         }
         Self::with_weights(members)
     }
@@ -132,7 +127,7 @@ impl<C: Covariance> Bank<C> {
                 }
             }
             self.take_weights();
-            context.dispersion.rows += observation.weight;
+            context.dispersion.count(context.family, observation.weight);
         }
         Ok(())
     }
@@ -278,7 +273,6 @@ impl Bank<Factored> {
             let Some(residual) = dispersion.refit(family, rows, &member.theta) else { return };
             member.residual = residual;
         }
-        dispersion.guess =
-            (self.best().residual / dispersion.rows).clamp(MIN_DISPERSION, 1.0 / MIN_DISPERSION);
+        dispersion.guess_from(self.best().residual);
     }
 }

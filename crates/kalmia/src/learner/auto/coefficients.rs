@@ -10,8 +10,12 @@ use crate::math::dot;
 
 impl<C: Covariance> Bank<C> {
     pub fn weights(&self) -> Vec<MemberWeight> {
-        let weight =
-            |m: &Member<C>| MemberWeight { prior_size: m.p, process_noise: m.q, weight: m.weight };
+        let weight = |m: &Member<C>| MemberWeight {
+            prior_size: m.p,
+            centered: m.basis.is_centered(),
+            process_noise: m.q,
+            weight: m.weight,
+        };
         self.members.iter().map(weight).collect()
     }
 

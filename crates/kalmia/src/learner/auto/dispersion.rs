@@ -1,7 +1,7 @@
 //! The estimate of the dispersion: normal-inverse-gamma for normal noise, Pearson's estimator for
-//! the other families that have one.
+//! the other families that have one, and for counts.
 
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::math::ln_gamma;
 use crate::rows::{Observation, Rows};
 use serde::{Deserialize, Serialize};
@@ -12,16 +12,22 @@ const PRIOR_SHAPE: f64 = 0.5;
 /// Largest contribution of one row to Pearson's sum, in units of the estimate.
 const MAX_PEARSON: f64 = 100.0;
 
+/// Range of the guess.
+const MIN_GUESS: f64 = 1e-9;
+const MAX_GUESS: f64 = 1e9;
+
 /// How the dispersion is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
-    /// The family has none.
+    /// There is none.
     None,
     /// Normal noise: exact, Student predictive.
     Normal,
-    /// Any other: a point estimate.
+    /// A parameter of the family: a point estimate.
     Pearson,
+    /// Counts that vary more than their family allows: a point estimate of at least 1.
+    Quasi,
 }
 
 /// The part of the dispersion's belief that all members share.
@@ -30,35 +36,74 @@ pub(super) struct Dispersion {
     pub kind: Kind,
     /// Guess before the rows, from the warm-up.
     pub guess: f64,
-    /// Sum of weights.
+    /// Sum of weights; of rows, if weights are trials.
     pub rows: f64,
+    /// Rows that say nothing about the noise: the first one, if it only sets an intercept with a
+    /// flat prior.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spent: f64,
+}
+
+/// For fields that older files do not have.
+pub(super) fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 impl Dispersion {
     pub fn new<F: Family>(family: &F) -> Self {
         let kind = match (family.dispersion(), family.normal_noise()) {
+            (None, _) if family.fast().overdispersed() => Kind::Quasi,
             (None, _) => Kind::None,
             (Some(_), Some(_)) => Kind::Normal,
             (Some(_), None) => Kind::Pearson,
         };
-        Self { kind, guess: 1.0, rows: 0.0 }
+        Self { kind, guess: 1.0, rows: 0.0, spent: 0.0 }
+    }
+
+    /// Whether the dispersion is a point estimate, which moments depend on.
+    pub fn is_pearson(&self) -> bool {
+        matches!(self.kind, Kind::Pearson | Kind::Quasi)
+    }
+
+    /// Counts a row.
+    pub fn count<F: Family>(&mut self, family: &F, weight: f64) {
+        let trials = self.kind == Kind::Quasi && family.fast().weight_is_trials();
+        self.rows += if trials && weight > 0.0 { 1.0 } else { weight };
+    }
+
+    /// Rows that the estimate rests on.
+    fn informative_rows(&self) -> f64 {
+        (self.rows - self.spent).max(0.0)
     }
 
     /// Degrees of freedom of the predictive distribution.
     pub fn degrees(&self) -> f64 {
-        if self.kind == Kind::Normal { 2.0 * PRIOR_SHAPE + self.rows } else { f64::INFINITY }
+        if self.kind == Kind::Normal {
+            2.0 * PRIOR_SHAPE + self.informative_rows()
+        } else {
+            f64::INFINITY
+        }
     }
 
     /// The estimate from a member's residual sum.
     pub fn estimate(&self, residual: f64) -> f64 {
+        let prior = 2.0 * PRIOR_SHAPE;
+        let estimate = (prior * self.guess + residual) / (prior + self.informative_rows());
         match self.kind {
             Kind::None => 1.0,
-            _ => (2.0 * PRIOR_SHAPE * self.guess + residual) / (2.0 * PRIOR_SHAPE + self.rows),
+            Kind::Normal | Kind::Pearson => estimate,
+            Kind::Quasi => estimate.max(1.0),
         }
     }
 
+    /// Takes the guess from a residual sum of the rows so far.
+    pub fn guess_from(&mut self, residual: f64) {
+        let least = if self.kind == Kind::Quasi { 1.0 } else { MIN_GUESS };
+        self.guess = (residual / self.rows).clamp(least, MAX_GUESS);
+    }
+
     /// What a row adds to the residual sum: for normal noise $w r^2/(1+ws)$, else the counterpart
-    /// with Pearson's residual (and mean curvature 1), capped at [`MAX_PEARSON`].
+    /// with Pearson's residual and the expected curvature, capped at [`MAX_PEARSON`].
     pub fn residual<F: Family>(
         &self,
         family: &F,
@@ -72,9 +117,11 @@ impl Dispersion {
             _ if weight == 0.0 => 0.0,
             Kind::None => 0.0,
             Kind::Normal => weight * (y - m - offset).powi(2) / (1.0 + weight * s),
-            Kind::Pearson => {
-                let row = pearson(family, y, m + offset) / (1.0 + weight * s);
-                weight * row.min(MAX_PEARSON * self.estimate(so_far))
+            Kind::Pearson | Kind::Quasi => {
+                let u = m + offset;
+                let spread = 1.0 + weight * family.fast().information(u) * s;
+                let largest = MAX_PEARSON * self.estimate(so_far);
+                weight * (pearson(family, y, u) / spread).min(largest)
             }
         }
     }
@@ -84,13 +131,13 @@ impl Dispersion {
     pub fn refit<F: Family>(&self, family: &F, rows: Rows<'_>, theta: &[f64]) -> Option<f64> {
         let n = rows.len() as f64;
         let d = rows.dim() as f64;
-        if self.kind != Kind::Pearson || n < d + 2.0 {
+        if !self.is_pearson() || n < d + 2.0 {
             return None;
         }
         let row = |i: usize| {
             let Observation { y, weight, offset } = rows.observation(i);
             let m: f64 = theta.iter().zip(rows.x(i)).map(|(t, x)| t * x).sum();
-            weight * pearson(family, y, m + offset)
+            weight * pearson(family, y, m + offset).min(MAX_PEARSON * self.guess)
         };
         Some((0..rows.len()).map(row).sum::<f64>() * n / (n - d))
     }
@@ -98,7 +145,7 @@ impl Dispersion {
     /// The term of a row's log evidence that is common to all members: $\ln\Gamma(a+w/2) -
     /// \ln\Gamma(a) - \tfrac w2\ln 2\pi$.
     pub fn common_term(&self, weight: f64) -> f64 {
-        let a = PRIOR_SHAPE + 0.5 * self.rows;
+        let a = PRIOR_SHAPE + 0.5 * self.informative_rows();
         let half = 0.5 * weight;
         // Stirling's series for large a, where the difference of two log-gammas loses precision
         let gammas = if a > 1e4 {
@@ -112,7 +159,7 @@ impl Dispersion {
     /// The member's own term for normal noise: $a\ln b - (a+w/2)\ln b' - \tfrac12\ln(1+ws)$,
     /// $b' = b + \text{added}/2$.
     pub fn member_term(&self, residual: f64, added: f64, weight: f64, s: f64) -> f64 {
-        let a = PRIOR_SHAPE + 0.5 * self.rows;
+        let a = PRIOR_SHAPE + 0.5 * self.informative_rows();
         let b = PRIOR_SHAPE * self.guess + 0.5 * residual;
         -a * (0.5 * added / b).ln_1p()
             - 0.5 * weight * (b + 0.5 * added).ln()
@@ -120,7 +167,9 @@ impl Dispersion {
     }
 }
 
-/// Pearson's squared residual under unit dispersion.
+/// Pearson's squared residual under unit dispersion; 0 where both the residual and the variance
+/// vanish.
 fn pearson<F: Family>(family: &F, y: f64, u: f64) -> f64 {
-    (y - family.mean(u)).powi(2) / family.variance(u)
+    let residual = y - family.mean(u);
+    residual * residual / family.variance(u).max(f64::MIN_POSITIVE)
 }

@@ -85,7 +85,7 @@ impl<F: Family> super::Auto<F> {
         };
         if follows && decided {
             let best = bank.best();
-            let prior = self.scales.variances(best.p * self.prior_scale.slopes);
+            let prior = self.scales.variances(best.p * self.prior_scale.slopes, best.basis);
             // a belief too ill-conditioned for the dense form stays static
             if let Ok(bank) = Bank::random_walk(best, &prior, self.scales.centers()) {
                 self.stage = Stage::RandomWalk(bank);
@@ -107,6 +107,7 @@ impl Bank<Dense> {
         theta[0] += crate::math::dot(centers, &start.theta);
         let member = |&q: &f64| {
             let mut member = Member::new(start.p, q, theta.clone(), covariance.clone());
+            member.basis = start.basis;
             member.residual = start.residual;
             if q > 0.0 {
                 member.process_noise = prior.iter().map(|v| q * v).collect();

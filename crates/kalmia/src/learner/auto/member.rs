@@ -1,5 +1,6 @@
 //! One filter of the mixture: a prior size, a belief, a weight.
 
+use super::prior::Basis;
 use crate::covariance::Covariance;
 use crate::error::{Error, Result};
 use crate::family::Family;
@@ -18,6 +19,8 @@ pub(super) struct Member<C> {
     pub p: f64,
     /// Process noise relative to the prior, 0 for a static member.
     pub q: f64,
+    /// The features that the prior is independent in.
+    pub basis: Basis,
     pub theta: Buffer,
     pub covariance: C,
     /// Share of the mixture.
@@ -126,6 +129,7 @@ impl<C: Covariance> Member<C> {
         Self {
             p,
             q,
+            basis: Basis::default(),
             theta,
             covariance,
             weight: 1.0,

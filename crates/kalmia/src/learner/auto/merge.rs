@@ -88,8 +88,7 @@ impl<F: Family + PartialEq> Auto<F> {
 struct Gathered {
     precision: Vec<f64>,
     weighted: Vec<f64>,
-    /// $\theta^\top\Lambda\theta$ of the member (its prior has mean 0), if the dispersion needs
-    /// it.
+    /// $\theta^\top\Lambda\theta$ of the member less that of its prior.
     square: f64,
     residual: f64,
 }
@@ -99,11 +98,15 @@ impl Gathered {
         let dim = auto.dim;
         let best = bank.best();
         let mut precision = inverse(&best.covariance.matrix(), dim, "covariance")?;
-        let weighted = product(&precision, &best.theta[..dim]);
-        let square =
-            if auto.dispersion.kind == Kind::Normal { dot(&weighted, &best.theta) } else { 0.0 };
-        let prior = inverse(&auto.prior(best.p)?.matrix(), dim, "covariance")?;
+        let mut weighted = product(&precision, &best.theta[..dim]);
+        let mut square = dot(&weighted, &best.theta);
+        let prior = auto.prior_covariance(best.p, best.basis)?;
+        let prior = inverse(&prior.matrix(), dim, "covariance")?;
+        let start = auto.prior_mean();
+        let weighted_start = product(&prior, &start[..dim]);
+        square -= dot(&weighted_start, &start);
         precision.iter_mut().zip(&prior).for_each(|(a, b)| *a -= b);
+        weighted.iter_mut().zip(&weighted_start).for_each(|(a, b)| *a -= b);
         Ok(Self { precision, weighted, square, residual: best.residual })
     }
 }

@@ -7,7 +7,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `builder` | choices before the first row |
-//! | `warm_up`, `scale` | the first rows, and the scales that they give |
+//! | `warm_up`, `scale`, `prior` | the first rows, the scales that they give, the priors at these |
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
 //! | `review` | which members are dropped |
 //! | `posterior`, `mean`, `dispersion` | weights, predicted mean, noise |
@@ -27,6 +27,7 @@ mod member;
 mod merge;
 mod posterior;
 mod predict;
+mod prior;
 mod report;
 mod review;
 mod scale;
@@ -51,10 +52,10 @@ use dispersion::Dispersion;
 use scale::Scales;
 use sentinel::Sentinel;
 use stage::Stage;
-use warm_up::{PriorScale, WarmUpRows};
+use prior::PriorScale;
+pub use prior::PRIOR_SIZES;
+use warm_up::WarmUpRows;
 
-/// Prior sizes of the members.
-pub const PRIOR_SIZES: [f64; 6] = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0];
 /// Process noise of the members that follow a drift, relative to the prior.
 pub const PROCESS_NOISES: [f64; 5] = [0.0, 1e-6, 1e-5, 1e-4, 1e-3];
 /// Rows that go through the members together. Members are reviewed at its multiples, however the
@@ -66,6 +67,8 @@ const CHUNK: u64 = 256;
 pub struct MemberWeight {
     /// Prior variance relative to the scaled features.
     pub prior_size: f64,
+    /// Whether the prior is that of centered features, not of features as they come.
+    pub centered: bool,
     /// Process noise per row relative to the prior, 0 for a static member.
     pub process_noise: f64,
     /// Share of the mixture.
@@ -94,6 +97,8 @@ pub struct Auto<F> {
     scales: Scales,
     dispersion: Dispersion,
     prior_scale: PriorScale,
+    /// Prior mean of the intercept, if there is one.
+    intercept_mean: f64,
     warm_up: Option<WarmUpRows>,
     stage: Stage,
     sentinel: Sentinel,
@@ -126,6 +131,7 @@ impl<F: Family> Auto<F> {
             count: 0,
             scales,
             prior_scale: PriorScale::default(),
+            intercept_mean: 0.0,
             warm_up: Some(WarmUpRows::default()),
             stage: Stage::Static(Bank::default()),
             sentinel: Sentinel::default(),
@@ -277,14 +283,17 @@ mod tests {
         }
         let all = keeping.weights();
         let left = dropping.weights();
-        assert_eq!(all.len(), PRIOR_SIZES.len());
-        assert!(left.len() < PRIOR_SIZES.len());
+        assert_eq!(all.len(), 2 * PRIOR_SIZES.len());
+        assert!(left.len() < all.len());
         // Members learn independently, so those left have the weights of the full mixture,
         // renormalized. Which ones are left depends on the draw.
-        let full = |size: f64| all.iter().find(|m| m.prior_size == size).unwrap().weight;
-        let kept: f64 = left.iter().map(|member| full(member.prior_size)).sum();
+        let same = |a: &MemberWeight, b: &MemberWeight| {
+            (a.prior_size, a.centered) == (b.prior_size, b.centered)
+        };
+        let full = |member: &MemberWeight| all.iter().find(|m| same(m, member)).unwrap().weight;
+        let kept: f64 = left.iter().map(full).sum();
         for member in &left {
-            let expected = full(member.prior_size) / kept;
+            let expected = full(member) / kept;
             assert!((member.weight / expected - 1.0).abs() < 1e-9, "{member:?} {expected}");
         }
         // 0.002 was dropped, and 8e-6 nats lost. Dropping the second-heaviest member, of weight

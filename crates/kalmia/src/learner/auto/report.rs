@@ -22,7 +22,7 @@ impl<C: Covariance> Bank<C> {
         evidence: Evidence,
     ) -> f64 {
         let dispersion = &*context.dispersion;
-        if observation.weight == 1.0 && dispersion.kind != Kind::Pearson {
+        if observation.weight == 1.0 && !dispersion.is_pearson() {
             let common = match dispersion.kind {
                 Kind::Normal => dispersion.common_term(1.0),
                 _ => context.family.log_base(observation.y),

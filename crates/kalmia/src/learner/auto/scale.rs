@@ -1,5 +1,6 @@
 //! The scale of each feature, from the first rows; the prior is relative to it.
 
+use super::prior::Basis;
 use serde::{Deserialize, Serialize};
 
 /// A feature whose spread is below this share of its size counts as constant.
@@ -19,6 +20,10 @@ pub(super) struct Scales {
     deviation: Vec<f64>,
     /// Scale in use; 0 while the feature has been zero in every row.
     scale: Vec<f64>,
+    /// Root mean square, the scale of features as they come; empty in older files, whose members
+    /// are all centered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    size: Vec<f64>,
     #[serde(rename = "centre")]
     center: Vec<f64>,
 }
@@ -32,6 +37,7 @@ impl Scales {
             mean: zeros.clone(),
             deviation: zeros.clone(),
             scale: zeros.clone(),
+            size: zeros.clone(),
             center: zeros,
         }
     }
@@ -39,6 +45,9 @@ impl Scales {
     pub fn grow(&mut self) {
         for v in [&mut self.mean, &mut self.deviation, &mut self.scale, &mut self.center] {
             v.push(0.0);
+        }
+        if !self.size.is_empty() {
+            self.size.push(0.0);
         }
     }
 
@@ -54,6 +63,7 @@ impl Scales {
 
     /// Takes scales (and, with an intercept, centers) from the rows counted so far.
     pub fn freeze(&mut self) {
+        self.size.resize(self.mean.len(), 0.0);
         for j in 0..self.mean.len() {
             let mean = self.mean[j];
             let variance = self.deviation[j] / self.rows.max(1.0);
@@ -63,6 +73,7 @@ impl Scales {
                 && j > 0
                 && self.rows >= CENTERED_FROM_ROW
                 && spread > MIN_SPREAD * size;
+            self.size[j] = size;
             self.scale[j] = if centered { spread } else { size };
             self.center[j] = if centered { mean } else { 0.0 };
         }
@@ -75,6 +86,9 @@ impl Scales {
         for (j, (scale, &x)) in self.scale.iter_mut().zip(x).enumerate() {
             if *scale == 0.0 && x != 0.0 {
                 *scale = x.abs();
+                if let Some(size) = self.size.get_mut(j) {
+                    *size = x.abs();
+                }
                 set(j, *scale);
             }
         }
@@ -110,12 +124,17 @@ impl Scales {
     pub fn check(&self, dim: usize) -> crate::error::Result<()> {
         [&self.mean, &self.deviation, &self.scale, &self.center]
             .iter()
-            .try_for_each(|v| crate::error::require_len("scales", v.len(), dim))
+            .try_for_each(|v| crate::error::require_len("scales", v.len(), dim))?;
+        if self.size.is_empty() {
+            return Ok(());
+        }
+        crate::error::require_len("scales", self.size.len(), dim)
     }
 
     /// Prior variances at `p`, those of unseen features provisional.
-    pub fn variances(&self, p: f64) -> Vec<f64> {
-        self.scale.iter().map(|&scale| variance(p, scale)).collect()
+    pub fn variances(&self, p: f64, basis: Basis) -> Vec<f64> {
+        let scales = if basis.is_centered() { &self.scale } else { &self.size };
+        scales.iter().map(|&scale| variance(p, scale)).collect()
     }
 
     pub fn centers(&self) -> &[f64] {

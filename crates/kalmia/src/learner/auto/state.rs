@@ -1,12 +1,13 @@
 //! What an [`Auto`] needs to continue, bit for bit.
 
 use super::bank::Bank;
-use super::dispersion::Dispersion;
+use super::dispersion::{Dispersion, is_zero};
 use super::member::Member;
 use super::scale::Scales;
 use super::sentinel::Sentinel;
 use super::stage::each_bank;
-use super::warm_up::{PriorScale, WarmUpRows};
+use super::prior::{Basis, PriorScale};
+use super::warm_up::WarmUpRows;
 use super::{Auto, DriftMode, Stage};
 use crate::covariance::{Covariance, Dense};
 use crate::error::{Error, Result, require_len};
@@ -25,6 +26,9 @@ pub struct AutoState<F> {
     dispersion: Dispersion,
     #[serde(rename = "level")]
     prior_scale: PriorScale,
+    /// 0 in older files.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    intercept_mean: f64,
     #[serde(rename = "kept")]
     warm_up: Option<WarmUpRows>,
     /// Covariance form of the members.
@@ -40,6 +44,8 @@ pub struct AutoState<F> {
 struct MemberState {
     p: f64,
     q: f64,
+    #[serde(default, skip_serializing_if = "Basis::is_centered")]
+    basis: Basis,
     theta: Vec<f64>,
     #[serde(with = "crate::covariance::packed")]
     covariance: Vec<f64>,
@@ -59,6 +65,7 @@ fn members<C: Covariance>(bank: &Bank<C>) -> Vec<MemberState> {
     let member = |m: &Member<C>| MemberState {
         p: m.p,
         q: m.q,
+        basis: m.basis,
         theta: m.theta[..m.covariance.dim()].to_vec(),
         covariance: m.covariance.parts(),
         log_weight: m.weight.ln(),
@@ -84,6 +91,7 @@ fn bank<C: Covariance>(members: Vec<MemberState>, dim: usize) -> Result<Bank<C>>
             Buffer::from_slice(&state.theta),
             C::from_parts(&state.covariance, dim)?,
         );
+        member.basis = state.basis;
         member.weight = state.weight.unwrap_or(state.log_weight.exp());
         member.residual = state.residual;
         member.anchor = state.anchor.unwrap_or(member.weight);
@@ -109,6 +117,7 @@ impl<F: Family> Auto<F> {
             scales: self.scales.clone(),
             dispersion: self.dispersion,
             prior_scale: self.prior_scale,
+            intercept_mean: self.intercept_mean,
             warm_up: self.warm_up.clone(),
             form: each_bank!(&self.stage, bank => form(bank)),
             centers: each_bank!(&self.stage, bank => bank.centers.clone()),
@@ -144,6 +153,7 @@ impl<F: Family> Auto<F> {
             scales: state.scales,
             dispersion: state.dispersion,
             prior_scale: state.prior_scale,
+            intercept_mean: state.intercept_mean,
             warm_up: state.warm_up,
             stage,
             sentinel: state.sentinel,

@@ -1,0 +1,193 @@
+//! The priors of the members: where the intercept starts, how wide each coefficient is, and the
+//! weight that each prior starts with.
+
+use super::bank::Bank;
+use super::dispersion::Kind;
+use super::member::Member;
+use super::warm_up::WarmUpRows;
+use super::{Auto, Stage};
+use crate::covariance::Factored;
+use crate::error::Result;
+use crate::family::{Family, FastPaths};
+use crate::linalg::Buffer;
+use crate::rows::Observation;
+use serde::{Deserialize, Serialize};
+
+/// Prior sizes of the members.
+pub const PRIOR_SIZES: [f64; 6] = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0];
+/// Their weights before the first row, relative to each other. Under the widest priors a few rows
+/// that one plane separates have huge coefficients, which would dominate the mixture's mean.
+const PRIOR_WEIGHTS: [f64; PRIOR_SIZES.len()] = [1.0, 1.0, 1.0, 1.0, 0.3, 0.03];
+/// Variance of the intercept under normal noise, relative to that of `y`: so wide that the
+/// intercept is not shrunk.
+const FLAT: f64 = 1e6;
+/// Smallest variance of the intercept for other families. An intercept is not small because the
+/// slopes are; with wide slopes it is as wide as three of them.
+const MIN_INTERCEPT: f64 = 3.0;
+/// Smallest guess of the noise variance, relative to the variance of `y`.
+const MIN_NOISE: f64 = 1e-12;
+
+/// The features that a member's prior takes as independent. Which is better depends on the data:
+/// where zero has a meaning (pixels, counts of words) features as they come predict better, where
+/// it has none (a year) centered ones do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Basis {
+    /// Features less their means, in units of their standard deviation.
+    #[default]
+    Centered,
+    /// Features as they come, in units of their root mean square.
+    Raw,
+}
+
+impl Basis {
+    pub fn is_centered(&self) -> bool {
+        *self == Self::Centered
+    }
+}
+
+/// Prior variances of the coefficients in units of the dispersion (1 for families without one).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "[f64; 2]", into = "[f64; 2]")]
+pub(super) struct PriorScale {
+    /// Of a slope, relative to the prior size and the scale of its feature.
+    pub slopes: f64,
+    /// Of the intercept, if there is one.
+    pub intercept: f64,
+}
+
+impl Default for PriorScale {
+    fn default() -> Self {
+        Self { slopes: 1.0, intercept: MIN_INTERCEPT }
+    }
+}
+
+impl From<[f64; 2]> for PriorScale {
+    fn from([slopes, intercept]: [f64; 2]) -> Self {
+        Self { slopes, intercept }
+    }
+}
+
+impl From<PriorScale> for [f64; 2] {
+    fn from(scale: PriorScale) -> Self {
+        [scale.slopes, scale.intercept]
+    }
+}
+
+/// The targets of the warm-up, less their offsets, over rows with weight.
+struct TargetSpread {
+    rows: f64,
+    mean: f64,
+    mean_square: f64,
+    /// With $n-1$ in the denominator; 0 for one row.
+    variance: f64,
+}
+
+impl TargetSpread {
+    fn of(kept: &WarmUpRows) -> Self {
+        let values = || kept.observations().filter(|o| o.weight > 0.0).map(|o| o.y - o.offset);
+        let rows = values().count() as f64;
+        let mean = values().sum::<f64>() / rows;
+        let deviation: f64 = values().map(|v| (v - mean).powi(2)).sum();
+        Self {
+            rows,
+            mean,
+            mean_square: values().map(|v| v * v).sum::<f64>() / rows,
+            variance: deviation / (rows - 1.0).max(1.0),
+        }
+    }
+}
+
+/// The constant linear predictor that fits the rows best under the log link; half a count if there
+/// is none.
+fn log_level(kept: &WarmUpRows) -> Option<f64> {
+    let total = |f: &dyn Fn(Observation) -> f64| kept.observations().map(f).sum::<f64>();
+    let y = total(&|o| o.weight * o.y);
+    let exposure = total(&|o| o.weight * o.offset.exp());
+    let level = (if y > 0.0 { y } else { 0.5 } / exposure).ln();
+    level.is_finite().then_some(level)
+}
+
+impl<F: Family> Auto<F> {
+    /// Centers the prior on the kept rows: the intercept starts at their level, and for normal
+    /// noise the prior's width is relative to the spread of `y`. So shifting or scaling `y` changes
+    /// predictions by just that.
+    pub(super) fn center_prior(&mut self, kept: &WarmUpRows) {
+        if self.dispersion.kind == Kind::Normal {
+            self.center_normal_prior(&TargetSpread::of(kept));
+            return;
+        }
+        // The prior is one of the linear predictor, whatever the dispersion.
+        let PriorScale { slopes, intercept } = PriorScale::default();
+        let guess = self.dispersion.guess;
+        self.prior_scale = PriorScale { slopes: slopes / guess, intercept: intercept / guess };
+        if self.scales.has_intercept() && self.family.fast().log_link() {
+            self.intercept_mean = log_level(kept).unwrap_or(0.0);
+        }
+    }
+
+    fn center_normal_prior(&mut self, targets: &TargetSpread) {
+        let TargetSpread { rows, mean, mean_square, variance } = *targets;
+        if rows == 0.0 {
+            return;
+        }
+        let intercept = self.scales.has_intercept();
+        let estimate = self.dispersion();
+        let spread = if intercept && variance > 0.0 { variance } else { mean_square };
+        if intercept {
+            self.intercept_mean = mean;
+            self.dispersion.spent = 1.0;
+        }
+        if spread > 0.0 {
+            self.dispersion.guess =
+                if rows < 3.0 { spread } else { estimate.clamp(MIN_NOISE * spread, spread) };
+            let slopes = (spread / self.dispersion.guess).max(1.0);
+            self.prior_scale = PriorScale { slopes, intercept: FLAT * slopes };
+        }
+    }
+
+    /// New members from the prior at the current scales.
+    pub(super) fn rebuild(&mut self) -> Result<()> {
+        let bases: &[Basis] = if self.scales.has_intercept() {
+            &[Basis::Centered, Basis::Raw]
+        } else {
+            &[Basis::Centered]
+        };
+        let mut members = Vec::with_capacity(bases.len() * PRIOR_SIZES.len());
+        for &basis in bases {
+            for (p, weight) in PRIOR_SIZES.into_iter().zip(PRIOR_WEIGHTS) {
+                let mut member =
+                    Member::new(p, 0.0, self.prior_mean(), self.prior_covariance(p, basis)?);
+                member.basis = basis;
+                member.weight = weight;
+                members.push(member);
+            }
+        }
+        self.dispersion.rows = 0.0;
+        self.stage = Stage::Static(Bank::new(members));
+        Ok(())
+    }
+
+    /// The prior mean of the coefficients.
+    pub(super) fn prior_mean(&self) -> Buffer {
+        let mut mean = Buffer::zeros(self.dim);
+        if self.scales.has_intercept() {
+            mean[0] = self.intercept_mean;
+        }
+        mean
+    }
+
+    /// The prior covariance of size `p` at the current scales, in units of the dispersion.
+    pub(super) fn prior_covariance(&self, p: f64, basis: Basis) -> Result<Factored> {
+        let PriorScale { slopes, intercept } = self.prior_scale;
+        let mut variances = self.scales.variances(p * slopes, basis);
+        if self.scales.has_intercept() {
+            let normal = self.dispersion.kind == Kind::Normal;
+            variances[0] = if normal { intercept } else { intercept * p.max(1.0) };
+        }
+        match basis {
+            Basis::Centered => Factored::centered(&variances, self.scales.centers()),
+            Basis::Raw => Factored::centered(&variances, &[]),
+        }
+    }
+}
