@@ -276,7 +276,8 @@ impl Auto {
         Ok(PyClassInitializer::from(Learner::bare(learner)).add_subclass(Self))
     }
 
-    /// Prior size, process noise and weight of each filter still in the mixture.
+    /// Prior size, process noise and weight of each filter still in the mixture. Filters with
+    /// priors of centered features come first, then those of features as they come.
     #[getter]
     fn weights(slf: PyRef<'_, Self>) -> PyResult<Vec<(f64, f64, f64)>> {
         let members = either!(&slf.as_super().state(slf.py())?.learner, inner => match inner {

@@ -40,6 +40,7 @@ struct ColumnView<'a> {
 #[derive(Serialize)]
 struct MemberView {
     prior_size: f64,
+    centered: bool,
     #[serde(rename = "walk")]
     process_noise: f64,
     weight: f64,
@@ -59,6 +60,7 @@ fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
     };
     let member = |member: MemberWeight| MemberView {
         prior_size: member.prior_size,
+        centered: member.centered,
         process_noise: member.process_noise,
         weight: member.weight,
     };
@@ -115,9 +117,15 @@ fn text(view: &Inspection<'_>) -> String {
         let _ = write!(out, "\nprogressive\n{}", scores_text(&view.progressive));
     }
     if let Some(members) = &view.mixture {
-        let mut table = Table::new(["mixture: prior size", "process noise", "weight"]);
+        let mut table = Table::new(["mixture: prior size", "features", "process noise", "weight"]);
         members.iter().for_each(|m| {
-            table.row([number(m.prior_size), number(m.process_noise), format!("{:.6}", m.weight)])
+            let features = if m.centered { "centered" } else { "as they come" };
+            table.row([
+                number(m.prior_size),
+                features.into(),
+                number(m.process_noise),
+                format!("{:.6}", m.weight),
+            ]);
         });
         let _ = write!(out, "\n{}", table.render());
     }

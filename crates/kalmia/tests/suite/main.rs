@@ -1,12 +1,14 @@
 //! All suites of the library in one binary, so that the generic code they share is compiled once.
 
 mod auto;
+mod auto_priors;
 mod auto_real;
 mod blocks;
 mod common;
 mod conditioning;
 mod conformance;
 mod drift;
+mod equivariance;
 mod errors;
 mod families;
 mod file;

@@ -12,7 +12,8 @@ use crate::linalg::Threads;
 /// use kalmia::{Auto, DriftMode, Gaussian};
 ///
 /// let auto = Auto::builder(Gaussian::default(), 3).intercept().drift(DriftMode::Detect).build()?;
-/// assert_eq!(auto.weights().len(), 6);
+/// // six sizes of prior, for centered features and for features as they come
+/// assert_eq!(auto.weights().len(), 12);
 /// # Ok::<(), kalmia::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -30,8 +31,10 @@ impl<F: Family> AutoBuilder<F> {
         Self { family, dim, intercept: false, drift: DriftMode::Off, threads: Threads::all() }
     }
 
-    /// Feature 0 is the constant 1. The prior then is that of centered features: from the eighth
-    /// row on, shifting a feature changes no prediction.
+    /// Feature 0 is the constant 1, and its coefficient is not shrunk. With normal noise, shifting
+    /// or scaling `y` then changes predictions by just that, from the second row on. Half of the
+    /// members have a prior of centered features, from the eighth row on, so a feature far from 0
+    /// (a year) is learned as well as any other.
     pub fn intercept(self) -> Self {
         self.with_intercept(true)
     }

@@ -49,11 +49,11 @@ use crate::observe::{Observer, reborrow};
 use crate::rows::Rows;
 use bank::{Bank, Context};
 use dispersion::Dispersion;
+pub use prior::PRIOR_SIZES;
+use prior::PriorScale;
 use scale::Scales;
 use sentinel::Sentinel;
 use stage::Stage;
-use prior::PriorScale;
-pub use prior::PRIOR_SIZES;
 use warm_up::WarmUpRows;
 
 /// Process noise of the members that follow a drift, relative to the prior.

@@ -74,7 +74,7 @@ impl From<PriorScale> for [f64; 2] {
     }
 }
 
-/// The targets of the warm-up, less their offsets, over rows with weight.
+/// The targets of the warm-up, less their offsets.
 struct TargetSpread {
     rows: f64,
     mean: f64,
@@ -85,7 +85,7 @@ struct TargetSpread {
 
 impl TargetSpread {
     fn of(kept: &WarmUpRows) -> Self {
-        let values = || kept.observations().filter(|o| o.weight > 0.0).map(|o| o.y - o.offset);
+        let values = || kept.observations().map(|o| o.y - o.offset);
         let rows = values().count() as f64;
         let mean = values().sum::<f64>() / rows;
         let deviation: f64 = values().map(|v| (v - mean).powi(2)).sum();

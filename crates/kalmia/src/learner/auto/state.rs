@@ -3,10 +3,10 @@
 use super::bank::Bank;
 use super::dispersion::{Dispersion, is_zero};
 use super::member::Member;
+use super::prior::{Basis, PriorScale};
 use super::scale::Scales;
 use super::sentinel::Sentinel;
 use super::stage::each_bank;
-use super::prior::{Basis, PriorScale};
 use super::warm_up::WarmUpRows;
 use super::{Auto, DriftMode, Stage};
 use crate::covariance::{Covariance, Dense};

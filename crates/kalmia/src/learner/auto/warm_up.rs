@@ -8,9 +8,9 @@ use crate::observe::Observer;
 use crate::rows::{Observation, Rows};
 use serde::{Deserialize, Serialize};
 
-/// Rows of the warm-up. Before row 3, and before the powers of two up to it, the scales are taken
+/// Rows of the warm-up, those of weight 0 not counted. Before row 3, and before the powers of two up to it, the scales are taken
 /// anew and all rows so far re-run.
-const WARM_UP_ROWS: u64 = 128;
+const WARM_UP_ROWS: usize = 128;
 /// Re-runs for families whose moments depend on the dispersion: both are found in turns.
 const PEARSON_RUNS: usize = 3;
 
@@ -30,6 +30,10 @@ impl WarmUpRows {
         self.y.push(observation.y);
         self.weight.push(observation.weight);
         self.offset.push(observation.offset);
+    }
+
+    fn len(&self) -> usize {
+        self.y.len()
     }
 
     pub fn rows(&self, dim: usize) -> Result<Rows<'_>> {
@@ -59,16 +63,20 @@ impl<F: Family> Auto<F> {
         i: usize,
         observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
-        let t = self.count + 1;
-        if rows.observation(i).weight > 0.0 {
-            self.scales.add(rows.x(i));
+        // A row of weight 0 is predicted, and nothing else: it leaves the schedule as it is.
+        if rows.observation(i).weight == 0.0 {
+            self.chunk(rows.slice(i..i + 1), i, observer)?;
+            self.count += 1;
+            return Ok(());
         }
+        let t = self.warm_up.as_ref().map_or(0, WarmUpRows::len) + 1;
+        self.scales.add(rows.x(i));
         // After two rows the spread of `y` is known for the first time.
         if t.is_power_of_two() || t == 3 {
             self.rerun()?;
         }
         self.chunk(rows.slice(i..i + 1), i, observer)?;
-        self.count = t;
+        self.count += 1;
         match &mut self.warm_up {
             Some(kept) if t < WARM_UP_ROWS => kept.push(rows, i),
             _ => {
