@@ -42,6 +42,12 @@ pub struct RowView<'a> {
 pub trait Observer {
     /// Called once per row, in order, before the row is learned.
     fn row(&mut self, row: &RowView<'_>);
+
+    /// Whether [`RowView::loss`] is used. If not, a mixture may leave it NaN: for counts and
+    /// amounts the predictive density costs as much as learning the row.
+    fn uses_loss(&self) -> bool {
+        true
+    }
 }
 
 impl<F: FnMut(&RowView<'_>)> Observer for F {
@@ -55,6 +61,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn row(&mut self, row: &RowView<'_>) {
         self.0.row(row);
         self.1.row(row);
+    }
+
+    fn uses_loss(&self) -> bool {
+        self.0.uses_loss() || self.1.uses_loss()
     }
 }
 

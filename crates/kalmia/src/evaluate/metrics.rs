@@ -79,4 +79,8 @@ impl Observer for Metrics {
         loss.record(rows, || progressive.loss());
         baseline.record(rows, || progressive.constant_loss());
     }
+
+    fn uses_loss(&self) -> bool {
+        self.progressive.uses_loss()
+    }
 }

@@ -55,6 +55,7 @@ pub struct MetricsThread {
     /// The mean loss so far, as bits.
     loss: Arc<AtomicU64>,
     thread: Option<JoinHandle<Metrics>>,
+    uses_loss: bool,
 }
 
 impl MetricsThread {
@@ -64,6 +65,7 @@ impl MetricsThread {
         let (spare_sender, spare) = channel();
         let loss = Arc::new(AtomicU64::new(f64::NAN.to_bits()));
         let shown = loss.clone();
+        let uses_loss = metrics.uses_loss();
         let thread = std::thread::spawn(move || {
             for message in receiver {
                 match message {
@@ -82,7 +84,8 @@ impl MetricsThread {
             }
             metrics
         });
-        Self { rows: Vec::new(), sender: Some(sender), spare, loss, thread: Some(thread) }
+        let sender = Some(sender);
+        Self { rows: Vec::new(), sender, spare, loss, thread: Some(thread), uses_loss }
     }
 
     /// Sends the collected rows to the thread.
@@ -146,5 +149,9 @@ impl Observer for MetricsThread {
     fn row(&mut self, row: &RowView<'_>) {
         let RowView { observation, linear, variance, dispersion, mean, loss, .. } = *row;
         self.rows.push(Predicted { observation, linear, variance, dispersion, mean, loss });
+    }
+
+    fn uses_loss(&self) -> bool {
+        self.uses_loss
     }
 }

@@ -255,6 +255,10 @@ impl Observer for Progressive {
         };
         self.count(y, row.mean, loss, interval, weight);
     }
+
+    fn uses_loss(&self) -> bool {
+        matches!(self.family, AnyFamily::Bernoulli(_))
+    }
 }
 
 #[cfg(test)]

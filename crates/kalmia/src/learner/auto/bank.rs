@@ -107,11 +107,16 @@ impl<C: Covariance> Bank<C> {
         let learned = self.learn_members(&context, self.center(rows, &mut centered));
         self.centered = centered;
         learned?;
+        let with_loss = observer.as_ref().is_some_and(|observer| observer.uses_loss());
         for i in 0..rows.len() {
             let observation = observation(context.family, &rows, i);
             let evidence = self.weigh(&context, &observation, i);
             if let Some(observer) = &mut observer {
-                let loss = -self.log_density(&context, &observation, i, evidence);
+                let loss = if with_loss {
+                    -self.log_density(&context, &observation, i, evidence)
+                } else {
+                    f64::NAN
+                };
                 let view = self.row_view(&context, rows, observation, i, evidence);
                 observer.row(&RowView { index: context.first + i, loss, ..view });
             }

@@ -13,7 +13,7 @@ const MIN_MEMBER_WEIGHT: f64 = 1e-12;
 /// Bayes' mixture telescopes: without a member of weight $w_t$ its total loss from row `t` to row
 /// `T` changes by exactly $\ln\frac{1-w_t}{1-w_T}$. So a member matters by how far its weight still
 /// moves, which is inferred from the last doubling.
-const MIN_INFLUENCE: f64 = 1e-9;
+const MIN_INFLUENCE: f64 = 1e-8;
 
 impl Bank<Factored> {
     /// Drops members that no longer matter after `count` rows: by weight at every review, by
