@@ -99,7 +99,7 @@ fn main() {
     let full = std::env::args().any(|a| a == "--bench");
     let chosen: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let n = if full { 200_000 } else { 400 };
-    let rounds = if full { 3 } else { 1 };
+    let rounds = if full { 5 } else { 1 };
     let streams = streams();
     let data: Vec<_> = streams.iter().map(|stream| rows(stream, n)).collect();
     let mut best = vec![(f64::INFINITY, 0); streams.len()];
