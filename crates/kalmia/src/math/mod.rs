@@ -5,6 +5,7 @@ mod invert;
 mod normal;
 mod potential;
 pub(crate) mod quadrature;
+mod simd;
 mod smooth_step;
 mod special;
 
@@ -14,5 +15,6 @@ pub(crate) use invert::smallest;
 pub(crate) use normal::{normal_cdf, normal_quantile};
 pub use potential::Likelihood;
 pub(crate) use potential::{Mode, Potential, find_mode};
+pub(crate) use simd::arch;
 pub(crate) use smooth_step::{Normal, SmoothStep, StepExpectations, StepValue};
 pub(crate) use special::{beta_regularized, gamma_pair, ln_gamma, student_cdf};

@@ -3,7 +3,8 @@
 
 use super::elementary::exp;
 use super::normal::normal_cdf;
-use pulp::{Arch, Simd, WithSimd};
+use super::simd::arch;
+use pulp::{Simd, WithSimd};
 use std::f64::consts::TAU;
 
 /// Nats below which a part of an integral is negligible beside the whole.
@@ -107,7 +108,7 @@ impl<const N: usize> SmoothStep<N> {
         if m > MAX_DEVIATIONS * deviation {
             return Some(StepExpectations { value: 0.0, density: 0.0, second: 0.0 });
         }
-        let sums = Arch::new().dispatch(Sums { step: self, from, to, m, scale: -0.5 / s });
+        let sums = arch().dispatch(Sums { step: self, from, to, m, scale: -0.5 / s });
         let norm = 1.0 / (TAU.sqrt() * deviation);
         let Normal { center, width } = self.normal;
         let below = normal_cdf((center - m) / (s + width * width).sqrt());

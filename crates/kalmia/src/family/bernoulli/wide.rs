@@ -5,9 +5,9 @@
 //! two sizes give the moment-matching step to $10^{-10}$, most of that error being what lies beyond
 //! the last node.
 
-use crate::math::{exp, logistic};
+use crate::math::{arch, exp, logistic};
 use crate::step::{Evidence, Moments, Step};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 /// Largest variance of this path.
 pub(super) const MAX_VARIANCE: f64 = 5.0;
@@ -46,9 +46,9 @@ const INVERSE_ROOT_TAU: f64 = 0.398_942_280_401_432_7;
 pub(super) fn moments(m: f64, s: f64) -> Moments {
     let deviation = s.sqrt();
     let [own, other, first, second] = if s <= MAX_SMALL_VARIANCE {
-        Arch::new().dispatch(Sums { m, deviation, rule: &SMALL })
+        arch().dispatch(Sums { m, deviation, rule: &SMALL })
     } else {
-        Arch::new().dispatch(Sums { m, deviation, rule: &LARGE })
+        arch().dispatch(Sums { m, deviation, rule: &LARGE })
     };
     let inverse = 1.0 / own;
     let gain = first * inverse;
