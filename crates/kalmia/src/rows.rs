@@ -30,7 +30,7 @@ impl Observation {
 /// without a branch, in SIMD.
 pub(crate) fn first_beyond(limit: f64, x: &[f64]) -> Option<usize> {
     let beyond = |v: &f64| v.is_nan() || v.abs() > limit;
-    let run = pulp::Arch::new().dispatch(FirstRun { limit, x })?;
+    let run = crate::math::arch().dispatch(FirstRun { limit, x })?;
     x[RUN * run..].iter().position(beyond).map(|at| RUN * run + at)
 }
 

@@ -3,8 +3,9 @@
 use super::{Decide, MIN_VARIANCE_SHARE};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cut, multiply};
+use crate::math::arch;
 use crate::rule::Step;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 /// Largest $\sum_t \alpha_t x_t^\top P x_t$ of a block; above it the elimination loses too much
 /// precision.
@@ -87,7 +88,7 @@ impl Scalars {
         let xs = View::columns(x, dim, rows, dim);
         let theta = View::columns(theta, dim, 1, dim);
         multiply(ViewMut::columns(&mut self.m, rows, 1, rows), false, 1.0, xs.t(), theta);
-        Arch::new().dispatch(DecideBlock { scalars: self, rows, decide })
+        arch().dispatch(DecideBlock { scalars: self, rows, decide })
     }
 }
 

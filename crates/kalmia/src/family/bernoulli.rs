@@ -1,6 +1,7 @@
 //! The Bernoulli family with the logistic link: $P(y=1) = 1/(1+e^{-u})$.
 
 mod narrow;
+mod vague;
 mod wide;
 
 use super::fast::own_fast_paths;
@@ -17,7 +18,8 @@ use rand::{Rng, RngExt};
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Bernoulli;
 
-/// Largest `u` of the closed forms: beyond it $e^{-u}$ comes close to the smallest number.
+/// Largest `u` of the series and the rule for narrower beliefs: beyond it $e^{-u}$ comes close to
+/// the smallest number.
 const MAX_LINEAR: f64 = 600.0;
 
 /// What one exponential gives for a label at `u`.
@@ -190,7 +192,7 @@ impl FastPaths for Bernoulli {
         Some(Likelihood { value: own, first, second })
     }
 
-    /// A series for a narrow belief, a fixed rule for a wider one.
+    /// A series for a narrow belief, fixed rules for wider ones.
     #[inline(always)]
     fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments> {
         let z = if observation.y > 0.0 { 1.0 } else { -1.0 };
@@ -208,6 +210,11 @@ impl FastPaths for Bernoulli {
             Some(narrow) => narrow.moments(s),
             None if s <= wide::MAX_VARIANCE && (-wide::MAX_SURPRISE..=MAX_LINEAR).contains(&u) => {
                 wide::moments(u, s)
+            }
+            None if (s > wide::MAX_VARIANCE && u >= -vague::MAX_SURPRISE * s.sqrt())
+                || u > MAX_LINEAR =>
+            {
+                vague::moments(u, s)?
             }
             None => return None,
         };

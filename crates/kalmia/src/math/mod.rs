@@ -5,12 +5,16 @@ mod invert;
 mod normal;
 mod potential;
 pub(crate) mod quadrature;
+mod simd;
+mod smooth_step;
 mod special;
 
 pub use elementary::{dot, logistic};
-pub(crate) use elementary::{exp_m1, ln_1p, ln_1p_unit, ln_ratio, softplus, twice_artanh};
+pub(crate) use elementary::{exp, exp_m1, ln_1p, ln_1p_unit, ln_ratio, softplus, twice_artanh};
 pub(crate) use invert::smallest;
 pub(crate) use normal::{normal_cdf, normal_quantile};
 pub use potential::Likelihood;
 pub(crate) use potential::{Mode, Potential, find_mode};
+pub(crate) use simd::arch;
+pub(crate) use smooth_step::{Normal, SmoothStep, StepExpectations, StepValue};
 pub(crate) use special::{beta_regularized, gamma_pair, ln_gamma, student_cdf};

@@ -142,6 +142,18 @@ def solve(family, y, w, m, s):
     return panels
 
 
+def certain():
+    """Labels of 1 and counts of 0 that a wide belief expects, or nearly so: the fixed rules of the
+    library at their borders, in (s, m / sqrt(s)) and then in (s, m)."""
+    for s in (5.001, 12.0, 54.0, 56.0, 120.0, 221.0, 700.0, 4e3):
+        for x in (-2.999, -1.0, 0.0, 0.7, 2.0, 3.7, 5.0, 7.0, 7.6, 9.0):
+            if x * s**0.5 < 115:  # further out the panels are too coarse for this program
+                yield s, round(x * s**0.5, 3)
+    for s in (5.001, 9.0, 30.0, 52.0):
+        for m in (0.5 * s, s, 1.5 * s, s + 20, s + 27.6, s / 2 + 27.4, s / 2 + 27.8, s / 2 + 60):
+            yield s, round(m, 3)
+
+
 def main():
     rng = random.Random(20)
     values = {"bernoulli": (0, 1), "poisson": (0, 1, 5, 50, 1000), "gamma": (0.01, 1, 30)}
@@ -162,6 +174,15 @@ def main():
                 numbers = dict(zip(("ln_z", "g", "c"), (float(nstr(v, 19)) for v in (log_z, g, c))))
                 cases.append({"family": family, "y": y, "weight": w, "m": m, "s": s, **numbers})
                 print(len(cases), cases[-1], flush=True)
+    for s, m in certain():
+        for family, y, w in (("bernoulli", 1, 1.0), ("poisson", 0, 1.0), ("poisson", 0, 0.2)):
+            if family == "poisson" and m < 0:
+                continue
+            center = m if family == "bernoulli" else -m
+            log_z, g, c = solve(family, y, w, center, s)
+            numbers = dict(zip(("ln_z", "g", "c"), (float(nstr(v, 19)) for v in (log_z, g, c))))
+            cases.append({"family": family, "y": y, "weight": w, "m": center, "s": s, **numbers})
+            print(len(cases), cases[-1], flush=True)
     lines = ",\n".join(json.dumps(case) for case in cases)
     pathlib.Path(__file__).with_suffix(".json").write_text(f"[\n{lines}\n]\n")
 

@@ -3,7 +3,7 @@
 
 use crate::losses;
 
-use kalmia::family::{Bernoulli, Gaussian};
+use kalmia::family::{Bernoulli, Gaussian, Poisson};
 use kalmia::rows::Observation;
 use kalmia::rule::Step;
 use kalmia::rule::{Ekf, Evidence, Implicit, MomentMatch, Moments, moments};
@@ -69,6 +69,38 @@ fn moments_agree_with_high_precision_integrals() {
         cases.len(),
         failures.join("\n")
     );
+}
+
+/// The fixed rules for a label or a count of 0 that a wide belief expects, by the families of the
+/// crate: closer to the reference than the bound above, on both sides of their borders.
+#[test]
+fn certain_observations_agree_with_high_precision_integrals() {
+    let mut checked = 0;
+    for case in cases().iter().filter(|case| case.s > 5.0 && case.s <= 4e3) {
+        let row = Observation { y: case.y, weight: case.weight, offset: 0.0 };
+        let found = match case.family.as_str() {
+            "bernoulli" if case.weight == 1.0 => moments(&Bernoulli, &row, case.m, case.s),
+            "poisson" if case.y == 0.0 => moments(&Poisson, &row, case.m, case.s),
+            _ => continue,
+        };
+        let expected =
+            if case.family == "poisson" { -case.m } else { case.m * (2.0 * case.y - 1.0) };
+        if expected < -3.0 * case.s.sqrt() {
+            continue;
+        }
+        checked += 1;
+        let errors = [
+            relative(found.step.gain, case.g),
+            relative(found.step.contraction, case.c),
+            relative(found.step.curvature, case.c / (1.0 - case.c * case.s)),
+            // the integral, beyond the borders, rounds ln Z as a number near 1
+            (found.evidence.ln() - case.ln_z).abs() / (case.ln_z.abs() + 1e-3),
+        ];
+        // an unexpected label cancels
+        let tolerance = if expected >= 0.0 { 1e-10 } else { 1e-9 };
+        assert!(errors.iter().all(|e| *e <= tolerance), "{case:?} {found:?} {errors:?}");
+    }
+    assert!(checked >= 250, "{checked}");
 }
 
 fn random(seed: u64) -> Xoshiro256PlusPlus {

@@ -6,7 +6,8 @@ use crate::covariance::block::{self, Outcome, STRIP, Scalars, gram};
 use crate::covariance::{Decide, MIN_VARIANCE_SHARE};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cut, multiply};
-use pulp::{Arch, Simd, WithSimd};
+use crate::math::arch;
+use pulp::{Simd, WithSimd};
 
 /// Columns of `P` that a product takes at a time.
 const PANEL: usize = 96;
@@ -137,7 +138,7 @@ fn close(p: &mut Dense, theta: &mut Buffer, stride_rows: usize, rows: usize, thr
     let Dense { dim, stride, p, block: scratch, .. } = p;
     let dim = *dim;
     let stride = *stride;
-    Arch::new().dispatch(Transform { scratch, stride: stride_rows, rows });
+    arch().dispatch(Transform { scratch, stride: stride_rows, rows });
     let Scratch { u, v, t, scalars, .. } = scratch;
     let z = View::columns(&scalars.z, rows, 1, rows);
     let u = View::columns(u, dim, stride_rows, stride);

@@ -10,7 +10,7 @@ use super::kernel::{Blocks, learn_in_blocks};
 use super::{Covariance, Decide, Kernel, Learn, check_matrix, check_variances};
 use crate::error::{Result, require_len};
 use crate::linalg::{Buffer, Threads, cholesky_lower};
-use pulp::Arch;
+use crate::math::arch;
 
 /// Side of the tiles in which the upper triangle is stored. Tiles on the diagonal are stored in
 /// full.
@@ -167,7 +167,7 @@ impl Kernel for Dense {
             return Ok(());
         }
         self.block.mirrored = false;
-        Arch::new().dispatch(Learn { p: self, theta, x, first: 0, decide, noise: q })
+        arch().dispatch(Learn { p: self, theta, x, first: 0, decide, noise: q })
     }
 
     fn grow(&mut self, variance: f64) {
@@ -239,7 +239,7 @@ impl Blocks for Dense {
         decide: &mut Decide<'_>,
     ) -> Result<()> {
         self.block.mirrored = false;
-        Arch::new().dispatch(Learn { p: self, theta, x, first, decide, noise: &[] })
+        arch().dispatch(Learn { p: self, theta, x, first, decide, noise: &[] })
     }
 
     fn learn_block(

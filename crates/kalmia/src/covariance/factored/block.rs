@@ -20,7 +20,8 @@ use crate::covariance::Decide;
 use crate::covariance::block::{self, Outcome, Scalars, gram};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cholesky_upper, invert_upper, multiply};
-use pulp::{Arch, Simd, WithSimd};
+use crate::math::arch;
+use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
 /// Columns of a panel $J$.
@@ -261,7 +262,7 @@ fn small_factors(
     for j in 0..width {
         scratch.s[j * width + j] += 1.0;
     }
-    Arch::new().dispatch(Invert { s: &mut scratch.s, inverse: inverses, width });
+    arch().dispatch(Invert { s: &mut scratch.s, inverse: inverses, width });
     let inverse = View::columns(inverses, width, width, PANEL);
     multiply(ViewMut::columns(&mut scratch.z, width, rows, PANEL), false, 1.0, inverse.t(), y);
     let z = View::columns(&scratch.z, width, rows, PANEL);

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::error::{Error, Result, require_len};
 use crate::linalg::{Buffer, Threads};
-use pulp::Arch;
+use crate::math::arch;
 
 /// $U$ unit upper triangular (column-major, padded columns, the diagonal stored as ones, zeros
 /// below) and $D$ a positive diagonal.
@@ -187,7 +187,7 @@ impl Kernel for Factored {
     ) -> Result<()> {
         let dim = beliefs[0].0.dim;
         if x.len() > dim && dim <= small::MAX_DIM && dim == beliefs[1].0.dim {
-            return Arch::new().dispatch(LearnTwo { beliefs, x, decide });
+            return arch().dispatch(LearnTwo { beliefs, x, decide });
         }
         learn_in_turn(beliefs, x, decide, threads)
     }
@@ -266,7 +266,7 @@ impl Blocks for Factored {
         first: usize,
         decide: &mut Decide<'_>,
     ) -> Result<()> {
-        Arch::new().dispatch(Learn { p: self, theta, x, first, decide, noise: &[] })
+        arch().dispatch(Learn { p: self, theta, x, first, decide, noise: &[] })
     }
 
     fn learn_block(

@@ -5,9 +5,9 @@
 //! two sizes give the moment-matching step to $10^{-10}$, most of that error being what lies beyond
 //! the last node.
 
-use crate::math::logistic;
+use crate::math::{arch, exp, logistic};
 use crate::step::{Evidence, Moments, Step};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 /// Largest variance of this path.
 pub(super) const MAX_VARIANCE: f64 = 5.0;
@@ -41,31 +41,14 @@ impl<const N: usize> Rule<N> {
 
 const INVERSE_ROOT_TAU: f64 = 0.398_942_280_401_432_7;
 
-/// $e^x$ for $-700 < x \le 0$ to rounding: $e^x = 2^n e^r$, $|r| \le \frac12\ln 2$, and twelve
-/// terms; for the compiler to turn into SIMD.
-#[inline(always)]
-const fn exp(x: f64) -> f64 {
-    /// Adding it rounds to a whole number, which then stands in the last bits.
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    let shifted = x * std::f64::consts::LOG2_E + ROUND;
-    let n = shifted - ROUND;
-    let r = (x - n * 0.693_147_180_369_123_8) - n * 1.908_214_929_270_587_7e-10;
-    let high = 1.0 / 362_880.0
-        + r * (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0 + r * (1.0 / 479_001_600.0)));
-    let middle =
-        1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5_040.0 + r * (1.0 / 40_320.0 + r * high)));
-    let value = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * middle))));
-    value * f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0f64.to_bits()))
-}
-
 /// The moment-matching step of a label 1 for $s \le$ [`MAX_VARIANCE`], $-m \le$ [`MAX_SURPRISE`].
 #[inline]
 pub(super) fn moments(m: f64, s: f64) -> Moments {
     let deviation = s.sqrt();
     let [own, other, first, second] = if s <= MAX_SMALL_VARIANCE {
-        Arch::new().dispatch(Sums { m, deviation, rule: &SMALL })
+        arch().dispatch(Sums { m, deviation, rule: &SMALL })
     } else {
-        Arch::new().dispatch(Sums { m, deviation, rule: &LARGE })
+        arch().dispatch(Sums { m, deviation, rule: &LARGE })
     };
     let inverse = 1.0 / own;
     let gain = first * inverse;
@@ -112,18 +95,5 @@ impl<const N: usize> WithSimd for Sums<'_, N> {
             }
         }
         totals
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exponentials_are_the_standard_librarys() {
-        for k in 0..4000 {
-            let x = -f64::from(k) * 0.0107;
-            assert!((exp(x) / x.exp() - 1.0).abs() < 4.0 * f64::EPSILON, "{x}");
-        }
     }
 }
