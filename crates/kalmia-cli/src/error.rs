@@ -163,6 +163,10 @@ fn hint(error: &ModelError, command: &Command) -> Option<String> {
             "--positive {high} learns the probability of {high}; or --family gaussian"
         )),
         ModelError::NeedsHorizon => Some("give --horizon N".into()),
+        ModelError::DispersionNotTaken { family } => {
+            let name = family.split(':').next().unwrap_or(family);
+            Some(format!("--family {name}, or --method ekf"))
+        }
         _ => None,
     }
 }

@@ -215,17 +215,35 @@ impl Origin {
         self.segments.push(Segment { start, file, first_row });
     }
 
-    /// The place of batch row `i`.
-    pub fn location(&self, i: usize) -> Location {
+    /// The place of batch row `i`, in numbers.
+    pub fn place(&self, i: usize) -> Place {
         let segment = self.segments.iter().rev().find(|s| s.start <= i).copied();
         let Segment { start, file, first_row } =
             segment.unwrap_or(Segment { start: 0, file: 0, first_row: 0 });
+        let line = self.lines.get(i).copied().unwrap_or(0);
+        Place { file, row: first_row + (i - start) as u64, line }
+    }
+
+    /// The place of batch row `i`.
+    pub fn location(&self, i: usize) -> Location {
+        let Place { file, row, line } = self.place(i);
         Location {
             file: self.files.get(file).cloned().unwrap_or_default(),
-            row: first_row + (i - start) as u64 + 1,
-            line: self.lines.get(i).copied().filter(|&line| line > 0),
+            row: row + 1,
+            line: Some(line).filter(|&line| line > 0),
         }
     }
+}
+
+/// The place of a row in the inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The input, from 0.
+    pub file: usize,
+    /// The row in it, from 0.
+    pub row: u64,
+    /// Its line, from 1; 0 if the format has none.
+    pub line: u64,
 }
 
 /// A non-zero entry of a libsvm row.

@@ -47,6 +47,7 @@ mod parser;
 mod reader;
 mod scalar;
 mod schema;
+mod shuffle;
 mod source;
 mod stoppable;
 mod target;
@@ -64,6 +65,7 @@ pub use options::{EncoderOptions, Format, Missing, Mode, SourceOptions};
 pub use reader::{Position, Progress, Reader};
 pub use scalar::MISSING;
 pub use schema::{Column, Feature, Kind, Level, Levels, Meaning};
+pub use shuffle::{Shuffle, Shuffled};
 #[cfg(feature = "arrow")]
 pub use source::arrow::{NotNumeric, numbers};
 pub use target::{Coding, Target};

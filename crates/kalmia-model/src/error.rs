@@ -43,6 +43,24 @@ pub enum Error {
         /// The method.
         method: MethodName,
     },
+    /// The family's dispersion was given to a method that learns it.
+    #[error(
+        "`{family}` fixes the dispersion, which method auto learns from the rows: leave the number \
+         out, or use a method that takes it, such as ekf"
+    )]
+    DispersionNotTaken {
+        /// The family as given.
+        family: String,
+    },
+    /// No kind of weights has this name.
+    #[error("weights are \"frequency\" or \"precision\", not `{name}`")]
+    UnknownWeightKind {
+        /// The name given.
+        name: String,
+    },
+    /// Every row has the weight 0.
+    #[error("every row has the weight 0, so nothing can be learned")]
+    NoWeight,
     /// Averaged SGD was built without the number of rows.
     #[error("method asgd needs the horizon, the number of rows to come")]
     NeedsHorizon,

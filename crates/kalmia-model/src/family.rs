@@ -41,6 +41,13 @@ impl FamilyChoice {
         self.named.is_none()
     }
 
+    /// The text given, if it fixes a dispersion: the noise variance, or that of the Gamma family.
+    pub fn fixed_dispersion(&self) -> Option<&str> {
+        let (text, family) = self.named.as_ref()?;
+        let has_one = matches!(family, AnyFamily::Gaussian(_) | AnyFamily::Gamma(_));
+        (has_one && text.contains(':')).then_some(text)
+    }
+
     /// The family asked for, or the one that the first rows show: two labels, truth values, 0 and
     /// 1, or -1 and 1 are `bernoulli`; anything else is `gaussian`. Two other numbers are refused,
     /// because nothing says which one counts as 1.
@@ -138,5 +145,8 @@ mod tests {
             assert_eq!(serde_json::from_str::<FamilyChoice>(&json).unwrap(), choice);
         }
         assert!("gauss".parse::<FamilyChoice>().is_err());
+        let fixed = |text: &str| text.parse::<FamilyChoice>().unwrap().fixed_dispersion().is_some();
+        assert!(fixed("gaussian:2.5") && fixed("Gamma:1") && !fixed("gaussian") && !fixed("auto"));
+        assert!(!fixed("binomial:10") && !fixed("poisson"));
     }
 }

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::history::History;
 use crate::model::Model;
 use crate::settings::Settings;
+use crate::weights::Weights;
 use kalmia::evaluate::Metrics;
 use kalmia::file::{self, Metadata, ModelFile};
 use kalmia::learner::AnyState;
@@ -35,6 +36,8 @@ struct Written<'a> {
     learner: AnyState,
     metrics: &'a Metrics,
     settings: &'a Settings,
+    #[serde(skip_serializing_if = "Weights::is_empty")]
+    weights: &'a Weights,
 }
 
 /// A model as it is read.
@@ -45,6 +48,8 @@ struct Read {
     learner: AnyState,
     metrics: Metrics,
     settings: Settings,
+    #[serde(default)]
+    weights: Weights,
 }
 
 impl Read {
@@ -54,6 +59,7 @@ impl Read {
             encoder: self.encoder,
             metrics: self.metrics,
             settings: self.settings,
+            weights: self.weights,
             history: self.history,
             metadata,
         })
@@ -80,6 +86,7 @@ impl Model {
             learner: self.learner.state(),
             metrics: &self.metrics,
             settings: &self.settings,
+            weights: &self.weights,
         }
     }
 

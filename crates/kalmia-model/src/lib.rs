@@ -6,6 +6,7 @@
 //! | Which family does the target ask for? | [`FamilyChoice`] |
 //! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |
 //! | Who writes the file? | [`Model::save`], [`Model::load`] |
+//! | What do weights mean? | [`WeightKind`], [`Weights`] |
 //! | What do the coefficients say? | [`Model::coefficients`], [`Summary`] |
 //! | Which row of which file is at fault? | [`RowError`] |
 //!
@@ -21,6 +22,7 @@ mod model;
 mod parameters;
 mod settings;
 mod summary;
+mod weights;
 
 pub use coefficients::{Coefficient, coefficients};
 pub use error::{Error, Result, RowError, number_text};
@@ -31,4 +33,5 @@ pub use method::{Method, MethodName};
 pub use model::Model;
 pub use parameters::{Parameter, Parameters};
 pub use settings::{Difference, Settings, SourceFormat};
-pub use summary::{DriftStatus, Scores, Summary};
+pub use summary::{Dispersion, DriftStatus, LastHalfScores, Overdispersion, Scores, Summary};
+pub use weights::{WeightKind, Weights};

@@ -4,6 +4,7 @@ use crate::coefficients::{Coefficient, coefficients};
 use crate::error::{Error, Result, RowError};
 use crate::history::History;
 use crate::settings::Settings;
+use crate::weights::{WeightKind, Weights};
 use kalmia::evaluate::Metrics;
 use kalmia::file::Metadata;
 use kalmia::predict::MixturePrediction;
@@ -21,6 +22,8 @@ pub struct Model {
     pub metrics: Metrics,
     /// What was asked for.
     pub settings: Settings,
+    /// The weights of its rows, as they were given.
+    pub weights: Weights,
     /// Where its rows came from.
     pub history: History,
     /// What the file says beside its state; entries of other programs are carried along.
@@ -28,14 +31,17 @@ pub struct Model {
 }
 
 impl Model {
-    /// A model that has learned nothing, for the columns that `encoder` knows.
+    /// A model that has learned nothing, for the columns that `encoder` knows. Refuses settings
+    /// that contradict each other.
     pub fn new(settings: Settings, family: AnyFamily, encoder: Encoder) -> Result<Self> {
+        settings.check()?;
         let intercept = encoder.options().intercept;
         Ok(Self {
             learner: settings.method.build(family, encoder.dim(), intercept)?,
             metrics: Metrics::new(family)?,
             encoder,
             settings,
+            weights: Weights::default(),
             history: History::default(),
             metadata: Metadata::default(),
         })
@@ -64,10 +70,30 @@ impl Model {
                 .grow()
                 .map_err(|reason| Error::LateFeature { feature: feature.into(), reason })?;
         }
-        let rows = rows_of(block)?;
+        let mut weights = self.weights;
+        let scaled = block.weight.as_ref().and_then(|given| match self.settings.weight_kind {
+            // illegal weights are left to the learner, which names their row
+            WeightKind::Precision if given.iter().all(|w| w.is_finite() && *w >= 0.0) => {
+                let mut scaled = given.clone();
+                weights.divide_by_running_mean(&mut scaled);
+                Some(scaled)
+            }
+            _ => {
+                weights.count(given);
+                None
+            }
+        });
+        let rows = rows_of(block, scaled.as_ref().or(block.weight.as_ref()))?;
         self.learner
             .learn_observed(rows, observer)
-            .map_err(|cause| RowError::locate(cause, block, &self.encoder))
+            .map_err(|cause| RowError::locate(cause, block, &self.encoder))?;
+        self.weights = weights;
+        Ok(())
+    }
+
+    /// Refuses a model whose rows all had the weight 0; call it after the last row of a fit.
+    pub fn check_weights(&self) -> Result<()> {
+        if self.weights.are_all_zero() { Err(Error::NoWeight) } else { Ok(()) }
     }
 
     /// The prediction for row `i` of a block: mean, intervals and linear predictor. The target of
@@ -86,10 +112,10 @@ impl Model {
     }
 }
 
-/// A block as learners take it.
-fn rows_of(block: &Block) -> Result<Rows<'_>> {
+/// A block as learners take it, with these weights.
+fn rows_of<'a>(block: &'a Block, weight: Option<&'a Vec<f64>>) -> Result<Rows<'a>> {
     let mut rows = Rows::new(block.dim, &block.x, &block.y)?;
-    if let Some(weight) = &block.weight {
+    if let Some(weight) = weight {
         rows = rows.with_weights(weight)?;
     }
     if let Some(offset) = &block.offset {

@@ -1,7 +1,9 @@
 //! What decides what is learned, as it stands in the model file.
 
+use crate::error::{Error, Result};
 use crate::family::FamilyChoice;
 use crate::method::Method;
+use crate::weights::WeightKind;
 use kalmia_data::{EncoderOptions, Format, SourceOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -14,6 +16,12 @@ pub struct Settings {
     /// The method and its parameters.
     #[serde(flatten)]
     pub method: Method,
+    /// What weights mean.
+    #[serde(default, skip_serializing_if = "WeightKind::is_default")]
+    pub weight_kind: WeightKind,
+    /// The seed of the random order in which the rows were learned, if they were shuffled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shuffle: Option<u64>,
     /// How files are read.
     #[serde(flatten)]
     pub source: SourceFormat,
@@ -54,6 +62,17 @@ pub struct Difference {
 }
 
 impl Settings {
+    /// Refuses choices that contradict each other: a family with a dispersion, and the method that
+    /// learns it. Files of earlier versions may hold such a pair, so reading does not check.
+    pub fn check(&self) -> Result<()> {
+        match (self.method, self.family.fixed_dispersion()) {
+            (Method::Auto { .. }, Some(family)) => {
+                Err(Error::DispersionNotTaken { family: family.into() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The first setting, or choice of columns, that `now` has otherwise; the method first.
     pub fn difference(
         &self,

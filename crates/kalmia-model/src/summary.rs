@@ -4,8 +4,8 @@ use crate::coefficients::Coefficient;
 use crate::error::Result;
 use crate::method::Method;
 use crate::model::Model;
-use kalmia::evaluate::{Progressive, Report};
-use kalmia::{AnyLearner, DriftMode, Family, Learner};
+use kalmia::evaluate::{LastHalf, Progressive, Report};
+use kalmia::{AnyFamily, AnyLearner, DriftMode, Family, Learner, Predict};
 use kalmia_data::Target;
 use serde::Serialize;
 
@@ -33,8 +33,14 @@ pub struct Summary {
     pub progressive: Scores,
     /// The coefficients, with 95 % intervals.
     pub coefficients: Vec<Coefficient>,
-    /// Noise variance or dispersion, if the family has one.
+    /// Noise variance or dispersion, if the family has one or the method learns one.
     pub dispersion: Option<f64>,
+    /// Whether the method learned it; standard errors and intervals then include it.
+    pub dispersion_learned: bool,
+    /// Counts that vary more than the model assumes.
+    pub overdispersion: Option<Overdispersion>,
+    /// Whether the rows seem sorted by the target; what was learned is then poor.
+    pub sorted: bool,
     /// What was found about drift, if the method looks for it.
     pub drift: Option<DriftStatus>,
 }
@@ -62,6 +68,87 @@ pub struct Scores {
     pub mae: Option<f64>,
     /// Share of rows inside their 95 % interval.
     pub coverage: Option<f64>,
+    /// The last half of the rows.
+    pub last_half: Option<LastHalfScores>,
+}
+
+/// Averages over the last half of the rows, or somewhat more.
+#[derive(Debug, Clone, Serialize)]
+pub struct LastHalfScores {
+    /// Its first row, from 1.
+    pub first_row: u64,
+    /// Its last row.
+    pub last_row: u64,
+    /// Mean loss.
+    pub loss: f64,
+    /// Mean loss of the constant predictor.
+    pub baseline_loss: f64,
+    /// Share of rows inside their 95 % interval.
+    pub coverage: Option<f64>,
+    /// Pearson's dispersion: the mean of (y - mean)^2 over the family's variance; not for labels.
+    pub pearson_dispersion: Option<f64>,
+}
+
+impl From<LastHalf> for LastHalfScores {
+    fn from(half: LastHalf) -> Self {
+        Self {
+            first_row: half.first_row,
+            last_row: half.last_row,
+            loss: half.loss,
+            baseline_loss: half.constant_loss,
+            coverage: half.covered,
+            pearson_dispersion: half.dispersion,
+        }
+    }
+}
+
+/// Counts that vary more than a model assumes, so that its standard errors are too small.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Overdispersion {
+    /// How many times as much they vary.
+    pub factor: f64,
+    /// How many times too small the standard errors are: its root.
+    pub std_error_factor: f64,
+}
+
+impl Overdispersion {
+    /// Factors up to this are not reported.
+    const MIN_FACTOR: f64 = 1.3;
+
+    /// What the last half of the rows shows, if it is beyond chance and the learner, of dispersion
+    /// `assumed`, does not allow for it.
+    pub fn find(progressive: &Progressive, assumed: f64) -> Option<Self> {
+        let half = progressive.report().last_half?;
+        let mean = progressive.constant()?;
+        let variance = match progressive.family() {
+            AnyFamily::Poisson(_) => mean,
+            AnyFamily::Binomial(binomial) => {
+                mean * (1.0 - mean / binomial.trials().unwrap_or(1) as f64)
+            }
+            _ => return None,
+        };
+        let factor = half.dispersion? / assumed;
+        // a squared residual over its variance has the variance 2 + 1 / variance; means differ
+        // between rows, hence the 3
+        let rows = (half.last_row - half.first_row + 1) as f64;
+        let chance = 3.0 * ((2.0 + 3.0 / variance) / rows).sqrt();
+        let certain = factor > Self::MIN_FACTOR.max(1.0 + chance);
+        certain.then(|| Self { factor, std_error_factor: factor.sqrt() })
+    }
+
+    /// What a user should know, and `remedy`, the method that learns the dispersion, if it is
+    /// another one.
+    pub fn text(&self, family: &str, remedy: Option<&str>) -> String {
+        let Self { factor, std_error_factor } = self;
+        let what = format!(
+            "the counts vary {factor:.1} times as much as {family} allows: standard errors are \
+             {std_error_factor:.1} times too small, and intervals too narrow"
+        );
+        match remedy {
+            Some(remedy) => format!("{what}; {remedy} learns the dispersion"),
+            None => what,
+        }
+    }
 }
 
 /// A drift that the learner looks for, and what following it would have gained.
@@ -81,6 +168,7 @@ impl Summary {
     /// The summary of a model.
     pub fn new(model: &Model) -> Result<Self> {
         let counts = model.encoder.counts();
+        let dispersion = Dispersion::of(&model.learner);
         Ok(Self {
             rows: model.learner.count(),
             skipped: counts.skipped,
@@ -91,7 +179,13 @@ impl Summary {
             positive: model.encoder.target().and_then(Target::positive).map(String::from),
             progressive: Scores::new(&model.metrics.progressive),
             coefficients: model.coefficients(LEVEL)?,
-            dispersion: model.family().dispersion(),
+            dispersion: dispersion.value,
+            dispersion_learned: dispersion.learned,
+            overdispersion: Overdispersion::find(
+                &model.metrics.progressive,
+                dispersion.value.unwrap_or(1.0),
+            ),
+            sorted: model.metrics.is_sorted(),
             drift: DriftStatus::new(model),
         })
     }
@@ -100,8 +194,16 @@ impl Summary {
 impl Scores {
     /// From running sums.
     pub fn new(progressive: &Progressive) -> Self {
-        let Report { loss, constant_loss, deviance, classification, regression, coverage, .. } =
-            progressive.report();
+        let Report {
+            loss,
+            constant_loss,
+            deviance,
+            classification,
+            regression,
+            coverage,
+            last_half,
+            ..
+        } = progressive.report();
         Self {
             loss,
             baseline_loss: constant_loss,
@@ -113,6 +215,30 @@ impl Scores {
             rmse: regression.map(|r| r.rmse),
             mae: regression.map(|r| r.mae),
             coverage: coverage.map(|c| c.covered),
+            last_half: last_half.map(LastHalfScores::from),
+        }
+    }
+}
+
+/// The dispersion that a learner uses.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dispersion {
+    /// `None` if it is 1 by definition.
+    pub value: Option<f64>,
+    /// Whether it was learned.
+    pub learned: bool,
+}
+
+impl Dispersion {
+    /// That of a learner.
+    pub fn of(learner: &AnyLearner) -> Self {
+        let of_family = learner.family().dispersion();
+        match learner {
+            AnyLearner::Auto(auto) => {
+                let learned = of_family.is_some() || auto.dispersion() != 1.0;
+                Self { value: learned.then(|| auto.dispersion()), learned }
+            }
+            _ => Self { value: of_family, learned: false },
         }
     }
 }

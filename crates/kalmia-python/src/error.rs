@@ -54,14 +54,16 @@ pub fn model(error: kalmia_model::Error) -> PyErr {
 
 /// Rows of a call, to name the one at fault as its caller counts.
 #[derive(Debug, Clone, Copy)]
-pub struct Rows {
+pub struct Rows<'a> {
     /// Rows of the call before these.
     pub first: usize,
     /// Whether a constant stands before the caller's features.
     pub intercept: bool,
+    /// The caller's number of each row of the call, if they were learned in another order.
+    pub order: Option<&'a [usize]>,
 }
 
-impl Rows {
+impl Rows<'_> {
     /// The exception for an error of the library in these rows.
     pub fn refuse(self, error: Error) -> PyErr {
         let error = match error {
@@ -70,20 +72,22 @@ impl Rows {
             }
             other => other,
         };
-        plain(error.after_rows(self.first))
+        let error = error.after_rows(self.first);
+        let place = self.order.zip(error.row()).and_then(|(order, row)| order.get(row));
+        plain(match place {
+            Some(&place) => error.at_row(place),
+            None => error,
+        })
     }
 }
 
-/// The message, with short numbers and what to do about a rate.
+/// The message, with short numbers.
 fn text(error: &Error) -> String {
     match error {
         Error::Feature { row, column, value } => format!(
             "row {row}, feature {column} is {}: features must be finite, at most 1e120 in size",
             number_text(*value)
         ),
-        Error::Target { value, family, .. } if family == "poisson" && value.fract() > 0.0 => {
-            format!("{error}; for rates, pass the counts as y and offset=log(exposure)")
-        }
         other => other.to_string(),
     }
 }

@@ -11,7 +11,7 @@ use kalmia::evaluate::Metrics;
 use kalmia::file::Metadata;
 use kalmia::{Family, Predict};
 use kalmia_data::Encoder;
-use kalmia_model::{History, Model, Settings, SourceFormat, load_set, save_set};
+use kalmia_model::{History, Model, Settings, load_set, save_set};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ fn model(
             settings: Settings {
                 family: family.name().parse().map_err(translate)?,
                 method: inner.method().parse().map_err(translate)?,
-                source: SourceFormat::default(),
+                ..Settings::default()
             },
             history: History::default(),
         },
@@ -67,6 +67,7 @@ fn model(
         encoder: encoder.clone(),
         metrics,
         settings,
+        weights: state.weights,
         history,
         metadata: metadata.clone(),
     })
@@ -103,9 +104,10 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
         None => py.None().into_bound(py),
     };
     let mut learners = Vec::with_capacity(models.len());
-    for Model { learner, encoder, metrics, settings, history, .. } in models {
+    for Model { learner, encoder, metrics, settings, weights, history, .. } in models {
         let intercept = encoder.options().intercept;
         let mut learner = Learner::new(ByFamily::BuiltIn(learner), intercept, Some(metrics));
+        learner.inner().weights = weights;
         learner.provenance = Some(Arc::new(Provenance { settings, history }));
         learners.push(wrap(py, learner)?);
     }

@@ -7,6 +7,7 @@ use crate::learner::Learner;
 use kalmia::learner::Drift;
 use kalmia::rule::AnyRule;
 use kalmia::{AnyFamily, AnyLearner, DriftMode, OnlineNewtonSettings, Prior};
+use kalmia_model::FamilyChoice;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -266,7 +267,14 @@ impl Auto {
     ) -> PyResult<PyClassInitializer<Self>> {
         let drift = arguments::drift(drift)?;
         let learner = match family {
-            FamilyArgument::Name(_) => {
+            FamilyArgument::Name(ref name) => {
+                let choice: FamilyChoice = name.parse().map_err(crate::error::model)?;
+                if let Some(family) = choice.fixed_dispersion() {
+                    return Err(input(format!(
+                        "family {family:?} fixes the dispersion, which Auto learns: leave the \
+                         number out, or use a Filter"
+                    )));
+                }
                 ByFamily::BuiltIn(auto(family.built_in()?, dim, intercept, drift)?)
             }
             FamilyArgument::Custom(family) => {

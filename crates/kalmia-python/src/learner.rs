@@ -5,11 +5,14 @@ use crate::error::{input, model, plain};
 use crate::file::Provenance;
 use crate::learning::{self, Call};
 use crate::prediction::Prediction;
+use crate::rows::arranged;
 use crate::shared::{Held, Shared};
 use crate::state::State;
 use kalmia::evaluate::Metrics;
 use kalmia::learner::Checkpoint;
 use kalmia::{Family, Learner as _, Predict};
+use kalmia_model::{Dispersion, Overdispersion, WeightKind, Weights};
+use numpy::ndarray::ArrayView1;
 use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -44,7 +47,8 @@ impl Learner {
     }
 
     pub fn new(learner: AnyModel, intercept: bool, metrics: Option<Metrics>) -> Self {
-        Self { state: Shared::new(State { learner, metrics }), intercept, provenance: None }
+        let state = State { learner, metrics, weights: Weights::default() };
+        Self { state: Shared::new(state), intercept, provenance: None }
     }
 
     /// What was learned, once no other call changes it.
@@ -55,6 +59,18 @@ impl Learner {
     /// What was learned, of a learner that Python does not have yet.
     pub fn inner(&mut self) -> &mut State {
         self.state.inner()
+    }
+
+    /// Counts weights, and scales those that mean precision.
+    fn scale(&self, counted: &mut Weights, weights: &mut [f64], whole: bool) {
+        let kind = self.provenance.as_ref().map(|made| made.settings.weight_kind);
+        // illegal weights are left to the learner, which names their row
+        let legal = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
+        match kind {
+            Some(WeightKind::Precision) if legal && whole => counted.divide_by_mean(weights),
+            Some(WeightKind::Precision) if legal => counted.divide_by_running_mean(weights),
+            _ => counted.count(weights),
+        }
     }
 
     /// One row with its constant, for a learner of `dim` coefficients.
@@ -116,18 +132,22 @@ impl Learner {
         let state = &mut *guard;
         let x = self.row(&x, state.learner.dim())?;
         let y = [y];
-        let weight = [weight];
+        let mut weight = [weight];
         let offset = [offset];
+        let mut counted = state.weights;
+        self.scale(&mut counted, &mut weight, false);
         let rows = kalmia::Rows::new(x.len(), &x, &y)
             .and_then(|rows| rows.with_weights(&weight))
             .and_then(|rows| rows.with_offsets(&offset))
             .map_err(plain)?;
         // an exception of a custom family shows only after the row
         if state.learner.custom_family().is_some() {
-            Checkpoint::default().transaction(state, |state| state.learn_one(rows))
+            Checkpoint::default().transaction(state, |state| state.learn_one(rows))?;
         } else {
-            state.learn_one(rows)
+            state.learn_one(rows)?;
         }
+        state.weights = counted;
+        Ok(())
     }
 
     /// Learns rows in order. A call that fails or is interrupted changes nothing.
@@ -146,12 +166,19 @@ impl Learner {
     /// undo : bool
     ///     Whether a failed call is undone. False saves a copy of the learner, for a learner that
     ///     you discard if the call fails.
+    /// order : array_like of shape (n,), optional
+    ///     The rows in the order in which to learn them: a permutation of 0 to n - 1. `X` must
+    ///     then be an array or a sparse matrix. Means are returned in the order of `X`.
+    /// whole : bool
+    ///     Whether these are all rows. Precision weights, which only learners of estimators have,
+    ///     are then divided by their mean, and else by their mean so far.
     ///
     /// Returns
     /// -------
     /// ndarray of shape (n,), or None
     ///     The mean predicted for each row before it was learned.
-    #[pyo3(signature = (X, y, weight=None, offset=None, *, means=true, undo=true))]
+    #[pyo3(signature = (X, y, weight=None, offset=None, *, means=true, undo=true, order=None,
+                        whole=false))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python method")]
     fn learn_many<'py>(
@@ -163,18 +190,49 @@ impl Learner {
         offset: Option<Numbers<'py>>,
         means: bool,
         undo: bool,
+        order: Option<Vec<usize>>,
+        whole: bool,
     ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-        let mut found = means.then(|| Vec::with_capacity(y.as_array().len()));
+        let order = order.as_deref();
+        if let Some(order) = order {
+            check_order(order, y.as_array().len())?;
+        }
+        let arrange = |values: &Numbers<'py>| match order {
+            Some(order) if values.as_array().len() == order.len() => {
+                arranged(values.as_array(), order)
+            }
+            // a wrong length is refused later
+            _ => values.as_array().to_vec(),
+        };
+        let given = y.as_array();
+        let in_order = order.map(|order| arranged(given, order));
+        let offsets = offset.as_ref().map(arrange);
+        let mut weights = weight.as_ref().map(arrange);
+        let mut found = means.then(|| Vec::with_capacity(given.len()));
+        let mut state = self.state.write(py)?;
+        let mut counted = state.weights;
+        if let Some(weights) = &mut weights {
+            self.scale(&mut counted, weights, whole);
+        }
         let call = Call {
             x: X,
-            y: y.as_array(),
-            weight: weight.as_ref().map(|weight| weight.as_array()),
-            offset: offset.as_ref().map(|offset| offset.as_array()),
+            y: in_order.as_deref().map_or(given, ArrayView1::from),
+            weight: weights.as_deref().map(ArrayView1::from),
+            offset: offsets.as_deref().map(ArrayView1::from),
             intercept: self.intercept,
             undo,
+            order,
         };
-        let mut state = self.state.write(py)?;
         call.learn(py, &mut state, found.as_mut())?;
+        state.weights = counted;
+        let found = match (found, order) {
+            (Some(means), Some(order)) => {
+                let mut back = vec![0.0; means.len()];
+                order.iter().zip(means).for_each(|(&place, mean)| back[place] = mean);
+                Some(back)
+            }
+            (found, _) => found,
+        };
         Ok(found.map(|means| PyArray1::from_vec(py, means)))
     }
 
@@ -370,12 +428,38 @@ impl Learner {
         Ok(either!(&self.state(py)?.learner, inner => inner.degrees_of_freedom()))
     }
 
-    /// The dispersion in use: the noise variance or Gamma's, which ``auto`` learns; None for
-    /// families without one.
+    /// The dispersion in use, which ``auto`` learns: the noise variance, Gamma's, or the factor by
+    /// which counts vary more than their family allows; None if it is 1 by definition.
     #[getter]
     fn dispersion(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         let state = self.state(py)?;
-        Ok(state.learner.built_in().and_then(|inner| inner.family().dispersion()))
+        Ok(state.learner.built_in().and_then(|inner| Dispersion::of(inner).value))
+    }
+
+    /// What to say about counts that vary more than the learner assumes; None if they do not.
+    #[getter]
+    fn dispersion_note(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let state = self.state(py)?;
+        let (Some(inner), Some(metrics)) = (state.learner.built_in(), &state.metrics) else {
+            return Ok(None);
+        };
+        let assumed = Dispersion::of(inner).value.unwrap_or(1.0);
+        let found = Overdispersion::find(&metrics.progressive, assumed);
+        let remedy = (inner.method() != "auto").then_some("method=\"auto\"");
+        Ok(found.map(|found| found.text(inner.family().name(), remedy)))
+    }
+
+    /// Whether the rows seem sorted by the target, which spoils what one pass learns. False if the
+    /// learner keeps no metrics.
+    #[getter]
+    fn is_sorted(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.state(py)?.metrics.as_ref().is_some_and(|metrics| metrics.is_sorted()))
+    }
+
+    /// The mean of the weights above 0, as they were given; None without weights.
+    #[getter]
+    fn mean_weight(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        Ok(self.state(py)?.weights.mean())
     }
 
     /// ``"followed"`` if the coefficients follow a drift and describe the last rows, ``"seen"`` if
@@ -430,8 +514,9 @@ impl Learner {
 
     /// An independent copy.
     fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let State { learner, metrics } = self.state(py)?.clone();
+        let State { learner, metrics, weights } = self.state(py)?.clone();
         let mut copy = Self::new(learner, self.intercept, metrics);
+        copy.inner().weights = weights;
         copy.provenance.clone_from(&self.provenance);
         crate::kinds::wrap(py, copy)
     }
@@ -466,4 +551,15 @@ impl Learner {
             inner.count()
         )))
     }
+}
+
+/// An order must hold every row once.
+fn check_order(order: &[usize], rows: usize) -> PyResult<()> {
+    let mut taken = vec![false; rows];
+    let fits =
+        |&place: &usize| taken.get_mut(place).is_some_and(|taken| !std::mem::replace(taken, true));
+    if order.len() == rows && order.iter().all(fits) {
+        return Ok(());
+    }
+    Err(input(format!("order must hold each of the numbers 0 to {rows} - 1 once")))
 }

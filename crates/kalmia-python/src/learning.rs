@@ -28,6 +28,9 @@ pub struct Call<'a, 'py> {
     pub intercept: bool,
     /// Whether a failed call is undone.
     pub undo: bool,
+    /// The caller's number of each row, in the order in which they are learned. `y`, `weight` and
+    /// `offset` are in that order already.
+    pub order: Option<&'a [usize]>,
 }
 
 /// One table of a call, with the rows that came before it.
@@ -37,6 +40,10 @@ struct Part<'x, 'a> {
     weight: Option<Cow<'a, [f64]>>,
     offset: Option<Cow<'a, [f64]>>,
     start: usize,
+    /// The order in which rows are taken out of the table.
+    taken: Option<&'a [usize]>,
+    /// The caller's number of each row of the call.
+    named: Option<&'a [usize]>,
 }
 
 impl<'py> Call<'_, 'py> {
@@ -51,7 +58,12 @@ impl<'py> Call<'_, 'py> {
         mut means: Option<&mut Vec<f64>>,
     ) -> PyResult<()> {
         self.check_lengths()?;
-        let mut tables = table::blocks(py, self.x)?.peekable();
+        let order = self.order.filter(|_| table::is_matrix(self.x));
+        let rearranged = match self.order {
+            Some(places) if order.is_none() => Some(table::rearranged(py, self.x, places)?),
+            _ => None,
+        };
+        let mut tables = table::blocks(py, rearranged.as_ref().unwrap_or(self.x))?.peekable();
         let Some(first) = tables.next().transpose()? else {
             return self.check_total(0);
         };
@@ -62,11 +74,11 @@ impl<'py> Call<'_, 'py> {
         }
         let one_step = is_last && features.is_one_block();
         let all = |state: &mut State| {
-            let mut start = self.learn_part(py, state, features, 0, means.as_deref_mut())?;
+            let mut start = self.learn_part(py, state, features, 0, order, means.as_deref_mut())?;
             for table in tables {
                 let table = table?;
                 let features = Features { x: table.as_array(), intercept: self.intercept };
-                start = self.learn_part(py, state, features, start, means.as_deref_mut())?;
+                start = self.learn_part(py, state, features, start, None, means.as_deref_mut())?;
             }
             self.check_total(start)
         };
@@ -84,13 +96,14 @@ impl<'py> Call<'_, 'py> {
         }
     }
 
-    /// Learns the next table; the number of rows so far.
+    /// Learns the next table, its rows taken in the order given; the number of rows so far.
     fn learn_part(
         &self,
         py: Python<'py>,
         state: &mut State,
         features: Features<'_>,
         start: usize,
+        taken: Option<&[usize]>,
         means: Option<&mut Vec<f64>>,
     ) -> PyResult<usize> {
         check_width(&features, state.learner.dim())?;
@@ -104,6 +117,8 @@ impl<'py> Call<'_, 'py> {
             weight: self.weight.map(|weight| flat(weight.slice_move(s![start..end]))),
             offset: self.offset.map(|offset| flat(offset.slice_move(s![start..end]))),
             start,
+            taken,
+            named: self.order,
         };
         py.detach(|| part.learn(state, means))?;
         Ok(end)
@@ -160,7 +175,7 @@ impl Part<'_, '_> {
 
     /// Learns every row in order, without the interpreter's lock except to check for signals.
     fn learn(&self, state: &mut State, mut means: Option<&mut Vec<f64>>) -> PyResult<()> {
-        let State { learner, metrics } = state;
+        let State { learner, metrics, .. } = state;
         let large = self.features.x.nrows() >= MIN_ROWS_FOR_THREAD;
         let mut thread =
             metrics.as_ref().filter(|_| large).map(|metrics| MetricsThread::start(metrics.clone()));
@@ -169,13 +184,17 @@ impl Part<'_, '_> {
         let observed = metrics.is_some() || means.is_some();
         let buffered = metrics.is_some() && !large;
         let mut checked = Instant::now();
-        self.features.each_block(|first, n, x| {
+        self.features.each_block_in(self.taken, |first, n, x| {
             // before the block: what was learned after the last check is complete
             if checked.elapsed() > SIGNAL_INTERVAL {
                 checked = Instant::now();
                 Python::attach(|py| py.check_signals())?;
             }
-            let place = RowsOf { first: self.start + first, intercept: self.features.intercept };
+            let place = RowsOf {
+                first: self.start + first,
+                intercept: self.features.intercept,
+                order: self.named,
+            };
             let rows = self.rows(first, n, x).map_err(|error| place.refuse(error))?;
             let mut watch = |row: &RowView<'_>| {
                 if let Some(thread) = &mut thread {
@@ -237,7 +256,9 @@ pub fn predict<'py>(
                     learner
                         .predict(&x[i * dim..(i + 1) * dim], offset)
                         .and_then(|prediction| take(&prediction))
-                        .map_err(|error| RowsOf { first: row, intercept }.refuse(error))?;
+                        .map_err(|error| {
+                            RowsOf { first: row, intercept, order: None }.refuse(error)
+                        })?;
                 }
                 Python::attach(|py| py.check_signals())
             })

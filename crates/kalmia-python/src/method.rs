@@ -50,6 +50,10 @@ fn name(parameter: Parameter) -> &'static str {
 ///     The constants of ``"ons"``.
 /// horizon, step : optional
 ///     Number of rows to come and step size (``"asgd"``).
+/// weights : {"frequency", "precision"}
+///     What weights mean: rows, or precision relative to their mean.
+/// shuffle : int, optional
+///     The seed of the order in which rows are learned, for the record.
 ///
 /// Returns
 /// -------
@@ -64,7 +68,7 @@ fn name(parameter: Parameter) -> &'static str {
 #[pyfunction]
 #[pyo3(signature = (method, family, features, *, intercept=true, rows=None, drift=None,
                     prior_variance=None, scale=None, beta=None, radius=None, exp_concavity=None,
-                    gradient_bound=None, horizon=None, step=None))]
+                    gradient_bound=None, horizon=None, step=None, weights="frequency", shuffle=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn model<'py>(
     py: Python<'py>,
@@ -82,6 +86,8 @@ pub fn model<'py>(
     gradient_bound: Option<f64>,
     horizon: Option<u64>,
     step: Option<f64>,
+    weights: &str,
+    shuffle: Option<u64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let parameters = Parameters {
         drift: drift.map(crate::arguments::drift).transpose()?,
@@ -100,12 +106,19 @@ pub fn model<'py>(
         method = method.with_horizon(rows);
     }
     let choice: FamilyChoice = family.parse().map_err(refuse)?;
+    let settings = Settings {
+        family: choice,
+        method,
+        weight_kind: weights.parse().map_err(refuse)?,
+        shuffle,
+        source: SourceFormat::default(),
+    };
+    settings.check().map_err(refuse)?;
     let family = family.parse().map_err(crate::error::plain)?;
     let dim = features + usize::from(intercept);
     let learner = method.build(family, dim, intercept).map_err(translate)?;
     let metrics = Metrics::new(family).map_err(crate::error::plain)?;
     let mut learner = Learner::new(ByFamily::BuiltIn(learner), intercept, Some(metrics));
-    let settings = Settings { family: choice, method, source: SourceFormat::default() };
     learner.provenance = Some(Arc::new(Provenance { settings, history: History::default() }));
     wrap(py, learner)
 }

@@ -12,6 +12,18 @@ pub fn report<'py>(metrics: &Metrics, py: Python<'py>) -> PyResult<Bound<'py, Py
     dict.set_item("loss", report.loss)?;
     dict.set_item("constant_loss", report.constant_loss)?;
     dict.set_item("deviance", report.deviance)?;
+    dict.set_item("coverage", report.coverage.map(|coverage| coverage.covered))?;
+    let half = report.last_half.map(|half| -> PyResult<_> {
+        let dict = PyDict::new(py);
+        dict.set_item("first_row", half.first_row)?;
+        dict.set_item("last_row", half.last_row)?;
+        dict.set_item("loss", half.loss)?;
+        dict.set_item("constant_loss", half.constant_loss)?;
+        dict.set_item("coverage", half.covered)?;
+        dict.set_item("pearson_dispersion", half.dispersion)?;
+        Ok(dict)
+    });
+    dict.set_item("last_half", half.transpose()?)?;
     let course = metrics.course();
     let trace: Vec<_> = course.iter().map(|p| (p.rows, p.loss, p.constant_loss)).collect();
     dict.set_item("trace", trace)?;

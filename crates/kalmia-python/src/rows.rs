@@ -36,11 +36,21 @@ impl Features<'_> {
     /// row behind their constant. Nothing is copied if the layout allows it.
     pub fn each_block(
         &self,
+        run: impl FnMut(usize, usize, &[f64]) -> PyResult<()>,
+    ) -> PyResult<()> {
+        self.each_block_in(None, run)
+    }
+
+    /// As [`Features::each_block`], with the rows taken in the order given.
+    pub fn each_block_in(
+        &self,
+        order: Option<&[usize]>,
         mut run: impl FnMut(usize, usize, &[f64]) -> PyResult<()>,
     ) -> PyResult<()> {
         let dim = self.dim();
         let step = self.block_rows();
-        let in_place = if self.intercept { None } else { self.x.to_slice() };
+        let moved = self.intercept || order.is_some();
+        let in_place = if moved { None } else { self.x.to_slice() };
         let mut buffer = Vec::new();
         let mut first = 0;
         while first < self.x.nrows() {
@@ -48,7 +58,7 @@ impl Features<'_> {
             match in_place {
                 Some(all) => run(first, n, &all[first * dim..(first + n) * dim])?,
                 None => {
-                    self.gather(first, n, &mut buffer);
+                    self.gather(order, first, n, &mut buffer);
                     run(first, n, &buffer)?;
                 }
             }
@@ -57,8 +67,8 @@ impl Features<'_> {
         Ok(())
     }
 
-    /// Copies rows `first..first + n` behind their constant into `buffer`.
-    fn gather(&self, first: usize, n: usize, buffer: &mut Vec<f64>) {
+    /// Copies rows `first..first + n` of the order behind their constant into `buffer`.
+    fn gather(&self, order: Option<&[usize]>, first: usize, n: usize, buffer: &mut Vec<f64>) {
         let constant = usize::from(self.intercept);
         let dim = self.dim();
         buffer.resize(n * dim, 1.0);
@@ -67,7 +77,7 @@ impl Features<'_> {
         }
         let strides = self.x.strides();
         let by_column = strides[0].unsigned_abs() <= strides[1].unsigned_abs();
-        if by_column && n > 1 {
+        if by_column && n > 1 && order.is_none() {
             for (j, column) in self.x.columns().into_iter().enumerate() {
                 let places = buffer.iter_mut().skip(constant + j).step_by(dim);
                 places
@@ -77,13 +87,18 @@ impl Features<'_> {
             return;
         }
         for (i, to) in buffer.chunks_exact_mut(dim).enumerate() {
-            let from = self.x.row(first + i);
+            let from = self.x.row(order.map_or(first + i, |order| order[first + i]));
             match from.to_slice() {
                 Some(from) => to[constant..].copy_from_slice(from),
                 None => to[constant..].iter_mut().zip(from).for_each(|(to, from)| *to = *from),
             }
         }
     }
+}
+
+/// The numbers of a one-dimensional array in the order given, a permutation of its places.
+pub fn arranged(view: ArrayView1<'_, f64>, order: &[usize]) -> Vec<f64> {
+    order.iter().map(|&place| view[place]).collect()
 }
 
 /// The numbers of a one-dimensional array in order, copied only if they are strided.

@@ -1,9 +1,10 @@
-//! What learning changes: the learner and its metrics.
+//! What learning changes: the learner, its metrics and the count of weights.
 
 use crate::any::{AnyModel, either};
 use crate::error::plain;
 use kalmia::evaluate::Metrics;
 use kalmia::{Learner, Observer, RowView, Rows};
+use kalmia_model::Weights;
 use pyo3::PyResult;
 
 /// What learning changes.
@@ -11,6 +12,8 @@ use pyo3::PyResult;
 pub struct State {
     pub learner: AnyModel,
     pub metrics: Option<Metrics>,
+    /// The weights of the rows, as they were given.
+    pub weights: Weights,
 }
 
 impl State {

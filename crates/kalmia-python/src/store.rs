@@ -9,6 +9,7 @@ use kalmia::AnyLearner;
 use kalmia::evaluate::Metrics;
 use kalmia::file::ModelFile;
 use kalmia::learner::{AnyState, AveragedState};
+use kalmia_model::Weights;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ struct Stored {
     /// Absent for learners that no estimator made, and in old pickles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     provenance: Option<Provenance>,
+    #[serde(default, skip_serializing_if = "Weights::is_empty")]
+    weights: Weights,
 }
 
 /// Kept as it was when averages were not [`AnyState`]s, so old pickles can be read.
@@ -49,6 +52,7 @@ pub fn bytes(py: Python<'_>, learner: &Learner) -> PyResult<Vec<u8>> {
         intercept: learner.intercept,
         metrics: state.metrics.clone(),
         provenance: learner.provenance.as_deref().cloned(),
+        weights: state.weights,
     };
     ModelFile::new(KIND, &stored, Default::default()).map(|file| file.to_bytes()).map_err(file)
 }
@@ -81,6 +85,7 @@ pub fn restore<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>>
     let learner = ByFamily::BuiltIn(AnyLearner::restore(state).map_err(plain)?);
     let mut learner = Learner::new(learner, stored.intercept, stored.metrics);
     learner.provenance = stored.provenance.map(Arc::new);
+    learner.inner().weights = stored.weights;
     wrap(py, learner)
 }
 

@@ -2,11 +2,26 @@
 
 use crate::arrow::ArrowBlocks;
 use crate::error::input;
-use numpy::PyReadonlyArray2;
+use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 /// Matrices in the order of the rows.
 type Blocks<'py> = Box<dyn Iterator<Item = PyResult<PyReadonlyArray2<'py, f64>>> + 'py>;
+
+/// Whether a table is one matrix of float64, whose rows can be taken in any order.
+pub fn is_matrix(x: &Bound<'_, PyAny>) -> bool {
+    x.extract::<PyReadonlyArray2<'_, f64>>().is_ok()
+}
+
+/// The rows of an array or a sparse matrix in another order.
+pub fn rearranged<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    order: &[usize],
+) -> PyResult<Bound<'py, PyAny>> {
+    x.get_item(PyArray1::from_slice(py, order))
+        .map_err(|_| input("an order of the rows needs X to be an array or a sparse matrix"))
+}
 
 /// The rows of a table as matrices: a float64 array is its own block, Arrow streams are read here,
 /// and `kalmia._tables` converts the rest. That module imports nothing compiled.

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::TypedValueParser;
 use kalmia::DriftMode;
 use kalmia_data::{EncoderOptions, Missing};
-use kalmia_model::{FamilyChoice, MethodName, Parameters};
+use kalmia_model::{FamilyChoice, MethodName, Parameters, WeightKind};
 use std::path::PathBuf;
 
 const FIT_EXAMPLES: &str = "\
@@ -45,6 +45,13 @@ pub struct FitArgs {
     /// Draw the loss as it evolved (.svg or .png)
     #[arg(long, value_name = "PICTURE")]
     pub plot: Option<PathBuf>,
+    /// Learn the rows in random order, for files that are sorted by the target or in groups. All
+    /// rows are read first; more than 256 MB of them wait in temporary files
+    #[arg(long, conflicts_with_all = ["resume", "checkpoint_every"])]
+    pub shuffle: bool,
+    /// The random order that --shuffle uses; the same seed gives the same model [default: 0]
+    #[arg(long, value_name = "N", requires = "shuffle")]
+    pub seed: Option<u64>,
     /// Write the model every 100000 rows (`100000`) or every 30 seconds (`30s`)
     #[arg(long, value_name = "ROWS|SECONDS", requires = "output")]
     pub checkpoint_every: Option<String>,
@@ -82,8 +89,8 @@ pub struct RoleArgs {
     pub target: Option<String>,
     /// The kind of target: auto (bernoulli or gaussian, inferred from the first rows), gaussian
     /// (numbers), bernoulli (two labels), binomial (proportions), binomial:TRIALS (counts out of
-    /// TRIALS), poisson (counts) or gamma (positive numbers); gaussian:VARIANCE and
-    /// gamma:DISPERSION fix the noise
+    /// TRIALS), poisson (counts, or rates weighted by their exposure) or gamma (positive
+    /// numbers); gaussian:VARIANCE and gamma:DISPERSION fix the noise, which auto learns
     #[arg(long, value_name = "FAMILY", default_value = "auto")]
     pub family: FamilyChoice,
     /// The feature columns, in this order; by default every column without another role
@@ -96,9 +103,13 @@ pub struct RoleArgs {
     /// Columns to read as categories even if they hold numbers
     #[arg(long, value_delimiter = ',', value_name = "A,B", help_heading = "Columns")]
     pub categorical: Vec<String>,
-    /// A column of row weights, which multiply the loss
+    /// A column of row weights: a weight of 2 counts as the row twice
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub weight: Option<String>,
+    /// What a weight means
+    #[arg(long, value_parser = weight_kinds(), default_value = "frequency", requires = "weight")]
+    #[arg(value_name = "KIND", help_heading = "Columns")]
+    pub weight_kind: WeightKind,
     /// A column to add to the linear predictor, such as the log of an exposure
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub offset: Option<String>,
@@ -169,6 +180,18 @@ impl LearnArgs {
 /// The methods by name, with a line of help each.
 fn methods() -> impl TypedValueParser<Value = MethodName> {
     named(MethodName::ALL.map(|method| described(method.name(), method.about())))
+}
+
+fn weight_kinds() -> impl TypedValueParser<Value = WeightKind> {
+    named(WeightKind::ALL.map(|kind| {
+        let about = match kind {
+            WeightKind::Frequency => "Rows: 2 counts as the row twice",
+            WeightKind::Precision => {
+                "Relative precision: 2 halves the row's variance; divided by the mean weight so far"
+            }
+        };
+        described(kind.name(), about)
+    }))
 }
 
 fn drift_modes() -> impl TypedValueParser<Value = DriftMode> {

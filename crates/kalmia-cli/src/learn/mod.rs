@@ -1,10 +1,12 @@
 //! One pass: blocks from the reader go through a model, with metrics, checkpoints and progress on
 //! the way.
 
+mod feed;
 mod levels;
 mod pass;
 mod start;
 
+pub use feed::Feed;
 pub use levels::Levels;
 pub use pass::{Next, Pass, next};
 pub use start::{Start, count_rows};

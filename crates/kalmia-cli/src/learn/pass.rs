@@ -1,6 +1,6 @@
 //! The loop over blocks: learn, measure, checkpoint, show progress.
 
-use super::Levels;
+use super::{Feed, Levels};
 use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::interrupt;
@@ -45,20 +45,15 @@ pub struct Pass<'a> {
     pub every: Option<Every>,
     /// Notes and progress.
     pub ui: Ui,
-    /// The command that continues after an interruption.
-    pub again: String,
+    /// The command that continues after an interruption; `None` if it has to start again.
+    pub again: Option<String>,
 }
 
 impl Pass<'_> {
     /// Learns `block`, which was read already or is empty, and everything after it. Returns the
     /// time it took.
-    pub fn run(
-        &self,
-        model: &mut Model,
-        reader: &mut Reader,
-        mut block: Block,
-    ) -> Result<Duration> {
-        let mut meter = self.ui.progress(reader.progress());
+    pub fn run(&self, model: &mut Model, mut feed: Feed<'_>, mut block: Block) -> Result<Duration> {
+        let mut meter = self.ui.progress(feed.progress());
         let mut metrics = MetricsThread::start(model.metrics.clone());
         let start = model.learner.count();
         let mut checkpoint = Checkpoint { rows: start, time: Instant::now() };
@@ -72,15 +67,15 @@ impl Pass<'_> {
             }
             let rows = model.learner.count();
             if let Some(run) = model.history.runs.last_mut() {
-                run.position = reader.position();
+                run.position = feed.position();
             }
             if let Some(path) = self.output.filter(|_| checkpoint.is_due(self.every, rows)) {
                 model.metrics = metrics.snapshot();
                 model.save(path)?;
                 checkpoint = Checkpoint { rows, time: Instant::now() };
             }
-            meter.tick(reader.progress(), rows - start, || metrics.loss());
-            match next(reader, &mut model.encoder, &mut block)? {
+            meter.tick(feed.progress(), rows - start, || metrics.loss());
+            match feed.next(&mut model.encoder, &mut block)? {
                 Next::Block => {}
                 Next::End => break,
                 Next::Stop => {
@@ -100,6 +95,12 @@ impl Pass<'_> {
     /// Writes a checkpoint and says how to continue.
     fn interrupted(&self, model: &Model) -> Failure {
         let rows = counted(model.learner.count(), "row");
+        let Some(again) = &self.again else {
+            return Failure::Interrupted(format!(
+                "interrupted after {rows}; nothing was written, because shuffled rows cannot be \
+                 continued"
+            ));
+        };
         let Some(path) = self.output else {
             return Failure::Interrupted(format!(
                 "interrupted after {rows}; nothing was written, because no -o MODEL was given"
@@ -109,7 +110,7 @@ impl Pass<'_> {
             Ok(()) => Failure::Interrupted(format!(
                 "interrupted after {rows}, written to {}; continue with\n  {}",
                 path.display(),
-                self.again
+                again
             )),
             Err(error) => error.into(),
         }

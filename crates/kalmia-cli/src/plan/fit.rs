@@ -3,6 +3,7 @@
 use super::{SourcePlan, picture, writable};
 use crate::args::{CompareArgs, FitArgs, RoleArgs};
 use crate::error::{Failure, Result, option};
+use kalmia::DriftMode;
 use kalmia_data::EncoderOptions;
 use kalmia_model::{Method, MethodName, Parameter, Settings, SourceFormat};
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ pub struct FitPlan {
     pub every: Option<Every>,
     /// The checkpoint to continue from.
     pub resume: Option<PathBuf>,
+    /// The seed of the random order, if rows are shuffled.
+    pub shuffle: Option<u64>,
 }
 
 /// A comparison, ready to run.
@@ -88,13 +91,25 @@ impl FitPlan {
         args.trace.as_deref().map(writable).transpose()?;
         args.plot.as_deref().map(picture).transpose()?;
         let method = Method::new(args.method, &args.learn.parameters())?;
+        let shuffle = args.shuffle.then(|| args.seed.unwrap_or(0));
+        if shuffle.is_some() && method == (Method::Auto { drift: DriftMode::Adapt }) {
+            return Err(Failure::usage(
+                "--drift adapt follows changes over time, which --shuffle removes: give one of \
+                 the two",
+            ));
+        }
         let source = SourcePlan::new(&args.source)?;
+        let settings = Settings {
+            family: args.roles.family.clone(),
+            method,
+            weight_kind: args.roles.weight_kind,
+            shuffle,
+            source: SourceFormat::from(&source.options),
+        };
+        settings.check()?;
         Ok(Self {
-            settings: Settings {
-                family: args.roles.family.clone(),
-                method,
-                source: SourceFormat::from(&source.options),
-            },
+            settings,
+            shuffle,
             encoder: roles(&args.roles),
             source,
             output: output.cloned(),
@@ -134,7 +149,13 @@ impl ComparePlan {
             // each method gets only the parameters that it takes
             let method = Method::new(name, &given.only(name.takes()))?;
             let family = args.roles.family.clone();
-            Ok(Settings { family, method, source: SourceFormat::from(&source.options) })
+            Ok(Settings {
+                family,
+                method,
+                weight_kind: args.roles.weight_kind,
+                shuffle: None,
+                source: SourceFormat::from(&source.options),
+            })
         });
         Ok(Self {
             settings: settings.collect::<Result<_>>()?,

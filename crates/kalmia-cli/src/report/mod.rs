@@ -7,7 +7,7 @@ mod table;
 
 pub use coefficients::coefficient_table;
 pub use picture::{Curve, losses};
-pub use summary::{FitSummary, scores_text};
+pub use summary::{FitSummary, SORTED_NOTE, scores_text};
 pub use table::Table;
 
 /// The target, with the label that counts as 1.

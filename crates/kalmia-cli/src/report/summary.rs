@@ -2,16 +2,24 @@
 
 use super::{coefficient_table, target};
 use crate::format::{counted, grouped, number};
-use kalmia_model::{DriftStatus, Model, Scores, Summary};
+use kalmia_model::{DriftStatus, Model, Scores, Summary, WeightKind};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
+
+/// What to do about sorted rows.
+pub const SORTED_NOTE: &str = "note: the rows seem sorted by the target; one pass learns them \
+                               poorly, and its losses say nothing about new rows. \
+                               `kalmia fit --shuffle` learns them in random order";
 
 /// What `fit` and `update` print; as JSON, one flat object.
 #[derive(Debug, Serialize)]
 pub struct FitSummary {
     #[serde(flatten)]
     model: Summary,
+    /// The mean of frequency weights, if it is far from 1.
+    #[serde(skip)]
+    unusual_weights: Option<f64>,
     /// Seconds of this command.
     pub seconds: f64,
     /// Rows of this command divided by those seconds.
@@ -23,7 +31,30 @@ impl FitSummary {
     pub fn new(model: &Model, rows: u64, time: Duration) -> kalmia_model::Result<Self> {
         let seconds = time.as_secs_f64();
         let rows_per_second = if seconds > 0.0 { rows as f64 / seconds } else { 0.0 };
-        Ok(Self { model: Summary::new(model)?, seconds, rows_per_second })
+        let frequencies = model.settings.weight_kind == WeightKind::Frequency;
+        let unusual_weights = model.weights.unusual_mean().filter(|_| frequencies);
+        Ok(Self { model: Summary::new(model)?, unusual_weights, seconds, rows_per_second })
+    }
+
+    /// What the user should know of the rows.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.model.sorted {
+            notes.push(SORTED_NOTE.into());
+        }
+        if let Some(found) = self.model.overdispersion {
+            let remedy = (self.model.method != "auto").then_some("--method auto");
+            notes.push(format!("note: {}", found.text(&self.model.family, remedy)));
+        }
+        if let Some(mean) = self.unusual_weights {
+            let mean = number(mean);
+            notes.push(format!(
+                "note: the mean weight is {mean}; a weight counts as that many rows, so standard \
+                 errors depend on the scale of the weights. --weight-kind precision divides them \
+                 by their mean"
+            ));
+        }
+        notes
     }
 
     /// The summary for people.
@@ -46,7 +77,11 @@ impl FitSummary {
         out.push_str(&scores_text(&model.progressive));
         if let Some(dispersion) = model.dispersion {
             let name = if model.family == "gaussian" { "noise var " } else { "dispersion" };
-            let _ = writeln!(out, "{name} {}", number(dispersion));
+            let how = match model.dispersion_learned {
+                true => "  (learned; standard errors include it)",
+                false => "  (as given)",
+            };
+            let _ = writeln!(out, "{name} {}{how}", number(dispersion));
         }
         out.push('\n');
         out.push_str(&coefficient_table(&model.coefficients));
@@ -73,11 +108,17 @@ fn drift_text(drift: &DriftStatus) -> Option<String> {
     })
 }
 
-/// Losses and scores in two lines.
+/// Losses and scores in some lines.
 pub fn scores_text(scores: &Scores) -> String {
     let loss = number(scores.loss);
     let baseline = number(scores.baseline_loss);
     let mut out = format!("loss       {loss}  (constant predictor {baseline})\n");
+    if let Some(half) = &scores.last_half {
+        let loss = number(half.loss);
+        let baseline = number(half.baseline_loss);
+        let rows = format!("rows {} to {}", grouped(half.first_row), grouped(half.last_row));
+        let _ = writeln!(out, "last half  {loss}  (constant predictor {baseline}), {rows}");
+    }
     if let (Some(accuracy), Some(auc), Some(brier), Some(error)) =
         (scores.accuracy, scores.auc, scores.brier, scores.calibration_error)
     {
@@ -85,12 +126,17 @@ pub fn scores_text(scores: &Scores) -> String {
         let _ = writeln!(out, "calibration error {error:.4}");
     } else if let (Some(rmse), Some(mae)) = (scores.rmse, scores.mae) {
         let _ = write!(out, "RMSE       {}   MAE {}", number(rmse), number(mae));
-        if let Some(coverage) = scores.coverage {
-            let _ = write!(out, "   95 % intervals held {:.1} %", 100.0 * coverage);
-        }
-        out.push('\n');
     } else {
-        let _ = writeln!(out, "deviance   {} per row", number(scores.deviance));
+        let _ = write!(out, "deviance   {} per row", number(scores.deviance));
+        let pearson = scores.last_half.as_ref().and_then(|half| half.pearson_dispersion);
+        if let Some(pearson) = pearson {
+            let _ = write!(out, "   Pearson dispersion {}", number(pearson));
+        }
+    }
+    if let Some(coverage) = scores.coverage.filter(|_| scores.accuracy.is_none()) {
+        let _ = writeln!(out, "   95 % intervals held {:.1} %", 100.0 * coverage);
+    } else if scores.accuracy.is_none() {
+        out.push('\n');
     }
     out
 }

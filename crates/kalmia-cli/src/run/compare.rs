@@ -11,7 +11,7 @@ use crate::progress::Ui;
 use crate::report::{self, Curve, Table};
 use kalmia::{AnyFamily, Family};
 use kalmia_data::{Block, Encoder};
-use kalmia_model::{Error as ModelError, MethodName, Model, Scores};
+use kalmia_model::{Error as ModelError, LastHalfScores, MethodName, Model, Scores};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -64,6 +64,12 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
         return Err(Failure::no_rows(counts));
     }
     let rows = reader.position().rows;
+    if let Some(one) = contestants.first() {
+        one.model.check_weights()?;
+        if one.model.metrics.is_sorted() {
+            ui.note(report::SORTED_NOTE);
+        }
+    }
     show(&plan, family, &target, contestants)?;
     if interrupted {
         return Err(Failure::Interrupted(format!(
@@ -176,12 +182,16 @@ fn table(family: AnyFamily, target: &str, lines: &[Line]) -> String {
         AnyFamily::Gaussian(_) => "RMSE",
         _ => "deviance",
     };
-    let mut table = Table::new(["method", "loss", second, "seconds", ""]);
+    let mut table = Table::new(["method", "loss", "last half", second, "seconds", ""]);
+    let late = |line: &Line, of: fn(&LastHalfScores) -> f64| {
+        line.scores.last_half.as_ref().map_or(String::new(), |half| number(of(half)))
+    };
     for line in lines {
         let score = line.scores.accuracy.or(line.scores.rmse).unwrap_or(line.scores.deviance);
         table.row([
             line.method.into(),
             number(line.scores.loss),
+            late(line, |half| half.loss),
             number(score),
             format!("{:.2}", line.seconds),
             line.stopped.clone().unwrap_or_default(),
@@ -190,7 +200,8 @@ fn table(family: AnyFamily, target: &str, lines: &[Line]) -> String {
     if let Some(line) = lines.iter().max_by_key(|line| line.rows) {
         let loss = number(line.scores.baseline_loss);
         let empty = String::new;
-        table.row(["constant predictor".into(), loss, empty(), empty(), empty()]);
+        let half = late(line, |half| half.baseline_loss);
+        table.row(["constant predictor".into(), loss, half, empty(), empty(), empty()]);
     }
     let rows = lines.iter().map(|line| line.rows).max().unwrap_or(0);
     let head = format!("{} of `{target}`, {}, progressive", family.name(), counted(rows, "row"));

@@ -7,10 +7,10 @@ use crate::output;
 use crate::plan::SourcePlan;
 use crate::progress::Ui;
 use crate::report::scores_text;
-use kalmia::Family;
-use kalmia::evaluate::Progressive;
+use kalmia::evaluate::{Predicted, Progressive};
+use kalmia::{AnyFamily, Family};
 use kalmia_data::{Block, Mode};
-use kalmia_model::{Model, RowError, Scores};
+use kalmia_model::{Dispersion, Model, RowError, Scores};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -31,7 +31,7 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     model.encoder.reset_counts();
     args.missing.apply(&mut model.encoder)?;
     let mut reader = source.open(&mut model.encoder, Mode::Evaluate)?;
-    let mut sums = Progressive::new(*model.metrics.progressive.family());
+    let mut sums = Progressive::after(&model.metrics.progressive);
     let mut block = Block::new();
     let mut meter = ui.progress(reader.progress());
     while reader.next_block(&mut model.encoder, &mut block)? {
@@ -63,16 +63,27 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
 }
 
 fn evaluate(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
+    let dispersion = Dispersion::of(&model.learner).value.unwrap_or(1.0);
     for (i, &y) in block.y.iter().enumerate() {
         // without a weight column all rows weigh the same
         let weight = block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan());
         let prediction = model.predict(block, i)?;
-        let interval = match sums.family().normal_noise() {
-            Some(_) => Some(prediction.interval(0.95)?),
-            None => None,
+        let weight = weight.unwrap_or(1.0);
+        let proportion =
+            matches!(sums.family(), AnyFamily::Binomial(family) if family.trials().is_none());
+        let counted = if proportion {
+            // the interval depends on the number of trials, which is the weight
+            let row = Predicted {
+                linear: prediction.linear,
+                variance: prediction.linear_variance,
+                dispersion,
+                mean: prediction.mean,
+            };
+            sums.row_predicted(y, &row, weight)
+        } else {
+            sums.row(y, prediction.mean, Some(prediction.interval(0.95)?), weight)
         };
-        sums.row(y, prediction.mean, interval, weight.unwrap_or(1.0))
-            .map_err(|error| RowError::locate(error.at_row(i), block, &model.encoder))?;
+        counted.map_err(|error| RowError::locate(error.at_row(i), block, &model.encoder))?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::args::FitArgs;
 use crate::error::{Failure, Result};
 use crate::format::{command_line, counted, grouped, shell_word};
 use crate::interrupt;
-use crate::learn::{Pass, Start, count_rows};
+use crate::learn::{Feed, Pass, Start, count_rows};
 use crate::output;
 use crate::plan::FitPlan;
 use crate::progress::Ui;
@@ -41,6 +41,7 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
         draw(path, &model)?;
     }
     let summary = FitSummary::new(&model, rows, time)?;
+    summary.notes().iter().for_each(|note| ui.note(note));
     if plan.json {
         return output::print_json(&summary);
     }
@@ -55,6 +56,7 @@ fn pass<'a>(plan: &'a FitPlan, ui: Ui) -> Pass<'a> {
     if let (None, Some(path)) = (&plan.resume, &plan.output) {
         again.push_str(&format!(" --resume {}", shell_word(&path.to_string_lossy())));
     }
+    let again = plan.shuffle.is_none().then_some(again);
     Pass { output: plan.output.as_deref(), every: plan.every, ui, again }
 }
 
@@ -64,13 +66,19 @@ fn fresh(plan: &FitPlan, ui: Ui) -> Result<Fitted> {
     if settings.method.needs_horizon() {
         settings.method = settings.method.with_horizon(count_rows(&plan.source, &plan.encoder)?);
     }
-    let Start { mut reader, encoder, block, family } =
+    let Start { mut reader, mut encoder, block, family } =
         Start::read(&plan.source, &plan.encoder, &settings.family, ui)?;
+    let history = History::starting(reader.fingerprints()?);
+    let (feed, block) = match plan.shuffle {
+        Some(seed) => (Feed::shuffled(&mut reader, &mut encoder, block, seed, ui)?, Block::new()),
+        None => (Feed::InOrder(&mut reader), block),
+    };
     let mut model = Model::new(settings, family, encoder)?;
     // settings hold what was asked for, not a horizon that was counted
     model.settings = plan.settings.clone();
-    model.history = History::starting(reader.fingerprints()?);
-    let time = pass(plan, ui).run(&mut model, &mut reader, block)?;
+    model.history = history;
+    let time = pass(plan, ui).run(&mut model, feed, block)?;
+    model.check_weights()?;
     match model.learner.count() {
         0 => Err(Failure::no_rows(model.encoder.counts())),
         rows => Ok(Fitted { model, rows, time }),
@@ -101,7 +109,8 @@ fn resumed(plan: &FitPlan, path: &Path, ui: Ui) -> Result<Fitted> {
     reader.seek(run.position)?;
     let before = model.learner.count();
     ui.note(&format!("continuing after row {}", grouped(run.position.rows)));
-    let time = pass(plan, ui).run(&mut model, &mut reader, Block::new())?;
+    let time = pass(plan, ui).run(&mut model, Feed::InOrder(&mut reader), Block::new())?;
+    model.check_weights()?;
     let rows = model.learner.count() - before;
     Ok(Fitted { model, rows, time })
 }

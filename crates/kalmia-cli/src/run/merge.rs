@@ -37,6 +37,7 @@ pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
         learner,
         encoder: a.encoder,
         settings: a.settings,
+        weights: a.weights.merged(&b.weights),
         // each model predicted its own rows only; the merged one has predicted nothing yet
         metrics: Metrics::new(*a.metrics.progressive.family())?,
         history: History {

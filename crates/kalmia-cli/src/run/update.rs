@@ -4,7 +4,7 @@ use crate::args::UpdateArgs;
 use crate::error::{Failure, Result};
 use crate::format::{command_line, grouped};
 use crate::interrupt;
-use crate::learn::Pass;
+use crate::learn::{Feed, Pass};
 use crate::output;
 use crate::plan::{Every, SourcePlan, writable};
 use crate::progress::Ui;
@@ -28,10 +28,11 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     interrupt::catch();
     begin(&mut model, &mut reader, args, ui)?;
     let before = model.learner.count();
-    let pass = Pass { output: Some(output), every, ui, again: command_line() };
-    let time = pass.run(&mut model, &mut reader, Block::new())?;
+    let pass = Pass { output: Some(output), every, ui, again: Some(command_line()) };
+    let time = pass.run(&mut model, Feed::InOrder(&mut reader), Block::new())?;
     model.save(output)?;
     let summary = FitSummary::new(&model, model.learner.count() - before, time)?;
+    summary.notes().iter().for_each(|note| ui.note(note));
     if args.json { output::print_json(&summary) } else { output::print(&summary.text()) }
 }
 

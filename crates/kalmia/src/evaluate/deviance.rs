@@ -47,6 +47,22 @@ fn trials_deviance(trials: f64, y: f64, mean: f64) -> f64 {
     2.0 * (weighted_log(y, mean) + weighted_log(trials - y, trials - mean))
 }
 
+/// $V(\mu)$: the variance of `y` of mean $\mu$ at dispersion 1.
+pub(super) fn unit_variance(family: &AnyFamily, mean: f64) -> f64 {
+    let positive = mean.max(f64::MIN_POSITIVE);
+    let of_trials = |n: f64| {
+        let mean = mean.clamp(n * MIN_PROBABILITY, n * (1.0 - MIN_PROBABILITY));
+        mean * (1.0 - mean / n)
+    };
+    match family {
+        AnyFamily::Gaussian(_) => 1.0,
+        AnyFamily::Bernoulli(_) => of_trials(1.0),
+        AnyFamily::Binomial(binomial) => of_trials(binomial.trials().unwrap_or(1) as f64),
+        AnyFamily::Poisson(_) => positive,
+        AnyFamily::Gamma(_) => positive * positive,
+    }
+}
+
 /// $a\ln(a/b)$, 0 at $a = 0$.
 fn weighted_log(a: f64, b: f64) -> f64 {
     if a == 0.0 {

@@ -1,6 +1,6 @@
 //! Progressive evaluation and its course over the rows, as stored in model files.
 
-use super::{Cadence, Progressive, Trace};
+use super::{Cadence, Order, Progressive, Trace};
 use crate::error::Result;
 use crate::family::AnyFamily;
 use crate::observe::{Observer, RowView};
@@ -27,6 +27,9 @@ const FACTOR: f64 = 1.05;
 pub struct Metrics {
     /// All rows so far.
     pub progressive: Progressive,
+    /// The order of the targets.
+    #[serde(default)]
+    pub order: Order,
     loss: Trace,
     baseline: Trace,
 }
@@ -46,7 +49,17 @@ impl Metrics {
     /// Without rows.
     pub fn new(family: AnyFamily) -> Result<Self> {
         let trace = || Trace::new(Cadence::Geometric { factor: FACTOR });
-        Ok(Self { progressive: Progressive::new(family), loss: trace()?, baseline: trace()? })
+        Ok(Self {
+            progressive: Progressive::new(family),
+            order: Order::default(),
+            loss: trace()?,
+            baseline: trace()?,
+        })
+    }
+
+    /// Whether the rows seem sorted by their target, which one pass must not be given.
+    pub fn is_sorted(&self) -> bool {
+        self.order.is_sorted(matches!(self.progressive.family(), AnyFamily::Bernoulli(_)))
     }
 
     /// The mean losses at about 50 points per decade of rows, and now.
@@ -60,7 +73,8 @@ impl Metrics {
             })
             .collect();
         let rows = self.progressive.rows();
-        if rows > 0 && course.last().is_none_or(|last| last.rows < rows) {
+        if self.progressive.loss().is_finite() && course.last().is_none_or(|last| last.rows < rows)
+        {
             course.push(CoursePoint {
                 rows,
                 loss: self.progressive.loss(),
@@ -73,11 +87,14 @@ impl Metrics {
 
 impl Observer for Metrics {
     fn row(&mut self, row: &RowView<'_>) {
-        let Self { progressive, loss, baseline } = self;
+        let Self { progressive, order, loss, baseline } = self;
         Observer::row(progressive, row);
+        Observer::row(order, row);
         let rows = progressive.rows();
-        loss.record(rows, || progressive.loss());
-        baseline.record(rows, || progressive.constant_loss());
+        if progressive.is_judged() {
+            loss.record(rows, || progressive.loss());
+            baseline.record(rows, || progressive.constant_loss());
+        }
     }
 
     fn uses_loss(&self) -> bool {

@@ -3,20 +3,25 @@
 
 mod calibration;
 mod certificate;
+mod coverage;
 mod deviance;
 mod metrics;
 mod metrics_thread;
+mod order;
 mod progressive;
 mod ranking;
 mod report;
 mod trace;
+mod window;
 
 pub use calibration::{Calibration, ReliabilityBin};
 pub use certificate::Certificate;
+pub use coverage::{Predicted, covers};
 pub use deviance::deviance;
 pub use metrics::{CoursePoint, Metrics};
 pub use metrics_thread::MetricsThread;
+pub use order::Order;
 pub use progressive::Progressive;
 pub use ranking::Ranking;
-pub use report::{Classification, Coverage, Regression, Report};
+pub use report::{Classification, Coverage, LastHalf, Regression, Report};
 pub use trace::{Cadence, Trace, TracePoint};

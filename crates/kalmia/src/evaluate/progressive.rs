@@ -1,8 +1,11 @@
 //! Progressive evaluation: every row is predicted before it is learned, so each row is a test row.
 
-use super::deviance::MIN_PROBABILITY;
-use super::report::{Classification, Coverage, Regression, Report};
-use super::{Cadence, Calibration, Ranking, Trace, TracePoint, deviance};
+mod averages;
+
+use super::coverage::QUANTILE_95;
+use super::deviance::{MIN_PROBABILITY, unit_variance};
+use super::window::Window;
+use super::{Cadence, Calibration, Predicted, Ranking, Trace, TracePoint, covers, deviance};
 use crate::error::{Error, Result, require};
 use crate::family::{AnyFamily, Family};
 use crate::observe::{Observer, RowView};
@@ -13,8 +16,10 @@ use serde::{Deserialize, Serialize};
 /// Probabilities within this of one half count as ties.
 const MAX_TIE: f64 = 1e-9;
 
-/// The normal quantile of a 95 % interval.
-const QUANTILE_95: f64 = 1.959_963_984_540_054;
+/// Intervals are judged in each of the first rows, and then in one row of a few: that takes an
+/// incomplete integral, which would slow the learner down.
+const JUDGED_ROWS: u64 = 1024;
+const JUDGED_STRIDE: u64 = 8;
 
 /// A product of probabilities below this is replaced by its logarithm before it underflows.
 const MIN_PRODUCT: f64 = 1e-280;
@@ -31,8 +36,11 @@ fn one() -> f64 {
 /// predicts each row by the weighted mean of the rows before it. That mean is smoothed with
 /// Jeffreys' prior, so that a start of all 0 or all 1 never gives infinite loss: $(\frac12 + \sum
 /// wy)/(1 + \sum wn)$ times $n$ for labels, successes and proportions, $(\frac12+\sum wy)/\sum w$
-/// for counts. The first row is predicted by $\frac12$ for labels; in the other families it costs
-/// the constant predictor nothing.
+/// for counts.
+///
+/// Both are judged on the same rows. The first row of weight is predicted by one half for labels
+/// and trials. In the other families nobody can know its size, and its loss may exceed that of all
+/// other rows: neither is judged on it.
 ///
 /// Rows of weight 0 count in [`Report::rows`] and nowhere else.
 ///
@@ -67,6 +75,20 @@ pub struct Progressive {
     width: f64,
     labels: Option<(Ranking, Calibration)>,
     trace: Option<Trace>,
+    /// Weight of the rows that the constant predictor knows and that are not judged.
+    #[serde(default)]
+    known_weight: f64,
+    /// Rows judged that have weight.
+    #[serde(default)]
+    judged: u64,
+    /// $\sum w(y-\mu)^2/V(\mu)$, in the last half divided by the rows or their weight.
+    #[serde(default)]
+    pearson: f64,
+    /// Whether a target of the Poisson family was no whole number: weights are then exposures.
+    #[serde(default)]
+    rates: bool,
+    #[serde(default)]
+    window: Window,
 }
 
 impl Progressive {
@@ -89,7 +111,30 @@ impl Progressive {
             width: 0.0,
             labels,
             trace: None,
+            known_weight: 0.0,
+            judged: 0,
+            pearson: 0.0,
+            rates: false,
+            window: Window::new(),
         }
+    }
+
+    /// Without rows, for an evaluation on rows that a model does not learn: the constant predictor
+    /// starts from the mean of the rows that `learned` has seen, as the model does, so that no row
+    /// is left out.
+    ///
+    /// ```
+    /// use kalmia::evaluate::Progressive;
+    /// let mut learned = Progressive::new("gaussian".parse()?);
+    /// learned.row(300.0, 0.0, None, 1.0)?;
+    /// let mut sums = Progressive::after(&learned);
+    /// sums.row(302.0, 301.0, None, 1.0)?;
+    /// assert_eq!((sums.report().loss, sums.report().constant_loss), (0.5, 2.0));
+    /// # Ok::<(), kalmia::Error>(())
+    /// ```
+    pub fn after(learned: &Self) -> Self {
+        let known_weight = learned.known_weight + learned.weight;
+        Self { known_weight, total: learned.total, ..Self::new(learned.family) }
     }
 
     /// Also keeps the mean loss after earlier numbers of rows.
@@ -107,6 +152,26 @@ impl Progressive {
         interval: Option<Interval>,
         weight: f64,
     ) -> Result<()> {
+        let y = self.check(y, mean, weight)?;
+        let judged = interval.map(|Interval { lower, upper }| Judged {
+            inside: lower <= y && y <= upper,
+            width: upper - lower,
+        });
+        self.count(y, mean, 0.5 * deviance(&self.family, y, mean), judged, weight);
+        Ok(())
+    }
+
+    /// As [`Progressive::row`], with the 95 % interval judged by [`covers`].
+    pub fn row_predicted(&mut self, y: f64, row: &Predicted, weight: f64) -> Result<()> {
+        let y = self.check(y, row.mean, weight)?;
+        let inside = covers(&self.family, row, y, self.trials(weight));
+        let loss = 0.5 * deviance(&self.family, y, row.mean);
+        self.count(y, row.mean, loss, Some(Judged { inside, width: 0.0 }), weight);
+        Ok(())
+    }
+
+    /// The target in the family's coding.
+    fn check(&self, y: f64, mean: f64, weight: f64) -> Result<f64> {
         let Some(y) = self.family.canonical(y) else {
             let family = self.family.name().to_owned();
             let expected = self.family.domain().to_owned();
@@ -119,17 +184,35 @@ impl Progressive {
             weight,
             "must be finite, 0 or more",
         )?;
-        self.count(y, mean, 0.5 * deviance(&self.family, y, mean), interval, weight);
-        Ok(())
+        Ok(y)
     }
 
-    fn count(&mut self, y: f64, mean: f64, loss: f64, interval: Option<Interval>, weight: f64) {
+    /// The trials or units of exposure that a target stands for.
+    fn trials(&self, weight: f64) -> f64 {
+        match &self.family {
+            AnyFamily::Binomial(binomial) if binomial.trials().is_none() => weight,
+            AnyFamily::Poisson(_) if self.rates => weight,
+            _ => 1.0,
+        }
+    }
+
+    fn count(&mut self, y: f64, mean: f64, loss: f64, interval: Option<Judged>, weight: f64) {
         self.rows += 1;
-        if weight > 0.0 {
-            self.count_constant(y, weight);
+        let constant = self.constant();
+        if weight > 0.0 && constant.is_none() {
+            self.known_weight += weight;
+            self.total += weight * y;
+        } else if let Some(constant) = constant.filter(|_| weight > 0.0) {
+            self.count_constant(y, constant, weight);
             self.weight += weight;
+            self.judged += 1;
             self.loss += weight * loss;
             self.total += weight * y;
+            self.rates |= matches!(self.family, AnyFamily::Poisson(_)) && y.fract() != 0.0;
+            if self.labels.is_none() {
+                let residual = y - mean;
+                self.pearson += weight * residual * residual / unit_variance(&self.family, mean);
+            }
             self.absolute += weight * (y - mean).abs();
             self.square += weight * (y - mean) * (y - mean);
             if let Some((ranking, calibration)) = &mut self.labels {
@@ -140,11 +223,14 @@ impl Progressive {
                 ranking.row(y, mean, weight);
                 calibration.row(y, mean, weight);
             }
-            if let Some(Interval { lower, upper }) = interval {
+            if let Some(Judged { inside, width }) = interval {
                 self.interval_weight += weight;
-                self.covered += if lower <= y && y <= upper { weight } else { 0.0 };
-                self.width += weight * (upper - lower);
+                self.covered += if inside { weight } else { 0.0 };
+                self.width += weight * width;
             }
+        }
+        if self.window.is_due(self.rows) {
+            self.window.record(self.sums());
         }
         let loss = self.loss;
         let weight = self.weight;
@@ -154,32 +240,29 @@ impl Progressive {
     }
 
     /// Adds the constant predictor's loss; for labels, one logarithm per some hundred rows.
-    fn count_constant(&mut self, y: f64, weight: f64) {
-        match (self.constant(), &self.family) {
-            (Some(constant), AnyFamily::Bernoulli(_)) if weight == 1.0 => {
-                self.chances *= if y > 0.5 { constant } else { 1.0 - constant };
-                if self.chances < MIN_PRODUCT {
-                    self.constant_loss -= self.chances.ln();
-                    self.chances = 1.0;
-                }
+    fn count_constant(&mut self, y: f64, constant: f64, weight: f64) {
+        if self.labels.is_some() && weight == 1.0 {
+            self.chances *= if y > 0.5 { constant } else { 1.0 - constant };
+            if self.chances < MIN_PRODUCT {
+                self.constant_loss -= self.chances.ln();
+                self.chances = 1.0;
             }
-            (constant, family) => {
-                self.constant_loss +=
-                    weight * constant.map_or(0.0, |constant| 0.5 * deviance(family, y, constant));
-            }
+        } else {
+            self.constant_loss += weight * 0.5 * deviance(&self.family, y, constant);
         }
     }
 
-    /// The constant predictor's mean for the next row; `None` before the first, unless for labels.
+    /// The constant predictor's mean for the next row; `None` before the first, unless for labels
+    /// and trials.
     pub fn constant(&self) -> Option<f64> {
-        let smoothed =
-            |trials: f64| Some(trials * (0.5 + self.total) / (1.0 + self.weight * trials));
+        let weight = self.known_weight + self.weight;
+        let smoothed = |trials: f64| Some(trials * (0.5 + self.total) / (1.0 + weight * trials));
         match &self.family {
             AnyFamily::Bernoulli(_) => smoothed(1.0),
             AnyFamily::Binomial(binomial) => smoothed(binomial.trials().unwrap_or(1) as f64),
-            _ if self.weight == 0.0 => None,
-            AnyFamily::Poisson(_) => Some((0.5 + self.total) / self.weight),
-            AnyFamily::Gaussian(_) | AnyFamily::Gamma(_) => Some(self.total / self.weight),
+            _ if weight == 0.0 => None,
+            AnyFamily::Poisson(_) => Some((0.5 + self.total) / weight),
+            AnyFamily::Gaussian(_) | AnyFamily::Gamma(_) => Some(self.total / weight),
         }
     }
 
@@ -191,6 +274,11 @@ impl Progressive {
     /// Rows seen.
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Whether any row has been judged; before that all averages are NaN.
+    pub fn is_judged(&self) -> bool {
+        self.weight > 0.0
     }
 
     /// Mean loss so far.
@@ -207,47 +295,37 @@ impl Progressive {
     pub fn trace(&self) -> &[TracePoint] {
         self.trace.as_ref().map_or(&[], |trace| trace.points())
     }
-
-    /// All averages.
-    pub fn report(&self) -> Report {
-        let mean = |sum: f64| sum / self.weight;
-        let classification = self.labels.as_ref().map(|(ranking, calibration)| Classification {
-            log_loss: mean(self.loss),
-            accuracy: mean(self.correct),
-            brier: mean(self.square),
-            auc: ranking.auc(),
-            auc_error: ranking.error_bound(),
-            calibration_error: calibration.expected_error(),
-            reliability: calibration.bins(),
-        });
-        let gaussian = matches!(self.family, AnyFamily::Gaussian(_));
-        let intervals = self.interval_weight > 0.0;
-        Report {
-            rows: self.rows,
-            weight: self.weight,
-            loss: mean(self.loss),
-            constant_loss: self.constant_loss(),
-            deviance: 2.0 * mean(self.loss),
-            classification,
-            regression: gaussian
-                .then(|| Regression { rmse: mean(self.square).sqrt(), mae: mean(self.absolute) }),
-            coverage: intervals.then(|| Coverage {
-                covered: self.covered / self.interval_weight,
-                width: self.width / self.interval_weight,
-            }),
-        }
-    }
 }
 
-/// Plug-in means as the learner reports them, with 95 % intervals $m + o \pm 1.96\sqrt{\sigma^2+s}$
-/// for the Gaussian family, $\sigma^2$ the noise variance as the learner knew it.
+/// A judged interval; its width is 0 if only the judgment is known.
+struct Judged {
+    inside: bool,
+    width: f64,
+}
+
+/// Means as the learner reports them. The 95 % interval of the Gaussian family is $m + o \pm
+/// 1.96\sqrt{\sigma^2+s}$, $\sigma^2$ the noise variance as the learner knew it. That of other
+/// families is judged by [`covers`], in the first 1024 rows and every eighth one after them.
 impl Observer for Progressive {
     fn row(&mut self, row: &RowView<'_>) {
-        let interval = self.family.normal_noise().map(|_| {
+        let Observation { y, weight, offset } = row.observation;
+        let due = self.rows < JUDGED_ROWS || self.rows.is_multiple_of(JUDGED_STRIDE);
+        let interval = if self.family.normal_noise().is_some() {
             let half = QUANTILE_95 * (row.dispersion + row.variance).sqrt();
-            Interval { lower: row.mean - half, upper: row.mean + half }
-        });
-        let Observation { y, weight, .. } = row.observation;
+            let inside = row.mean - half <= y && y <= row.mean + half;
+            Some(Judged { inside, width: 2.0 * half })
+        } else if due && weight > 0.0 {
+            let predicted = Predicted {
+                linear: row.linear + offset,
+                variance: row.variance,
+                dispersion: row.dispersion,
+                mean: row.mean,
+            };
+            let inside = covers(&self.family, &predicted, y, self.trials(weight));
+            Some(Judged { inside, width: 0.0 })
+        } else {
+            None
+        };
         // for labels the learner has computed the logarithm, unless a weight has sharpened it
         let loss = match self.family {
             AnyFamily::Bernoulli(_) if weight == 1.0 => row.loss.clamp(0.0, -MIN_PROBABILITY.ln()),

@@ -23,6 +23,28 @@ pub struct Report {
     pub regression: Option<Regression>,
     /// If intervals were given.
     pub coverage: Option<Coverage>,
+    /// The last half of the rows, which shows what was learned without its beginning.
+    pub last_half: Option<LastHalf>,
+}
+
+/// The averages over the last half of the rows. It begins at one of eight rows per doubling, so it
+/// may be longer by an eighth; `first_row` says where.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LastHalf {
+    /// Its first row, from 1.
+    pub first_row: u64,
+    /// Its last row, which is the last of all.
+    pub last_row: u64,
+    /// Mean loss.
+    pub loss: f64,
+    /// Mean loss of the constant predictor.
+    pub constant_loss: f64,
+    /// Pearson's dispersion, the mean of $(y-\mu)^2/V(\mu)$: the noise variance of the Gaussian
+    /// family, and for counts how much more they vary than their family allows. `None` for labels,
+    /// whose variance follows from their mean.
+    pub dispersion: Option<f64>,
+    /// Share of rows inside their interval, if intervals were given.
+    pub covered: Option<f64>,
 }
 
 /// How good predicted probabilities of labels were.
@@ -58,6 +80,6 @@ pub struct Regression {
 pub struct Coverage {
     /// Share of rows inside their interval, ends included.
     pub covered: f64,
-    /// Mean width.
-    pub width: f64,
+    /// Mean width, if the ends were given.
+    pub width: Option<f64>,
 }

@@ -4,7 +4,7 @@ mod zero;
 
 use super::fast::CdfTransition;
 use super::fast::own_fast_paths;
-use super::log_link::{MAX_COUNT, capped_exp, count, tangent_exp};
+use super::log_link::{MAX_COUNT, capped_exp, tangent_exp};
 use super::{Family, FastPaths};
 use crate::math::{gamma_pair, smallest};
 use crate::rows::Observation;
@@ -13,6 +13,10 @@ use libm::lgamma;
 use rand::{Rng, RngExt};
 
 /// $\ell(y,u) = e^u - yu$, for counts up to $2^{53}$.
+///
+/// `y` need not be a whole number: a rate $y = c/e$, for the count $c$ of a row with exposure $e$,
+/// has the loss of the count if the row's weight is $e$. Quantiles and intervals are those of a
+/// count, that is of exposure 1.
 ///
 /// Beyond $u = 300$ the exponential saturates (see [`EXPONENT_CAP`](super::EXPONENT_CAP)): the loss
 /// continues as its tangent, and $\ell'$, $\ell''$, mean and variance keep their values at 300.
@@ -25,12 +29,13 @@ impl Family for Poisson {
     }
 
     fn domain(&self) -> &str {
-        "a whole number, 0 or more"
+        "a number from 0 to 9e15"
     }
 
     #[inline(always)]
     fn canonical(&self, y: f64) -> Option<f64> {
-        count(y, MAX_COUNT)
+        // `+ 0.0` turns -0 into 0, so that equal targets have equal bits
+        (0.0..=MAX_COUNT).contains(&y).then_some(y + 0.0)
     }
 
     #[inline(always)]

@@ -56,9 +56,12 @@ fn losses_are_weighted_means_of_half_deviances() {
                 AnyFamily::Poisson(_) => (past.1 > 0.0).then(|| (past.0 + 0.5) / past.1),
                 _ => (past.1 > 0.0).then(|| past.0 / past.1),
             };
-            loss += w * 0.5 * deviance(&family, y, mean);
-            constant += guess.map_or(0.0, |guess| w * 0.5 * deviance(&family, y, guess));
-            weight += w;
+            // a first row that nobody can predict is judged for neither
+            if let Some(guess) = guess {
+                loss += w * 0.5 * deviance(&family, y, mean);
+                constant += w * 0.5 * deviance(&family, y, guess);
+                weight += w;
+            }
             progressive.row(y, mean, None, w).unwrap();
         }
         let report = progressive.report();
@@ -101,6 +104,7 @@ fn gaussian_errors_and_coverage_of_a_filter() {
     };
     filter.learn_observed(Rows::new(2, &x, &y).unwrap(), Some(&mut observer)).unwrap();
     let report = both.0.report();
+    both.1.remove(0);
     let n = both.1.len() as f64;
     let regression = report.regression.unwrap();
     close(regression.rmse, (both.1.iter().map(|r| r.0 * r.0).sum::<f64>() / n).sqrt());
@@ -112,7 +116,103 @@ fn gaussian_errors_and_coverage_of_a_filter() {
     );
     // 2000 draws: four standard errors of a share of 0.95
     assert!((coverage.covered - 0.95).abs() < 0.02, "{coverage:?}");
-    close(coverage.width, 2.0 * QUANTILE_95 * both.1.iter().map(|r| r.1).sum::<f64>() / n);
+    close(coverage.width.unwrap(), 2.0 * QUANTILE_95 * both.1.iter().map(|r| r.1).sum::<f64>() / n);
+}
+
+#[test]
+fn the_first_row_costs_neither_the_model_nor_the_constant_predictor() {
+    for (name, first) in [("gaussian", 300.0), ("poisson", 250.0), ("gamma", 1e6)] {
+        let mut progressive = Progressive::new(name.parse().unwrap());
+        progressive.row(first, 1e-3, None, 0.0).unwrap();
+        progressive.row(first, 1e-3, None, 2.0).unwrap();
+        assert!(!progressive.is_judged() && progressive.report().last_half.is_none());
+        let guess = progressive.constant().unwrap();
+        progressive.row(first + 1.0, guess, None, 1.0).unwrap();
+        let report = progressive.report();
+        assert_eq!((report.rows, report.weight), (3, 1.0));
+        assert!(report.loss < 1.0 && report.loss == report.constant_loss, "{name} {report:?}");
+    }
+}
+
+#[test]
+fn the_last_half_is_that_of_an_evaluation_which_starts_there() {
+    for family in families() {
+        for n in [40, 333, 1000] {
+            let rows = rows(&family, n);
+            let mut whole = Progressive::new(family);
+            let interval = |mean: f64| Some(Interval { lower: 0.7 * mean, upper: 1.4 * mean });
+            rows.iter().for_each(|&(y, mean, w)| whole.row(y, mean, interval(mean), w).unwrap());
+            let found = whole.report().last_half.unwrap();
+            let start = found.first_row as usize - 1;
+            assert_eq!(found.last_row, n as u64);
+            assert!((n - start) as f64 / n as f64 <= 0.5625 && n - start >= n / 2, "{n} {start}");
+            let mut before = Progressive::new(family);
+            rows[..start].iter().for_each(|&(y, mean, w)| before.row(y, mean, None, w).unwrap());
+            let mut half = Progressive::after(&before);
+            let mut squares = 0.0;
+            let mut judged = 0.0;
+            for &(y, mean, w) in &rows[start..] {
+                half.row(y, mean, interval(mean), w).unwrap();
+                let variance = family.variance(link(&family, mean));
+                squares += w * (y - mean) * (y - mean) / variance;
+                judged += if matches!(family, AnyFamily::Binomial(b) if b.trials().is_none()) {
+                    f64::from(w > 0.0)
+                } else {
+                    w
+                };
+            }
+            let expected = half.report();
+            let same = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * (1.0 + b.abs()), "{a} {b}");
+            same(found.loss, expected.loss);
+            same(found.constant_loss, expected.constant_loss);
+            same(found.covered.unwrap(), expected.coverage.unwrap().covered);
+            match found.dispersion {
+                Some(value) => {
+                    same(value, squares / judged * family.dispersion().unwrap_or(1.0));
+                }
+                None => assert!(matches!(family, AnyFamily::Bernoulli(_))),
+            }
+        }
+    }
+}
+
+/// The linear predictor of a mean.
+fn link(family: &AnyFamily, mean: f64) -> f64 {
+    match family {
+        AnyFamily::Gaussian(_) => mean,
+        AnyFamily::Bernoulli(_) => (mean / (1.0 - mean)).ln(),
+        AnyFamily::Binomial(b) => (mean / (b.trials().unwrap_or(1) as f64 - mean)).ln(),
+        AnyFamily::Poisson(_) | AnyFamily::Gamma(_) => mean.ln(),
+    }
+}
+
+#[test]
+fn counts_that_vary_more_show_in_dispersion_and_coverage() {
+    let mut rng = rng();
+    let n = 6000;
+    let mut report = |factor: f64, exposure: f64| {
+        // counts of mean 4 times the exposure in units of `factor`: variance factor times the mean
+        let law = rand_distr::Poisson::new(4.0 * exposure / factor).unwrap();
+        let y: Vec<f64> = (0..n).map(|_| factor * rng.sample(law) / exposure).collect();
+        let weights = vec![exposure; n];
+        let x = vec![1.0; n];
+        let mut filter: Filter<_, _> =
+            Filter::new(Poisson, Ekf, Prior::isotropic(1, 1.0).unwrap()).unwrap();
+        let mut progressive = Progressive::new(Poisson.into());
+        let rows = Rows::new(1, &x, &y).unwrap().with_weights(&weights).unwrap();
+        filter.learn_observed(rows, Some(&mut progressive)).unwrap();
+        let half = progressive.report().last_half.unwrap();
+        (half.dispersion.unwrap(), half.covered.unwrap())
+    };
+    let (plain, held) = report(1.0, 1.0);
+    // the interval of a Poisson variable of mean 4 is 1 to 8 and holds 0.960
+    assert!((plain - 1.0).abs() < 0.1 && (held - 0.960).abs() < 0.03, "{plain} {held}");
+    let (more, held) = report(5.0, 1.0);
+    // 0 or 10 and more: P(Poisson(0.8) != 1) = 0.64 lie outside
+    assert!((more / 5.0 - 1.0).abs() < 0.1 && (held - 0.36).abs() < 0.06, "{more} {held}");
+    // a rate of 7.3 units of exposure has the dispersion of its count
+    let (rate, held) = report(1.0, 7.3);
+    assert!((rate - 1.0).abs() < 0.1 && (held - 0.955).abs() < 0.03, "{rate} {held}");
 }
 
 #[test]
@@ -141,7 +241,7 @@ fn illegal_rows_are_named_and_change_nothing() {
     let mut progressive = Progressive::new(Poisson.into());
     progressive.row(2.0, 1.5, None, 1.0).unwrap();
     let before = progressive.clone();
-    assert!(matches!(progressive.row(1.5, 1.0, None, 1.0), Err(Error::Target { row: 1, .. })));
+    assert!(matches!(progressive.row(-1.5, 1.0, None, 1.0), Err(Error::Target { row: 1, .. })));
     assert!(matches!(
         progressive.row(1.0, f64::NAN, None, 1.0),
         Err(Error::Parameter { name: "mean", .. })

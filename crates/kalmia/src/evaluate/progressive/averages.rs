@@ -1,0 +1,73 @@
+//! The averages of progressive evaluation, over all rows and over the last half.
+
+use super::super::report::{Classification, Coverage, LastHalf, Regression, Report};
+use super::super::window::Sums;
+use super::Progressive;
+use crate::family::AnyFamily;
+
+impl Progressive {
+    /// All averages.
+    pub fn report(&self) -> Report {
+        let mean = |sum: f64| sum / self.weight;
+        let classification = self.labels.as_ref().map(|(ranking, calibration)| Classification {
+            log_loss: mean(self.loss),
+            accuracy: mean(self.correct),
+            brier: mean(self.square),
+            auc: ranking.auc(),
+            auc_error: ranking.error_bound(),
+            calibration_error: calibration.expected_error(),
+            reliability: calibration.bins(),
+        });
+        let gaussian = matches!(self.family, AnyFamily::Gaussian(_));
+        let intervals = self.interval_weight > 0.0;
+        Report {
+            rows: self.rows,
+            weight: self.weight,
+            loss: mean(self.loss),
+            constant_loss: self.constant_loss(),
+            deviance: 2.0 * mean(self.loss),
+            classification,
+            regression: gaussian
+                .then(|| Regression { rmse: mean(self.square).sqrt(), mae: mean(self.absolute) }),
+            coverage: intervals.then(|| Coverage {
+                covered: self.covered / self.interval_weight,
+                width: (self.width > 0.0).then(|| self.width / self.interval_weight),
+            }),
+            last_half: self.last_half(),
+        }
+    }
+
+    /// All sums so far.
+    pub(super) fn sums(&self) -> Sums {
+        Sums {
+            rows: self.rows,
+            weight: self.weight,
+            judged: self.judged,
+            loss: self.loss,
+            constant_loss: self.constant_loss - self.chances.ln(),
+            pearson: self.pearson,
+            interval_weight: self.interval_weight,
+            covered: self.covered,
+        }
+    }
+
+    /// The last half of the rows, or somewhat more; `None` if no row in it was judged.
+    fn last_half(&self) -> Option<LastHalf> {
+        let start = self.window.start(self.rows)?;
+        let sums = self.sums().since(&start);
+        // a weight of trials or exposure makes a row more precise; other weights repeat it
+        let trials = match &self.family {
+            AnyFamily::Binomial(binomial) => binomial.trials().is_none(),
+            _ => self.rates,
+        };
+        let repeats = if trials { sums.judged as f64 } else { sums.weight };
+        (sums.judged > 0).then(|| LastHalf {
+            first_row: start.rows + 1,
+            last_row: self.rows,
+            loss: sums.loss / sums.weight,
+            constant_loss: sums.constant_loss / sums.weight,
+            dispersion: self.labels.is_none().then_some(sums.pearson / repeats),
+            covered: (sums.interval_weight > 0.0).then(|| sums.covered / sums.interval_weight),
+        })
+    }
+}
