@@ -105,6 +105,41 @@ fn the_dispersion_of_counts_is_learned() {
     assert!((wide / 6.0 - 1.0).abs() < 0.15, "{wide}");
 }
 
+/// A rate with its exposure as weight is the count with the logarithm of the exposure as offset.
+#[test]
+fn rates_have_the_dispersion_of_their_counts() {
+    let mut rng = rng(9);
+    let mut x = Vec::new();
+    let mut counts = Vec::new();
+    let mut exposures = Vec::new();
+    for _ in 0..3000 {
+        let z = centered(&mut rng);
+        let exposure = 0.1 + 0.3 * uniform(&mut rng);
+        let u = 2.0 + 0.5 * z + f64::ln(exposure);
+        let factor = Gamma::new(2.0 / u.exp()).unwrap().sample(0.0, &mut rng);
+        x.extend([1.0, z]);
+        counts.push(Poisson.sample(u + factor.ln(), &mut rng));
+        exposures.push(exposure);
+    }
+    let rates: Vec<f64> = counts.iter().zip(&exposures).map(|(y, e)| y / e).collect();
+    let offsets: Vec<f64> = exposures.iter().map(|e| e.ln()).collect();
+    let learned = |rows: Rows<'_>| {
+        let mut auto = Auto::builder(Poisson, 2).intercept().build().unwrap();
+        auto.learn(rows).unwrap();
+        auto
+    };
+    let by_rate = learned(Rows::new(2, &x, &rates).unwrap().with_weights(&exposures).unwrap());
+    let by_count = learned(Rows::new(2, &x, &counts).unwrap().with_offsets(&offsets).unwrap());
+    assert!((by_count.dispersion() / 3.0 - 1.0).abs() < 0.2, "{}", by_count.dispersion());
+    assert!((by_rate.dispersion() / by_count.dispersion() - 1.0).abs() < 0.02);
+    let errors = [&by_rate, &by_count].map(|auto| auto.standard_errors().unwrap());
+    for j in 0..2 {
+        assert!((errors[0][j] / errors[1][j] - 1.0).abs() < 0.02, "{errors:?}");
+        let distance = (by_rate.coefficients()[j] - by_count.coefficients()[j]).abs();
+        assert!(distance < 0.1 * errors[1][j], "{distance}");
+    }
+}
+
 /// Pixels, words: a feature is 0 or far from it, and zero means that nothing is there.
 #[test]
 fn near_the_better_kind_of_prior() {

@@ -132,7 +132,7 @@ impl<C: Covariance> Bank<C> {
                 }
             }
             self.take_weights();
-            context.dispersion.count(context.family, observation.weight);
+            context.dispersion.count(observation.weight);
         }
         Ok(())
     }

@@ -36,8 +36,12 @@ pub(super) struct Dispersion {
     pub kind: Kind,
     /// Guess before the rows, from the warm-up.
     pub guess: f64,
-    /// Sum of weights; of rows, if weights are trials.
+    /// Sum of weights, or number of rows if [`weight_is_size`](Self::weight_is_size).
     pub rows: f64,
+    /// Whether a row's weight is its number of trials or its exposure, so that a row with weight
+    /// is one row; otherwise the weight is a number of rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weight_is_size: bool,
     /// Rows that say nothing about the noise: the first one, if it only sets an intercept with a
     /// flat prior.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -57,7 +61,8 @@ impl Dispersion {
             (Some(_), Some(_)) => Kind::Normal,
             (Some(_), None) => Kind::Pearson,
         };
-        Self { kind, guess: 1.0, rows: 0.0, spent: 0.0 }
+        let weight_is_size = family.fast().weight_is_trials();
+        Self { kind, guess: 1.0, rows: 0.0, weight_is_size, spent: 0.0 }
     }
 
     /// Whether the dispersion is a point estimate, which moments depend on.
@@ -66,9 +71,8 @@ impl Dispersion {
     }
 
     /// Counts a row.
-    pub fn count<F: Family>(&mut self, family: &F, weight: f64) {
-        let trials = self.kind == Kind::Quasi && family.fast().weight_is_trials();
-        self.rows += if trials && weight > 0.0 { 1.0 } else { weight };
+    pub fn count(&mut self, weight: f64) {
+        self.rows += if self.weight_is_size && weight > 0.0 { 1.0 } else { weight };
     }
 
     /// Rows that the estimate rests on.

@@ -117,6 +117,10 @@ impl<F: Family> Auto<F> {
             self.center_normal_prior(&TargetSpread::of(kept));
             return;
         }
+        if self.dispersion.kind == Kind::Quasi && kept.observations().any(|o| o.y.fract() != 0.0) {
+            // a rate per unit of exposure, which is the weight
+            self.dispersion.weight_is_size = true;
+        }
         // The prior is one of the linear predictor, whatever the dispersion.
         let PriorScale { slopes, intercept } = PriorScale::default();
         let guess = self.dispersion.guess;
