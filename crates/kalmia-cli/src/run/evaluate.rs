@@ -10,7 +10,7 @@ use crate::report::scores_text;
 use kalmia::Family;
 use kalmia::evaluate::Progressive;
 use kalmia_data::{Block, Mode};
-use kalmia_model::{Model, RowError, Scores};
+use kalmia_model::{Model, Scores};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -63,16 +63,15 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
 }
 
 fn evaluate(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
-    for (i, &y) in block.y.iter().enumerate() {
+    model.predict(block, &mut |i, prediction| {
         // without a weight column all rows weigh the same
         let weight = block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan());
-        let prediction = model.predict(block, i)?;
         let interval = match sums.family().normal_noise() {
             Some(_) => Some(prediction.interval(0.95)?),
             None => None,
         };
-        sums.row(y, prediction.mean, interval, weight.unwrap_or(1.0))
-            .map_err(|error| RowError::locate(error.at_row(i), block, &model.encoder))?;
-    }
+        sums.row(block.y[i], prediction.mean, interval, weight.unwrap_or(1.0))
+            .map_err(|error| error.at_row(i))
+    })?;
     Ok(())
 }

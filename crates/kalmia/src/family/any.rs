@@ -1,6 +1,6 @@
 //! A family chosen at run time: by the command, a binding or a model file.
 
-use super::fast::{CdfTransition, Point, own_fast_paths};
+use super::fast::{CdfTransition, Counts, Point, own_fast_paths};
 use super::{Bernoulli, Binomial, Family, FastPaths, Gamma, Gaussian, Poisson};
 use crate::error::{Error, Result, require};
 use crate::math::Likelihood;
@@ -193,6 +193,9 @@ impl FastPaths for AnyFamily {
         fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments>;
         fn mean_from_evidence(&self, y: f64, evidence: Evidence) -> Option<f64>;
         fn cdf_transition(&self, y: f64) -> Option<CdfTransition>;
+        fn gamma_shape(&self) -> Option<f64>;
+        fn is_label(&self) -> bool;
+        fn counts(&self) -> Option<Counts>;
     }
 
     fn with_dispersion_unchecked(&self, dispersion: f64) -> Self {

@@ -15,5 +15,6 @@ mod layers;
 mod learners;
 mod losses;
 mod moment_match;
+mod predictions;
 mod projection;
 mod trajectories;
