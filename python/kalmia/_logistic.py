@@ -250,12 +250,13 @@ class LogisticRegression(ClassifierMixin, Estimator):
         std : ndarray of shape (n,)
             Only with `return_std`.
         """
-        rows, given = self._probabilities(X, offset)
-        best = (
-            (given[0] > 0.5).astype(int)
-            if len(given) == 1
-            else np.column_stack(given).argmax(axis=1)
-        )
+        check_is_fitted(self, "learners_")
+        if len(self.learners_) == 1:
+            rows = self._rows(X, offset)
+            best = self._learner.predict_labels(rows.X, rows.offset).astype(int)
+        else:
+            rows, given = self._probabilities(X, offset)
+            best = np.column_stack(given).argmax(axis=1)
         labels = rows.spread(self.classes_[best])
         if not return_std:
             return labels
@@ -263,7 +264,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
             [learner.predict_linear(rows.X)[1] for learner in self.learners_]
         )
         return labels, rows.spread(
-            np.sqrt(variance[np.arange(len(best)), 0 if len(given) == 1 else best])
+            np.sqrt(variance[np.arange(len(best)), 0 if len(self.learners_) == 1 else best])
         )
 
     def predict_interval(self, X, level=0.95, offset=None):

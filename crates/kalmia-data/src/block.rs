@@ -20,6 +20,8 @@ pub struct Block {
     pub weight: Option<Vec<f64>>,
     /// The offsets, if a column gives them.
     pub offset: Option<Vec<f64>>,
+    /// Values per row whose level the schema does not know; empty if no row has one.
+    pub unseen: Vec<u32>,
     /// Data rows of the whole input before this block.
     pub first_row: u64,
     /// Data rows read for this block, including those left out.
@@ -43,6 +45,11 @@ impl Block {
     /// The features of row `i`.
     pub fn row(&self, i: usize) -> &[f64] {
         &self.x[i * self.dim..(i + 1) * self.dim]
+    }
+
+    /// Values of row `i` whose level the schema does not know.
+    pub fn unseen(&self, i: usize) -> u32 {
+        self.unseen.get(i).copied().unwrap_or(0)
     }
 
     /// Data row of the whole input, from 0, that row `i` comes from.

@@ -8,7 +8,7 @@ use crate::weights::{WeightKind, Weights};
 use kalmia::evaluate::Metrics;
 use kalmia::file::Metadata;
 use kalmia::predict::MixturePrediction;
-use kalmia::{AnyFamily, AnyLearner, Learner, Observer, Predict, Rows};
+use kalmia::{AnyFamily, AnyLearner, Inputs, Learner, Observer, Predict, Rows};
 use kalmia_data::{Block, Encoder};
 
 /// Everything that a model needs to predict, to continue learning and to explain itself.
@@ -96,13 +96,23 @@ impl Model {
         if self.weights.are_all_zero() { Err(Error::NoWeight) } else { Ok(()) }
     }
 
-    /// The prediction for row `i` of a block: mean, intervals and linear predictor. The target of
-    /// the row is not used. An error names the row in the data.
-    pub fn predict(&self, block: &Block, i: usize) -> Result<MixturePrediction<AnyFamily>> {
-        let offset = block.offset.as_ref().map_or(0.0, |offset| offset[i]);
-        self.learner
-            .predict(block.row(i), offset)
-            .map_err(|cause| RowError::locate(cause.at_row(i), block, &self.encoder))
+    /// Calls `take(i, prediction)` with the prediction of each row of a block, in order: mean,
+    /// intervals and linear predictor. Targets are not used. A level that no row had adds the prior
+    /// variance of its coefficient. An error names the row in the data.
+    pub fn predict(
+        &self,
+        block: &Block,
+        take: &mut dyn FnMut(usize, &MixturePrediction<AnyFamily>) -> kalmia::Result<()>,
+    ) -> Result<()> {
+        let mut predict = || match block.dim {
+            // without features there is no telling how many rows there are
+            0 => (0..block.rows()).try_for_each(|i| {
+                let offset = block.offset.as_ref().map_or(0.0, |offset| offset[i]);
+                take(i, &self.learner.predict(&[], offset)?)
+            }),
+            _ => self.learner.predict_many(inputs_of(block)?, take),
+        };
+        predict().map_err(|cause| RowError::locate(cause, block, &self.encoder))
     }
 
     /// The coefficients in the order of the features, with intervals of probability `level`.
@@ -122,4 +132,16 @@ fn rows_of<'a>(block: &'a Block, weight: Option<&'a Vec<f64>>) -> Result<Rows<'a
         rows = rows.with_offsets(offset)?;
     }
     Ok(rows)
+}
+
+/// A block as predictions take it.
+fn inputs_of(block: &Block) -> kalmia::Result<Inputs<'_>> {
+    let mut inputs = Inputs::new(block.dim, &block.x)?;
+    if let Some(offset) = &block.offset {
+        inputs = inputs.with_offsets(offset)?;
+    }
+    if !block.unseen.is_empty() {
+        inputs = inputs.with_unseen(&block.unseen)?;
+    }
+    Ok(inputs)
 }

@@ -1,10 +1,10 @@
 //! The base class of all learners: learning, predicting and looking inside.
 
-use crate::any::{self, AnyModel, AnyPrediction, either};
+use crate::any::{self, AnyModel, either};
 use crate::error::{input, model, plain};
 use crate::file::Provenance;
-use crate::learning::{self, Call};
-use crate::prediction::Prediction;
+use crate::learning::{Call, Query};
+use crate::prediction::{PredictedRow, Prediction};
 use crate::rows::arranged;
 use crate::shared::{Held, Shared};
 use crate::state::State;
@@ -90,18 +90,33 @@ impl Learner {
         py: Python<'py>,
         x: &Bound<'py, PyAny>,
         offset: Option<&Numbers<'py>>,
-        of: impl Fn(&AnyPrediction) -> kalmia::Result<[f64; 2]> + Send + Sync,
+        of: impl Fn(&dyn PredictedRow) -> kalmia::Result<[f64; 2]> + Send + Sync,
     ) -> PyResult<Pair<'py>> {
         let mut first = Vec::new();
         let mut second = Vec::new();
         let state = self.state(py)?;
-        learning::predict(py, &state.learner, self.intercept, x, offset, |prediction| {
+        let mut take = |prediction: &dyn PredictedRow| {
             let [a, b] = of(prediction)?;
             first.push(a);
             second.push(b);
             Ok(())
+        };
+        self.query(x, offset).each_block(py, &state.learner, |inputs| {
+            either!(&state.learner, inner => {
+                inner.predict_many(inputs, &mut |_, prediction| take(prediction))
+            })
         })?;
         Ok((PyArray1::from_vec(py, first), PyArray1::from_vec(py, second)))
+    }
+
+    /// Rows to predict.
+    fn query<'a, 'py>(
+        &self,
+        x: &'a Bound<'py, PyAny>,
+        offset: Option<&'a Numbers<'py>>,
+    ) -> Query<'a, 'py> {
+        let offset = offset.map(|offset| offset.as_array());
+        Query { x, offset, intercept: self.intercept }
     }
 }
 
@@ -281,11 +296,45 @@ impl Learner {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let mut means = Vec::new();
         let state = self.state(py)?;
-        learning::predict(py, &state.learner, self.intercept, X, offset.as_ref(), |prediction| {
-            means.push(prediction.mean());
-            Ok(())
+        self.query(X, offset.as_ref()).each_block(py, &state.learner, |inputs| {
+            let first = means.len();
+            means.resize(first + inputs.len(), 0.0);
+            let means = &mut means[first..];
+            either!(&state.learner, inner => inner.predict_means(inputs, means))
         })?;
         Ok(PyArray1::from_vec(py, means))
+    }
+
+    /// Whether the means predicted for rows of 0 and 1 are above one half, which is faster than the
+    /// means themselves.
+    ///
+    /// Parameters
+    /// ----------
+    /// X : matrix of shape (n, dim)
+    ///     Features, as for :meth:`learn_many`.
+    /// offset : array_like of shape (n,), optional
+    ///     Added to the linear predictor.
+    ///
+    /// Returns
+    /// -------
+    /// ndarray of bool of shape (n,)
+    #[pyo3(signature = (X, offset=None))]
+    #[expect(non_snake_case, reason = "the name that Python users expect")]
+    fn predict_labels<'py>(
+        &self,
+        py: Python<'py>,
+        X: &Bound<'py, PyAny>,
+        offset: Option<Numbers<'py>>,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let mut labels = Vec::new();
+        let state = self.state(py)?;
+        self.query(X, offset.as_ref()).each_block(py, &state.learner, |inputs| {
+            let first = labels.len();
+            labels.resize(first + inputs.len(), false);
+            let labels = &mut labels[first..];
+            either!(&state.learner, inner => inner.predict_labels(inputs, labels))
+        })?;
+        Ok(PyArray1::from_vec(py, labels))
     }
 
     /// Means and standard deviations of the targets of rows, as two arrays.

@@ -1,14 +1,13 @@
 //! The calls that run over many rows: learning, which can be undone, and predicting.
 
-use crate::any::{AnyModel, AnyPrediction, either};
+use crate::any::{AnyModel, either};
 use crate::error::{Rows as RowsOf, input};
-use crate::learner::Numbers;
 use crate::rows::{Features, flat};
 use crate::state::State;
 use crate::table;
 use kalmia::evaluate::MetricsThread;
 use kalmia::learner::Checkpoint;
-use kalmia::{Learner, Observer, RowView, Rows};
+use kalmia::{Inputs, Learner, Observer, RowView, Rows};
 use numpy::ndarray::{ArrayView1, s};
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -227,48 +226,54 @@ impl Part<'_, '_> {
     }
 }
 
-/// Calls `take` with the prediction for each row of `x`.
-pub fn predict<'py>(
-    py: Python<'py>,
-    learner: &AnyModel,
-    intercept: bool,
-    x: &Bound<'py, PyAny>,
-    offset: Option<&Numbers<'py>>,
-    mut take: impl FnMut(&AnyPrediction) -> kalmia::Result<()> + Send,
-) -> PyResult<()> {
-    let offset = offset.map(|offset| offset.as_array());
-    let mut start = 0;
-    for table in table::blocks(py, x)? {
-        let table = table?;
-        let features = Features { x: table.as_array(), intercept };
-        check_width(&features, learner.dim())?;
-        let end = start + features.x.nrows();
-        if let Some(found) = offset.map(|offset| offset.len()).filter(|&found| found < end) {
-            return Err(input(format!("X has more rows than offset, which has {found}")));
+/// Blocks of rows to predict.
+pub struct Query<'a, 'py> {
+    pub x: &'a Bound<'py, PyAny>,
+    pub offset: Option<ArrayView1<'a, f64>>,
+    pub intercept: bool,
+}
+
+impl<'py> Query<'_, 'py> {
+    /// Calls `run` with each block of rows, without the interpreter's lock.
+    pub fn each_block(
+        &self,
+        py: Python<'py>,
+        learner: &AnyModel,
+        mut run: impl FnMut(Inputs<'_>) -> kalmia::Result<()> + Send,
+    ) -> PyResult<()> {
+        let offset = self.offset;
+        let intercept = self.intercept;
+        let mut start = 0;
+        for table in table::blocks(py, self.x)? {
+            let table = table?;
+            let features = Features { x: table.as_array(), intercept };
+            check_width(&features, learner.dim())?;
+            let end = start + features.x.nrows();
+            if let Some(found) = offset.map(|offset| offset.len()).filter(|&found| found < end) {
+                return Err(input(format!("X has more rows than offset, which has {found}")));
+            }
+            let offset = offset.map(|offset| flat(offset.slice_move(s![start..end])));
+            let run = &mut run;
+            let result = py.detach(move || {
+                features.each_block(|first, n, x| {
+                    let place = RowsOf { first: start + first, intercept, order: None };
+                    Inputs::new(features.dim(), x)
+                        .and_then(|inputs| match &offset {
+                            Some(offset) => inputs.with_offsets(&offset[first..first + n]),
+                            None => Ok(inputs),
+                        })
+                        .and_then(&mut *run)
+                        .map_err(|error| place.refuse(error))?;
+                    Python::attach(|py| py.check_signals())
+                })
+            });
+            learner.custom_family().map_or(Ok(()), |family| family.check())?;
+            result?;
+            start = end;
         }
-        let take = &mut take;
-        let result = py.detach(move || {
-            features.each_block(|first, n, x| {
-                let dim = features.dim();
-                for i in 0..n {
-                    let row = start + first + i;
-                    let offset = offset.map_or(0.0, |offset| offset[row]);
-                    learner
-                        .predict(&x[i * dim..(i + 1) * dim], offset)
-                        .and_then(|prediction| take(&prediction))
-                        .map_err(|error| {
-                            RowsOf { first: row, intercept, order: None }.refuse(error)
-                        })?;
-                }
-                Python::attach(|py| py.check_signals())
-            })
-        });
-        learner.custom_family().map_or(Ok(()), |family| family.check())?;
-        result?;
-        start = end;
-    }
-    match offset.map(|offset| offset.len()).filter(|&found| found != start) {
-        Some(found) => Err(input(format!("X has {start} rows, but offset has {found}"))),
-        None => Ok(()),
+        match offset.map(|offset| offset.len()).filter(|&found| found != start) {
+            Some(found) => Err(input(format!("X has {start} rows, but offset has {found}"))),
+            None => Ok(()),
+        }
     }
 }

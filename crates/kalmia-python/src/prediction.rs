@@ -2,32 +2,46 @@
 
 use crate::any::{AnyPrediction, ByFamily, either};
 use crate::error::{input, plain};
-use kalmia::predict::Interval;
+use kalmia::Family;
+use kalmia::predict::{Interval, MixturePrediction};
 use pyo3::prelude::*;
 
-impl AnyPrediction {
-    pub fn mean(&self) -> f64 {
-        either!(self, inner => inner.mean)
-    }
-
-    pub fn linear(&self) -> f64 {
-        either!(self, inner => inner.linear)
-    }
-
-    pub fn linear_variance(&self) -> f64 {
-        either!(self, inner => inner.linear_variance)
-    }
-
+/// What a prediction answers per row, of a built-in or a custom family.
+pub trait PredictedRow {
+    fn mean(&self) -> f64;
+    fn linear(&self) -> f64;
+    fn linear_variance(&self) -> f64;
     /// Variance of `y`, noise included.
-    pub fn variance(&self) -> f64 {
-        either!(self, inner => inner.variance())
+    fn variance(&self) -> f64;
+    /// The interval of `y`, or of its mean.
+    fn interval(&self, level: f64, of_mean: bool) -> kalmia::Result<Interval>;
+}
+
+impl<F: Family> PredictedRow for MixturePrediction<F> {
+    fn mean(&self) -> f64 {
+        self.mean
     }
 
-    /// The interval of `y`, or of its mean.
-    pub fn interval(&self, level: f64, of_mean: bool) -> kalmia::Result<Interval> {
-        either!(self, inner => {
-            if of_mean { inner.mean_interval(level) } else { inner.interval(level) }
-        })
+    fn linear(&self) -> f64 {
+        self.linear
+    }
+
+    fn linear_variance(&self) -> f64 {
+        self.linear_variance
+    }
+
+    fn variance(&self) -> f64 {
+        MixturePrediction::variance(self)
+    }
+
+    fn interval(&self, level: f64, of_mean: bool) -> kalmia::Result<Interval> {
+        if of_mean { self.mean_interval(level) } else { MixturePrediction::interval(self, level) }
+    }
+}
+
+impl AnyPrediction {
+    fn row(&self) -> &dyn PredictedRow {
+        either!(self, inner => inner)
     }
 
     /// The value, or the exception that a custom family's callable raised on the way.
@@ -62,25 +76,25 @@ impl Prediction {
     /// Expectation of `y`.
     #[getter]
     fn mean(&self) -> f64 {
-        self.0.mean()
+        self.0.row().mean()
     }
 
     /// Standard deviation of `y`, noise included.
     #[getter]
     fn std(&self) -> PyResult<f64> {
-        self.0.checked(self.0.variance().sqrt())
+        self.0.checked(self.0.row().variance().sqrt())
     }
 
     /// Mean of the linear predictor.
     #[getter]
     fn linear(&self) -> f64 {
-        self.0.linear()
+        self.0.row().linear()
     }
 
     /// Variance of the linear predictor.
     #[getter]
     fn linear_variance(&self) -> f64 {
-        self.0.linear_variance()
+        self.0.row().linear_variance()
     }
 
     /// Mean of `y` at the mean of the linear predictor.
@@ -101,7 +115,7 @@ impl Prediction {
     /// tuple of float
     #[pyo3(signature = (level=0.95))]
     fn interval(&self, level: f64) -> PyResult<(f64, f64)> {
-        let result = self.0.interval(level, false);
+        let result = self.0.row().interval(level, false);
         self.0.checked(())?;
         result.map(|ends| (ends.lower, ends.upper)).map_err(plain)
     }
@@ -118,7 +132,7 @@ impl Prediction {
     /// tuple of float
     #[pyo3(signature = (level=0.95))]
     fn mean_interval(&self, level: f64) -> PyResult<(f64, f64)> {
-        let result = self.0.interval(level, true);
+        let result = self.0.row().interval(level, true);
         self.0.checked(())?;
         result.map(|ends| (ends.lower, ends.upper)).map_err(plain)
     }
@@ -142,15 +156,15 @@ impl Prediction {
     }
 
     fn __float__(&self) -> f64 {
-        self.0.mean()
+        self.0.row().mean()
     }
 
     fn __repr__(&self) -> String {
         format!(
             "Prediction(mean={}, linear={}, linear_variance={})",
-            self.0.mean(),
-            self.0.linear(),
-            self.0.linear_variance()
+            self.0.row().mean(),
+            self.0.row().linear(),
+            self.0.row().linear_variance()
         )
     }
 }

@@ -50,7 +50,7 @@ pub use learner::{
 };
 pub use observe::{Observer, RowView};
 pub use predict::Prediction;
-pub use rows::Rows;
+pub use rows::{Inputs, Rows};
 pub use rule::{Ekf, Implicit, MomentMatch, Rule, Truncated};
 
 /// Internals for the benches and tests of this crate; no part of the public interface.

@@ -170,3 +170,106 @@ impl<'a> Rows<'a> {
         }
     }
 }
+
+/// Borrowed rows to predict: features row after row, with offsets and unseen levels.
+///
+/// ```
+/// use kalmia::{Bernoulli, Ekf, Filter, Inputs, Predict, Prior};
+///
+/// let filter = Filter::new(Bernoulli, Ekf, Prior::isotropic(2, 1.0)?)?;
+/// let mut means = [0.0; 2];
+/// filter.predict_means(Inputs::new(2, &[1.0, 0.3, 1.0, -2.0])?, &mut means)?;
+/// assert_eq!(means, [0.5, 0.5]);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Inputs<'a> {
+    dim: usize,
+    x: &'a [f64],
+    len: usize,
+    offset: Option<&'a [f64]>,
+    unseen: Option<&'a [u32]>,
+}
+
+impl<'a> Inputs<'a> {
+    /// Rows of `dim` features, at least 1; `x.len()` must be a multiple of `dim`.
+    pub fn new(dim: usize, x: &'a [f64]) -> Result<Self> {
+        let len = x.len() / dim.max(1);
+        require_len("x", x.len(), dim * len)?;
+        Ok(Self { dim, x, len, offset: None, unseen: None })
+    }
+
+    /// With an offset per row (added to the linear predictor).
+    pub fn with_offsets(mut self, offset: &'a [f64]) -> Result<Self> {
+        require_len("offset", offset.len(), self.len)?;
+        self.offset = Some(offset);
+        Ok(self)
+    }
+
+    /// With the number of levels per row that no row had: each adds the prior variance of a
+    /// coefficient to the linear predictor. Learners without a covariance ignore it.
+    pub fn with_unseen(mut self, unseen: &'a [u32]) -> Result<Self> {
+        require_len("unseen", unseen.len(), self.len)?;
+        self.unseen = Some(unseen);
+        Ok(self)
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Number of features.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// All features, row after row.
+    pub fn features(&self) -> &'a [f64] {
+        self.x
+    }
+
+    /// The features of row `i`.
+    pub fn x(&self, i: usize) -> &'a [f64] {
+        &self.x[i * self.dim..(i + 1) * self.dim]
+    }
+
+    /// The offset of row `i`.
+    pub fn offset(&self, i: usize) -> f64 {
+        self.offset.map_or(0.0, |offset| offset[i])
+    }
+
+    /// The number of unseen levels of row `i`.
+    pub fn unseen(&self, i: usize) -> u32 {
+        self.unseen.map_or(0, |unseen| unseen[i])
+    }
+
+    /// The rows of a range.
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        Self {
+            dim: self.dim,
+            x: &self.x[range.start * self.dim..range.end * self.dim],
+            len: range.len(),
+            offset: self.offset.map(|offset| &offset[range.clone()]),
+            unseen: self.unseen.map(|unseen| &unseen[range]),
+        }
+    }
+
+    /// Checks all features and offsets for a learner of `dim` coefficients.
+    pub(crate) fn check(&self, dim: usize) -> Result<()> {
+        require_len("x", self.dim, dim)?;
+        if let Some(at) = first_beyond(MAX_FEATURE, self.x) {
+            let row = at / self.dim;
+            return Err(Error::Feature { row, column: at % self.dim, value: self.x[at] });
+        }
+        match self.offset.and_then(|offset| first_beyond(f64::MAX, offset)) {
+            Some(at) => crate::error::require(false, "offset", self.offset(at), "must be finite"),
+            None => Ok(()),
+        }
+    }
+}

@@ -42,6 +42,8 @@ pub enum IntervalOf {
     Mean,
     /// A new observation of y: noise included
     Y,
+    /// No interval: without the columns lower and upper, and faster
+    None,
 }
 
 /// `kalmia evaluate`.

@@ -10,7 +10,7 @@ use crate::report::scores_text;
 use kalmia::evaluate::{Predicted, Progressive};
 use kalmia::{AnyFamily, Family};
 use kalmia_data::{Block, Mode};
-use kalmia_model::{Dispersion, Model, RowError, Scores};
+use kalmia_model::{Dispersion, Model, Scores};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -64,13 +64,12 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
 
 fn evaluate(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
     let dispersion = Dispersion::of(&model.learner).value.unwrap_or(1.0);
-    for (i, &y) in block.y.iter().enumerate() {
+    let proportion =
+        matches!(sums.family(), AnyFamily::Binomial(family) if family.trials().is_none());
+    model.predict(block, &mut |i, prediction| {
         // without a weight column all rows weigh the same
         let weight = block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan());
-        let prediction = model.predict(block, i)?;
         let weight = weight.unwrap_or(1.0);
-        let proportion =
-            matches!(sums.family(), AnyFamily::Binomial(family) if family.trials().is_none());
         let counted = if proportion {
             // the interval depends on the number of trials, which is the weight
             let row = Predicted {
@@ -79,11 +78,11 @@ fn evaluate(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> 
                 dispersion,
                 mean: prediction.mean,
             };
-            sums.row_predicted(y, &row, weight)
+            sums.row_predicted(block.y[i], &row, weight)
         } else {
-            sums.row(y, prediction.mean, Some(prediction.interval(0.95)?), weight)
+            sums.row(block.y[i], prediction.mean, Some(prediction.interval(0.95)?), weight)
         };
-        counted.map_err(|error| RowError::locate(error.at_row(i), block, &model.encoder))?;
-    }
+        counted.map_err(|error| error.at_row(i))
+    })?;
     Ok(())
 }

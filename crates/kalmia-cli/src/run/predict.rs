@@ -11,6 +11,7 @@ use crate::learn::{Next, next};
 use crate::plan::{SourcePlan, writable};
 use crate::progress::Ui;
 use kalmia::AnyFamily;
+use kalmia::predict::{Interval, MixturePrediction};
 use kalmia_data::{Block, Mode, Reader, TextKind, TextReader};
 use kalmia_model::Model;
 use sink::Sink;
@@ -21,23 +22,25 @@ use std::path::Path;
 pub struct Line {
     /// Mean of y, averaged over the uncertainty of the coefficients.
     pub mean: f64,
-    /// Lower end of the interval.
-    pub lower: f64,
-    /// Upper end.
-    pub upper: f64,
+    /// The interval, if one was asked for.
+    pub interval: Option<Interval>,
     /// Mean of the linear predictor, the offset included.
     pub linear: f64,
-    /// Its standard deviation.
+    /// Its standard deviation; half the width of its central 68 % interval if it has none.
     pub linear_sd: f64,
 }
 
 /// Names of the columns, in the order of [`Line::values`].
-pub const COLUMNS: [&str; 5] = ["mean", "lower", "upper", "linear", "linear_sd"];
+const COLUMNS: [&str; 5] = ["mean", "lower", "upper", "linear", "linear_sd"];
+/// The same without an interval.
+const COLUMNS_WITHOUT_INTERVAL: [&str; 3] = ["mean", "linear", "linear_sd"];
 
 impl Line {
     /// The numbers in order.
-    pub fn values(&self) -> [f64; 5] {
-        [self.mean, self.lower, self.upper, self.linear, self.linear_sd]
+    pub fn values(&self) -> impl Iterator<Item = f64> {
+        let ends = self.interval.map(|interval| [interval.lower, interval.upper]);
+        let ends = ends.into_iter().flatten();
+        [self.mean].into_iter().chain(ends).chain([self.linear, self.linear_sd])
     }
 }
 
@@ -58,7 +61,7 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
     let unseen = job.model.encoder.counts().unseen;
     if unseen > 0 {
         ui.note(&format!(
-            "note: {} of unknown levels, predicted with the prior mean of a new level",
+            "note: {} of unknown levels, predicted with the prior of a new level",
             counted(unseen, "value")
         ));
     }
@@ -69,9 +72,9 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
 }
 
 /// Refuses columns that would stand twice in the output.
-fn check_kept(names: &[String]) -> Result<()> {
+fn check_kept(names: &[String], columns: &[&str]) -> Result<()> {
     for (i, name) in names.iter().enumerate() {
-        if COLUMNS.contains(&name.as_str()) {
+        if columns.contains(&name.as_str()) {
             return Err(Failure::usage(format!(
                 "--keep: column `{name}` cannot be kept, because the output has a column of that \
                  name; rename it in the input, or keep others by name"
@@ -89,6 +92,7 @@ struct Job {
     model: Model,
     reader: Reader,
     texts: Option<TextReader>,
+    columns: &'static [&'static str],
     interval: IntervalOf,
     level: f64,
     ui: Ui,
@@ -96,7 +100,11 @@ struct Job {
 
 impl Job {
     fn new(args: &PredictArgs, ui: Ui) -> Result<Self> {
-        check_kept(&args.keep)?;
+        let columns: &'static [&'static str] = match args.interval {
+            Some(IntervalOf::None) => &COLUMNS_WITHOUT_INTERVAL,
+            _ => &COLUMNS,
+        };
+        check_kept(&args.keep, columns)?;
         let source = SourcePlan::new(&args.source)?;
         if !args.keep.is_empty() && source.inputs.iter().any(|input| input.name() == "-") {
             return Err(Failure::usage(
@@ -115,12 +123,12 @@ impl Job {
             names => Some(TextReader::open(inputs, options, Some(names))?),
         };
         if let Some(texts) = &texts {
-            check_kept(texts.names())?;
+            check_kept(texts.names(), columns)?;
         }
         let of_mean = matches!(model.family(), AnyFamily::Bernoulli(_) | AnyFamily::Binomial(_));
         let default = if of_mean { IntervalOf::Mean } else { IntervalOf::Y };
         let interval = args.interval.unwrap_or(default);
-        Ok(Self { model, reader, texts, interval, level: args.level, ui })
+        Ok(Self { model, reader, texts, columns, interval, level: args.level, ui })
     }
 
     /// Predicts to standard output; returns the number of rows.
@@ -158,7 +166,7 @@ impl Job {
 
     fn run(&mut self, sink: &mut Sink<'_>) -> Result<u64> {
         let names = self.texts.as_ref().map_or(Vec::new(), |texts| texts.names().to_vec());
-        sink.head(&names, &self.kinds()).map_err(Failure::Stdout)?;
+        sink.head(&names, &self.kinds(), self.columns).map_err(Failure::Stdout)?;
         let mut block = Block::new();
         let mut rows = 0;
         let mut meter = self.ui.progress(self.reader.progress());
@@ -174,10 +182,11 @@ impl Job {
                 }
             }
             let mut lines = vec![None; block.rows_read];
-            for i in 0..block.rows() {
+            self.model.predict(&block, &mut |i, prediction| {
                 let line = (block.input_row(i) - block.first_row) as usize;
-                lines[line] = Some(self.predict(&block, i)?);
-            }
+                lines[line] = Some(self.line(prediction)?);
+                Ok(())
+            })?;
             let texts = self.texts.as_mut().map(TextReader::next_block).transpose()?.flatten();
             for (i, line) in lines.iter().enumerate() {
                 let text = |column| texts.as_ref().map_or(&b""[..], |texts| texts.get(i, column));
@@ -201,18 +210,17 @@ impl Job {
         texts.names().iter().zip(texts.kinds()).map(kind).collect()
     }
 
-    fn predict(&self, block: &Block, i: usize) -> Result<Line> {
-        let prediction = self.model.predict(block, i)?;
+    fn line(&self, prediction: &MixturePrediction<AnyFamily>) -> kalmia::Result<Line> {
         let interval = match self.interval {
-            IntervalOf::Mean => prediction.mean_interval(self.level)?,
-            IntervalOf::Y => prediction.interval(self.level)?,
+            IntervalOf::Mean => Some(prediction.mean_interval(self.level)?),
+            IntervalOf::Y => Some(prediction.interval(self.level)?),
+            IntervalOf::None => None,
         };
         Ok(Line {
             mean: prediction.mean,
-            lower: interval.lower,
-            upper: interval.upper,
+            interval,
             linear: prediction.linear,
-            linear_sd: prediction.linear_variance.sqrt(),
+            linear_sd: prediction.linear_deviation(),
         })
     }
 }

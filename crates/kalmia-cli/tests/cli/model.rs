@@ -42,6 +42,65 @@ fn predictions_follow_the_rows_and_keep_columns() {
 }
 
 #[test]
+fn without_an_interval_the_other_columns_stay() {
+    let folder = Folder::new("no_interval");
+    folder.write("t.csv", table(500, ["0", "1"]));
+    folder.ok("fit t.csv -t y -o m.kalmia");
+    let with = folder.ok("predict m.kalmia t.csv");
+    let without = folder.ok("predict m.kalmia t.csv --interval none");
+    assert_eq!(without.lines().next(), Some("mean,linear,linear_sd"));
+    for (with, without) in with.lines().zip(without.lines()) {
+        let with: Vec<&str> = with.split(',').collect();
+        assert_eq!([with[0], with[3], with[4]].join(","), without);
+    }
+    folder.write("named.csv", "a,b,c,lower,mean\n1,2,0,7,8\n");
+    let kept = folder.ok("predict m.kalmia named.csv --interval none --keep lower");
+    assert_eq!(kept.lines().next(), Some("lower,mean,linear,linear_sd"));
+    folder.run("predict m.kalmia named.csv --interval none --keep mean").fails(2, &["`mean`"]);
+    folder.run("predict m.kalmia named.csv --keep lower").fails(2, &["`lower`"]);
+    folder.ok("predict m.kalmia t.csv --interval none -o p.parquet");
+    folder.ok("fit p.parquet -t mean --features linear,linear_sd");
+}
+
+/// The prior variance of a level is added for each that no row had.
+#[test]
+fn an_unseen_level_is_uncertain() {
+    let folder = Folder::new("unseen");
+    let row = |i: usize| {
+        let y = (i % 7) as f64 * 0.3 + if i % 3 == 0 { 1.0 } else { 0.0 };
+        format!("{},{},{y}\n", ["a", "b", "c"][i % 3], ["u", "v"][i % 2])
+    };
+    folder.write("t.csv", format!("g,h,y\n{}", (0..300).map(row).collect::<String>()));
+    folder.write("new.csv", "g,h\na,u\nzzz,u\nzzz,www\n");
+    for method in ["auto", "ekf --prior 9"] {
+        folder.ok(&format!("fit t.csv -t y --method {method} -o m.kalmia"));
+        let run = folder.run("predict m.kalmia new.csv");
+        assert!(run.stderr().contains("3 values of unknown levels"), "{}", run.stderr());
+        let rows = numbers(&run.ok());
+        let [known, one, two] = [0, 1, 2].map(|i| rows[i][4].powi(2));
+        assert!(one > 2.0 * known && two > one, "{method}: {rows:?}");
+        if method != "auto" {
+            // the other level of `h` is the one that was seen first, without a coefficient
+            assert!((one - known - 9.0).abs() < 1e-9, "{known} {one}");
+            assert!((two - known - 18.0).abs() < 1e-9, "{known} {two}");
+        }
+        let width = |i: usize| rows[i][2] - rows[i][1];
+        assert!(width(1) > width(0) && width(2) > width(1), "{method}: {rows:?}");
+    }
+}
+
+#[test]
+fn one_row_gives_finite_predictions() {
+    let folder = Folder::new("one_row");
+    folder.write("t.csv", "x,y\n1,2\n");
+    folder.ok("fit t.csv -t y --family gaussian -o m.kalmia");
+    for interval in ["y", "mean", "none"] {
+        let out = folder.ok(&format!("predict m.kalmia t.csv --interval {interval}"));
+        assert!(numbers(&out)[0].iter().all(|value| value.is_finite()), "{interval}: {out}");
+    }
+}
+
+#[test]
 fn parquet_predictions_can_be_read_back() {
     let folder = Folder::new("parquet");
     folder.write("t.csv", table(2000, ["0", "1"]));

@@ -62,6 +62,7 @@ impl Encoder {
         let mut births = Vec::new();
         let codes = self.codes(batch, block, mode, &mut births)?;
         self.new_entries(batch, block, mode, &mut births);
+        count_unseen(&codes, block);
         births.sort_unstable();
         self.grow(births, block)?;
         self.place(batch, block, &codes, mode);
@@ -249,6 +250,17 @@ fn known_codes(column: &Column, values: &Values, block: &Block, unseen: &mut u64
         });
     }
     coded
+}
+
+/// Counts the unknown levels of each row.
+fn count_unseen(codes: &[Vec<u32>], block: &mut Block) {
+    block.unseen.clear();
+    for column in codes.iter().filter(|column| column.contains(&UNSEEN)) {
+        block.unseen.resize(column.len(), 0);
+        for (count, &code) in block.unseen.iter_mut().zip(column) {
+            *count += u32::from(code == UNSEEN);
+        }
+    }
 }
 
 fn missing(values: &Values, row: usize) -> bool {

@@ -52,6 +52,9 @@ pub trait Kernel: Clone + Debug + Send + Sync {
         learn_in_turn(beliefs, x, decide, threads)
     }
 
+    /// $x_i^\top Px_i$ of many rows, on several cores if they are worth it; never negative.
+    fn variances(&self, x: &[f64], s: &mut [f64], threads: Threads);
+
     /// As [`Kernel::learn`], with $P \mathrel{+}= \mathrm{diag}(q)$ before each row.
     fn learn_with_process_noise(
         &mut self,

@@ -8,6 +8,7 @@ pub(crate) mod packed;
 mod pairs;
 #[cfg(test)]
 mod simd_tests;
+mod variances;
 
 pub use dense::Dense;
 pub use factored::Factored;

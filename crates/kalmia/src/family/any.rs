@@ -1,6 +1,6 @@
 //! A family chosen at run time: by the command, a binding or a model file.
 
-use super::fast::{CdfTransition, Point, own_fast_paths};
+use super::fast::{CdfTransition, Counts, Point, own_fast_paths};
 use super::{Bernoulli, Binomial, Family, FastPaths, Gamma, Gaussian, Poisson};
 use crate::error::{Error, Result, require};
 use crate::math::Likelihood;
@@ -198,6 +198,9 @@ impl FastPaths for AnyFamily {
         fn weight_is_trials(&self) -> bool;
         #[inline(always)]
         fn information(&self, u: f64) -> f64;
+        fn gamma_shape(&self) -> Option<f64>;
+        fn is_label(&self) -> bool;
+        fn counts(&self) -> Option<Counts>;
     }
 
     fn with_dispersion_unchecked(&self, dispersion: f64) -> Self {

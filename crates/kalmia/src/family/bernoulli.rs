@@ -234,6 +234,11 @@ impl FastPaths for Bernoulli {
         .map(|mean| mean.clamp(0.0, 1.0))
     }
 
+    #[inline(always)]
+    fn is_label(&self) -> bool {
+        true
+    }
+
     fn cdf_transition(&self, y: f64) -> Option<CdfTransition> {
         let transition = CdfTransition { center: 0.0, width: std::f64::consts::SQRT_2 };
         (0.0..1.0).contains(&y).then_some(transition)

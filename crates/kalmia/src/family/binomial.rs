@@ -1,8 +1,8 @@
 //! The binomial family with the logistic link: $y$ successes of $n$ trials, or a proportion of
 //! successes.
 
-use super::fast::CdfTransition;
 use super::fast::own_fast_paths;
+use super::fast::{CdfTransition, Counts};
 use super::log_link::count;
 use super::{Family, FastPaths};
 use crate::error::{Error, Result, require};
@@ -64,11 +64,31 @@ impl Binomial {
         Self { trials: 1.0, proportion: true }
     }
 
+    /// $(1-p)^n\sum_{j\le k}\binom nj r^j$ with the odds $r = e^u$: faster than the incomplete beta
+    /// function for a few trials.
+    fn summed_cdf(&self, u: f64, k: f64) -> f64 {
+        let odds = u.exp();
+        let mut term = 1.0;
+        let mut sum = 1.0;
+        let mut j = 1.0;
+        while j <= k {
+            term *= odds * (self.trials + 1.0 - j) / j;
+            sum += term;
+            j += 1.0;
+        }
+        (sum * (-self.trials * softplus(u)).exp()).min(1.0)
+    }
+
     /// The fixed number of trials, or `None` for proportions.
     pub fn trials(&self) -> Option<u64> {
         (!self.proportion).then_some(self.trials as u64)
     }
 }
+
+/// Most trials whose distribution function is summed.
+const MAX_SUMMED_TRIALS: f64 = 40.0;
+/// Smallest logit at which it is not: $(1-p)^n$ stays far above the smallest number.
+const MAX_SUMMED_LOGIT: f64 = 15.0;
 
 impl Family for Binomial {
     fn name(&self) -> &str {
@@ -140,6 +160,9 @@ impl Family for Binomial {
         if k >= self.trials {
             return 1.0;
         }
+        if self.trials <= MAX_SUMMED_TRIALS && u.abs() < MAX_SUMMED_LOGIT {
+            return self.summed_cdf(u, k);
+        }
         beta_regularized(self.trials - k, k + 1.0, logistic(-u), logistic(u))
     }
 
@@ -183,11 +206,36 @@ impl FastPaths for Binomial {
         self.variance(u)
     }
 
+    fn counts(&self) -> Option<Counts> {
+        Some(Counts::OfTrials(self.trials))
+    }
+
     /// The probability given the count is a beta variable of parameters $y+1$, $n-y$.
     fn cdf_transition(&self, y: f64) -> Option<CdfTransition> {
         let a = y.floor() + 1.0;
         let b = self.trials - y.floor();
         let legal = a > 0.0 && b > 0.0;
         legal.then(|| CdfTransition { center: (a / b).ln(), width: (1.0 / a + 1.0 / b).sqrt() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_the_incomplete_beta_function() {
+        for trials in [1, 2, 9, 40] {
+            let family = Binomial::new(trials).unwrap();
+            for u in [-14.9, -3.0, -0.2, 0.0, 1.4, 6.0, 14.9] {
+                for k in 0..trials {
+                    let k = k as f64;
+                    let sum = family.summed_cdf(u, k);
+                    let failures = family.trials - k;
+                    let exact = beta_regularized(failures, k + 1.0, logistic(-u), logistic(u));
+                    assert!((sum - exact).abs() < 1e-12, "{trials} {u} {k}: {sum} {exact}");
+                }
+            }
+        }
     }
 }

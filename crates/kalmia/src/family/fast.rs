@@ -83,6 +83,24 @@ pub trait FastPaths {
         slope * slope / family.variance(u)
     }
 
+    /// The shape, if $y e^{-u}$ is a gamma variable of mean 1.
+    #[inline(always)]
+    fn gamma_shape(&self) -> Option<f64> {
+        None
+    }
+
+    /// Whether `y` is 0 or 1, and 1 with the mean as its probability.
+    #[inline(always)]
+    fn is_label(&self) -> bool {
+        false
+    }
+
+    /// The kind of counts, if they may vary more than the family allows.
+    #[inline(always)]
+    fn counts(&self) -> Option<Counts> {
+        None
+    }
+
     /// [`Family::with_dispersion`] for a dispersion known to be legal.
     #[inline(always)]
     fn with_dispersion_unchecked(&self, dispersion: f64) -> Self::Family {
@@ -109,6 +127,15 @@ pub struct CdfTransition {
     pub center: f64,
     /// About how wide it is, in `u`.
     pub width: f64,
+}
+
+/// A kind of counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Counts {
+    /// Without a largest one.
+    Unbounded,
+    /// Successes among this many trials.
+    OfTrials(f64),
 }
 
 /// No fast path: every method is the default.

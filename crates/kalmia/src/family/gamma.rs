@@ -192,6 +192,10 @@ impl FastPaths for Gamma {
         legal.then(|| CdfTransition { center: y.ln(), width: self.dispersion.sqrt() })
     }
 
+    fn gamma_shape(&self) -> Option<f64> {
+        Some(self.shape())
+    }
+
     #[inline(always)]
     fn with_dispersion_unchecked(&self, dispersion: f64) -> Self {
         Self { dispersion }

@@ -14,7 +14,7 @@ pub use any::AnyFamily;
 pub use bernoulli::Bernoulli;
 pub use binomial::Binomial;
 #[doc(hidden)]
-pub use fast::{CdfTransition, FastPaths, Point};
+pub use fast::{CdfTransition, Counts, FastPaths, Point};
 pub use gamma::Gamma;
 pub use gaussian::Gaussian;
 pub use log_link::EXPONENT_CAP;

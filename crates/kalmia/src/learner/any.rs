@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::family::{AnyFamily, Family};
 use crate::observe::Observer;
 use crate::predict::{MixturePrediction, Prediction};
-use crate::rows::Rows;
+use crate::rows::{Inputs, Rows};
 use crate::rule::{AnyRule, Rule};
 use serde::{Deserialize, Serialize};
 
@@ -160,6 +160,32 @@ impl<F: Family> Predict for AnyLearner<F> {
             Self::Sgd(inner) => alone(inner.predict(x, offset)),
             Self::Averaged(inner) => alone(inner.predict(x, offset)),
         }
+    }
+
+    fn predict_many(
+        &self,
+        inputs: Inputs<'_>,
+        take: &mut dyn FnMut(usize, &MixturePrediction<F>) -> Result<()>,
+    ) -> Result<()> {
+        let mut mixture = None;
+        let mut alone = |i: usize, prediction: &Prediction<F>| {
+            take(i, MixturePrediction::refill(&mut mixture, [(1.0, prediction.clone())])?)
+        };
+        match self {
+            Self::Auto(inner) => inner.predict_many(inputs, take),
+            Self::Filter(inner) => inner.predict_many(inputs, &mut alone),
+            Self::Newton(inner) => inner.predict_many(inputs, &mut alone),
+            Self::Sgd(inner) => inner.predict_many(inputs, &mut alone),
+            Self::Averaged(inner) => inner.predict_many(inputs, &mut alone),
+        }
+    }
+
+    fn predict_means(&self, inputs: Inputs<'_>, means: &mut [f64]) -> Result<()> {
+        each!(self, inner => inner.predict_means(inputs, means))
+    }
+
+    fn predict_labels(&self, inputs: Inputs<'_>, labels: &mut [bool]) -> Result<()> {
+        each!(self, inner => inner.predict_labels(inputs, labels))
     }
 
     fn covariance_entry(&self, i: usize, j: usize) -> Option<f64> {

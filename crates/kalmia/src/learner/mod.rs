@@ -7,6 +7,7 @@ mod averaged_sgd;
 mod checkpoint;
 mod drift;
 mod filter;
+mod labels;
 mod merge;
 mod online_newton;
 mod prior;
@@ -25,11 +26,11 @@ pub use online_newton::{
 };
 pub use prior::Prior;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require_len};
 use crate::family::Family;
 use crate::observe::Observer;
 use crate::predict::Predictive;
-use crate::rows::{Rows, check_features};
+use crate::rows::{Inputs, Rows, check_features};
 
 /// An algorithm that learns rows one after the other.
 ///
@@ -75,6 +76,43 @@ pub trait Predict: Learner {
     /// The predictive distribution of `y` at `x`. Learners without a covariance take their linear
     /// predictor as certain (the plug-in prediction).
     fn predict(&self, x: &[f64], offset: f64) -> Result<Self::Prediction>;
+
+    /// Calls `take(i, prediction)` with the predictive distribution of each row, in order. Faster
+    /// than [`Predict::predict`] row by row, with the same results up to rounding: rows share the
+    /// products with the covariance, and large ones use several cores. The first error ends it; an
+    /// illegal row is found before the first call.
+    fn predict_many(
+        &self,
+        inputs: Inputs<'_>,
+        take: &mut dyn FnMut(usize, &Self::Prediction) -> Result<()>,
+    ) -> Result<()> {
+        inputs.check(self.dim())?;
+        for i in 0..inputs.len() {
+            let prediction = self.predict(inputs.x(i), inputs.offset(i));
+            take(i, &prediction.map_err(|error| error.at_row(i))?)?;
+        }
+        Ok(())
+    }
+
+    /// The predicted mean of each row. Where it does not depend on the covariance, as for the
+    /// Gaussian family, the covariance is left out.
+    fn predict_means(&self, inputs: Inputs<'_>, means: &mut [f64]) -> Result<()> {
+        require_len("means", means.len(), inputs.len())?;
+        self.predict_many(inputs, &mut |i, prediction| {
+            means[i] = prediction.mean();
+            Ok(())
+        })
+    }
+
+    /// Whether the predicted mean of each row is above one half, for labels. Where the sign of the
+    /// linear predictor decides, the covariance is left out.
+    fn predict_labels(&self, inputs: Inputs<'_>, labels: &mut [bool]) -> Result<()> {
+        require_len("labels", labels.len(), inputs.len())?;
+        self.predict_many(inputs, &mut |i, prediction| {
+            labels[i] = prediction.mean() > 0.5;
+            Ok(())
+        })
+    }
 
     /// Entry $(i,j)$ of the coefficients' covariance, dispersion included; `None` for learners
     /// without one.

@@ -5,6 +5,7 @@ mod buffer;
 mod cholesky;
 pub(crate) mod lanes;
 mod product;
+mod rows;
 mod stack_copy;
 mod threads;
 pub(crate) mod vector;
@@ -14,6 +15,7 @@ pub use cholesky::{cholesky_lower, inverse, solve_cholesky, solve_lower, solve_l
 pub(crate) use cholesky::{cholesky_upper, invert_upper};
 pub use product::square_product;
 pub(crate) use product::{View, ViewMut, multiply};
+pub(crate) use rows::row_products;
 pub(crate) use stack_copy::{Lines, StackCopy};
 pub use threads::Threads;
 pub(crate) use threads::cut;

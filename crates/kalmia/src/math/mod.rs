@@ -2,19 +2,23 @@
 
 mod elementary;
 mod invert;
+mod law;
 mod normal;
 mod potential;
 pub(crate) mod quadrature;
 mod simd;
 mod smooth_step;
 mod special;
+mod student;
 
 pub use elementary::{dot, logistic};
 pub(crate) use elementary::{exp, exp_m1, ln_1p, ln_1p_unit, ln_ratio, softplus, twice_artanh};
 pub(crate) use invert::smallest;
+pub(crate) use law::{Law, with_laws};
 pub(crate) use normal::{normal_cdf, normal_quantile};
 pub use potential::Likelihood;
 pub(crate) use potential::{Mode, Potential, find_mode};
 pub(crate) use simd::arch;
 pub(crate) use smooth_step::{Normal, SmoothStep, StepExpectations, StepValue};
-pub(crate) use special::{beta_regularized, gamma_pair, ln_gamma, student_cdf};
+pub(crate) use special::{beta_regularized, gamma_pair, ln_gamma};
+pub(crate) use student::{student_cdf, student_log_density};

@@ -1,9 +1,9 @@
 //! The predictive distribution of several beliefs, weighted.
 
-use super::transition;
-use super::{Interval, Prediction, Predictive};
+use super::components::{Component, Components};
+use super::{Interval, Prediction, Predictive, beyond, label_quantile, transition};
 use crate::error::{Error, Result, require};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::math::smallest;
 
 /// $\sum_k w_k\,p_k(y)$: the predictions $p_k$ of several beliefs about the same row, with weights
@@ -19,13 +19,40 @@ pub struct MixturePrediction<F> {
     /// The point prediction of `y`: the weighted mean of the members' means, or what
     /// [`MixturePrediction::with_mean`] was given.
     pub mean: f64,
-    parts: Vec<(f64, Prediction<F>)>,
+    pub(super) parts: Vec<(f64, Prediction<F>)>,
 }
 
 impl<F: Family> MixturePrediction<F> {
     /// From weights (0 or more, scaled here to sum to 1) and predictions.
-    pub fn new(mut parts: Vec<(f64, Prediction<F>)>) -> Result<Self> {
-        for &(weight, _) in &parts {
+    pub fn new(parts: Vec<(f64, Prediction<F>)>) -> Result<Self> {
+        let mut mixture =
+            Self { linear: 0.0, linear_variance: 0.0, plug_in: 0.0, mean: 0.0, parts };
+        mixture.summarize()?;
+        Ok(mixture)
+    }
+
+    /// The mixture of these parts in the place of another, whose allocation it takes over.
+    pub(crate) fn refill(
+        place: &mut Option<Self>,
+        parts: impl IntoIterator<Item = (f64, Prediction<F>)>,
+    ) -> Result<&mut Self> {
+        let mixture = place.get_or_insert_with(|| Self {
+            linear: 0.0,
+            linear_variance: 0.0,
+            plug_in: 0.0,
+            mean: 0.0,
+            parts: Vec::new(),
+        });
+        mixture.parts.clear();
+        mixture.parts.extend(parts);
+        mixture.summarize()?;
+        Ok(mixture)
+    }
+
+    /// Scales the weights and averages over the parts.
+    fn summarize(&mut self) -> Result<()> {
+        let parts = &mut self.parts;
+        for &(weight, _) in &*parts {
             require(
                 weight >= 0.0 && weight.is_finite(),
                 "weight",
@@ -46,10 +73,11 @@ impl<F: Family> MixturePrediction<F> {
         let average =
             |f: &dyn Fn(&Prediction<F>) -> f64| parts.iter().map(|(w, p)| w * f(p)).sum::<f64>();
         let linear = average(&|p| p.linear);
-        let linear_variance = average(&|p| p.linear_variance + (p.linear - linear).powi(2));
-        let mean = average(&|p| p.mean);
-        let plug_in = parts[0].1.family.mean(linear);
-        Ok(Self { linear, linear_variance, plug_in, mean, parts })
+        self.linear = linear;
+        self.linear_variance = average(&|p| p.linear_variance + (p.linear - linear).powi(2));
+        self.mean = average(&|p| p.mean);
+        self.plug_in = parts[0].1.family.mean(linear);
+        Ok(())
     }
 
     /// With another point prediction, for beliefs whose mean is dominated by a far tail;
@@ -62,6 +90,16 @@ impl<F: Family> MixturePrediction<F> {
     /// The members with their weights.
     pub fn parts(&self) -> &[(f64, Prediction<F>)] {
         &self.parts
+    }
+
+    /// A quantile of the mixture of standard laws; `None` if a member has none.
+    fn by_components(
+        &self,
+        q: f64,
+        component: impl Fn(&Prediction<F>, f64) -> Option<Component>,
+    ) -> Option<f64> {
+        let components = self.parts.iter().map(|(weight, part)| component(part, *weight));
+        Components::collect(components)?.quantile(q)
     }
 
     /// A quantile of the mixture lies between the members' quantiles.
@@ -77,6 +115,10 @@ impl<F: Family> MixturePrediction<F> {
 }
 
 impl<F: Family> Predictive for MixturePrediction<F> {
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
     fn cdf(&self, y: f64) -> f64 {
         self.parts.iter().map(|(weight, part)| weight * part.cdf(y)).sum()
     }
@@ -95,9 +137,17 @@ impl<F: Family> Predictive for MixturePrediction<F> {
         if let [(_, alone)] = &self.parts[..] {
             return alone.quantile(q);
         }
-        let family = &self.parts[0].1.family;
-        let parts: Vec<_> = self.parts.iter().map(|(weight, part)| part.part(*weight)).collect();
-        if let Some(found) = transition::quantile(&parts, q) {
+        let first = &self.parts[0].1;
+        let family = &first.family;
+        if family.fast().is_label() {
+            let mean = self.parts.iter().map(|(weight, part)| weight * part.mean).sum();
+            return label_quantile(mean, q);
+        }
+        if let Some(found) = self.by_components(q, Prediction::component) {
+            return first.from_component(found);
+        }
+        let parts = self.parts.iter().map(|(weight, part)| part.part(*weight));
+        if let Some(found) = transition::quantile(parts, q) {
             return found;
         }
         let Interval { lower, upper } = self.between(|part| part.quantile(q));
@@ -109,6 +159,9 @@ impl<F: Family> Predictive for MixturePrediction<F> {
     }
 
     fn linear_quantile(&self, q: f64) -> f64 {
+        if let Some(found) = self.by_components(q, Prediction::linear_component) {
+            return found;
+        }
         let Interval { lower, upper } = self.between(|part| part.linear_quantile(q));
         if lower == upper {
             return lower;
@@ -120,5 +173,10 @@ impl<F: Family> Predictive for MixturePrediction<F> {
 
     fn mean_at(&self, u: f64) -> f64 {
         self.parts[0].1.mean_at(u)
+    }
+
+    fn is_saturated(&self, q: f64) -> bool {
+        self.parts.iter().any(|(_, part)| part.may_saturate())
+            && beyond(&self.parts[0].1.family, self.linear_quantile(q))
     }
 }

@@ -1,108 +1,29 @@
 //! The predictive distribution of the next `y`: mean, intervals and density with the linear
 //! predictor integrated out.
 
+mod components;
 mod mixture;
+mod overdispersion;
+mod predictive;
 mod transition;
 mod variance;
 
 pub use mixture::MixturePrediction;
+pub use predictive::{Interval, Predictive};
 
 use crate::error::{Result, require};
-use crate::family::{Family, RowLoss};
-use crate::math::{normal_cdf, normal_quantile, quadrature, smallest, student_cdf};
+use crate::family::{Family, FastPaths, RowLoss};
+use crate::math::{Law, quadrature, smallest, student_cdf, student_log_density, with_laws};
 use crate::rows::Observation;
-use libm::lgamma;
-use std::f64::consts::{PI, TAU};
+use components::{Component, Components};
+use predictive::inherent_predictive;
 use transition::Part;
-
-/// An interval with its ends.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    /// The lower end.
-    pub lower: f64,
-    /// The upper end.
-    pub upper: f64,
-}
-
-/// A predictive distribution of `y`, with the linear predictor integrated out.
-///
-/// [`Prediction`] and [`MixturePrediction`] have these methods themselves; import the trait only
-/// for code that is generic over both.
-pub trait Predictive {
-    /// $P(Y \le y)$.
-    fn cdf(&self, y: f64) -> f64;
-    /// $\ln E[p(y\mid u)]$, minus infinity if `y` is not legal.
-    fn log_density(&self, y: f64) -> f64;
-    /// Smallest `y` with $P(Y \le y) \ge q$, for $0 < q < 1$.
-    fn quantile(&self, q: f64) -> f64;
-    /// Smallest `v` with $P(u \le v) \ge q$, for $0 < q < 1$.
-    fn linear_quantile(&self, q: f64) -> f64;
-    /// $E[y\mid u]$.
-    fn mean_at(&self, u: f64) -> f64;
-
-    /// The interval between the quantiles $(1\mp\text{level})/2$ of `y`; for counts both ends are
-    /// counts, and the interval (ends included) holds at least `level`.
-    fn interval(&self, level: f64) -> Result<Interval> {
-        let tail = tail(level)?;
-        Ok(Interval { lower: self.quantile(tail), upper: self.quantile(1.0 - tail) })
-    }
-
-    /// The interval of $E[y\mid u]$ from the interval of `u`: the uncertainty about the mean,
-    /// without the noise of `y`.
-    fn mean_interval(&self, level: f64) -> Result<Interval> {
-        let tail = tail(level)?;
-        let a = self.mean_at(self.linear_quantile(tail));
-        let b = self.mean_at(self.linear_quantile(1.0 - tail));
-        Ok(Interval { lower: a.min(b), upper: a.max(b) })
-    }
-}
-
-/// Gives a prediction the methods of [`Predictive`] as its own, so that callers need no import.
-macro_rules! inherent_predictive {
-    ($prediction:ident) => {
-        impl<F: Family> $prediction<F> {
-            /// $P(Y \le y)$.
-            pub fn cdf(&self, y: f64) -> f64 {
-                Predictive::cdf(self, y)
-            }
-
-            /// $\ln E[p(y\mid u)]$, minus infinity if `y` is not legal.
-            pub fn log_density(&self, y: f64) -> f64 {
-                Predictive::log_density(self, y)
-            }
-
-            /// Smallest `y` with $P(Y \le y) \ge q$, for $0 < q < 1$.
-            pub fn quantile(&self, q: f64) -> f64 {
-                Predictive::quantile(self, q)
-            }
-
-            /// Smallest `v` with $P(u \le v) \ge q$, for $0 < q < 1$.
-            pub fn linear_quantile(&self, q: f64) -> f64 {
-                Predictive::linear_quantile(self, q)
-            }
-
-            /// The interval of `y` with probability `level`, strictly between 0 and 1, and equal
-            /// tails. For counts both ends are counts, and with them it holds at least `level`.
-            pub fn interval(&self, level: f64) -> Result<Interval> {
-                Predictive::interval(self, level)
-            }
-
-            /// The interval of $E[y\mid u]$: the uncertainty about the mean, without the noise of
-            /// `y`.
-            pub fn mean_interval(&self, level: f64) -> Result<Interval> {
-                Predictive::mean_interval(self, level)
-            }
-        }
-    };
-}
 
 inherent_predictive!(Prediction);
 inherent_predictive!(MixturePrediction);
 
-fn tail(level: f64) -> Result<f64> {
-    require(level > 0.0 && level < 1.0, "level", level, "must lie strictly between 0 and 1")?;
-    Ok(0.5 * (1.0 - level))
-}
+/// Half-width in which a normal variable lies, in deviations: the mass outside is $10^{-23}$.
+const NORMAL_RANGE: f64 = 10.0;
 
 /// The next `y` of a family when $u \sim N(m, s)$, the row's offset already in `m`.
 ///
@@ -128,6 +49,16 @@ pub struct Prediction<F> {
     family: F,
     s: f64,
     dof: f64,
+    /// What `y` is drawn from.
+    target: TargetBelief,
+}
+
+/// The normal belief about `u` that `y` is drawn from: that of the linear predictor, or a wider one
+/// if `y` is overdispersed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct TargetBelief {
+    m: f64,
+    s: f64,
 }
 
 impl<F: Family> Prediction<F> {
@@ -137,7 +68,9 @@ impl<F: Family> Prediction<F> {
         require(s >= 0.0 && s.is_finite(), "linear_variance", s, "must be finite, 0 or more")?;
         let plug_in = family.mean(m);
         let mean = if s == 0.0 { plug_in } else { family.moderated_mean(m, s) };
-        Ok(Self { linear: m, linear_variance: s, plug_in, mean, family, s, dof: f64::INFINITY })
+        let target = TargetBelief { m, s };
+        let dof = f64::INFINITY;
+        Ok(Self { linear: m, linear_variance: s, plug_in, mean, family, s, dof, target })
     }
 
     /// With a learned noise: $(u-m)/\sqrt s$ and $(y-m)/\sqrt{\sigma^2+s}$ are Student's with `dof`
@@ -165,9 +98,41 @@ impl<F: Family> Prediction<F> {
         &self.family
     }
 
-    /// This prediction as a member of a mixture.
+    /// What `y` is drawn from, as a member of a mixture.
     fn part(&self, weight: f64) -> Part<'_, F> {
-        Part { family: &self.family, weight, m: self.linear, s: self.s }
+        Part { family: &self.family, weight, m: self.target.m, s: self.target.s }
+    }
+
+    /// The law of `y` or, for a gamma variable, of $\ln y$, as a member of a mixture; `None` if it
+    /// is no standard law.
+    fn component(&self, weight: f64) -> Option<Component> {
+        let TargetBelief { m: center, s } = self.target;
+        if let Some(noise) = self.family.normal_noise() {
+            let scale = (noise + self.s).sqrt();
+            return Some(Component { weight, center, scale, s: 0.0, law: self.law() });
+        }
+        let shape = self.family.fast().gamma_shape()?;
+        // beyond half the cap a tail may reach where the mean saturates
+        let moderate = center.abs() + NORMAL_RANGE * s.sqrt() <= 0.5 * self.family.largest_linear();
+        let law = Law::LogGamma { shape };
+        moderate.then_some(Component { weight, center, scale: 1.0, s, law })
+    }
+
+    /// The `y` that stands for the value `v` of a component.
+    fn from_component(&self, v: f64) -> f64 {
+        if self.family.normal_noise().is_some() { v } else { v.exp() }
+    }
+
+    /// The law of the linear predictor as a member of a mixture; `None` if it is certain.
+    fn linear_component(&self, weight: f64) -> Option<Component> {
+        let scale = self.s.sqrt();
+        let component = Component { weight, center: self.linear, scale, s: 0.0, law: self.law() };
+        (scale > 0.0).then_some(component)
+    }
+
+    /// The standard normal or Student law.
+    fn law(&self) -> Law {
+        Law::Student { dof: self.dof }
     }
 
     /// $P(u \le v)$.
@@ -175,49 +140,27 @@ impl<F: Family> Prediction<F> {
         if self.s == 0.0 {
             return if v >= self.linear { 1.0 } else { 0.0 };
         }
-        let z = (v - self.linear) / self.s.sqrt();
-        if self.dof.is_infinite() { normal_cdf(z) } else { student_cdf(z, self.dof) }
+        student_cdf((v - self.linear) / self.s.sqrt(), self.dof)
     }
 
     /// Quantile of the standard normal or Student law.
     fn standard_quantile(&self, q: f64) -> f64 {
-        let normal = normal_quantile(q);
-        if self.dof.is_infinite() || q == 0.5 {
-            return normal;
-        }
-        // In the lower tail, by symmetry: there the distribution function keeps its precision.
-        let lower = q.min(1.0 - q);
-        let center = -normal.abs();
-        let t = smallest(
-            |t| student_cdf(t, self.dof),
-            lower,
-            2.0 * center,
-            0.5 * center,
-            f64::NEG_INFINITY,
-            false,
-        );
-        t.copysign(normal)
+        with_laws(|laws| laws.quantile(self.law(), q))
     }
 
-    /// $\ln$ of the standard normal or Student density.
-    fn standard_log_density(&self, z: f64) -> f64 {
-        let dof = self.dof;
-        // Beyond it the two densities agree to rounding, and the log-gammas lose their precision.
-        if dof > 1e12 {
-            return -0.5 * (z * z + TAU.ln());
-        }
-        lgamma(0.5 * (dof + 1.0))
-            - lgamma(0.5 * dof)
-            - 0.5 * (PI * dof).ln()
-            - 0.5 * (dof + 1.0) * (z * z / dof).ln_1p()
+    /// Whether the belief about `u` reaches beyond the family's largest linear predictor.
+    fn may_saturate(&self) -> bool {
+        let largest = self.family.largest_linear();
+        largest.is_finite() && self.linear + NORMAL_RANGE * self.s.sqrt() > largest
     }
 
     /// Bounds of the quantile for a law of `y` that grows with `u`: with $P(u\le b) = (1+q)/2$,
     /// $P(Y\le y) \ge P(u \le b)\,P(Y \le y\mid b)$; with $P(u \le a) = q/2$, $P(Y\le y) \le q/2 +
     /// P(Y\le y\mid a)$.
     fn bracket(&self, q: f64) -> Interval {
-        let a = self.linear_quantile(0.5 * q);
-        let b = self.linear_quantile(0.5 * (1.0 + q));
+        let deviation = self.target.s.sqrt();
+        let a = self.target.m + deviation * self.standard_quantile(0.5 * q);
+        let b = self.target.m + deviation * self.standard_quantile(0.5 * (1.0 + q));
         let low = self.family.quantile(a, 0.5 * q);
         let high = self.family.quantile(b, 2.0 * q / (1.0 + q));
         Interval { lower: low.min(high), upper: low.max(high) }
@@ -225,12 +168,15 @@ impl<F: Family> Prediction<F> {
 }
 
 impl<F: Family> Predictive for Prediction<F> {
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
     fn cdf(&self, y: f64) -> f64 {
         if let Some(noise) = self.family.normal_noise() {
-            let z = (y - self.linear) / (noise + self.s).sqrt();
-            return if self.dof.is_infinite() { normal_cdf(z) } else { student_cdf(z, self.dof) };
+            return student_cdf((y - self.linear) / (noise + self.s).sqrt(), self.dof);
         }
-        transition::expected_cdf(&self.family, y, self.linear, self.s)
+        transition::expected_cdf(&self.family, y, self.target.m, self.target.s)
     }
 
     fn log_density(&self, y: f64) -> f64 {
@@ -239,22 +185,28 @@ impl<F: Family> Predictive for Prediction<F> {
         };
         if let Some(noise) = self.family.normal_noise() {
             let variance = noise + self.s;
-            return self.standard_log_density((y - self.linear) / variance.sqrt())
+            return student_log_density((y - self.linear) / variance.sqrt(), self.dof)
                 - 0.5 * variance.ln();
         }
         let observation = &Observation::new(y);
         let loss = RowLoss { family: &self.family, observation };
-        self.family.log_base(y) + quadrature::ln_z(&loss, self.linear, self.s)
+        self.family.log_base(y) + quadrature::ln_z(&loss, self.target.m, self.target.s)
     }
 
     fn quantile(&self, q: f64) -> f64 {
-        if let Some(noise) = self.family.normal_noise() {
-            return self.linear + (noise + self.s).sqrt() * self.standard_quantile(q);
+        if self.family.fast().is_label() {
+            return label_quantile(self.mean, q);
         }
-        if self.s == 0.0 {
-            return self.family.quantile(self.linear, q);
+        if let Some(component) = self.component(1.0)
+            && let Some(found) =
+                Components::collect([Some(component)].into_iter()).and_then(|c| c.quantile(q))
+        {
+            return self.from_component(found);
         }
-        if let Some(found) = transition::quantile(&[self.part(1.0)], q) {
+        if self.target.s == 0.0 {
+            return self.family.quantile(self.target.m, q);
+        }
+        if let Some(found) = transition::quantile([self.part(1.0)].into_iter(), q) {
             return found;
         }
         let Interval { lower, upper } = self.bracket(q);
@@ -269,6 +221,20 @@ impl<F: Family> Predictive for Prediction<F> {
     fn mean_at(&self, u: f64) -> f64 {
         self.family.mean(u)
     }
+
+    fn is_saturated(&self, q: f64) -> bool {
+        self.may_saturate() && beyond(&self.family, self.linear_quantile(q))
+    }
+}
+
+/// Smallest label whose distribution function reaches `q`, if 1 has this probability.
+fn label_quantile(mean: f64, q: f64) -> f64 {
+    if q <= 1.0 - mean { 0.0 } else { 1.0 }
+}
+
+/// Whether the mean grows in `u` and has saturated at this one.
+fn beyond<F: Family>(family: &F, u: f64) -> bool {
+    u > family.largest_linear() && family.mean(u) > family.mean(0.0)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::*;
 use crate::family::{AnyFamily, Bernoulli, Binomial, Gamma, Gaussian, Poisson};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::f64::consts::TAU;
 
 /// The Gaussian family without its closed forms, so that the integrals have to find them.
 #[derive(Debug, Clone)]

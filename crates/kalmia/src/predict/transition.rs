@@ -26,6 +26,8 @@ const MIN_TAIL: f64 = 1e-13;
 const MAX_COUNT_STEPS: f64 = 8.0;
 /// Largest last secant step, relative; its error is far smaller.
 const MAX_LAST_MOVE: f64 = 3e-8;
+/// Smallest weight of a member that can move a quantile.
+const MIN_WEIGHT: f64 = 1e-12;
 /// Most evaluations of one search.
 const MAX_EVALUATIONS: usize = 64;
 
@@ -37,6 +39,9 @@ struct Nodes {
     center: f64,
     width: f64,
     step: f64,
+    /// The scale on which $P(Y \le y\mid u)$ varies, in deviations: its width, or a unit of `u`
+    /// for the far side of a log link.
+    smooth: f64,
 }
 
 impl Nodes {
@@ -53,9 +58,23 @@ impl Nodes {
             return None;
         }
         let center = (center - m) / deviation;
+        let smooth = width.min(1.0) / deviation;
         let width = width / deviation;
         let step = MAX_SPACING[0].min(MAX_SPACING[1] / deviation).min(MAX_SPACING[2] * width);
-        (center.is_finite() && step > 0.0).then_some(Self { m, deviation, center, width, step })
+        (center.is_finite() && step > 0.0).then_some(Self {
+            m,
+            deviation,
+            center,
+            width,
+            step,
+            smooth,
+        })
+    }
+
+    /// $E[f(u)]$ over the whole belief. A function that is smooth beside it needs few nodes.
+    fn average(&self, f: impl Fn(f64) -> f64) -> f64 {
+        quadrature::smooth_average(self.smooth, |z| f(self.m + self.deviation * z))
+            .unwrap_or_else(|| self.sum(|_, u| (f(u), true)))
     }
 
     /// Sums $\varphi(z) f(z, u)\,h$ outwards from the transition; `f` also returns whether nodes
@@ -92,7 +111,7 @@ pub(super) fn cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> 
     let center = nodes.center;
     let width = nodes.width;
     if width >= MIN_WIDE {
-        return Some(nodes.sum(|_, u| (family.cdf(u, y), true)).clamp(0.0, 1.0));
+        return Some(nodes.average(|u| family.cdf(u, y)).clamp(0.0, 1.0));
     }
     let known = normal_cdf(center / 1f64.hypot(width));
     if width < MIN_WIDTH {
@@ -149,15 +168,19 @@ fn mass<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> {
     }
     let base = family.log_base(y);
     let at = |u: f64| (base - family.loss(y, u)).exp();
+    if nodes.width >= MIN_WIDE {
+        return Some(nodes.average(at));
+    }
     let least = MIN_TAIL * at(m + nodes.deviation * nodes.center);
     Some(nodes.sum(|_, u| {
         let value = at(u);
-        (value, nodes.width >= MIN_WIDE || value > least)
+        (value, value > least)
     }))
 }
 
 /// A belief $N(m, s)$ about the linear predictor of a family, with its weight in a mixture. Members
 /// of a mixture may differ in their dispersion, so each has a family of its own.
+#[derive(Clone)]
 pub(super) struct Part<'a, F> {
     pub family: &'a F,
     pub weight: f64,
@@ -180,17 +203,21 @@ impl<F: Family> Part<'_, F> {
 ///
 /// In the linear predictor that has mean `y`, and in normal quantiles of probability, a
 /// distribution function is nearly straight: secants need few steps.
-pub(super) fn quantile<F: Family>(parts: &[Part<'_, F>], q: f64) -> Option<f64> {
+pub(super) fn quantile<'a, F: Family + 'a>(
+    parts: impl Iterator<Item = Part<'a, F>> + Clone,
+    q: f64,
+) -> Option<f64> {
     // the mean, the support and the kind of values are the same for every dispersion
-    let family = parts.first()?.family;
+    let family = parts.clone().next()?.family;
+    let parts = parts.filter(|part| part.weight >= MIN_WEIGHT);
     let total = |f: &dyn Fn(&Part<'_, F>) -> Option<f64>| {
-        parts.iter().map(|part| Some(part.weight * f(part)?)).sum::<Option<f64>>()
+        parts.clone().map(|part| Some(part.weight * f(&part)?)).sum::<Option<f64>>()
     };
     let below = |y: f64| total(&|part| part.below(y));
     let mass_at = |y: f64| total(&|part| mass(part.family, y, part.m, part.s));
     let whole = family.discrete();
     let average = |f: &dyn Fn(&Part<'_, F>) -> f64| {
-        parts.iter().map(|part| part.weight * f(part)).sum::<f64>()
+        parts.clone().map(|part| part.weight * f(&part)).sum::<f64>()
     };
     let center = average(&|part| part.m);
     let width = family.fast().cdf_transition(family.mean(center))?.width;

@@ -1,6 +1,6 @@
 //! The variance of the next `y`, by the law of total variance.
 
-use super::{MixturePrediction, Prediction};
+use super::{MixturePrediction, Prediction, TargetBelief};
 use crate::family::Family;
 use crate::math::quadrature::gaussian_expectation;
 
@@ -12,8 +12,8 @@ impl<F: Family> Prediction<F> {
             let heavy = if self.dof > 2.0 { 1.0 / (1.0 - 2.0 / self.dof) } else { f64::INFINITY };
             return heavy * (noise + self.s);
         }
-        if self.s == 0.0 {
-            return self.family.variance(self.linear);
+        if self.target.s == 0.0 {
+            return self.family.variance(self.target.m);
         }
         let second = self.second_moment();
         // infinity minus an infinite square would be NaN
@@ -24,15 +24,15 @@ impl<F: Family> Prediction<F> {
     fn second_moment(&self) -> f64 {
         let given = |u: f64| self.family.variance(u) + self.family.mean(u).powi(2);
         let largest = self.family.largest_linear();
+        let TargetBelief { m, s } = self.target;
         if largest.is_infinite() {
-            return gaussian_expectation(self.linear, self.s, given);
+            return gaussian_expectation(m, s, given);
         }
         // Such a mean grows like e^u: E[f(u)] = E[f(v) e^{2m+2s-2v}] with v ~ N(m+2s, s), which has
         // no far tail. Where f saturates, it continues as e^{2v}.
-        let center = self.linear + 2.0 * self.s;
-        let ratio =
-            |v: f64| given(v.min(largest)) * (self.linear + center - 2.0 * v.min(largest)).exp();
-        gaussian_expectation(center, self.s, ratio)
+        let center = m + 2.0 * s;
+        let ratio = |v: f64| given(v.min(largest)) * (m + center - 2.0 * v.min(largest)).exp();
+        gaussian_expectation(center, s, ratio)
     }
 }
 

@@ -17,5 +17,6 @@ mod layers;
 mod learners;
 mod losses;
 mod moment_match;
+mod predictions;
 mod projection;
 mod trajectories;

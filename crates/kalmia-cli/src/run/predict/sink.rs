@@ -1,7 +1,7 @@
 //! Where predictions go: CSV text or a Parquet file.
 
+use super::Line;
 use super::csv_writer::CsvWriter;
-use super::{COLUMNS, Line};
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use kalmia_data::{MISSING, TextKind};
@@ -17,6 +17,8 @@ const BATCH: usize = 65_536;
 pub struct Sink<'a> {
     form: Form<'a>,
     names: Vec<String>,
+    /// Columns of the prediction, after those kept.
+    numbers: usize,
 }
 
 enum Form<'a> {
@@ -79,7 +81,7 @@ impl Kept {
 impl<'a> Sink<'a> {
     /// Text.
     pub fn csv(out: Box<dyn Write + 'a>) -> Self {
-        Self { form: Form::Csv(CsvWriter::new(out)), names: Vec::new() }
+        Self { form: Form::Csv(CsvWriter::new(out)), names: Vec::new(), numbers: 0 }
     }
 
     /// A Parquet file.
@@ -87,12 +89,20 @@ impl<'a> Sink<'a> {
         Self {
             form: Form::Parquet { file, writer: None, kept: Vec::new(), numbers: Vec::new() },
             names: Vec::new(),
+            numbers: 0,
         }
     }
 
     /// Names the columns: those kept, then those of the prediction.
-    pub fn head(&mut self, names: &[String], kinds: &[TextKind]) -> io::Result<()> {
-        self.names = names.iter().cloned().chain(COLUMNS.map(String::from)).collect();
+    pub fn head(
+        &mut self,
+        names: &[String],
+        kinds: &[TextKind],
+        columns: &[&str],
+    ) -> io::Result<()> {
+        let predicted = columns.iter().map(|name| String::from(*name));
+        self.names = names.iter().cloned().chain(predicted).collect();
+        self.numbers = columns.len();
         match &mut self.form {
             Form::Csv(out) => {
                 self.names.iter().try_for_each(|name| out.field(name.as_bytes()))?;
@@ -100,7 +110,7 @@ impl<'a> Sink<'a> {
             }
             Form::Parquet { kept, numbers, .. } => {
                 *kept = kinds.iter().map(Kept::new).collect();
-                numbers.resize_with(COLUMNS.len(), Float64Builder::new);
+                numbers.resize_with(columns.len(), Float64Builder::new);
                 Ok(())
             }
         }
@@ -117,20 +127,23 @@ impl<'a> Sink<'a> {
                 for text in texts {
                     out.field(text)?;
                 }
-                let values = line.map(Line::values);
-                for i in 0..COLUMNS.len() {
-                    let text = values.map_or(String::new(), |values| number_text(values[i]));
-                    out.field(text.as_bytes())?;
+                match line {
+                    None => (0..self.numbers).try_for_each(|_| out.field(b""))?,
+                    Some(line) => line
+                        .values()
+                        .try_for_each(|value| out.field(number_text(value).as_bytes()))?,
                 }
                 out.end()?;
             }
             Form::Parquet { kept, numbers, .. } => {
                 kept.iter_mut().zip(texts).try_for_each(|(column, text)| column.push(text))?;
-                let values = line.map(Line::values);
-                numbers
-                    .iter_mut()
-                    .enumerate()
-                    .for_each(|(i, column)| column.append_option(values.map(|v| v[i])));
+                match line {
+                    None => numbers.iter_mut().for_each(Float64Builder::append_null),
+                    Some(line) => numbers
+                        .iter_mut()
+                        .zip(line.values())
+                        .for_each(|(column, value)| column.append_value(value)),
+                }
                 if numbers[0].values_slice().len() >= BATCH {
                     self.flush()?;
                 }

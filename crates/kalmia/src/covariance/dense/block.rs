@@ -6,7 +6,7 @@ use crate::covariance::block::{self, Outcome, STRIP, Scalars, gram};
 use crate::covariance::{Decide, MIN_VARIANCE_SHARE};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads, View, ViewMut, cut, multiply};
-use crate::math::arch;
+use crate::math::{arch, dot};
 use pulp::{Simd, WithSimd};
 
 /// Columns of `P` that a product takes at a time.
@@ -65,6 +65,38 @@ pub(super) fn learn(
     let outcome = scratch.scalars.decide(theta, x, dim, decide)?;
     close(p, theta, rows, outcome.decided(rows), threads);
     Ok(outcome)
+}
+
+/// $x_i^\top Px_i$, by panels of columns: twice what stands above the panel's diagonal block, and
+/// the block itself, of which only the upper triangle is sure to be stored.
+pub(super) fn variances(p: &Dense, x: &[f64], s: &mut [f64]) {
+    let Dense { dim, stride, .. } = *p;
+    let rows = s.len();
+    let mut products = Buffer::zeros(PANEL * rows);
+    let mut diagonal = Buffer::zeros(PANEL * PANEL);
+    s.fill(0.0);
+    for start in (0..dim).step_by(PANEL) {
+        let width = PANEL.min(dim - start);
+        for j in 0..width {
+            for i in 0..=j {
+                let entry = p.p[(start + j) * stride + start + i];
+                diagonal[j * PANEL + i] = entry;
+                diagonal[i * PANEL + j] = entry;
+            }
+        }
+        let own = View::columns(&x[start..], width, rows, dim);
+        let block = View::columns(&diagonal, width, width, PANEL);
+        let target = ViewMut::columns(&mut products, width, rows, PANEL);
+        multiply(target, false, 1.0, block, own);
+        let columns = View::columns(&p.p[start * stride..], start, width, stride);
+        let above = View::columns(x, start, rows, dim);
+        let target = ViewMut::columns(&mut products, width, rows, PANEL);
+        multiply(target, true, 2.0, columns.t(), above);
+        for (i, s) in s.iter_mut().enumerate() {
+            *s += dot(&x[i * dim + start..][..width], &products[i * PANEL..][..width]);
+        }
+    }
+    s.iter_mut().for_each(|s| *s = s.max(0.0));
 }
 
 /// Whether cancellation in $x^\top Px$ is small for all rows at the start of the block, even after

@@ -7,6 +7,7 @@ mod small;
 mod sweep;
 
 use super::kernel::{Blocks, learn_in_blocks};
+use super::variances;
 use super::{Covariance, Decide, Kernel, Learn, check_matrix, check_variances};
 use crate::error::{Result, require_len};
 use crate::linalg::{Buffer, Threads, cholesky_lower};
@@ -153,6 +154,10 @@ impl Kernel for Dense {
         threads: Threads,
     ) -> Result<()> {
         learn_in_blocks(self, theta, x, decide, threads)
+    }
+
+    fn variances(&self, x: &[f64], s: &mut [f64], threads: Threads) {
+        variances::share(self, x, s, threads, |x, s| block::variances(self, x, s));
     }
 
     fn learn_with_process_noise(

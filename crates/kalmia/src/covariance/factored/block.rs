@@ -116,6 +116,21 @@ pub(super) fn learn(
     Ok(outcome)
 }
 
+/// $x_i^\top Px_i$, the squares of the columns of $F$.
+pub(super) fn variances(p: &Factored, x: &[f64], s: &mut [f64]) {
+    let mut f = Buffer::zeros(p.stride * s.len());
+    let root_d: Vec<f64> = p.d.iter().map(|d| d.sqrt()).collect();
+    project(&p.u, &root_d, p.dim, p.stride, x, &mut f);
+    for (s, column) in s.iter_mut().zip(f.chunks_exact(p.stride)) {
+        // eight sums: an addition does not wait for the previous one
+        let mut sums = [0.0; Buffer::LINE];
+        for line in column.chunks_exact(Buffer::LINE) {
+            sums.iter_mut().zip(line).for_each(|(sum, f)| *sum += f * f);
+        }
+        *s = sums.iter().sum();
+    }
+}
+
 /// $F = D^{1/2}U^\top X$, by panels of columns of `U`.
 fn project(u: &[f64], root_d: &[f64], dim: usize, stride: usize, x: &[f64], f: &mut [f64]) {
     let rows = x.len() / dim;

@@ -8,6 +8,7 @@ mod small_factor;
 mod sweep;
 
 use super::kernel::{Blocks, learn_in_blocks, learn_in_turn};
+use super::variances;
 use super::{
     Covariance, Decide, DecideTwo, Kernel, Learn, LearnTwo, check_matrix, check_variances,
 };
@@ -190,6 +191,10 @@ impl Kernel for Factored {
             return arch().dispatch(LearnTwo { beliefs, x, decide });
         }
         learn_in_turn(beliefs, x, decide, threads)
+    }
+
+    fn variances(&self, x: &[f64], s: &mut [f64], threads: Threads) {
+        variances::share(self, x, s, threads, |x, s| block::variances(self, x, s));
     }
 
     fn learn_with_process_noise(

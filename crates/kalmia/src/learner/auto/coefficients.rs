@@ -6,7 +6,19 @@ use super::center::center;
 use super::dispersion::Dispersion;
 use super::member::Member;
 use crate::covariance::Covariance;
+use crate::learner::labels::LabelBelief;
+use crate::linalg::{Threads, row_products};
 use crate::math::dot;
+
+/// The members' beliefs about the rows of a batch: member after member, row after row.
+#[derive(Debug, Default)]
+pub(super) struct RowBeliefs {
+    rows: usize,
+    linear: Vec<f64>,
+    variance: Vec<f64>,
+    /// The rows less their centers.
+    centered: Vec<f64>,
+}
 
 impl<C: Covariance> Bank<C> {
     pub fn weights(&self) -> Vec<MemberWeight> {
@@ -62,6 +74,52 @@ impl<C: Covariance> Bank<C> {
                 * (within + (self.coefficient(m, i) - mean[i]) * (self.coefficient(m, j) - mean[j]))
         };
         self.members.iter().map(part).sum()
+    }
+
+    /// The members' beliefs about the linear predictors of rows that follow each other.
+    pub fn beliefs_of_rows(
+        &self,
+        x: &[f64],
+        rows: usize,
+        beliefs: &mut RowBeliefs,
+        cores: Threads,
+    ) {
+        let RowBeliefs { centered, linear, variance, .. } = beliefs;
+        let dim = x.len() / rows.max(1);
+        let x = if self.centers.is_empty() {
+            x
+        } else {
+            centered.clear();
+            centered.extend_from_slice(x);
+            centered.chunks_exact_mut(dim).for_each(|x| center(&self.centers, x));
+            &centered[..]
+        };
+        linear.resize(rows * self.members.len(), 0.0);
+        variance.resize(rows * self.members.len(), 0.0);
+        let parts = linear.chunks_mut(rows).zip(variance.chunks_mut(rows));
+        for (member, (linear, variance)) in self.members.iter().zip(parts) {
+            row_products(x, dim, &member.theta, linear);
+            member.covariance.variances(x, variance, cores);
+        }
+        beliefs.rows = rows;
+    }
+
+    /// The belief of member `k` about row `i`.
+    pub fn belief_of_row(&self, beliefs: &RowBeliefs, k: usize, i: usize) -> MemberBelief {
+        let member = &self.members[k];
+        MemberBelief {
+            weight: member.weight,
+            prior_size: member.p,
+            residual: member.residual,
+            linear: beliefs.linear[k * beliefs.rows + i],
+            variance: beliefs.variance[k * beliefs.rows + i],
+        }
+    }
+
+    /// What the members know of signs; `None` if they center their features.
+    pub fn label_beliefs(&self) -> Option<Vec<LabelBelief<'_>>> {
+        let beliefs = self.members.iter().map(|m| LabelBelief::new(&m.theta, &m.covariance));
+        self.centers.is_empty().then(|| beliefs.collect())
     }
 
     /// The members' beliefs about the linear predictor at `x`.

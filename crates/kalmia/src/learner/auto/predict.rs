@@ -2,12 +2,17 @@
 
 use super::Auto;
 use super::bank::MemberBelief;
+use super::coefficients::RowBeliefs;
+use super::dispersion::Kind;
 use super::mean::{LinearBelief, predicted_mean};
-use crate::error::{Result, require};
+use super::stage::each_bank;
+use crate::error::{Result, require, require_len};
 use crate::family::{Family, FastPaths};
 use crate::learner::Predict;
+use crate::learner::labels::{PREDICTED_ROWS, predict_labels};
+use crate::linalg::row_products;
 use crate::predict::{MixturePrediction, Prediction};
-use crate::rows::check_features;
+use crate::rows::{Inputs, check_features};
 
 impl<F: Family> Auto<F> {
     /// A member's prediction, with `unseen` features that no row had, each of the prior's size
@@ -26,7 +31,59 @@ impl<F: Family> Auto<F> {
         if degrees.is_finite() {
             return prediction.with_degrees_of_freedom(degrees);
         }
+        if self.dispersion.kind == Kind::Quasi {
+            return prediction.with_overdispersion(dispersion);
+        }
         Ok(prediction)
+    }
+
+    /// Sets features that no row had to 0; returns how many there were.
+    fn hide_unseen(&self, x: &mut [f64]) -> f64 {
+        if !self.scales.completed_by(x) {
+            return 0.0;
+        }
+        let mut unseen = 0.0;
+        let given = x.to_vec();
+        self.scales.clone().complete(&given, |j, _| {
+            x[j] = 0.0;
+            unseen += 1.0;
+        });
+        unseen
+    }
+
+    /// The rows without features that no row had, and how many each row has of them, unseen levels
+    /// included.
+    fn seen_features<'a>(
+        &self,
+        rows: Inputs<'a>,
+        seen: &'a mut Vec<f64>,
+        unseen: &mut [f64],
+    ) -> &'a [f64] {
+        for (i, unseen) in unseen[..rows.len()].iter_mut().enumerate() {
+            *unseen = f64::from(rows.unseen(i));
+        }
+        if !self.scales.incomplete() {
+            return rows.features();
+        }
+        seen.clear();
+        seen.extend_from_slice(rows.features());
+        for (x, unseen) in seen.chunks_exact_mut(self.dim).zip(unseen) {
+            *unseen += self.hide_unseen(x);
+        }
+        seen
+    }
+
+    /// Replaces the mean where a vague belief of an unbounded mean would dominate the average.
+    fn moderate(&self, mixture: &mut MixturePrediction<F>) {
+        if self.family.bounded_gradient() || self.family.normal_noise().is_some() {
+            return;
+        }
+        let belief = |(weight, prediction): &(f64, Prediction<F>)| LinearBelief {
+            weight: *weight,
+            linear: prediction.linear,
+            variance: prediction.linear_variance,
+        };
+        mixture.mean = predicted_mean(&self.family, mixture.parts().iter().map(belief));
     }
 }
 
@@ -42,24 +99,72 @@ impl<F: Family> Predict for Auto<F> {
         check_features(x, self.dim)?;
         require(offset.is_finite(), "offset", offset, "must be finite")?;
         let mut seen = x.to_vec();
-        let mut unseen = 0.0;
-        self.scales.clone().complete(x, |j, _| {
-            seen[j] = 0.0;
-            unseen += 1.0;
-        });
+        let unseen = self.hide_unseen(&mut seen);
         let member = |belief: MemberBelief| {
             Ok((belief.weight, self.member_prediction(belief, offset, unseen)?))
         };
         let parts =
             self.stage.beliefs(&seen).into_iter().map(member).collect::<Result<Vec<_>>>()?;
-        let mixture = MixturePrediction::new(parts)?;
-        let belief = |(weight, prediction): &(f64, Prediction<F>)| LinearBelief {
-            weight: *weight,
-            linear: prediction.linear,
-            variance: prediction.linear_variance,
-        };
-        let mean = predicted_mean(&self.family, mixture.parts().iter().map(belief));
-        Ok(mixture.with_mean(mean))
+        let mut mixture = MixturePrediction::new(parts)?;
+        self.moderate(&mut mixture);
+        Ok(mixture)
+    }
+
+    fn predict_many(
+        &self,
+        inputs: Inputs<'_>,
+        take: &mut dyn FnMut(usize, &MixturePrediction<F>) -> Result<()>,
+    ) -> Result<()> {
+        inputs.check(self.dim)?;
+        let mut beliefs = RowBeliefs::default();
+        let mut seen = Vec::new();
+        let mut unseen = vec![0.0; PREDICTED_ROWS.min(inputs.len())];
+        let mut parts = Vec::new();
+        let mut mixture = None;
+        for first in (0..inputs.len()).step_by(PREDICTED_ROWS) {
+            let rows = inputs.slice(first..inputs.len().min(first + PREDICTED_ROWS));
+            let n = rows.len();
+            let x = self.seen_features(rows, &mut seen, &mut unseen);
+            each_bank!(&self.stage, bank => {
+                bank.beliefs_of_rows(x, n, &mut beliefs, self.threads);
+                for i in 0..n {
+                    for k in 0..bank.members.len() {
+                        let belief = bank.belief_of_row(&beliefs, k, i);
+                        let part = self.member_prediction(belief, rows.offset(i), unseen[i])?;
+                        parts.push((belief.weight, part));
+                    }
+                    let mixture = MixturePrediction::refill(&mut mixture, parts.drain(..))?;
+                    self.moderate(mixture);
+                    take(first + i, mixture)?;
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn predict_means(&self, inputs: Inputs<'_>, means: &mut [f64]) -> Result<()> {
+        require_len("means", means.len(), inputs.len())?;
+        // The mean of a normal y is linear in the coefficients. Centered features, or those that
+        // no row had, would have to be copied.
+        let plain = self.family.normal_noise().is_some() && !self.scales.incomplete();
+        if !(plain && self.stage.is_static()) {
+            return self.predict_many(inputs, &mut |i, prediction| {
+                means[i] = prediction.mean;
+                Ok(())
+            });
+        }
+        inputs.check(self.dim)?;
+        row_products(inputs.features(), self.dim, &self.mean, means);
+        means.iter_mut().enumerate().for_each(|(i, mean)| *mean += inputs.offset(i));
+        Ok(())
+    }
+
+    fn predict_labels(&self, inputs: Inputs<'_>, labels: &mut [bool]) -> Result<()> {
+        let beliefs = each_bank!(&self.stage, bank => bank.label_beliefs());
+        match beliefs.filter(|_| !self.scales.incomplete()) {
+            Some(beliefs) => predict_labels(self, inputs, &beliefs, labels),
+            None => predict_labels(self, inputs, &[], labels),
+        }
     }
 
     fn covariance_entry(&self, i: usize, j: usize) -> Option<f64> {

@@ -8,6 +8,7 @@ use super::posterior::posterior_of_logs;
 use crate::covariance::Covariance;
 use crate::family::{Family, FastPaths};
 use crate::observe::RowView;
+use crate::predict::Prediction;
 use crate::rows::{Observation, Rows};
 use crate::rule::{Evidence, moments};
 
@@ -40,6 +41,12 @@ impl<C: Covariance> Bank<C> {
             }
             let estimate = dispersion.estimate(member.residual);
             let family = context.family.fast().with_dispersion_unchecked(estimate);
+            if dispersion.kind == Kind::Quasi {
+                let linear = m + observation.offset;
+                return Prediction::new(family, linear, estimate * s)
+                    .and_then(|prediction| prediction.with_overdispersion(estimate))
+                    .map_or(f64::NAN, |prediction| prediction.log_density(observation.y));
+            }
             moments(&family, &single, m, estimate * s).evidence.ln()
                 + family.log_base(observation.y)
         };

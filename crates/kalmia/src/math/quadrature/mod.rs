@@ -7,9 +7,11 @@
 
 mod adaptive;
 mod hermite;
+mod smooth;
 mod tables;
 mod tilted;
 mod trapezoid;
 
 pub(crate) use adaptive::{REACH, expectation_split, gaussian_expectation, ln_z};
+pub(crate) use smooth::smooth_average;
 pub(crate) use tilted::{Tilt, Tilted, integrate};
