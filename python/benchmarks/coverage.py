@@ -85,7 +85,12 @@ SETTINGS = [
         lambda u: TRIALS * _logistic(u),
         lambda: BinomialLearner(),
     ),
-    Setting("beta-binomial", _beta_binomial, lambda u: TRIALS * _logistic(u), lambda: BinomialLearner()),
+    Setting(
+        "beta-binomial",
+        _beta_binomial,
+        lambda u: TRIALS * _logistic(u),
+        lambda: BinomialLearner(),
+    ),
 ]
 
 

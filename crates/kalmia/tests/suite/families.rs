@@ -370,8 +370,8 @@ fn dispersions_out_of_range_are_refused() {
     assert_eq!(AnyFamily::from(Poisson).with_dispersion(-1.0).unwrap().dispersion(), None);
 }
 
-/// A count `c` of exposure `e` is a count with the offset `ln e`, or a rate `c/e` of weight `e`: the
-/// losses differ by a constant, so rules without a bound on the curvature take the same step.
+/// A count `c` of exposure `e` is a count with the offset `ln e`, or a rate `c/e` of weight `e`:
+/// the losses differ by a constant, so rules without a bound on the curvature take the same step.
 #[test]
 fn a_rate_weighted_by_its_exposure_steps_as_its_count() {
     for name in ["ekf", "implicit", "moment"] {
