@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from threading import RLock
 from typing import Any
 
@@ -17,7 +18,7 @@ from sklearn.utils.validation import (
 
 from . import _data, _files, _plots, _tables
 from ._kalmia import Learner, model
-from ._parameters import METHOD_PARAMETERS, check_names
+from ._parameters import MADE_WITH, METHOD_PARAMETERS, check_flag, check_names, seed
 from ._summary import Summary
 from .errors import InputError
 
@@ -37,8 +38,21 @@ class LearningCall:
         self._lock = self._attributes.setdefault("_lock", RLock())
         self._lock.acquire()
         first = self._reset or "learners_" not in self._attributes
+        if not first:
+            self._check_unchanged()
         self._before = dict(self._attributes) if first else None
         return first
+
+    def _check_unchanged(self) -> None:
+        """Refuses parameters that were changed after the learner was made."""
+        for name, value in self._attributes.get("_made_with", {}).items():
+            now = self._attributes[name]
+            if now is not value and now != value:
+                self._lock.release()
+                raise InputError(
+                    f"{name} was {value!r} when the model was fitted and is now {now!r}: call fit "
+                    "to start again, or set it back"
+                )
 
     def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
         if kind is not None and self._before is not None:
@@ -160,32 +174,81 @@ class Estimator(BaseEstimator):
             raise ValueError(f"X has {rows} rows, but y has {len(y)}: give one target per row")
         return y
 
-    def _weights(self, sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
-        return (
-            None
-            if sample_weight is None
-            else _check_sample_weight(sample_weight, y, dtype=np.float64)
-        )
+    def _weights(self, sample_weight: Any, y: np.ndarray, *, reset: bool) -> np.ndarray | None:
+        if sample_weight is None:
+            return None
+        weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
+        if reset and not weight.any():
+            raise InputError("every sample_weight is 0, so nothing can be learned")
+        return weight
+
+    def _shuffle_seed(self, reset: bool) -> int | None:
+        """The seed of the order in which `fit` learns its rows; None for their own order."""
+        given = self.shuffle if self.shuffle is None else check_flag("shuffle", self.shuffle)
+        shuffles = self.drift != "adapt" if given is None else given
+        return seed(self.random_state) if reset and shuffles else None
+
+    @staticmethod
+    def _order(shuffle: int | None, rows: int) -> np.ndarray | None:
+        return None if shuffle is None else np.random.default_rng(shuffle).permutation(rows)
+
+    def _warn(self) -> None:
+        """Warns, once per fitted model, of rows that a single pass learns poorly."""
+        learners = self.learners_
+        if not self._warned_order and any(learner.is_sorted for learner in learners):
+            self._warned_order = True
+            warnings.warn(
+                "the rows seem sorted by the target: one pass learns them poorly, and the "
+                "progressive loss says nothing about new rows. Shuffle them, or call fit with "
+                "shuffle=True",
+                UserWarning,
+                stacklevel=4,
+            )
+        mean = learners[0].mean_weight
+        if mean is None or self._warned_weight or self.weights == "precision":
+            return
+        if not 0.1 <= mean <= 10.0:
+            self._warned_weight = True
+            warnings.warn(
+                f"the mean of sample_weight is {mean:.3g}: a weight counts as that many rows, so "
+                "standard errors depend on the scale of the weights. If only their ratios have a "
+                'meaning, set weights="precision"',
+                UserWarning,
+                stacklevel=4,
+            )
+
+    _warned_order = False
+    _warned_weight = False
 
     # -- learning ---------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_lock"}
 
-    def _new_learner(self, rows: int | None = None) -> Learner:
-        """A learner of the estimator's method; `rows` is the number of rows to come, if known."""
-        check_names(method=self.method, drift=self.drift)
+    def _new_learner(self, rows: int | None, shuffle: int | None) -> Learner:
+        """A learner of the estimator's method.
+
+        `rows` is the number of rows to come, if known, and `shuffle` the seed of their order.
+        """
+        check_names(method=self.method, drift=self.drift, weights=self.weights)
         return model(
             self.method,
             self._family_name(),
             self.n_features_in_,
-            intercept=bool(self.fit_intercept),
+            intercept=check_flag("fit_intercept", self.fit_intercept),
             rows=rows,
+            weights=self.weights,
+            shuffle=shuffle,
             **{name: getattr(self, name) for name in METHOD_PARAMETERS},
         )
 
     def _family_name(self) -> str:
         return self._family
+
+    def _remember(self) -> None:
+        """Keeps what the learners were made with, and lets warnings show again."""
+        self._made_with = {name: getattr(self, name) for name in MADE_WITH if hasattr(self, name)}
+        self._warned_order = self._warned_weight = False
 
     # -- what was learned -------------------------------------------------------------------------
 
@@ -247,8 +310,13 @@ class Estimator(BaseEstimator):
     def progressive_(self) -> dict[str, Any]:
         """Metrics of the predictions made before each row was learned.
 
-        Losses, and for labels also the calibration. They need no held-out rows, because no
-        prediction has seen its own row.
+        Losses, the share of targets in their 95 % interval (``"coverage"``), the same for the
+        last half of the rows with Pearson's dispersion (``"last_half"``), and for labels also the
+        calibration. They need no held-out rows, because no prediction has seen its own row. After
+        a `fit` that shuffled the rows, they estimate how well new rows are predicted.
+
+        ``"constant_loss"`` is that of the mean of the rows before. The first row, whose size
+        nobody can know, is left out of both, except for labels.
         """
         return self._learner.progressive
 

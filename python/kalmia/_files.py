@@ -27,7 +27,8 @@ def _python(estimator: Any, schema: Schema) -> dict[str, Any]:
     renamed = {} if names == schema.columns else {"names": names}
     return renamed | {
         "estimator": type(estimator).__name__,
-        "parameters": estimator.get_params(),
+        # as they were when the learners were made, whatever has been set since
+        "parameters": estimator.get_params() | getattr(estimator, "_made_with", {}),
         "named": hasattr(estimator, "feature_names_in_"),
         "classes": None if classes is None else [classes.dtype.kind, classes.tolist()],
     }
@@ -78,7 +79,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     from ._linear import GammaRegression, LinearRegression, PoissonRegression
     from ._logistic import LogisticRegression
 
-    learners, schema, method, found, python = load_model(os.fspath(path))
+    learners, schema, method, kind, found, python = load_model(os.fspath(path))
     by_family = {
         "bernoulli": LogisticRegression,
         "gaussian": LinearRegression,
@@ -89,9 +90,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     if family not in by_family:
         raise ModelFileError(f"model file {path}: no estimator has the family {family}")
     python = python or {}
-    parameters = python.get("parameters") or {"method": method, **found}
+    parameters = python.get("parameters") or {"method": method, "weights": kind, **found}
     estimator = by_family[family](**_taken(parameters))
     estimator.learners_ = learners
+    estimator._remember()
     estimator.schema_ = schema
     estimator.n_features_in_ = len(schema.columns)
     if python.get("named", True):
@@ -105,6 +107,8 @@ def _taken(parameters: dict[str, Any]) -> dict[str, Any]:
     """The parameters without values for other methods, which earlier versions stored."""
     taken = method_defaults(parameters["method"])
     others = [name for name in METHOD_PARAMETERS if name not in taken]
+    if parameters["method"] == "auto":
+        others += ["noise_variance", "dispersion"]
     return {name: value for name, value in parameters.items() if name not in others}
 
 

@@ -21,9 +21,10 @@ class Regression(RegressorMixin, Estimator):
     _power: int | None = None
 
     def fit(self, X, y, sample_weight=None, offset=None):
-        """Learns the rows in one pass and in their order, after forgetting earlier rows.
+        """Learns the rows in one pass and in random order, after forgetting earlier rows.
 
-        The order matters: shuffle rows that are sorted by target, or the model is poor.
+        With ``shuffle=False`` it takes them in their own order, and rows that are sorted by
+        target make a poor model.
 
         Parameters
         ----------
@@ -32,8 +33,8 @@ class Regression(RegressorMixin, Estimator):
         y : array_like of shape (n,)
             Targets.
         sample_weight : array_like of shape (n,), optional
-            Multiplies the loss of each row: a weight of 2 counts about as two equal rows. Weights
-            that sum to 1 therefore count as a single row, and intervals become wide.
+            By default the number of rows that each row stands for: weights that sum to 1 count as
+            a single row, and intervals become wide. See the parameter `weights`.
         offset : float or array_like of shape (n,), optional
             Added to the linear predictor of each row, such as the log of an exposure.
 
@@ -47,7 +48,8 @@ class Regression(RegressorMixin, Estimator):
     def partial_fit(self, X, y, sample_weight=None, offset=None):
         """Learns more rows; the arguments are those of `fit`.
 
-        The result is that of one `fit` on all rows. If a row is refused, the model is unchanged.
+        Rows are learned in their order. The result is that of one `fit` on all rows with
+        ``shuffle=False``. If a row is refused, the model is unchanged.
 
         Returns
         -------
@@ -81,16 +83,29 @@ class Regression(RegressorMixin, Estimator):
         with LearningCall(self, reset) as first:
             rows = self._rows(X, offset, reset=first)
             y = self._column(y, rows.given, numbers=True, first=first)
-            weight = self._weights(sample_weight, y)
+            weight = self._weights(sample_weight, y, reset=reset)
+            shuffle = self._shuffle_seed(reset)
             learner = (
-                self._new_learner(rows.given if reset else None) if first else self.learners_[0]
+                self._new_learner(rows.given if reset else None, shuffle)
+                if first
+                else self.learners_[0]
             )
             # a refused first call discards the learner, so it needs no copy to return to
+            y = rows.pick(y)
             result = learner.learn_many(
-                rows.X, rows.pick(y), rows.pick(weight), rows.offset, means=means, undo=not first
+                rows.X,
+                y,
+                rows.pick(weight),
+                rows.offset,
+                means=means,
+                undo=not first,
+                order=self._order(shuffle, len(y)),
+                whole=reset,
             )
             if first:
                 self.learners_ = [learner]
+                self._remember()
+            self._warn()
         return rows.spread(result) if means else None
 
     def predict(self, X, return_std=False, offset=None):
@@ -159,6 +174,13 @@ class Regression(RegressorMixin, Estimator):
     def _family_with(self, parameter: str) -> str:
         """The family's name with the value of its parameter, such as ``gaussian:0.5``."""
         value = getattr(self, parameter)
+        if value is None:
+            return self._family
+        if self.method == "auto":
+            raise InputError(
+                f"method 'auto' takes no {parameter}, because it learns it: leave it out, or use "
+                'another method, such as "ekf"'
+            )
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -179,9 +201,10 @@ class Regression(RegressorMixin, Estimator):
 
     @property
     def dispersion_(self) -> float | None:
-        """The dispersion: the noise variance, or that of the Gamma family.
+        """The dispersion: the noise variance, that of the Gamma family, or that of counts.
 
-        ``"auto"`` learns it; the other methods use the constructor's value. None for counts.
+        ``"auto"`` learns it; the other methods use the constructor's value, and None for counts,
+        whose variance they take to be that of the family.
         """
         return self._learner.dispersion
 
@@ -199,8 +222,8 @@ class LinearRegression(Regression):
     the intercept too.
 
     {PARAMETERS}
-    noise_variance : float
-        Variance of the noise. ``"auto"`` learns it and ignores this value.
+    noise_variance : float, optional
+        Variance of the noise; 1 by default. ``"auto"`` learns it and refuses a value.
 
     Examples
     --------
@@ -229,7 +252,10 @@ class LinearRegression(Regression):
         gradient_bound=None,
         horizon=None,
         step=None,
-        noise_variance=1.0,
+        shuffle=None,
+        random_state=None,
+        weights="frequency",
+        noise_variance=None,
     ):
         self._set_parameters(locals())
 
@@ -238,11 +264,14 @@ class LinearRegression(Regression):
 
 
 class PoissonRegression(Regression):
-    __doc__ = f"""Poisson regression of counts, learned in one pass.
+    __doc__ = f"""Poisson regression of counts or rates, learned in one pass.
 
-    The mean is ``exp(linear predictor)``. Targets must be whole numbers: for rates, give the
-    counts as `y` and ``offset=log(exposure)``. Standard errors assume that the variance equals
-    the mean; they are too small for counts that vary more.
+    The mean is ``exp(linear predictor)``. Targets must be 0 or more. For counts of unequal
+    exposure there are two ways with equal results: the counts as `y` with
+    ``offset=log(exposure)``, or the rates ``counts / exposure`` as `y` with
+    ``sample_weight=exposure``. Intervals of `predict_interval` are those of a count, of exposure
+    1 unless an offset says otherwise. `summary` says if the counts vary more than the model
+    assumes.
 
     {PARAMETERS}
     Examples
@@ -270,6 +299,9 @@ class PoissonRegression(Regression):
         gradient_bound=None,
         horizon=None,
         step=None,
+        shuffle=None,
+        random_state=None,
+        weights="frequency",
     ):
         self._set_parameters(locals())
 
@@ -280,9 +312,9 @@ class GammaRegression(Regression):
     The mean is ``exp(linear predictor)``. Targets must be above 0.
 
     {PARAMETERS}
-    dispersion : float
-        Squared coefficient of variation of the target. ``"auto"`` learns it and ignores this
-        value.
+    dispersion : float, optional
+        Squared coefficient of variation of the target; 1 by default. ``"auto"`` learns it and
+        refuses a value.
 
     Examples
     --------
@@ -309,7 +341,10 @@ class GammaRegression(Regression):
         gradient_bound=None,
         horizon=None,
         step=None,
-        dispersion=1.0,
+        shuffle=None,
+        random_state=None,
+        weights="frequency",
+        dispersion=None,
     ):
         self._set_parameters(locals())
 

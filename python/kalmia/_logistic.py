@@ -63,13 +63,17 @@ class LogisticRegression(ClassifierMixin, Estimator):
         gradient_bound=None,
         horizon=None,
         step=None,
+        shuffle=None,
+        random_state=None,
+        weights="frequency",
     ):
         self._set_parameters(locals())
 
     def fit(self, X, y, sample_weight=None, offset=None):
-        """Learns the rows in one pass and in their order, after forgetting earlier rows.
+        """Learns the rows in one pass and in random order, after forgetting earlier rows.
 
-        The order matters: shuffle rows that are sorted by label, or the model is poor.
+        With ``shuffle=False`` it takes them in their own order, and rows that are sorted by label
+        make a poor model.
 
         Parameters
         ----------
@@ -78,8 +82,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
         y : array_like of shape (n,)
             Labels of at least two classes: numbers, booleans or strings, not a mixture.
         sample_weight : array_like of shape (n,), optional
-            Multiplies the loss of each row: a weight of 2 counts about as two equal rows. Weights
-            that sum to 1 therefore count as a single row, and intervals become wide.
+            By default the number of rows that each row stands for: weights that sum to 1 count as
+            a single row, and intervals become wide. See the parameter `weights`.
         offset : float or array_like of shape (n,), optional
             Added to the linear predictor of each row, in every learner.
 
@@ -91,9 +95,10 @@ class LogisticRegression(ClassifierMixin, Estimator):
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None, offset=None):
-        """Learns more rows; the result is that of one `fit` on all rows.
+        """Learns more rows, in their order.
 
-        If a row is refused, the model is unchanged.
+        The result is that of one `fit` on all rows with ``shuffle=False``. If a row is refused,
+        the model is unchanged.
 
         Parameters
         ----------
@@ -133,22 +138,35 @@ class LogisticRegression(ClassifierMixin, Estimator):
                 _check_labels(y)
                 raise
             targets = self._targets(y, known)
-            weight = rows.pick(self._weights(sample_weight, y))
+            weight = rows.pick(self._weights(sample_weight, y, reset=reset))
             count = len(targets)
+            shuffle = self._shuffle_seed(reset)
             if first:
-                learners = [self._new_learner(rows.given if reset else None) for _ in range(count)]
+                known_rows = rows.given if reset else None
+                learners = [self._new_learner(known_rows, shuffle) for _ in range(count)]
             else:
                 # One learner undoes a refused call itself. Of several, one may refuse rows that
                 # another has learned, so copies learn, which a refused call discards.
                 learners = self.learners_ if count == 1 else [one.copy() for one in self.learners_]
-            undo = not first and count == 1
+            targets = [rows.pick(target) for target in targets]
+            order = self._order(shuffle, len(targets[0]))
             results = [
                 learner.learn_many(
-                    rows.X, rows.pick(target), weight, rows.offset, means=means, undo=undo
+                    rows.X,
+                    target,
+                    weight,
+                    rows.offset,
+                    means=means,
+                    undo=not first and count == 1,
+                    order=order,
+                    whole=reset,
                 )
                 for learner, target in zip(learners, targets, strict=True)
             ]
             self.classes_, self.learners_ = known, learners
+            if first:
+                self._remember()
+            self._warn()
         return rows.spread(class_probabilities(results, binary=count == 1)) if means else None
 
     @staticmethod

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
+
+import numpy as np
 
 from .errors import InputError
 
@@ -39,6 +42,19 @@ PARAMETERS = """Parameters
     step : float, optional
         Step size of ``"asgd"``; ``1 / (2 * d * sqrt(horizon))`` by default, where ``d`` is the
         number of coefficients, intercept included.
+    shuffle : bool, optional
+        Whether `fit` learns the rows in random order, so that the order in which they are given
+        hardly matters. True by default, except with ``drift="adapt"``, which follows changes from
+        row to row. Set it to False if the order is one of time and a drift is to be detected:
+        shuffled rows show none. `partial_fit` never shuffles.
+    random_state : int, optional
+        Seed of that order; None means 0, so that equal rows give equal models.
+    weights : {"frequency", "precision"}
+        What `sample_weight` means. ``"frequency"``: a weight of 2 counts as the row twice, so
+        the scale of the weights decides how sure the model is. ``"precision"``: a weight of 2
+        halves the variance of the row's target, relative to the other rows. Such weights are
+        divided by their mean (in `partial_fit` by the mean so far), so a constant factor changes
+        nothing, and standard errors are those of weighted least squares.
 """
 
 #: The parameters of methods. None stands for the method's default.
@@ -55,6 +71,49 @@ METHOD_PARAMETERS = (
 )
 
 
+#: What a learner is made with. Changes after that need a call of `fit`.
+MADE_WITH = (
+    "method",
+    "fit_intercept",
+    "weights",
+    "noise_variance",
+    "dispersion",
+    *METHOD_PARAMETERS,
+)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """A parameter that must be true or false; a string such as "no" would count as true.
+
+    Examples
+    --------
+    >>> check_flag("fit_intercept", "no")
+    Traceback (most recent call last):
+        ...
+    kalmia.errors.InputError: fit_intercept is 'no': give True or False
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} is {value!r}: give True or False")
+    return bool(value)
+
+
+def seed(random_state: Any) -> int:
+    """The seed of a random order, from None, a number or one of numpy's generators.
+
+    Examples
+    --------
+    >>> seed(None), seed(7)
+    (0, 7)
+    """
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, numbers.Integral) and random_state >= 0:
+        return int(random_state)
+    raise InputError(f"random_state is {random_state!r}: give a whole number, 0 or more")
+
+
 def check_names(**given: Any) -> None:
     """Refuses a parameter that takes a name and was given something else; None is a default.
 
@@ -69,6 +128,7 @@ def check_names(**given: Any) -> None:
         "drift": 'one of "detect", "off" and "adapt"',
         "method": 'the name of a method, such as "auto" or "ekf"',
         "family": 'the name of a family, such as "gaussian" or "poisson"',
+        "weights": '"frequency" or "precision"',
     }
     for name, value in given.items():
         if value is not None and not isinstance(value, str):

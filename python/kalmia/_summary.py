@@ -6,6 +6,8 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 COLUMNS = ("coef", "std err", "z", "P>|z|", "lower", "upper")
 
 
@@ -33,14 +35,13 @@ class Summary:
                 names = [f"{estimator.classes_[k]}: {name}" for name in names]
             rows += learner.coefficients(names, level)
         first = learners[0]
-        report = first.progressive
         notes = [f"{first.count} rows, one pass, method {first.method}"]
-        if report is not None and report["rows"] > 0:
-            loss, constant = estimator.progressive_loss_, report["constant_loss"]
-            beside = f" (constant predictor {constant:.5g})" if len(learners) == 1 else ""
-            notes.append(f"progressive loss {loss:.5g}{beside}")
+        notes += _loss_notes(estimator)
         if first.dispersion is not None:
-            notes.append(f"dispersion {first.dispersion:.5g}")
+            learned = " (learned; standard errors include it)" if first.method == "auto" else ""
+            notes.append(f"dispersion {first.dispersion:.5g}{learned}")
+        if first.dispersion_note is not None:
+            notes.append(first.dispersion_note)
         notes += _drift_notes(estimator)
         return cls(f"{type(estimator).__name__} ({first.family})", tuple(rows), level, tuple(notes))
 
@@ -75,6 +76,27 @@ class Summary:
             f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
             f"<tbody>{body}</tbody></table>"
         )
+
+
+def _loss_notes(estimator: Any) -> list[str]:
+    """The progressive losses, over all rows and over the last half, and the coverage."""
+    learners = estimator.learners_
+    report = learners[0].progressive
+    if report is None or not np.isfinite(report["loss"]):
+        return []
+    loss = estimator.progressive_loss_
+    if len(learners) > 1:
+        return [f"progressive loss {loss:.5g}"]
+    notes = [f"progressive loss {loss:.5g} (constant predictor {report['constant_loss']:.5g})"]
+    half = report["last_half"]
+    if half is not None:
+        notes.append(
+            f"last half, rows {half['first_row']} to {half['last_row']}: {half['loss']:.5g} "
+            f"(constant predictor {half['constant_loss']:.5g})"
+        )
+    if report["coverage"] is not None and "accuracy" not in report:
+        notes.append(f"95 % intervals held {100.0 * report['coverage']:.1f} % of the rows")
+    return notes
 
 
 def _drift_notes(estimator: Any) -> list[str]:

@@ -258,7 +258,9 @@ class Regressor(_Model, base.MiniBatchRegressor):
     Parameters
     ----------
     family
-        ``"gaussian"`` for any number, ``"poisson"`` for counts, ``"gamma"`` for amounts above 0.
+        ``"gaussian"`` for any number, ``"poisson"`` for counts and other numbers from 0 on,
+        ``"gamma"`` for amounts above 0. ``"gaussian:0.5"`` fixes the noise variance of a filter;
+        ``"auto"`` learns it.
     {_PARAMETERS}
 
     Examples

@@ -18,5 +18,7 @@ mod hostile;
 mod interrupt;
 #[path = "cli/model.rs"]
 mod model;
+#[path = "cli/rows.rs"]
+mod rows;
 #[path = "cli/small.rs"]
 mod small;

@@ -1,6 +1,7 @@
 //! Rows in random order, in bounded memory: more rows than fit go to temporary files.
 
 use crate::block::Block;
+use crate::target::Target;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -50,9 +51,16 @@ pub struct Shuffle {
     rows: u64,
 }
 
+/// Distinct targets that are kept: enough to tell two labels from more values.
+const MAX_DISTINCT: usize = 3;
+
 /// What all rows share.
 #[derive(Default)]
 struct Frame {
+    /// Some distinct targets, ascending.
+    distinct: Vec<f64>,
+    /// Whether a target is not a whole number, 0 or more.
+    other_numbers: bool,
     dim: usize,
     weight: bool,
     offset: bool,
@@ -85,6 +93,7 @@ impl Shuffle {
         self.frame.weight = block.weight.is_some();
         self.frame.offset = block.offset.is_some();
         self.frame.files = block.origin.files.clone();
+        block.y.iter().for_each(|&y| self.frame.see(y));
         for i in 0..block.rows() {
             let bucket = &mut self.buckets[self.random.below(BUCKETS)];
             let place = block.origin.place(block.index[i] as usize);
@@ -122,6 +131,17 @@ impl Shuffle {
     }
 }
 
+impl Frame {
+    fn see(&mut self, y: f64) {
+        self.other_numbers |= y < 0.0 || y.fract() != 0.0;
+        if self.distinct.len() < MAX_DISTINCT
+            && let Err(place) = self.distinct.binary_search_by(|known| known.total_cmp(&y))
+        {
+            self.distinct.insert(place, y);
+        }
+    }
+}
+
 /// The rows of a [`Shuffle`], in random order.
 pub struct Shuffled {
     random: SplitMix,
@@ -135,6 +155,13 @@ pub struct Shuffled {
 }
 
 impl Shuffled {
+    /// The target as all rows show it, at most three of its distinct values; an encoder knows it
+    /// from the first block only.
+    pub fn target(&self, known: &Target) -> Target {
+        let Frame { distinct, other_numbers, .. } = &self.frame;
+        Target { distinct: distinct.clone(), whole: !other_numbers, ..known.clone() }
+    }
+
     /// All rows.
     pub fn rows(&self) -> u64 {
         self.rows
@@ -147,7 +174,7 @@ impl Shuffled {
 
     /// Takes the next rows; false at the end. Fails if a temporary file cannot be read.
     pub fn next_block(&mut self, block: &mut Block) -> io::Result<bool> {
-        let Frame { dim, weight, offset, files } = &self.frame;
+        let Frame { dim, weight, offset, files, .. } = &self.frame;
         let dim = *dim;
         block.dim = dim;
         block.x.clear();

@@ -30,10 +30,16 @@ pub struct Provenance {
     pub history: History,
 }
 
-/// A file's content: learners, schema, the method's name and parameters, and the entry of
-/// [`save_model`].
-type Content<'py> =
-    (Vec<Bound<'py, PyAny>>, Schema, &'static str, Bound<'py, PyDict>, Bound<'py, PyAny>);
+/// A file's content: learners, schema, the method's name, what weights mean, the method's
+/// parameters, and the entry of [`save_model`].
+type Content<'py> = (
+    Vec<Bound<'py, PyAny>>,
+    Schema,
+    &'static str,
+    &'static str,
+    Bound<'py, PyDict>,
+    Bound<'py, PyAny>,
+);
 
 fn model(
     py: Python<'_>,
@@ -89,8 +95,9 @@ pub fn save_model(
     py.detach(|| save_set(&path, &models)).map_err(translate)
 }
 
-/// Reads what `save_model` or the command wrote: the learners, their schema, the method's name and
-/// parameters, and the entry of `save_model` (None in files of the command).
+/// Reads what `save_model` or the command wrote: the learners, their schema, the method's name, the
+/// kind of weights, the method's parameters, and the entry of `save_model` (None in files of the
+/// command).
 #[pyfunction]
 pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
     let models = py.detach(|| load_set(&path)).map_err(translate)?.content;
@@ -99,6 +106,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
     };
     let schema = Schema(first.encoder.clone());
     let method = first.settings.method;
+    let kind = first.settings.weight_kind;
     let python = match first.metadata.get(ENTRY) {
         Some(entry) => from_json(py, entry)?,
         None => py.None().into_bound(py),
@@ -111,5 +119,5 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
         learner.provenance = Some(Arc::new(Provenance { settings, history }));
         learners.push(wrap(py, learner)?);
     }
-    Ok((learners, schema, method.name().name(), by_name(py, &method)?, python))
+    Ok((learners, schema, method.name().name(), kind.name(), by_name(py, &method)?, python))
 }

@@ -61,14 +61,14 @@ impl Learner {
         self.state.inner()
     }
 
-    /// Counts weights, and scales those that mean precision.
+    /// Counts the weights of an estimator's learner, and scales those that mean precision.
     fn scale(&self, counted: &mut Weights, weights: &mut [f64], whole: bool) {
-        let kind = self.provenance.as_ref().map(|made| made.settings.weight_kind);
+        let Some(made) = &self.provenance else { return };
         // illegal weights are left to the learner, which names their row
         let legal = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
-        match kind {
-            Some(WeightKind::Precision) if legal && whole => counted.divide_by_mean(weights),
-            Some(WeightKind::Precision) if legal => counted.divide_by_running_mean(weights),
+        match made.settings.weight_kind {
+            WeightKind::Precision if legal && whole => counted.divide_by_mean(weights),
+            WeightKind::Precision if legal => counted.divide_by_running_mean(weights),
             _ => counted.count(weights),
         }
     }
@@ -505,7 +505,7 @@ impl Learner {
         Ok(self.state(py)?.metrics.as_ref().is_some_and(|metrics| metrics.is_sorted()))
     }
 
-    /// The mean of the weights above 0, as they were given; None without weights.
+    /// The mean of the weights above 0, as they were given to an estimator; else None.
     #[getter]
     fn mean_weight(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         Ok(self.state(py)?.weights.mean())

@@ -68,7 +68,8 @@ fn name(parameter: Parameter) -> &'static str {
 #[pyfunction]
 #[pyo3(signature = (method, family, features, *, intercept=true, rows=None, drift=None,
                     prior_variance=None, scale=None, beta=None, radius=None, exp_concavity=None,
-                    gradient_bound=None, horizon=None, step=None, weights="frequency", shuffle=None))]
+                    gradient_bound=None, horizon=None, step=None, weights="frequency",
+                    shuffle=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn model<'py>(
     py: Python<'py>,

@@ -4,7 +4,7 @@ use super::{Next, next};
 use crate::error::{Failure, Result};
 use crate::interrupt;
 use crate::progress::Ui;
-use kalmia_data::{Block, Encoder, Position, Progress, Reader, Shuffle, Shuffled};
+use kalmia_data::{Block, Encoder, Position, Progress, Reader, Shuffle, Shuffled, Target};
 use std::io;
 
 /// Bytes of rows that a shuffle holds in memory; more go to temporary files.
@@ -45,6 +45,17 @@ impl<'a> Feed<'a> {
         }
         meter.finish();
         Ok(Self::Shuffled(reader, Box::new(shuffle.finish())))
+    }
+
+    /// The target, as far as it is known before a row is learned.
+    pub fn target(&self, encoder: &Encoder) -> Result<Target> {
+        let known = encoder
+            .target()
+            .ok_or_else(|| Failure::usage("name the target column with --target"))?;
+        Ok(match self {
+            Self::InOrder(_) => known.clone(),
+            Self::Shuffled(_, rows) => rows.target(known),
+        })
     }
 
     /// Takes the next block, unless a stop was asked for.

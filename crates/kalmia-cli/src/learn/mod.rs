@@ -9,4 +9,4 @@ mod start;
 pub use feed::Feed;
 pub use levels::Levels;
 pub use pass::{Next, Pass, next};
-pub use start::{Start, count_rows};
+pub use start::{Start, count_rows, family};

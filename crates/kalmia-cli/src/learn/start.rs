@@ -4,7 +4,7 @@ use crate::error::{Failure, Result};
 use crate::plan::SourcePlan;
 use crate::progress::Ui;
 use kalmia::AnyFamily;
-use kalmia_data::{Block, Encoder, EncoderOptions, Mode, Reader};
+use kalmia_data::{Block, Encoder, EncoderOptions, Mode, Reader, Target};
 use kalmia_model::{FamilyChoice, FamilyHint};
 
 /// A reader after its first block.
@@ -15,31 +15,26 @@ pub struct Start {
     pub encoder: Encoder,
     /// The first block.
     pub block: Block,
-    /// The family asked for, or the one that the block shows.
-    pub family: AnyFamily,
 }
 
 impl Start {
-    /// Reads the first block, which decides columns and family.
-    pub fn read(
-        source: &SourcePlan,
-        columns: &EncoderOptions,
-        family: &FamilyChoice,
-        ui: Ui,
-    ) -> Result<Self> {
+    /// Reads the first block, which decides the columns.
+    pub fn read(source: &SourcePlan, columns: &EncoderOptions) -> Result<Self> {
         let mut encoder = Encoder::new(columns.clone());
         let mut reader = source.open(&mut encoder, Mode::Learn)?;
         let mut block = Block::new();
         reader.next_block(&mut encoder, &mut block)?;
-        let target = encoder
-            .target()
-            .ok_or_else(|| Failure::usage("name the target column with --target"))?;
-        let inferred = family.resolve(target)?;
-        if let Some(hint) = inferred.hint {
-            ui.note(&family_note(&target.name, hint));
-        }
-        Ok(Self { reader, encoder, block, family: inferred.family })
+        Ok(Self { reader, encoder, block })
     }
+}
+
+/// The family asked for, or the one that the target shows, with a note on what may be meant.
+pub fn family(choice: &FamilyChoice, target: &Target, ui: Ui) -> Result<AnyFamily> {
+    let inferred = choice.resolve(target)?;
+    if let Some(hint) = inferred.hint {
+        ui.note(&family_note(&target.name, hint));
+    }
+    Ok(inferred.family)
 }
 
 fn family_note(target: &str, hint: FamilyHint) -> String {

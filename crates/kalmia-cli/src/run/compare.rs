@@ -4,7 +4,7 @@ use crate::args::CompareArgs;
 use crate::error::{Failure, Result};
 use crate::format::{counted, number};
 use crate::interrupt;
-use crate::learn::{Levels, Next, Start, count_rows, next};
+use crate::learn::{Feed, Levels, Next, Start, count_rows, family, next};
 use crate::output;
 use crate::plan::ComparePlan;
 use crate::progress::Ui;
@@ -40,8 +40,9 @@ struct Line {
 pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
     let plan = ComparePlan::new(args)?;
     interrupt::catch();
-    let Start { mut reader, mut encoder, mut block, family } =
-        Start::read(&plan.source, &plan.encoder, &args.roles.family, ui)?;
+    let Start { mut reader, mut encoder, mut block } = Start::read(&plan.source, &plan.encoder)?;
+    let shown = Feed::InOrder(&mut reader).target(&encoder)?;
+    let family = family(&args.roles.family, &shown, ui)?;
     let target = encoder.target().map_or_else(String::new, |target| target.name.clone());
     let mut contestants = contestants(&plan, family, &encoder, ui)?;
     let mut meter = ui.progress(reader.progress());

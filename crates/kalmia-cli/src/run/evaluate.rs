@@ -64,14 +64,17 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
 
 fn evaluate(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
     let dispersion = Dispersion::of(&model.learner).value.unwrap_or(1.0);
-    let proportion =
-        matches!(sums.family(), AnyFamily::Binomial(family) if family.trials().is_none());
     model.predict(block, &mut |i, prediction| {
         // without a weight column all rows weigh the same
         let weight = block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan());
         let weight = weight.unwrap_or(1.0);
-        let counted = if proportion {
-            // the interval depends on the number of trials, which is the weight
+        // labels need no interval, and that of a proportion depends on its trials, the weight
+        let by_mean = match sums.family() {
+            AnyFamily::Bernoulli(_) => true,
+            AnyFamily::Binomial(family) => family.trials().is_none(),
+            _ => false,
+        };
+        let counted = if by_mean {
             let row = Predicted {
                 linear: prediction.linear,
                 variance: prediction.linear_variance,

@@ -4,7 +4,7 @@ use crate::args::FitArgs;
 use crate::error::{Failure, Result};
 use crate::format::{command_line, counted, grouped, shell_word};
 use crate::interrupt;
-use crate::learn::{Feed, Pass, Start, count_rows};
+use crate::learn::{Feed, Pass, Start, count_rows, family};
 use crate::output;
 use crate::plan::FitPlan;
 use crate::progress::Ui;
@@ -66,13 +66,13 @@ fn fresh(plan: &FitPlan, ui: Ui) -> Result<Fitted> {
     if settings.method.needs_horizon() {
         settings.method = settings.method.with_horizon(count_rows(&plan.source, &plan.encoder)?);
     }
-    let Start { mut reader, mut encoder, block, family } =
-        Start::read(&plan.source, &plan.encoder, &settings.family, ui)?;
+    let Start { mut reader, mut encoder, block } = Start::read(&plan.source, &plan.encoder)?;
     let history = History::starting(reader.fingerprints()?);
     let (feed, block) = match plan.shuffle {
         Some(seed) => (Feed::shuffled(&mut reader, &mut encoder, block, seed, ui)?, Block::new()),
         None => (Feed::InOrder(&mut reader), block),
     };
+    let family = family(&settings.family, &feed.target(&encoder)?, ui)?;
     let mut model = Model::new(settings, family, encoder)?;
     // settings hold what was asked for, not a horizon that was counted
     model.settings = plan.settings.clone();

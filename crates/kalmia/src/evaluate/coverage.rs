@@ -123,7 +123,7 @@ mod tests {
         let counts: Vec<f64> = (0..400).map(f64::from).collect();
         let amounts: Vec<f64> = (1..4000).map(|k| 0.02 * f64::from(k)).collect();
         for m in [-4.0, -1.0, 0.0, 0.7, 2.0, 3.5] {
-            for (s, most) in [(0.0, 0.0), (0.001, 0.01), (0.02, 0.02), (0.2, 0.03)] {
+            for (s, most) in [(0.0, 0.0), (0.001, 0.03), (0.02, 0.03), (0.2, 0.04)] {
                 let found = [
                     disagreement(Poisson.into(), m, s, &counts, 1.0),
                     disagreement(Binomial::new(30).unwrap().into(), m, s, &counts[..31], 1.0),

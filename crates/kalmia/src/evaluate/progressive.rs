@@ -4,7 +4,7 @@ mod averages;
 
 use super::coverage::QUANTILE_95;
 use super::deviance::{MIN_PROBABILITY, unit_variance};
-use super::window::Window;
+use super::window::{MIN_PRODUCT, Window};
 use super::{Cadence, Calibration, Predicted, Ranking, Trace, TracePoint, covers, deviance};
 use crate::error::{Error, Result, require};
 use crate::family::{AnyFamily, Family};
@@ -20,9 +20,6 @@ const MAX_TIE: f64 = 1e-9;
 /// incomplete integral, which would slow the learner down.
 const JUDGED_ROWS: u64 = 1024;
 const JUDGED_STRIDE: u64 = 8;
-
-/// A product of probabilities below this is replaced by its logarithm before it underflows.
-const MIN_PRODUCT: f64 = 1e-280;
 
 fn one() -> f64 {
     1.0
@@ -78,12 +75,6 @@ pub struct Progressive {
     /// Weight of the rows that the constant predictor knows and that are not judged.
     #[serde(default)]
     known_weight: f64,
-    /// Rows judged that have weight.
-    #[serde(default)]
-    judged: u64,
-    /// $\sum w(y-\mu)^2/V(\mu)$, in the last half divided by the rows or their weight.
-    #[serde(default)]
-    pearson: f64,
     /// Whether a target of the Poisson family was no whole number: weights are then exposures.
     #[serde(default)]
     rates: bool,
@@ -112,8 +103,6 @@ impl Progressive {
             labels,
             trace: None,
             known_weight: 0.0,
-            judged: 0,
-            pearson: 0.0,
             rates: false,
             window: Window::new(),
         }
@@ -205,13 +194,20 @@ impl Progressive {
         } else if let Some(constant) = constant.filter(|_| weight > 0.0) {
             self.count_constant(y, constant, weight);
             self.weight += weight;
-            self.judged += 1;
             self.loss += weight * loss;
             self.total += weight * y;
             self.rates |= matches!(self.family, AnyFamily::Poisson(_)) && y.fract() != 0.0;
+            let late = &mut self.window.current;
+            late.judged += 1;
+            late.weight += weight;
+            late.loss += weight * loss;
             if self.labels.is_none() {
                 let residual = y - mean;
-                self.pearson += weight * residual * residual / unit_variance(&self.family, mean);
+                late.pearson += weight * residual * residual / unit_variance(&self.family, mean);
+            }
+            if let Some(Judged { inside, .. }) = interval {
+                late.interval_weight += weight;
+                late.covered += if inside { weight } else { 0.0 };
             }
             self.absolute += weight * (y - mean).abs();
             self.square += weight * (y - mean) * (y - mean);
@@ -229,9 +225,8 @@ impl Progressive {
                 self.width += weight * width;
             }
         }
-        if self.window.is_due(self.rows) {
-            self.window.record(self.sums());
-        }
+        self.window.current.rows += 1;
+        self.window.advance(self.rows);
         let loss = self.loss;
         let weight = self.weight;
         if let Some(trace) = self.trace.as_mut().filter(|_| weight > 0.0) {
@@ -242,13 +237,17 @@ impl Progressive {
     /// Adds the constant predictor's loss; for labels, one logarithm per some hundred rows.
     fn count_constant(&mut self, y: f64, constant: f64, weight: f64) {
         if self.labels.is_some() && weight == 1.0 {
-            self.chances *= if y > 0.5 { constant } else { 1.0 - constant };
+            let chance = if y > 0.5 { constant } else { 1.0 - constant };
+            self.window.current.add_chance(chance);
+            self.chances *= chance;
             if self.chances < MIN_PRODUCT {
                 self.constant_loss -= self.chances.ln();
                 self.chances = 1.0;
             }
         } else {
-            self.constant_loss += weight * 0.5 * deviance(&self.family, y, constant);
+            let loss = weight * 0.5 * deviance(&self.family, y, constant);
+            self.window.current.add_constant(loss);
+            self.constant_loss += loss;
         }
     }
 

@@ -2,17 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Running sums; the difference of two is that of the rows between.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+/// A product of probabilities below this is replaced by its logarithm before it underflows.
+pub(super) const MIN_PRODUCT: f64 = 1e-280;
+
+/// The sums of some rows in succession.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sums {
     /// Rows seen.
     pub rows: u64,
-    /// Total weight of the rows judged.
-    pub weight: f64,
     /// Rows judged that have weight.
     pub judged: u64,
+    /// Total weight of the rows judged.
+    pub weight: f64,
     pub loss: f64,
-    pub constant_loss: f64,
+    constant_loss: f64,
+    /// Product of probabilities whose logarithm `constant_loss` does not yet contain.
+    chances: f64,
     /// $\sum w(y-\mu)^2/V(\mu)$.
     pub pearson: f64,
     /// Weight of the rows whose interval was judged.
@@ -20,56 +25,111 @@ pub(super) struct Sums {
     pub covered: f64,
 }
 
-impl Sums {
-    /// The sums of the rows after `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
+impl Default for Sums {
+    fn default() -> Self {
         Self {
-            rows: self.rows - earlier.rows,
-            weight: self.weight - earlier.weight,
-            judged: self.judged - earlier.judged,
-            loss: self.loss - earlier.loss,
-            constant_loss: self.constant_loss - earlier.constant_loss,
-            pearson: self.pearson - earlier.pearson,
-            interval_weight: self.interval_weight - earlier.interval_weight,
-            covered: self.covered - earlier.covered,
+            rows: 0,
+            judged: 0,
+            weight: 0.0,
+            loss: 0.0,
+            constant_loss: 0.0,
+            chances: 1.0,
+            pearson: 0.0,
+            interval_weight: 0.0,
+            covered: 0.0,
         }
     }
 }
 
-/// The sums at some earlier rows: eight per doubling, and only those that may still begin the last
-/// half. So the last half is at most an eighth too long, in constant memory.
+impl Sums {
+    /// Adds a loss of the constant predictor.
+    pub fn add_constant(&mut self, loss: f64) {
+        self.constant_loss += loss;
+    }
+
+    /// Adds the loss $-\ln p$ of the constant predictor; one logarithm per some hundred rows.
+    pub fn add_chance(&mut self, p: f64) {
+        self.chances *= p;
+        if self.chances < MIN_PRODUCT {
+            self.constant_loss -= self.chances.ln();
+            self.chances = 1.0;
+        }
+    }
+
+    /// Total loss of the constant predictor.
+    pub fn constant_loss(&self) -> f64 {
+        self.constant_loss - self.chances.ln()
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.judged += other.judged;
+        self.weight += other.weight;
+        self.loss += other.loss;
+        self.constant_loss += other.constant_loss();
+        self.pearson += other.pearson;
+        self.interval_weight += other.interval_weight;
+        self.covered += other.covered;
+    }
+}
+
+/// The rows in segments, eight per doubling, without those that cannot belong to the last half any
+/// more. So the last half is at most an eighth too long, in constant memory. Differences of running
+/// sums would need less, but the first rows may cost more than an `f64` can subtract again.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Window {
-    /// The row after which the sums are kept next.
+    /// Rows before the first segment; `None` if rows were not counted from the first one on.
+    start: Option<u64>,
+    /// The row after which the present segment ends.
     next: u64,
-    /// In the order of their rows. Empty if sums were not kept from the first row on.
-    marks: Vec<Sums>,
+    segments: Vec<Sums>,
+    /// The present segment.
+    pub current: Sums,
+}
+
+/// The last half.
+pub(super) struct Late {
+    /// Rows before it.
+    pub start: u64,
+    pub sums: Sums,
 }
 
 impl Window {
     /// For a stream that starts now.
     pub fn new() -> Self {
-        Self { next: 1, marks: vec![Sums::default()] }
+        Self { start: Some(0), next: 1, ..Self::default() }
     }
 
-    /// Whether the sums after `rows` rows are to be recorded.
+    /// Ends the present segment, if it is its time after `rows` rows.
     #[inline]
-    pub fn is_due(&self, rows: u64) -> bool {
-        rows >= self.next && !self.marks.is_empty()
-    }
-
-    /// Keeps the sums; call it if they are due.
-    pub fn record(&mut self, now: Sums) {
-        while self.marks.len() > 1 && self.marks[1].rows <= now.rows / 2 {
-            self.marks.remove(0);
+    pub fn advance(&mut self, rows: u64) {
+        if rows >= self.next {
+            self.close(rows);
         }
-        self.marks.push(now);
-        self.next = now.rows + (1 << now.rows.ilog2().saturating_sub(3));
     }
 
-    /// The sums before the last half of the rows, the first half being as long as the marks allow.
-    pub fn start(&self, rows: u64) -> Option<Sums> {
-        self.marks.iter().rev().find(|mark| mark.rows <= rows / 2).copied()
+    fn close(&mut self, rows: u64) {
+        self.segments.push(std::mem::take(&mut self.current));
+        self.next = rows + (1 << rows.ilog2().saturating_sub(3));
+        let Some(start) = &mut self.start else {
+            self.segments.clear();
+            return;
+        };
+        while self.segments.first().is_some_and(|first| *start + first.rows <= rows / 2) {
+            *start += self.segments.remove(0).rows;
+        }
+    }
+
+    /// The last half of `rows` rows, the first half being as long as the segments allow.
+    pub fn late(&self, rows: u64) -> Option<Late> {
+        let mut start = self.start?;
+        let mut sums = self.current;
+        let mut segments = self.segments.iter().peekable();
+        while let Some(early) = segments.next_if(|first| start + first.rows <= rows / 2) {
+            start += early.rows;
+        }
+        segments.for_each(|segment| sums.add(segment));
+        Some(Late { start, sums })
     }
 }
 
@@ -78,27 +138,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_half_is_between_a_half_and_five_eighths_in_constant_memory() {
+    fn the_last_half_is_at_most_an_eighth_too_long_in_constant_memory() {
         let mut window = Window::new();
         for rows in 1..=100_000u64 {
-            let now = Sums { rows, loss: rows as f64, ..Sums::default() };
-            if window.is_due(rows) {
-                window.record(now);
-            }
-            let start = window.start(rows).unwrap();
-            let share = (rows - start.rows) as f64 / rows as f64;
-            assert!(rows == 1 || (0.5..=0.5625 + 1.0 / 3.0).contains(&share), "{rows}: {share}");
-            assert!(rows < 16 || share <= 0.5625, "{rows}: {share}");
-            assert_eq!(now.since(&start).loss, (rows - start.rows) as f64);
-            assert!(window.marks.len() <= 11, "{rows}: {} marks", window.marks.len());
+            window.current.rows += 1;
+            window.current.loss += rows as f64;
+            window.advance(rows);
+            let Late { start, sums } = window.late(rows).unwrap();
+            assert_eq!(sums.rows, rows - start);
+            assert_eq!(sums.loss, (rows * (rows + 1) / 2 - start * (start + 1) / 2) as f64);
+            let share = sums.rows as f64 / rows as f64;
+            assert!(share >= 0.5 && (rows < 16 || share <= 0.5625), "{rows}: {share}");
+            assert!(rows >= 16 || start == rows / 2, "{rows}: {start}");
+            assert!(window.segments.len() <= 10, "{rows}: {} segments", window.segments.len());
         }
     }
 
     #[test]
-    fn sums_that_were_not_kept_from_the_start_give_no_window() {
+    fn the_first_rows_may_cost_any_amount() {
+        let mut window = Window::new();
+        for rows in 1..=1000u64 {
+            window.current.rows += 1;
+            window.current.loss += if rows < 20 { 1e290 } else { 0.25 };
+            window.advance(rows);
+        }
+        let Late { sums, .. } = window.late(1000).unwrap();
+        assert_eq!(sums.loss, 0.25 * sums.rows as f64);
+    }
+
+    #[test]
+    fn rows_that_were_not_counted_from_the_start_give_no_window() {
         let mut window = Window::default();
-        assert!(!window.is_due(1001));
-        window.next = 0;
-        assert_eq!(window.start(1001), None);
+        window.current.rows += 1;
+        window.advance(1001);
+        assert!(window.late(1001).is_none() && window.segments.is_empty());
     }
 }

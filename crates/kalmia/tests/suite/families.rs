@@ -4,7 +4,7 @@
 use kalmia::Error;
 use kalmia::family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 use kalmia::rows::Observation;
-use kalmia::rule::{Ekf, Rule};
+use kalmia::rule::{AnyRule, Ekf, Rule};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -232,7 +232,7 @@ fn canonical_refuses_what_is_outside_the_domain() {
         (Bernoulli.into(), &[0.5, 2.0, -0.5]),
         (Binomial::new(5).unwrap().into(), &[-1.0, 6.0, 2.5]),
         (Binomial::proportion().into(), &[-0.1, 1.1]),
-        (Poisson.into(), &[-1.0, 0.5, 1e16]),
+        (Poisson.into(), &[-1.0, -0.5, 1e16]),
         (Gamma::default().into(), &[0.0, -0.0, -1.0, 1e121]),
     ];
     for (family, ys) in refused {
@@ -368,4 +368,24 @@ fn dispersions_out_of_range_are_refused() {
         assert_eq!(family.with_dispersion(0.5).unwrap().dispersion(), Some(0.5));
     }
     assert_eq!(AnyFamily::from(Poisson).with_dispersion(-1.0).unwrap().dispersion(), None);
+}
+
+/// A count `c` of exposure `e` is a count with the offset `ln e`, or a rate `c/e` of weight `e`:
+/// the losses differ by a constant, so rules without a bound on the curvature take the same step.
+#[test]
+fn a_rate_weighted_by_its_exposure_steps_as_its_count() {
+    for name in ["ekf", "implicit", "moment"] {
+        let rule: AnyRule = name.parse().unwrap();
+        for (count, exposure) in [(0.0, 0.3), (1.0, 0.3), (3.0, 7.1), (250.0, 0.01), (4.0, 900.0)] {
+            for (m, s) in [(-1.0, 0.2), (0.4, 0.01), (0.1, 3.0)] {
+                let y = Poisson.canonical(count / exposure).unwrap();
+                let rate = Observation { y, weight: exposure, offset: 0.0 };
+                let counted = Observation { y: count, weight: 1.0, offset: exposure.ln() };
+                let [a, b] = [rate, counted].map(|row| rule.step(&Poisson, &row, m, s, 9));
+                let close = |a: f64, b: f64| (a - b).abs() <= 1e-8 * b.abs().max(1e-6);
+                let same = close(a.gain, b.gain) && close(a.curvature, b.curvature);
+                assert!(same, "{name}, {count} of {exposure}, m {m}, s {s}: {a:?} {b:?}");
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The averages of progressive evaluation, over all rows and over the last half.
 
 use super::super::report::{Classification, Coverage, LastHalf, Regression, Report};
-use super::super::window::Sums;
+use super::super::window::Late;
 use super::Progressive;
 use crate::family::AnyFamily;
 
@@ -37,24 +37,9 @@ impl Progressive {
         }
     }
 
-    /// All sums so far.
-    pub(super) fn sums(&self) -> Sums {
-        Sums {
-            rows: self.rows,
-            weight: self.weight,
-            judged: self.judged,
-            loss: self.loss,
-            constant_loss: self.constant_loss - self.chances.ln(),
-            pearson: self.pearson,
-            interval_weight: self.interval_weight,
-            covered: self.covered,
-        }
-    }
-
     /// The last half of the rows, or somewhat more; `None` if no row in it was judged.
     fn last_half(&self) -> Option<LastHalf> {
-        let start = self.window.start(self.rows)?;
-        let sums = self.sums().since(&start);
+        let Late { start, sums } = self.window.late(self.rows)?;
         // a weight of trials or exposure makes a row more precise; other weights repeat it
         let trials = match &self.family {
             AnyFamily::Binomial(binomial) => binomial.trials().is_none(),
@@ -62,10 +47,10 @@ impl Progressive {
         };
         let repeats = if trials { sums.judged as f64 } else { sums.weight };
         (sums.judged > 0).then(|| LastHalf {
-            first_row: start.rows + 1,
+            first_row: start + 1,
             last_row: self.rows,
             loss: sums.loss / sums.weight,
-            constant_loss: sums.constant_loss / sums.weight,
+            constant_loss: sums.constant_loss() / sums.weight,
             dispersion: self.labels.is_none().then_some(sums.pearson / repeats),
             covered: (sums.interval_weight > 0.0).then(|| sums.covered / sums.interval_weight),
         })
