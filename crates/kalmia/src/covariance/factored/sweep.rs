@@ -90,6 +90,19 @@ struct Line<S: Simd, const R: usize> {
     x: [S::f64s; R],
 }
 
+/// The first registers of a row's vectors.
+struct RowLines<'a, S: Simd> {
+    k: &'a mut [S::f64s],
+    x: &'a [S::f64s],
+}
+
+impl<'a, S: Simd> RowLines<'a, S> {
+    #[inline(always)]
+    fn new(row: &'a mut RowSlices<'_>, end: usize) -> Self {
+        Self { k: &mut S::as_mut_simd_f64s(row.k).0[..end], x: &S::as_simd_f64s(row.x).0[..end] }
+    }
+}
+
 impl<S: Simd, const G: usize, const R: usize> Group<S, G, R> {
     #[inline(always)]
     fn new(simd: S, rows: &[RowSlices<'_>; R], j: usize) -> Self {
@@ -110,27 +123,26 @@ impl<S: Simd, const G: usize, const R: usize> Group<S, G, R> {
         rows: &mut [RowSlices<'_>; R],
         end: usize,
     ) {
-        // bounds once, not in every step of the loop
-        for row in rows.iter() {
-            let len = end * S::F64_LANES;
-            assert!(len <= row.x.len() && len <= row.k.len());
-        }
-        for column in &columns {
-            assert!(end <= column.len());
-        }
+        // Slices of one length: bounds are checked once, not in every step of the loop.
+        let mut rows = rows.iter_mut();
+        let rows: [RowLines<'_, S>; R] =
+            std::array::from_fn(|_| RowLines::new(rows.next().expect("R rows"), end));
+        let mut columns = columns.into_iter();
+        let columns: [&mut [S::f64s]; G] =
+            std::array::from_fn(|_| &mut columns.next().expect("G columns")[..end]);
         for r in 0..end {
             let zero = [self.simd.splat_f64s(0.0); R];
             let mut line = Line { k: zero, x: zero };
             for i in 0..R {
-                line.k[i] = S::as_simd_f64s(rows[i].k).0[r];
-                line.x[i] = S::as_simd_f64s(rows[i].x).0[r];
+                line.k[i] = rows[i].k[r];
+                line.x[i] = rows[i].x[r];
             }
             for g in 0..G {
                 self.entries::<APPLY, PREPARE>(g, &mut columns[g][r], &mut line);
             }
             if APPLY {
                 for i in 0..R {
-                    S::as_mut_simd_f64s(rows[i].k).0[r] = line.k[i];
+                    rows[i].k[r] = line.k[i];
                 }
             }
         }
