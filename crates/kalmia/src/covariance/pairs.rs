@@ -9,6 +9,9 @@ use pulp::Simd;
 
 /// Columns that a sweep handles together: a loaded register of a row's vectors serves all of them.
 pub(super) const GROUP: usize = 4;
+/// The same for two rows in registers of 4 lanes: each column takes six registers then, and
+/// instruction sets of that width have only 16.
+pub(super) const NARROW_GROUP: usize = 2;
 
 /// A matrix with the vectors of one or two rows.
 pub(super) trait Pairs {
@@ -46,22 +49,18 @@ pub(super) trait Pairs {
 /// precision by cancellation, and the row is prepared anew.
 const MAX_ALPHA_S_PAIR: f64 = 100.0;
 
-/// The first `end` registers of each of [`GROUP`] neighboring columns.
+/// The first `end` registers of each of `G` neighboring columns.
 #[inline(always)]
-pub(super) fn split_columns<S: Simd>(
+pub(super) fn split_columns<S: Simd, const G: usize>(
     columns: &mut [f64],
     stride: usize,
     end: usize,
-) -> [&mut [S::f64s]; GROUP] {
-    let (c0, rest) = columns.split_at_mut(stride);
-    let (c1, rest) = rest.split_at_mut(stride);
-    let (c2, c3) = rest.split_at_mut(stride);
-    [
-        &mut S::as_mut_simd_f64s(c0).0[..end],
-        &mut S::as_mut_simd_f64s(c1).0[..end],
-        &mut S::as_mut_simd_f64s(c2).0[..end],
-        &mut S::as_mut_simd_f64s(c3).0[..end],
-    ]
+) -> [&mut [S::f64s]; G] {
+    let mut columns = columns.chunks_exact_mut(stride);
+    std::array::from_fn(|_| {
+        let column = columns.next().expect("as many columns as a group has");
+        &mut S::as_mut_simd_f64s(column).0[..end]
+    })
 }
 
 /// Learns the rows of `x`.

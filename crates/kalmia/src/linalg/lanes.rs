@@ -14,6 +14,23 @@ const RUNS: [[f64; MAX_LANES]; 3] = [
     [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0],
 ];
 
+/// Moves each lane up by `amount`, the last ones to the front. `pulp` rotates 4 lanes by a variable
+/// amount, which takes eight instructions; by a constant amount it is one.
+#[inline(always)]
+fn rotate_right<S: Simd>(simd: S, x: S::f64s, amount: usize) -> S::f64s {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v3) = (&simd as &dyn std::any::Any).downcast_ref::<pulp::x86::V3>() {
+        let x = pulp::bytemuck::cast(x);
+        return pulp::bytemuck::cast(match amount % 4 {
+            0 => x,
+            1 => v3.avx2._mm256_permute4x64_pd::<0b10_01_00_11>(x),
+            2 => v3.avx2._mm256_permute4x64_pd::<0b01_00_11_10>(x),
+            _ => v3.avx2._mm256_permute4x64_pd::<0b00_11_10_01>(x),
+        });
+    }
+    simd.rotate_right_f64s(x, amount)
+}
+
 /// The masks that the sums need; for registers of 4 or 8 lanes only.
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes<S: Simd> {
@@ -37,12 +54,12 @@ impl<S: Simd> Lanes<S> {
     #[inline(always)]
     pub fn below(&self, x: S::f64s) -> S::f64s {
         let zero = self.simd.splat_f64s(0.0);
-        let mut sum = self.simd.select_f64s(self.from[0], self.simd.rotate_right_f64s(x, 1), zero);
+        let mut sum = self.simd.select_f64s(self.from[0], rotate_right(self.simd, x, 1), zero);
         macro_rules! step {
             ($k:literal, $lanes:literal) => {
                 let moved = self.simd.select_f64s(
                     self.from[$k],
-                    self.simd.rotate_right_f64s(sum, $lanes),
+                    rotate_right(self.simd, sum, $lanes),
                     zero,
                 );
                 sum = self.simd.add_f64s(sum, moved);
@@ -60,7 +77,7 @@ impl<S: Simd> Lanes<S> {
     /// one lane, which has the last lane of `x` in its first.
     #[inline(always)]
     pub fn push(&self, x: S::f64s, first: S::f64s) -> (S::f64s, S::f64s) {
-        let rotated = self.simd.rotate_right_f64s(x, 1);
+        let rotated = rotate_right(self.simd, x, 1);
         (self.simd.select_f64s(self.from[0], rotated, first), rotated)
     }
 
@@ -95,11 +112,11 @@ impl<S: Simd> Lanes<S> {
         let simd = self.simd;
         let even = self.runs[k];
         if 2 << k == S::F64_LANES {
-            let crossed = simd.rotate_right_f64s(simd.select_f64s(even, b, a), 1 << k);
+            let crossed = rotate_right(simd, simd.select_f64s(even, b, a), 1 << k);
             return simd.add_f64s(simd.select_f64s(even, a, b), crossed);
         }
-        let down = simd.rotate_left_f64s(a, 1 << k);
-        let up = simd.rotate_right_f64s(b, 1 << k);
+        let down = rotate_right(simd, a, S::F64_LANES - (1 << k));
+        let up = rotate_right(simd, b, 1 << k);
         simd.add_f64s(simd.select_f64s(even, a, b), simd.select_f64s(even, down, up))
     }
 }

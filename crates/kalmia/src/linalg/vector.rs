@@ -69,26 +69,24 @@ pub(crate) fn add_squares<S: Simd>(simd: S, a: f64, x: &[f64], y: &mut [f64]) {
 // The two helpers below are written out: a closure passed to a library function would be compiled
 // without the SIMD features.
 
-/// Four numbers times `a`, each in all lanes.
+/// The first `G` numbers times `a`, each in all lanes.
 #[inline(always)]
-pub(crate) fn splat4<S: Simd>(simd: S, a: f64, v: &[f64]) -> [S::f64s; 4] {
-    let v = &v[..4];
-    [
-        simd.splat_f64s(a * v[0]),
-        simd.splat_f64s(a * v[1]),
-        simd.splat_f64s(a * v[2]),
-        simd.splat_f64s(a * v[3]),
-    ]
+pub(crate) fn splats<S: Simd, const G: usize>(simd: S, a: f64, v: &[f64]) -> [S::f64s; G] {
+    let v = &v[..G];
+    let mut splats = [simd.splat_f64s(0.0); G];
+    for g in 0..G {
+        splats[g] = simd.splat_f64s(a * v[g]);
+    }
+    splats
 }
 
-/// The sums over the lanes of four vectors.
+/// The sums over the lanes of `G` vectors.
 #[inline(always)]
-pub(crate) fn reduce4<S: Simd>(simd: S, sums: [S::f64s; 4], out: &mut [f64]) {
-    let out = &mut out[..4];
-    out[0] = simd.reduce_sum_f64s(sums[0]);
-    out[1] = simd.reduce_sum_f64s(sums[1]);
-    out[2] = simd.reduce_sum_f64s(sums[2]);
-    out[3] = simd.reduce_sum_f64s(sums[3]);
+pub(crate) fn reduce<S: Simd, const G: usize>(simd: S, sums: [S::f64s; G], out: &mut [f64]) {
+    let out = &mut out[..G];
+    for g in 0..G {
+        out[g] = simd.reduce_sum_f64s(sums[g]);
+    }
 }
 
 // Vectors of a few registers, held in an array, for small dimensions.

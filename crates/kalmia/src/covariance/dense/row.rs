@@ -2,7 +2,7 @@
 
 use super::sweep::{Row, Shape, sweep};
 use super::{Dense, small};
-use crate::covariance::pairs::{self, Pairs};
+use crate::covariance::pairs::{self, GROUP, NARROW_GROUP, Pairs};
 use crate::covariance::{Decide, Kernel, Learn};
 use crate::error::{Error, Result};
 use crate::linalg::{Buffer, vector};
@@ -44,17 +44,25 @@ impl WithSimd for Learn<'_, '_, Dense> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
         // small dimensions in registers of 8 or 4 lanes; everything else takes the general kernels
-        match (S::F64_LANES, self.p.stride, self.noise.is_empty()) {
-            (8, 16, true) => small::learn::<S, 2, false>(simd, self),
-            (8, 16, false) => small::learn::<S, 2, true>(simd, self),
-            (8, 32, true) => small::learn::<S, 4, false>(simd, self),
-            (8, 32, false) => small::learn::<S, 4, true>(simd, self),
-            (4, 16, true) => small::learn::<S, 4, false>(simd, self),
-            (4, 16, false) => small::learn::<S, 4, true>(simd, self),
-            (4, 32, true) => small::learn::<S, 8, false>(simd, self),
-            (4, 32, false) => small::learn::<S, 8, true>(simd, self),
-            (_, _, true) => two_by_two(simd, self),
-            (_, _, false) => row_by_row(simd, self),
+        macro_rules! small {
+            ($registers:literal, $stride:literal) => {
+                if self.noise.is_empty() {
+                    return small::learn::<S, $registers, $stride, false>(simd, self);
+                } else {
+                    return small::learn::<S, $registers, $stride, true>(simd, self);
+                }
+            };
+        }
+        match (S::F64_LANES, self.p.stride, self.p.dim) {
+            (8, 16, _) => small!(2, 2),
+            (8, 32, _) => small!(4, 4),
+            (4, 16, ..=12) => small!(3, 4),
+            (4, 16, _) => small!(4, 4),
+            (4, 32, ..=24) => small!(6, 8),
+            (4, 32, 25..=28) => small!(7, 8),
+            (4, 32, _) => small!(8, 8),
+            _ if self.noise.is_empty() => two_by_two(simd, self),
+            _ => row_by_row(simd, self),
         }
     }
 }
@@ -149,9 +157,11 @@ impl Pairs for PairInFlight<'_> {
         }
         let [first, second] = &mut self.scratch.rows;
         if rows == 1 {
-            sweep::<S, 1, APPLY, PREPARE>(simd, self.p, self.shape, [first]);
+            sweep::<S, GROUP, 1, APPLY, PREPARE>(simd, self.p, self.shape, [first]);
+        } else if S::F64_LANES == 4 {
+            sweep::<S, NARROW_GROUP, 2, APPLY, PREPARE>(simd, self.p, self.shape, [first, second]);
         } else {
-            sweep::<S, 2, APPLY, PREPARE>(simd, self.p, self.shape, [first, second]);
+            sweep::<S, GROUP, 2, APPLY, PREPARE>(simd, self.p, self.shape, [first, second]);
         }
     }
 

@@ -11,10 +11,11 @@ use pulp::Simd;
 /// Rows after which the accumulated process noise is added to the stored diagonal.
 const ROWS_PER_FOLD: usize = 16;
 
-/// As [`super::row`], for a padded dimension of exactly `N` registers. With `NOISE`, $P$ is the
-/// stored matrix plus a separate diagonal, `beside`, to which each row adds the process noise.
+/// As [`super::row`], for a dimension of at most `N` registers and columns `W` registers apart.
+/// With `NOISE`, $P$ is the stored matrix plus a separate diagonal, `beside`, to which each row adds
+/// the process noise.
 #[inline(always)]
-pub(super) fn learn<S: Simd, const N: usize, const NOISE: bool>(
+pub(super) fn learn<S: Simd, const N: usize, const W: usize, const NOISE: bool>(
     simd: S,
     learn: Learn<'_, '_, Dense>,
 ) -> Result<()> {
@@ -32,7 +33,7 @@ pub(super) fn learn<S: Simd, const N: usize, const NOISE: bool>(
     let mut theta: [S::f64s; N] = vector::registers(simd, coefficients);
     let mut copy = StackCopy::new(&p.p, x.len() / dim);
     let mut matrix =
-        Matrix::<S, N> { simd, columns: S::as_mut_simd_f64s(copy.numbers(&mut p.p)).0, dim };
+        Matrix::<S, N, W> { simd, columns: S::as_mut_simd_f64s(copy.numbers(&mut p.p)).0, dim };
     let zero = [simd.splat_f64s(0.0); N];
     // the step that is not yet applied to the matrix: c, and v in registers and in `pending_line`
     let mut pending_c = 0.0;
@@ -107,26 +108,32 @@ pub(super) fn learn<S: Simd, const N: usize, const NOISE: bool>(
     outcome
 }
 
-/// The stored matrix, `N` registers per column.
-struct Matrix<'a, S: Simd, const N: usize> {
+/// The stored matrix: columns of `N` registers, `W` apart.
+struct Matrix<'a, S: Simd, const N: usize, const W: usize> {
     simd: S,
     columns: &'a mut [S::f64s],
     dim: usize,
 }
 
-impl<S: Simd, const N: usize> Matrix<'_, S, N> {
+impl<S: Simd, const N: usize, const W: usize> Matrix<'_, S, N, W> {
+    /// Whether a product takes two alternating sums, so that an addition does not wait for the
+    /// previous one. Without enough registers for them, the `N` sums of a column must do.
+    const ALTERNATES: bool = 3 * N + 3 <= if S::F64_LANES == 8 { 32 } else { 16 };
+
     /// $Px$ for the first row of `x`.
     #[inline(always)]
     fn product(&self, x: &[f64]) -> [S::f64s; N] {
         let zero = [self.simd.splat_f64s(0.0); N];
         let mut sum = zero;
         let mut other = zero;
-        for (column, x) in self.columns.chunks_exact(N).zip(&x[..self.dim]) {
+        for (column, x) in self.columns.chunks_exact(W).zip(&x[..self.dim]) {
             let x = self.simd.splat_f64s(*x);
             for r in 0..N {
                 sum[r] = self.simd.mul_add_f64s(column[r], x, sum[r]);
             }
-            std::mem::swap(&mut sum, &mut other);
+            if Self::ALTERNATES {
+                std::mem::swap(&mut sum, &mut other);
+            }
         }
         vector::axpy_registers(self.simd, 1.0, other, &mut sum);
         sum
@@ -148,7 +155,7 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
         let mut sum = zero;
         let mut other = zero;
         for ((column, v), x) in
-            self.columns.chunks_exact_mut(N).zip(&v[..self.dim]).zip(&x[..self.dim])
+            self.columns.chunks_exact_mut(W).zip(&v[..self.dim]).zip(&x[..self.dim])
         {
             let v = simd.splat_f64s(*v);
             let x = simd.splat_f64s(*x);
@@ -157,8 +164,9 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
                 column[r] = p;
                 sum[r] = simd.mul_add_f64s(p, x, sum[r]);
             }
-            // two alternating sums: an addition does not wait for the previous one
-            std::mem::swap(&mut sum, &mut other);
+            if Self::ALTERNATES {
+                std::mem::swap(&mut sum, &mut other);
+            }
         }
         vector::axpy_registers(simd, 1.0, other, &mut sum);
         sum
@@ -170,7 +178,7 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
         let mut line = [0.0; MAX_FULL_DIM];
         vector::store_registers::<S, N>(q, &mut line);
         for (j, q) in line[..self.dim].iter().enumerate() {
-            let column = &mut self.columns[j * N..][..N];
+            let column = &mut self.columns[j * W..][..N];
             let entries: &mut [f64] = pulp::bytemuck::cast_slice_mut(column);
             entries[j] += q;
         }
@@ -183,7 +191,7 @@ impl<S: Simd, const N: usize> Matrix<'_, S, N> {
             return;
         }
         vector::scale_registers(self.simd, -c, &mut registers);
-        for (column, v) in self.columns.chunks_exact_mut(N).zip(&v[..self.dim]) {
+        for (column, v) in self.columns.chunks_exact_mut(W).zip(&v[..self.dim]) {
             let v = self.simd.splat_f64s(*v);
             for r in 0..N {
                 column[r] = self.simd.mul_add_f64s(v, registers[r], column[r]);

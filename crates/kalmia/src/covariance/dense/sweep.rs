@@ -2,7 +2,7 @@
 //! next.
 
 use super::{MAX_FULL_DIM, TILE};
-use crate::covariance::pairs::{GROUP, split_columns};
+use crate::covariance::pairs::split_columns;
 use crate::linalg::{Buffer, vector};
 use pulp::Simd;
 use std::ops::Range;
@@ -21,6 +21,30 @@ pub(super) struct Row {
     pub contraction: f64,
 }
 
+/// A row as a sweep sees it. Slices taken once per sweep: through the row itself each step of the
+/// inner loop would load their pointers anew.
+struct RowSlices<'a> {
+    x: &'a [f64],
+    y: &'a mut [f64],
+    applied: &'a [f64],
+    dots: &'a mut [f64],
+    contraction: f64,
+}
+
+impl<'a> RowSlices<'a> {
+    #[inline(always)]
+    fn new(row: &'a mut Row) -> Self {
+        let Row { x, v, applied, dots, contraction } = row;
+        Self { x, y: v, applied, dots, contraction: *contraction }
+    }
+
+    /// Whether each vector that the inner loop reads or writes has `len` numbers.
+    #[inline(always)]
+    fn reaches(&self, len: usize) -> bool {
+        len <= self.x.len() && len <= self.y.len() && len <= self.applied.len()
+    }
+}
+
 /// Sizes of the stored matrix.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
@@ -32,39 +56,48 @@ pub(super) struct Shape {
 /// = Px$ with the new $P$ for each (with `PREPARE`), in one sweep. Tiles above the diagonal count
 /// for both triangles; tiles on the diagonal are stored in full and count once.
 #[inline(always)]
-pub(super) fn sweep<S: Simd, const R: usize, const APPLY: bool, const PREPARE: bool>(
+pub(super) fn sweep<
+    S: Simd,
+    const G: usize,
+    const R: usize,
+    const APPLY: bool,
+    const PREPARE: bool,
+>(
     simd: S,
     p: &mut [f64],
     shape: Shape,
-    mut rows: [&mut Row; R],
+    rows: [&mut Row; R],
 ) {
+    let mut rows = rows.into_iter();
+    let mut rows: [RowSlices<'_>; R] =
+        std::array::from_fn(|_| RowSlices::new(rows.next().expect("R rows")));
     let Shape { dim, stride } = shape;
     let lanes_per_tile = TILE / S::F64_LANES;
     let full = stride <= MAX_FULL_DIM;
     if PREPARE {
         for row in &mut rows {
-            vector::clear(simd, &mut row.v);
+            vector::clear(simd, row.y);
         }
     }
-    let groups = p.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP));
+    let groups = p.chunks_exact_mut(G * stride).take(dim.div_ceil(G));
     for (index, columns) in groups.enumerate() {
-        let j = index * GROUP;
+        let j = index * G;
         let tile = j / TILE * lanes_per_tile;
         let (above, end) =
             if full { (0, stride / S::F64_LANES) } else { (tile, tile + lanes_per_tile) };
-        let mut columns = split_columns::<S>(columns, stride, end);
-        let mut group = Group::<S, R>::new(simd, &rows, j);
+        let mut columns = split_columns::<S, G>(columns, stride, end);
+        let mut group = Group::<S, G, R>::new(simd, &rows, j);
         group.lines::<APPLY, PREPARE, true>(&mut columns, &mut rows, 0..above);
         group.lines::<APPLY, PREPARE, false>(&mut columns, &mut rows, above..end);
         if PREPARE && above > 0 {
             for (row, dots) in rows.iter_mut().zip(group.dots) {
-                vector::reduce4(simd, dots, &mut row.dots[j..]);
+                vector::reduce(simd, dots, &mut row.dots[j..]);
             }
         }
     }
     if PREPARE && !full {
         for row in rows {
-            for (y, dot) in row.v[TILE..].iter_mut().zip(&row.dots[TILE..]) {
+            for (y, dot) in row.y[TILE..].iter_mut().zip(&row.dots[TILE..]) {
                 *y += dot;
             }
         }
@@ -72,14 +105,14 @@ pub(super) fn sweep<S: Simd, const R: usize, const APPLY: bool, const PREPARE: b
 }
 
 /// What a sweep holds for a group of columns $j$, per row.
-struct Group<S: Simd, const R: usize> {
+struct Group<S: Simd, const G: usize, const R: usize> {
     simd: S,
     /// $-cv_j$ of the row to apply.
-    cv: [[S::f64s; GROUP]; R],
+    cv: [[S::f64s; G]; R],
     /// $x_j$ of the row to prepare.
-    x: [[S::f64s; GROUP]; R],
+    x: [[S::f64s; G]; R],
     /// $\sum_i P_{ij}x_i$ over the lines above the diagonal tile.
-    dots: [[S::f64s; GROUP]; R],
+    dots: [[S::f64s; G]; R],
 }
 
 /// What a sweep holds for a register of lines, per row.
@@ -89,14 +122,14 @@ struct Line<S: Simd, const R: usize> {
     y: [S::f64s; R],
 }
 
-impl<S: Simd, const R: usize> Group<S, R> {
+impl<S: Simd, const G: usize, const R: usize> Group<S, G, R> {
     #[inline(always)]
-    fn new(simd: S, rows: &[&mut Row; R], j: usize) -> Self {
-        let zeros = [[simd.splat_f64s(0.0); GROUP]; R];
+    fn new(simd: S, rows: &[RowSlices<'_>; R], j: usize) -> Self {
+        let zeros = [[simd.splat_f64s(0.0); G]; R];
         let mut group = Self { simd, cv: zeros, x: zeros, dots: zeros };
         for (k, row) in rows.iter().enumerate() {
-            group.cv[k] = vector::splat4(simd, -row.contraction, &row.applied[j..]);
-            group.x[k] = vector::splat4(simd, 1.0, &row.x[j..]);
+            group.cv[k] = vector::splats(simd, -row.contraction, &row.applied[j..]);
+            group.x[k] = vector::splats(simd, 1.0, &row.x[j..]);
         }
         group
     }
@@ -105,25 +138,38 @@ impl<S: Simd, const R: usize> Group<S, R> {
     #[inline(always)]
     fn lines<const APPLY: bool, const PREPARE: bool, const DOT: bool>(
         &mut self,
-        [c0, c1, c2, c3]: &mut [&mut [S::f64s]; GROUP],
-        rows: &mut [&mut Row; R],
+        columns: &mut [&mut [S::f64s]; G],
+        rows: &mut [RowSlices<'_>; R],
         range: Range<usize>,
     ) {
+        // Checked here and not in each step of the loop, which would take a third of its time.
+        for row in rows.iter() {
+            assert!(row.reaches(range.end * S::F64_LANES));
+        }
+        for column in columns.iter() {
+            assert!(range.end <= column.len());
+        }
         for r in range {
             let zero = [self.simd.splat_f64s(0.0); R];
             let mut line = Line { v: zero, x: zero, y: zero };
-            for (k, row) in rows.iter().enumerate() {
-                line.v[k] = S::as_simd_f64s(&row.applied).0[r];
-                line.x[k] = S::as_simd_f64s(&row.x).0[r];
-                line.y[k] = S::as_simd_f64s(&row.v).0[r];
+            for k in 0..R {
+                // SAFETY: each vector reaches beyond `r`.
+                unsafe {
+                    line.v[k] = *S::as_simd_f64s(rows[k].applied).0.get_unchecked(r);
+                    line.x[k] = *S::as_simd_f64s(rows[k].x).0.get_unchecked(r);
+                    line.y[k] = *S::as_simd_f64s(rows[k].y).0.get_unchecked(r);
+                }
             }
-            self.entries::<APPLY, PREPARE, DOT>(0, &mut c0[r], &mut line);
-            self.entries::<APPLY, PREPARE, DOT>(1, &mut c1[r], &mut line);
-            self.entries::<APPLY, PREPARE, DOT>(2, &mut c2[r], &mut line);
-            self.entries::<APPLY, PREPARE, DOT>(3, &mut c3[r], &mut line);
+            for g in 0..G {
+                // SAFETY: each column reaches beyond `r`.
+                let stored = unsafe { columns[g].get_unchecked_mut(r) };
+                self.entries::<APPLY, PREPARE, DOT>(g, stored, &mut line);
+            }
             if PREPARE {
-                for (row, y) in rows.iter_mut().zip(line.y) {
-                    S::as_mut_simd_f64s(&mut row.v).0[r] = y;
+                for k in 0..R {
+                    // SAFETY: as above.
+                    let y = unsafe { S::as_mut_simd_f64s(rows[k].y).0.get_unchecked_mut(r) };
+                    *y = line.y[k];
                 }
             }
         }

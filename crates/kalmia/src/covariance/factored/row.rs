@@ -2,7 +2,7 @@
 
 use super::sweep::{Row, sweep};
 use super::{Factored, small};
-use crate::covariance::pairs::{self, Pairs};
+use crate::covariance::pairs::{self, GROUP, NARROW_GROUP, Pairs};
 use crate::covariance::{Learn, LearnTwo};
 use crate::error::Result;
 use crate::linalg::{Buffer, vector};
@@ -47,15 +47,23 @@ impl WithSimd for Learn<'_, '_, Factored> {
             return Ok(());
         }
         // preparing the next row costs one more sweep per call, so a single row does without
-        match (S::F64_LANES, self.p.dim, self.x.len() > self.p.dim) {
-            (8, 1..=16, true) => return small::learn::<S, 2>(simd, self),
-            (8, 17..=small::MAX_DIM, true) => return small::learn::<S, 4>(simd, self),
-            (4, 1..=16, true) => return small::learn::<S, 4>(simd, self),
-            (4, 17..=small::MAX_DIM, true) => return small::learn::<S, 8>(simd, self),
-            (8, 1..=16, false) => return small::learn_one::<S, 2>(simd, self),
-            (8, 17..=small::MAX_DIM, false) => return small::learn_one::<S, 4>(simd, self),
-            (4, 1..=16, false) => return small::learn_one::<S, 4>(simd, self),
-            (4, 17..=small::MAX_DIM, false) => return small::learn_one::<S, 8>(simd, self),
+        macro_rules! small {
+            ($registers:literal) => {
+                if self.x.len() > self.p.dim {
+                    return small::learn::<S, $registers>(simd, self);
+                } else {
+                    return small::learn_one::<S, $registers>(simd, self);
+                }
+            };
+        }
+        match (S::F64_LANES, self.p.dim) {
+            (8, 1..=16) => small!(2),
+            (8, 17..=small::MAX_DIM) => small!(4),
+            (4, 1..=12) => small!(3),
+            (4, 13..=16) => small!(4),
+            (4, 17..=24) => small!(6),
+            (4, 25..=28) => small!(7),
+            (4, 29..=small::MAX_DIM) => small!(8),
             _ => {}
         }
         let Learn {
@@ -74,7 +82,10 @@ impl WithSimd for LearnTwo<'_, '_, Factored> {
         match (S::F64_LANES, self.beliefs[0].0.dim) {
             (8, 1..=16) => small::learn_two::<S, 2>(simd, self),
             (8, _) => small::learn_two::<S, 4>(simd, self),
-            (4, 1..=16) => small::learn_two::<S, 4>(simd, self),
+            (4, 1..=12) => small::learn_two::<S, 3>(simd, self),
+            (4, 13..=16) => small::learn_two::<S, 4>(simd, self),
+            (4, 17..=24) => small::learn_two::<S, 6>(simd, self),
+            (4, 25..=28) => small::learn_two::<S, 7>(simd, self),
             (4, _) => small::learn_two::<S, 8>(simd, self),
             _ => {
                 let Self { beliefs, x, decide } = self;
@@ -120,11 +131,17 @@ impl Pairs for PairInFlight<'_> {
 
     #[inline(always)]
     fn sweep<S: Simd, const APPLY: bool, const PREPARE: bool>(&mut self, simd: S, rows: usize) {
+        let Self { dim, stride, .. } = *self;
         let [first, second] = &mut self.scratch.rows;
         if rows == 1 {
-            sweep::<S, 1, APPLY, PREPARE>(simd, self.u, self.dim, self.stride, [first]);
+            sweep::<S, GROUP, 1, APPLY, PREPARE>(simd, self.u, dim, stride, [first]);
+            return;
+        }
+        let rows = [first, second];
+        if S::F64_LANES == 4 {
+            sweep::<S, NARROW_GROUP, 2, APPLY, PREPARE>(simd, self.u, dim, stride, rows);
         } else {
-            sweep::<S, 2, APPLY, PREPARE>(simd, self.u, self.dim, self.stride, [first, second]);
+            sweep::<S, GROUP, 2, APPLY, PREPARE>(simd, self.u, dim, stride, rows);
         }
     }
 

@@ -68,7 +68,7 @@ pub(super) fn learn_one<S: Simd, const N: usize>(
     let mut row = CurrentRow::new(simd, f);
     row.project(simd, lanes, &d);
     let step = decide(first, vector::dot_registers(simd, theta, x), row.s)?;
-    row.advance(simd, lanes, &mut d, step, [simd.splat_f64s(0.0); N], &mut pending);
+    row.take_step(simd, lanes, &mut d, step, &mut pending);
     let (k, _) = factor.sweep::<N, true, false>(&pending, x);
     vector::axpy_registers(simd, step.gain, k, &mut theta);
     vector::write_registers(theta, S::as_mut_simd_f64s(coefficients).0);
@@ -237,8 +237,36 @@ impl<S: Simd, const N: usize> CurrentRow<S, N> {
     }
 
     /// Bierman's scalars, $a_j = 1 + \alpha\sum_{i\le j} v_if_i$, $\lambda_j = -\alpha
-    /// f_j/a_{j-1}$, $d_j \leftarrow d_j a_{j-1}/a_j$, and from $f^0$ what the next row needs;
-    /// returns $x^\top Px'$.
+    /// f_j/a_{j-1}$, $d_j \leftarrow d_j a_{j-1}/a_j$; returns $\lambda$.
+    #[inline(always)]
+    fn take_step(
+        &self,
+        simd: S,
+        lanes: Lanes<S>,
+        d: &mut [S::f64s; N],
+        step: Step,
+        pending: &mut Pending,
+    ) -> [S::f64s; N] {
+        let one = simd.splat_f64s(1.0);
+        let alpha = simd.splat_f64s(step.curvature);
+        let mut last = one;
+        let mut lambda = [one; N];
+        for r in 0..N {
+            let upto = simd.mul_add_f64s(self.v[r], self.f[r], self.below[r]);
+            let inverse = simd.div_f64s(one, simd.mul_add_f64s(alpha, upto, one));
+            let (earlier, rotated) = lanes.push(inverse, last);
+            last = rotated;
+            lambda[r] = simd.neg_f64s(simd.mul_f64s(simd.mul_f64s(alpha, self.f[r]), earlier));
+            let ratio = simd.mul_f64s(simd.mul_add_f64s(alpha, self.below[r], one), inverse);
+            d[r] = simd.mul_f64s(d[r], ratio);
+        }
+        pending.gain = step.gain;
+        vector::store_registers::<S, N>(self.v, &mut pending.v);
+        vector::store_registers::<S, N>(lambda, &mut pending.lambda);
+        lambda
+    }
+
+    /// Takes the step and computes from $f^0$ what the next row needs; returns $x^\top Px'$.
     #[inline(always)]
     fn advance(
         &mut self,
@@ -249,28 +277,18 @@ impl<S: Simd, const N: usize> CurrentRow<S, N> {
         f0: [S::f64s; N],
         pending: &mut Pending,
     ) -> f64 {
-        let one = simd.splat_f64s(1.0);
-        let alpha = simd.splat_f64s(step.curvature);
-        let mut overlap = 0.0;
         let mut before = simd.splat_f64s(0.0);
-        let mut last = one;
-        vector::store_registers::<S, N>(self.v, &mut pending.v);
         for r in 0..N {
             before = simd.mul_add_f64s(simd.mul_f64s(d[r], f0[r]), f0[r], before);
+        }
+        let lambda = self.take_step(simd, lanes, d, step, pending);
+        let mut overlap = 0.0;
+        for r in 0..N {
             let shared = simd.mul_f64s(self.v[r], f0[r]);
             let shared_below = simd.add_f64s(lanes.below(shared), simd.splat_f64s(overlap));
             overlap += simd.reduce_sum_f64s(shared);
-            let upto = simd.mul_add_f64s(self.v[r], self.f[r], self.below[r]);
-            let inverse = simd.div_f64s(one, simd.mul_add_f64s(alpha, upto, one));
-            let (earlier, rotated) = lanes.push(inverse, last);
-            last = rotated;
-            let lambda = simd.neg_f64s(simd.mul_f64s(simd.mul_f64s(alpha, self.f[r]), earlier));
-            let ratio = simd.mul_f64s(simd.mul_add_f64s(alpha, self.below[r], one), inverse);
-            d[r] = simd.mul_f64s(d[r], ratio);
-            S::as_mut_simd_f64s(&mut pending.lambda).0[r] = lambda;
-            self.f[r] = simd.mul_add_f64s(lambda, shared_below, f0[r]);
+            self.f[r] = simd.mul_add_f64s(lambda[r], shared_below, f0[r]);
         }
-        pending.gain = step.gain;
         self.project(simd, lanes, d);
         self.s = match next_variance(simd.reduce_sum_f64s(before), step.contraction, overlap) {
             Some(s) => s,

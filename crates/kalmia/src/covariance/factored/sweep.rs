@@ -1,6 +1,6 @@
 //! The sweep of the factored form: applies one or two rows to `U` and projects the next.
 
-use crate::covariance::pairs::{GROUP, split_columns};
+use crate::covariance::pairs::split_columns;
 use crate::linalg::{Buffer, vector};
 use pulp::Simd;
 
@@ -17,44 +17,71 @@ pub(super) struct Row {
     pub k: Buffer,
 }
 
+/// A row as a sweep sees it. Slices taken once per sweep: through the row itself each step of the
+/// inner loop would load their pointers anew.
+struct RowSlices<'a> {
+    x: &'a [f64],
+    f: &'a mut [f64],
+    v: &'a [f64],
+    lambda: &'a [f64],
+    k: &'a mut [f64],
+}
+
+impl<'a> RowSlices<'a> {
+    #[inline(always)]
+    fn new(row: &'a mut Row) -> Self {
+        let Row { x, f, v, lambda, k } = row;
+        Self { x, f, v, lambda, k }
+    }
+}
+
 /// Column by column, applies $u_j \leftarrow u_j + \lambda_j k$, $k \leftarrow k + v_j
 /// u_j^{\mathrm{old}}$ for each of one or two rows (with `APPLY`), then projects $f_j \leftarrow
 /// u_j^\top x$ for each of the next rows (with `PREPARE`).
 #[inline(always)]
-pub(super) fn sweep<S: Simd, const R: usize, const APPLY: bool, const PREPARE: bool>(
+pub(super) fn sweep<
+    S: Simd,
+    const G: usize,
+    const R: usize,
+    const APPLY: bool,
+    const PREPARE: bool,
+>(
     simd: S,
     u: &mut [f64],
     dim: usize,
     stride: usize,
-    mut rows: [&mut Row; R],
+    rows: [&mut Row; R],
 ) {
+    let mut rows = rows.into_iter();
+    let mut rows: [RowSlices<'_>; R] =
+        std::array::from_fn(|_| RowSlices::new(rows.next().expect("R rows")));
     if APPLY {
         for row in &mut rows {
-            vector::clear(simd, &mut row.k);
+            vector::clear(simd, row.k);
         }
     }
-    let groups = u.chunks_exact_mut(GROUP * stride).take(dim.div_ceil(GROUP));
+    let groups = u.chunks_exact_mut(G * stride).take(dim.div_ceil(G));
     for (index, columns) in groups.enumerate() {
-        let j = index * GROUP;
-        let end = (j + GROUP).div_ceil(S::F64_LANES);
-        let columns = split_columns::<S>(columns, stride, end);
-        let mut group = Group::<S, R>::new(simd, &rows, j);
+        let j = index * G;
+        let end = (j + G).div_ceil(S::F64_LANES);
+        let columns = split_columns::<S, G>(columns, stride, end);
+        let mut group = Group::<S, G, R>::new(simd, &rows, j);
         group.lines::<APPLY, PREPARE>(columns, &mut rows, end);
         if PREPARE {
             for (row, f) in rows.iter_mut().zip(group.f) {
-                vector::reduce4(simd, f, &mut row.f[j..]);
+                vector::reduce(simd, f, &mut row.f[j..]);
             }
         }
     }
 }
 
 /// What a sweep holds for a group of columns $j$, per row.
-struct Group<S: Simd, const R: usize> {
+struct Group<S: Simd, const G: usize, const R: usize> {
     simd: S,
-    v: [[S::f64s; GROUP]; R],
-    lambda: [[S::f64s; GROUP]; R],
+    v: [[S::f64s; G]; R],
+    lambda: [[S::f64s; G]; R],
     /// $u_j^\top x$ in partial sums.
-    f: [[S::f64s; GROUP]; R],
+    f: [[S::f64s; G]; R],
 }
 
 /// What a sweep holds for a register of lines, per row.
@@ -63,14 +90,27 @@ struct Line<S: Simd, const R: usize> {
     x: [S::f64s; R],
 }
 
-impl<S: Simd, const R: usize> Group<S, R> {
+/// The first registers of a row's vectors.
+struct RowLines<'a, S: Simd> {
+    k: &'a mut [S::f64s],
+    x: &'a [S::f64s],
+}
+
+impl<'a, S: Simd> RowLines<'a, S> {
     #[inline(always)]
-    fn new(simd: S, rows: &[&mut Row; R], j: usize) -> Self {
-        let zeros = [[simd.splat_f64s(0.0); GROUP]; R];
+    fn new(row: &'a mut RowSlices<'_>, end: usize) -> Self {
+        Self { k: &mut S::as_mut_simd_f64s(row.k).0[..end], x: &S::as_simd_f64s(row.x).0[..end] }
+    }
+}
+
+impl<S: Simd, const G: usize, const R: usize> Group<S, G, R> {
+    #[inline(always)]
+    fn new(simd: S, rows: &[RowSlices<'_>; R], j: usize) -> Self {
+        let zeros = [[simd.splat_f64s(0.0); G]; R];
         let mut group = Self { simd, v: zeros, lambda: zeros, f: zeros };
         for (i, row) in rows.iter().enumerate() {
-            group.v[i] = vector::splat4(simd, 1.0, &row.v[j..]);
-            group.lambda[i] = vector::splat4(simd, 1.0, &row.lambda[j..]);
+            group.v[i] = vector::splats(simd, 1.0, &row.v[j..]);
+            group.lambda[i] = vector::splats(simd, 1.0, &row.lambda[j..]);
         }
         group
     }
@@ -79,24 +119,30 @@ impl<S: Simd, const R: usize> Group<S, R> {
     #[inline(always)]
     fn lines<const APPLY: bool, const PREPARE: bool>(
         &mut self,
-        [c0, c1, c2, c3]: [&mut [S::f64s]; GROUP],
-        rows: &mut [&mut Row; R],
+        columns: [&mut [S::f64s]; G],
+        rows: &mut [RowSlices<'_>; R],
         end: usize,
     ) {
+        // Slices of one length: bounds are checked once, not in every step of the loop.
+        let mut rows = rows.iter_mut();
+        let rows: [RowLines<'_, S>; R] =
+            std::array::from_fn(|_| RowLines::new(rows.next().expect("R rows"), end));
+        let mut columns = columns.into_iter();
+        let columns: [&mut [S::f64s]; G] =
+            std::array::from_fn(|_| &mut columns.next().expect("G columns")[..end]);
         for r in 0..end {
             let zero = [self.simd.splat_f64s(0.0); R];
             let mut line = Line { k: zero, x: zero };
-            for (i, row) in rows.iter().enumerate() {
-                line.k[i] = S::as_simd_f64s(&row.k).0[r];
-                line.x[i] = S::as_simd_f64s(&row.x).0[r];
+            for i in 0..R {
+                line.k[i] = rows[i].k[r];
+                line.x[i] = rows[i].x[r];
             }
-            self.entries::<APPLY, PREPARE>(0, &mut c0[r], &mut line);
-            self.entries::<APPLY, PREPARE>(1, &mut c1[r], &mut line);
-            self.entries::<APPLY, PREPARE>(2, &mut c2[r], &mut line);
-            self.entries::<APPLY, PREPARE>(3, &mut c3[r], &mut line);
+            for g in 0..G {
+                self.entries::<APPLY, PREPARE>(g, &mut columns[g][r], &mut line);
+            }
             if APPLY {
-                for (row, k) in rows.iter_mut().zip(line.k) {
-                    S::as_mut_simd_f64s(&mut row.k).0[r] = k;
+                for i in 0..R {
+                    rows[i].k[r] = line.k[i];
                 }
             }
         }
