@@ -20,13 +20,14 @@ fn rows(family: AnyFamily, dim: usize, n: usize, seed: u64) -> (Vec<f64>, Vec<f6
     (x, y)
 }
 
-/// Best rows per second of a run over `n` rows.
-fn best(n: usize, limit: Duration, mut run: impl FnMut()) -> f64 {
+/// Best rows per second of a run over `n` rows, on what `prepare` makes for it.
+fn best<T>(n: usize, limit: Duration, prepare: impl Fn() -> T, mut run: impl FnMut(T)) -> f64 {
     let mut best = 0.0_f64;
     let start = Instant::now();
     loop {
+        let state = prepare();
         let turn = Instant::now();
-        run();
+        run(state);
         best = best.max(n as f64 / turn.elapsed().as_secs_f64());
         if start.elapsed() >= limit {
             return best;
@@ -45,11 +46,12 @@ fn measure(name: &str, dim: usize, n: usize, learned: usize, limit: Duration) {
     let (x, y) = rows(family, dim, n, 2);
     let batch = Rows::new(dim, &x, &y).expect("lengths");
     let inputs = Inputs::new(dim, &x).expect("lengths");
-    // a copy learns: the model that predicts stays the same
-    let mut copy = auto.clone();
-    let learning = best(n, limit, || copy.learn(batch).expect("legal rows"));
+    // each time a new copy learns, so that it has as many members as the model that predicts
+    let copy = || auto.clone();
+    let learning = best(n, limit, copy, |mut copy| copy.learn(batch).expect("legal rows"));
+    let nothing = || ();
     let of_mean = family.bounded_gradient();
-    let with = best(n, limit, || {
+    let with = best(n, limit, nothing, |()| {
         auto.predict_many(inputs, &mut |_, prediction| {
             let interval = if of_mean {
                 prediction.mean_interval(0.95)?
@@ -61,7 +63,7 @@ fn measure(name: &str, dim: usize, n: usize, learned: usize, limit: Duration) {
         })
         .expect("legal rows");
     });
-    let without = best(n, limit, || {
+    let without = best(n, limit, nothing, |()| {
         let mut take = |_: usize, prediction: &_| {
             black_box(prediction);
             Ok(())
@@ -69,7 +71,9 @@ fn measure(name: &str, dim: usize, n: usize, learned: usize, limit: Duration) {
         auto.predict_many(inputs, &mut take).expect("legal rows");
     });
     let mut means = vec![0.0; n];
-    let alone = best(n, limit, || auto.predict_means(inputs, &mut means).expect("legal rows"));
+    let alone = best(n, limit, nothing, |()| {
+        auto.predict_means(inputs, &mut means).expect("legal rows");
+    });
     println!(
         "| {name} | {dim} | {members} | {:.0} k | {:.2} | {:.2} | {:.2} |",
         learning / 1e3,

@@ -7,7 +7,7 @@ mod wide;
 use super::fast::own_fast_paths;
 use super::fast::{CdfTransition, Point};
 use super::{Family, FastPaths};
-use crate::math::quadrature::gaussian_expectation;
+use crate::math::quadrature::{gaussian_expectation, smooth_average};
 use crate::math::{Likelihood, ln_1p_unit, logistic, softplus};
 use crate::rows::Observation;
 use crate::step::{Evidence, Moments, Step};
@@ -130,6 +130,10 @@ impl Family for Bernoulli {
         // The lower tail keeps its relative accuracy, and P(1) + P(0) = 1 to the last bit.
         if m > 0.0 {
             return 1.0 - self.moderated_mean(-m, s);
+        }
+        // in units of e^{-e^u}, whose derivatives are larger
+        if let Some(mean) = smooth_average(1.5 / deviation, |z| logistic(m + deviation * z)) {
+            return mean;
         }
         let step = if deviation > 1.0 { 0.6 / deviation } else { 0.6 };
         let first = (-8.5 / step).floor() as i32;

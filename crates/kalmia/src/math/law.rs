@@ -13,6 +13,8 @@ use std::cell::RefCell;
 
 /// Order of the series.
 const ORDER: usize = 24;
+/// Orders at which a series may end, near its center.
+const ORDERS: [usize; 4] = [8, 12, 16, ORDER];
 /// Largest last term of a series.
 const MAX_LAST_TERM: f64 = 1e-12;
 /// $(E|z|^{24})^{1/24}$ of a standard normal $z$, rounded up: the reach of a series within which a
@@ -135,25 +137,30 @@ fn log_gamma_quantile(q: f64, shape: f64) -> f64 {
 #[derive(Debug, Clone)]
 struct Series {
     center: f64,
-    /// Largest distance from the center.
-    reach: f64,
-    coefficients: [f64; ORDER + 1],
+    /// Largest distance from the center at which each of [`ORDERS`] is enough.
+    reaches: [f64; ORDERS.len()],
+    /// Of the distribution function, and of its density.
+    coefficients: [f64; ORDER + 2],
+    densities: [f64; ORDER + 2],
 }
 
 impl Series {
     fn new(law: Law, center: f64) -> Self {
-        let mut density = [0.0; ORDER];
-        density[0] = law.density(center);
-        law.density_series(center, &mut density);
-        let mut coefficients = [0.0; ORDER + 1];
+        let mut series = [0.0; ORDER];
+        series[0] = law.density(center);
+        law.density_series(center, &mut series);
+        let mut coefficients = [0.0; ORDER + 2];
+        let mut densities = [0.0; ORDER + 2];
         coefficients[0] = law.cdf(center);
-        for (j, density) in density.iter().enumerate() {
+        for (j, density) in series.into_iter().enumerate() {
+            densities[j] = density;
             coefficients[j + 1] = density / (j + 1) as f64;
         }
         let bound = |j: usize| (MAX_LAST_TERM / coefficients[j].abs()).powf(1.0 / j as f64);
-        // one coefficient may vanish
-        let reach = (ORDER - 2..=ORDER).map(bound).fold(f64::INFINITY, f64::min);
-        Self { center, reach, coefficients }
+        // three terms, because one coefficient may vanish
+        let reaches =
+            ORDERS.map(|order| (order - 2..=order).map(bound).fold(f64::INFINITY, f64::min));
+        Self { center, reaches, coefficients, densities }
     }
 
     /// $E[F(c + \delta - \sqrt s z)]$ for a standard normal $z$ and its derivative in $\delta$,
@@ -161,35 +168,41 @@ impl Series {
     #[inline]
     fn at(&self, t: f64, s: f64) -> Option<CdfAt> {
         let delta = t - self.center;
+        let range = delta.abs() + if s == 0.0 { 0.0 } else { NORMAL_REACH * s.sqrt() };
+        // NaN is beyond every reach
+        let order = ORDERS[self.reaches.iter().position(|reach| range <= *reach)?];
         if s == 0.0 {
-            // NaN is beyond the reach
-            if !(delta.abs() <= self.reach) {
-                return None;
-            }
-            let mut value = self.coefficients[ORDER];
-            let mut density = 0.0;
-            for coefficient in self.coefficients[..ORDER].iter().rev() {
-                density = density * delta + value;
-                value = value * delta + coefficient;
-            }
-            return Some(CdfAt { value, density });
-        }
-        if !(delta.abs() + NORMAL_REACH * s.sqrt() <= self.reach) {
-            return None;
+            return Some(CdfAt {
+                value: polynomial(&self.coefficients[..order + 2], delta),
+                density: polynomial(&self.densities[..order], delta),
+            });
         }
         let mut before = 0.0;
         let mut moment = 1.0;
         let mut value = self.coefficients[0];
         let mut density = 0.0;
-        for (j, coefficient) in self.coefficients.iter().enumerate().skip(1) {
-            density += j as f64 * coefficient * moment;
+        for j in 1..=order {
+            density += self.densities[j - 1] * moment;
             let next = delta * moment + (j - 1) as f64 * s * before;
             before = moment;
             moment = next;
-            value += coefficient * moment;
+            value += self.coefficients[j] * moment;
         }
         Some(CdfAt { value, density })
     }
+}
+
+/// $\sum_j c_j x^j$ for an even number of coefficients, in two sums that do not wait for each other.
+#[inline(always)]
+fn polynomial(coefficients: &[f64], x: f64) -> f64 {
+    let square = x * x;
+    let mut even = 0.0;
+    let mut odd = 0.0;
+    for pair in coefficients.chunks_exact(2).rev() {
+        even = even * square + pair[0];
+        odd = odd * square + pair[1];
+    }
+    even + x * odd
 }
 
 /// What is kept of a law.

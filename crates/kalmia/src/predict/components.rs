@@ -58,6 +58,7 @@ impl Components {
             let mut low = f64::INFINITY;
             let mut high = f64::NEG_INFINITY;
             let mut v = 0.0;
+            let mut densities = 0.0;
             for c in components {
                 let own = c.center + c.scale * laws.quantile(c.law, q);
                 if self.len == 1 && c.s == 0.0 {
@@ -66,8 +67,13 @@ impl Components {
                 let range = NORMAL_RANGE * c.s.sqrt();
                 low = low.min(own - range);
                 high = high.max(own + range);
-                v += c.weight / total * own;
+                // members of one law have densities in proportion to 1/scale at their quantiles, so
+                // this is Newton's first step
+                let density = c.weight / c.scale;
+                v += density * own;
+                densities += density;
             }
+            v /= densities;
             let tail = q.min(1.0 - q);
             for _ in 0..MAX_EVALUATIONS {
                 let mut error = -q;

@@ -2,6 +2,7 @@
 //! predictor integrated out.
 
 mod components;
+mod counts;
 mod mixture;
 mod overdispersion;
 mod predictive;

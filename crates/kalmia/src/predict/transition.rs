@@ -1,6 +1,7 @@
 //! Predictive distribution functions and quantiles, from the transition of $u \mapsto P(Y \le y\mid
 //! u)$: short sums instead of adaptive integrals, and quantiles from few of them.
 
+use super::counts;
 use crate::family::{CdfTransition, Family, FastPaths};
 use crate::math::{normal_cdf, normal_quantile, quadrature};
 use std::f64::consts::TAU;
@@ -229,6 +230,9 @@ pub(super) fn quantile<'a, F: Family + 'a>(
     let mut low = f64::NEG_INFINITY;
     let mut high = f64::INFINITY;
     let mut before: Option<(f64, f64)> = None;
+    if whole && let Some(found) = counts::quantile(parts.clone(), family.mean(t), q) {
+        return Some(found);
+    }
     if whole
         && family.mean(t) <= MAX_COUNT_STEPS
         && let Some(found) = step_counts(&mass_at, -1.0, 0.0, q)

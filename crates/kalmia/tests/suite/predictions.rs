@@ -4,8 +4,9 @@
 use crate::common::rng;
 use kalmia::learner::DriftMode;
 use kalmia::predict::{MixturePrediction, Prediction, Predictive};
+use kalmia::rule::AnyRule;
 use kalmia::{
-    AnyFamily, AnyLearner, Auto, Dense, Ekf, Family, Filter, Inputs, Learner, MomentMatch, Predict,
+    AnyFamily, AnyLearner, Auto, Dense, Family, Filter, Inputs, Learner, MomentMatch, Predict,
     Prior, Rows,
 };
 use rand::RngExt;
@@ -104,8 +105,7 @@ fn a_batch_predicts_as_row_by_row() {
             let mut filter = Filter::new(family, MomentMatch, prior()).unwrap();
             filter.learn(learned).unwrap();
             batch_is_rows(&filter, 300, &format!("filter {name} {dim}"));
-            let mut dense =
-                Filter::<_, _, Dense>::with_covariance(family, MomentMatch, prior()).unwrap();
+            let mut dense = Filter::with_covariance::<Dense>(family, MomentMatch, prior()).unwrap();
             dense.learn(learned).unwrap();
             batch_is_rows(&dense, 90, &format!("dense {name} {dim}"));
         }
@@ -137,7 +137,7 @@ fn an_unseen_level_adds_the_prior_variance_of_one() {
         variance
     };
     let prior = Prior::isotropic(3, 2.5).unwrap();
-    let mut filter = AnyLearner::Filter(Filter::new(family, Ekf.into(), prior).unwrap());
+    let mut filter = AnyLearner::Filter(Filter::new(family, AnyRule::Ekf, prior).unwrap());
     filter.learn(learned).unwrap();
     let known = widened(&filter, 0);
     assert!((widened(&filter, 2) - known - 5.0).abs() < 1e-12);

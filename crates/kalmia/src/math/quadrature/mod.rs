@@ -13,5 +13,5 @@ mod tilted;
 mod trapezoid;
 
 pub(crate) use adaptive::{REACH, expectation_split, gaussian_expectation, ln_z};
-pub(crate) use smooth::smooth_average;
+pub(crate) use smooth::{Node, smooth_average, smooth_nodes};
 pub(crate) use tilted::{Tilt, Tilted, integrate};

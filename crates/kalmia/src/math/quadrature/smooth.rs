@@ -11,21 +11,31 @@ const MIN_SCALE_10: f64 = 4.5;
 const MIN_SCALE_15: f64 = 3.2;
 const MIN_SCALE_21: f64 = 2.7;
 
-/// $E[f(z)]$ for a standard normal $z$ and an `f` that varies on this scale; `None` if it varies
-/// too fast for the rules.
-pub(crate) fn smooth_average(scale: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
-    Some(match scale {
-        MIN_SCALE_5.. => apply(&HERMITE_5, f),
-        MIN_SCALE_7.. => apply(&HERMITE_7, f),
-        MIN_SCALE_10.. => apply(&HERMITE_10, f),
-        MIN_SCALE_15.. => apply(&HERMITE_15, f),
-        MIN_SCALE_21.. => apply(&HERMITE_21, f),
-        _ => return None,
-    })
+/// A node of a rule for the standard normal law.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Node {
+    pub z: f64,
+    pub weight: f64,
 }
 
-fn apply<const N: usize>(rule: &Rule<N>, f: impl Fn(f64) -> f64) -> f64 {
-    rule.iter().map(|(x, q)| N as f64 * q * q * f(*x)).sum()
+/// The nodes that average a function which varies on this scale; `None` if it varies too fast for
+/// the rules.
+pub(crate) fn smooth_nodes(scale: f64) -> Option<impl ExactSizeIterator<Item = Node>> {
+    let rule: &[(f64, f64)] = match scale {
+        MIN_SCALE_5.. => &HERMITE_5,
+        MIN_SCALE_7.. => &HERMITE_7,
+        MIN_SCALE_10.. => &HERMITE_10,
+        MIN_SCALE_15.. => &HERMITE_15,
+        MIN_SCALE_21.. => &HERMITE_21,
+        _ => return None,
+    };
+    let n = rule.len() as f64;
+    Some(rule.iter().map(move |(z, q)| Node { z: *z, weight: n * q * q }))
+}
+
+/// $E[f(z)]$ for a standard normal $z$ and an `f` that varies on this scale; `None` as above.
+pub(crate) fn smooth_average(scale: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
+    Some(smooth_nodes(scale)?.map(|Node { z, weight }| weight * f(z)).sum())
 }
 
 #[cfg(test)]
