@@ -4,7 +4,7 @@ use super::center::center;
 use super::dispersion::{Dispersion, Kind};
 use super::member::{Member, MomentMatcher};
 use super::posterior::posterior;
-use super::sentinel::Sentinel;
+use super::sentinel::{Sentinel, WatchedRow};
 use crate::covariance::{Covariance, Factored};
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
@@ -25,6 +25,10 @@ pub(super) struct Context<'a, F> {
     pub family: &'a F,
     pub dispersion: &'a mut Dispersion,
     pub sentinel: Option<&'a mut Sentinel>,
+    /// Center of each feature, in units of feature 0, for the sentinel.
+    pub centers: &'a [f64],
+    /// Rows learned before.
+    pub count: u64,
     /// Index of the first row for observers.
     pub first: usize,
     pub threads: Threads,
@@ -127,7 +131,13 @@ impl<C: Covariance> Bank<C> {
                     sentinel.row(
                         &context.family.fast().with_dispersion_unchecked(dispersion),
                         &observation,
-                        linear,
+                        &WatchedRow {
+                            x: rows.x(i),
+                            linear,
+                            dispersion,
+                            count: context.count + i as u64 + 1,
+                            centers: context.centers,
+                        },
                     );
                 }
             }

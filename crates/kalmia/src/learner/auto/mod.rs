@@ -13,13 +13,15 @@
 //! | `posterior`, `mean`, `dispersion` | weights, predicted mean, noise |
 //! | `predict` | predictions, standard errors, growth |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
-//! | `drift`, `sentinel` | the drift mode, and the watch for a drift |
+//! | `drift` | the drift mode, and how following starts |
+//! | `sentinel`, `scores`, `corrector` | the watch for a drift: its evidence, and what following gains |
 //! | `state`, `merge` | storing and merging |
 
 mod bank;
 mod builder;
 mod center;
 mod coefficients;
+mod corrector;
 mod dispersion;
 mod drift;
 mod mean;
@@ -30,6 +32,7 @@ mod predict;
 mod report;
 mod review;
 mod scale;
+mod scores;
 mod sentinel;
 mod stage;
 mod state;
@@ -60,6 +63,11 @@ pub const PROCESS_NOISES: [f64; 5] = [0.0, 1e-6, 1e-5, 1e-4, 1e-3];
 /// Rows that go through the members together. Members are reviewed at its multiples, however the
 /// rows are cut into batches.
 const CHUNK: u64 = 256;
+/// The same for fewer than [`WIDE`] features, whose members gain little from long chunks; a drift
+/// is then followed sooner.
+const SMALL_CHUNK: u64 = 64;
+/// Features from which rows are learned in blocks.
+const WIDE: usize = 640;
 
 /// A member of an [`Auto`] that is still in the mixture.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,6 +105,8 @@ pub struct Auto<F> {
     warm_up: Option<WarmUpRows>,
     stage: Stage,
     sentinel: Sentinel,
+    /// Rows learned when random-walk members took over.
+    follows_from: Option<u64>,
     mean: Vec<f64>,
     threads: Threads,
     /// Drops no member: for a test that measures what dropping costs.
@@ -129,6 +139,7 @@ impl<F: Family> Auto<F> {
             warm_up: Some(WarmUpRows::default()),
             stage: Stage::Static(Bank::default()),
             sentinel: Sentinel::default(),
+            follows_from: None,
             mean: vec![0.0; dim],
             threads,
             keeps_all: false,
@@ -145,6 +156,11 @@ impl<F: Family> Auto<F> {
     /// The members still in the mixture.
     pub fn weights(&self) -> Vec<MemberWeight> {
         self.stage.weights()
+    }
+
+    /// Rows learned when the coefficients began to follow a drift; `None` while they are constant.
+    pub fn follows_from(&self) -> Option<u64> {
+        self.follows_from
     }
 
     /// What following a drift would have gained, as far as the sentinel can detect; `None` if the
@@ -187,6 +203,8 @@ impl<F: Family> Auto<F> {
             family: &self.family,
             dispersion: &mut self.dispersion,
             sentinel,
+            centers: self.scales.centers(),
+            count: self.count,
             first,
             threads: self.threads,
         };
@@ -200,14 +218,21 @@ impl<F: Family> Auto<F> {
             if self.warm_up.is_some() {
                 self.warm_up(rows, i, reborrow(&mut observer))?;
                 i += 1;
+                if self.warm_up.is_none() {
+                    self.follow_drift();
+                }
                 continue;
             }
-            let end = rows.len().min(i + (CHUNK - self.count % CHUNK) as usize);
+            let chunk = if self.dim < WIDE { SMALL_CHUNK } else { CHUNK };
+            let end = rows.len().min(i + (chunk - self.count % chunk) as usize);
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.count += (end - i) as u64;
             i = end;
             if self.count.is_multiple_of(CHUNK) {
                 self.review_members();
+            }
+            if self.count.is_multiple_of(chunk) {
+                self.follow_drift();
             }
         }
         Ok(())
