@@ -7,11 +7,13 @@
 //! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |
 //! | Who writes the file? | [`Model::save`], [`Model::load`] |
 //! | What do the coefficients say? | [`Model::coefficients`], [`Summary`] |
+//! | Was there a drift, and is it followed? | [`DriftStatus`] |
 //! | Which row of which file is at fault? | [`RowError`] |
 //!
 //! Front ends translate: options in, text out. They add no decision of their own.
 
 mod coefficients;
+mod drift;
 mod error;
 mod family;
 mod file;
@@ -23,6 +25,7 @@ mod settings;
 mod summary;
 
 pub use coefficients::{Coefficient, coefficients};
+pub use drift::DriftStatus;
 pub use error::{Error, Result, RowError, number_text};
 pub use family::{FamilyChoice, FamilyHint, InferredFamily};
 pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};
@@ -31,4 +34,4 @@ pub use method::{Method, MethodName};
 pub use model::Model;
 pub use parameters::{Parameter, Parameters};
 pub use settings::{Difference, Settings, SourceFormat};
-pub use summary::{DriftStatus, Scores, Summary};
+pub use summary::{Scores, Summary};

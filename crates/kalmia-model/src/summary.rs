@@ -1,11 +1,11 @@
 //! What a model reports about itself, as `fit --json` and the service print it.
 
 use crate::coefficients::Coefficient;
+use crate::drift::DriftStatus;
 use crate::error::Result;
-use crate::method::Method;
 use crate::model::Model;
 use kalmia::evaluate::{Progressive, Report};
-use kalmia::{AnyLearner, DriftMode, Family, Learner};
+use kalmia::{Family, Learner};
 use kalmia_data::Target;
 use serde::Serialize;
 
@@ -64,23 +64,11 @@ pub struct Scores {
     pub coverage: Option<f64>,
 }
 
-/// A drift that the learner looks for, and what following it would have gained.
-#[derive(Debug, Clone, Serialize)]
-pub struct DriftStatus {
-    /// Loss per row that following the drift would have saved; `None` once it is followed.
-    pub gain: Option<f64>,
-    /// Standard error of the gain.
-    pub standard_error: Option<f64>,
-    /// Whether the drift is certain.
-    pub seen: bool,
-    /// Whether it was detected on the way and is followed since.
-    pub followed: bool,
-}
-
 impl Summary {
     /// The summary of a model.
     pub fn new(model: &Model) -> Result<Self> {
         let counts = model.encoder.counts();
+        let progressive = Scores::new(&model.metrics.progressive);
         Ok(Self {
             rows: model.learner.count(),
             skipped: counts.skipped,
@@ -89,10 +77,10 @@ impl Summary {
             method: model.learner.method().into(),
             target: model.target().into(),
             positive: model.encoder.target().and_then(Target::positive).map(String::from),
-            progressive: Scores::new(&model.metrics.progressive),
             coefficients: model.coefficients(LEVEL)?,
             dispersion: model.family().dispersion(),
-            drift: DriftStatus::new(model),
+            drift: DriftStatus::new(&model.learner, Some(progressive.loss)),
+            progressive,
         })
     }
 }
@@ -114,28 +102,5 @@ impl Scores {
             mae: regression.map(|r| r.mae),
             coverage: coverage.map(|c| c.covered),
         }
-    }
-}
-
-impl DriftStatus {
-    /// `None` if the method does not look for a drift, or follows any from the first row on.
-    fn new(model: &Model) -> Option<Self> {
-        let AnyLearner::Auto(auto) = &model.learner else { return None };
-        if let Some(report) = auto.drift_report() {
-            return Some(Self {
-                gain: Some(report.gain),
-                standard_error: Some(report.standard_error),
-                seen: report.drift(),
-                followed: false,
-            });
-        }
-        let detects = model.settings.method == Method::Auto { drift: DriftMode::Detect };
-        let follows = auto.weights().iter().any(|member| member.process_noise > 0.0);
-        (detects && follows).then_some(Self {
-            gain: None,
-            standard_error: None,
-            seen: true,
-            followed: true,
-        })
     }
 }

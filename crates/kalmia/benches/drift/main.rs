@@ -54,11 +54,7 @@ fn loss(stream: &Stream, draw: &Draw, drift: DriftMode, first: usize) -> f64 {
 }
 
 /// `run` on `count` replicates of a stream, on all cores; replicate `k` has seed `k`.
-fn replicates<T: Send>(
-    stream: &Stream,
-    count: usize,
-    run: impl Fn(&Draw) -> T + Sync,
-) -> Vec<T> {
+fn replicates<T: Send>(stream: &Stream, count: usize, run: impl Fn(&Draw) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut results = Vec::new();
@@ -105,7 +101,6 @@ impl Run {
             let found = replicates(stream, count, |draw| detection(stream, draw));
             let alarms = found.iter().flatten().count();
             println!("| {name} | {} | {alarms} of {count} |", stream.rows);
-            if alarms>0 {println!("{:?}", found.iter().flatten().collect::<Vec<_>>());}
         }
     }
 
@@ -150,7 +145,16 @@ fn main() {
     let full = std::env::args().any(|a| a == "--bench");
     let quick = std::env::args().any(|a| a == "--quick");
     let only = std::env::args().skip(1).find(|a| !a.starts_with("--"));
-    let run = Run { replicates: if !full { 1 } else if quick { 40 } else { 200 }, only };
+    let run = Run {
+        replicates: if !full {
+            1
+        } else if quick {
+            40
+        } else {
+            200
+        },
+        only,
+    };
     let rows = |n: usize| if full { n } else { n / 10 };
     let stream = |family: &str, features: usize, n: usize| Stream::new(family, features, rows(n));
     let gaussian = |n: usize| stream("gaussian", 5, n);
@@ -181,7 +185,10 @@ fn main() {
         ("negative binomial of size 0.1", poisson(3_000).noise(Noise::NegativeBinomial(0.1))),
         ("Gaussian, groups of 20", gaussian(3_000).noise(Noise::Groups(20))),
         ("Gaussian, groups of 30", gaussian(3_000).noise(Noise::Groups(30))),
-        ("Gaussian, groups of 30 with equal features", gaussian(3_000).noise(Noise::GroupsAlike(30))),
+        (
+            "Gaussian, groups of 30 with equal features",
+            gaussian(3_000).noise(Noise::GroupsAlike(30)),
+        ),
         ("logistic, groups of 30", logistic(3_000).noise(Noise::Groups(30))),
         ("Poisson, groups of 30", poisson(3_000).noise(Noise::Groups(30))),
         ("Gaussian, groups of 30, long", gaussian(20_000).noise(Noise::Groups(30))),

@@ -102,7 +102,7 @@ impl Stream {
         if let Change::NewEffect(_) = self.change {
             theta[0] = 0.0;
         }
-        let mut jump = direction(rng, self.features);
+        let jump = direction(rng, self.features);
         let mut x = Vec::with_capacity(self.dim() * self.rows);
         let mut y = Vec::with_capacity(self.rows);
         let mut effect = 0.0;
@@ -141,7 +141,6 @@ impl Stream {
             }
             y.push(self.target(rng, u, late, &mut memory));
         }
-        jump.clear();
         Draw { x, y }
     }
 

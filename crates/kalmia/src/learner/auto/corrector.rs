@@ -26,7 +26,6 @@ pub(super) struct Corrector {
     pub gain: f64,
     pub square: f64,
     /// Gain per row over about the last 1024 rows.
-    #[serde(default)]
     pub recent: f64,
 }
 

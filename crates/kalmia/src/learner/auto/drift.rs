@@ -8,6 +8,7 @@ use crate::covariance::{Covariance, Dense, Factored, Kernel};
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::linalg::Buffer;
+use crate::math::dot;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -28,7 +29,8 @@ pub enum DriftMode {
     /// would have helped.
     #[default]
     Off,
-    /// Members with process noise of several sizes share the weight.
+    /// From the end of the warm-up (128 rows) on, members with process noise of several sizes share
+    /// the weight.
     Adapt,
     /// Static until a drift is detected beyond doubt, then as [`DriftMode::Adapt`].
     Detect,
@@ -79,113 +81,69 @@ impl<F: Family> super::Auto<F> {
         if !follows {
             return;
         }
-        let how = std::env::var("KALMIA_START").unwrap_or_default();
-        let heaviest = bank.best().weight;
-        let starts: Vec<Start> = match how.as_str() {
-            "best" => vec![Start::of(bank.best(), self.scales.centers())],
-            "top" => {
-                let mut starts: Vec<Start> = bank
-                    .members
-                    .iter()
-                    .filter(|m| m.weight > 0.05 * heaviest)
-                    .map(|m| Start::of(m, self.scales.centers()))
-                    .collect();
-                starts.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-                starts.truncate(3);
-                starts
-            }
-            _ => vec![Start::matched(bank, &self.dispersion, self.scales.centers())],
-        };
+        let start = Start::of_mixture(bank, &self.dispersion, self.scales.centers());
+        let noise = self.scales.variances(start.p * self.prior_scale.slopes);
         // a belief too ill-conditioned for the dense form stays static
-        let noise = |start: &Start| self.scales.variances(start.p * self.prior_scale.slopes);
-        if let Ok(bank) = Bank::random_walk(&starts, noise, self.scales.centers()) {
+        if let Ok(bank) = Bank::random_walk(start, &noise, self.scales.centers()) {
             self.stage = Stage::RandomWalk(bank);
             self.follows_from = Some(self.count);
         }
     }
 }
 
-/// A belief about centered features from which random-walk members start.
+/// The belief about centered features from which random-walk members start.
 struct Start {
-    /// Prior size.
+    /// Prior size: the members' geometric mean.
     p: f64,
-    weight: f64,
     theta: Vec<f64>,
     /// Row-major, in units of the dispersion.
-    matrix: Vec<f64>,
+    covariance: Vec<f64>,
     residual: f64,
 }
 
 impl Start {
-    fn of(member: &Member<Factored>, centers: &[f64]) -> Self {
-        let dim = member.covariance.dim();
-        let mut theta = member.theta[..dim].to_vec();
-        theta[0] += crate::math::dot(centers, &member.theta);
-        Self {
-            p: member.p,
-            weight: member.weight,
-            theta,
-            matrix: member.covariance.clone().recentered(centers).matrix(),
-            residual: member.residual,
-        }
-    }
-
-    /// The normal belief with the mixture's moments.
-    fn matched(bank: &Bank<Factored>, dispersion: &Dispersion, centers: &[f64]) -> Self {
+    /// The normal belief that has the mixture's moments, because after the warm-up no member need
+    /// have most of the weight.
+    fn of_mixture(bank: &Bank<Factored>, dispersion: &Dispersion, centers: &[f64]) -> Self {
+        let members = &bank.members;
         let dim = bank.best().covariance.dim();
-        let starts: Vec<Self> = bank.members.iter().map(|m| Self::of(m, centers)).collect();
-        let mut all = Self {
-            p: 0.0,
-            weight: 1.0,
-            theta: vec![0.0; dim],
-            matrix: vec![0.0; dim * dim],
-            residual: 0.0,
+        let mean = |value: &dyn Fn(&Member<Factored>) -> f64| -> f64 {
+            members.iter().map(|m| m.weight * value(m)).sum()
         };
-        for start in &starts {
-            all.p += start.weight * start.p.ln();
-            all.residual += start.weight * start.residual;
-            all.theta.iter_mut().zip(&start.theta).for_each(|(a, t)| *a += start.weight * t);
-        }
-        all.p = all.p.exp();
-        let estimate = dispersion.estimate(all.residual);
-        for start in &starts {
-            let away: Vec<f64> = start.theta.iter().zip(&all.theta).map(|(t, a)| t - a).collect();
-            for (i, row) in all.matrix.chunks_exact_mut(dim).enumerate() {
-                for (j, entry) in row.iter_mut().enumerate() {
-                    let between = away[i] * away[j] / estimate;
-                    *entry += start.weight * (start.matrix[i * dim + j] + between);
-                }
+        let residual = mean(&|m| m.residual);
+        let estimate = dispersion.estimate(residual);
+        let coefficient = |m: &Member<Factored>, j: usize| {
+            m.theta[j] + if j == 0 { dot(centers, &m.theta) } else { 0.0 }
+        };
+        let theta: Vec<f64> = (0..dim).map(|j| mean(&|m| coefficient(m, j))).collect();
+        let mut covariance = vec![0.0; dim * dim];
+        for member in members {
+            let within = member.covariance.clone().recentered(centers).matrix();
+            let away: Vec<f64> = (0..dim).map(|j| coefficient(member, j) - theta[j]).collect();
+            for (k, (entry, within)) in covariance.iter_mut().zip(within).enumerate() {
+                let between = away[k / dim] * away[k % dim] / estimate;
+                *entry += member.weight * (within + between);
             }
         }
-        all
+        Self { p: mean(&|m| m.p.ln()).exp(), theta, covariance, residual }
     }
 }
 
 impl Bank<Dense> {
     /// Random-walk members that start from one belief; process noise is relative to the `prior`
     /// variances.
-    fn random_walk(
-        starts: &[Start],
-        noise: impl Fn(&Start) -> Vec<f64>,
-        centers: &[f64],
-    ) -> Result<Self> {
-        let mut members = Vec::new();
-        for start in starts {
-            let covariance = Dense::from_matrix(&start.matrix, start.theta.len())?;
-            let prior = noise(start);
-            for q in PROCESS_NOISES {
-                let theta = Buffer::from_slice(&start.theta);
-                let mut member = Member::new(start.p, q, theta, covariance.clone());
-                member.weight = start.weight;
-                member.residual = start.residual;
-                if q > 0.0 {
-                    member.process_noise = prior.iter().map(|v| q * v).collect();
-                }
-                members.push(member);
+    fn random_walk(start: Start, prior: &[f64], centers: &[f64]) -> Result<Self> {
+        let covariance = Dense::from_matrix(&start.covariance, prior.len())?;
+        let member = |&q: &f64| {
+            let theta = Buffer::from_slice(&start.theta);
+            let mut member = Member::new(start.p, q, theta, covariance.clone());
+            member.residual = start.residual;
+            if q > 0.0 {
+                member.process_noise = prior.iter().map(|v| q * v).collect();
             }
-        }
-        let mut bank = Self::with_weights(members);
-        bank.renormalize();
+            member
+        };
+        let mut bank = Self::new(PROCESS_NOISES.iter().map(member).collect());
         if centers.iter().any(|center| *center != 0.0) {
             bank.centers = centers.to_vec();
         }

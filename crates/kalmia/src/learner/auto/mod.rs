@@ -54,19 +54,18 @@ use dispersion::Dispersion;
 use scale::Scales;
 use sentinel::Sentinel;
 use stage::Stage;
-use warm_up::{PriorScale, WarmUpRows};
+use warm_up::{PriorScale, WARM_UP_ROWS, WarmUpRows};
 
 /// Prior sizes of the members.
 pub const PRIOR_SIZES: [f64; 6] = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0];
 /// Process noise of the members that follow a drift, relative to the prior.
 pub const PROCESS_NOISES: [f64; 5] = [0.0, 1e-6, 1e-5, 1e-4, 1e-3];
-/// Rows that go through the members together. Members are reviewed at its multiples, however the
-/// rows are cut into batches.
+/// Members are reviewed at its multiples, however the rows are cut into batches.
 const CHUNK: u64 = 256;
-/// The same for fewer than [`WIDE`] features, whose members gain little from long chunks; a drift
-/// is then followed sooner.
-const SMALL_CHUNK: u64 = 64;
-/// Features from which rows are learned in blocks.
+/// Rows that go through the members together if there are fewer than [`WIDE`] features; else a
+/// whole [`CHUNK`]. A drift is followed from the end of a chunk, so short ones follow it sooner.
+const SHORT_CHUNK: u64 = 64;
+/// Features from which rows are learned in blocks, which long chunks make faster.
 const WIDE: usize = 640;
 
 /// A member of an [`Auto`] that is still in the mixture.
@@ -114,6 +113,9 @@ pub struct Auto<F> {
 }
 
 impl<F: Family> Auto<F> {
+    /// The first row that [`DriftMode::Adapt`] predicts by random-walk members.
+    pub const FIRST_FOLLOWED_ROW: u64 = WARM_UP_ROWS + 1;
+
     /// An untrained learner of `dim` features, static and without an intercept; see
     /// [`builder`](Self::builder) for others.
     pub fn new(family: F, dim: usize) -> Result<Self> {
@@ -158,7 +160,18 @@ impl<F: Family> Auto<F> {
         self.stage.weights()
     }
 
-    /// Rows learned when the coefficients began to follow a drift; `None` while they are constant.
+    /// The drift mode.
+    pub fn drift_mode(&self) -> DriftMode {
+        self.drift
+    }
+
+    /// Whether the coefficients follow a drift; they then describe the last rows.
+    pub fn is_following(&self) -> bool {
+        !self.stage.is_static()
+    }
+
+    /// Rows learned when the coefficients began to follow a drift; `None` while they are constant,
+    /// and for a state of an older version.
     pub fn follows_from(&self) -> Option<u64> {
         self.follows_from
     }
@@ -166,7 +179,7 @@ impl<F: Family> Auto<F> {
     /// What following a drift would have gained, as far as the sentinel can detect; `None` if the
     /// learner already follows it.
     pub fn drift_report(&self) -> Option<DriftReport> {
-        self.is_watched().then(|| self.sentinel.report())
+        self.is_watched().then(|| self.sentinel.report(self.dispersion()))
     }
 
     /// Whether the sentinel watches for a drift: the learner is static and may stay so.
@@ -223,7 +236,7 @@ impl<F: Family> Auto<F> {
                 }
                 continue;
             }
-            let chunk = if self.dim < WIDE { SMALL_CHUNK } else { CHUNK };
+            let chunk = if self.dim < WIDE { SHORT_CHUNK } else { CHUNK };
             let end = rows.len().min(i + (chunk - self.count % chunk) as usize);
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.count += (end - i) as u64;

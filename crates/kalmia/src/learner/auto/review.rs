@@ -1,8 +1,8 @@
 //! Which members of the mixture are dropped, and when.
 
-use super::{Auto, CHUNK, Stage};
 use super::bank::Bank;
 use super::member::Member;
+use super::{Auto, CHUNK, Stage};
 use crate::covariance::Factored;
 use crate::family::Family;
 

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Rows per batch.
-pub(super) const BATCH: u32 = 32;
+const BATCH: u32 = 32;
 /// Weight of a new batch in the memories, which reach back about 128 and 1024 rows.
 const RATES: [f64; 2] = [1.0 / 4.0, 1.0 / 32.0];
 /// Smallest weight of a new batch in a mean square: rows before the last 4096 hardly count, which
@@ -22,7 +22,7 @@ const MAX_DEVIATIONS: f64 = 4.0;
 /// Sizes of drifts that are bet on, as the mean agreement of a batch in standard deviations.
 const BETS: [f64; 4] = [0.25, 0.5, 1.0, 2.0];
 /// Logarithm of the odds that a drift needs after one batch.
-const LOG_ODDS: f64 = 6.0;
+const LOG_ODDS: f64 = 7.0;
 /// Power of the number of batches by which those odds grow.
 const ODDS_GROWTH: f64 = 1.5;
 
@@ -44,7 +44,8 @@ pub(super) struct Scores {
     waiting: Vec<f64>,
     memories: [Vec<f64>; RATES.len()],
     agreements: [Agreement; RATES.len()],
-    /// Where the coefficients seem to move, for uncentered features.
+    /// Where the coefficients seem to move, for uncentered features; its product with a row has
+    /// about unit variance.
     direction: Vec<f64>,
 }
 
@@ -66,11 +67,21 @@ impl Scores {
 
     /// The product of a row with the direction in which the coefficients seem to move.
     pub fn along(&self, x: &[f64]) -> f64 {
-        x.iter().zip(&self.direction).map(|(x, d)| x * d).sum()
+        // four sums, because one would wait for each addition
+        let (xs, x) = x.as_chunks::<4>();
+        let (directions, direction) = self.direction.as_chunks::<4>();
+        let mut sums = [0.0; 4];
+        for (x, d) in xs.iter().zip(directions) {
+            for k in 0..4 {
+                sums[k] += x[k] * d[k];
+            }
+        }
+        sums.iter().sum::<f64>() + x.iter().zip(direction).map(|(x, d)| x * d).sum::<f64>()
     }
 
-    /// Adds a row; `true` if it completes a batch.
-    pub fn row(&mut self, x: &[f64], score: f64, expected: f64, centers: &[f64]) -> bool {
+    /// Adds a row with its score in the linear predictor; the model expects `expected` of its
+    /// square.
+    pub fn row(&mut self, x: &[f64], score: f64, expected: f64) {
         if self.sum.len() < x.len() {
             self.grow(x.len());
         }
@@ -78,11 +89,11 @@ impl Scores {
         self.square += score * score;
         self.expected += expected;
         self.rows += 1;
-        if self.rows == BATCH {
-            self.close(centers);
-            return true;
-        }
-        false
+    }
+
+    /// Whether the batch has all its rows.
+    pub fn is_complete(&self) -> bool {
+        self.rows == BATCH
     }
 
     fn grow(&mut self, dim: usize) {
@@ -97,7 +108,7 @@ impl Scores {
     }
 
     /// Judges the batch and starts the next.
-    fn close(&mut self, centers: &[f64]) {
+    pub fn close(&mut self, centers: &[f64]) {
         let n = f64::from(BATCH);
         let own = self.square / n;
         let unit = (n * own.max(self.spread).max(self.expected / n)).sqrt();
@@ -120,6 +131,7 @@ impl Scores {
         let remembered = RATES.map(|r| r.max(1.0 / self.batches.max(1.0)));
         let mut product = [0.0; RATES.len()];
         let mut length = [0.0; RATES.len()];
+        let mut size = 0.0;
         let mut level = 0.0;
         let [fast, slow] = &mut self.memories;
         for j in 0..self.sum.len() {
@@ -127,8 +139,12 @@ impl Scores {
             let variance = self.variance[j];
             let inverse = if variance > 0.0 { 1.0 / variance } else { 0.0 };
             let score = (self.sum[j] - center * first) * unit;
-            let most = if variance > 0.0 { MAX_DEVIATIONS * variance.sqrt() } else { f64::MAX };
-            let t = score.clamp(-most, most);
+            let most = MAX_DEVIATIONS * MAX_DEVIATIONS * variance;
+            let t = if score * score > most && variance > 0.0 {
+                most.sqrt().copysign(score)
+            } else {
+                score
+            };
             let mean = self.mean[j];
             for (k, memory) in [fast[j], slow[j]].into_iter().enumerate() {
                 let g = (memory - mean) * inverse;
@@ -140,12 +156,17 @@ impl Scores {
             fast[j] += (self.waiting[j] - fast[j]) * remembered[0];
             slow[j] += (self.waiting[j] - slow[j]) * remembered[1];
             self.waiting[j] = t;
-            let toward = (slow[j] - self.mean[j]) * inverse * unit;
-            self.direction[j] = toward;
-            level += toward * center;
+            let toward = slow[j] - self.mean[j];
+            self.direction[j] = toward * inverse;
+            size += toward * toward * inverse;
+            level += toward * inverse * center;
         }
         if let Some(constant) = self.direction.first_mut() {
             *constant -= level;
+        }
+        if size > 0.0 {
+            let shrink = 1.0 / size.sqrt();
+            self.direction.iter_mut().for_each(|d| *d *= shrink);
         }
         self.batches += 1.0;
         for k in 0..RATES.len() {

@@ -1,8 +1,7 @@
 //! A cheap watch for drift beside a static learner.
 //!
-//! [`Scores`] hold the evidence that the coefficients move, and two correctors (memories of about
-//! 100 and 1000 rows) measure what following them gains. A drift is detected if the evidence is
-//! beyond doubt and following it pays.
+//! [`Scores`] hold the evidence that the coefficients move, and a [`Corrector`] measures what
+//! following them gains. A drift is detected if the evidence is beyond doubt and following it pays.
 
 use super::corrector::{Corrector, LossAt};
 use super::scores::Scores;
@@ -10,8 +9,8 @@ use crate::family::Family;
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
-/// Squared steady-state gains of the correctors.
-const SQUARED_GAINS: [f64; 2] = [1e-4, 1e-6];
+/// Squared steady-state gain of the corrector: a memory of about 300 rows.
+const SQUARED_GAIN: f64 = 1e-5;
 /// Smallest recent gain, in nats per row, that is worth following.
 const MIN_GAIN: f64 = 1e-3;
 
@@ -20,8 +19,8 @@ const MIN_GAIN: f64 = 1e-3;
 pub struct DriftReport {
     /// Rows watched.
     pub rows: u64,
-    /// Loss per row that following the drift would have saved at least; negative if it would have
-    /// cost more.
+    /// Loss per row, at unit dispersion (for normal noise half the squared error), that following
+    /// the drift would have saved at least; negative if it would have cost more.
     pub gain: f64,
     /// Its standard error.
     pub standard_error: f64,
@@ -51,14 +50,15 @@ pub(super) struct WatchedRow<'a> {
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Sentinel {
-    #[serde(rename = "walkers")]
-    correctors: [Corrector; SQUARED_GAINS.len()],
-    /// Mean curvature, and mean square of the correctors' features: they set the correctors' scale.
-    curvature: f64,
-    size: f64,
     #[serde(default)]
-    first_size: f64,
+    corrector: Corrector,
     rows: u64,
+    /// Sums of the curvature and of the squares of the corrector's features.
+    #[serde(default)]
+    sums: [f64; 3],
+    /// Process noise that the sums give the corrector, renewed after each batch.
+    #[serde(default)]
+    noise: [f64; 2],
     #[serde(default)]
     scores: Scores,
     #[serde(default)]
@@ -67,37 +67,39 @@ pub(super) struct Sentinel {
 
 impl Sentinel {
     /// Watches a row that the static learner predicted, with its loss per unit dispersion.
-    pub fn row<F: Family>(
-        &mut self,
-        family: &F,
-        observation: &Observation,
-        row: &WatchedRow<'_>,
-    ) {
+    pub fn row<F: Family>(&mut self, family: &F, observation: &Observation, row: &WatchedRow<'_>) {
         if observation.weight == 0.0 {
             return;
         }
         self.rows += 1;
-        let rate = 1.0 / self.rows as f64;
         let u = row.linear + observation.offset;
-        let first = row.x.first().copied().unwrap_or(0.0);
-        let along = self.scores.along(row.x);
+        let features = [row.x.first().copied().unwrap_or(0.0), self.scores.along(row.x)];
         let still = LossAt::new(family, observation.y, u);
-        self.curvature += (still.second - self.curvature) * rate;
-        self.size += (along * along - self.size) * rate;
-        self.first_size += (first * first - self.first_size) * rate;
-        let curvature = self.curvature.max(1e-12);
-        let units = [self.first_size, self.size].map(|size| 1.0 / (curvature * size.max(1e-12)));
-        for (corrector, q) in self.correctors.iter_mut().zip(SQUARED_GAINS) {
-            let noise = units.map(|unit| q * unit);
-            corrector.row(family, observation.y, u, &still, [first, along], noise);
-        }
+        self.sums[0] += still.second;
+        self.sums[1] += features[0] * features[0];
+        self.sums[2] += features[1] * features[1];
+        self.corrector.row(family, observation.y, u, &still, features, self.noise);
         // Per unit dispersion the size of the scores would follow its estimate.
         let scale = observation.weight * row.dispersion;
-        let score = -scale * still.first;
-        let expected = scale * scale * still.second;
-        if self.scores.row(row.x, score, expected, row.centers) && self.detected_at.is_none() {
-            let pays = self.correctors.iter().any(|corrector| corrector.recent > MIN_GAIN);
-            self.detected_at = (pays && self.scores.certain()).then_some(row.count);
+        self.scores.row(row.x, -scale * still.first, scale * scale * still.second);
+        if self.scores.is_complete() {
+            self.close_batch(row);
+        }
+    }
+
+    #[inline(never)]
+    fn close_batch(&mut self, row: &WatchedRow<'_>) {
+        self.scores.close(row.centers);
+        let n = self.rows as f64;
+        let [curvature, sizes @ ..] = self.sums.map(|sum| sum / n);
+        // a feature that has been 0 so far waits
+        self.noise = sizes.map(|size| {
+            let noise = SQUARED_GAIN / (curvature * size);
+            if noise.is_finite() { noise } else { 0.0 }
+        });
+        let pays = self.corrector.recent > MIN_GAIN;
+        if self.detected_at.is_none() && pays && self.scores.certain() {
+            self.detected_at = Some(row.count);
         }
     }
 
@@ -111,19 +113,15 @@ impl Sentinel {
         if self.rows > 0 && self.scores.is_empty() { Self::default() } else { self }
     }
 
-    /// The better corrector's gain in nats.
-    pub fn report(&self) -> DriftReport {
+    /// The corrector's gain, in losses of unit dispersion.
+    pub fn report(&self, dispersion: f64) -> DriftReport {
         let n = self.rows.max(1) as f64;
-        let best = self
-            .correctors
-            .iter()
-            .max_by(|a, b| a.gain.total_cmp(&b.gain))
-            .expect("two correctors");
-        let gain = best.gain / n;
+        let gain = self.corrector.gain / n;
+        let variance = (self.corrector.square / n - gain * gain).max(0.0) / n;
         DriftReport {
             rows: self.rows,
-            gain,
-            standard_error: ((best.square / n - gain * gain).max(0.0) / n).sqrt(),
+            gain: dispersion * gain,
+            standard_error: dispersion * variance.sqrt(),
             detected_at: self.detected_at,
         }
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 /// Rows of the warm-up. At the powers of two up to it the scales are taken anew and all rows so far
 /// re-run.
-const WARM_UP_ROWS: u64 = 128;
+pub(super) const WARM_UP_ROWS: u64 = 128;
 /// Re-runs for families whose moments depend on the dispersion: both are found in turns.
 const PEARSON_RUNS: usize = 3;
 
