@@ -100,24 +100,12 @@ def _loss_notes(estimator: Any) -> list[str]:
 
 
 def _drift_notes(estimator: Any) -> list[str]:
-    """What became of a drift; if there are several learners, with the classes that it concerns."""
+    """What there is to say about a drift; of several learners, with the classes it concerns."""
     learners = estimator.learners_
-
-    def where(state: str) -> str | None:
-        found = [k for k, learner in enumerate(learners) if learner.drift == state]
-        if not found:
-            return None
-        if len(learners) == 1:
-            return ""
-        return " (" + ", ".join(str(estimator.classes_[k]) for k in found) + ")"
-
-    notes = []
-    followed = where("followed")
-    seen = where("seen")
-    if followed is not None:
-        adapts = estimator.drift == "adapt"
-        how = "is followed from the start" if adapts else "was found and is followed"
-        notes.append(f"a drift {how}: coefficients are those of the last rows{followed}")
-    if seen is not None and estimator.drift == "off":
-        notes.append(f'a drift was found and is not followed: drift="detect" would{seen}')
-    return notes
+    if len(learners) == 1:
+        return [f"drift: {note}" for note in [learners[0].drift_note] if note is not None]
+    classes: dict[str, list[str]] = {}
+    for name, learner in zip(estimator.classes_, learners, strict=True):
+        if learner.drift_note is not None:
+            classes.setdefault(learner.drift_note, []).append(str(name))
+    return [f"drift ({', '.join(names)}): {note}" for note, names in classes.items()]

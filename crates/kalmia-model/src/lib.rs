@@ -8,11 +8,13 @@
 //! | Who writes the file? | [`Model::save`], [`Model::load`] |
 //! | What do weights mean? | [`WeightKind`], [`Weights`] |
 //! | What do the coefficients say? | [`Model::coefficients`], [`Summary`] |
+//! | Was there a drift, and is it followed? | [`DriftStatus`] |
 //! | Which row of which file is at fault? | [`RowError`] |
 //!
 //! Front ends translate: options in, text out. They add no decision of their own.
 
 mod coefficients;
+mod drift;
 mod error;
 mod family;
 mod file;
@@ -25,6 +27,7 @@ mod summary;
 mod weights;
 
 pub use coefficients::{Coefficient, coefficients};
+pub use drift::DriftStatus;
 pub use error::{Error, Result, RowError, number_text};
 pub use family::{FamilyChoice, FamilyHint, InferredFamily};
 pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};
@@ -33,5 +36,5 @@ pub use method::{Method, MethodName};
 pub use model::Model;
 pub use parameters::{Parameter, Parameters};
 pub use settings::{Difference, Settings, SourceFormat};
-pub use summary::{Dispersion, DriftStatus, LastHalfScores, Overdispersion, Scores, Summary};
+pub use summary::{Dispersion, LastHalfScores, Overdispersion, Scores, Summary};
 pub use weights::{WeightKind, Weights};

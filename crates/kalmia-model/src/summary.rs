@@ -1,11 +1,11 @@
 //! What a model reports about itself, as `fit --json` and the service print it.
 
 use crate::coefficients::Coefficient;
+use crate::drift::DriftStatus;
 use crate::error::Result;
-use crate::method::Method;
 use crate::model::Model;
 use kalmia::evaluate::{LastHalf, Progressive, Report};
-use kalmia::{AnyFamily, AnyLearner, DriftMode, Family, Learner, Predict};
+use kalmia::{AnyFamily, AnyLearner, Family, Learner, Predict};
 use kalmia_data::Target;
 use serde::Serialize;
 
@@ -151,24 +151,12 @@ impl Overdispersion {
     }
 }
 
-/// A drift that the learner looks for, and what following it would have gained.
-#[derive(Debug, Clone, Serialize)]
-pub struct DriftStatus {
-    /// Loss per row that following the drift would have saved; `None` once it is followed.
-    pub gain: Option<f64>,
-    /// Standard error of the gain.
-    pub standard_error: Option<f64>,
-    /// Whether the drift is certain.
-    pub seen: bool,
-    /// Whether it was detected on the way and is followed since.
-    pub followed: bool,
-}
-
 impl Summary {
     /// The summary of a model.
     pub fn new(model: &Model) -> Result<Self> {
         let counts = model.encoder.counts();
         let dispersion = Dispersion::of(&model.learner);
+        let progressive = Scores::new(&model.metrics.progressive);
         Ok(Self {
             rows: model.learner.count(),
             skipped: counts.skipped,
@@ -177,7 +165,6 @@ impl Summary {
             method: model.learner.method().into(),
             target: model.target().into(),
             positive: model.encoder.target().and_then(Target::positive).map(String::from),
-            progressive: Scores::new(&model.metrics.progressive),
             coefficients: model.coefficients(LEVEL)?,
             dispersion: dispersion.value,
             dispersion_learned: dispersion.learned,
@@ -186,7 +173,8 @@ impl Summary {
                 dispersion.value.unwrap_or(1.0),
             ),
             sorted: model.metrics.is_sorted(),
-            drift: DriftStatus::new(model),
+            drift: DriftStatus::new(&model.learner, Some(progressive.loss)),
+            progressive,
         })
     }
 }
@@ -240,28 +228,5 @@ impl Dispersion {
             }
             _ => Self { value: of_family, learned: false },
         }
-    }
-}
-
-impl DriftStatus {
-    /// `None` if the method does not look for a drift, or follows any from the first row on.
-    fn new(model: &Model) -> Option<Self> {
-        let AnyLearner::Auto(auto) = &model.learner else { return None };
-        if let Some(report) = auto.drift_report() {
-            return Some(Self {
-                gain: Some(report.gain),
-                standard_error: Some(report.standard_error),
-                seen: report.drift(),
-                followed: false,
-            });
-        }
-        let detects = model.settings.method == Method::Auto { drift: DriftMode::Detect };
-        let follows = auto.weights().iter().any(|member| member.process_noise > 0.0);
-        (detects && follows).then_some(Self {
-            gain: None,
-            standard_error: None,
-            seen: true,
-            followed: true,
-        })
     }
 }

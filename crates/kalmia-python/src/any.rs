@@ -4,6 +4,7 @@ use crate::family::PyFamily;
 use kalmia::covariance::Covariance;
 use kalmia::predict::MixturePrediction;
 use kalmia::{AnyFamily, AnyLearner, Family, Learner, Predict, Result};
+use kalmia_model::DriftStatus;
 
 /// The same thing for a built-in (`B`) and for a custom family (`C`).
 #[derive(Debug, Clone)]
@@ -84,9 +85,13 @@ pub fn covariance<F: Family>(learner: &AnyLearner<F>) -> Option<Vec<f64>> {
 
 /// What `auto` knows of a drift: `"followed"`, `"seen"` but not followed, or nothing.
 pub fn drift<F: Family>(learner: &AnyLearner<F>) -> Option<&'static str> {
-    let AnyLearner::Auto(auto) = learner else { return None };
-    match auto.drift_report() {
-        None => Some("followed"),
-        Some(report) => report.drift().then_some("seen"),
+    match DriftStatus::new(learner, None)? {
+        DriftStatus { followed: true, .. } => Some("followed"),
+        DriftStatus { seen, .. } => seen.then_some("seen"),
     }
+}
+
+/// What there is to say about it, beside the progressive loss.
+pub fn drift_note<F: Family>(learner: &AnyLearner<F>, loss: Option<f64>) -> Option<String> {
+    DriftStatus::new(learner, loss)?.note("drift=\"adapt\"")
 }

@@ -518,6 +518,15 @@ impl Learner {
         Ok(either!(&self.state(py)?.learner, inner => any::drift(inner)))
     }
 
+    /// What there is to say about a drift: from which row it is followed, or what following it
+    /// would gain; None if there is nothing to say.
+    #[getter]
+    fn drift_note(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let state = self.state(py)?;
+        let loss = state.metrics.as_ref().map(|metrics| metrics.progressive.report().loss);
+        Ok(either!(&state.learner, inner => any::drift_note(inner, loss)))
+    }
+
     /// Rows learned.
     #[getter]
     fn count(&self, py: Python<'_>) -> PyResult<u64> {

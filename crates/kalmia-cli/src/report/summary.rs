@@ -2,7 +2,7 @@
 
 use super::{coefficient_table, target};
 use crate::format::{counted, grouped, number};
-use kalmia_model::{DriftStatus, Model, Scores, Summary, WeightKind};
+use kalmia_model::{Model, Scores, Summary, WeightKind};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
@@ -85,27 +85,11 @@ impl FitSummary {
         }
         out.push('\n');
         out.push_str(&coefficient_table(&model.coefficients));
-        if let Some(drift) = model.drift.as_ref().and_then(drift_text) {
+        if let Some(drift) = model.drift.as_ref().and_then(|drift| drift.note("--drift adapt")) {
             let _ = writeln!(out, "\ndrift: {drift}");
         }
         out
     }
-}
-
-/// What there is to say about a drift.
-fn drift_text(drift: &DriftStatus) -> Option<String> {
-    if drift.followed {
-        let text = "detected and followed; the coefficients are those of the last rows";
-        return Some(text.into());
-    }
-    let gain = number(drift.gain?);
-    let error = number(drift.standard_error?);
-    drift.seen.then(|| {
-        format!(
-            "the coefficients seem to change; --drift adapt would save at least {gain} per row \
-             (standard error {error})"
-        )
-    })
 }
 
 /// Losses and scores in some lines.

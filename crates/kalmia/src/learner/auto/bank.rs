@@ -4,7 +4,7 @@ use super::center::center;
 use super::dispersion::{Dispersion, Kind};
 use super::member::{Member, MomentMatcher};
 use super::posterior::posterior;
-use super::sentinel::Sentinel;
+use super::sentinel::{Sentinel, WatchedRow};
 use crate::covariance::{Covariance, Factored};
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
@@ -23,6 +23,10 @@ pub(super) struct Context<'a, F> {
     pub family: &'a F,
     pub dispersion: &'a mut Dispersion,
     pub sentinel: Option<&'a mut Sentinel>,
+    /// Center of each feature, in units of feature 0, for the sentinel.
+    pub centers: &'a [f64],
+    /// Rows learned before.
+    pub count: u64,
     /// Index of the first row for observers.
     pub first: usize,
     pub threads: Threads,
@@ -122,12 +126,20 @@ impl<C: Covariance> Bank<C> {
             }
             if context.sentinel.is_some() {
                 let linear = self.linear(i);
+                let quasi = context.dispersion.kind == Kind::Quasi;
                 let dispersion = self.dispersion(context.dispersion);
                 if let Some(sentinel) = &mut context.sentinel {
                     sentinel.row(
                         &context.family.fast().with_dispersion_unchecked(dispersion),
                         &observation,
-                        linear,
+                        &WatchedRow {
+                            x: rows.x(i),
+                            linear,
+                            dispersion,
+                            precision: if quasi { 1.0 / dispersion } else { 1.0 },
+                            count: context.count + i as u64 + 1,
+                            centers: context.centers,
+                        },
                     );
                 }
             }

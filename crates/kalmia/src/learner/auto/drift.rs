@@ -1,19 +1,18 @@
 //! Whether the mixture follows a drift, and how its random-walk members start.
 
 use super::bank::Bank;
+use super::dispersion::Dispersion;
 use super::member::Member;
+use super::prior::Basis;
 use super::{PROCESS_NOISES, Stage};
 use crate::covariance::{Covariance, Dense, Factored, Kernel};
 use crate::error::{Error, Result};
 use crate::family::Family;
+use crate::linalg::Buffer;
+use crate::math::dot;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 use std::str::FromStr;
-
-/// Row count from which random-walk members start at the latest.
-const RANDOM_WALK_ROWS: u64 = 4096;
-/// Weight of one member from which they may start earlier.
-const RANDOM_WALK_WEIGHT: f64 = 0.99;
 
 /// Whether the coefficients of an [`Auto`](super::Auto) may move.
 ///
@@ -31,7 +30,8 @@ pub enum DriftMode {
     /// would have helped.
     #[default]
     Off,
-    /// Members with process noise of several sizes share the weight.
+    /// From the end of the warm-up (128 rows) on, members with process noise of several sizes share
+    /// the weight.
     Adapt,
     /// Static until a drift is detected beyond doubt, then as [`DriftMode::Adapt`].
     Detect,
@@ -70,43 +70,77 @@ impl FromStr for DriftMode {
 }
 
 impl<F: Family> super::Auto<F> {
-    /// After `count` rows, at multiples of the chunk: drops members that no longer matter, and
-    /// starts the random-walk members once the mixture has decided and the mode asks for it.
-    pub(super) fn review_members(&mut self) {
-        let Stage::Static(bank) = &mut self.stage else { return };
-        if !self.keeps_all {
-            bank.drop_idle(self.count);
-        }
-        let decided = self.count >= RANDOM_WALK_ROWS || bank.best().weight > RANDOM_WALK_WEIGHT;
+    /// After the warm-up, and after each chunk: starts the random-walk members if the mode asks for
+    /// it.
+    pub(super) fn follow_drift(&mut self) {
+        let Stage::Static(bank) = &self.stage else { return };
         let follows = match self.drift {
             DriftMode::Off => false,
             DriftMode::Adapt => true,
-            DriftMode::Detect => self.sentinel.report().drift(),
+            DriftMode::Detect => self.sentinel.detected(),
         };
-        if follows && decided {
-            let best = bank.best();
-            let prior = self.scales.variances(best.p * self.prior_scale.slopes, best.basis);
-            // a belief too ill-conditioned for the dense form stays static
-            if let Ok(bank) = Bank::random_walk(best, &prior, self.scales.centers()) {
-                self.stage = Stage::RandomWalk(bank);
+        if !follows {
+            return;
+        }
+        let start = Start::of_mixture(bank, &self.dispersion, self.scales.centers());
+        let noise = self.scales.variances(start.p * self.prior_scale.slopes, start.basis);
+        // a belief too ill-conditioned for the dense form stays static
+        if let Ok(bank) = Bank::random_walk(start, &noise, self.scales.centers()) {
+            self.stage = Stage::RandomWalk(bank);
+            self.follows_from = Some(self.count);
+        }
+    }
+}
+
+/// The belief about centered features from which random-walk members start.
+struct Start {
+    /// Prior size: the members' geometric mean.
+    p: f64,
+    /// Of the heaviest member.
+    basis: Basis,
+    theta: Vec<f64>,
+    /// Row-major, in units of the dispersion.
+    covariance: Vec<f64>,
+    residual: f64,
+}
+
+impl Start {
+    /// The normal belief that has the mixture's moments, because after the warm-up no member need
+    /// have most of the weight.
+    fn of_mixture(bank: &Bank<Factored>, dispersion: &Dispersion, centers: &[f64]) -> Self {
+        let members = &bank.members;
+        let dim = bank.best().covariance.dim();
+        let mean = |value: &dyn Fn(&Member<Factored>) -> f64| -> f64 {
+            members.iter().map(|m| m.weight * value(m)).sum()
+        };
+        let residual = mean(&|m| m.residual);
+        let estimate = dispersion.estimate(residual);
+        let coefficient = |m: &Member<Factored>, j: usize| {
+            m.theta[j] + if j == 0 { dot(centers, &m.theta) } else { 0.0 }
+        };
+        let theta: Vec<f64> = (0..dim).map(|j| mean(&|m| coefficient(m, j))).collect();
+        let mut covariance = vec![0.0; dim * dim];
+        for member in members {
+            let within = member.covariance.clone().recentered(centers).matrix();
+            let away: Vec<f64> = (0..dim).map(|j| coefficient(member, j) - theta[j]).collect();
+            for (k, (entry, within)) in covariance.iter_mut().zip(within).enumerate() {
+                let between = away[k / dim] * away[k % dim] / estimate;
+                *entry += member.weight * (within + between);
             }
         }
+        let basis = bank.best().basis;
+        Self { p: mean(&|m| m.p.ln()).exp(), basis, theta, covariance, residual }
     }
 }
 
 impl Bank<Dense> {
     /// Random-walk members that start from one belief; process noise is relative to the `prior`
     /// variances.
-    fn random_walk(start: &Member<Factored>, prior: &[f64], centers: &[f64]) -> Result<Self> {
-        let centers = if centers.iter().all(|center| *center == 0.0) { &[] } else { centers };
-        let covariance = Dense::from_matrix(
-            &start.covariance.clone().recentered(centers).matrix(),
-            prior.len(),
-        )?;
-        let mut theta = start.theta.clone();
-        theta[0] += crate::math::dot(centers, &start.theta);
+    fn random_walk(start: Start, prior: &[f64], centers: &[f64]) -> Result<Self> {
+        let covariance = Dense::from_matrix(&start.covariance, prior.len())?;
         let member = |&q: &f64| {
-            let mut member = Member::new(start.p, q, theta.clone(), covariance.clone());
+            let theta = Buffer::from_slice(&start.theta);
+            let mut member = Member::new(start.p, q, theta, covariance.clone());
             member.basis = start.basis;
             member.residual = start.residual;
             if q > 0.0 {
@@ -115,7 +149,9 @@ impl Bank<Dense> {
             member
         };
         let mut bank = Self::new(PROCESS_NOISES.iter().map(member).collect());
-        bank.centers = centers.to_vec();
+        if centers.iter().any(|center| *center != 0.0) {
+            bank.centers = centers.to_vec();
+        }
         Ok(bank)
     }
 }

@@ -13,13 +13,15 @@
 //! | `posterior`, `mean`, `dispersion` | weights, predicted mean, noise |
 //! | `predict` | predictions, standard errors, growth |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
-//! | `drift`, `sentinel` | the drift mode, and the watch for a drift |
+//! | `drift` | the drift mode, and how following starts |
+//! | `sentinel`, `scores`, `corrector` | the watch for a drift: its evidence, and what following gains |
 //! | `state`, `merge` | storing and merging |
 
 mod bank;
 mod builder;
 mod center;
 mod coefficients;
+mod corrector;
 mod dispersion;
 mod drift;
 mod mean;
@@ -31,6 +33,7 @@ mod prior;
 mod report;
 mod review;
 mod scale;
+mod scores;
 mod sentinel;
 mod stage;
 mod state;
@@ -54,13 +57,17 @@ use prior::PriorScale;
 use scale::Scales;
 use sentinel::Sentinel;
 use stage::Stage;
-use warm_up::WarmUpRows;
+use warm_up::{WARM_UP_ROWS, WarmUpRows};
 
 /// Process noise of the members that follow a drift, relative to the prior.
 pub const PROCESS_NOISES: [f64; 5] = [0.0, 1e-6, 1e-5, 1e-4, 1e-3];
-/// Rows that go through the members together. Members are reviewed at its multiples, however the
-/// rows are cut into batches.
+/// Members are reviewed at its multiples, however the rows are cut into batches.
 const CHUNK: u64 = 256;
+/// Rows that go through the members together if there are fewer than [`WIDE`] features; else a
+/// whole [`CHUNK`]. A drift is followed from the end of a chunk, so short ones follow it sooner.
+const SHORT_CHUNK: u64 = 64;
+/// Features from which rows are learned in blocks, which long chunks make faster.
+const WIDE: usize = 640;
 
 /// A member of an [`Auto`] that is still in the mixture.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,6 +109,8 @@ pub struct Auto<F> {
     warm_up: Option<WarmUpRows>,
     stage: Stage,
     sentinel: Sentinel,
+    /// Rows learned when random-walk members took over.
+    follows_from: Option<u64>,
     mean: Vec<f64>,
     threads: Threads,
     /// Drops no member: for a test that measures what dropping costs.
@@ -109,6 +118,9 @@ pub struct Auto<F> {
 }
 
 impl<F: Family> Auto<F> {
+    /// The first row that [`DriftMode::Adapt`] predicts by random-walk members.
+    pub const FIRST_FOLLOWED_ROW: u64 = WARM_UP_ROWS as u64 + 1;
+
     /// An untrained learner of `dim` features, static and without an intercept; see
     /// [`builder`](Self::builder) for others.
     pub fn new(family: F, dim: usize) -> Result<Self> {
@@ -135,6 +147,7 @@ impl<F: Family> Auto<F> {
             warm_up: Some(WarmUpRows::default()),
             stage: Stage::Static(Bank::default()),
             sentinel: Sentinel::default(),
+            follows_from: None,
             mean: vec![0.0; dim],
             threads,
             keeps_all: false,
@@ -153,10 +166,26 @@ impl<F: Family> Auto<F> {
         self.stage.weights()
     }
 
+    /// The drift mode.
+    pub fn drift_mode(&self) -> DriftMode {
+        self.drift
+    }
+
+    /// Whether the coefficients follow a drift; they then describe the last rows.
+    pub fn is_following(&self) -> bool {
+        !self.stage.is_static()
+    }
+
+    /// Rows learned when the coefficients began to follow a drift; `None` while they are constant,
+    /// and for a state of an older version.
+    pub fn follows_from(&self) -> Option<u64> {
+        self.follows_from
+    }
+
     /// What following a drift would have gained, as far as the sentinel can detect; `None` if the
     /// learner already follows it.
     pub fn drift_report(&self) -> Option<DriftReport> {
-        self.is_watched().then(|| self.sentinel.report())
+        self.is_watched().then(|| self.sentinel.report(self.dispersion()))
     }
 
     /// Whether the sentinel watches for a drift: the learner is static and may stay so.
@@ -193,6 +222,8 @@ impl<F: Family> Auto<F> {
             family: &self.family,
             dispersion: &mut self.dispersion,
             sentinel,
+            centers: self.scales.centers(),
+            count: self.count,
             first,
             threads: self.threads,
         };
@@ -206,14 +237,21 @@ impl<F: Family> Auto<F> {
             if self.warm_up.is_some() {
                 self.warm_up(rows, i, reborrow(&mut observer))?;
                 i += 1;
+                if self.warm_up.is_none() {
+                    self.follow_drift();
+                }
                 continue;
             }
-            let end = rows.len().min(i + (CHUNK - self.count % CHUNK) as usize);
+            let chunk = if self.dim < WIDE { SHORT_CHUNK } else { CHUNK };
+            let end = rows.len().min(i + (chunk - self.count % chunk) as usize);
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.count += (end - i) as u64;
             i = end;
             if self.count.is_multiple_of(CHUNK) {
                 self.review_members();
+            }
+            if self.count.is_multiple_of(chunk) {
+                self.follow_drift();
             }
         }
         Ok(())

@@ -1,9 +1,10 @@
 //! Which members of the mixture are dropped, and when.
 
-use super::CHUNK;
 use super::bank::Bank;
 use super::member::Member;
+use super::{Auto, CHUNK, Stage};
 use crate::covariance::Factored;
+use crate::family::Family;
 
 /// A member below this weight is dropped at the next review.
 const MIN_MEMBER_WEIGHT: f64 = 1e-12;
@@ -14,6 +15,17 @@ const MIN_MEMBER_WEIGHT: f64 = 1e-12;
 /// `T` changes by exactly $\ln\frac{1-w_t}{1-w_T}$. So a member matters by how far its weight still
 /// moves, which is inferred from the last doubling.
 const MIN_INFLUENCE: f64 = 1e-8;
+
+impl<F: Family> Auto<F> {
+    /// After `count` rows, at multiples of the chunk: drops members that no longer matter.
+    pub(super) fn review_members(&mut self) {
+        if let Stage::Static(bank) = &mut self.stage
+            && !self.keeps_all
+        {
+            bank.drop_idle(self.count);
+        }
+    }
+}
 
 impl Bank<Factored> {
     /// Drops members that no longer matter after `count` rows: by weight at every review, by

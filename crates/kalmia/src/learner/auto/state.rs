@@ -38,6 +38,9 @@ pub struct AutoState<F> {
     centers: Vec<f64>,
     members: Vec<MemberState>,
     sentinel: Sentinel,
+    /// None in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    follows_from: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -123,6 +126,7 @@ impl<F: Family> Auto<F> {
             centers: each_bank!(&self.stage, bank => bank.centers.clone()),
             members: each_bank!(&self.stage, bank => members(bank)),
             sentinel: self.sentinel.clone(),
+            follows_from: self.follows_from,
         }
     }
 
@@ -156,7 +160,8 @@ impl<F: Family> Auto<F> {
             intercept_mean: state.intercept_mean,
             warm_up: state.warm_up,
             stage,
-            sentinel: state.sentinel,
+            sentinel: state.sentinel.restored(),
+            follows_from: state.follows_from,
             mean: vec![0.0; dim],
             threads: Threads::all(),
             keeps_all: false,

@@ -8,9 +8,9 @@ use crate::observe::Observer;
 use crate::rows::{Observation, Rows};
 use serde::{Deserialize, Serialize};
 
-/// Rows of the warm-up, those of weight 0 not counted. Before row 3, and before the powers of two up to it, the scales are taken
-/// anew and all rows so far re-run.
-const WARM_UP_ROWS: usize = 128;
+/// Rows of the warm-up, those of weight 0 not counted. Before row 3, and before the powers of two
+/// up to it, the scales are taken anew and all rows so far re-run.
+pub(super) const WARM_UP_ROWS: usize = 128;
 /// Re-runs for families whose moments depend on the dispersion: both are found in turns.
 const PEARSON_RUNS: usize = 3;
 
