@@ -1,6 +1,6 @@
 //! What `auto` found about a drift, and the words for it.
 
-use kalmia::{AnyLearner, Auto, DriftMode, Family};
+use kalmia::{AnyLearner, DriftMode, Family};
 use serde::Serialize;
 
 /// Whether a drift was found or is followed, and what following it would have gained.
@@ -21,6 +21,8 @@ pub struct DriftStatus {
     pub row: Option<u64>,
     #[serde(skip)]
     mode: DriftMode,
+    #[serde(skip)]
+    first_followed_row: u64,
 }
 
 impl DriftStatus {
@@ -37,6 +39,7 @@ impl DriftStatus {
                 followed: auto.is_following(),
                 row: auto.follows_from().map(|rows| rows + 1),
                 mode: auto.drift_mode(),
+                first_followed_row: auto.first_followed_row(),
             },
             |report| Self {
                 gain: Some(report.gain),
@@ -46,6 +49,7 @@ impl DriftStatus {
                 followed: false,
                 row: report.detected_at,
                 mode: auto.drift_mode(),
+                first_followed_row: auto.first_followed_row(),
             },
         ))
     }
@@ -60,7 +64,7 @@ impl DriftStatus {
             ));
         }
         if self.mode == DriftMode::Adapt {
-            let first = Auto::<kalmia::Bernoulli>::FIRST_FOLLOWED_ROW;
+            let first = self.first_followed_row;
             return Some(format!("{adapt} follows it from row {first} on, so not yet"));
         }
         let row = self.row.filter(|_| self.seen)?;
@@ -91,7 +95,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kalmia::{AnyFamily, Learner, Rows};
+    use kalmia::{AnyFamily, Auto, Learner, Rows};
 
     /// A level that jumps by `jump` after half of 4000 rows.
     fn fitted(family: &str, drift: DriftMode, jump: f64, scale: f64, rows: usize) -> AnyLearner {

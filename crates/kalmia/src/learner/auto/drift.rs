@@ -4,7 +4,8 @@ use super::bank::Bank;
 use super::dispersion::Dispersion;
 use super::member::Member;
 use super::prior::Basis;
-use super::{PROCESS_NOISES, Stage};
+use super::warm_up::WARM_UP_ROWS;
+use super::{PROCESS_NOISES, ROWS_BEFORE_DRIFT, Stage};
 use crate::covariance::{Covariance, Dense, Factored, Kernel};
 use crate::error::{Error, Result};
 use crate::family::Family;
@@ -30,8 +31,8 @@ pub enum DriftMode {
     /// would have helped.
     #[default]
     Off,
-    /// From the end of the warm-up (128 rows) on, members with process noise of several sizes share
-    /// the weight.
+    /// From the end of the warm-up on (128 rows, or 10 per feature if that is more), members with
+    /// process noise of several sizes share the weight.
     Adapt,
     /// Static until a drift is detected beyond doubt, then as [`DriftMode::Adapt`].
     Detect,
@@ -70,6 +71,17 @@ impl FromStr for DriftMode {
 }
 
 impl<F: Family> super::Auto<F> {
+    /// The first row that [`DriftMode::Adapt`] predicts by random-walk members.
+    pub fn first_followed_row(&self) -> u64 {
+        let needed = ROWS_BEFORE_DRIFT * self.dim as u64;
+        let start = if needed <= WARM_UP_ROWS as u64 {
+            WARM_UP_ROWS as u64
+        } else {
+            needed.next_multiple_of(self.chunk_rows())
+        };
+        start + 1
+    }
+
     /// After the warm-up, and after each chunk: starts the random-walk members if the mode asks for
     /// it.
     pub(super) fn follow_drift(&mut self) {
@@ -79,11 +91,11 @@ impl<F: Family> super::Auto<F> {
             DriftMode::Adapt => true,
             DriftMode::Detect => self.sentinel.detected(),
         };
-        if !follows {
+        if !follows || self.count < ROWS_BEFORE_DRIFT * self.dim as u64 {
             return;
         }
         let start = Start::of_mixture(bank, &self.dispersion, self.scales.centers());
-        let noise = self.scales.variances(start.p * self.prior_scale.slopes, start.basis);
+        let noise = self.scales.variances(self.prior_scale.slopes, Basis::Centered);
         // a belief too ill-conditioned for the dense form stays static
         if let Ok(bank) = Bank::random_walk(start, &noise, self.scales.centers()) {
             self.stage = Stage::RandomWalk(bank);
@@ -96,8 +108,6 @@ impl<F: Family> super::Auto<F> {
 struct Start {
     /// Prior size: the members' geometric mean.
     p: f64,
-    /// Of the heaviest member.
-    basis: Basis,
     theta: Vec<f64>,
     /// Row-major, in units of the dispersion.
     covariance: Vec<f64>,
@@ -128,23 +138,21 @@ impl Start {
                 *entry += member.weight * (within + between);
             }
         }
-        let basis = bank.best().basis;
-        Self { p: mean(&|m| m.p.ln()).exp(), basis, theta, covariance, residual }
+        Self { p: mean(&|m| m.p.ln()).exp(), theta, covariance, residual }
     }
 }
 
 impl Bank<Dense> {
-    /// Random-walk members that start from one belief; process noise is relative to the `prior`
+    /// Random-walk members that start from one belief; process noise is relative to the `unit`
     /// variances.
-    fn random_walk(start: Start, prior: &[f64], centers: &[f64]) -> Result<Self> {
-        let covariance = Dense::from_matrix(&start.covariance, prior.len())?;
+    fn random_walk(start: Start, unit: &[f64], centers: &[f64]) -> Result<Self> {
+        let covariance = Dense::from_matrix(&start.covariance, unit.len())?;
         let member = |&q: &f64| {
             let theta = Buffer::from_slice(&start.theta);
             let mut member = Member::new(start.p, q, theta, covariance.clone());
-            member.basis = start.basis;
             member.residual = start.residual;
             if q > 0.0 {
-                member.process_noise = prior.iter().map(|v| q * v).collect();
+                member.process_noise = unit.iter().map(|v| q * v).collect();
             }
             member
         };

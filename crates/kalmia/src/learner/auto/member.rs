@@ -17,7 +17,7 @@ const MAX_ALPHA_S_DENSE: f64 = 1e7;
 pub(super) struct Member<C> {
     /// Prior size relative to the scaled features.
     pub p: f64,
-    /// Process noise relative to the prior, 0 for a static member.
+    /// Process noise relative to the prior of size 1, 0 for a static member.
     pub q: f64,
     /// The features that the prior is independent in.
     pub basis: Basis,
@@ -197,7 +197,7 @@ impl<C: Covariance> Member<C> {
         theta[..dim].copy_from_slice(&self.theta[..dim]);
         self.theta = theta;
         if !self.process_noise.is_empty() {
-            self.process_noise.push(self.q * variance);
+            self.process_noise.push(self.q * variance / self.p);
         }
     }
 
@@ -205,7 +205,7 @@ impl<C: Covariance> Member<C> {
     pub fn set_prior(&mut self, j: usize, variance: f64) {
         self.covariance.set_untouched(j, variance);
         if let Some(noise) = self.process_noise.get_mut(j) {
-            *noise = self.q * variance;
+            *noise = self.q * variance / self.p;
         }
     }
 }

@@ -57,10 +57,14 @@ use prior::PriorScale;
 use scale::Scales;
 use sentinel::Sentinel;
 use stage::Stage;
-use warm_up::{WARM_UP_ROWS, WarmUpRows};
+use warm_up::WarmUpRows;
 
-/// Process noise of the members that follow a drift, relative to the prior.
-pub const PROCESS_NOISES: [f64; 5] = [0.0, 1e-6, 1e-5, 1e-4, 1e-3];
+/// Process noise of the members that follow a drift, relative to the prior of size 1 of centered
+/// features.
+pub const PROCESS_NOISES: [f64; 6] = [0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
+/// Rows per feature before a drift is followed: the belief from which random-walk members start
+/// keeps one prior size, so the mixture must have found it.
+const ROWS_BEFORE_DRIFT: u64 = 10;
 /// Members are reviewed at its multiples, however the rows are cut into batches.
 const CHUNK: u64 = 256;
 /// Rows that go through the members together if there are fewer than [`WIDE`] features; else a
@@ -76,7 +80,7 @@ pub struct MemberWeight {
     pub prior_size: f64,
     /// Whether the prior is that of centered features, not of features as they come.
     pub centered: bool,
-    /// Process noise per row relative to the prior, 0 for a static member.
+    /// Process noise per row relative to the prior of size 1, 0 for a static member.
     pub process_noise: f64,
     /// Share of the mixture.
     pub weight: f64,
@@ -118,9 +122,6 @@ pub struct Auto<F> {
 }
 
 impl<F: Family> Auto<F> {
-    /// The first row that [`DriftMode::Adapt`] predicts by random-walk members.
-    pub const FIRST_FOLLOWED_ROW: u64 = WARM_UP_ROWS as u64 + 1;
-
     /// An untrained learner of `dim` features, static and without an intercept; see
     /// [`builder`](Self::builder) for others.
     pub fn new(family: F, dim: usize) -> Result<Self> {
@@ -230,6 +231,11 @@ impl<F: Family> Auto<F> {
         self.stage.learn(context, rows, observer)
     }
 
+    /// Rows that go through the members together.
+    fn chunk_rows(&self) -> u64 {
+        if self.dim < WIDE { SHORT_CHUNK } else { CHUNK }
+    }
+
     /// All rows of a call.
     fn run(&mut self, rows: Rows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
         let mut i = 0;
@@ -242,7 +248,7 @@ impl<F: Family> Auto<F> {
                 }
                 continue;
             }
-            let chunk = if self.dim < WIDE { SHORT_CHUNK } else { CHUNK };
+            let chunk = self.chunk_rows();
             let end = rows.len().min(i + (chunk - self.count % chunk) as usize);
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.count += (end - i) as u64;
