@@ -6,6 +6,7 @@ mod blocks;
 mod common;
 mod conditioning;
 mod conformance;
+mod detection;
 mod drift;
 mod errors;
 mod families;
