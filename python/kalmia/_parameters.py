@@ -25,8 +25,8 @@ PARAMETERS = """Parameters
         What ``"auto"`` does when the coefficients change over time; the other methods assume that
         they do not. ``"detect"``, the default, keeps them constant until a change is detected and
         tracks them from then on; `drifts_` and `summary` report it. ``"off"`` keeps them constant.
-        ``"adapt"`` tracks them without waiting for a detection. Tracking starts when the mixture
-        has settled, after at most 4096 rows; until then all three give the same result.
+        ``"adapt"`` tracks them from row 129 on, without waiting for a detection. Tracking helps
+        the next rows, not rows far ahead.
     scale, beta : float, optional
         The curvature is at least ``scale * t ** -beta`` at row ``t``; 1 and 0.49 by default.
         ``"truncated"`` only.

@@ -239,7 +239,7 @@ impl Averaged {
 ///     Whether feature 0 is the constant 1. If so, shifting the other features changes nothing.
 /// drift : {"off", "adapt", "detect"}
 ///     Whether the coefficients may change over time: ``"off"`` keeps them constant, ``"adapt"``
-///     follows changes, and ``"detect"`` follows them once a change is certain.
+///     follows changes from row 129 on, and ``"detect"`` follows them once a change is certain.
 ///
 /// Examples
 /// --------

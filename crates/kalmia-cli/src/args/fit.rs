@@ -198,7 +198,7 @@ fn drift_modes() -> impl TypedValueParser<Value = DriftMode> {
     named(DriftMode::ALL.map(|mode| {
         let about = match mode {
             DriftMode::Off => "Constant; a note says whether following a drift would have helped",
-            DriftMode::Adapt => "Changing from the first row on",
+            DriftMode::Adapt => "Changing from row 129 on",
             DriftMode::Detect => "Constant until a drift is certain, then followed",
         };
         described(mode.name(), about)

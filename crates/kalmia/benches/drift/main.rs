@@ -5,6 +5,7 @@
 //! same from a tenth of the replicates, and `-- TEXT` only lines that contain the text. As a test
 //! (`cargo test --benches`) it runs once, small.
 
+#[path = "../../tests/streams/mod.rs"]
 mod streams;
 
 use kalmia::observe::RowView;
@@ -105,8 +106,8 @@ impl Run {
     }
 
     fn power(&self, lines: &[(&str, Stream)]) {
-        println!("\n| change | rows | detected | too soon | median delay |");
-        println!("|---|---:|---:|---:|---:|");
+        println!("\n| change | rows | detected | too soon | median delay | 90 % within |");
+        println!("|---|---:|---:|---:|---:|---:|");
         for (name, stream) in lines.iter().filter(|line| self.wants(line.0)) {
             let count = self.count(stream);
             let start = match stream.change {
@@ -119,8 +120,9 @@ impl Run {
             delays.sort_unstable();
             let early = found.iter().flatten().count() - delays.len();
             let share = delays.len() as f64 / (count - early).max(1) as f64;
-            let median = delays.get(delays.len() / 2).map_or("".into(), u64::to_string);
-            println!("| {name} | {} | {share:.2} | {early} | {median} |", stream.rows);
+            let [median, most] =
+                [0.5, 0.9].map(|q| delays.get((q * delays.len() as f64) as usize).unwrap_or(&0));
+            println!("| {name} | {} | {share:.2} | {early} | {median} | {most} |", stream.rows);
         }
     }
 

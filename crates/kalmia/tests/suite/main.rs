@@ -7,6 +7,7 @@ mod blocks;
 mod common;
 mod conditioning;
 mod conformance;
+mod detection;
 mod drift;
 mod equivariance;
 mod errors;

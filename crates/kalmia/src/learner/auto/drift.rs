@@ -5,7 +5,7 @@ use super::dispersion::Dispersion;
 use super::member::Member;
 use super::prior::Basis;
 use super::warm_up::WARM_UP_ROWS;
-use super::{PROCESS_NOISES, ROWS_BEFORE_DRIFT, Stage};
+use super::{PROCESS_NOISES, ROWS_BEFORE_DRIFT, Stage, chunk_rows};
 use crate::covariance::{Covariance, Dense, Factored, Kernel};
 use crate::error::{Error, Result};
 use crate::family::Family;
@@ -77,7 +77,7 @@ impl<F: Family> super::Auto<F> {
         let start = if needed <= WARM_UP_ROWS as u64 {
             WARM_UP_ROWS as u64
         } else {
-            needed.next_multiple_of(self.chunk_rows())
+            needed.next_multiple_of(chunk_rows(self.dim))
         };
         start + 1
     }

@@ -67,11 +67,15 @@ pub const PROCESS_NOISES: [f64; 6] = [0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
 const ROWS_BEFORE_DRIFT: u64 = 10;
 /// Members are reviewed at its multiples, however the rows are cut into batches.
 const CHUNK: u64 = 256;
-/// Rows that go through the members together if there are fewer than [`WIDE`] features; else a
-/// whole [`CHUNK`]. A drift is followed from the end of a chunk, so short ones follow it sooner.
-const SHORT_CHUNK: u64 = 64;
-/// Features from which rows are learned in blocks, which long chunks make faster.
-const WIDE: usize = 640;
+/// Rows that go through the members together. A drift is followed from the end of a chunk on, so
+/// chunks are as short as costs no speed: it depends on the kernel that `dim` features get.
+fn chunk_rows(dim: usize) -> u64 {
+    match dim {
+        0..=32 => 32,
+        33..640 => 128,
+        _ => CHUNK,
+    }
+}
 
 /// A member of an [`Auto`] that is still in the mixture.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -231,11 +235,6 @@ impl<F: Family> Auto<F> {
         self.stage.learn(context, rows, observer)
     }
 
-    /// Rows that go through the members together.
-    fn chunk_rows(&self) -> u64 {
-        if self.dim < WIDE { SHORT_CHUNK } else { CHUNK }
-    }
-
     /// All rows of a call.
     fn run(&mut self, rows: Rows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
         let mut i = 0;
@@ -248,7 +247,7 @@ impl<F: Family> Auto<F> {
                 }
                 continue;
             }
-            let chunk = self.chunk_rows();
+            let chunk = chunk_rows(self.dim);
             let end = rows.len().min(i + (chunk - self.count % chunk) as usize);
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.count += (end - i) as u64;

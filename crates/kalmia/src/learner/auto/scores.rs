@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Rows per batch.
-const BATCH: u32 = 32;
+pub(super) const BATCH: u32 = 32;
 /// Weight of a new batch in the memories, which reach back about 128 and 1024 rows.
 const RATES: [f64; 2] = [1.0 / 4.0, 1.0 / 32.0];
 /// Smallest weight of a new batch in a mean square: rows before the last 4096 hardly count, which

@@ -4,13 +4,15 @@
 //! following them gains. A drift is detected if the evidence is beyond doubt and following it pays.
 
 use super::corrector::{Corrector, LossAt};
-use super::scores::Scores;
+use super::scores::{BATCH, Scores};
 use crate::family::Family;
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
 /// Squared steady-state gain of the corrector: a memory of about 300 rows.
 const SQUARED_GAIN: f64 = 1e-5;
+/// Smallest weight of a new batch in the sizes of the corrector's features.
+const SIZE_RATE: f64 = 1.0 / 32.0;
 /// Smallest recent gain, in nats per row, that is worth following.
 const MIN_GAIN: f64 = 1e-3;
 
@@ -55,10 +57,13 @@ pub(super) struct Sentinel {
     #[serde(default)]
     corrector: Corrector,
     rows: u64,
-    /// Sums of the curvature and of the squares of the corrector's features.
+    /// Sums of the curvature and of the squares of the corrector's features, over the batch in
+    /// progress, and their recent means.
     #[serde(default)]
     sums: [f64; 3],
-    /// Process noise that the sums give the corrector, renewed after each batch.
+    #[serde(default)]
+    sizes: [f64; 3],
+    /// Process noise that the means give the corrector, renewed after each batch.
     #[serde(default)]
     noise: [f64; 2],
     #[serde(default)]
@@ -92,8 +97,12 @@ impl Sentinel {
     #[inline(never)]
     fn close_batch(&mut self, row: &WatchedRow<'_>) {
         self.scores.close(row.centers);
-        let n = self.rows as f64;
-        let [curvature, sizes @ ..] = self.sums.map(|sum| sum / n);
+        let batches = self.rows as f64 / f64::from(BATCH);
+        let rate = SIZE_RATE.max(1.0 / batches);
+        for (size, sum) in self.sizes.iter_mut().zip(&mut self.sums) {
+            *size += (std::mem::take(sum) / f64::from(BATCH) - *size) * rate;
+        }
+        let [curvature, sizes @ ..] = self.sizes;
         // a feature that has been 0 so far waits
         self.noise = sizes.map(|size| {
             let noise = SQUARED_GAIN / (curvature * size);
