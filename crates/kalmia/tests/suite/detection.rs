@@ -121,7 +121,7 @@ fn adapt_follows_from_the_end_of_the_warm_up() {
         for seed in 0..5 {
             let draw = stream.draw(&mut rng(seed));
             let auto = learned(&stream, &draw, DriftMode::Adapt);
-            assert_eq!(auto.follows_from(), Some(Any::FIRST_FOLLOWED_ROW - 1));
+            assert_eq!(auto.follows_from(), Some(auto.first_followed_row() - 1));
             let off = late_loss(&stream, &draw, DriftMode::Off);
             let adapt = late_loss(&stream, &draw, DriftMode::Adapt);
             assert!(adapt < off - gain, "{family}, seed {seed}: {adapt} {off}");
