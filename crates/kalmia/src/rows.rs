@@ -27,9 +27,14 @@ impl Observation {
 }
 
 /// The index of the first number that is NaN or above `limit` in size. Whole runs are checked
-/// without a branch, in SIMD.
+/// without a branch, in SIMD. A single row is done before the instructions would be chosen.
+#[inline]
 pub(crate) fn first_beyond(limit: f64, x: &[f64]) -> Option<usize> {
     let beyond = |v: &f64| v.is_nan() || v.abs() > limit;
+    if x.len() < RUN {
+        let within = x.iter().fold(true, |all, v| all & (v.abs() <= limit));
+        return if within { None } else { x.iter().position(beyond) };
+    }
     let run = crate::math::arch().dispatch(FirstRun { limit, x })?;
     x[RUN * run..].iter().position(beyond).map(|at| RUN * run + at)
 }

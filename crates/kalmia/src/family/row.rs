@@ -96,13 +96,14 @@ impl Rows<'_> {
 }
 
 /// Refuses the first illegal weight or offset.
+#[inline]
 fn check_extra(
     name: &'static str,
     values: Option<&[f64]>,
     expected: &'static str,
     legal: fn(f64) -> bool,
 ) -> Result<()> {
-    let values = values.unwrap_or_default();
+    let Some(values) = values else { return Ok(()) };
     match values.iter().position(|&value| !legal(value)) {
         Some(row) => Err(Error::RowExtra { row, name, value: values[row], expected }),
         None => Ok(()),

@@ -3,6 +3,7 @@
 
 mod buffer;
 mod cholesky;
+mod gemm_kernel;
 pub(crate) mod lanes;
 mod product;
 mod rows;

@@ -1,8 +1,7 @@
 //! Matrix products on strided views, by the `gemm` kernels chosen at run time.
 
-use crate::math::arch;
+use super::gemm_kernel::{self, GemmKernel};
 use gemm_common::Parallelism;
-use pulp::Arch;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -135,127 +134,21 @@ impl<'a> ViewMut<'a> {
     }
 }
 
-/// The kernel of `gemm` for the instructions that our own kernels use. It chooses the widest by
-/// itself and takes no limit, so a limited one is built from its parts.
-#[inline]
-fn chosen() -> limited::Product {
-    match arch() {
-        #[cfg(target_arch = "x86_64")]
-        Arch::V3(_) => limited::avx2,
-        Arch::Scalar => limited::scalar,
-        _ => gemm_f64::gemm::f64::get_gemm_fn(),
-    }
-}
-
-mod limited {
-    //! Products by the parts of `gemm`, for one instruction set each.
-
-    use gemm_common::Parallelism;
-    use gemm_common::gemm::gemm_basic_generic;
-    use gemm_common::simd::MixedSimd;
-
-    macro_rules! product {
-        ($name:ident, $module:ident, $simd:ident, $lanes:literal) => {
-            /// # Safety
-            ///
-            /// As for `gemm_f64::gemm::f64::get_gemm_fn`, on a machine with these instructions.
-            pub unsafe fn $name(
-                m: usize,
-                n: usize,
-                k: usize,
-                dst: *mut f64,
-                dst_cs: isize,
-                dst_rs: isize,
-                read_dst: bool,
-                lhs: *const f64,
-                lhs_cs: isize,
-                lhs_rs: isize,
-                rhs: *const f64,
-                rhs_cs: isize,
-                rhs_rs: isize,
-                alpha: f64,
-                beta: f64,
-                conj_dst: bool,
-                conj_lhs: bool,
-                conj_rhs: bool,
-                parallelism: Parallelism,
-            ) {
-                use gemm_f64::microkernel::$module::f64::{H_M, H_N, H_UKR, MR_DIV_N, NR, UKR};
-                let simd = <gemm_common::simd::$simd as MixedSimd<f64, f64, f64, f64>>::try_new()
-                    .expect("the machine has these instructions");
-                // SAFETY: the caller's.
-                unsafe {
-                    gemm_basic_generic::<
-                        _,
-                        f64,
-                        $lanes,
-                        { MR_DIV_N * $lanes },
-                        NR,
-                        MR_DIV_N,
-                        H_M,
-                        H_N,
-                    >(
-                        simd,
-                        m,
-                        n,
-                        k,
-                        dst,
-                        dst_cs,
-                        dst_rs,
-                        read_dst,
-                        lhs,
-                        lhs_cs,
-                        lhs_rs,
-                        rhs,
-                        rhs_cs,
-                        rhs_rs,
-                        alpha,
-                        beta,
-                        conj_dst,
-                        conj_lhs,
-                        conj_rhs,
-                        |a, b, c| a * b + c,
-                        &UKR,
-                        &H_UKR,
-                        false,
-                        parallelism,
-                    );
-                }
-            }
-        };
-    }
-
-    /// The signature of `gemm`'s kernels.
-    pub type Product = unsafe fn(
-        usize,
-        usize,
-        usize,
-        *mut f64,
-        isize,
-        isize,
-        bool,
-        *const f64,
-        isize,
-        isize,
-        *const f64,
-        isize,
-        isize,
-        f64,
-        f64,
-        bool,
-        bool,
-        bool,
-        Parallelism,
-    );
-
-    product!(scalar, scalar, Scalar, 1);
-    #[cfg(target_arch = "x86_64")]
-    product!(avx2, fma, V3, 4);
-}
-
 /// `dst = keep * dst + scale * lhs * rhs`, with `keep` 0 or 1, on this core.
 #[inline]
 pub(crate) fn multiply(dst: ViewMut<'_>, keep: bool, scale: f64, lhs: View<'_>, rhs: View<'_>) {
+    multiply_by(gemm_kernel::chosen(), dst, keep, scale, lhs, rhs);
+}
+
+#[inline]
+fn multiply_by(
+    kernel: GemmKernel,
+    dst: ViewMut<'_>,
+    keep: bool,
+    scale: f64,
+    lhs: View<'_>,
+    rhs: View<'_>,
+) {
     assert!(
         dst.rows == lhs.rows && dst.cols == rhs.cols && lhs.cols == rhs.rows,
         "shapes of a product"
@@ -265,7 +158,7 @@ pub(crate) fn multiply(dst: ViewMut<'_>, keep: bool, scale: f64, lhs: View<'_>, 
     }
     // SAFETY: each view lies within the slice that it was made from, and `dst` is exclusive.
     unsafe {
-        chosen()(
+        kernel(
             dst.rows,
             dst.cols,
             lhs.cols,
@@ -312,12 +205,14 @@ mod tests {
         // a: 4 x 5 (columns 7 apart), b': 5 x 3 from 3 x 5 (columns 7 apart)
         let lhs = View::columns(&a, 4, 5, 7);
         let rhs = View::columns(&b, 3, 5, 7).t();
-        let mut c = vec![1.0; 4 * 3];
-        multiply(ViewMut::columns(&mut c, 4, 3, 4), true, -2.0, lhs, rhs);
-        for i in 0..4 {
-            for j in 0..3 {
-                let sum: f64 = (0..5).map(|k| a[i + 7 * k] * b[j + 7 * k]).sum();
-                assert_eq!(c[i + 4 * j], 1.0 - 2.0 * sum);
+        for kernel in gemm_kernel::all() {
+            let mut c = vec![1.0; 4 * 3];
+            multiply_by(kernel, ViewMut::columns(&mut c, 4, 3, 4), true, -2.0, lhs, rhs);
+            for i in 0..4 {
+                for j in 0..3 {
+                    let sum: f64 = (0..5).map(|k| a[i + 7 * k] * b[j + 7 * k]).sum();
+                    assert_eq!(c[i + 4 * j], 1.0 - 2.0 * sum);
+                }
             }
         }
     }

@@ -59,7 +59,8 @@ impl WithSimd for Learn<'_, '_, Factored> {
         match (S::F64_LANES, self.p.dim) {
             (8, 1..=16) => small!(2),
             (8, 17..=small::MAX_DIM) => small!(4),
-            (4, 1..=12) => small!(3),
+            (4, 1..=8) => small!(2),
+            (4, 9..=12) => small!(3),
             (4, 13..=16) => small!(4),
             (4, 17..=24) => small!(6),
             (4, 25..=28) => small!(7),
@@ -82,7 +83,8 @@ impl WithSimd for LearnTwo<'_, '_, Factored> {
         match (S::F64_LANES, self.beliefs[0].0.dim) {
             (8, 1..=16) => small::learn_two::<S, 2>(simd, self),
             (8, _) => small::learn_two::<S, 4>(simd, self),
-            (4, 1..=12) => small::learn_two::<S, 3>(simd, self),
+            (4, 1..=8) => small::learn_two::<S, 2>(simd, self),
+            (4, 9..=12) => small::learn_two::<S, 3>(simd, self),
             (4, 13..=16) => small::learn_two::<S, 4>(simd, self),
             (4, 17..=24) => small::learn_two::<S, 6>(simd, self),
             (4, 25..=28) => small::learn_two::<S, 7>(simd, self),
