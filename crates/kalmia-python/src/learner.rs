@@ -332,7 +332,6 @@ impl Learner {
     /// Lower and upper ends of the targets' intervals as two arrays; with ``of_mean=True``, those
     /// of their means.
     #[pyo3(signature = (X, level=0.95, offset=None, of_mean=false, *, unseen=None))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of a Python method")]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
     fn predict_interval<'py>(
         &self,
