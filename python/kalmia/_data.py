@@ -19,6 +19,8 @@ class Rows(NamedTuple):
     given: int
     #: Positions in the table of the rows in `X`; None if `X` has all of them.
     places: np.ndarray | None = None
+    #: Levels per row of `X` that the model never learned; None if there are none.
+    unseen: np.ndarray | None = None
 
     def pick(self, values: np.ndarray | None) -> np.ndarray | None:
         """From one value per row of the table, those of the rows in `X`."""

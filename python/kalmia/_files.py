@@ -141,12 +141,14 @@ def encode(schema: Schema, X: Any, offset: Any) -> Rows:
     if name is not None and given is not None:
         added = {name: given}
         table = table.assign(**added) if is_frame else table.hstack(type(X)(added))
-    features, places, found = _encode(schema, table)
-    rows = Rows(features, found, len(X), None if len(places) == len(X) else places)
+    features, places, found, unseen = _encode(schema, table)
+    rows = Rows(features, found, len(X), None if len(places) == len(X) else places, unseen)
     return rows if name is not None else rows._replace(offset=rows.pick(given))
 
 
-def _encode(schema: Schema, table: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def _encode(
+    schema: Schema, table: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
     """`Schema.encode`, through lists if pandas cannot make an Arrow stream of the table.
 
     It needs pyarrow for that, which refuses columns of mixed types.

@@ -129,8 +129,8 @@ class Regression(RegressorMixin, Estimator):
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
         if not return_std:
-            return rows.spread(self._learner.predict_many(rows.X, rows.offset))
-        mean, std = self._learner.predict_std(rows.X, rows.offset)
+            return rows.spread(self._learner.predict_many(rows.X, rows.offset, unseen=rows.unseen))
+        mean, std = self._learner.predict_std(rows.X, rows.offset, unseen=rows.unseen)
         return rows.spread(mean), rows.spread(std)
 
     def predict_interval(self, X, level=0.95, offset=None, of_mean=False):
@@ -155,7 +155,9 @@ class Regression(RegressorMixin, Estimator):
         """
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
-        ends = self._learner.predict_interval(rows.X, level, rows.offset, of_mean)
+        ends = self._learner.predict_interval(
+            rows.X, level, rows.offset, of_mean, unseen=rows.unseen
+        )
         return rows.spread(np.column_stack(ends))
 
     def score(self, X, y, sample_weight=None):

@@ -229,7 +229,10 @@ class LogisticRegression(ClassifierMixin, Estimator):
         """The rows, and the probability that each learner assigns to its class."""
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
-        return rows, [learner.predict_many(rows.X, rows.offset) for learner in self.learners_]
+        return rows, [
+            learner.predict_many(rows.X, rows.offset, unseen=rows.unseen)
+            for learner in self.learners_
+        ]
 
     def decision_function(self, X, offset=None):
         """Log-odds of the second class, or of each class against the rest if there are several.
@@ -271,7 +274,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
         check_is_fitted(self, "learners_")
         if len(self.learners_) == 1:
             rows = self._rows(X, offset)
-            best = self._learner.predict_labels(rows.X, rows.offset).astype(int)
+            found = self._learner.predict_labels(rows.X, rows.offset, unseen=rows.unseen)
+            best = found.astype(int)
         else:
             rows, given = self._probabilities(X, offset)
             best = np.column_stack(given).argmax(axis=1)
@@ -279,7 +283,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         if not return_std:
             return labels
         variance = np.column_stack(
-            [learner.predict_linear(rows.X)[1] for learner in self.learners_]
+            [learner.predict_linear(rows.X, unseen=rows.unseen)[1] for learner in self.learners_]
         )
         return labels, rows.spread(
             np.sqrt(variance[np.arange(len(best)), 0 if len(self.learners_) == 1 else best])
@@ -308,7 +312,11 @@ class LogisticRegression(ClassifierMixin, Estimator):
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
         ends = [
-            np.column_stack(learner.predict_interval(rows.X, level, rows.offset, of_mean=True))
+            np.column_stack(
+                learner.predict_interval(
+                    rows.X, level, rows.offset, of_mean=True, unseen=rows.unseen
+                )
+            )
             for learner in self.learners_
         ]
         return rows.spread(ends[0] if len(ends) == 1 else np.stack(ends, axis=1))

@@ -24,6 +24,9 @@ type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 /// A vector that Python gives.
 pub type Numbers<'py> = PyArrayLike1<'py, f64, AllowTypeChange>;
 
+/// A number of levels per row.
+type LevelCounts<'py> = PyArrayLike1<'py, u32, AllowTypeChange>;
+
 /// Name, estimate, standard error, z, p-value and the interval's ends.
 type Coefficient = (String, f64, Option<f64>, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
 
@@ -90,6 +93,7 @@ impl Learner {
         py: Python<'py>,
         x: &Bound<'py, PyAny>,
         offset: Option<&Numbers<'py>>,
+        unseen: Option<&LevelCounts<'py>>,
         of: impl Fn(&dyn PredictedRow) -> kalmia::Result<[f64; 2]> + Send + Sync,
     ) -> PyResult<Pair<'py>> {
         let mut first = Vec::new();
@@ -101,7 +105,7 @@ impl Learner {
             second.push(b);
             Ok(())
         };
-        self.query(x, offset).each_block(py, &state.learner, |inputs| {
+        self.query(x, offset, unseen).each_block(py, &state.learner, |inputs| {
             either!(&state.learner, inner => {
                 inner.predict_many(inputs, &mut |_, prediction| take(prediction))
             })
@@ -114,9 +118,11 @@ impl Learner {
         &self,
         x: &'a Bound<'py, PyAny>,
         offset: Option<&'a Numbers<'py>>,
+        unseen: Option<&'a LevelCounts<'py>>,
     ) -> Query<'a, 'py> {
         let offset = offset.map(|offset| offset.as_array());
-        Query { x, offset, intercept: self.intercept }
+        let unseen = unseen.map(|unseen| unseen.as_array());
+        Query { x, offset, unseen, intercept: self.intercept }
     }
 }
 
@@ -282,26 +288,33 @@ impl Learner {
     ///     Features, as for :meth:`learn_many`.
     /// offset : array_like of shape (n,), optional
     ///     Added to the linear predictor.
+    /// unseen : array_like of shape (n,), optional
+    ///     The number of levels per row that no row had. Each widens the prediction by its prior.
     ///
     /// Returns
     /// -------
     /// ndarray of shape (n,)
-    #[pyo3(signature = (X, offset=None))]
+    #[pyo3(signature = (X, offset=None, *, unseen=None))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
     fn predict_many<'py>(
         &self,
         py: Python<'py>,
         X: &Bound<'py, PyAny>,
         offset: Option<Numbers<'py>>,
+        unseen: Option<LevelCounts<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let mut means = Vec::new();
         let state = self.state(py)?;
-        self.query(X, offset.as_ref()).each_block(py, &state.learner, |inputs| {
-            let first = means.len();
-            means.resize(first + inputs.len(), 0.0);
-            let means = &mut means[first..];
-            either!(&state.learner, inner => inner.predict_means(inputs, means))
-        })?;
+        self.query(X, offset.as_ref(), unseen.as_ref()).each_block(
+            py,
+            &state.learner,
+            |inputs| {
+                let first = means.len();
+                means.resize(first + inputs.len(), 0.0);
+                let means = &mut means[first..];
+                either!(&state.learner, inner => inner.predict_means(inputs, means))
+            },
+        )?;
         Ok(PyArray1::from_vec(py, means))
     }
 
@@ -314,60 +327,69 @@ impl Learner {
     ///     Features, as for :meth:`learn_many`.
     /// offset : array_like of shape (n,), optional
     ///     Added to the linear predictor.
+    /// unseen : array_like of shape (n,), optional
+    ///     The number of levels per row that no row had. Each widens the prediction by its prior.
     ///
     /// Returns
     /// -------
     /// ndarray of bool of shape (n,)
-    #[pyo3(signature = (X, offset=None))]
+    #[pyo3(signature = (X, offset=None, *, unseen=None))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
     fn predict_labels<'py>(
         &self,
         py: Python<'py>,
         X: &Bound<'py, PyAny>,
         offset: Option<Numbers<'py>>,
+        unseen: Option<LevelCounts<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<bool>>> {
         let mut labels = Vec::new();
         let state = self.state(py)?;
-        self.query(X, offset.as_ref()).each_block(py, &state.learner, |inputs| {
-            let first = labels.len();
-            labels.resize(first + inputs.len(), false);
-            let labels = &mut labels[first..];
-            either!(&state.learner, inner => inner.predict_labels(inputs, labels))
-        })?;
+        self.query(X, offset.as_ref(), unseen.as_ref()).each_block(
+            py,
+            &state.learner,
+            |inputs| {
+                let first = labels.len();
+                labels.resize(first + inputs.len(), false);
+                let labels = &mut labels[first..];
+                either!(&state.learner, inner => inner.predict_labels(inputs, labels))
+            },
+        )?;
         Ok(PyArray1::from_vec(py, labels))
     }
 
     /// Means and standard deviations of the targets of rows, as two arrays.
-    #[pyo3(signature = (X, offset=None))]
+    #[pyo3(signature = (X, offset=None, *, unseen=None))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
     fn predict_std<'py>(
         &self,
         py: Python<'py>,
         X: &Bound<'py, PyAny>,
         offset: Option<Numbers<'py>>,
+        unseen: Option<LevelCounts<'py>>,
     ) -> PyResult<Pair<'py>> {
-        self.two_per_row(py, X, offset.as_ref(), |prediction| {
+        self.two_per_row(py, X, offset.as_ref(), unseen.as_ref(), |prediction| {
             Ok([prediction.mean(), prediction.variance().sqrt()])
         })
     }
 
     /// Means and variances of the linear predictors of rows, as two arrays.
-    #[pyo3(signature = (X, offset=None))]
+    #[pyo3(signature = (X, offset=None, *, unseen=None))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
     fn predict_linear<'py>(
         &self,
         py: Python<'py>,
         X: &Bound<'py, PyAny>,
         offset: Option<Numbers<'py>>,
+        unseen: Option<LevelCounts<'py>>,
     ) -> PyResult<Pair<'py>> {
-        self.two_per_row(py, X, offset.as_ref(), |prediction| {
+        self.two_per_row(py, X, offset.as_ref(), unseen.as_ref(), |prediction| {
             Ok([prediction.linear(), prediction.linear_variance()])
         })
     }
 
     /// Lower and upper ends of the targets' intervals as two arrays; with ``of_mean=True``, those
     /// of their means.
-    #[pyo3(signature = (X, level=0.95, offset=None, of_mean=false))]
+    #[pyo3(signature = (X, level=0.95, offset=None, of_mean=false, *, unseen=None))]
     #[expect(non_snake_case, reason = "the name that Python users expect")]
     fn predict_interval<'py>(
         &self,
@@ -376,6 +398,7 @@ impl Learner {
         level: f64,
         offset: Option<Numbers<'py>>,
         of_mean: bool,
+        unseen: Option<LevelCounts<'py>>,
     ) -> PyResult<Pair<'py>> {
         if of_mean {
             either!(&self.state(py)?.learner, inner => if inner.has_covariance() {
@@ -388,7 +411,7 @@ impl Learner {
                 )))
             })?;
         }
-        self.two_per_row(py, X, offset.as_ref(), |prediction| {
+        self.two_per_row(py, X, offset.as_ref(), unseen.as_ref(), |prediction| {
             let ends = prediction.interval(level, of_mean)?;
             Ok([ends.lower, ends.upper])
         })

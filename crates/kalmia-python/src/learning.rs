@@ -230,6 +230,8 @@ impl Part<'_, '_> {
 pub struct Query<'a, 'py> {
     pub x: &'a Bound<'py, PyAny>,
     pub offset: Option<ArrayView1<'a, f64>>,
+    /// Levels per row that no row had.
+    pub unseen: Option<ArrayView1<'a, u32>>,
     pub intercept: bool,
 }
 
@@ -242,6 +244,7 @@ impl<'py> Query<'_, 'py> {
         mut run: impl FnMut(Inputs<'_>) -> kalmia::Result<()> + Send,
     ) -> PyResult<()> {
         let offset = self.offset;
+        let unseen = self.unseen;
         let intercept = self.intercept;
         let mut start = 0;
         for table in table::blocks(py, self.x)? {
@@ -252,7 +255,11 @@ impl<'py> Query<'_, 'py> {
             if let Some(found) = offset.map(|offset| offset.len()).filter(|&found| found < end) {
                 return Err(input(format!("X has more rows than offset, which has {found}")));
             }
+            if let Some(found) = unseen.map(|unseen| unseen.len()).filter(|&found| found < end) {
+                return Err(input(format!("X has more rows than unseen, which has {found}")));
+            }
             let offset = offset.map(|offset| flat(offset.slice_move(s![start..end])));
+            let unseen = unseen.map(|unseen| unseen.slice_move(s![start..end]).to_vec());
             let run = &mut run;
             let result = py.detach(move || {
                 features.each_block(|first, n, x| {
@@ -260,6 +267,10 @@ impl<'py> Query<'_, 'py> {
                     Inputs::new(features.dim(), x)
                         .and_then(|inputs| match &offset {
                             Some(offset) => inputs.with_offsets(&offset[first..first + n]),
+                            None => Ok(inputs),
+                        })
+                        .and_then(|inputs| match &unseen {
+                            Some(unseen) => inputs.with_unseen(&unseen[first..first + n]),
                             None => Ok(inputs),
                         })
                         .and_then(&mut *run)

@@ -42,6 +42,8 @@ struct Encoded {
     /// The place of each row in the table.
     rows: Vec<u64>,
     offset: Option<Vec<f64>>,
+    /// Values of each row whose level was never learned.
+    unseen: Vec<u32>,
 }
 
 /// Encodes all rows for predictions.
@@ -58,6 +60,7 @@ fn encode(
     while reader.next_block(&mut encoder, &mut block)? {
         all.x.extend_from_slice(&block.x);
         all.rows.extend((0..block.rows()).map(|i| block.input_row(i)));
+        all.unseen.extend((0..block.rows()).map(|i| block.unseen(i)));
         if let (Some(offset), Some(part)) = (&mut all.offset, &block.offset) {
             offset.extend_from_slice(part);
         }
@@ -65,9 +68,13 @@ fn encode(
     Ok(all)
 }
 
-/// Features, the rows that they belong to, and offsets.
-type Arrays<'py> =
-    (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u64>>, Option<Bound<'py, PyArray1<f64>>>);
+/// Features, the rows that they belong to, offsets, and unseen levels per row.
+type Arrays<'py> = (
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray1<u64>>,
+    Option<Bound<'py, PyArray1<f64>>>,
+    Option<Bound<'py, PyArray1<u32>>>,
+);
 
 #[pymethods]
 impl Schema {
@@ -140,7 +147,7 @@ impl Schema {
     }
 
     /// The features of the rows of a table, without the constant. Levels that were never learned
-    /// are zeros.
+    /// are zeros, and counted.
     ///
     /// Parameters
     /// ----------
@@ -156,6 +163,8 @@ impl Schema {
     ///     The place of each row in the table.
     /// offset : ndarray of shape (n,), or None
     ///     The column of offsets, if there is one.
+    /// unseen : ndarray of shape (n,), or None
+    ///     The number of values per row whose level was never learned; None if no row has one.
     fn encode<'py>(&self, py: Python<'py>, table: &Bound<'py, PyAny>) -> PyResult<Arrays<'py>> {
         let encoder = self.0.clone();
         let encoded = match table.cast::<PyDict>() {
@@ -169,7 +178,8 @@ impl Schema {
                 py.detach(|| encode(batches, encoder))
             }
         };
-        let Encoded { x, rows, offset } = encoded.map_err(|error| input(error.to_string()))?;
+        let Encoded { x, rows, offset, unseen } =
+            encoded.map_err(|error| input(error.to_string()))?;
         let dim = self.0.dim();
         let constant = usize::from(self.0.options().intercept);
         let features: Vec<f64> =
@@ -179,6 +189,7 @@ impl Schema {
             features,
             PyArray1::from_vec(py, rows),
             offset.map(|offset| PyArray1::from_vec(py, offset)),
+            unseen.iter().any(|count| *count > 0).then(|| PyArray1::from_vec(py, unseen)),
         ))
     }
 }

@@ -36,11 +36,10 @@ fn best<T>(n: usize, limit: Duration, prepare: impl Fn() -> T, mut run: impl FnM
 }
 
 /// One line of the table.
-fn measure(name: &str, dim: usize, n: usize, learned: usize, limit: Duration) {
+fn measure(name: &str, drift: DriftMode, dim: usize, n: usize, learned: usize, limit: Duration) {
     let family: AnyFamily = name.parse().expect("a family");
     let (x, y) = rows(family, dim, learned, 1);
-    let mut auto =
-        Auto::builder(family, dim).intercept().drift(DriftMode::Off).build().expect("legal");
+    let mut auto = Auto::builder(family, dim).intercept().drift(drift).build().expect("legal");
     auto.learn(Rows::new(dim, &x, &y).expect("lengths")).expect("legal rows");
     let members = auto.weights().len();
     let (x, y) = rows(family, dim, n, 2);
@@ -75,7 +74,8 @@ fn measure(name: &str, dim: usize, n: usize, learned: usize, limit: Duration) {
         auto.predict_means(inputs, &mut means).expect("legal rows");
     });
     println!(
-        "| {name} | {dim} | {members} | {:.0} k | {:.2} | {:.2} | {:.2} |",
+        "| {name}{} | {dim} | {members} | {:.0} k | {:.2} | {:.2} | {:.2} |",
+        if drift == DriftMode::Off { "" } else { ", drift followed" },
         learning / 1e3,
         with / learning,
         without / learning,
@@ -93,12 +93,13 @@ fn main() {
     let rows = if full { 2048 } else { 16 };
     for name in ["gaussian", "bernoulli", "binomial:9", "poisson", "gamma:0.5"] {
         for learned in if full { &[1000, 30_000][..] } else { &[100][..] } {
-            measure(name, 11, rows, *learned, limit);
+            measure(name, DriftMode::Off, 11, rows, *learned, limit);
         }
     }
     for (dim, learned) in if full { &[(300, 3000), (1000, 3000)][..] } else { &[(40, 50)][..] } {
         for name in ["gaussian", "bernoulli"] {
-            measure(name, *dim, rows / 2, *learned, limit);
+            measure(name, DriftMode::Off, *dim, rows / 2, *learned, limit);
         }
+        measure("gaussian", DriftMode::Adapt, *dim, rows / 8, 2 * learned, limit);
     }
 }

@@ -22,7 +22,8 @@ pub(super) fn quantile<'a, F: Family + 'a>(
     q: f64,
 ) -> Option<f64> {
     // NaN is not small
-    if !(guess <= MAX_GUESS) {
+    let small = guess <= MAX_GUESS;
+    if !small {
         return None;
     }
     // the weighted probability of the count so far, and what the recurrence multiplies it with
@@ -40,7 +41,8 @@ pub(super) fn quantile<'a, F: Family + 'a>(
         kind = part.family.fast().counts()?;
         let at = |u: f64| (part.weight * part.family.log_density(0.0, u).exp(), u.exp());
         let largest = part.family.mean(part.m + 8.0 * part.s.sqrt());
-        if !(largest <= MAX_MEAN) {
+        let moderate = largest <= MAX_MEAN;
+        if !moderate {
             return None;
         }
         if part.s == 0.0 {

@@ -144,7 +144,7 @@ impl<F: Family> Predictive for MixturePrediction<F> {
             return label_quantile(mean, q);
         }
         if let Some(found) = self.by_components(q, Prediction::component) {
-            return first.from_component(found);
+            return first.value_of(found);
         }
         let parts = self.parts.iter().map(|(weight, part)| part.part(*weight));
         if let Some(found) = transition::quantile(parts, q) {

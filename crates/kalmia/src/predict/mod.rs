@@ -120,7 +120,7 @@ impl<F: Family> Prediction<F> {
     }
 
     /// The `y` that stands for the value `v` of a component.
-    fn from_component(&self, v: f64) -> f64 {
+    fn value_of(&self, v: f64) -> f64 {
         if self.family.normal_noise().is_some() { v } else { v.exp() }
     }
 
@@ -202,7 +202,7 @@ impl<F: Family> Predictive for Prediction<F> {
             && let Some(found) =
                 Components::collect([Some(component)].into_iter()).and_then(|c| c.quantile(q))
         {
-            return self.from_component(found);
+            return self.value_of(found);
         }
         if self.target.s == 0.0 {
             return self.family.quantile(self.target.m, q);

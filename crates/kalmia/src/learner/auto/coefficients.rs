@@ -33,11 +33,7 @@ impl<C: Covariance> Bank<C> {
 
     /// The mean of the coefficients.
     pub fn mean(&self, mean: &mut [f64]) {
-        mean.fill(0.0);
-        for member in &self.members {
-            let weight = member.weight;
-            mean.iter_mut().zip(member.theta.iter()).for_each(|(mean, t)| *mean += weight * t);
-        }
+        self.centered_mean(mean);
         if !self.centers.is_empty() {
             mean[0] -= dot(&self.centers, mean);
         }
@@ -76,6 +72,31 @@ impl<C: Covariance> Bank<C> {
         self.members.iter().map(part).sum()
     }
 
+    /// Rows that follow each other as the members see them.
+    pub fn centered_rows<'a>(
+        &self,
+        x: &'a [f64],
+        dim: usize,
+        centered: &'a mut Vec<f64>,
+    ) -> &'a [f64] {
+        if self.centers.is_empty() {
+            return x;
+        }
+        centered.clear();
+        centered.extend_from_slice(x);
+        centered.chunks_exact_mut(dim).for_each(|x| center(&self.centers, x));
+        centered
+    }
+
+    /// The mean of the coefficients of the features as the members see them.
+    pub fn centered_mean(&self, mean: &mut [f64]) {
+        mean.fill(0.0);
+        for member in &self.members {
+            let weight = member.weight;
+            mean.iter_mut().zip(member.theta.iter()).for_each(|(mean, t)| *mean += weight * t);
+        }
+    }
+
     /// The members' beliefs about the linear predictors of rows that follow each other.
     pub fn beliefs_of_rows(
         &self,
@@ -86,14 +107,7 @@ impl<C: Covariance> Bank<C> {
     ) {
         let RowBeliefs { centered, linear, variance, .. } = beliefs;
         let dim = x.len() / rows.max(1);
-        let x = if self.centers.is_empty() {
-            x
-        } else {
-            centered.clear();
-            centered.extend_from_slice(x);
-            centered.chunks_exact_mut(dim).for_each(|x| center(&self.centers, x));
-            &centered[..]
-        };
+        let x = self.centered_rows(x, dim, centered);
         linear.resize(rows * self.members.len(), 0.0);
         variance.resize(rows * self.members.len(), 0.0);
         let parts = linear.chunks_mut(rows).zip(variance.chunks_mut(rows));

@@ -127,10 +127,10 @@ impl<F: Family> Predict for Auto<F> {
             let x = self.seen_features(rows, &mut seen, &mut unseen);
             each_bank!(&self.stage, bank => {
                 bank.beliefs_of_rows(x, n, &mut beliefs, self.threads);
-                for i in 0..n {
+                for (i, unseen) in unseen[..n].iter().enumerate() {
                     for k in 0..bank.members.len() {
                         let belief = bank.belief_of_row(&beliefs, k, i);
-                        let part = self.member_prediction(belief, rows.offset(i), unseen[i])?;
+                        let part = self.member_prediction(belief, rows.offset(i), *unseen)?;
                         parts.push((belief.weight, part));
                     }
                     let mixture = MixturePrediction::refill(&mut mixture, parts.drain(..))?;
@@ -144,18 +144,26 @@ impl<F: Family> Predict for Auto<F> {
 
     fn predict_means(&self, inputs: Inputs<'_>, means: &mut [f64]) -> Result<()> {
         require_len("means", means.len(), inputs.len())?;
-        // The mean of a normal y is linear in the coefficients. Centered features, or those that
-        // no row had, would have to be copied.
-        let plain = self.family.normal_noise().is_some() && !self.scales.incomplete();
-        if !(plain && self.stage.is_static()) {
+        // the mean of a normal y is linear in the coefficients
+        if self.family.normal_noise().is_none() || self.scales.incomplete() {
             return self.predict_many(inputs, &mut |i, prediction| {
                 means[i] = prediction.mean;
                 Ok(())
             });
         }
         inputs.check(self.dim)?;
-        row_products(inputs.features(), self.dim, &self.mean, means);
-        means.iter_mut().enumerate().for_each(|(i, mean)| *mean += inputs.offset(i));
+        let mut centered = Vec::new();
+        let mut theta = vec![0.0; self.dim];
+        each_bank!(&self.stage, bank => {
+            bank.centered_mean(&mut theta);
+            for first in (0..inputs.len()).step_by(PREDICTED_ROWS) {
+                let rows = inputs.slice(first..inputs.len().min(first + PREDICTED_ROWS));
+                let x = bank.centered_rows(rows.features(), self.dim, &mut centered);
+                let means = &mut means[first..first + rows.len()];
+                row_products(x, self.dim, &theta, means);
+                means.iter_mut().enumerate().for_each(|(i, mean)| *mean += rows.offset(i));
+            }
+        });
         Ok(())
     }
 

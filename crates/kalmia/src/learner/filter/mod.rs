@@ -1,5 +1,6 @@
 //! The Kalman recursion: a family, a rule and a covariance form.
 
+mod predict;
 mod state;
 mod steps;
 
@@ -7,15 +8,13 @@ pub use state::FilterState;
 
 use super::checkpoint::{Checkpoint, Transactional};
 use super::drift::forget;
-use super::labels::{LabelBelief, PREDICTED_ROWS, predict_labels};
-use super::{Drift, Learner, Predict, Prior};
+use super::{Drift, Learner, Prior};
 use crate::covariance::{Covariance, Factored};
-use crate::error::{Error, Result, require, require_len};
+use crate::error::{Error, Result, require};
 use crate::family::Family;
-use crate::linalg::{Buffer, Threads, row_products};
+use crate::linalg::{Buffer, Threads};
 use crate::observe::Observer;
-use crate::predict::Prediction;
-use crate::rows::{Inputs, MAX_MODERATE, Rows};
+use crate::rows::{MAX_MODERATE, Rows};
 use crate::rule::Rule;
 use steps::Steps;
 
@@ -140,7 +139,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     }
 
     /// Appends a feature that was zero in every row so far, with the given prior variance; see
-    /// [`Predict::grow`] for the variance of its neighbor.
+    /// [`Predict::grow`](super::Predict::grow) for the variance of its neighbor.
     pub fn grow_with(&mut self, variance: f64) -> Result<()> {
         require(
             variance > 0.0 && variance.is_finite(),
@@ -258,72 +257,6 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
         })?;
         self.count += rows.len() as u64;
         Ok(())
-    }
-}
-
-impl<F: Family, R: Rule, C: Covariance> Predict for Filter<F, R, C> {
-    type Family = F;
-    type Prediction = Prediction<F>;
-
-    fn family(&self) -> F {
-        self.family.clone()
-    }
-
-    fn predict(&self, x: &[f64], offset: f64) -> Result<Prediction<F>> {
-        let m = self.linear(x)?;
-        Prediction::new(self.family.clone(), m + offset, self.belief.covariance.variance(x))
-    }
-
-    fn predict_many(
-        &self,
-        inputs: Inputs<'_>,
-        take: &mut dyn FnMut(usize, &Prediction<F>) -> Result<()>,
-    ) -> Result<()> {
-        inputs.check(self.dim())?;
-        let mut linear = vec![0.0; PREDICTED_ROWS.min(inputs.len())];
-        let mut variance = linear.clone();
-        let level = self.new_variance();
-        for first in (0..inputs.len()).step_by(PREDICTED_ROWS) {
-            let rows = inputs.slice(first..inputs.len().min(first + PREDICTED_ROWS));
-            let linear = &mut linear[..rows.len()];
-            let variance = &mut variance[..rows.len()];
-            row_products(rows.features(), self.dim(), &self.belief.theta, linear);
-            self.belief.covariance.variances(rows.features(), variance, self.threads);
-            for i in 0..rows.len() {
-                let m = linear[i] + rows.offset(i);
-                let s = variance[i] + f64::from(rows.unseen(i)) * level;
-                take(first + i, &Prediction::new(self.family.clone(), m, s)?)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn predict_means(&self, inputs: Inputs<'_>, means: &mut [f64]) -> Result<()> {
-        require_len("means", means.len(), inputs.len())?;
-        if self.family.normal_noise().is_none() {
-            return self.predict_many(inputs, &mut |i, prediction| {
-                means[i] = prediction.mean;
-                Ok(())
-            });
-        }
-        inputs.check(self.dim())?;
-        row_products(inputs.features(), self.dim(), &self.belief.theta, means);
-        means.iter_mut().enumerate().for_each(|(i, mean)| *mean += inputs.offset(i));
-        Ok(())
-    }
-
-    fn predict_labels(&self, inputs: Inputs<'_>, labels: &mut [bool]) -> Result<()> {
-        let belief = LabelBelief::new(&self.belief.theta, &self.belief.covariance);
-        predict_labels(self, inputs, &[belief], labels)
-    }
-
-    fn covariance_entry(&self, i: usize, j: usize) -> Option<f64> {
-        Some(self.belief.covariance.entry(i, j))
-    }
-
-    /// The new coefficient has the prior variance of the last one (1 if it is the first).
-    fn grow(&mut self) -> Result<()> {
-        self.grow_with(self.new_variance())
     }
 }
 
