@@ -188,13 +188,18 @@ fn levels_that_come_late_enter_and_a_drift_is_reported() {
         .collect();
     folder.write("drift.csv", format!("x,y\n{moved}"));
     let summary = folder.ok("--quiet fit drift.csv -t y --drift off");
-    assert!(summary.contains("--drift adapt would save"), "{summary}");
+    assert!(summary.contains("--drift adapt follows it (about "), "{summary}");
     let summary = folder.ok("--quiet fit drift.csv -t y");
-    assert!(summary.contains("drift: detected and followed"), "{summary}");
+    assert!(summary.contains("drift: detected and followed from row 4"), "{summary}");
+    let summary = folder.ok("--quiet fit drift.csv -t y --drift adapt");
+    assert!(summary.contains("drift: followed from row 129 on; "), "{summary}");
     let off = folder.json("fit drift.csv -t y --drift off --json");
     let adapt = folder.json("fit drift.csv -t y --drift adapt --json");
     assert!(number(&adapt, "progressive.loss") < 0.5 * number(&off, "progressive.loss"));
-    assert!(adapt["drift"].is_null());
+    assert_eq!(adapt["drift"]["row"], 129);
+    // in the units of the loss: at most all of it
+    let saved = number(&off, "drift.gain") / number(&off, "progressive.loss");
+    assert!((saved - number(&off, "drift.share")).abs() < 1e-9 && saved > 0.1 && saved < 1.0);
     let detect = folder.json("fit drift.csv -t y --json");
     assert_eq!(
         (&detect["drift"]["seen"], &detect["drift"]["followed"]),

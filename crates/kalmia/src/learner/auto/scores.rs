@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub(super) const BATCH: u32 = 32;
 /// Weight of a new batch in the memories, which reach back about 128 and 1024 rows.
 const RATES: [f64; 2] = [1.0 / 4.0, 1.0 / 32.0];
+/// The longer memory, which gives the direction.
+const SLOW: usize = 1;
 /// Smallest weight of a new batch in a mean square: rows before the last 4096 hardly count, which
 /// may have been predicted badly.
 const SPREAD_RATE: f64 = 1.0 / 128.0;
@@ -19,6 +21,8 @@ const SPREAD_RATE: f64 = 1.0 / 128.0;
 const FIRST_JUDGED: f64 = 8.0;
 /// Largest value of a batch's score, and of its agreement, in standard deviations.
 const MAX_DEVIATIONS: f64 = 4.0;
+/// Scores above it would overflow when squared twice.
+const MAX_SCORE: f64 = 1e70;
 /// Sizes of drifts that are bet on, as the mean agreement of a batch in standard deviations.
 const BETS: [f64; 4] = [0.25, 0.5, 1.0, 2.0];
 /// Logarithm of the odds that a drift needs after one batch.
@@ -72,8 +76,8 @@ impl Scores {
         let (directions, direction) = self.direction.as_chunks::<4>();
         let mut sums = [0.0; 4];
         for (x, d) in xs.iter().zip(directions) {
-            for k in 0..4 {
-                sums[k] += x[k] * d[k];
+            for (sum, (x, d)) in sums.iter_mut().zip(x.iter().zip(d)) {
+                *sum += x * d;
             }
         }
         sums.iter().sum::<f64>() + x.iter().zip(direction).map(|(x, d)| x * d).sum::<f64>()
@@ -133,12 +137,13 @@ impl Scores {
         let mut length = [0.0; RATES.len()];
         let mut size = 0.0;
         let mut level = 0.0;
-        let [fast, slow] = &mut self.memories;
         for j in 0..self.sum.len() {
             let center = centers.get(j).copied().unwrap_or(0.0);
             let variance = self.variance[j];
             let inverse = if variance > 0.0 { 1.0 / variance } else { 0.0 };
             let score = (self.sum[j] - center * first) * unit;
+            // an overflow is no evidence
+            let score = if score.abs() < MAX_SCORE { score } else { 0.0 };
             let most = MAX_DEVIATIONS * MAX_DEVIATIONS * variance;
             let t = if score * score > most && variance > 0.0 {
                 most.sqrt().copysign(score)
@@ -146,17 +151,20 @@ impl Scores {
                 score
             };
             let mean = self.mean[j];
-            for (k, memory) in [fast[j], slow[j]].into_iter().enumerate() {
-                let g = (memory - mean) * inverse;
-                product[k] += t * g;
-                length[k] += (memory - mean) * g;
+            for (memory, (product, length)) in
+                self.memories.iter().zip(product.iter_mut().zip(&mut length))
+            {
+                let g = (memory[j] - mean) * inverse;
+                *product += t * g;
+                *length += (memory[j] - mean) * g;
             }
             self.variance[j] += (score * score - variance) * spread_rate;
             self.mean[j] += (t - mean) * rate;
-            fast[j] += (self.waiting[j] - fast[j]) * remembered[0];
-            slow[j] += (self.waiting[j] - slow[j]) * remembered[1];
+            for (memory, rate) in self.memories.iter_mut().zip(remembered) {
+                memory[j] += (self.waiting[j] - memory[j]) * rate;
+            }
             self.waiting[j] = t;
-            let toward = slow[j] - self.mean[j];
+            let toward = self.memories[SLOW][j] - self.mean[j];
             self.direction[j] = toward * inverse;
             size += toward * toward * inverse;
             level += toward * inverse * center;
@@ -169,9 +177,11 @@ impl Scores {
             self.direction.iter_mut().for_each(|d| *d *= shrink);
         }
         self.batches += 1.0;
-        for k in 0..RATES.len() {
-            if length[k] > 0.0 {
-                self.agreements[k].batch(product[k] / length[k].sqrt(), self.batches);
+        for (agreement, (product, length)) in
+            self.agreements.iter_mut().zip(product.into_iter().zip(length))
+        {
+            if length > 0.0 {
+                agreement.batch(product / length.sqrt(), self.batches);
             }
         }
     }
