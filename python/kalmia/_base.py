@@ -71,6 +71,11 @@ class Estimator(BaseEstimator):
 
     _family = "gaussian"
 
+    # for estimators that were pickled before they had these parameters
+    shuffle = None
+    random_state = None
+    weights = "frequency"
+
     def _set_parameters(self, given: dict[str, Any]) -> None:
         """Stores a constructor's parameters unchanged, which scikit-learn's `clone` requires."""
         for name in self._get_param_names():

@@ -19,7 +19,7 @@ const MAX_TIE: f64 = 1e-9;
 /// Intervals are judged in each of the first rows, and then in one row of a few: that takes an
 /// incomplete integral, which would slow the learner down.
 const JUDGED_ROWS: u64 = 1024;
-const JUDGED_STRIDE: u64 = 8;
+const JUDGED_STRIDE: u64 = 16;
 
 fn one() -> f64 {
     1.0
@@ -304,7 +304,7 @@ struct Judged {
 
 /// Means as the learner reports them. The 95 % interval of the Gaussian family is $m + o \pm
 /// 1.96\sqrt{\sigma^2+s}$, $\sigma^2$ the noise variance as the learner knew it. That of other
-/// families is judged by [`covers`], in the first 1024 rows and every eighth one after them.
+/// families is judged by [`covers`], in the first 1024 rows and every 16th one after them.
 impl Observer for Progressive {
     fn row(&mut self, row: &RowView<'_>) {
         let Observation { y, weight, offset } = row.observation;

@@ -189,7 +189,7 @@ fn link(family: &AnyFamily, mean: f64) -> f64 {
 #[test]
 fn counts_that_vary_more_show_in_dispersion_and_coverage() {
     let mut rng = rng();
-    let n = 6000;
+    let n = 40_000;
     let mut report = |factor: f64, exposure: f64| {
         // counts of mean 4 times the exposure in units of `factor`: variance factor times the mean
         let law = rand_distr::Poisson::new(4.0 * exposure / factor).unwrap();
