@@ -58,6 +58,8 @@ macro_rules! kernel {
         /// # Safety
         ///
         /// The pointers must be valid for the sizes and strides.
+        // the arguments of `gemm`
+        #[allow(clippy::too_many_arguments)]
         unsafe fn $name(
             m: usize,
             n: usize,

@@ -135,6 +135,8 @@ impl<S: Simd, const G: usize, const R: usize> Group<S, G, R> {
     }
 
     /// The registers `range` of the columns; with `DOT` they also count for the other triangle.
+    // one index runs over the slices of several rows and columns
+    #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn lines<const APPLY: bool, const PREPARE: bool, const DOT: bool>(
         &mut self,

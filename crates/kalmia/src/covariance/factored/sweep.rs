@@ -116,6 +116,8 @@ impl<S: Simd, const G: usize, const R: usize> Group<S, G, R> {
     }
 
     /// The first `end` registers of the columns.
+    // one index runs over the slices of several rows and columns
+    #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn lines<const APPLY: bool, const PREPARE: bool>(
         &mut self,

@@ -15,10 +15,10 @@ pub(super) const MAX_SURPRISE: f64 = 3.0;
 const NEGLIGIBLE: f64 = 1e-12;
 
 /// $\sigma(-u)$. The density's transform at the frequency $\omega = 2\pi/h$ of the nodes is the
-/// rule's error: $2\pi\omega/\sinh\pi\omega = 8 \cdot 10^{-12}$.
-static STEP: LazyLock<SmoothStep<17>> = LazyLock::new(|| {
-    let distance = 0.65;
-    SmoothStep::new(-43.0 * distance, distance, Normal { center: 0.0, width: 1.0 }, |u| {
+/// rule's error: $2\pi\omega/\sinh\pi\omega = 7 \cdot 10^{-13}$.
+static STEP: LazyLock<SmoothStep<19>> = LazyLock::new(|| {
+    let distance = 0.6;
+    SmoothStep::new(-46.0 * distance, distance, Normal { center: 0.0, width: 1.0 }, |u| {
         let q = logistic(-u);
         StepValue { value: q, density: logistic(u) * q }
     })
