@@ -139,7 +139,8 @@ def test_columns_of_values_are_encoded_as_an_arrow_table_is():
     schema = Schema(["a", "b", "c"], "y")
     columns = {"a": [1, 2, 3], "b": [0.5, 1, 2.5], "c": [1.0, 0.0, 1.0]}
     for table in (pa.table(columns), columns):
-        features, rows, offset = schema.encode(table)
+        features, rows, offset, unseen = schema.encode(table)
+        assert unseen is None
         assert_same(features, np.column_stack(list(columns.values())))
         assert rows.tolist() == [0, 1, 2] and offset is None
     with pytest.raises(kalmia.InputError, match="X, row 2, column `a`: missing value"):
