@@ -69,7 +69,7 @@ impl DriftStatus {
         }
         let row = self.row.filter(|_| self.seen)?;
         let saved = self.share.map_or_else(String::new, |share| {
-            format!(" (about {} lower loss for the next row)", percent(share))
+            format!(" ({} lower loss for the next row)", percent(share))
         });
         Some(format!(
             "certain after row {row}: rows that stand together resemble each other more than the \
@@ -83,12 +83,12 @@ fn share(gain: f64, loss: Option<f64>) -> Option<f64> {
     loss.filter(|loss| *loss > 0.0 && gain > 0.0).map(|loss| gain / loss)
 }
 
-/// One significant digit below 10 %, whole percents above.
+/// Tenths of a percent below 1 %, whole percents above.
 fn percent(share: f64) -> String {
     match 100.0 * share {
         0.0..0.1 => "less than 0.1 %".into(),
-        percent @ 0.1..1.0 => format!("{percent:.1} %"),
-        percent => format!("{percent:.0} %"),
+        percent @ 0.1..1.0 => format!("about {percent:.1} %"),
+        percent => format!("about {percent:.0} %"),
     }
 }
 
@@ -152,6 +152,6 @@ mod tests {
     #[test]
     fn percentages_are_short() {
         let texts = [0.0001, 0.004, 0.02, 0.256].map(percent);
-        assert_eq!(texts, ["less than 0.1 %", "0.4 %", "2 %", "26 %"]);
+        assert_eq!(texts, ["less than 0.1 %", "about 0.4 %", "about 2 %", "about 26 %"]);
     }
 }

@@ -174,7 +174,7 @@ fn a_restored_watch_continues_bit_for_bit_whatever_the_batches() {
             let rows = Rows::new(5, x, y).unwrap();
             auto.learn(rows).unwrap();
             never.learn(rows).unwrap();
-            if auto.count() % 997 == 0 || batch == 50 {
+            if auto.count().is_multiple_of(997) || batch == 50 {
                 let text = serde_json::to_string(&auto.state()).unwrap();
                 auto = Auto::restore(serde_json::from_str(&text).unwrap()).unwrap();
             }
