@@ -184,7 +184,7 @@ impl<'a> Rows<'a> {
 /// let filter = Filter::new(Bernoulli, Ekf, Prior::isotropic(2, 1.0)?)?;
 /// let mut means = [0.0; 2];
 /// filter.predict_means(Inputs::new(2, &[1.0, 0.3, 1.0, -2.0])?, &mut means)?;
-/// assert_eq!(means, [0.5, 0.5]);
+/// assert!(means.iter().all(|mean| (mean - 0.5).abs() < 1e-12));
 /// # Ok::<(), kalmia::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 //! and what following costs and gains.
 //!
 //! `cargo bench -p kalmia --bench drift` prints the tables of docs/benchmarks.md, `-- --quick` the
-//! same from a tenth of the replicates, and `-- TEXT` only lines that contain the text. As a test
+//! same from a fifth of the replicates, and `-- TEXT` only lines that contain the text. As a test
 //! (`cargo test --benches`) it runs once, small.
 
 #[path = "../../tests/streams/mod.rs"]

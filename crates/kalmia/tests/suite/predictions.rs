@@ -225,7 +225,9 @@ fn quantiles_invert_the_distribution_for_every_family() {
                     let p = next.cdf(y);
                     let what = format!("{name} n {n} q {q}: {y} {p}");
                     if family.discrete() {
-                        assert!(p >= q - 1e-9 && next.cdf(y - 1.0) < q + 1e-9, "{what}");
+                        // beyond 2^53 the next smaller number
+                        let before = if y < 1e15 { y - 1.0 } else { y * (1.0 - 1e-9) };
+                        assert!(p >= q - 1e-9 && next.cdf(before) < q + 1e-9, "{what}");
                     } else {
                         assert!((p - q).abs() <= 1e-9, "{what}");
                     }
