@@ -70,9 +70,14 @@ impl Dispersion {
         matches!(self.kind, Kind::Pearson | Kind::Quasi)
     }
 
+    /// The number of rows that a row of this weight counts as.
+    fn rows_of(&self, weight: f64) -> f64 {
+        if self.weight_is_size && weight > 0.0 { 1.0 } else { weight }
+    }
+
     /// Counts a row.
     pub fn count(&mut self, weight: f64) {
-        self.rows += if self.weight_is_size && weight > 0.0 { 1.0 } else { weight };
+        self.rows += self.rows_of(weight);
     }
 
     /// Rows that the estimate rests on.
@@ -124,8 +129,8 @@ impl Dispersion {
             Kind::Pearson | Kind::Quasi => {
                 let u = m + offset;
                 let spread = 1.0 + weight * family.fast().information(u) * s;
-                let largest = MAX_PEARSON * self.estimate(so_far);
-                weight * (pearson(family, y, u) / spread).min(largest)
+                let largest = MAX_PEARSON * self.estimate(so_far) * self.rows_of(weight);
+                (weight * pearson(family, y, u) / spread).min(largest)
             }
         }
     }
@@ -141,7 +146,8 @@ impl Dispersion {
         let row = |i: usize| {
             let Observation { y, weight, offset } = rows.observation(i);
             let m: f64 = theta.iter().zip(rows.x(i)).map(|(t, x)| t * x).sum();
-            weight * pearson(family, y, m + offset).min(MAX_PEARSON * self.guess)
+            let largest = MAX_PEARSON * self.guess * self.rows_of(weight);
+            (weight * pearson(family, y, m + offset)).min(largest)
         };
         Some((0..rows.len()).map(row).sum::<f64>() * n / (n - d))
     }
