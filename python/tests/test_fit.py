@@ -31,7 +31,11 @@ def test_rows_sorted_by_label_are_learned_as_well_as_by_a_batch_fit(load):
     X, y = X[np.argsort(y, kind="stable")], np.sort(y)
     batch = make_pipeline(StandardScaler(), BatchLogistic(max_iter=1000))
     expected = cross_val_score(batch, X, y).mean()
-    assert cross_val_score(LogisticRegression(drift="off"), X, y).mean() > expected - 0.01
+    # one pass depends on the order: from one random order to the next the score moves by 1 %
+    orders = range(8 if load is load_iris else 2)
+    models = [LogisticRegression(drift="off", random_state=seed) for seed in orders]
+    found = np.mean([cross_val_score(model, X, y).mean() for model in models])
+    assert found > expected - 0.01
 
 
 def test_the_order_of_the_rows_hardly_matters_and_the_loss_is_that_of_new_rows():

@@ -205,8 +205,8 @@ impl EncoderOptions {
 pub enum Mode {
     /// New levels become features; the target must be there.
     Learn,
-    /// The schema is fixed: unseen levels are counted per row and encoded as zero. The target may be
-    /// absent.
+    /// The schema is fixed: unseen levels are counted per row and encoded as zero. The target may
+    /// be absent.
     Predict,
     /// As [`Mode::Predict`], but the target must be there: rows without one are treated as in
     /// [`Mode::Learn`].

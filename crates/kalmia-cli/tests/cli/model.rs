@@ -67,7 +67,7 @@ fn without_an_interval_the_other_columns_stay() {
 fn an_unseen_level_is_uncertain() {
     let folder = Folder::new("unseen");
     let row = |i: usize| {
-        let y = (i % 7) as f64 * 0.3 + if i % 3 == 0 { 1.0 } else { 0.0 };
+        let y = (i % 7) as f64 * 0.3 + if i.is_multiple_of(3) { 1.0 } else { 0.0 };
         format!("{},{},{y}\n", ["a", "b", "c"][i % 3], ["u", "v"][i % 2])
     };
     folder.write("t.csv", format!("g,h,y\n{}", (0..300).map(row).collect::<String>()));

@@ -30,8 +30,8 @@ pub(super) type GemmKernel = unsafe fn(
     Parallelism,
 );
 
-/// The kernel for the instructions in use. `gemm` takes the widest of the machine and no limit, so a
-/// limited one is put together from its parts.
+/// The kernel for the instructions in use. `gemm` takes the widest of the machine and no limit, so
+/// a limited one is put together from its parts.
 #[inline]
 pub(super) fn chosen() -> GemmKernel {
     match arch() {

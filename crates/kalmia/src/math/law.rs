@@ -192,7 +192,7 @@ impl Series {
     }
 }
 
-/// $\sum_j c_j x^j$ for an even number of coefficients, in two sums that do not wait for each other.
+/// $\sum_j c_j x^j$ for an even number of coefficients, in two independent sums.
 #[inline(always)]
 fn polynomial(coefficients: &[f64], x: f64) -> f64 {
     let square = x * x;

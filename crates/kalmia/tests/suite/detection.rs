@@ -1,4 +1,5 @@
-//! A drift is detected when it is there, and only then; `adapt` follows from the end of the warm-up.
+//! A drift is detected when it is there, and only then; `adapt` follows from the end of the
+//! warm-up.
 
 #[path = "../streams/mod.rs"]
 #[allow(dead_code)] // the benchmark has more streams

@@ -163,8 +163,8 @@ proptest! {
         let far_away = loss(&far);
         // the zero is out of reach in both: nothing depends on where it is
         prop_assert!((far_away - loss(&further)).abs() < 0.02, "{far_away}");
-        // Of the far rows, half of the members learn the intercept alone, which may be luck; and the
-        // first rows are predicted under other scales. Neither is in the bound.
+        // Of the far rows, half of the members learn the intercept alone, which may be luck; and
+        // the first rows are predicted under other scales. Neither is in the bound.
         prop_assert!(near <= far_away + 2f64.ln() + 2.0, "{near} {far_away}");
     }
 }

@@ -12,8 +12,8 @@ use pulp::Simd;
 const ROWS_PER_FOLD: usize = 16;
 
 /// As [`super::row`], for a dimension of at most `N` registers and columns `W` registers apart.
-/// With `NOISE`, $P$ is the stored matrix plus a separate diagonal, `beside`, to which each row adds
-/// the process noise.
+/// With `NOISE`, $P$ is the stored matrix plus a separate diagonal, `beside`, to which each row
+/// adds the process noise.
 #[inline(always)]
 pub(super) fn learn<S: Simd, const N: usize, const W: usize, const NOISE: bool>(
     simd: S,

@@ -80,8 +80,8 @@ impl<S: Simd, const PACKED: bool> Factor<'_, S, PACKED> {
     ) -> S::f64s {
         let simd = self.simd;
         let start = (B - 1) * S::F64_LANES;
-        // Columns after the last one add nothing: their steps and variances are zero. With few lanes
-        // they cost less than a loop of unknown length.
+        // Columns after the last one add nothing: their steps and variances are zero. With few
+        // lanes they cost less than a loop of unknown length.
         let full = B * S::F64_LANES;
         let end = if S::F64_LANES == 8 { full.min(self.dim) } else { full }.min(MAX_DIM);
         let mut sums = [simd.splat_f64s(0.0); MAX_LANES];

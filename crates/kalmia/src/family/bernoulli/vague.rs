@@ -1,5 +1,5 @@
-//! Moments of the logistic function under a belief wider than the function: few fixed nodes, however
-//! wide the belief.
+//! Moments of the logistic function under a belief wider than the function: few fixed nodes,
+//! however wide the belief.
 //!
 //! With $o(m) = E[\sigma(-u)]$ and $f = 1 - o$, the Gaussian tilted by $e^{-u}$ gives $o(m) =
 //! e^{s/2-m} f(m-s)$. So a label that is far more certain than the belief is wide follows from one

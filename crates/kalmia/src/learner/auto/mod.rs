@@ -14,7 +14,7 @@
 //! | `predict` | predictions, standard errors, growth |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
 //! | `drift` | the drift mode, and how following starts |
-//! | `sentinel`, `scores`, `corrector` | the watch for a drift: its evidence, and what following gains |
+//! | `sentinel`, `scores`, `corrector` | the watch for a drift: its evidence, its cost |
 //! | `state`, `merge` | storing and merging |
 
 mod bank;
