@@ -26,9 +26,10 @@ impl<F: Family> Prediction<F> {
     /// The distribution of `y` (distribution function, density, quantiles, interval, variance) is
     /// then that of a mixture with the same mean: each count has a normal random part of variance
     /// $\tau^2$ in its linear predictor. For Poisson counts of mean $\mu$, $\tau^2 = \ln(1 +
-    /// (\varphi-1)/\mu)$. For binomial counts $\tau^2$ is solved for; $\varphi - 1$ is capped
-    /// at 0.8 of its largest value, the number of trials less 1. The linear predictor, its quantiles
-    /// and the interval of the mean stay as they are. Other families, and a single trial, ignore `phi`.
+    /// (\varphi-1)/\mu)$. For binomial counts $\tau^2$ is solved for; $\varphi - 1$ is capped at
+    /// 0.8 of its largest value, the number of trials less 1. The linear predictor, its quantiles
+    /// and the interval of the mean stay as they are. Other families, and a single trial, ignore
+    /// `phi`.
     ///
     /// ```
     /// use kalmia::{Poisson, Prediction};
