@@ -93,7 +93,7 @@ def test_counts(run, tmp_path):
         "--family",
         "poisson",
     )
-    shuffled.agree(distance=0.1, errors=0.6, spread=1.06)
+    shuffled.agree(distance=0.1, errors=0.6, spread=1.08)
     assert_close(shuffled.predicted["mean"], shuffled.batch.fittedvalues, rtol=0.02)
     # In the file's order the coefficients drift, which no theorem covers. With the drift off, the
     # command reports it and still ends near the best loss.
