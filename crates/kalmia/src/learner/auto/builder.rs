@@ -12,8 +12,7 @@ use crate::linalg::Threads;
 /// use kalmia::{Auto, DriftMode, Gaussian};
 ///
 /// let auto = Auto::builder(Gaussian::default(), 3).intercept().drift(DriftMode::Detect).build()?;
-/// // six sizes of prior, for centered features and for features as they come
-/// assert_eq!(auto.weights().len(), 12);
+/// assert_eq!(auto.weights().len(), 6); // one for each size of the prior
 /// # Ok::<(), kalmia::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -32,9 +31,10 @@ impl<F: Family> AutoBuilder<F> {
     }
 
     /// Feature 0 is the constant 1, and its coefficient is not shrunk. With normal noise, shifting
-    /// or scaling `y` then changes predictions by just that, from the second row on. Half of the
-    /// members have a prior of centered features, from the eighth row on, so a feature far from 0
-    /// (a year) is learned as well as any other.
+    /// or scaling `y` then changes predictions by just that, from the second row on. From
+    /// the eighth row on members have a prior of centered features, so a feature far from 0 (a
+    /// year) is learned as well as any other; if there is such a feature, as many members have a
+    /// prior of features as they come.
     pub fn intercept(self) -> Self {
         self.with_intercept(true)
     }

@@ -152,7 +152,8 @@ impl<F: Family> Auto<F> {
 
     /// New members from the prior at the current scales.
     pub(super) fn rebuild(&mut self) -> Result<()> {
-        let bases: &[Basis] = if self.scales.has_intercept() {
+        // Without a feature off center both kinds are the same.
+        let bases: &[Basis] = if self.scales.has_intercept() && self.scales.off_center() {
             &[Basis::Centered, Basis::Raw]
         } else {
             &[Basis::Centered]

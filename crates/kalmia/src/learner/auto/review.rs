@@ -27,6 +27,11 @@ impl<F: Family> Auto<F> {
     }
 }
 
+/// A member of at least [`MIN_HEAVY`] whose weight moved by less than this over the last doubling is
+/// dropped: about as many nats is what it would gain over the next.
+const MIN_MOVE: f64 = 0.02;
+const MIN_HEAVY: f64 = 1e-3;
+
 impl Bank<Factored> {
     /// Drops members that no longer matter after `count` rows: by weight at every review, by
     /// influence at the powers of two.
@@ -34,7 +39,8 @@ impl Bank<Factored> {
         let heaviest = self.best().weight;
         let doubled = count.is_power_of_two() && count > CHUNK;
         let idle = |m: &Member<Factored>| {
-            m.weight < MIN_MEMBER_WEIGHT || (doubled && m.influence < MIN_INFLUENCE * count as f64)
+            let least = if m.weight < MIN_HEAVY { MIN_INFLUENCE * count as f64 } else { MIN_MOVE };
+            m.weight < MIN_MEMBER_WEIGHT || (doubled && m.influence < least)
         };
         self.members.retain(|m| m.weight == heaviest || !idle(m));
         self.renormalize();

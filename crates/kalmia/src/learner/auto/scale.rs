@@ -9,6 +9,9 @@ const MIN_SPREAD: f64 = 1e-8;
 /// Rows from which features are centered: the spread of two or three rows may be tiny by chance.
 const CENTERED_FROM_ROW: f64 = 8.0;
 
+/// Smallest ratio of root mean square to standard deviation at which a feature is off center.
+const OFF_CENTER: f64 = 1.25;
+
 /// Running size of each feature, then its frozen scale.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Scales {
@@ -109,6 +112,11 @@ impl Scales {
     /// Whether a feature still waits for its first value.
     pub fn incomplete(&self) -> bool {
         self.scale.contains(&0.0)
+    }
+
+    /// Whether centering makes a difference: a feature's mean is large beside its deviation.
+    pub fn off_center(&self) -> bool {
+        self.size.iter().zip(&self.scale).skip(1).any(|(size, scale)| *size > OFF_CENTER * scale)
     }
 
     /// Number of features.
