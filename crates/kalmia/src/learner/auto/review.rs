@@ -27,8 +27,8 @@ impl<F: Family> Auto<F> {
     }
 }
 
-/// A member of at least [`MIN_HEAVY`] whose weight moved by less than this over the last doubling is
-/// dropped: about as many nats is what it would gain over the next.
+/// A member of at least [`MIN_HEAVY`] whose weight moved by less than this over the last doubling
+/// is dropped: about as many nats is what it would gain over the next.
 const MIN_MOVE: f64 = 0.02;
 const MIN_HEAVY: f64 = 1e-3;
 
