@@ -339,8 +339,7 @@ mod tests {
             let expected = full(member) / kept;
             assert!((member.weight / expected - 1.0).abs() < 1e-9, "{member:?} {expected}");
         }
-        // 0.011 nats were lost of 143 538, one or two times the bound of one member. Dropping a member
-        // whose weight still moves fails here.
+        // 0.011 nats were lost of 143 538. Dropping a member whose weight still moves fails here.
         assert!((without - with).abs() < 0.04, "{without} {with}");
     }
 }
