@@ -3,15 +3,16 @@
 
 use crate::math::{Law, with_laws};
 
-/// Most members; a mixture of more is inverted by the general search.
-const MAX_COMPONENTS: usize = 8;
-/// Smallest weight that can move a quantile.
-const MIN_WEIGHT: f64 = 1e-12;
+/// Most members; a mixture of more is inverted by the general search. The default learner starts
+/// with twelve.
+const MAX_COMPONENTS: usize = 16;
+/// Smallest weight that is not left out: the distribution function changes by as much.
+const MIN_WEIGHT: f64 = 1e-10;
 /// Most evaluations of one search.
 const MAX_EVALUATIONS: usize = 80;
 /// Largest error of the last evaluation, as a share of the smaller tail; the step that follows
-/// squares it.
-const MAX_LAST_ERROR: f64 = 1e-7;
+/// squares it, up to a factor of some tens.
+const MAX_LAST_ERROR: f64 = 1e-5;
 /// Half-width in which a normal variable lies, in deviations: the mass outside is $10^{-23}$.
 const NORMAL_RANGE: f64 = 10.0;
 
