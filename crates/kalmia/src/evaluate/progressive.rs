@@ -39,7 +39,7 @@ fn one() -> f64 {
 /// and trials. In the other families nobody can know its size, and its loss may exceed that of all
 /// other rows: neither is judged on it.
 ///
-/// Rows of weight 0 count in [`Report::rows`] and nowhere else.
+/// Rows of weight 0 count in [`Report::rows`](super::Report::rows) and nowhere else.
 ///
 /// ```
 /// use kalmia::evaluate::Progressive;
