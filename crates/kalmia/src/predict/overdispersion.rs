@@ -17,8 +17,12 @@ const MAX_STEPS: usize = 100;
 /// Largest logit in size for which the law is solved for. Beyond it all counts but one have a
 /// probability of $10^{-17}$ at most.
 const MAX_LOGIT: f64 = 40.0;
-/// Largest relative error of the two moments.
-const MAX_ERROR: f64 = 1e-13;
+/// Largest variance of a logit at which the location is solved for; beyond it the probit
+/// approximation is used.
+const MAX_SOLVED_VARIANCE: f64 = 100.0;
+/// Largest relative error of the two moments. Well above rounding, so that the searches end; the
+/// dispersion is an estimate anyway.
+const MAX_ERROR: f64 = 1e-10;
 
 impl<F: Family> Prediction<F> {
     /// With counts whose variance given `u` is `phi` times that of the family, $\varphi \ge 1$.
@@ -127,6 +131,10 @@ fn logit_normal(m: f64, s: f64, share: f64) -> TargetBelief {
     }
     let total = s + t;
     let start = a * ((1.0 + PI * total / 8.0) / (1.0 + PI * t / 8.0)).sqrt();
+    // Of a belief this wide the extra variance changes little, and the sums would be long.
+    if total > MAX_SOLVED_VARIANCE {
+        return TargetBelief { m: start, s: total };
+    }
     let mean = Bernoulli.moderated_mean(m, s);
     TargetBelief { m: location(start, total, mean).0, s: total }
 }
