@@ -60,7 +60,7 @@ def test_fit_shuffles_by_its_seed_and_partial_fit_does_not():
     in_order = LogisticRegression(shuffle=False).fit(X, y).coef_
     assert (first != other).any() and (first != in_order).any()
     assert_same(in_order, LogisticRegression().partial_fit(X, y).coef_)
-    # rows that follow each other may drift, so `adapt` keeps their order unless it is told
+    # rows that follow each other may drift, so `adapt` keeps their order by default
     adapted = LogisticRegression(drift="adapt").fit(X, y).coef_
     assert_same(adapted, LogisticRegression(drift="adapt", shuffle=False).fit(X, y).coef_)
     assert (adapted != LogisticRegression(drift="adapt", shuffle=True).fit(X, y).coef_).any()

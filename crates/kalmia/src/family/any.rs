@@ -194,7 +194,6 @@ impl FastPaths for AnyFamily {
         fn mean_from_evidence(&self, y: f64, evidence: Evidence) -> Option<f64>;
         fn cdf_transition(&self, y: f64) -> Option<CdfTransition>;
         fn log_link(&self) -> bool;
-        fn overdispersed(&self) -> bool;
         fn weight_is_trials(&self) -> bool;
         #[inline(always)]
         fn information(&self, u: f64) -> f64;

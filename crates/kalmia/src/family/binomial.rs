@@ -193,10 +193,6 @@ impl Family for Binomial {
 impl FastPaths for Binomial {
     own_fast_paths!();
 
-    fn overdispersed(&self) -> bool {
-        self.proportion || self.trials > 1.0
-    }
-
     fn weight_is_trials(&self) -> bool {
         self.proportion
     }

@@ -67,7 +67,12 @@ pub trait FastPaths {
     /// Whether `y` may vary more than the family allows, as counts do. The default learner then
     /// learns a quasi-likelihood dispersion of at least 1.
     fn overdispersed(&self) -> bool {
-        false
+        let varies = match self.counts() {
+            None => false,
+            Some(Counts::Unbounded) => true,
+            Some(Counts::OfTrials(trials)) => trials > 1.0,
+        };
+        varies || self.weight_is_trials()
     }
 
     /// Whether a row's weight is its number of trials, not of rows like it.

@@ -139,10 +139,6 @@ impl FastPaths for Poisson {
         true
     }
 
-    fn overdispersed(&self) -> bool {
-        true
-    }
-
     #[inline(always)]
     fn information(&self, u: f64) -> f64 {
         capped_exp(u)
