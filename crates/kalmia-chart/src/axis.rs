@@ -55,14 +55,14 @@ impl Axis {
         }
     }
 
-    /// Where a value lies between the ends, from 0 to 1; values outside lie on the nearer end.
+    /// Where a value lies: 0 at the lower end, 1 at the upper one.
     pub(crate) fn place(&self, value: f64) -> f64 {
-        let at = if self.log {
-            (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln()
+        if self.log {
+            // differences of logarithms, because quotients of huge values overflow
+            (value.max(f64::MIN_POSITIVE).ln() - self.low.ln()) / (self.high.ln() - self.low.ln())
         } else {
             (value - self.low) / (self.high - self.low)
-        };
-        at.clamp(0.0, 1.0)
+        }
     }
 
     /// The ticks, in ascending order.
@@ -77,15 +77,19 @@ impl Axis {
         let stride = ((last - first) / 9 + 1).max(1);
         // With fewer than two powers of ten in range, 2 and 5 times a power get labels too.
         let short = (first..=last).filter(|&decade| inside(10f64.powi(decade))).count() < 2;
+        let text = |k: i32, decade: i32| match (short, decade) {
+            // in full, because there are few
+            (true, -4..=5) => plain(f64::from(k) * 10f64.powi(decade), (-decade).max(0) as usize),
+            (_, _) if k == 1 => power_of_ten(decade),
+            _ => format!("{k}·{}", power_of_ten(decade)),
+        };
         let mut ticks = Vec::new();
         for decade in first..=last {
             let label = (decade - first) % stride == 0;
             let value = 10f64.powi(decade);
-            ticks.push(Tick { value, label: label.then(|| power_of_ten(decade)) });
+            ticks.push(Tick { value, label: label.then(|| text(1, decade)) });
             if stride == 1 {
-                let label = |k: i32| {
-                    (short && (k == 2 || k == 5)).then(|| format!("{k}·{}", power_of_ten(decade)))
-                };
+                let label = |k: i32| (short && (k == 2 || k == 5)).then(|| text(k, decade));
                 let between = |k| Tick { value: f64::from(k) * value, label: label(k) };
                 ticks.extend((2..10).map(between));
             }
@@ -102,14 +106,37 @@ impl Axis {
             .into_iter()
             .find(|s| *s >= raw * 0.999)
             .unwrap_or(raw);
-        let decimals = (-step.log10().floor()).max(0.0) as usize;
         let first = (self.low / step - 1e-9).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;
         (first..=last)
             .map(|k| k as f64 * step)
-            .map(|value| Tick { value, label: Some(format!("{value:.decimals$}")) })
+            .map(|value| Tick { value, label: Some(linear_label(value, step, self.largest())) })
             .collect()
     }
+
+    fn largest(&self) -> f64 {
+        self.low.abs().max(self.high.abs())
+    }
+}
+
+/// A value of a linear axis with ticks `step` apart: in full, or in units of a power of ten if the
+/// largest value is too long for that.
+fn linear_label(value: f64, step: f64, largest: f64) -> String {
+    let decimals = |step: f64| (-(step.log10() + 1e-9).floor()).max(0.0) as usize;
+    if value == 0.0 || (MIN_PLAIN_STEP..).contains(&step) && largest < MAX_PLAIN {
+        return plain(value, decimals(step));
+    }
+    let decade = (largest.log10() + 1e-9).floor();
+    let unit = 10f64.powf(decade);
+    format!("{}·{}", plain(value / unit, decimals(step / unit)), power_of_ten(decade as i32))
+}
+
+/// Larger values, and smaller steps, are written with a power of ten.
+const MAX_PLAIN: f64 = 1e7;
+const MIN_PLAIN_STEP: f64 = 1e-6;
+
+fn plain(value: f64, decimals: usize) -> String {
+    format!("{value:.decimals$}")
 }
 
 /// The largest of 1, 2 and 5 times a power of ten that is not above the value.
@@ -154,10 +181,9 @@ mod tests {
         let labels =
             |axis: Axis| axis.ticks().into_iter().filter_map(|t| t.label).collect::<Vec<String>>();
         assert_eq!(labels(tight), ["10²", "10³"]);
-        assert_eq!(
-            labels(Axis::log("n", [2.5, 40.0])),
-            ["2·10⁰", "5·10⁰", "10¹", "2·10¹", "5·10¹"]
-        );
+        assert_eq!(labels(Axis::log("n", [2.5, 40.0])), ["2", "5", "10", "20", "50"]);
+        assert_eq!(labels(Axis::log("n", [0.03, 0.4])), ["0.02", "0.05", "0.1", "0.2", "0.5"]);
+        assert_eq!(labels(Axis::log("n", [2e9, 3e9])), ["2·10⁹", "5·10⁹"]);
         assert_eq!(power_of_ten(-10), "10⁻¹⁰");
     }
 
@@ -166,5 +192,10 @@ mod tests {
         let labels: Vec<String> =
             Axis::linear("p", 0.0, 1.0).ticks().into_iter().filter_map(|t| t.label).collect();
         assert_eq!(labels, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        let last = |high: f64| {
+            let ticks = Axis::linear("p", 0.0, high).ticks();
+            ticks.into_iter().filter_map(|t| t.label).next_back().unwrap()
+        };
+        assert_eq!([2e5, 4e7, 1e289, 2e-8].map(last), ["200000", "4·10⁷", "1.0·10²⁸⁹", "2.0·10⁻⁸"]);
     }
 }

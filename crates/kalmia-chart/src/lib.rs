@@ -19,7 +19,9 @@
 //! ```
 
 mod axis;
+mod clip;
 mod error;
+mod measure;
 mod plot;
 #[cfg(feature = "png")]
 mod png;

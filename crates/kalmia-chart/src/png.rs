@@ -10,7 +10,8 @@ use tiny_skia::{
 };
 use ttf_parser::{Face, OutlineBuilder};
 
-/// DejaVu Sans, reduced to the characters that charts use; its license is beside it.
+/// DejaVu Sans, reduced to Latin, Greek and Cyrillic letters and the signs that charts use; its
+/// license is beside it.
 static FONT: &[u8] = include_bytes!("../assets/DejaVuSans-subset.ttf");
 
 /// The encoded picture.
@@ -109,13 +110,12 @@ struct Outline {
 }
 
 impl Outline {
-    /// A character that the font lacks becomes a space.
+    /// A character that the font lacks becomes the font's box.
     fn new(face: &Face, text: &str, size: f32) -> Self {
         let scale = size / f32::from(face.units_per_em());
         let mut pen = Pen { path: PathBuilder::new(), x: 0.0, scale };
         for character in text.chars() {
-            let glyph =
-                face.glyph_index(character).or_else(|| face.glyph_index(' ')).unwrap_or_default();
+            let glyph = face.glyph_index(character).unwrap_or_default();
             face.outline_glyph(glyph, &mut pen);
             pen.x += f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
         }
@@ -172,10 +172,22 @@ mod tests {
     #[test]
     fn font_holds_every_character_that_charts_use() {
         let face = Face::parse(FONT, 0).unwrap();
-        for character in "AZaz09 .,:()%=/^|‖²·×θλΛτεβκσ√≤±–−⁰¹²³⁴⁵⁶⁷⁸⁹⁻₁₂".chars()
+        for character in "AZaz09 .,:()%=/^|‖²·×θλΛτεβκσ√≤±–−⁰¹²³⁴⁵⁶⁷⁸⁹⁻₁₂…ößéñÅłőşçЖя€".chars()
         {
             assert!(face.glyph_index(character).is_some(), "no glyph for {character}");
         }
+    }
+
+    #[test]
+    fn a_letter_that_the_font_lacks_is_a_box() {
+        let ink = |text: &str| {
+            let face = Face::parse(FONT, 0).unwrap();
+            let outline = Outline::new(&face, text, 12.0);
+            (outline.path.is_some(), outline.width > 0.0)
+        };
+        assert_eq!(ink("温"), (true, true));
+        assert_eq!(ink("ö"), (true, true));
+        assert_eq!(ink(" "), (false, true));
     }
 
     #[test]

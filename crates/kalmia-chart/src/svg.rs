@@ -97,13 +97,27 @@ fn hex(Color(r, g, b): Color) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-/// Text with the characters escaped that XML and HTML reserve.
+/// Text with the characters escaped that XML and HTML reserve. Control characters, which XML
+/// forbids, and marks that reverse the order of letters become `U+FFFD`.
 ///
 /// ```
 /// assert_eq!(kalmia_chart::escape("a < b"), "a &lt; b");
+/// assert_eq!(kalmia_chart::escape("red\u{1b}[31m"), "red\u{fffd}[31m");
 /// ```
 pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
+            c if c.is_control() && c != '\n' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 #[cfg(test)]

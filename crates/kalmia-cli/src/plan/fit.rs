@@ -123,6 +123,16 @@ impl FitPlan {
 }
 
 impl ComparePlan {
+    /// A method as it is given to `--method`, with the drift mode if it appears twice.
+    pub fn name(&self, settings: &Settings) -> String {
+        let method = settings.method.name();
+        let twice = self.settings.iter().filter(|s| s.method.name() == method).count() > 1;
+        match settings.method {
+            Method::Auto { drift: DriftMode::Adapt } if twice => format!("{method} --drift adapt"),
+            _ => method.to_string(),
+        }
+    }
+
     /// Checks the arguments.
     pub fn new(args: &CompareArgs) -> Result<Self> {
         args.plot.as_deref().map(picture).transpose()?;
@@ -145,20 +155,24 @@ impl ComparePlan {
             )));
         }
         let source = SourcePlan::new(&args.source)?;
-        let settings = methods.into_iter().map(|name| {
+        let mut compared = Vec::new();
+        for name in methods {
             // each method gets only the parameters that it takes
-            let method = Method::new(name, &given.only(name.takes()))?;
-            let family = args.roles.family.clone();
-            Ok(Settings {
-                family,
-                method,
-                weight_kind: args.roles.weight_kind,
-                shuffle: None,
-                source: SourceFormat::from(&source.options),
-            })
+            compared.push(Method::new(name, &given.only(name.takes()))?);
+            // beside the default, which follows a drift only if it is certain
+            if name == MethodName::Auto && !named && given.drift.is_none() {
+                compared.push(Method::Auto { drift: DriftMode::Adapt });
+            }
+        }
+        let settings = compared.into_iter().map(|method| Settings {
+            family: args.roles.family.clone(),
+            method,
+            weight_kind: args.roles.weight_kind,
+            shuffle: None,
+            source: SourceFormat::from(&source.options),
         });
         Ok(Self {
-            settings: settings.collect::<Result<_>>()?,
+            settings: settings.collect(),
             encoder: roles(&args.roles),
             source,
             named,

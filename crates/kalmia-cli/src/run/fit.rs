@@ -74,6 +74,9 @@ fn fresh(plan: &FitPlan, ui: Ui) -> Result<Fitted> {
     };
     let family = family(&settings.family, &feed.target(&encoder)?, ui)?;
     let mut model = Model::new(settings, family, encoder)?;
+    if let Some(note) = memory_note(&model) {
+        ui.note(&note);
+    }
     // settings hold what was asked for, not a horizon that was counted
     model.settings = plan.settings.clone();
     model.history = history;
@@ -83,6 +86,23 @@ fn fresh(plan: &FitPlan, ui: Ui) -> Result<Fitted> {
         0 => Err(Failure::no_rows(model.encoder.counts())),
         rows => Ok(Fitted { model, rows, time }),
     }
+}
+
+/// A learner that takes more bytes than this is announced.
+const MIN_NOTED_BYTES: usize = 1 << 30;
+
+/// What a large learner takes, before it takes it.
+fn memory_note(model: &Model) -> Option<String> {
+    let dim = model.learner.dim();
+    let bytes = model.learner.memory(dim);
+    (bytes > MIN_NOTED_BYTES).then(|| {
+        format!(
+            "note: {} take up to {} of memory, the square of their number; --features or \
+             --exclude chooses columns",
+            counted(dim as u64, "feature"),
+            kalmia::memory::text(bytes)
+        )
+    })
 }
 
 /// From the last row of a checkpoint on.

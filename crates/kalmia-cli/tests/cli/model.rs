@@ -371,22 +371,47 @@ fn comparing_runs_every_method_on_the_same_rows() {
     folder.write("t.csv", table(3000, ["0", "1"]));
     let all = folder.json("compare t.csv -t y --json --plot losses.svg");
     let methods = all["methods"].as_array().unwrap();
-    assert_eq!(methods.len(), 7);
-    for line in methods {
-        let alone = folder
-            .json(&format!("fit t.csv -t y --json --method {}", line["method"].as_str().unwrap()));
-        assert_eq!(line["loss"], alone["progressive"]["loss"], "{}", line["method"]);
+    assert_eq!(methods.len(), 8);
+    let mut before = f64::NEG_INFINITY;
+    for (i, line) in methods.iter().enumerate() {
+        let name = line["name"].as_str().unwrap();
+        let alone = folder.json(&format!("fit t.csv -t y --json --method {name}"));
+        assert_eq!(line["loss"], alone["progressive"]["loss"], "{name}");
+        // sorted, with the distance to the best
+        let loss = line["loss"].as_f64().unwrap();
+        assert!(loss >= before, "{name}");
+        before = loss;
+        assert_eq!(line["rank"], i + 1);
+        let best = methods[0]["loss"].as_f64().unwrap();
+        match line["above_best"].as_object() {
+            None => assert_eq!(i, 0),
+            Some(above) => {
+                let mean = above["mean"].as_f64().unwrap();
+                assert!((mean - (loss - best)).abs() < 1e-12, "{name}: {mean}");
+                assert!(above["std_error"].as_f64().unwrap() > 0.0, "{name}");
+            }
+        }
+    }
+    assert!(methods.iter().any(|line| line["name"] == "auto --drift adapt"));
+    assert_eq!(all["best"], methods[0]["name"]);
+    for name in all["tied_with_best"].as_array().unwrap() {
+        let line = methods.iter().find(|line| &line["name"] == name).unwrap();
+        let of = |key: &str| line["above_best"][key].as_f64().unwrap();
+        assert!(of("mean") <= 2.0 * of("std_error"));
     }
     let picture = folder.text("losses.svg");
     assert!(picture.contains(">auto<") && picture.contains("constant predictor"));
     let table = folder.ok("compare t.csv -t y --methods moment,ekf");
     assert!(table.contains("\nmoment ") && !table.contains("\nauto "), "{table}");
+    assert!(table.contains("above best") && table.contains("\nlowest loss: "), "{table}");
     // large counts make the plain filter diverge at its first step; the others continue
     let wild: String =
         (0..400).map(|i| format!("{},{}\n", i * 37 % 101, 1000 + i * i % 23)).collect();
     folder.write("wild.csv", format!("x,y\n{wild}"));
-    let wild = folder.ok("compare wild.csv -t y --family poisson --methods auto,ekf");
-    assert!(wild.contains("diverged"), "{wild}");
+    let wild = folder.ok("compare wild.csv -t y --family poisson --methods ekf,auto");
+    let place = |name: &str| wild.find(name).unwrap_or_else(|| panic!("{name} in\n{wild}"));
+    assert!(place("\nauto ") < place("\nekf ") && place("\nekf ") < place("diverged"), "{wild}");
+    assert!(wild.contains("lowest loss: auto, the only method that came to the end"), "{wild}");
 }
 
 #[test]

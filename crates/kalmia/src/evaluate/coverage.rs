@@ -10,6 +10,10 @@ const TAIL: f64 = 0.025;
 /// Largest variance of the linear predictor at which two moments describe a log-link family well.
 const MAX_VARIANCE: f64 = 1.0;
 
+/// Counts above it are judged by the normal distribution: the incomplete integrals take as many
+/// steps as the root of the count.
+const MAX_COUNT: f64 = 1e5;
+
 /// What was known of a row before it was learned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Predicted {
@@ -70,10 +74,13 @@ pub fn covers(family: &AnyFamily, row: &Predicted, y: f64, trials: f64) -> bool 
 fn count(y: f64, mean: f64, row: &Predicted) -> bool {
     // the variance is mean + mean^2 excess
     let excess = (row.dispersion.max(1.0) - 1.0) / mean + row.variance.exp_m1();
-    if excess * mean < 1e-6 {
+    let size = 1.0 / excess;
+    if mean > MAX_COUNT && size > MAX_COUNT {
+        return inside_normal(y, mean, mean * (1.0 + mean * excess));
+    }
+    if excess * mean < 1e-3 {
         return inside(y, |y| gamma_pair(y + 1.0, mean).1);
     }
-    let size = 1.0 / excess;
     let chance = size / (size + mean);
     inside(y, |y| beta_regularized(size, y + 1.0, chance, mean / (size + mean)))
 }
@@ -84,6 +91,9 @@ fn count_of_trials(y: f64, mean: f64, n: f64, row: &Predicted) -> bool {
     let chance = (mean / n).clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
     let factor = row.dispersion.max(1.0) + n * chance * (1.0 - chance) * row.variance;
     let factor = factor.min(n).max(1.0);
+    if mean.min(n - mean) > MAX_COUNT * factor {
+        return inside_normal(y, mean, mean * (1.0 - chance) * factor);
+    }
     inside(y, |y| {
         if y >= n {
             return 1.0;
@@ -97,6 +107,12 @@ fn count_of_trials(y: f64, mean: f64, n: f64, row: &Predicted) -> bool {
 /// Whether neither tail beyond the count `y` is too small, with its distribution function.
 fn inside(y: f64, cdf: impl Fn(f64) -> f64) -> bool {
     cdf(y) >= TAIL && (y < 0.5 || cdf(y - 1.0) < 1.0 - TAIL)
+}
+
+/// The same for a distribution so close to the normal one that the difference is lost in rounding
+/// to counts.
+fn inside_normal(y: f64, mean: f64, variance: f64) -> bool {
+    (y - mean).abs() <= QUANTILE_95 * variance.sqrt() + 0.5
 }
 
 #[cfg(test)]
@@ -154,5 +170,22 @@ mod tests {
         };
         assert!(held(1.0) < held(2.0) && held(2.0) < held(6.0), "{}", held(2.0));
         assert_eq!(held(1.0), 9);
+    }
+
+    #[test]
+    fn huge_counts_are_judged_as_the_incomplete_integral_would() {
+        let mean = 4.0 * MAX_COUNT;
+        let row = Predicted { linear: mean.ln(), variance: 0.0, dispersion: 1.0, mean };
+        let end = |judge: &dyn Fn(f64) -> bool| {
+            (0..3000).map(|k| mean + f64::from(k)).take_while(|y| judge(*y)).count()
+        };
+        let normal = end(&|y| covers(&Poisson.into(), &row, y, 1.0));
+        let exact = end(&|y| inside(y, |y| gamma_pair(y + 1.0, mean).1));
+        assert!(normal.abs_diff(exact) <= 2 && exact > 1000, "{normal} {exact}");
+        // half of 8e5 trials: the variance is half as large
+        let half = Predicted { linear: 0.0, ..row };
+        let family: AnyFamily = Binomial::new(8 * MAX_COUNT as u64).unwrap().into();
+        let binomial = end(&|y| covers(&family, &half, y, 1.0));
+        assert!((binomial as f64 / normal as f64 - 0.5f64.sqrt()).abs() < 0.01, "{binomial}");
     }
 }

@@ -265,6 +265,22 @@ impl Progressive {
         }
     }
 
+    /// The loss of a row as this counts it, without the weight.
+    pub fn loss_of(&self, row: &RowView<'_>) -> f64 {
+        let Observation { y, weight, .. } = row.observation;
+        // for labels the learner has computed the logarithm, unless a weight has sharpened it
+        match self.family {
+            AnyFamily::Bernoulli(_) if weight == 1.0 => row.loss.clamp(0.0, -MIN_PROBABILITY.ln()),
+            _ => 0.5 * deviance(&self.family, y, row.mean),
+        }
+    }
+
+    /// The weight with which the next row would be judged: 0 if it is a first row whose size nobody
+    /// can know.
+    pub fn judged_weight(&self, row: &RowView<'_>) -> f64 {
+        if self.constant().is_some() { row.observation.weight } else { 0.0 }
+    }
+
     /// The family.
     pub fn family(&self) -> &AnyFamily {
         &self.family
@@ -325,11 +341,7 @@ impl Observer for Progressive {
         } else {
             None
         };
-        // for labels the learner has computed the logarithm, unless a weight has sharpened it
-        let loss = match self.family {
-            AnyFamily::Bernoulli(_) if weight == 1.0 => row.loss.clamp(0.0, -MIN_PROBABILITY.ln()),
-            _ => 0.5 * deviance(&self.family, y, row.mean),
-        };
+        let loss = self.loss_of(row);
         self.count(y, row.mean, loss, interval, weight);
     }
 
