@@ -144,7 +144,8 @@ fn show(
     target: &str,
     contestants: Vec<Contestant>,
 ) -> Result<()> {
-    if let Some(path) = &plan.plot {
+    // the table is printed even if the picture cannot be written
+    let drawn = plan.plot.as_ref().map_or(Ok(()), |path| {
         let mut curves: Vec<Curve> = contestants
             .iter()
             .map(|one| Curve::new(one.method.name(), &one.model.metrics.course(), |p| p.loss))
@@ -153,15 +154,17 @@ fn show(
         if let Some(longest) = longest {
             curves.push(Curve::constant_predictor(&longest.model.metrics.course()));
         }
-        report::losses(path, &format!("Progressive loss of {target}"), &curves)?;
-    }
+        report::losses(path, &format!("Progressive loss of {target}"), &curves)
+    });
     let lines: Vec<Line> = contestants.into_iter().map(line).collect();
     if plan.json {
-        return output::print_json(
+        output::print_json(
             &serde_json::json!({ "family": family.name(), "target": target, "methods": lines }),
-        );
+        )?;
+    } else {
+        output::print(&table(family, target, &lines))?;
     }
-    output::print(&table(family, target, &lines))
+    drawn
 }
 
 fn line(one: Contestant) -> Line {

@@ -4,6 +4,7 @@ use crate::args::InspectArgs;
 use crate::error::Result;
 use crate::format::{counted, number};
 use crate::output;
+use crate::plan::Files;
 use crate::report::{self, Table, coefficient_table, scores_text};
 use kalmia::learner::MemberWeight;
 use kalmia::{AnyFamily, AnyLearner, Family, Learner};
@@ -48,6 +49,7 @@ struct MemberView {
 
 /// Runs the command.
 pub fn run(args: &InspectArgs) -> Result<()> {
+    Files::default().reads("the model", &args.model).check()?;
     let Loaded { content: model, version } = Model::load(&args.model)?;
     let view = inspection(&model, version)?;
     if args.json { output::print_json(&view) } else { output::print(&text(&view)) }

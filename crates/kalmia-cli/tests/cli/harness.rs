@@ -103,6 +103,10 @@ pub struct Run {
 }
 
 impl Run {
+    pub fn new(words: &str, output: Output) -> Self {
+        Self { words: words.into(), output }
+    }
+
     pub fn stdout(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
@@ -166,7 +170,7 @@ impl Uniform {
 
 /// Waits until the condition holds; fails after [`PATIENCE`].
 #[track_caller]
-pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(start.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what}");
