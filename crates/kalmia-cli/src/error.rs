@@ -4,6 +4,7 @@
 use crate::args::Command;
 use crate::format::counted;
 use crate::interrupt;
+use crate::visible::visible;
 use kalmia::Error as LearnerError;
 use kalmia::file::{FileError, Problem};
 use kalmia_data::{Counts, Error as DataError, Remedy};
@@ -132,7 +133,7 @@ impl Failure {
         {
             text.push_str(&format!("\nhint: {hint}"));
         }
-        text
+        visible(&text).into_owned()
     }
 }
 

@@ -1,14 +1,15 @@
 //! How results leave the command: standard output, and files written as a whole or not at all.
 
 use crate::error::{Failure, Result};
+use crate::visible::visible;
 use kalmia::file::Claim;
 use kalmia_model::Model;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes text to standard output.
+/// Writes text for people to standard output.
 pub fn print(text: &str) -> Result<()> {
-    print_bytes(text.as_bytes())
+    print_bytes(visible(text).as_bytes())
 }
 
 /// Writes bytes to standard output.
@@ -19,7 +20,7 @@ pub fn print_bytes(bytes: &[u8]) -> Result<()> {
 
 /// Prints one JSON object on a line.
 pub fn print_json<T: serde::Serialize>(value: &T) -> Result<()> {
-    print(&json_line(value)?)
+    print_bytes(json_line(value)?.as_bytes())
 }
 
 /// One JSON object on a line; numbers that JSON cannot hold are null.

@@ -24,3 +24,5 @@ mod outputs;
 mod rows;
 #[path = "cli/small.rs"]
 mod small;
+#[path = "cli/terminal.rs"]
+mod terminal;

@@ -208,6 +208,11 @@ fn table(family: AnyFamily, target: &str, lines: &[Line]) -> String {
         table.row(["constant predictor".into(), loss, half, empty(), empty(), empty()]);
     }
     let rows = lines.iter().map(|line| line.rows).max().unwrap_or(0);
-    let head = format!("{} of `{target}`, {}, progressive", family.name(), counted(rows, "row"));
+    let head = format!(
+        "{} of {}, {}, progressive",
+        family.name(),
+        report::target(target, None),
+        counted(rows, "row")
+    );
     format!("{head}\n\n{}", table.render())
 }

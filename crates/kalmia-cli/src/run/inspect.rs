@@ -6,6 +6,7 @@ use crate::format::{counted, number};
 use crate::output;
 use crate::plan::Files;
 use crate::report::{self, Table, coefficient_table, scores_text};
+use crate::visible::visible_line;
 use kalmia::learner::MemberWeight;
 use kalmia::{AnyFamily, AnyLearner, Family, Learner};
 use kalmia_data::{Encoder, Kind};
@@ -100,7 +101,7 @@ fn text(view: &Inspection<'_>) -> String {
         view.method,
         counted(view.rows, "row"),
         counted(view.features as u64, "feature"),
-        view.version
+        visible_line(&view.version)
     );
     let mut table = Table::new(["column", "kind"]);
     for column in &view.columns {
@@ -147,7 +148,7 @@ fn history(history: &History, indent: &str, out: &mut String) {
     }
     for (i, run) in history.runs.iter().enumerate() {
         let Run { files, position, finished, .. } = run;
-        let names: Vec<&str> = files.iter().map(|file| &*file.name).collect();
+        let names: Vec<_> = files.iter().map(|file| visible_line(&file.name)).collect();
         let verb = if i == 0 && history.merged.is_none() { "fit" } else { "update" };
         let state = if *finished { "" } else { ", not finished" };
         let _ = writeln!(
