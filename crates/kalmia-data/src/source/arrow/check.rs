@@ -89,8 +89,7 @@ fn decoded_bytes(batch: &RecordBatch<'_>, body: &[u8]) -> Checked<u64> {
         let len = usize::try_from(buffer.length()).map_err(|_| outside())?;
         let end = start.checked_add(len).ok_or_else(outside)?;
         let stored = body.get(start..end).ok_or_else(outside)?;
-        let decoded =
-            if compressed && len > 0 { uncompressed_bytes(stored)? } else { len as u64 };
+        let decoded = if compressed && len > 0 { uncompressed_bytes(stored)? } else { len as u64 };
         total = total.saturating_add(decoded);
     }
     Ok(total)

@@ -12,9 +12,9 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
 
 pub(super) use batches::Batches;
-pub(super) use guard::guard;
 pub use convert::{NotNumeric, numbers};
 use convert::{append, declared};
+pub(super) use guard::guard;
 #[cfg(feature = "columnar")]
 pub(super) use ipc::open_ipc;
 
