@@ -1,6 +1,7 @@
 //! The one command that tests everything: `cargo xtask ci`.
 
 mod api;
+mod fuzz;
 mod python;
 mod runner;
 mod steps;
@@ -17,6 +18,8 @@ use steps::{STEPS, TOOLS};
 enum Request {
     Help,
     Run(Vec<&'static Step>),
+    /// The fuzzer with these arguments.
+    Fuzz(Vec<String>),
     Unknown(String),
 }
 
@@ -29,6 +32,7 @@ fn parse(args: &[String]) -> Request {
             Some(step) => Request::Run(vec![step]),
             None => Request::Unknown(one.clone()),
         },
+        [fuzz, rest @ ..] if fuzz == "fuzz" => Request::Fuzz(rest.to_vec()),
         many => Request::Unknown(many.join(" ")),
     }
 }
@@ -40,7 +44,10 @@ fn help() -> String {
     format!(
         "usage: cargo xtask <command>\n\n  \
          ci        every step below, in this order, up to the first failure\n{steps}\n\
-         not part of ci:\n{tools}  help      this text"
+         not part of ci:\n{tools}  \
+         fuzz [TARGET] [--seconds N] [--seed N] [--file FILE]\n            \
+         the fuzzer for longer, or on one target or file\n  \
+         help      this text"
     )
 }
 
@@ -63,6 +70,13 @@ fn main() -> ExitCode {
             eprintln!("xtask: unknown command `{what}`\n\n{}", help());
             ExitCode::from(2)
         }
+        Request::Fuzz(args) => match fuzz::fuzz(&root(), &args) {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("xtask: {error}");
+                ExitCode::FAILURE
+            }
+        },
         Request::Run(steps) => {
             let records = runner::run(&steps, &root());
             println!("\n{}", runner::summary(&records));
@@ -93,6 +107,8 @@ mod tests {
         assert_eq!(parsed(&["--help"]), Request::Help);
         assert_eq!(parsed(&["tset"]), Request::Unknown("tset".into()));
         assert_eq!(parsed(&["fmt", "lint"]), Request::Unknown("fmt lint".into()));
+        let args = ["csv".to_string(), "--seconds".into(), "600".into()];
+        assert_eq!(parsed(&["fuzz", "csv", "--seconds", "600"]), Request::Fuzz(args.into()));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::api;
+use crate::fuzz;
 use crate::python::python;
 use crate::runner::Outcome::{self, Passed, Skipped};
 use crate::runner::Step;
@@ -21,6 +22,11 @@ pub const STEPS: &[Step] = &[
         name: "test",
         about: "unit, integration and documentation tests",
         run: |root| cargo(root, "test --workspace"),
+    },
+    Step {
+        name: "fuzz",
+        about: "mutated inputs for a minute: no panic, no abort",
+        run: fuzz::step,
     },
     Step { name: "doc", about: "documentation builds, warnings are errors", run: doc },
     Step { name: "bench", about: "every benchmark once, as a test", run: bench },

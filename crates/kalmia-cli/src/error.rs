@@ -4,6 +4,7 @@
 use crate::args::Command;
 use crate::format::counted;
 use crate::interrupt;
+use crate::visible::visible;
 use kalmia::Error as LearnerError;
 use kalmia::file::{FileError, Problem};
 use kalmia_data::{Counts, Error as DataError, Remedy};
@@ -48,6 +49,12 @@ impl From<DataError> for Failure {
     }
 }
 
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        ModelError::from(error).into()
+    }
+}
+
 impl From<LearnerError> for Failure {
     fn from(error: LearnerError) -> Self {
         ModelError::from(error).into()
@@ -88,7 +95,9 @@ impl Failure {
     /// 2 if the user's arguments or input are at fault, else 1.
     pub fn code(&self) -> u8 {
         match self {
-            Self::Model(ModelError::File(FileError::Write { .. })) => 1,
+            Self::Model(ModelError::File(
+                FileError::Write { .. } | FileError::Busy { .. } | FileError::Changed { .. },
+            )) => 1,
             Self::Usage(_) | Self::Model(_) => 2,
             Self::Output { .. } | Self::Stdout(_) | Self::Interrupted(_) | Self::Other(_) => 1,
         }
@@ -124,7 +133,7 @@ impl Failure {
         {
             text.push_str(&format!("\nhint: {hint}"));
         }
-        text
+        visible(&text).into_owned()
     }
 }
 

@@ -11,6 +11,7 @@ mod plan;
 mod progress;
 mod report;
 mod run;
+mod visible;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -19,7 +20,10 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => refuse(&error),
+    };
     match dispatch(&cli).map_err(Failure::or_stop) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
@@ -32,6 +36,17 @@ fn main() -> ExitCode {
             ExitCode::from(failure.code())
         }
     }
+}
+
+/// Prints what the parser says, which may repeat arguments, and ends.
+fn refuse(error: &clap::Error) -> ! {
+    let plain = error.render().to_string();
+    let shown = visible::visible(&plain);
+    if shown != plain {
+        let _ = write!(std::io::stderr(), "{shown}");
+        std::process::exit(error.exit_code());
+    }
+    error.exit()
 }
 
 fn dispatch(cli: &Cli) -> error::Result<()> {

@@ -1,12 +1,15 @@
 //! How results leave the command: standard output, and files written as a whole or not at all.
 
 use crate::error::{Failure, Result};
+use crate::visible::visible;
+use kalmia::file::Claim;
+use kalmia_model::Model;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Writes text to standard output.
+/// Writes text for people to standard output.
 pub fn print(text: &str) -> Result<()> {
-    print_bytes(text.as_bytes())
+    print_bytes(visible(text).as_bytes())
 }
 
 /// Writes bytes to standard output.
@@ -17,7 +20,7 @@ pub fn print_bytes(bytes: &[u8]) -> Result<()> {
 
 /// Prints one JSON object on a line.
 pub fn print_json<T: serde::Serialize>(value: &T) -> Result<()> {
-    print(&json_line(value)?)
+    print_bytes(json_line(value)?.as_bytes())
 }
 
 /// One JSON object on a line; numbers that JSON cannot hold are null.
@@ -29,4 +32,31 @@ pub fn json_line<T: serde::Serialize>(value: &T) -> Result<String> {
 /// Writes a file as a whole, or not at all.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     kalmia::file::replace(path, |sink| sink.write_all(bytes)).map_err(Failure::output(path))
+}
+
+/// Where a model goes.
+#[derive(Debug)]
+pub enum ModelOutput {
+    /// A new model, which replaces whatever is there.
+    New(PathBuf),
+    /// A model that is continued: no other process may do so at the same time.
+    Continued(Claim),
+}
+
+impl ModelOutput {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::New(path) => path,
+            Self::Continued(claim) => claim.path(),
+        }
+    }
+
+    /// Writes the model, atomically.
+    pub fn save(&mut self, model: &Model) -> Result<()> {
+        Ok(match self {
+            Self::New(path) => model.save(path)?,
+            Self::Continued(claim) => model.save_claimed(claim)?,
+        })
+    }
 }

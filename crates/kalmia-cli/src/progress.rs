@@ -1,6 +1,7 @@
 //! What the command says on standard error: notes, and a progress bar on a terminal.
 
 use crate::format::grouped;
+use crate::visible::visible_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kalmia_data::Progress;
 use std::io::{self, IsTerminal, Write};
@@ -27,7 +28,7 @@ impl Ui {
     pub fn note(&self, text: &str) {
         if !self.quiet {
             // if standard error is closed, nobody reads the note
-            let _ = writeln!(io::stderr(), "{text}");
+            let _ = writeln!(io::stderr(), "{}", visible_line(text));
         }
     }
 

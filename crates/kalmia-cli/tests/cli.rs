@@ -18,7 +18,11 @@ mod hostile;
 mod interrupt;
 #[path = "cli/model.rs"]
 mod model;
+#[path = "cli/outputs.rs"]
+mod outputs;
 #[path = "cli/rows.rs"]
 mod rows;
 #[path = "cli/small.rs"]
 mod small;
+#[path = "cli/terminal.rs"]
+mod terminal;

@@ -1,4 +1,5 @@
-//! The memory that a reading needs does not grow with the number of rows.
+//! The memory that a reading needs does not grow with the number of rows, and a small hostile file
+//! does not fill it.
 
 #[path = "suite/common/mod.rs"]
 mod common;
@@ -8,7 +9,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use common::{gzip, zstandard};
-use kalmia_data::{Block, Encoder, EncoderOptions, Input, Missing, Mode, Reader, SourceOptions};
+use kalmia_data::{
+    Block, Encoder, EncoderOptions, Error, Input, Missing, Mode, Reader, SourceOptions,
+};
 
 /// Counts the bytes in use and their peak.
 struct Counting;
@@ -40,6 +43,12 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// Bytes in use at the peak of a reading, beyond those before it.
 fn peak(name: &str, bytes: Vec<u8>, threaded: bool) -> usize {
+    let (peak, outcome) = peak_and_outcome(name, bytes, threaded);
+    outcome.unwrap();
+    peak
+}
+
+fn peak_and_outcome(name: &str, bytes: Vec<u8>, threaded: bool) -> (usize, Result<(), Error>) {
     let input = Input::memory(name, bytes);
     let source = SourceOptions {
         threaded,
@@ -51,11 +60,15 @@ fn peak(name: &str, bytes: Vec<u8>, threaded: bool) -> usize {
     let options = EncoderOptions { target, missing: Missing::Mean, ..EncoderOptions::default() };
     let before = USED.load(Relaxed);
     PEAK.store(before, Relaxed);
-    let mut encoder = Encoder::new(options);
-    let mut reader = Reader::open(vec![input], source, &mut encoder, Mode::Learn).unwrap();
-    let mut block = Block::new();
-    while reader.next_block(&mut encoder, &mut block).unwrap() {}
-    PEAK.load(Relaxed) - before
+    let read = || -> Result<(), Error> {
+        let mut encoder = Encoder::new(options);
+        let mut reader = Reader::open(vec![input], source, &mut encoder, Mode::Learn)?;
+        let mut block = Block::new();
+        while reader.next_block(&mut encoder, &mut block)? {}
+        Ok(())
+    };
+    let outcome = read();
+    (PEAK.load(Relaxed) - before, outcome)
 }
 
 fn csv(rows: usize) -> Vec<u8> {
@@ -117,4 +130,45 @@ fn peak_memory_is_that_of_a_few_blocks() {
             );
         }
     }
+}
+
+/// A file of one compressed batch of zeros; the zeros themselves are never touched.
+#[cfg(feature = "columnar")]
+fn bomb(rows: usize, compression: arrow_ipc::CompressionType) -> Vec<u8> {
+    use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+    use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+    let zeros: ArrayRef = std::sync::Arc::new(Float64Array::from(vec![0.0; rows]));
+    let batch = RecordBatch::try_from_iter([("y", zeros)]).unwrap();
+    let options = IpcWriteOptions::default().try_with_compression(Some(compression)).unwrap();
+    let mut out = Vec::new();
+    let mut writer =
+        StreamWriter::try_new_with_options(&mut out, &batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    out
+}
+
+#[cfg(feature = "columnar")]
+#[test]
+fn hostile_arrow_files_are_refused_before_anything_is_allocated() {
+    use arrow_ipc::CompressionType;
+    const FEW_BYTES: usize = 16 << 20;
+    let _turn = TURN.lock().unwrap();
+    let zstd = bomb((1 << 27) + 1000, CompressionType::ZSTD);
+    assert!(zstd.len() < 1 << 18, "{} bytes are no bomb", zstd.len());
+    let cases = [
+        (&include_bytes!("files/huge_length.arrow")[..], "more than 1073741824"),
+        (include_bytes!("files/decoder_panics.arrow"), "t.arrow: not readable as Arrow IPC"),
+        (&zstd, "a record batch would need 1073749824 bytes of memory, more than 1073741824"),
+    ];
+    for (bytes, expected) in cases {
+        for threaded in [false, true] {
+            let (peak, outcome) = peak_and_outcome("t.arrow", bytes.to_vec(), threaded);
+            let error = outcome.unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+            assert!(peak < FEW_BYTES, "{peak} bytes for a file of {}", bytes.len());
+        }
+    }
+    let small = bomb(100_000, CompressionType::LZ4_FRAME);
+    peak_and_outcome("t.arrow", small, false).1.expect("an honest file is read");
 }

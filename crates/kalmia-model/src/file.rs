@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::settings::Settings;
 use crate::weights::Weights;
 use kalmia::evaluate::Metrics;
-use kalmia::file::{self, Metadata, ModelFile};
+use kalmia::file::{self, Claim, Metadata, ModelFile};
 use kalmia::learner::AnyState;
 use kalmia::{AnyLearner, Family, Learner, Predict};
 use kalmia_data::Encoder;
@@ -77,6 +77,12 @@ impl Model {
     /// Writes the model atomically: at every moment the path holds the old file or the new one.
     pub fn save(&self, path: &Path) -> Result<()> {
         Ok(file::save(path, MODEL, &self.written(), self.metadata())?)
+    }
+
+    /// Writes the model to a file that this process has claimed (see [`Claim`]).
+    pub fn save_claimed(&self, claim: &mut Claim) -> Result<()> {
+        let file = ModelFile::new(MODEL, &self.written(), self.metadata());
+        Ok(claim.write(&file.map_err(|problem| problem.at(claim.path()))?)?)
     }
 
     fn written(&self) -> Written<'_> {

@@ -34,6 +34,15 @@ pub struct Merge {
     pub parts: Vec<History>,
 }
 
+/// A file whose rows were learned before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Repeat<'a> {
+    /// The file.
+    pub file: &'a Fingerprint,
+    /// The file of the same content that was learned first.
+    pub earlier: &'a Fingerprint,
+}
+
 impl History {
     /// The history of a fit that is about to read these files.
     pub fn starting(files: Vec<Fingerprint>) -> Self {
@@ -56,6 +65,21 @@ impl History {
     pub fn files(&self) -> Vec<&Fingerprint> {
         let parts = self.merged.iter().flat_map(|merge| &merge.parts).flat_map(History::files);
         parts.chain(self.runs.iter().flat_map(|run| &run.files)).collect()
+    }
+
+    /// The files of the last pass whose rows count twice, by their content: an earlier pass
+    /// learned them, or they come twice in this one.
+    pub fn repeats(&self) -> Vec<Repeat<'_>> {
+        let files = self.files();
+        let last = self.runs.last().map_or(0, |run| run.files.len());
+        let first = files.len() - last;
+        let repeat = |i: usize| {
+            let file = files[i];
+            let same = |earlier: &&&Fingerprint| earlier.content == file.content;
+            let earlier = files[..i].iter().find(same).filter(|_| file.content.is_some())?;
+            Some(Repeat { file, earlier })
+        };
+        (first..files.len()).filter_map(repeat).collect()
     }
 
     /// The files that both models learned from, by their content; rows in them count twice after

@@ -33,7 +33,7 @@ pub use drift::DriftStatus;
 pub use error::{Error, Result, RowError, number_text};
 pub use family::{FamilyChoice, FamilyHint, InferredFamily};
 pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};
-pub use history::{History, Merge, Run};
+pub use history::{History, Merge, Repeat, Run};
 pub use memory::check_memory;
 pub use method::{Method, MethodName};
 pub use model::Model;

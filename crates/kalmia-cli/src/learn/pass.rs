@@ -4,13 +4,13 @@ use super::{Feed, Levels};
 use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::interrupt;
+use crate::output::ModelOutput;
 use crate::plan::Every;
 use crate::progress::Ui;
 use kalmia::Learner;
 use kalmia::evaluate::MetricsThread;
 use kalmia_data::{Block, Encoder, Reader};
 use kalmia_model::Model;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What comes after a block.
@@ -40,7 +40,7 @@ pub fn next(reader: &mut Reader, encoder: &mut Encoder, block: &mut Block) -> Re
 /// A pass over the rest of a reader.
 pub struct Pass<'a> {
     /// Where checkpoints go.
-    pub output: Option<&'a Path>,
+    pub output: Option<&'a mut ModelOutput>,
     /// How often they are written.
     pub every: Option<Every>,
     /// Notes and progress.
@@ -52,7 +52,12 @@ pub struct Pass<'a> {
 impl Pass<'_> {
     /// Learns `block`, which was read already or is empty, and everything after it. Returns the
     /// time it took.
-    pub fn run(&self, model: &mut Model, mut feed: Feed<'_>, mut block: Block) -> Result<Duration> {
+    pub fn run(
+        &mut self,
+        model: &mut Model,
+        mut feed: Feed<'_>,
+        mut block: Block,
+    ) -> Result<Duration> {
         let mut meter = self.ui.progress(feed.progress());
         let mut metrics = MetricsThread::start(model.metrics.clone());
         let start = model.learner.count();
@@ -69,9 +74,11 @@ impl Pass<'_> {
             if let Some(run) = model.history.runs.last_mut() {
                 run.position = feed.position();
             }
-            if let Some(path) = self.output.filter(|_| checkpoint.is_due(self.every, rows)) {
+            if checkpoint.is_due(self.every, rows)
+                && let Some(output) = &mut self.output
+            {
                 model.metrics = metrics.snapshot();
-                model.save(path)?;
+                output.save(model)?;
                 checkpoint = Checkpoint { rows, time: Instant::now() };
             }
             meter.tick(feed.progress(), rows - start, || metrics.loss());
@@ -93,7 +100,7 @@ impl Pass<'_> {
     }
 
     /// Writes a checkpoint and says how to continue.
-    fn interrupted(&self, model: &Model) -> Failure {
+    fn interrupted(&mut self, model: &Model) -> Failure {
         let rows = counted(model.learner.count(), "row");
         let Some(again) = &self.again else {
             return Failure::Interrupted(format!(
@@ -101,18 +108,18 @@ impl Pass<'_> {
                  continued"
             ));
         };
-        let Some(path) = self.output else {
+        let Some(output) = &mut self.output else {
             return Failure::Interrupted(format!(
                 "interrupted after {rows}; nothing was written, because no -o MODEL was given"
             ));
         };
-        match model.save(path) {
+        match output.save(model) {
             Ok(()) => Failure::Interrupted(format!(
                 "interrupted after {rows}, written to {}; continue with\n  {}",
-                path.display(),
+                output.path().display(),
                 again
             )),
-            Err(error) => error.into(),
+            Err(failure) => failure,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Plans of the commands that choose a method.
 
-use super::{SourcePlan, picture, writable};
+use super::{Files, SourcePlan, picture};
 use crate::args::{CompareArgs, FitArgs, RoleArgs};
 use crate::error::{Failure, Result, option};
 use kalmia::DriftMode;
@@ -87,8 +87,6 @@ impl FitPlan {
     pub fn new(args: &FitArgs) -> Result<Self> {
         let every = args.checkpoint_every.as_deref().map(Every::parse).transpose()?;
         let output = args.output.as_ref().or(args.resume.as_ref());
-        output.map(|path| writable(path)).transpose()?;
-        args.trace.as_deref().map(writable).transpose()?;
         args.plot.as_deref().map(picture).transpose()?;
         let method = Method::new(args.method, &args.learn.parameters())?;
         let shuffle = args.shuffle.then(|| args.seed.unwrap_or(0));
@@ -99,6 +97,15 @@ impl FitPlan {
             ));
         }
         let source = SourcePlan::new(&args.source)?;
+        let mut files = Files::default().source(&source);
+        if let Some(path) = &args.resume {
+            files = files.continues("the checkpoint", path, output.map(PathBuf::as_path));
+        }
+        files
+            .writes("-o", output.map(PathBuf::as_path))
+            .writes("--trace", args.trace.as_deref())
+            .writes("--plot", args.plot.as_deref())
+            .check()?;
         let settings = Settings {
             family: args.roles.family.clone(),
             method,
@@ -155,6 +162,7 @@ impl ComparePlan {
             )));
         }
         let source = SourcePlan::new(&args.source)?;
+        Files::default().source(&source).writes("--plot", args.plot.as_deref()).check()?;
         let mut compared = Vec::new();
         for name in methods {
             // each method gets only the parameters that it takes

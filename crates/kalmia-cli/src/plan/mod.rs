@@ -1,7 +1,9 @@
 //! From arguments to a plan: everything that can be refused before a row is read.
 
+mod files;
 mod fit;
 
+pub use files::Files;
 pub use fit::{ComparePlan, Every, FitPlan};
 
 use crate::args::SourceArgs;
@@ -53,8 +55,8 @@ fn delimiter(text: &str) -> Result<u8> {
     }
 }
 
-/// A path that a file can be written to, as far as can be known before the work.
-pub fn writable(path: &Path) -> Result<&Path> {
+/// Refuses a path that no file can be written to, as far as can be known before the work.
+fn writable(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() {
         return Err(Failure::usage(format!(
@@ -69,13 +71,13 @@ pub fn writable(path: &Path) -> Result<&Path> {
             folder.display()
         )));
     }
-    Ok(path)
+    kalmia::file::check_writable(path).map_err(Failure::output(path))
 }
 
-/// A path for a picture.
-pub fn picture(path: &Path) -> Result<&Path> {
+/// Refuses a name that is not one of a picture.
+pub fn picture(path: &Path) -> Result<()> {
     match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
-        Some("svg" | "png") => writable(path),
+        Some("svg" | "png") => Ok(()),
         _ => Err(Failure::usage(format!("{}: pictures are .svg or .png", path.display()))),
     }
 }

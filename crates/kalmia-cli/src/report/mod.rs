@@ -10,7 +10,11 @@ pub use picture::{Curve, losses};
 pub use summary::{FitSummary, SORTED_NOTE, scores_text};
 pub use table::Table;
 
+use crate::visible::visible_line;
+
 /// The target, with the label that counts as 1.
 pub fn target(name: &str, positive: Option<&str>) -> String {
-    positive.map_or(format!("`{name}`"), |label| format!("`{name}` (1 is `{label}`)"))
+    let name = visible_line(name);
+    positive
+        .map_or(format!("`{name}`"), |label| format!("`{name}` (1 is `{}`)", visible_line(label)))
 }

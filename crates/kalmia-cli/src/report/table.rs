@@ -1,5 +1,7 @@
 //! Plain tables, the first column to the left and the others to the right.
 
+use crate::visible::visible_line;
+
 /// Cells of text in rows of equal length.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -14,12 +16,7 @@ impl Table {
 
     /// One more row. Names and levels may hold line ends, which are shown as `\n`.
     pub fn row<I: IntoIterator<Item = String>>(&mut self, cells: I) {
-        let shown =
-            |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
-        let cells = cells.into_iter().map(|cell| {
-            if cell.contains(char::is_control) { cell.chars().map(shown).collect() } else { cell }
-        });
-        self.rows.push(cells.collect());
+        self.rows.push(cells.into_iter().map(|cell| visible_line(&cell).into_owned()).collect());
     }
 
     /// The text, two spaces between columns.

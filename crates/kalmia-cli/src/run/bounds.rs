@@ -4,10 +4,12 @@
 use crate::args::BoundsArgs;
 use crate::error::{Failure, Result};
 use crate::output;
+use crate::plan::Files;
 use crate::report::Table;
 use kalmia_theory::{Entry, Inputs, RegistryError, find, registry};
 use serde_json::{Map, Value};
 use std::fmt::Write;
+use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &BoundsArgs) -> Result<()> {
@@ -132,6 +134,7 @@ fn value_of(values: &Inputs) -> Result<Value> {
 
 /// Fills in `out` (and `out_corrected`) of every case of a file.
 fn evaluate(file: &str) -> Result<()> {
+    Files::default().reads("the input", Path::new(file)).check()?;
     let bad = |reason: String| Failure::usage(format!("{file}: {reason}"));
     let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
     let mut document: Value =

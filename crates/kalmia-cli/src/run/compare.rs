@@ -54,14 +54,16 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
         }
     }
     let ranking = Ranking::new(contestants, &differences);
-    if let Some(path) = &plan.plot {
-        report::losses(path, &format!("Progressive loss of {target}"), &curves(&ranking))?;
-    }
+    // the table is printed even if the picture cannot be written
+    let drawn = plan.plot.as_ref().map_or(Ok(()), |path| {
+        report::losses(path, &format!("Progressive loss of {target}"), &curves(&ranking))
+    });
     if plan.json {
         output::print_json(&ranking.json(family.name(), &target))?;
     } else {
         output::print(&table::text(family, &target, &ranking))?;
     }
+    drawn?;
     if interrupted {
         return Err(Failure::Interrupted(format!(
             "interrupted after {}; the table covers these",

@@ -4,7 +4,7 @@ use crate::args::EvaluateArgs;
 use crate::error::{Failure, Result};
 use crate::format::{counted, grouped};
 use crate::output;
-use crate::plan::SourcePlan;
+use crate::plan::{Files, SourcePlan};
 use crate::progress::Ui;
 use crate::report::scores_text;
 use kalmia::evaluate::{Predicted, Progressive};
@@ -27,6 +27,7 @@ struct Evaluation {
 /// Runs the command.
 pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     let source = SourcePlan::new(&args.source)?;
+    Files::default().source(&source).reads("the model", &args.model).check()?;
     let mut model = Model::load(&args.model)?.content;
     model.encoder.reset_counts();
     args.missing.apply(&mut model.encoder)?;

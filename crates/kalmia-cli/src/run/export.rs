@@ -6,7 +6,7 @@ mod proto;
 use crate::args::{ExportArgs, ExportFormat};
 use crate::error::{Failure, Result};
 use crate::output;
-use crate::plan::writable;
+use crate::plan::Files;
 use kalmia::{AnyFamily, Learner, Predict};
 use kalmia_model::{Loaded, Model};
 use std::io::IsTerminal;
@@ -42,7 +42,8 @@ impl Link {
 
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<()> {
-    args.output.as_deref().map(writable).transpose()?;
+    let output = args.output.as_deref();
+    Files::default().reads("the model", &args.model).writes("-o", output).check()?;
     let Loaded { content: model, version } = Model::load(&args.model)?;
     let bytes = match args.format {
         ExportFormat::Json => json(&model, &version)?.into_bytes(),

@@ -5,14 +5,15 @@ use crate::error::{Failure, Result};
 use crate::format::{command_line, counted, grouped, shell_word};
 use crate::interrupt;
 use crate::learn::{Feed, Pass, Start, count_rows, family};
-use crate::output;
+use crate::output::{self, ModelOutput};
 use crate::plan::FitPlan;
 use crate::progress::Ui;
 use crate::report::{self, Curve, FitSummary};
 use kalmia::Learner;
 use kalmia::evaluate::CoursePoint;
+use kalmia::file::Claim;
 use kalmia_data::{Block, Mode};
-use kalmia_model::{History, Model};
+use kalmia_model::{History, Model, Repeat};
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,20 +28,36 @@ struct Fitted {
 pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
     let plan = FitPlan::new(args)?;
     interrupt::catch();
+    let mut output = output(&plan)?;
     let Fitted { model, rows, time } = match &plan.resume {
-        Some(path) => resumed(&plan, path, ui)?,
-        None => fresh(&plan, ui)?,
+        Some(path) => resumed(&plan, path, output.as_mut(), ui)?,
+        None => fresh(&plan, output.as_mut(), ui)?,
     };
-    if let Some(path) = &plan.output {
-        model.save(path)?;
-    }
-    if let Some(path) = &plan.trace {
-        write_trace(path, &model)?;
-    }
-    if let Some(path) = &plan.plot {
-        draw(path, &model)?;
-    }
-    let summary = FitSummary::new(&model, rows, time)?;
+    // what was learned is shown even if it cannot be written
+    let written = write(&plan, &model, output);
+    show(&plan, &model, rows, time, ui)?;
+    written
+}
+
+/// Where the model goes. One that is resumed is claimed before it is read.
+fn output(plan: &FitPlan) -> Result<Option<ModelOutput>> {
+    let Some(path) = &plan.output else { return Ok(None) };
+    Ok(Some(match plan.resume {
+        Some(_) => ModelOutput::Continued(Claim::new(path)?),
+        None => ModelOutput::New(path.clone()),
+    }))
+}
+
+/// Writes every output that can be written; the first failure is returned.
+fn write(plan: &FitPlan, model: &Model, output: Option<ModelOutput>) -> Result<()> {
+    let saved = output.map_or(Ok(()), |mut output| output.save(model));
+    let traced = plan.trace.as_ref().map_or(Ok(()), |path| write_trace(path, model));
+    let drawn = plan.plot.as_ref().map_or(Ok(()), |path| draw(path, model));
+    saved.and(traced).and(drawn)
+}
+
+fn show(plan: &FitPlan, model: &Model, rows: u64, time: Duration, ui: Ui) -> Result<()> {
+    let summary = FitSummary::new(model, rows, time)?;
     summary.notes().iter().for_each(|note| ui.note(note));
     if plan.json {
         return output::print_json(&summary);
@@ -51,23 +68,26 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
     Ok(())
 }
 
-fn pass<'a>(plan: &'a FitPlan, ui: Ui) -> Pass<'a> {
+fn pass<'a>(plan: &FitPlan, output: Option<&'a mut ModelOutput>, ui: Ui) -> Pass<'a> {
     let mut again = command_line();
     if let (None, Some(path)) = (&plan.resume, &plan.output) {
         again.push_str(&format!(" --resume {}", shell_word(&path.to_string_lossy())));
     }
     let again = plan.shuffle.is_none().then_some(again);
-    Pass { output: plan.output.as_deref(), every: plan.every, ui, again }
+    Pass { output, every: plan.every, ui, again }
 }
 
 /// From the first row on.
-fn fresh(plan: &FitPlan, ui: Ui) -> Result<Fitted> {
+fn fresh(plan: &FitPlan, output: Option<&mut ModelOutput>, ui: Ui) -> Result<Fitted> {
     let mut settings = plan.settings.clone();
     if settings.method.needs_horizon() {
         settings.method = settings.method.with_horizon(count_rows(&plan.source, &plan.encoder)?);
     }
     let Start { mut reader, mut encoder, block } = Start::read(&plan.source, &plan.encoder)?;
     let history = History::starting(reader.fingerprints()?);
+    for repeat in history.repeats() {
+        ui.note(&repeat_note(&repeat));
+    }
     let (feed, block) = match plan.shuffle {
         Some(seed) => (Feed::shuffled(&mut reader, &mut encoder, block, seed, ui)?, Block::new()),
         None => (Feed::InOrder(&mut reader), block),
@@ -80,7 +100,7 @@ fn fresh(plan: &FitPlan, ui: Ui) -> Result<Fitted> {
     // settings hold what was asked for, not a horizon that was counted
     model.settings = plan.settings.clone();
     model.history = history;
-    let time = pass(plan, ui).run(&mut model, feed, block)?;
+    let time = pass(plan, output, ui).run(&mut model, feed, block)?;
     model.check_weights()?;
     match model.learner.count() {
         0 => Err(Failure::no_rows(model.encoder.counts())),
@@ -106,7 +126,12 @@ fn memory_note(model: &Model) -> Option<String> {
 }
 
 /// From the last row of a checkpoint on.
-fn resumed(plan: &FitPlan, path: &Path, ui: Ui) -> Result<Fitted> {
+fn resumed(
+    plan: &FitPlan,
+    path: &Path,
+    output: Option<&mut ModelOutput>,
+    ui: Ui,
+) -> Result<Fitted> {
     let mut model = Model::load(path)?.content;
     let refuse =
         |reason: String| Failure::usage(format!("cannot resume from {}: {reason}", path.display()));
@@ -129,10 +154,21 @@ fn resumed(plan: &FitPlan, path: &Path, ui: Ui) -> Result<Fitted> {
     reader.seek(run.position)?;
     let before = model.learner.count();
     ui.note(&format!("continuing after row {}", grouped(run.position.rows)));
-    let time = pass(plan, ui).run(&mut model, Feed::InOrder(&mut reader), Block::new())?;
+    let time = pass(plan, output, ui).run(&mut model, Feed::InOrder(&mut reader), Block::new())?;
     model.check_weights()?;
     let rows = model.learner.count() - before;
     Ok(Fitted { model, rows, time })
+}
+
+/// What to say of a file whose rows come twice.
+fn repeat_note(Repeat { file, earlier }: &Repeat<'_>) -> String {
+    match file.name == earlier.name {
+        true => format!("note: {} is given twice; its rows count twice", file.name),
+        false => format!(
+            "note: {} holds the same bytes as {}; its rows count twice",
+            file.name, earlier.name
+        ),
+    }
 }
 
 fn write_trace(path: &Path, model: &Model) -> Result<()> {

@@ -4,7 +4,9 @@ use crate::args::InspectArgs;
 use crate::error::Result;
 use crate::format::{counted, number};
 use crate::output;
+use crate::plan::Files;
 use crate::report::{self, Table, coefficient_table, scores_text};
+use crate::visible::visible_line;
 use kalmia::learner::MemberWeight;
 use kalmia::{AnyFamily, AnyLearner, Family, Learner};
 use kalmia_data::{Encoder, Kind};
@@ -48,6 +50,7 @@ struct MemberView {
 
 /// Runs the command.
 pub fn run(args: &InspectArgs) -> Result<()> {
+    Files::default().reads("the model", &args.model).check()?;
     let Loaded { content: model, version } = Model::load(&args.model)?;
     let view = inspection(&model, version)?;
     if args.json { output::print_json(&view) } else { output::print(&text(&view)) }
@@ -98,7 +101,7 @@ fn text(view: &Inspection<'_>) -> String {
         view.method,
         counted(view.rows, "row"),
         counted(view.features as u64, "feature"),
-        view.version
+        visible_line(&view.version)
     );
     let mut table = Table::new(["column", "kind"]);
     for column in &view.columns {
@@ -145,7 +148,7 @@ fn history(history: &History, indent: &str, out: &mut String) {
     }
     for (i, run) in history.runs.iter().enumerate() {
         let Run { files, position, finished, .. } = run;
-        let names: Vec<&str> = files.iter().map(|file| &*file.name).collect();
+        let names: Vec<_> = files.iter().map(|file| visible_line(&file.name)).collect();
         let verb = if i == 0 && history.merged.is_none() { "fit" } else { "update" };
         let state = if *finished { "" } else { ", not finished" };
         let _ = writeln!(

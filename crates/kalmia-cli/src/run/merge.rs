@@ -4,7 +4,7 @@ use crate::args::MergeArgs;
 use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::output;
-use crate::plan::writable;
+use crate::plan::Files;
 use crate::progress::Ui;
 use kalmia::Learner;
 use kalmia::evaluate::Metrics;
@@ -14,7 +14,11 @@ use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
-    writable(&args.output)?;
+    Files::default()
+        .reads("the model", &args.a)
+        .reads("the model", &args.b)
+        .writes("-o", Some(&args.output))
+        .check()?;
     let a = Model::load(&args.a)?.content;
     let b = Model::load(&args.b)?.content;
     for (model, path) in [(&a, &args.a), (&b, &args.b)] {

@@ -8,7 +8,7 @@ use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::interrupt;
 use crate::learn::{Next, next};
-use crate::plan::{SourcePlan, writable};
+use crate::plan::{Files, SourcePlan};
 use crate::progress::Ui;
 use kalmia::AnyFamily;
 use kalmia::predict::{Interval, MixturePrediction};
@@ -52,7 +52,6 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
             args.level
         )));
     }
-    args.output.as_deref().map(writable).transpose()?;
     let mut job = Job::new(args, ui)?;
     let rows = match &args.output {
         None => job.print()?,
@@ -106,6 +105,11 @@ impl Job {
         };
         check_kept(&args.keep, columns)?;
         let source = SourcePlan::new(&args.source)?;
+        Files::default()
+            .source(&source)
+            .reads("the model", &args.model)
+            .writes("-o", args.output.as_deref())
+            .check()?;
         if !args.keep.is_empty() && source.inputs.iter().any(|input| input.name() == "-") {
             return Err(Failure::usage(
                 "--keep reads the input twice, which standard input does not allow; write it to a \

@@ -10,7 +10,7 @@ use clap::CommandFactory;
 pub fn completions(args: &CompletionsArgs) -> Result<()> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "kalmia", &mut text);
-    output::print(&String::from_utf8_lossy(&text))
+    output::print_bytes(&text)
 }
 
 /// Prints the manual page: the command, then each of its commands.
@@ -30,5 +30,5 @@ pub fn man() -> Result<()> {
             man.render_extra_section(&mut page).map_err(Failure::Stdout)?;
         }
     }
-    output::print(&String::from_utf8_lossy(&page))
+    output::print_bytes(&page)
 }

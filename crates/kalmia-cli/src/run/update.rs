@@ -5,20 +5,28 @@ use crate::error::{Failure, Result};
 use crate::format::{command_line, grouped};
 use crate::interrupt;
 use crate::learn::{Feed, Pass};
-use crate::output;
-use crate::plan::{Every, SourcePlan, writable};
+use crate::output::{self, ModelOutput};
+use crate::plan::{Every, Files, SourcePlan};
 use crate::progress::Ui;
 use crate::report::FitSummary;
 use kalmia::Learner;
+use kalmia::file::Claim;
 use kalmia_data::{Block, Mode, Reader};
-use kalmia_model::Model;
+use kalmia_model::{Model, Repeat};
 
 /// Runs the command.
 pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     let every = args.checkpoint_every.as_deref().map(Every::parse).transpose()?;
     let output = args.output.as_ref().unwrap_or(&args.model);
-    writable(output)?;
+    let option = if args.output.is_some() { "-o" } else { "the model" };
     let source = SourcePlan::new(&args.source)?;
+    Files::default()
+        .source(&source)
+        .continues("the model", &args.model, Some(output))
+        .writes(option, Some(output))
+        .check()?;
+    // claimed before it is read: another update would be lost
+    let mut output = ModelOutput::Continued(Claim::new(output)?);
     let mut model = Model::load(&args.model)?.content;
     if let Some(checkpoint) = checkpoint(&model, args) {
         model = checkpoint;
@@ -28,12 +36,22 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     interrupt::catch();
     begin(&mut model, &mut reader, args, ui)?;
     let before = model.learner.count();
-    let pass = Pass { output: Some(output), every, ui, again: Some(command_line()) };
-    let time = pass.run(&mut model, Feed::InOrder(&mut reader), Block::new())?;
-    model.save(output)?;
+    let again = Some(command_line());
+    let time = Pass { output: Some(&mut output), every, ui, again }.run(
+        &mut model,
+        Feed::InOrder(&mut reader),
+        Block::new(),
+    )?;
+    // what was learned is shown even if it cannot be written
+    let written = output.save(&model);
     let summary = FitSummary::new(&model, model.learner.count() - before, time)?;
     summary.notes().iter().for_each(|note| ui.note(note));
-    if args.json { output::print_json(&summary) } else { output::print(&summary.text()) }
+    if args.json {
+        output::print_json(&summary)?;
+    } else {
+        output::print(&summary.text())?;
+    }
+    written
 }
 
 /// What `-o` holds, if that is an unfinished update of this very model.
@@ -52,6 +70,17 @@ fn begin(model: &mut Model, reader: &mut Reader, args: &UpdateArgs, ui: Ui) -> R
     let Some(run) = model.history.unfinished() else {
         let before = model.learner.count();
         model.history.begin(reader.fingerprints()?, before);
+        for Repeat { file, earlier } in model.history.repeats() {
+            let name = &file.name;
+            let renamed = if *name == earlier.name {
+                String::new()
+            } else {
+                format!(", as {}", earlier.name)
+            };
+            ui.note(&format!(
+                "note: the model has learned from {name} before{renamed}; its rows count twice"
+            ));
+        }
         return Ok(());
     };
     // zero rows before it: a fit, not an update

@@ -103,6 +103,10 @@ pub struct Run {
 }
 
 impl Run {
+    pub fn new(words: &str, output: Output) -> Self {
+        Self { words: words.into(), output }
+    }
+
     pub fn stdout(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
@@ -166,7 +170,7 @@ impl Uniform {
 
 /// Waits until the condition holds; fails after [`PATIENCE`].
 #[track_caller]
-pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(start.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what}");
@@ -187,4 +191,22 @@ pub fn number(value: &Value, path: &str) -> f64 {
         Err(_) => value.get(key),
     });
     found.and_then(Value::as_f64).unwrap_or_else(|| panic!("no number at {path} in {value}"))
+}
+
+/// A model file whose header was changed, with the length and the checksum mended.
+pub fn forge(bytes: &[u8], change: impl FnOnce(&str) -> String) -> Vec<u8> {
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let header = std::str::from_utf8(&bytes[8..8 + length]).unwrap();
+    let mut header = change(header).into_bytes();
+    assert_ne!(header, bytes[8..8 + length], "nothing was changed");
+    header.resize(header.len().next_multiple_of(8), b' ');
+    let mut forged = (header.len() as u64).to_le_bytes().to_vec();
+    forged.extend(header);
+    forged.extend(&bytes[8 + length..]);
+    let start = 8 + br#"{"__metadata__":{"checksum":""#.len();
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&forged[..start]);
+    crc.update(&forged[start + 8..]);
+    forged[start..start + 8].copy_from_slice(format!("{:08x}", crc.finalize()).as_bytes());
+    forged
 }

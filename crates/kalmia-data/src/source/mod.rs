@@ -94,7 +94,7 @@ pub(crate) fn open(
         #[cfg(feature = "columnar")]
         Format::Parquet => Box::new(parquet::Parquet::open(input, options, done)?),
         #[cfg(feature = "columnar")]
-        Format::Arrow => Box::new(arrow::open_ipc(reader, input.name(), options)?),
+        Format::Arrow => Box::new(arrow::open_ipc(reader, input.name(), input.size(), options)?),
         #[cfg(not(feature = "columnar"))]
         Format::Parquet | Format::Arrow => {
             let problem = crate::error::FormatProblem::NotBuilt;

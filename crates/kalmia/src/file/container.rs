@@ -139,7 +139,10 @@ pub(super) fn decode(bytes: &[u8]) -> Result<ModelFile, Problem> {
     let (length, rest) = bytes.split_at(LENGTH);
     let length = u64::from_le_bytes(length.try_into().expect("8 bytes"));
     let end = length.saturating_add(LENGTH as u64);
-    if end > found || end < CHECKSUM.end as u64 {
+    if end < CHECKSUM.end as u64 {
+        return Err(Problem::Header(format!("its length is given as {length} bytes")));
+    }
+    if end > found {
         return Err(Problem::Truncated { expected: end, found });
     }
     // fits a usize because it is at most the number of bytes

@@ -23,6 +23,26 @@ pub enum FileError {
         /// The system's reason.
         reason: io::Error,
     },
+    /// Another process has claimed the file (see [`Claim`](super::Claim)).
+    #[error(
+        "model file {}: another process is updating it; nothing was read or written, try again \
+         when that process has finished",
+        path.display()
+    )]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another program replaced the file after it was claimed.
+    #[error(
+        "model file {}: another process changed it after it was read; its file is kept and ours \
+         was not written, so give the command again",
+        path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// The bytes of the file, or the state to be stored, are refused.
     #[error("model file {}: {problem}", path.display())]
     Content {

@@ -25,12 +25,15 @@
 //! ```
 
 mod atomic;
+mod claim;
 mod container;
 mod error;
 mod join;
 mod split;
+mod temporary;
 
-pub use atomic::replace;
+pub use atomic::{check_writable, replace};
+pub use claim::Claim;
 pub use error::{FileError, Problem};
 
 use serde::Serialize;

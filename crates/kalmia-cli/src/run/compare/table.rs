@@ -2,7 +2,7 @@
 
 use super::ranking::{Place, Ranking};
 use crate::format::{counted, number};
-use crate::report::Table;
+use crate::report::{self, Table};
 use kalmia::{AnyFamily, Family};
 use kalmia_model::{LastHalfScores, Scores};
 
@@ -10,8 +10,9 @@ use kalmia_model::{LastHalfScores, Scores};
 pub fn text(family: AnyFamily, target: &str, ranking: &Ranking) -> String {
     let rows = ranking.places.iter().map(|place| place.contestant.rows()).max().unwrap_or(0);
     let head = format!(
-        "{} of `{target}`, {}, each predicted before it was learned",
+        "{} of {}, {}, each predicted before it was learned",
         family.name(),
+        report::target(target, None),
         counted(rows, "row")
     );
     format!("{head}\n\n{}\n{}\n", table(family, ranking), verdict(ranking))

@@ -1,11 +1,12 @@
 //! Arrow record batches as a source: as they come from a caller, and decoded from IPC or Parquet.
 
 mod batches;
+#[cfg(feature = "columnar")]
+mod check;
 mod convert;
+mod guard;
 #[cfg(feature = "columnar")]
 mod ipc;
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
@@ -13,6 +14,7 @@ use arrow_schema::{DataType, Schema};
 pub(super) use batches::Batches;
 pub use convert::{NotNumeric, numbers};
 use convert::{append, declared};
+pub(super) use guard::guard;
 #[cfg(feature = "columnar")]
 pub(super) use ipc::open_ipc;
 
@@ -131,18 +133,5 @@ pub(super) fn text_kind(schema: &Schema, i: usize) -> TextKind {
         DataType::Decimal128(..) => TextKind::Number,
         number if number.is_floating() => TextKind::Number,
         _ => TextKind::Text,
-    }
-}
-
-/// Runs a decoder. Its error, and its panic on a damaged file, become an error that names the file.
-pub(super) fn guard<T, E: std::fmt::Display>(
-    file: &str,
-    format: &'static str,
-    decode: impl FnOnce() -> std::result::Result<T, E>,
-) -> Result<T> {
-    let corrupt = |reason: String| Error::Corrupt { file: file.into(), format, reason };
-    match catch_unwind(AssertUnwindSafe(decode)) {
-        Ok(outcome) => outcome.map_err(|e| corrupt(e.to_string())),
-        Err(_) => Err(corrupt("the file is damaged".into())),
     }
 }
