@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from . import _data, _files, _plots, _tables
+from ._export import Exports
 from ._kalmia import Learner, model
 from ._parameters import MADE_WITH, METHOD_PARAMETERS, check_flag, check_names, seed
 from ._summary import Summary
@@ -62,7 +63,7 @@ class LearningCall:
         self._lock.release()
 
 
-class Estimator(BaseEstimator):
+class Estimator(Exports, BaseEstimator):
     """Base of the estimators: one learner, or one per class where a subclass needs it.
 
     scikit-learn reads the parameters from the constructor's signature, so each public class

@@ -3,10 +3,12 @@
 Features may appear at any time and be absent from any row. An absent feature counts as 0, which
 biases the model if its typical values are far from 0. A new feature starts from its prior and
 changes nothing that was learned. A string is a category: ``{"city": "Lyon"}`` is the feature
-``city=Lyon`` with the value 1.
+``city=Lyon`` with the value 1. No scaler is needed. Batches are tables of pandas, polars or Arrow, or
+matrices of numpy, whose columns are named 0, 1, 2, ...
 
-The covariance is dense: memory and time per row grow with the square of the number of features,
-and every new feature copies it. Use a few hundred features, not a growing vocabulary.
+The covariance is dense: memory and time per row grow with the square of the number of features. A
+model warns once when it reaches 1000 features. For words, put
+``river.preprocessing.FeatureHasher(n_features=256)`` before it.
 
 Examples
 --------
@@ -15,13 +17,14 @@ Examples
 >>> model = kalmia.river.Classifier()
 >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy()).get() > 0.85
 True
+>>> max(model.weights, key=lambda name: abs(model.weights[name] / model.standard_errors[name]))
+'empty_server_form_handler'
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,84 +34,38 @@ except ImportError as error:
     raise ImportError("kalmia.river needs the package river: pip install river pandas") from error
 
 from ._data import class_probabilities
-from ._kalmia import Learner, model
-from ._parameters import check_names
-from ._river_features import Columns, frame_features, row_features, target_number
+from ._kalmia import Learner, predict_mean
+from ._river_features import (
+    Columns,
+    listed,
+    row_count,
+    table_features,
+    target_number,
+    target_numbers,
+    weight_number,
+    weight_numbers,
+)
+from ._river_model import (
+    MANY_FEATURES,
+    PARAMETERS,
+    DriftName,
+    MethodName,
+    RiverModel,
+    Row,
+    plain_label,
+)
 from .errors import InputError
 
-__all__ = ["Classifier", "Regressor"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MANY_FEATURES", "Classifier", "Regressor"]
 
 #: The name in pickles of version 0.1.
 _Columns = Columns
 
-#: The docstring section on the parameters that both models have.
-_PARAMETERS = """method
-        ``"auto"``, or one of the filters ``"ekf"``, ``"truncated"``, ``"implicit"`` and
-        ``"moment"``. The other methods cannot add features.
-    prior_variance
-        Variance of each coefficient before the first row; 1 by default. Filters only.
-    fit_intercept
-        Whether to learn an intercept.
-    drift
-        What ``"auto"`` does when the coefficients change over time. ``"detect"``, the default,
-        keeps them constant until a change is detected and tracks them from then on. ``"off"``
-        keeps them constant. ``"adapt"`` tracks them without waiting for a detection."""
 
-
-class _Model:
-    """The base of both models: columns, new learners, and calls that change nothing if refused."""
-
-    def _start(self) -> None:
-        self._columns = Columns()
-        # bad parameters are refused here and not at the first row
-        check_names(method=self.method, drift=self.drift, family=getattr(self, "family", None))
-        self._new_learner(0)
-
-    def _new_learner(self, features: int) -> Learner:
-        return model(
-            self.method,
-            "bernoulli" if isinstance(self, Classifier) else self.family,
-            features,
-            intercept=self.fit_intercept,
-            prior_variance=self.prior_variance,
-            drift=self.drift,
-        )
-
-    def _staged(self, names: Iterable[str], new: bool) -> Any:
-        """The model with a column for every name.
-
-        It is a copy if there is a new column or `new` is true, and `self` otherwise. `_commit`
-        adopts it once the rows are learned.
-        """
-        if not new and not self._columns.lacks(names):
-            return self
-        staged = copy.copy(self)
-        staged._columns = Columns(dict(self._columns.index))
-        added = staged._columns.add(names)
-        staged._replace_learners(lambda learner: self._widened(learner, added))
-        return staged
-
-    def _widened(self, learner: Learner, added: int) -> Learner:
-        """A copy of the learner with more features."""
-        if learner.dim == 0 and learner.count == 0:
-            # `grow` copies the prior of the last feature, and there is none yet
-            return self._new_learner(added)
-        wide = learner.copy()
-        wide.grow(added)
-        return wide
-
-    def _commit(self, staged: Any) -> None:
-        if staged is not self:
-            vars(self).update(vars(staged))
-
-    def _row(self, x: dict) -> np.ndarray:
-        return self._columns.row(row_features(x))
-
-    def _table(self, X: Any) -> np.ndarray:
-        return self._columns.table(frame_features(X), len(X))
-
-
-class Classifier(_Model, base.MiniBatchClassifier):
+class Classifier(RiverModel, base.MiniBatchClassifier):
     __doc__ = f"""Online logistic regression for two or more labels.
 
     Boolean labels, or two `classes`, need one learner. Otherwise there is one learner per label,
@@ -117,7 +74,7 @@ class Classifier(_Model, base.MiniBatchClassifier):
 
     Parameters
     ----------
-    {_PARAMETERS}
+    {PARAMETERS}
     classes
         All labels, if known; another label is then refused. Of two, the second is the event.
 
@@ -129,15 +86,17 @@ class Classifier(_Model, base.MiniBatchClassifier):
     ...     model.learn_one(x, y)
     >>> model.predict_one({{"a": 1.5}})
     True
+    >>> sorted(model.weights)
+    ['a', 'b']
     """
 
     def __init__(
         self,
-        method: str = "auto",
+        method: MethodName = "auto",
         prior_variance: float | None = None,
         fit_intercept: bool = True,
-        drift: str | None = None,
-        classes: tuple | None = None,
+        drift: DriftName | None = None,
+        classes: tuple[Any, ...] | None = None,
     ):
         self.method = method
         self.prior_variance = prior_variance
@@ -147,7 +106,7 @@ class Classifier(_Model, base.MiniBatchClassifier):
         self._start()
         #: Learners by label; for two known labels, only that of the second.
         self._learners: dict[Any, Learner] = {}
-        self._pair: tuple | None = None
+        self._pair: tuple[Any, Any] | None = None
         #: A learner that has seen only zeros; a label that appears later starts from a copy.
         self._unseen: Learner | None = None
         if classes is not None:
@@ -161,11 +120,14 @@ class Classifier(_Model, base.MiniBatchClassifier):
     def _multiclass(self) -> bool:
         return True
 
+    def _family_name(self) -> str:
+        return "bernoulli"
+
     def _open(self, classes: Iterable[Any]) -> None:
         labels = list(dict.fromkeys(classes))
         fresh = len(self._columns.index)
         if len(labels) == 2:
-            self._pair = tuple(labels)
+            self._pair = (labels[0], labels[1])
             self._learners = {labels[1]: self._new_learner(fresh)}
         else:
             self._learners = {label: self._new_learner(fresh) for label in labels}
@@ -191,68 +153,155 @@ class Classifier(_Model, base.MiniBatchClassifier):
         self._learners = {label: change(learner) for label, learner in self._learners.items()}
         self._unseen = None if self._unseen is None else change(self._unseen)
 
+    def _all_learners(self) -> list[Learner]:
+        return [*self._learners.values(), *([] if self._unseen is None else [self._unseen])]
+
     def _is_new(self, label: Any) -> bool:
         if label is None or label != label:
             raise InputError(f"the label y is {label!r}: skip rows without a label")
         return label not in (self._pair or self._learners)
 
-    def learn_one(self, x: dict, y: Any) -> None:
-        """Learns one row. If it is refused, the model is unchanged."""
-        pairs = row_features(x)
-        staged = self._staged([name for name, _ in pairs], self._is_new(y))
+    def _targets(self, y: Any) -> list[float]:
+        """The target of each learner: whether its label is `y`. The last one sees only zeros."""
+        found = [float(label == y) for label in self._learners]
+        return found if self._unseen is None else [*found, 0.0]
+
+    def learn_one(self, x: Row, y: Any, w: float = 1.0) -> None:
+        """Learns one row. If it is refused, the model is unchanged.
+
+        Parameters
+        ----------
+        x
+            Values by name.
+        y
+            The label.
+        w
+            Weight: the row counts as that many rows.
+        """
+        weight = weight_number(w)
+        if not self._is_new(y):
+            self._learn_row(x, lambda: self._targets(y), weight)
+            return
+        staged = self._staged([], True)
         staged._prepare([y])
-        row = staged._columns.row(pairs)
-        for label, learner in staged._learners.items():
-            learner.learn(row, float(label == y))
-        if staged._unseen is not None:
-            staged._unseen.learn(row, 0.0)
+        staged._learn_row(x, lambda: staged._targets(y), weight)
         self._commit(staged)
 
-    def learn_many(self, X, y) -> None:
-        """Learns the rows of a pandas table in order; the result is that of `learn_one` per row."""
-        labels = y.tolist() if hasattr(y, "tolist") else list(y)
-        features = frame_features(X)
+    def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
+        """Learns the rows of a table in order; the result is that of `learn_one` per row.
+
+        Parameters
+        ----------
+        X
+            A table of pandas, polars or Arrow, or a matrix of numpy.
+        y
+            The labels, one per row.
+        w
+            One weight for all rows, or one per row.
+        """
+        features = table_features(X)
+        rows = row_count(X)
+        labels = listed(y)
+        if len(labels) != rows:
+            raise InputError(f"X has {rows} rows, but y has {len(labels)}: give one per row")
+        weight = weight_numbers(w, rows)
         # of several learners, one may refuse rows that another has learned, so copies learn
         # a list, because every label must be checked
         new = any([self._is_new(label) for label in dict.fromkeys(labels)]) or self._pair is None
         staged = self._staged(features, new)
         staged._prepare(labels)
-        table = staged._columns.table(features, len(X))
+        table = staged._columns.table(features, rows)
         undo = staged is self
         for label, learner in staged._learners.items():
-            y = np.fromiter((one == label for one in labels), dtype=np.float64, count=len(labels))
-            learner.learn_many(table, y, means=False, undo=undo)
+            event = np.fromiter((one == label for one in labels), dtype=np.float64, count=rows)
+            learner.learn_many(table, event, weight, means=False, undo=undo)
         if staged._unseen is not None:
-            staged._unseen.learn_many(table, np.zeros(len(labels)), means=False, undo=undo)
+            staged._unseen.learn_many(table, np.zeros(rows), weight, means=False, undo=undo)
         self._commit(staged)
 
-    def predict_proba_one(self, x: dict, **kwargs: Any) -> dict[Any, float]:
+    def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
         """Predicts the probability of each label seen so far.
 
         Before the first row there is none, and the result is empty, unless `classes` is given.
         """
         if not self._learners:
             return {}
-        labels = list(self._pair or self._learners)
         row = self._row(x)
-        values = [np.array([learner.predict(row).mean]) for learner in self._learners.values()]
-        found = class_probabilities(values, binary=self._pair is not None)[0]
-        return dict(zip(labels, found.tolist(), strict=True))
+        found = [predict_mean(learner, row) for learner in self._learners.values()]
+        if self._pair is not None:
+            return {self._pair[0]: 1.0 - found[0], self._pair[1]: found[0]}
+        shares = class_probabilities([np.array([p]) for p in found], binary=False)[0]
+        return dict(zip(self._learners, shares.tolist(), strict=True))
 
-    def predict_proba_many(self, X):
-        """Predicts the probabilities for the rows of a pandas table, one column per label."""
+    def predict_proba_many(self, X: Any) -> pd.DataFrame:
+        """Predicts the probabilities for the rows of a table, one column per label."""
         import pandas as pd
 
+        index = getattr(X, "index", None) if hasattr(X, "iloc") else None
         if not self._learners:
-            return pd.DataFrame(index=X.index)
-        labels = list(self._pair or self._learners)
+            return pd.DataFrame(index=range(row_count(X)) if index is None else index)
         table = self._table(X)
         values = [learner.predict_many(table) for learner in self._learners.values()]
         found = class_probabilities(values, binary=self._pair is not None)
-        return pd.DataFrame(found, columns=labels, index=X.index)
+        return pd.DataFrame(found, columns=self.classes_, index=index)
+
+    def predict_interval_one(self, x: Row, level: float = 0.95) -> dict[Any, tuple[float, float]]:
+        """Predicts, for each label, the interval that holds its probability with this level.
+
+        With more than two labels, of each label against the rest, before the renormalization of
+        `predict_proba_one`.
+
+        Parameters
+        ----------
+        x
+            Values by name.
+        level
+            Probability of the interval, strictly between 0 and 1.
+        """
+        row = self._row(x)
+        found = {
+            label: learner.predict(row).mean_interval(level)
+            for label, learner in self._learners.items()
+        }
+        if self._pair is None:
+            return found
+        low, high = found[self._pair[1]]
+        return {self._pair[0]: (1.0 - high, 1.0 - low), self._pair[1]: (low, high)}
+
+    @property
+    def learners_(self) -> list[Learner]:
+        return list(self._learners.values())
+
+    @property
+    def classes_(self) -> list[Any]:
+        return list(self._pair or self._learners)
+
+    def _parameters(self) -> dict[str, Any]:
+        classes = None if self.classes is None else [plain_label(one) for one in self.classes]
+        return {
+            "method": self.method,
+            "prior_variance": self.prior_variance,
+            "fit_intercept": self.fit_intercept,
+            "drift": self.drift,
+            "classes": classes,
+        }
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "pair": None if self._pair is None else [plain_label(one) for one in self._pair],
+            "labels": [plain_label(label) for label in self._learners],
+            "unseen": self._unseen is not None,
+        }
+
+    def _restore(self, learners: list[Learner], stored: dict[str, Any]) -> None:
+        if self.classes is not None:
+            self.classes = tuple(self.classes)
+        self._pair = None if stored["pair"] is None else tuple(stored["pair"])
+        self._unseen = learners.pop() if stored["unseen"] else None
+        self._learners = dict(zip(stored["labels"], learners, strict=True))
 
 
-class Regressor(_Model, base.MiniBatchRegressor):
+class Regressor(RiverModel, base.MiniBatchRegressor):
     __doc__ = f"""Online regression for numbers, counts or positive amounts.
 
     Parameters
@@ -261,7 +310,7 @@ class Regressor(_Model, base.MiniBatchRegressor):
         ``"gaussian"`` for any number, ``"poisson"`` for counts and other numbers from 0 on,
         ``"gamma"`` for amounts above 0. ``"gaussian:0.5"`` fixes the noise variance of a filter;
         ``"auto"`` learns it.
-    {_PARAMETERS}
+    {PARAMETERS}
 
     Examples
     --------
@@ -269,17 +318,17 @@ class Regressor(_Model, base.MiniBatchRegressor):
     >>> model = kalmia.river.Regressor()
     >>> for t in range(20):
     ...     model.learn_one({{"t": t}}, 2.0 * t + 1.0)
-    >>> round(model.predict_one({{"t": 30}}), 1)
-    61.0
+    >>> round(model.predict_one({{"t": 30}}), 1), round(model.weights["t"], 3)
+    (61.0, 2.0)
     """
 
     def __init__(
         self,
         family: str = "gaussian",
-        method: str = "auto",
+        method: MethodName = "auto",
         prior_variance: float | None = None,
         fit_intercept: bool = True,
-        drift: str | None = None,
+        drift: DriftName | None = None,
     ):
         self.family = family
         self.method = method
@@ -289,38 +338,90 @@ class Regressor(_Model, base.MiniBatchRegressor):
         self._start()
         self._learner = self._new_learner(0)
 
+    def _family_name(self) -> str:
+        return self.family
+
     def _replace_learners(self, change: Callable[[Learner], Learner]) -> None:
         self._learner = change(self._learner)
 
-    def learn_one(self, x: dict, y: float) -> None:
-        """Learns one row. If it is refused, the model is unchanged."""
-        pairs = row_features(x)
-        staged = self._staged([name for name, _ in pairs], False)
-        staged._learner.learn(staged._columns.row(pairs), target_number(y))
-        self._commit(staged)
+    def _all_learners(self) -> list[Learner]:
+        return [self._learner]
 
-    def learn_many(self, X, y) -> None:
-        """Learns the rows of a pandas table in order; the result is that of `learn_one` per row."""
-        features = frame_features(X)
+    def learn_one(self, x: Row, y: float, w: float = 1.0) -> None:
+        """Learns one row. If it is refused, the model is unchanged.
+
+        Parameters
+        ----------
+        x
+            Values by name.
+        y
+            The target.
+        w
+            Weight: the row counts as that many rows.
+        """
+        target = [target_number(y)]
+        self._learn_row(x, lambda: target, weight_number(w))
+
+    def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
+        """Learns the rows of a table in order; the result is that of `learn_one` per row.
+
+        Parameters
+        ----------
+        X
+            A table of pandas, polars or Arrow, or a matrix of numpy.
+        y
+            The targets, one per row.
+        w
+            One weight for all rows, or one per row.
+        """
+        features = table_features(X)
+        rows = row_count(X)
+        targets = target_numbers(y, rows)
+        weight = weight_numbers(w, rows)
         staged = self._staged(features, False)
         staged._learner.learn_many(
-            staged._columns.table(features, len(X)),
-            np.asarray(y, dtype=np.float64),
+            staged._columns.table(features, rows),
+            targets,
+            weight,
             means=False,
             undo=staged is self,
         )
         self._commit(staged)
 
-    def predict_one(self, x: dict) -> float:
+    def predict_one(self, x: Row) -> float:
         """Predicts the mean of the target."""
-        return self._learner.predict(self._row(x)).mean
+        return predict_mean(self._learner, self._row(x))
 
-    def predict_interval_one(self, x: dict, level: float = 0.95) -> tuple[float, float]:
+    def predict_interval_one(self, x: Row, level: float = 0.95) -> tuple[float, float]:
         """Predicts the interval that holds the target with probability `level`."""
         return self._learner.predict(self._row(x)).interval(level)
 
-    def predict_many(self, X):
-        """Predicts the mean of the target for the rows of a pandas table."""
+    def predict_many(self, X: Any) -> pd.Series[float]:
+        """Predicts the mean of the target for the rows of a table."""
         import pandas as pd
 
-        return pd.Series(self._learner.predict_many(self._table(X)), index=X.index)
+        index = getattr(X, "index", None) if hasattr(X, "iloc") else None
+        return pd.Series(self._learner.predict_many(self._table(X)), index=index)
+
+    @property
+    def learners_(self) -> list[Learner]:
+        return [self._learner]
+
+    @property
+    def classes_(self) -> list[Any]:
+        return []
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "family": self.family,
+            "method": self.method,
+            "prior_variance": self.prior_variance,
+            "fit_intercept": self.fit_intercept,
+            "drift": self.drift,
+        }
+
+    def _stored(self) -> dict[str, Any]:
+        return {}
+
+    def _restore(self, learners: list[Learner], stored: dict[str, Any]) -> None:
+        (self._learner,) = learners

@@ -194,4 +194,8 @@ impl<F: Family> Predict for Auto<F> {
         self.stage.grow(self.prior_scale.slopes);
         Ok(())
     }
+
+    fn shrink(&mut self) -> Result<()> {
+        self.drop_last()
+    }
 }

@@ -1,0 +1,106 @@
+//! Growth can be undone: the learner is then what it was, to the last bit.
+
+use crate::common::{Data, rng};
+use kalmia::covariance::{Covariance, Dense, Factored};
+use kalmia::learner::DriftMode;
+use kalmia::{
+    AnyFamily, Auto, AveragedSgd, Bernoulli, Error, Filter, Learner, MomentMatch, Poisson, Predict,
+    Prior, Rows,
+};
+
+/// Around the dimensions at which a matrix changes its layout.
+const DIMS: [usize; 9] = [1, 7, 8, 15, 16, 31, 32, 33, 40];
+
+fn data(dim: usize, rows: usize) -> Data {
+    Data::draw(&mut rng(21), &AnyFamily::Bernoulli(Bernoulli), dim, rows)
+}
+
+/// Three features come, a row is refused, and they go.
+fn grow_and_shrink<L: Predict>(learner: &mut L) {
+    for _ in 0..3 {
+        learner.grow().unwrap();
+    }
+    let x = vec![0.25; learner.dim()];
+    let refused = Rows::new(x.len(), &x, &[3.0]).unwrap();
+    assert!(learner.learn(refused).is_err());
+    for _ in 0..3 {
+        learner.shrink().unwrap();
+    }
+}
+
+fn filters<C: Covariance>() {
+    for dim in DIMS {
+        let data = data(dim, 40);
+        let prior = Prior::isotropic(dim, 2.0).unwrap();
+        let mut filter = Filter::with_covariance::<C>(Bernoulli, MomentMatch, prior).unwrap();
+        filter.learn(data.rows().slice(0..20)).unwrap();
+        let before = filter.state();
+        let mut twin = filter.clone();
+        grow_and_shrink(&mut filter);
+        assert_eq!(filter.state(), before, "d = {dim}");
+        filter.learn(data.rows().slice(20..40)).unwrap();
+        twin.learn(data.rows().slice(20..40)).unwrap();
+        assert_eq!(filter.state(), twin.state(), "d = {dim}");
+        // features that come afterwards find a clean place
+        grow_and_shrink(&mut filter);
+        filter.grow().unwrap();
+        twin.grow().unwrap();
+        assert_eq!(filter.state(), twin.state(), "d = {dim}");
+        let x = vec![0.5; dim + 1];
+        filter.learn(Rows::new(dim + 1, &x, &[1.0]).unwrap()).unwrap();
+        assert!(matches!(filter.shrink(), Err(Error::State(_))), "d = {dim}: the feature is used");
+    }
+}
+
+#[test]
+fn filters_are_what_they_were() {
+    filters::<Dense>();
+    filters::<Factored>();
+}
+
+#[test]
+fn the_default_learner_is_what_it_was() {
+    for (drift, rows) in [
+        (DriftMode::Detect, 0),
+        (DriftMode::Detect, 1),
+        (DriftMode::Detect, 5),
+        (DriftMode::Detect, 300),
+        (DriftMode::Adapt, 100),
+        (DriftMode::Adapt, 600),
+    ] {
+        for dim in DIMS {
+            let mut data = data(dim, rows + 20);
+            data.x.iter_mut().step_by(dim).for_each(|x| *x = 1.0);
+            let mut auto = Auto::builder(Bernoulli, dim).intercept().drift(drift).build().unwrap();
+            auto.learn(data.rows().slice(0..rows)).unwrap();
+            let before = auto.state();
+            let mut twin = auto.clone();
+            grow_and_shrink(&mut auto);
+            let label = format!("{drift:?}, {rows} rows, d = {dim}");
+            assert_eq!(auto.state(), before, "{label}");
+            assert_eq!(auto.dim(), dim);
+            auto.learn(data.rows().slice(rows..rows + 20)).unwrap();
+            twin.learn(data.rows().slice(rows..rows + 20)).unwrap();
+            assert_eq!(auto.state(), twin.state(), "{label}");
+            grow_and_shrink(&mut auto);
+            auto.grow().unwrap();
+            twin.grow().unwrap();
+            let x = vec![0.5; dim + 1];
+            for learner in [&mut auto, &mut twin] {
+                learner.learn(Rows::new(dim + 1, &x, &[1.0]).unwrap()).unwrap();
+            }
+            assert_eq!(auto.state(), twin.state(), "{label}");
+            assert!(matches!(auto.shrink(), Err(Error::State(_))), "{label}: the feature is used");
+        }
+    }
+}
+
+#[test]
+fn the_constant_and_nothing_stay() {
+    let mut auto = Auto::builder(Poisson, 1).intercept().build().unwrap();
+    assert!(matches!(auto.shrink(), Err(Error::State(_))));
+    let mut empty = Auto::builder(Poisson, 0).build().unwrap();
+    assert!(matches!(empty.shrink(), Err(Error::State(_))));
+    let mut sgd = AveragedSgd::new(Bernoulli, 2, 10, 0.1).unwrap();
+    assert!(matches!(sgd.shrink(), Err(Error::State(_))));
+}
