@@ -135,7 +135,8 @@ pub trait Predict: Learner {
 
     /// Removes the last feature, which must have been zero in every row: undoes
     /// [`grow`](Self::grow), for a caller whose row was refused afterwards. Refuses with
-    /// [`Error::State`] if there is no such feature.
+    /// [`Error::State`] if there is no such feature. The learner is then what it was; in the dense
+    /// form, mirrored entries that differed in their last bit are equal.
     fn shrink(&mut self) -> Result<()> {
         Err(fixed_features("this learner"))
     }

@@ -217,9 +217,9 @@ impl Kernel for Dense {
             // small dimensions have a stride of their own
             let mut small = Self::empty(dim);
             for j in 0..dim {
-                let stored = small.stored(j);
-                small.p[j * small.stride..][..stored]
-                    .copy_from_slice(&self.p[j * self.stride..][..stored]);
+                for i in 0..=j {
+                    small.set(i, j, self.entry(i, j));
+                }
             }
             *self = small;
             return;
