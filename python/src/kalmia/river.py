@@ -270,10 +270,12 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
 
     @property
     def learners_(self) -> list[Learner]:
+        """The learners: one, or one per label if there are more than two."""
         return list(self._learners.values())
 
     @property
     def classes_(self) -> list[Any]:
+        """The labels, in the order of `learners_`; of two labels, the event is the second."""
         return list(self._pair or self._learners)
 
     def _parameters(self) -> dict[str, Any]:
@@ -405,10 +407,12 @@ class Regressor(RiverModel, base.MiniBatchRegressor):
 
     @property
     def learners_(self) -> list[Learner]:
+        """The learner, in a list."""
         return [self._learner]
 
     @property
     def classes_(self) -> list[Any]:
+        """Empty: there are no labels."""
         return []
 
     def _parameters(self) -> dict[str, Any]:
