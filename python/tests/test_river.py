@@ -230,12 +230,17 @@ def test_the_first_features_have_the_prior_without_a_constant_too():
 def test_errors_say_what_is_wrong_and_what_to_do():
     with pytest.raises(kalmia.InputError, match="target y is 'x', of type str: give a finite"):
         Regressor().learn_one({"a": 1.0}, "x")
-    table = pd.DataFrame({"a": [1.0, 2.0]})
+    with pytest.raises(kalmia.InputError, match="target y is 'x', of type str: give a finite"):
+        Regressor().learn_many(pd.DataFrame({"a": [1.0, 2.0]}), [1.0, "x"])
     for model, y in [(Regressor(), [1.0, 2.0]), (Classifier(), [True, False])]:
-        with pytest.raises(kalmia.InputError, match=r"X is a ndarray: .*use pandas.DataFrame\(X\)"):
-            model.learn_many(table.to_numpy(), y)
-        with pytest.raises(kalmia.InputError, match=r"X is a DataFrame: .*use X.to_pandas\(\)"):
-            model.learn_many(pl.from_pandas(table), y)
+        with pytest.raises(kalmia.InputError, match=r"X is a list: give a table of pandas, polars"):
+            model.learn_many([[1.0], [2.0]], y)
+        with pytest.raises(kalmia.InputError, match=r"X is a LazyFrame, .*pass X.collect\(\)"):
+            model.learn_many(pl.LazyFrame({"a": [1.0, 2.0]}), y)
+        with pytest.raises(kalmia.InputError, match="X has 2 rows, but y has 1: give one per row"):
+            model.learn_many(pd.DataFrame({"a": [1.0, 2.0]}), y[:1])
+        with pytest.raises(kalmia.InputError, match="x is a list: give one row as a dictionary"):
+            model.learn_one([1.0], y[0])
     with pytest.raises(kalmia.InputError, match="drift is True"):
         Classifier(drift=True)
 

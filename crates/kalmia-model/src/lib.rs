@@ -6,6 +6,7 @@
 //! | Which family does the target ask for? | [`FamilyChoice`] |
 //! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |
 //! | Who writes the file? | [`Model::save`], [`Model::load`] |
+//! | How do other programs get a model? | [`onnx`], [`json_export`] |
 //! | What do weights mean? | [`WeightKind`], [`Weights`] |
 //! | What do the coefficients say? | [`Model::coefficients`], [`Summary`] |
 //! | Was there a drift, and is it followed? | [`DriftStatus`] |
@@ -17,6 +18,7 @@
 mod coefficients;
 mod drift;
 mod error;
+mod export;
 mod family;
 mod file;
 mod history;
@@ -31,6 +33,7 @@ mod weights;
 pub use coefficients::{Coefficient, coefficients};
 pub use drift::DriftStatus;
 pub use error::{Error, Result, RowError, number_text};
+pub use export::{ExportOptions, json_export, onnx};
 pub use family::{FamilyChoice, FamilyHint, InferredFamily};
 pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};
 pub use history::{History, Merge, Repeat, Run};

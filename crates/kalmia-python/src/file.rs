@@ -41,7 +41,8 @@ type Content<'py> = (
     Bound<'py, PyAny>,
 );
 
-fn model(
+/// A learner as the application layer has it.
+pub fn model(
     py: Python<'_>,
     learner: &Learner,
     encoder: &Encoder,

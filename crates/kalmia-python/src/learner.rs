@@ -16,7 +16,7 @@ use numpy::ndarray::ArrayView1;
 use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::sync::{Arc, RwLockReadGuard};
+use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 
 /// Two arrays of one number per row.
 type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
@@ -59,6 +59,11 @@ impl Learner {
         self.state.read(py)
     }
 
+    /// What was learned, to change it, once no other call uses it.
+    pub fn state_mut(&self, py: Python<'_>) -> PyResult<Held<RwLockWriteGuard<'_, State>>> {
+        self.state.write(py)
+    }
+
     /// What was learned, of a learner that Python does not have yet.
     pub fn inner(&mut self) -> &mut State {
         self.state.inner()
@@ -77,7 +82,7 @@ impl Learner {
     }
 
     /// One row with its constant, for a learner of `dim` coefficients.
-    fn row(&self, x: &Numbers<'_>, dim: usize) -> PyResult<Vec<f64>> {
+    pub fn row(&self, x: &Numbers<'_>, dim: usize) -> PyResult<Vec<f64>> {
         let x = x.as_array();
         let expected = dim - usize::from(self.intercept);
         if x.len() != expected {

@@ -7,6 +7,7 @@ mod arrow;
 mod bounds;
 mod columns;
 mod error;
+mod export;
 mod family;
 mod file;
 mod json;
@@ -16,6 +17,7 @@ mod learning;
 mod method;
 mod metrics;
 mod prediction;
+mod river;
 mod rows;
 mod schema;
 mod shared;
@@ -33,6 +35,8 @@ mod _kalmia {
     #[pymodule_export]
     use super::bounds::{bound_evaluate, bound_list};
     #[pymodule_export]
+    use super::export::export_model;
+    #[pymodule_export]
     use super::family::Family;
     #[pymodule_export]
     use super::file::{load_model, save_model};
@@ -44,6 +48,8 @@ mod _kalmia {
     use super::method::{method_defaults, model};
     #[pymodule_export]
     use super::prediction::Prediction;
+    #[pymodule_export]
+    use super::river::{predict_mean, river_row, shrink};
     #[pymodule_export]
     use super::schema::Schema;
     #[pymodule_export]

@@ -4,6 +4,9 @@ use kalmia::evaluate::Metrics;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+/// Groups of equal weight in which calibration is shown.
+const GROUPS: usize = 10;
+
 /// The averages by name.
 pub fn report<'py>(metrics: &Metrics, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
     let report = metrics.progressive.report();
@@ -35,6 +38,9 @@ pub fn report<'py>(metrics: &Metrics, py: Python<'py>) -> PyResult<Bound<'py, Py
         let bins: Vec<_> =
             labels.reliability.iter().map(|bin| (bin.count, bin.predicted, bin.observed)).collect();
         dict.set_item("reliability", bins)?;
+        let groups = metrics.progressive.calibration_groups(GROUPS);
+        let groups: Vec<_> = groups.iter().map(|g| (g.weight, g.predicted, g.observed)).collect();
+        dict.set_item("reliability_groups", groups)?;
     }
     if let Some(regression) = report.regression {
         dict.set_item("rmse", regression.rmse)?;

@@ -81,6 +81,9 @@ pub trait Kernel: Clone + Debug + Send + Sync {
     /// $P \leftarrow aP$.
     fn scale(&mut self, a: f64);
 
+    /// Removes the last coefficient, which must be independent of the others.
+    fn shrink(&mut self);
+
     /// $P \mathrel{+}= \mathrm{diag}(q)$.
     fn add_diagonal(&mut self, q: &[f64]);
 

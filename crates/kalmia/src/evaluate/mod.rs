@@ -24,6 +24,6 @@ pub use metrics::{CoursePoint, Metrics};
 pub use metrics_thread::MetricsThread;
 pub use order::Order;
 pub use progressive::Progressive;
-pub use ranking::Ranking;
+pub use ranking::{CalibrationGroup, Ranking};
 pub use report::{Classification, Coverage, LastHalf, Regression, Report};
 pub use trace::{Cadence, Trace, TracePoint};

@@ -33,6 +33,17 @@ pub struct Ranking {
     first: i32,
 }
 
+/// Rows whose predicted probabilities are neighbors; see [`Ranking::groups`].
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CalibrationGroup {
+    /// Their total weight.
+    pub weight: f64,
+    /// Weighted mean of the predicted probability, to 0.001.
+    pub predicted: f64,
+    /// Weighted share of events.
+    pub observed: f64,
+}
+
 /// The last bin; both ends are clamped to bins of their own.
 const LAST: i32 = (MAX_LOG_ODDS * BINS_PER_UNIT) as i32;
 /// Bins that are added at a time.
@@ -116,6 +127,49 @@ impl Ranking {
             / self.pairs()
     }
 
+    /// The rows in at most `groups` groups of about equal weight, from the lowest probability to
+    /// the highest. The fine bins are not divided, so equal predictions share a group.
+    ///
+    /// ```
+    /// use kalmia::evaluate::Ranking;
+    /// let mut ranking = Ranking::default();
+    /// for (y, p) in [(0.0, 0.1), (0.0, 0.2), (1.0, 0.7), (1.0, 0.9)] {
+    ///     ranking.row(y, p, 1.0);
+    /// }
+    /// let [low, high] = ranking.groups(2)[..] else { panic!("two groups") };
+    /// assert_eq!((low.weight, low.observed, high.observed), (2.0, 0.0, 1.0));
+    /// assert!((high.predicted - 0.8).abs() < 1e-3);
+    /// ```
+    pub fn groups(&self, groups: usize) -> Vec<CalibrationGroup> {
+        let total: f64 = self.filled().map(|(_, [failures, successes])| failures + successes).sum();
+        let share = total / groups.max(1) as f64;
+        let mut found: Vec<CalibrationGroup> = Vec::with_capacity(groups);
+        let mut group = CalibrationGroup::default();
+        let mut seen = 0.0;
+        let mut end = share;
+        for (bin, [failures, successes]) in self.filled() {
+            let weight = failures + successes;
+            let odds = (f64::from(bin) + 0.5) / BINS_PER_UNIT;
+            group.weight += weight;
+            group.predicted += weight / (1.0 + (-odds).exp());
+            group.observed += successes;
+            seen += weight;
+            // sums of weights round: a group that is full but for that is full
+            if seen >= end * (1.0 - 1e-12) {
+                found.push(std::mem::take(&mut group));
+                end = ((seen / share + 1e-9).floor() + 1.0) * share;
+            }
+        }
+        if group.weight > 0.0 {
+            found.push(group);
+        }
+        for group in &mut found {
+            group.predicted /= group.weight;
+            group.observed /= group.weight;
+        }
+        found
+    }
+
     fn pairs(&self) -> f64 {
         let [failures, successes] =
             self.bins.iter().fold([0.0, 0.0], |sum, bin| [sum[0] + bin[0], sum[1] + bin[1]]);
@@ -171,6 +225,44 @@ mod tests {
                 "spread {spread}: error {error:e}, bound {bound:e}"
             );
         }
+    }
+
+    #[test]
+    fn groups_have_every_row_once_and_about_equal_weights() {
+        let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(6);
+        let mut ranking = Ranking::default();
+        let rows: Vec<(f64, f64, f64)> = (0..2000)
+            .map(|_| {
+                let p: f64 = rng.random();
+                (f64::from(rng.random::<f64>() < p), p, 0.5 + rng.random::<f64>())
+            })
+            .collect();
+        rows.iter().for_each(|&(y, p, w)| ranking.row(y, p, w));
+        let total: f64 = rows.iter().map(|row| row.2).sum();
+        let sum = |of: &dyn Fn(&CalibrationGroup) -> f64, groups: &[CalibrationGroup]| {
+            groups.iter().map(|group| group.weight * of(group)).sum::<f64>()
+        };
+        for count in [1, 2, 10, 37] {
+            let groups = ranking.groups(count);
+            assert_eq!(groups.len(), count);
+            for group in &groups {
+                let share = total / count as f64;
+                assert!((group.weight - share).abs() < 0.05 * total / 10.0, "{group:?}");
+            }
+            assert!(groups.windows(2).all(|pair| pair[0].predicted < pair[1].predicted));
+            let events: f64 = rows.iter().map(|row| row.0 * row.2).sum();
+            let expected: f64 = rows.iter().map(|row| row.1 * row.2).sum();
+            assert!((sum(&|_| 1.0, &groups) - total).abs() < 1e-9 * total);
+            assert!((sum(&|group| group.observed, &groups) - events).abs() < 1e-9 * total);
+            assert!((sum(&|group| group.predicted, &groups) - expected).abs() < 1e-3 * total);
+        }
+        // equal predictions are one group, whatever their number, and no group is empty
+        let mut lump = Ranking::default();
+        (0..100).for_each(|_| lump.row(1.0, 0.3, 1.0));
+        lump.row(0.0, 0.6, 1.0);
+        let groups = lump.groups(10);
+        assert_eq!(groups.iter().map(|group| group.weight).collect::<Vec<_>>(), [100.0, 1.0]);
+        assert!(Ranking::default().groups(10).is_empty());
     }
 
     #[test]

@@ -227,4 +227,8 @@ impl<F: Family> Predict for AnyLearner<F> {
     fn grow(&mut self) -> Result<()> {
         each!(self, inner => inner.grow())
     }
+
+    fn shrink(&mut self) -> Result<()> {
+        each!(self, inner => inner.shrink())
+    }
 }

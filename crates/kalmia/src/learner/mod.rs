@@ -132,6 +132,19 @@ pub trait Predict: Learner {
     /// Appends a feature that was zero in every row so far. Nothing already learned changes.
     /// Learners with a fixed number of features refuse with [`Error::State`].
     fn grow(&mut self) -> Result<()>;
+
+    /// Removes the last feature, which must have been zero in every row: undoes
+    /// [`grow`](Self::grow), for a caller whose row was refused afterwards. Refuses with
+    /// [`Error::State`] if there is no such feature. The learner is then what it was; in the dense
+    /// form, mirrored entries that differed in their last bit are equal.
+    fn shrink(&mut self) -> Result<()> {
+        Err(fixed_features("this learner"))
+    }
+}
+
+/// The refusal of [`Predict::shrink`].
+fn used_feature() -> Error {
+    Error::State("the last feature is in use, or there is none: only unused ones can go".into())
 }
 
 /// The refusal of [`Predict::grow`].

@@ -131,6 +131,24 @@ impl Prior {
     }
 }
 
+impl Prior {
+    /// Removes the last coefficient; undoes [`Prior::grow`].
+    pub(crate) fn shrink(&mut self) {
+        let dim = self.dim();
+        match &mut self.spread {
+            Spread::Diagonal(variances) => variances.truncate(dim - 1),
+            Spread::Full(matrix) => {
+                *matrix = matrix[..dim * (dim - 1)]
+                    .chunks_exact(dim)
+                    .flat_map(|row| &row[..dim - 1])
+                    .copied()
+                    .collect();
+            }
+        }
+        self.mean.truncate(dim - 1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -232,6 +232,26 @@ impl Kernel for Dense {
         }
     }
 
+    fn shrink(&mut self) {
+        let dim = self.dim - 1;
+        if dim <= MAX_FULL_DIM {
+            // small dimensions have a stride of their own
+            let mut small = Self::empty(dim);
+            for j in 0..dim {
+                for i in 0..=j {
+                    small.set(i, j, self.entry(i, j));
+                }
+            }
+            *self = small;
+            return;
+        }
+        for i in 0..=dim {
+            self.set(i, dim, 0.0);
+        }
+        self.dim = dim;
+        self.block.mirrored = false;
+    }
+
     fn add_diagonal(&mut self, q: &[f64]) {
         for (j, q) in q.iter().enumerate() {
             self.p[j * self.stride + j] += q;

@@ -269,6 +269,13 @@ impl Kernel for Factored {
         self.d.iter_mut().for_each(|d| *d *= a);
     }
 
+    fn shrink(&mut self) {
+        let last = self.dim - 1;
+        self.u[last * self.stride..][..self.dim].fill(0.0);
+        self.d[last] = 0.0;
+        self.dim = last;
+    }
+
     /// Costs $d^3/3$ operations: prefer [`Dense`](super::Dense) for a learner with process noise.
     fn add_diagonal(&mut self, q: &[f64]) {
         let mut a = std::mem::take(self.scratch.spare());

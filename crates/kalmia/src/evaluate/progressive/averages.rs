@@ -1,11 +1,18 @@
 //! The averages of progressive evaluation, over all rows and over the last half.
 
+use super::super::ranking::CalibrationGroup;
 use super::super::report::{Classification, Coverage, LastHalf, Regression, Report};
 use super::super::window::Late;
 use super::Progressive;
 use crate::family::AnyFamily;
 
 impl Progressive {
+    /// The calibration in at most `groups` groups of about equal weight; empty unless targets are
+    /// labels.
+    pub fn calibration_groups(&self, groups: usize) -> Vec<CalibrationGroup> {
+        self.labels.as_ref().map_or(Vec::new(), |(ranking, _)| ranking.groups(groups))
+    }
+
     /// All averages.
     pub fn report(&self) -> Report {
         let mean = |sum: f64| sum / self.weight;

@@ -11,7 +11,7 @@
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
 //! | `review` | which members are dropped |
 //! | `posterior`, `mean`, `dispersion` | weights, predicted mean, noise |
-//! | `predict` | predictions, standard errors, growth |
+//! | `predict`, `shrink` | predictions, standard errors, growth; growth undone |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
 //! | `drift` | the drift mode, and how following starts |
 //! | `sentinel`, `scores`, `corrector` | the watch for a drift: its evidence, its cost |
@@ -35,6 +35,7 @@ mod review;
 mod scale;
 mod scores;
 mod sentinel;
+mod shrink;
 mod stage;
 mod state;
 mod warm_up;

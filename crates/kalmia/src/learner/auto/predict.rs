@@ -195,4 +195,8 @@ impl<F: Family> Predict for Auto<F> {
         self.stage.grow(self.prior_scale.slopes);
         Ok(())
     }
+
+    fn shrink(&mut self) -> Result<()> {
+        self.drop_last()
+    }
 }

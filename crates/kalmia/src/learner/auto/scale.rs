@@ -54,6 +54,20 @@ impl Scales {
         }
     }
 
+    /// Removes the last feature.
+    pub fn shrink(&mut self) {
+        let dim = self.mean.len() - 1;
+        for v in [&mut self.mean, &mut self.deviation, &mut self.scale, &mut self.center] {
+            v.truncate(dim);
+        }
+        self.size.truncate(dim);
+    }
+
+    /// Whether feature `j` has been zero in every row.
+    pub fn is_unseen(&self, j: usize) -> bool {
+        self.scale[j] == 0.0 && self.mean[j] == 0.0
+    }
+
     /// Counts a row of the warm-up.
     pub fn add(&mut self, x: &[f64]) {
         self.rows += 1.0;

@@ -48,6 +48,11 @@ impl WarmUpRows {
             .collect();
     }
 
+    /// Without the last of `dim` features.
+    pub fn shrink(&mut self, dim: usize) {
+        self.x = self.x.chunks_exact(dim).flat_map(|row| &row[..dim - 1]).copied().collect();
+    }
+
     /// The observations, without features.
     pub fn observations(&self) -> impl Iterator<Item = Observation> + Clone {
         let values = self.y.iter().zip(&self.weight).zip(&self.offset);

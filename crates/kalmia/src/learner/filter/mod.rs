@@ -8,7 +8,7 @@ pub use state::FilterState;
 
 use super::checkpoint::{Checkpoint, Transactional};
 use super::drift::forget;
-use super::{Drift, Learner, Prior};
+use super::{Drift, Learner, Prior, used_feature};
 use crate::covariance::{Covariance, Factored};
 use crate::error::{Error, Result, require};
 use crate::family::Family;
@@ -158,6 +158,29 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         self.belief.theta = theta;
         if let Drift::Walk { variances } = &mut self.drift {
             variances.push(0.0);
+        }
+        self.checkpoint = Checkpoint::default();
+        Ok(())
+    }
+
+    /// Removes the last feature, if its belief is still the prior and independent of the others.
+    fn drop_last(&mut self) -> Result<()> {
+        let last = self.dim().checked_sub(1).ok_or_else(used_feature)?;
+        let covariance = &self.belief.covariance;
+        let unused = self.belief.theta[last] == self.prior.mean()[last]
+            && (0..last).all(|i| covariance.entry(i, last) == 0.0)
+            && covariance.entry(last, last) == self.prior.variance(last);
+        if !unused {
+            return Err(used_feature());
+        }
+        self.prior.shrink();
+        self.prior_is_moderate = is_moderate(&self.prior);
+        self.belief.covariance.shrink();
+        let mut theta = Buffer::zeros(last);
+        theta[..last].copy_from_slice(&self.belief.theta[..last]);
+        self.belief.theta = theta;
+        if let Drift::Walk { variances } = &mut self.drift {
+            variances.truncate(last);
         }
         self.checkpoint = Checkpoint::default();
         Ok(())

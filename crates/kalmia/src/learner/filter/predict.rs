@@ -75,4 +75,8 @@ impl<F: Family, R: Rule, C: Covariance> Predict for Filter<F, R, C> {
     fn grow(&mut self) -> Result<()> {
         self.grow_with(self.new_variance())
     }
+
+    fn shrink(&mut self) -> Result<()> {
+        self.drop_last()
+    }
 }

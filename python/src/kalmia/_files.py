@@ -80,6 +80,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     from ._logistic import LogisticRegression
 
     learners, schema, method, kind, found, python = load_model(os.fspath(path))
+    if python and "river" in python:
+        from ._river_model import read
+
+        return read(learners, python["river"], path)
     by_family = {
         "bernoulli": LogisticRegression,
         "gaussian": LinearRegression,

@@ -6,6 +6,12 @@ learners below them are :class:`Auto`, :class:`Filter`, :class:`OnlineNewtonStep
 :class:`AveragedSGD` and :class:`Averaged`; ``kalmia.bounds`` has the theorems of the paper.
 """
 
+from __future__ import annotations
+
+import importlib
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
 from . import bounds
 from ._files import load
 from ._kalmia import (
@@ -49,3 +55,17 @@ __all__ = [
     "merge",
     "restore",
 ]
+
+if TYPE_CHECKING:
+    from . import river as river
+
+
+def __getattr__(name: str) -> Any:
+    """`kalmia.river` without an import of its own; only those who use it need River."""
+    if name == "river":
+        return importlib.import_module(".river", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *(["river"] if find_spec("river") else [])])

@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from . import _data, _files, _plots, _tables
+from ._export import Exports
 from ._kalmia import Learner, model
 from ._parameters import MADE_WITH, METHOD_PARAMETERS, check_flag, check_names, seed
 from ._summary import Summary
@@ -62,7 +63,7 @@ class LearningCall:
         self._lock.release()
 
 
-class Estimator(BaseEstimator):
+class Estimator(Exports, BaseEstimator):
     """Base of the estimators: one learner, or one per class where a subclass needs it.
 
     scikit-learn reads the parameters from the constructor's signature, so each public class
@@ -372,10 +373,8 @@ class Estimator(BaseEstimator):
         check_is_fitted(self, "learners_")
         _files.save(self, path)
 
-    def plot_coefficients(self, ax=None, level: float = 0.95):
+    def plot_coefficients(self, ax=None, level: float = 0.95, *, units=None, X=None):
         """Draws the coefficients with their intervals, without the intercept.
-
-        The axis is in units of target per unit of feature: scale the features to compare them.
 
         Parameters
         ----------
@@ -383,13 +382,21 @@ class Estimator(BaseEstimator):
             Axes to draw on; a new figure by default.
         level : float
             Probability of the intervals.
+        units : {"z", "sd", "raw"}, optional
+            ``"z"``: coefficient over standard error, which shows how sure its sign is.
+            ``"sd"``: coefficient times the standard deviation of the feature, which shows how much
+            the feature matters; needs `X`. ``"raw"``: target per unit of feature, which compares
+            only features of one scale. The default is ``"sd"`` if `X` is given, else ``"z"``
+            (``"raw"`` for methods without standard errors).
+        X : matrix of shape (n, features), optional
+            Rows that show the standard deviation of each feature, such as those of `fit`.
 
         Returns
         -------
         matplotlib.axes.Axes
         """
         check_is_fitted(self, "learners_")
-        return _plots.coefficients(self, ax, level)
+        return _plots.coefficients(self, ax, level, units, X)
 
     def plot_progressive_loss(self, ax=None):
         """Draws the mean loss of the predictions so far against the rows learned.

@@ -61,7 +61,7 @@ class Summary:
             )
             for row in table
         ]
-        return "\n".join([self.title, *self.notes, "", *lines, f"intervals of {self.level:g}"])
+        return "\n".join([self.title, *self.notes, "", *lines, f"{100.0 * self.level:g} % intervals"])
 
     __repr__ = __str__
 
@@ -71,7 +71,7 @@ class Summary:
         for name, *cells in self._texts():
             numbers = "".join(f"<td>{cell}</td>" for cell in cells)
             body += f"<tr><th>{html.escape(name)}</th>{numbers}</tr>"
-        caption = html.escape("; ".join([self.title, *self.notes, f"intervals of {self.level:g}"]))
+        caption = html.escape("; ".join([self.title, *self.notes, f"{100.0 * self.level:g} % intervals"]))
         return (
             f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
             f"<tbody>{body}</tbody></table>"

@@ -1,0 +1,90 @@
+//! Models for other programs: ONNX graphs and JSON.
+
+mod onnx;
+mod proto;
+
+pub use onnx::onnx;
+
+use crate::error::{Error, Result};
+use crate::model::Model;
+use kalmia::{AnyFamily, Learner, Predict};
+use serde_json::{Value, json};
+
+/// How the linear predictor becomes a mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Link {
+    /// As it is.
+    Identity,
+    /// $1/(1+e^{-u})$.
+    Logit,
+    /// $e^u$.
+    Log,
+}
+
+impl Link {
+    fn of(family: &AnyFamily) -> Self {
+        match family {
+            AnyFamily::Gaussian(_) => Self::Identity,
+            AnyFamily::Bernoulli(_) | AnyFamily::Binomial(_) => Self::Logit,
+            AnyFamily::Poisson(_) | AnyFamily::Gamma(_) => Self::Log,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Logit => "logit",
+            Self::Log => "log",
+        }
+    }
+}
+
+/// What goes beside the models into an export.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportOptions<'a> {
+    /// The version of kalmia to name in the export.
+    pub version: &'a str,
+    /// The class of each model, if there are several, each against the rest.
+    pub classes: &'a [Value],
+    /// Whether an ONNX graph has a second input, `offset`, which is added to the linear predictor.
+    pub offset: bool,
+}
+
+/// Everything that a program needs to predict, and the covariance for its uncertainty. Several
+/// models become a list beside their classes.
+pub fn json_export(models: &[Model], options: &ExportOptions<'_>) -> Result<Value> {
+    match models {
+        [] => Err(Error::NoModel),
+        [only] => json_model(only, options.version),
+        several => {
+            let models = several.iter().map(|model| json_model(model, options.version));
+            Ok(json!({
+                "kalmia": options.version,
+                "classes": options.classes,
+                "models": models.collect::<Result<Vec<_>>>()?,
+            }))
+        }
+    }
+}
+
+fn json_model(model: &Model, version: &str) -> Result<Value> {
+    let dim = model.learner.dim();
+    let row = |i: usize| {
+        (0..dim).map(|j| model.learner.covariance_entry(i, j)).collect::<Option<Vec<f64>>>()
+    };
+    let family = model.family();
+    let degrees = model.learner.degrees_of_freedom();
+    Ok(json!({
+        "kalmia": version,
+        "family": family,
+        "link": Link::of(&family).name(),
+        "method": model.learner.method(),
+        "rows": model.learner.count(),
+        "target": model.encoder.target(),
+        "columns": model.encoder.columns(),
+        "features": model.encoder.features(),
+        "coefficients": model.coefficients(0.95)?,
+        "covariance": (0..dim).map(row).collect::<Option<Vec<_>>>(),
+        "degrees_of_freedom": degrees.is_finite().then_some(degrees),
+    }))
+}

@@ -1,0 +1,161 @@
+//! Models as an ONNX graph: `x` (rows x features, without the intercept) to `linear` and `mean`,
+//! both at the posterior mean of the coefficients.
+
+use super::proto::Message;
+use super::{ExportOptions, Link};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use kalmia::{AnyFamily, Learner};
+use kalmia_data::Meaning;
+
+/// `TensorProto.DataType.DOUBLE`.
+const DOUBLE: u64 = 11;
+/// `TensorProto.DataType.INT64`.
+const INT64: u64 = 7;
+/// Versions of the file format and the operators: old enough for every runtime in use.
+const IR_VERSION: u64 = 8;
+const OPSET: u64 = 13;
+/// Added to every class before the shares are taken: no effect, except that classes that are all
+/// impossible get equal shares.
+const TINY: f64 = 1e-300;
+
+/// The linear predictors of the models: one column per model.
+struct Linear {
+    names: Vec<String>,
+    /// Coefficients, row after row: features x models.
+    weights: Vec<f64>,
+    bias: Vec<f64>,
+}
+
+impl Linear {
+    fn new(models: &[Model]) -> Self {
+        let mut names = Vec::new();
+        let mut columns = Vec::with_capacity(models.len());
+        let mut bias = Vec::with_capacity(models.len());
+        for model in models {
+            names.clear();
+            let mut weights = Vec::new();
+            let mut constant = 0.0;
+            let features = model.encoder.features().iter();
+            for (feature, &coefficient) in features.zip(model.learner.coefficients()) {
+                if feature.meaning == Meaning::Intercept {
+                    constant += coefficient;
+                } else {
+                    names.push(feature.name.clone());
+                    weights.push(coefficient);
+                }
+            }
+            columns.push(weights);
+            bias.push(constant);
+        }
+        let rows = 0..names.len();
+        let weights = rows.flat_map(|j| columns.iter().map(move |column| column[j])).collect();
+        Self { names, weights, bias }
+    }
+}
+
+/// The bytes of the file. Its metadata names the features in the order of the columns of `x`.
+///
+/// Several models, one per class, have a column of `linear` and of `mean` each. Their probabilities
+/// are renormalized to sum to 1, and the metadata holds the classes.
+pub fn onnx(models: &[Model], options: &ExportOptions<'_>) -> Result<Vec<u8>> {
+    let Some(first) = models.first() else { return Err(Error::NoModel) };
+    let Linear { names, weights, bias } = Linear::new(models);
+    let columns = models.len() as u64;
+    let sum = if options.offset { "sum" } else { "linear" };
+    let mut nodes = vec![
+        node("MatMul", &["x", "coefficients"], "product"),
+        node("Add", &["product", "intercept"], sum),
+    ];
+    if options.offset {
+        nodes.push(node("Add", &["sum", "offset"], "linear"));
+    }
+    let mut tensors = vec![
+        tensor("coefficients", &[names.len() as u64, columns], &weights),
+        tensor("intercept", &[columns], &bias),
+    ];
+    let family = first.family();
+    let link = Link::of(&family);
+    let (mean, constants) = mean_nodes(&family, link, models.len());
+    nodes.extend(mean);
+    tensors.extend(constants);
+    let mut graph = Message::default()
+        .messages(1, nodes)
+        .text(2, "kalmia")
+        .messages(5, tensors)
+        .message(11, value("x", names.len() as u64));
+    if options.offset {
+        graph = graph.message(11, value("offset", 1));
+    }
+    let graph = graph.message(12, value("linear", columns)).message(12, value("mean", columns));
+    let features = serde_json::Value::from(names).to_string();
+    let classes = serde_json::Value::from(options.classes).to_string();
+    let target = first.encoder.target().map_or("", |target| &target.name);
+    let mut metadata = vec![("features", &*features), ("link", link.name()), ("target", target)];
+    if !options.classes.is_empty() {
+        metadata.push(("classes", &classes));
+    }
+    let file = Message::default()
+        .int(1, IR_VERSION)
+        .text(2, "kalmia")
+        .text(3, options.version)
+        .message(7, graph)
+        .message(8, Message::default().text(1, "").int(2, OPSET));
+    let entry = |(key, text)| Message::default().text(1, key).text(2, text);
+    Ok(file.messages(14, metadata.into_iter().map(entry)).into_bytes())
+}
+
+/// From `linear` to `mean`: the nodes and the numbers that they need.
+fn mean_nodes(family: &AnyFamily, link: Link, models: usize) -> (Vec<Message>, Vec<Message>) {
+    let activation = match link {
+        Link::Identity => "Identity",
+        Link::Logit => "Sigmoid",
+        Link::Log => "Exp",
+    };
+    if models > 1 {
+        let nodes = vec![
+            node(activation, &["linear"], "probability"),
+            node("Add", &["probability", "tiny"], "positive"),
+            node("ReduceSum", &["positive", "axes"], "total"),
+            node("Div", &["positive", "total"], "mean"),
+        ];
+        let axes = Message::default().int(1, 1).int(2, INT64).text(8, "axes");
+        return (nodes, vec![tensor("tiny", &[1], &[TINY]), axes.bytes(9, &1i64.to_le_bytes())]);
+    }
+    match trials(family) {
+        None => (vec![node(activation, &["linear"], "mean")], vec![]),
+        Some(trials) => {
+            let nodes = vec![
+                node(activation, &["linear"], "probability"),
+                node("Mul", &["probability", "trials"], "mean"),
+            ];
+            (nodes, vec![tensor("trials", &[1], &[trials as f64])])
+        }
+    }
+}
+
+/// The number by which a probability becomes the mean of a count.
+fn trials(family: &AnyFamily) -> Option<u64> {
+    if let AnyFamily::Binomial(binomial) = family { binomial.trials() } else { None }
+}
+
+/// `NodeProto`.
+fn node(operator: &str, inputs: &[&str], output: &str) -> Message {
+    let message = inputs.iter().fold(Message::default(), |message, input| message.text(1, input));
+    message.text(2, output).text(3, output).text(4, operator)
+}
+
+/// `TensorProto`, the numbers as raw little-endian bytes.
+fn tensor(name: &str, shape: &[u64], values: &[f64]) -> Message {
+    let message = shape.iter().fold(Message::default(), |message, &length| message.int(1, length));
+    let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    message.int(2, DOUBLE).text(8, name).bytes(9, &raw)
+}
+
+/// `ValueInfoProto` of a matrix with any number of rows.
+fn value(name: &str, columns: u64) -> Message {
+    let rows = Message::default().text(2, "rows");
+    let shape = Message::default().message(1, rows).message(1, Message::default().int(1, columns));
+    let kind = Message::default().message(1, Message::default().int(1, DOUBLE).message(2, shape));
+    Message::default().text(1, name).message(2, kind)
+}

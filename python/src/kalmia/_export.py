@@ -1,0 +1,60 @@
+"""Fitted estimators for other programs: ONNX graphs and JSON files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from . import _files
+from ._kalmia import Learner, Schema, export_model
+
+
+class Exports:
+    """The methods of estimators that write files for other programs."""
+
+    learners_: list[Learner]
+
+    def to_onnx(self, path: str | os.PathLike[str], *, offset: bool = False) -> None:
+        """Writes the model as an ONNX graph, for runtimes without Python.
+
+        The input ``x`` has the rows x features of `predict`, as 64-bit floats. The outputs are
+        ``linear``, the linear predictor, and ``mean``, the prediction: the mean of the target, the
+        probability of the second class, or with more than two classes one column of probabilities
+        per class. Columns of text are given as the model encodes them: the metadata entry
+        ``features`` names the columns of ``x``, ``classes`` the labels.
+
+        The graph uses the coefficients alone, while `predict` and `predict_proba` average over
+        their uncertainty: probabilities in the graph are a little closer to 0 and 1, and means
+        under a log link a little smaller. The difference vanishes as rows are learned.
+
+        Parameters
+        ----------
+        path : path-like
+            The file. An existing one is replaced in one step.
+        offset : bool
+            Whether the graph has a second input ``offset`` (rows x 1), which is added to the
+            linear predictor. A model that the command fitted with an offset always has it.
+        """
+        self._export(path, "onnx", offset)
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Writes coefficients, their covariance and the columns as JSON, as ``kalmia export`` does.
+
+        With more than two classes the file holds ``classes`` and a list of ``models``.
+
+        Parameters
+        ----------
+        path : path-like
+            The file. An existing one is replaced in one step.
+        """
+        self._export(path, "json", False)
+
+    def _export(self, path: str | os.PathLike[str], format: str, offset: bool) -> None:
+        check_is_fitted(self, "learners_")
+        schema: Schema = getattr(self, "schema_", None) or _files._schema(self)
+        classes: Any = getattr(self, "classes_", None)
+        labels = [] if classes is None else classes.tolist()
+        offset = bool(offset) or schema.offset is not None
+        export_model(os.fspath(path), self.learners_, schema, format, labels, offset)

@@ -1,0 +1,362 @@
+"""The base of the River models: growth, what was learned, and files."""
+
+from __future__ import annotations
+
+import copy
+import os
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._files import _schema
+from ._kalmia import Auto, Learner, Schema, load_model, model, river_row, save_model, shrink
+from ._parameters import check_names
+from ._river_features import Columns, row_count, row_features, table_features
+from ._summary import Summary
+from .errors import InputError, ModelFileError
+
+Vector = NDArray[np.float64]
+Row = Mapping[Any, Any]
+DriftName = Literal["detect", "off", "adapt"]
+MethodName = Literal["auto", "ekf", "truncated", "implicit", "moment"]
+Self = TypeVar("Self", bound="RiverModel")
+
+#: Features from which a model warns, once, that memory and time grow with their square.
+MANY_FEATURES = 1000
+
+#: The name of the intercept beside those of features.
+INTERCEPT = "(intercept)"
+
+#: The docstring section on the parameters that both models have.
+PARAMETERS = """method
+        ``"auto"``, or one of the filters ``"ekf"``, ``"truncated"``, ``"implicit"`` and
+        ``"moment"``. The other methods cannot add features.
+    prior_variance
+        Variance of each coefficient before the first row; 1 by default. Filters only.
+    fit_intercept
+        Whether to learn an intercept.
+    drift
+        What ``"auto"`` does when the coefficients change over time. ``"detect"``, the default,
+        keeps them constant until a change is detected and tracks them from then on. ``"off"``
+        keeps them constant. ``"adapt"`` tracks them without waiting for a detection."""
+
+
+class RiverModel:
+    """The base of both models: columns, new learners, and calls that change nothing if refused."""
+
+    method: MethodName
+    prior_variance: float | None
+    fit_intercept: bool
+    drift: DriftName | None
+    _columns: Columns
+    _warned = False
+
+    def _start(self) -> None:
+        self._columns = Columns()
+        # bad parameters are refused here and not at the first row
+        check_names(method=self.method, drift=self.drift, family=getattr(self, "family", None))
+        self._new_learner(0)
+
+    def _family_name(self) -> str:
+        raise NotImplementedError
+
+    def _all_learners(self) -> list[Learner]:
+        """Every learner that learns rows."""
+        raise NotImplementedError
+
+    def _replace_learners(self, change: Callable[[Learner], Learner]) -> None:
+        raise NotImplementedError
+
+    def _new_learner(self, features: int) -> Learner:
+        return model(
+            self.method,
+            self._family_name(),
+            features,
+            intercept=self.fit_intercept,
+            prior_variance=self.prior_variance,
+            drift=self.drift,
+        )
+
+    # -- growth -----------------------------------------------------------------------------------
+
+    def _learn_row(self, x: Row, targets: Callable[[], list[float]], w: float) -> None:
+        """Learns one row; `targets` has that of each learner. A refused row changes nothing.
+
+        New features are appended in place and removed again if the row is refused: a copy of the
+        covariances would take longer than learning the row.
+        """
+        row = river_row(self._columns.index, x, True) if type(x) is dict else None
+        if row is not None:
+            for learner, y in zip(self._all_learners(), targets(), strict=True):
+                learner.learn(row, y, w)
+            return
+        pairs = row_features(x)
+        names = [name for name, _ in pairs]
+        if not self._columns.index:
+            # the first features replace learners that have none
+            staged = self._staged(names, True)
+            row = staged._columns.row(pairs)
+            for learner, y in zip(staged._all_learners(), targets(), strict=True):
+                learner.learn(row, y, w)
+            self._commit(staged)
+            return
+        added = self._columns.add(names)
+        grown: list[Learner] = []
+        learned = False
+        try:
+            for learner in self._all_learners():
+                learner.grow(added)
+                grown.append(learner)
+            row = self._columns.row(pairs)
+            for learner, y in zip(self._all_learners(), targets(), strict=True):
+                learner.learn(row, y, w)
+                learned = True
+        except BaseException:
+            if not learned:
+                for learner in grown:
+                    shrink(learner, added)
+                self._columns.remove(added)
+            raise
+        if added:
+            self._warn_of_many()
+
+    def _staged(self: Self, names: Iterable[str], new: bool) -> Self:
+        """The model with a column for every name.
+
+        It is a copy if there is a new column or `new` is true, and `self` otherwise. `_commit`
+        adopts it once the rows are learned.
+        """
+        if not new and not self._columns.lacks(names):
+            return self
+        staged = copy.copy(self)
+        staged._columns = Columns(dict(self._columns.index))
+        added = staged._columns.add(names)
+        staged._replace_learners(lambda learner: self._widened(learner, added))
+        return staged
+
+    def _widened(self, learner: Learner, added: int) -> Learner:
+        """A copy of the learner with more features."""
+        if not self._columns.index and learner.count == 0:
+            # `grow` copies the prior of the last feature, and there is none yet
+            return self._new_learner(added)
+        wide = learner.copy()
+        wide.grow(added)
+        return wide
+
+    def _commit(self, staged: RiverModel) -> None:
+        if staged is not self:
+            vars(self).update(vars(staged))
+            self._warn_of_many()
+
+    def _warn_of_many(self) -> None:
+        """Warns once of a vocabulary that keeps growing: covariances are dense."""
+        features = len(self._columns.index)
+        if self._warned or features < MANY_FEATURES:
+            return
+        self._warned = True
+        matrices = sum(
+            len(learner.weights) if isinstance(learner, Auto) else 1
+            for learner in self._all_learners()
+        )
+        megabytes = matrices * 8.0 * features**2 / 1e6
+        warnings.warn(
+            f"this model has {features} features and keeps {matrices} covariance matrices, at "
+            f"least {megabytes:.0f} MB: memory and time per row grow with the square of the number "
+            "of features. If the features are words, put river.preprocessing.FeatureHasher("
+            "n_features=256) before the model, or select features",
+            UserWarning,
+            stacklevel=4,
+        )
+
+    # -- rows -------------------------------------------------------------------------------------
+
+    def _row(self, x: Row) -> Vector:
+        row = river_row(self._columns.index, x, False) if type(x) is dict else None
+        return self._columns.row(row_features(x)) if row is None else row
+
+    def _table(self, X: Any) -> Vector:
+        return self._columns.table(table_features(X), row_count(X))
+
+    # -- what was learned -------------------------------------------------------------------------
+
+    @property
+    def learners_(self) -> list[Learner]:
+        """The learners: one, or one per label if there are more than two."""
+        raise NotImplementedError
+
+    @property
+    def classes_(self) -> list[Any]:
+        """The labels, in the order of `learners_`; of two labels, the event is the second."""
+        raise NotImplementedError
+
+    def _feature_names(self) -> list[str]:
+        return list(self._columns.index)
+
+    def _names(self) -> list[str]:
+        return ([INTERCEPT] if self.fit_intercept else []) + self._feature_names()
+
+    def _by_label(self, of: Callable[[Learner], Any]) -> Any:
+        """A value of the only learner, or of each learner by its label."""
+        learners = self.learners_
+        if len(learners) == 1:
+            return of(learners[0])
+        return {label: of(one) for label, one in zip(self.classes_, learners, strict=True)}
+
+    @property
+    def weights(self) -> dict[Any, Any]:
+        """The coefficient of each feature; with several labels, such a dictionary per label."""
+        skip = int(self.fit_intercept)
+        names = self._feature_names()
+        return dict(
+            self._by_label(lambda one: dict(zip(names, one.theta[skip:].tolist(), strict=True)))
+        )
+
+    @property
+    def intercept(self) -> Any:
+        """The intercept, 0 if there is none; with several labels, a dictionary by label."""
+        return self._by_label(lambda one: float(one.theta[0]) if self.fit_intercept else 0.0)
+
+    @property
+    def standard_errors(self) -> dict[Any, Any]:
+        """The standard error of each coefficient, that of the intercept as ``"(intercept)"``.
+
+        With several labels, such a dictionary per label.
+        """
+
+        def errors(one: Learner) -> dict[str, float]:
+            found = one.standard_errors
+            assert found is not None, "River's methods all have a covariance"
+            return dict(zip(self._names(), found.tolist(), strict=True))
+
+        return dict(self._by_label(errors))
+
+    @property
+    def progressive_(self) -> dict[Any, Any]:
+        """Metrics of the predictions made before each row was learned.
+
+        Losses, coverage of 95 % intervals, the last half of the rows, and for labels accuracy and
+        calibration. With several labels, a dictionary per label, of that label against the rest.
+        """
+        return dict(self._by_label(lambda one: one.progressive))
+
+    @property
+    def progressive_loss_(self) -> float:
+        """Mean loss of the predictions made before each row was learned: half the deviance.
+
+        For labels that is the log-loss; with several, the mean over the learners of their own. NaN
+        before the first row.
+        """
+        losses = [one.progressive["loss"] for one in self.learners_ if one.progressive]
+        return float(np.mean(losses)) if losses else float("nan")
+
+    @property
+    def drifts_(self) -> bool:
+        """Whether a drift is tracked, for any label: coefficients then describe the last rows."""
+        return any(learner.drift == "followed" for learner in self.learners_)
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Number of rows learned."""
+        return max((learner.count for learner in self.learners_), default=0)
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """The table of coefficients with standard errors, intervals and notes on loss and drift.
+
+        Parameters
+        ----------
+        level
+            Probability of the intervals, strictly between 0 and 1.
+        """
+        if not self.learners_:
+            raise InputError("the model has learned no row yet: call learn_one or learn_many first")
+        return Summary.of(self, level)
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def _stored(self) -> dict[str, Any]:
+        """What the file keeps beside learners and columns."""
+        raise NotImplementedError
+
+    def _restore(self, learners: list[Learner], stored: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _parameters(self) -> dict[str, Any]:
+        """The constructor's parameters."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to a file, from which `load` and `kalmia.load` continue exactly.
+
+        If there is one learner, the command ``kalmia`` reads the file too.
+
+        Parameters
+        ----------
+        path
+            The file. An existing one is replaced in one step: if writing fails, it is unchanged.
+        """
+        learners = self._all_learners()
+        if not learners:
+            raise InputError("the model has learned no row yet, so there is nothing to save")
+        river = {
+            "class": type(self).__name__,
+            "parameters": self._parameters(),
+            "columns": self._feature_names(),
+            **self._stored(),
+        }
+        save_model(os.fspath(path), learners, self._schema(), {"river": river})
+
+    def _schema(self) -> Schema:
+        """The columns as an estimator of the same learners would have them."""
+        fitted = SimpleNamespace(learners_=self.learners_, _feature_names=self._feature_names)
+        if self.classes_:
+            fitted.classes_ = np.array(self.classes_)
+        return _schema(fitted)
+
+    @classmethod
+    def load(cls: type[Self], path: str | os.PathLike[str]) -> Self:
+        """Reads a model that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
+        learners, _, _, _, _, python = load_model(os.fspath(path))
+        found = read(learners, (python or {}).get("river"), path)
+        if not isinstance(found, cls):
+            raise ModelFileError(
+                f"model file {path}: it holds a {type(found).__name__} and no {cls.__name__}: call "
+                f"kalmia.river.{type(found).__name__}.load"
+            )
+        return found
+
+
+def read(learners: list[Learner], stored: Any, path: Any) -> Any:
+    """The River model of a file's content."""
+    from . import river
+
+    if stored is None:
+        raise ModelFileError(f"model file {path}: it holds no River model: use kalmia.load")
+    kinds: dict[str, Any] = {"Classifier": river.Classifier, "Regressor": river.Regressor}
+    if stored.get("class") not in kinds:
+        raise ModelFileError(f"model file {path}: unknown River model {stored.get('class')!r}")
+    found = kinds[stored["class"]](**stored["parameters"])
+    found._columns = Columns({name: column for column, name in enumerate(stored["columns"])})
+    found._restore(learners, stored)
+    return found
+
+
+def plain_label(label: Hashable) -> Any:
+    """A label as a file can hold it."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if not isinstance(label, (bool, int, float, str)):
+        raise InputError(
+            f"label {label!r} is of type {type(label).__name__}: a file holds labels that are "
+            "strings, numbers or booleans. Use pickle for others"
+        )
+    return label
