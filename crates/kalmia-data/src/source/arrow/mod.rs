@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
 
 pub(super) use batches::Batches;
-pub use convert::{NotNumeric, numbers};
+pub use convert::{NotNumeric, kind_of, numbers};
 use convert::{append, declared};
 #[cfg(feature = "columnar")]
 pub(super) use ipc::open_ipc;
