@@ -162,6 +162,9 @@ fn hint(error: &ModelError, command: &Command) -> Option<String> {
         ModelError::TwoValues { high, .. } => Some(format!(
             "--positive {high} learns the probability of {high}; or --family gaussian"
         )),
+        ModelError::Memory { .. } | ModelError::Learner(LearnerError::OutOfMemory { .. }) => {
+            Some(memory_hint(command))
+        }
         ModelError::NeedsHorizon => Some("give --horizon N".into()),
         ModelError::DispersionNotTaken { family } => {
             let name = family.split(':').next().unwrap_or(family);
@@ -169,6 +172,16 @@ fn hint(error: &ModelError, command: &Command) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// How to take less memory.
+fn memory_hint(command: &Command) -> String {
+    if command.chooses() {
+        "--features or --exclude chooses columns; --method ekf needs a sixth of the memory of auto"
+    } else {
+        "fit a model of fewer columns, with --features or --exclude"
+    }
+    .into()
 }
 
 fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {

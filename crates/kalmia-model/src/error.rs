@@ -77,6 +77,23 @@ pub enum Error {
     /// A file of models was to be written without a model.
     #[error("there is no model to write")]
     NoModel,
+    /// The matrices of so many coefficients would not fit into the memory that is free.
+    #[error(
+        "method {method} with {dim} coefficients needs {} of memory, the square of their number; \
+         {} are free, and half of that may be used",
+        kalmia::memory::text(*.needed),
+        kalmia::memory::text(*.available)
+    )]
+    Memory {
+        /// The method's name.
+        method: &'static str,
+        /// Number of coefficients.
+        dim: usize,
+        /// Bytes of the matrices.
+        needed: usize,
+        /// Bytes that are free.
+        available: usize,
+    },
     /// A feature appeared after the first rows, and the method cannot grow.
     #[error("feature `{feature}` appears after the first rows: {reason}")]
     LateFeature {

@@ -9,6 +9,7 @@
 //! | What do weights mean? | [`WeightKind`], [`Weights`] |
 //! | What do the coefficients say? | [`Model::coefficients`], [`Summary`] |
 //! | Was there a drift, and is it followed? | [`DriftStatus`] |
+//! | Is there memory for so many features? | [`check_memory`] |
 //! | Which row of which file is at fault? | [`RowError`] |
 //!
 //! Front ends translate: options in, text out. They add no decision of their own.
@@ -19,6 +20,7 @@ mod error;
 mod family;
 mod file;
 mod history;
+mod memory;
 mod method;
 mod model;
 mod parameters;
@@ -32,6 +34,7 @@ pub use error::{Error, Result, RowError, number_text};
 pub use family::{FamilyChoice, FamilyHint, InferredFamily};
 pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};
 pub use history::{History, Merge, Run};
+pub use memory::check_memory;
 pub use method::{Method, MethodName};
 pub use model::Model;
 pub use parameters::{Parameter, Parameters};

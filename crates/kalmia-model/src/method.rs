@@ -5,6 +5,7 @@ mod name;
 pub use name::MethodName;
 
 use crate::error::{Error, Result};
+use crate::memory::check_memory;
 use crate::parameters::{Parameter, Parameters};
 use kalmia::rule::AnyRule;
 use kalmia::{
@@ -173,7 +174,13 @@ impl Method {
     }
 
     /// The learner for `dim` coefficients; `intercept` says that the first one is the constant.
+    /// Refused if its matrices would take more than half of the memory that is free.
     pub fn build(&self, family: AnyFamily, dim: usize, intercept: bool) -> Result<AnyLearner> {
+        check_memory(&self.learner(family, dim.min(1), intercept)?, dim)?;
+        self.learner(family, dim, intercept)
+    }
+
+    fn learner(&self, family: AnyFamily, dim: usize, intercept: bool) -> Result<AnyLearner> {
         Ok(match *self {
             Self::Auto { drift } => {
                 let builder = Auto::builder(family, dim).drift(drift);

@@ -3,6 +3,7 @@
 use crate::coefficients::{Coefficient, coefficients};
 use crate::error::{Error, Result, RowError};
 use crate::history::History;
+use crate::memory::check_memory;
 use crate::settings::Settings;
 use crate::weights::{WeightKind, Weights};
 use kalmia::evaluate::Metrics;
@@ -63,6 +64,9 @@ impl Model {
     /// Metrics and history are the caller's: pass a copy of [`Model::metrics`], or a
     /// [`kalmia::evaluate::MetricsThread`], as the observer and store it back after the rows.
     pub fn learn(&mut self, block: &Block, observer: Option<&mut dyn Observer>) -> Result<()> {
+        if self.learner.dim() < block.dim {
+            check_memory(&self.learner, block.dim)?;
+        }
         while self.learner.dim() < block.dim {
             let feature = self.encoder.features().get(self.learner.dim());
             let feature = feature.map_or("?", |feature| &feature.name);

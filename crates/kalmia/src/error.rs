@@ -111,6 +111,16 @@ pub enum Error {
         /// What is legal, as a phrase.
         expected: &'static str,
     },
+    /// The allocator has not enough memory for the learner's matrices, or for larger ones.
+    #[error(
+        "{} of memory are needed and not to be had; matrices grow with the square of the number \
+         of features: leave features out",
+        crate::memory::text(*.bytes)
+    )]
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: usize,
+    },
     /// Two states that cannot be merged, or a state of another kind.
     #[error("{0}")]
     State(String),

@@ -35,6 +35,7 @@ mod linalg;
 /// Not part of the public interface: shared with `kalmia-theory`.
 #[doc(hidden)]
 pub mod math;
+pub mod memory;
 pub mod observe;
 pub mod predict;
 pub mod rows;

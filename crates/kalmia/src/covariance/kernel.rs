@@ -65,6 +65,12 @@ pub trait Kernel: Clone + Debug + Send + Sync {
         threads: Threads,
     ) -> Result<()>;
 
+    /// Bytes of a matrix of `dim` coefficients.
+    fn bytes(dim: usize) -> usize;
+
+    /// Bytes of the larger matrix that [`Kernel::grow`] would allocate; 0 while there is room.
+    fn growth_bytes(&self) -> usize;
+
     /// Appends a coefficient with the given variance, independent of the others.
     fn grow(&mut self, variance: f64);
 

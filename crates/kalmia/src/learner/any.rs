@@ -4,6 +4,7 @@ use super::{
     Auto, AutoState, Averaged, AveragedSgd, AveragedSgdState, AveragedState, Filter, FilterState,
     Learner, Merged, OnlineNewtonState, OnlineNewtonStep, Predict,
 };
+use crate::covariance::{Factored, Kernel};
 use crate::error::{Error, Result};
 use crate::family::{AnyFamily, Family};
 use crate::observe::Observer;
@@ -101,6 +102,33 @@ impl<F: Family> AnyLearner<F> {
     /// standard errors, and predictions are plug-in.
     pub fn has_covariance(&self) -> bool {
         matches!(self, Self::Auto(_) | Self::Filter(_))
+    }
+}
+
+impl<F: Family> AnyLearner<F> {
+    /// Bytes that its matrices take with `dim` coefficients, at most: nearly all of its memory.
+    /// Ask before a large learner is built or grows.
+    ///
+    /// ```
+    /// use kalmia::{AnyFamily, AnyLearner, Auto};
+    ///
+    /// let family: AnyFamily = "poisson".parse()?;
+    /// let learner = AnyLearner::Auto(Auto::new(family, 1)?);
+    /// assert_eq!(learner.memory(10_000), 6 * 8 * 10_000 * 10_000);
+    /// # Ok::<(), kalmia::Error>(())
+    /// ```
+    pub fn memory(&self, dim: usize) -> usize {
+        let matrices = |count: usize| Factored::bytes(dim).saturating_mul(count);
+        match self {
+            Self::Auto(inner) => inner.memory(dim),
+            // the covariance, and the copy that a refused row returns to
+            Self::Filter(_) => matrices(2),
+            // the same with the precision matrix, and the factor that a projection takes
+            Self::Newton(_) => matrices(5),
+            Self::Sgd(_) => 0,
+            // the inner learner, and the copy that a refused row returns to
+            Self::Averaged(inner) => inner.inner().memory(dim).saturating_mul(2),
+        }
     }
 }
 

@@ -31,6 +31,12 @@ impl Buffer {
         if padded.is_multiple_of(256) { padded + LINE } else { padded }
     }
 
+    /// Bytes of a square matrix with this distance between columns; `usize::MAX` if they are more
+    /// than an address can count.
+    pub(crate) fn square_bytes(stride: usize) -> usize {
+        stride.saturating_mul(stride).saturating_mul(size_of::<f64>())
+    }
+
     /// At least `len` zeros.
     pub fn zeros(len: usize) -> Self {
         Self { lines: vec![Line([0.0; LINE]); len.div_ceil(LINE)] }

@@ -12,6 +12,7 @@ use super::{Covariance, Decide, Kernel, Learn, check_matrix, check_variances};
 use crate::error::{Result, require_len};
 use crate::linalg::{Buffer, Threads, cholesky_lower};
 use crate::math::arch;
+use crate::memory;
 
 /// Side of the tiles in which the upper triangle is stored. Tiles on the diagonal are stored in
 /// full.
@@ -59,13 +60,30 @@ impl PartialEq for Dense {
 }
 
 impl Dense {
-    fn empty(dim: usize) -> Self {
-        let stride = if dim <= MAX_FULL_DIM {
+    fn empty(dim: usize) -> Result<Self> {
+        memory::require(Self::bytes(dim))?;
+        Ok(Self::with_stride(dim, Self::stride(dim)))
+    }
+
+    /// Distance between columns of a matrix of `dim` coefficients.
+    fn stride(dim: usize) -> usize {
+        if dim <= MAX_FULL_DIM {
             dim.max(1).next_multiple_of(MAX_FULL_DIM / 2)
         } else {
             Buffer::column_stride(dim)
-        };
-        Self::with_stride(dim, stride)
+        }
+    }
+
+    /// The same of a matrix that grows to `dim`, with spare room: a series of new features does not
+    /// copy the matrix each time.
+    fn grown_stride(dim: usize) -> usize {
+        if dim <= MAX_FULL_DIM { Self::stride(dim) } else { Buffer::column_stride(dim + dim / 4) }
+    }
+
+    /// Whether one more coefficient needs another matrix.
+    fn is_full(&self) -> bool {
+        let dim = self.dim + 1;
+        dim > self.stride || dim <= MAX_FULL_DIM + 1
     }
 
     fn with_stride(dim: usize, stride: usize) -> Self {
@@ -128,7 +146,7 @@ impl Kernel for Dense {
     fn from_matrix(matrix: &[f64], dim: usize) -> Result<Self> {
         check_matrix(matrix, dim)?;
         cholesky_lower(&mut matrix.to_vec(), dim, "covariance")?;
-        let mut dense = Self::empty(dim);
+        let mut dense = Self::empty(dim)?;
         for j in 0..dim {
             for i in 0..=j {
                 dense.set(i, j, matrix[j * dim + i]);
@@ -139,7 +157,7 @@ impl Kernel for Dense {
 
     fn from_diagonal(variances: &[f64]) -> Result<Self> {
         check_variances(variances)?;
-        let mut dense = Self::empty(variances.len());
+        let mut dense = Self::empty(variances.len())?;
         for (j, &v) in variances.iter().enumerate() {
             dense.set(j, j, v);
         }
@@ -175,15 +193,18 @@ impl Kernel for Dense {
         arch().dispatch(Learn { p: self, theta, x, first: 0, decide, noise: q })
     }
 
+    fn bytes(dim: usize) -> usize {
+        Buffer::square_bytes(Self::stride(dim))
+    }
+
+    fn growth_bytes(&self) -> usize {
+        if self.is_full() { Buffer::square_bytes(Self::grown_stride(self.dim + 1)) } else { 0 }
+    }
+
     fn grow(&mut self, variance: f64) {
         let dim = self.dim + 1;
-        if dim > self.stride || dim <= MAX_FULL_DIM + 1 {
-            // spare room: a series of new features does not copy the matrix each time
-            let mut grown = if dim <= MAX_FULL_DIM {
-                Self::empty(dim)
-            } else {
-                Self::with_stride(dim, Buffer::column_stride(dim + dim / 4))
-            };
+        if self.is_full() {
+            let mut grown = Self::with_stride(dim, Self::grown_stride(dim));
             for j in 0..self.dim {
                 for i in 0..=j {
                     grown.set(i, j, self.entry(i, j));
@@ -222,7 +243,7 @@ impl Kernel for Dense {
     }
 
     fn from_parts(parts: &[f64], dim: usize) -> Result<Self> {
-        let mut dense = Self::empty(dim);
+        let mut dense = Self::empty(dim)?;
         require_len("covariance", parts.len(), (0..dim).map(|j| dense.stored(j)).sum())?;
         let mut rest = parts;
         for j in 0..dim {

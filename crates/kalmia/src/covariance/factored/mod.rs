@@ -15,6 +15,7 @@ use super::{
 use crate::error::{Error, Result, require_len};
 use crate::linalg::{Buffer, Threads};
 use crate::math::arch;
+use crate::memory;
 
 /// $U$ unit upper triangular (column-major, padded columns, the diagonal stored as ones, zeros
 /// below) and $D$ a positive diagonal.
@@ -52,8 +53,15 @@ impl PartialEq for Factored {
 }
 
 impl Factored {
-    fn empty(dim: usize) -> Self {
-        Self::with_stride(dim, Buffer::column_stride(dim))
+    fn empty(dim: usize) -> Result<Self> {
+        memory::require(Self::bytes(dim))?;
+        Ok(Self::with_stride(dim, Buffer::column_stride(dim)))
+    }
+
+    /// Distance between columns of a matrix that grows to `dim`, with spare room: a series of new
+    /// features does not copy the matrix each time.
+    fn grown_stride(dim: usize) -> usize {
+        Buffer::column_stride(dim + dim / 4)
     }
 
     fn with_stride(dim: usize, stride: usize) -> Self {
@@ -79,10 +87,27 @@ impl Factored {
     /// centered: $\theta_0 = \theta_0' - \sum_j \mu_j\theta_j$.
     pub(crate) fn centered(variances: &[f64], centers: &[f64]) -> Result<Self> {
         let mut factored = Self::from_diagonal(variances)?;
-        for (j, center) in centers.iter().enumerate().skip(1) {
-            factored.u[j * factored.stride] = -center;
-        }
+        factored.set_centers(centers);
         Ok(factored)
+    }
+
+    /// Makes it what [`centered`](Self::centered) returns, in the memory that it has; the number of
+    /// coefficients must be the same.
+    pub(crate) fn reset_centered(&mut self, variances: &[f64], centers: &[f64]) -> Result<()> {
+        require_len("covariance", variances.len(), self.dim)?;
+        check_variances(variances)?;
+        for j in 0..self.dim {
+            self.u[j * self.stride..][..j].fill(0.0);
+        }
+        self.d[..self.dim].copy_from_slice(variances);
+        self.set_centers(centers);
+        Ok(())
+    }
+
+    fn set_centers(&mut self, centers: &[f64]) {
+        for (j, center) in centers.iter().enumerate().skip(1) {
+            self.u[j * self.stride] = -center;
+        }
     }
 
     /// The covariance of the coefficients of centered features, $\theta_0' = \theta_0 + \sum_j
@@ -154,7 +179,7 @@ impl Kernel for Factored {
 
     fn from_matrix(matrix: &[f64], dim: usize) -> Result<Self> {
         check_matrix(matrix, dim)?;
-        let mut factored = Self::empty(dim);
+        let mut factored = Self::empty(dim)?;
         let mut rest = matrix.to_vec();
         for j in (0..dim).rev() {
             let d = rest[j * dim + j];
@@ -175,7 +200,7 @@ impl Kernel for Factored {
 
     fn from_diagonal(variances: &[f64]) -> Result<Self> {
         check_variances(variances)?;
-        let mut factored = Self::empty(variances.len());
+        let mut factored = Self::empty(variances.len())?;
         factored.d[..variances.len()].copy_from_slice(variances);
         Ok(factored)
     }
@@ -222,11 +247,19 @@ impl Kernel for Factored {
         Ok(())
     }
 
+    fn bytes(dim: usize) -> usize {
+        Buffer::square_bytes(Buffer::column_stride(dim))
+    }
+
+    fn growth_bytes(&self) -> usize {
+        let dim = self.dim + 1;
+        if dim > self.stride { Buffer::square_bytes(Self::grown_stride(dim)) } else { 0 }
+    }
+
     fn grow(&mut self, variance: f64) {
         let dim = self.dim + 1;
         if dim > self.stride {
-            // spare room: a series of new features does not copy the matrix each time
-            let mut grown = Self::with_stride(dim, Buffer::column_stride(dim + dim / 4));
+            let mut grown = Self::with_stride(dim, Self::grown_stride(dim));
             for j in 0..self.dim {
                 grown.u[j * grown.stride..][..=j].copy_from_slice(self.column(j));
             }

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::linalg::Buffer;
 use crate::math::dot;
+use crate::memory;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -92,6 +93,12 @@ impl<F: Family> super::Auto<F> {
             DriftMode::Detect => self.sentinel.detected(),
         };
         if !follows || self.count < ROWS_BEFORE_DRIFT * self.dim as u64 {
+            return;
+        }
+        // A copy of a member, its matrix and their mean, then the new members; without memory for
+        // them the learner stays static.
+        let matrices = Dense::bytes(self.dim).saturating_mul(3 + PROCESS_NOISES.len());
+        if memory::require(matrices).is_err() {
             return;
         }
         let start = Start::of_mixture(bank, &self.dispersion, self.scales.centers());

@@ -100,7 +100,7 @@ impl Gathered {
         let mut precision = inverse(&best.covariance.matrix(), dim, "covariance")?;
         let mut weighted = product(&precision, &best.theta[..dim]);
         let mut square = dot(&weighted, &best.theta);
-        let prior = auto.prior_covariance(best.p, best.basis)?;
+        let prior = auto.prior_covariance(best.p, best.basis, None)?;
         let prior = inverse(&prior.matrix(), dim, "covariance")?;
         let start = auto.prior_mean();
         let weighted_start = product(&prior, &start[..dim]);

@@ -49,9 +49,10 @@ use super::{Checkpoint, Learner};
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
 use crate::linalg::Threads;
+use crate::memory;
 use crate::observe::{Observer, reborrow};
 use crate::rows::Rows;
-use bank::{Bank, Context};
+use bank::Context;
 use dispersion::Dispersion;
 pub use prior::PRIOR_SIZES;
 use prior::PriorScale;
@@ -151,13 +152,14 @@ impl<F: Family> Auto<F> {
             prior_scale: PriorScale::default(),
             intercept_mean: 0.0,
             warm_up: Some(WarmUpRows::default()),
-            stage: Stage::Static(Bank::default()),
+            stage: Stage::default(),
             sentinel: Sentinel::default(),
             follows_from: None,
             mean: vec![0.0; dim],
             threads,
             keeps_all: false,
         };
+        memory::require(auto.memory(dim))?;
         auto.rebuild()?;
         Ok(auto)
     }
@@ -170,6 +172,19 @@ impl<F: Family> Auto<F> {
     /// The members still in the mixture.
     pub fn weights(&self) -> Vec<MemberWeight> {
         self.stage.weights()
+    }
+
+    /// Bytes that its matrices take with `dim` coefficients, at most: nearly all of its memory.
+    ///
+    /// Until the mixture has found its prior it has 6 members, 12 with an intercept, and each has a
+    /// matrix of `8 * dim * dim` bytes. Members that are dropped return their memory.
+    pub fn memory(&self, dim: usize) -> usize {
+        let bases = if self.scales.has_intercept() { 2 } else { 1 };
+        let members = match self.warm_up {
+            Some(_) => bases * PRIOR_SIZES.len(),
+            None => self.stage.members(),
+        };
+        self.stage.matrix_bytes(dim).saturating_mul(members)
     }
 
     /// The drift mode.

@@ -185,6 +185,7 @@ impl<F: Family> Predict for Auto<F> {
 
     /// The first value of the feature other than zero sets its scale.
     fn grow(&mut self) -> Result<()> {
+        self.stage.require_growth()?;
         if let Some(rows) = &mut self.warm_up {
             rows.grow(self.dim);
         }

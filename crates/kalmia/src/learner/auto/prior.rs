@@ -6,10 +6,11 @@ use super::dispersion::Kind;
 use super::member::Member;
 use super::warm_up::WarmUpRows;
 use super::{Auto, Stage};
-use crate::covariance::Factored;
+use crate::covariance::{Factored, Kernel};
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
 use crate::linalg::Buffer;
+use crate::memory;
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
@@ -158,11 +159,13 @@ impl<F: Family> Auto<F> {
         } else {
             &[Basis::Centered]
         };
+        let matrices = self.take_matrices(bases.len() * PRIOR_SIZES.len())?;
+        let mut old = matrices.into_iter();
         let mut members = Vec::with_capacity(bases.len() * PRIOR_SIZES.len());
         for &basis in bases {
             for (p, weight) in PRIOR_SIZES.into_iter().zip(PRIOR_WEIGHTS) {
-                let mut member =
-                    Member::new(p, 0.0, self.prior_mean(), self.prior_covariance(p, basis)?);
+                let covariance = self.prior_covariance(p, basis, old.next())?;
+                let mut member = Member::new(p, 0.0, self.prior_mean(), covariance);
                 member.basis = basis;
                 member.weight = weight;
                 members.push(member);
@@ -171,6 +174,17 @@ impl<F: Family> Auto<F> {
         self.dispersion.rows = 0.0;
         self.stage = Stage::Static(Bank::new(members));
         Ok(())
+    }
+
+    /// The members' matrices, whose memory the next `count` members use: they are nearly all of the
+    /// memory that a learner takes. An error, before anything changes, if there is none for more.
+    fn take_matrices(&mut self, count: usize) -> Result<Vec<Factored>> {
+        let missing = count.saturating_sub(self.stage.members());
+        memory::require(missing.saturating_mul(Factored::bytes(self.dim)))?;
+        Ok(match std::mem::take(&mut self.stage) {
+            Stage::Static(bank) => bank.members.into_iter().map(|m| m.covariance).collect(),
+            Stage::RandomWalk(_) => Vec::new(),
+        })
     }
 
     /// The prior mean of the coefficients.
@@ -183,16 +197,27 @@ impl<F: Family> Auto<F> {
     }
 
     /// The prior covariance of size `p` at the current scales, in units of the dispersion.
-    pub(super) fn prior_covariance(&self, p: f64, basis: Basis) -> Result<Factored> {
+    /// It stands in the memory of `old` if there is one.
+    pub(super) fn prior_covariance(
+        &self,
+        p: f64,
+        basis: Basis,
+        old: Option<Factored>,
+    ) -> Result<Factored> {
         let PriorScale { slopes, intercept } = self.prior_scale;
         let mut variances = self.scales.variances(p * slopes, basis);
         if self.scales.has_intercept() {
             let normal = self.dispersion.kind == Kind::Normal;
             variances[0] = if normal { intercept } else { intercept * p.max(1.0) };
         }
-        match basis {
-            Basis::Centered => Factored::centered(&variances, self.scales.centers()),
-            Basis::Raw => Factored::centered(&variances, &[]),
-        }
+        let centers = match basis {
+            Basis::Centered => self.scales.centers(),
+            Basis::Raw => &[],
+        };
+        let Some(mut covariance) = old else {
+            return Factored::centered(&variances, centers);
+        };
+        covariance.reset_centered(&variances, centers)?;
+        Ok(covariance)
     }
 }

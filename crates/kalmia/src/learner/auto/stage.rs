@@ -3,9 +3,10 @@
 use super::bank::{Bank, Context, MemberBelief};
 use super::dispersion::Dispersion;
 use super::{MemberWeight, scale};
-use crate::covariance::{Dense, Factored};
+use crate::covariance::{Dense, Factored, Kernel};
 use crate::error::Result;
 use crate::family::Family;
+use crate::memory;
 use crate::observe::Observer;
 use crate::rows::Rows;
 
@@ -15,6 +16,13 @@ use crate::rows::Rows;
 pub(super) enum Stage {
     Static(Bank<Factored>),
     RandomWalk(Bank<Dense>),
+}
+
+impl Default for Stage {
+    /// No members.
+    fn default() -> Self {
+        Self::Static(Bank::default())
+    }
 }
 
 macro_rules! each_bank {
@@ -48,6 +56,26 @@ impl Stage {
         each_bank!(self, bank => bank.learn(context, rows, observer))
     }
 
+    /// Number of members.
+    pub fn members(&self) -> usize {
+        each_bank!(self, bank => bank.members.len())
+    }
+
+    /// Bytes of a member's matrix of `dim` coefficients.
+    pub fn matrix_bytes(&self, dim: usize) -> usize {
+        match self {
+            Self::Static(_) => Factored::bytes(dim),
+            Self::RandomWalk(_) => Dense::bytes(dim),
+        }
+    }
+
+    /// Bytes of the matrices that [`Stage::grow`] allocates.
+    fn growth_bytes(&self) -> usize {
+        each_bank!(self, bank => {
+            bank.members.iter().map(|m| m.covariance.growth_bytes()).fold(0, usize::saturating_add)
+        })
+    }
+
     /// The best member's estimate of the dispersion.
     pub fn dispersion(&self, dispersion: &Dispersion) -> f64 {
         each_bank!(self, bank => bank.dispersion(dispersion))
@@ -70,6 +98,11 @@ impl Stage {
     /// Entry $(i,j)$ of the coefficients' covariance.
     pub fn entry(&self, dispersion: &Dispersion, mean: &[f64], i: usize, j: usize) -> f64 {
         each_bank!(self, bank => bank.entry(dispersion, mean, i, j))
+    }
+
+    /// Refuses if there is no memory for one more coefficient.
+    pub fn require_growth(&self) -> Result<()> {
+        memory::require(self.growth_bytes())
     }
 
     /// One more coefficient.
