@@ -143,7 +143,7 @@ def test_columns_of_values_are_encoded_as_an_arrow_table_is():
         assert unseen is None
         assert_same(features, np.column_stack(list(columns.values())))
         assert rows.tolist() == [0, 1, 2] and offset is None
-    with pytest.raises(kalmia.InputError, match="X, row 2, column `a`: missing value"):
+    with pytest.raises(kalmia.InputError, match="column `a` has a missing value in row 1: fill it"):
         schema.encode(columns | {"a": [1, None, 3]})
 
 

@@ -217,7 +217,7 @@ def test_lengths_that_disagree_are_named():
     for offset in ([0.0], np.zeros(401)):
         with pytest.raises(kalmia.InputError, match="offset, which has 1|but offset has 401"):
             filter.predict_many(X, offset)
-    with pytest.raises(kalmia.InputError, match="x has 2 features, expected 3"):
+    with pytest.raises(kalmia.InputError, match="x has 2 features, but the learner has 3: give"):
         filter.learn([1.0, 2.0], 1)
     assert filter.count == 0
 

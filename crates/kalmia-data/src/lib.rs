@@ -67,6 +67,6 @@ pub use scalar::MISSING;
 pub use schema::{Column, Feature, Kind, Level, Levels, Meaning};
 pub use shuffle::{Shuffle, Shuffled};
 #[cfg(feature = "arrow")]
-pub use source::arrow::{NotNumeric, numbers};
+pub use source::arrow::{NotNumeric, kind_of, numbers};
 pub use target::{Coding, Target};
 pub use text::{TextBlock, TextKind, TextReader};

@@ -5,23 +5,60 @@ use crate::family::Family;
 use kalmia::learner::Drift;
 use kalmia::rule::AnyRule;
 use kalmia::{AnyFamily, DriftMode, Prior, Truncated};
+use kalmia_model::number_text;
 use numpy::{AllowTypeChange, PyArrayLike1, PyArrayLike2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// A family as an argument: its name, with its parameter after a colon, or an object of callables.
 #[derive(FromPyObject)]
-pub enum FamilyArgument {
+pub enum FamilyArgument<'py> {
     Name(String),
     Custom(Family),
+    /// Something else, to be named in the message.
+    Other(Bound<'py, PyAny>),
 }
 
-impl FamilyArgument {
+impl FamilyArgument<'_> {
     /// A built-in family.
     pub fn built_in(&self) -> PyResult<AnyFamily> {
         match self {
             Self::Name(name) => name.parse().map_err(plain),
             Self::Custom(_) => Err(input("a custom family works with Filter and Auto only")),
+            Self::Other(value) => Err(no_family(value)),
+        }
+    }
+}
+
+/// The exception for a family that is neither a name nor an object of callables.
+pub fn no_family(value: &Bound<'_, PyAny>) -> PyErr {
+    input(format!(
+        "family is {}: give the name of a family, such as \"gaussian\", or a kalmia.Family",
+        shown(value)
+    ))
+}
+
+/// A value as Python shows it.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    value.repr().map_or_else(|_| "?".into(), |text| text.to_string())
+}
+
+/// A name as an argument.
+#[derive(FromPyObject)]
+pub enum NameArgument<'py> {
+    Name(String),
+    /// Something else, to be named in the message.
+    Other(Bound<'py, PyAny>),
+}
+
+impl NameArgument<'_> {
+    /// The name of the parameter `what`, which takes one of `legal`.
+    pub fn text(&self, what: &str, legal: &str) -> PyResult<&str> {
+        match self {
+            Self::Name(name) => Ok(name),
+            Self::Other(value) => {
+                Err(input(format!("{what} is {}: give one of {legal}", shown(value))))
+            }
         }
     }
 }
@@ -36,6 +73,12 @@ pub fn prior(
         None => Prior::isotropic(dim, 1.0),
         Some(given) => {
             if let Ok(variance) = given.extract::<f64>() {
+                if !(variance > 0.0 && variance.is_finite()) {
+                    return Err(input(format!(
+                        "covariance is {}: a variance must be a finite number above 0",
+                        number_text(variance)
+                    )));
+                }
                 Prior::isotropic(dim, variance)
             } else if let Ok(variances) = given.extract::<PyArrayLike1<'_, f64, AllowTypeChange>>()
             {

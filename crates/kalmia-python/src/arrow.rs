@@ -4,6 +4,8 @@
 use crate::error::input;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
+use arrow_schema::SchemaRef;
+use kalmia_data::Kind;
 use numpy::ndarray::{Array2, ShapeBuilder};
 use numpy::{PyArray2, ToPyArray};
 use pyo3::prelude::*;
@@ -11,6 +13,10 @@ use pyo3::types::PyCapsule;
 
 /// The record batches of anything with ``__arrow_c_stream__``, or of what that gives.
 pub fn stream(source: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
+    if let Ok(blocks) = source.cast::<ArrowBlocks>() {
+        let taken = blocks.borrow_mut().reader.take();
+        return taken.ok_or_else(|| input("this Arrow stream was read already: give a new one"));
+    }
     let capsule = match source.cast::<PyCapsule>() {
         Ok(capsule) => capsule.clone(),
         Err(_) => source.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?,
@@ -25,6 +31,7 @@ pub fn stream(source: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
 }
 
 /// An iterator over the record batches of an Arrow stream, each a column-major array of float64.
+/// What takes an Arrow stream takes this object as well, once.
 ///
 /// Parameters
 /// ----------
@@ -44,7 +51,9 @@ pub fn stream(source: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
 ///        [2. , 1.5]])
 #[pyclass(module = "kalmia", unsendable)]
 pub struct ArrowBlocks {
-    reader: RecordBatchStreamReader,
+    /// None once another reader has taken it.
+    reader: Option<RecordBatchStreamReader>,
+    schema: SchemaRef,
     row: usize,
 }
 
@@ -52,13 +61,26 @@ pub struct ArrowBlocks {
 impl ArrowBlocks {
     #[new]
     pub fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { reader: stream(source)?, row: 0 })
+        let reader = stream(source)?;
+        Ok(Self { schema: reader.schema(), reader: Some(reader), row: 0 })
     }
 
     /// Names of the columns.
     #[getter]
     fn names(&self) -> Vec<String> {
-        self.reader.schema().fields().iter().map(|field| field.name().clone()).collect()
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// ``"number"``, ``"boolean"`` or ``"category"`` per column; None for other types.
+    #[getter]
+    fn kinds(&self) -> Vec<Option<&'static str>> {
+        let name = |kind| match kind {
+            Kind::Number => "number",
+            Kind::Boolean => "boolean",
+            Kind::Category => "category",
+        };
+        let fields = self.schema.fields().iter();
+        fields.map(|field| kalmia_data::kind_of(field.data_type()).map(name)).collect()
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -66,7 +88,7 @@ impl ArrowBlocks {
     }
 
     fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
-        let Some(batch) = self.reader.next() else { return Ok(None) };
+        let Some(batch) = self.reader.as_mut().and_then(Iterator::next) else { return Ok(None) };
         let batch =
             batch.map_err(|error| input(format!("cannot read the Arrow stream: {error}")))?;
         let matrix = matrix(&batch, self.row)?;
@@ -84,12 +106,16 @@ fn matrix(batch: &RecordBatch, first: usize) -> PyResult<Array2<f64>> {
         if column.null_count() > 0 {
             let row = (0..column.len()).find(|&i| column.is_null(i)).unwrap_or(0);
             let row = first + row;
-            return Err(input(format!("column `{name}` has a missing value in row {row}")));
+            return Err(input(format!(
+                "column `{name}` has a missing value in row {row}: fill it, or drop the row"
+            )));
         }
         kalmia_data::numbers(column, &mut numbers).map_err(|error| {
             let kind = error.data_type;
-            let message = "only numbers and booleans are features";
-            input(format!("column `{name}` is of type {kind}: {message}"))
+            input(format!(
+                "column `{name}` is of type {kind}: this takes numbers and booleans only; the \
+                 estimators take texts as well, and dates have to be turned into numbers first"
+            ))
         })?;
     }
     Array2::from_shape_vec(shape.f(), numbers)

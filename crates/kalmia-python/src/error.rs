@@ -88,6 +88,10 @@ fn text(error: &Error) -> String {
             "row {row}, feature {column} is {}: features must be finite, at most 1e120 in size",
             number_text(*value)
         ),
+        Error::Target { row, value, family, expected } => format!(
+            "row {row}: target {} is not legal for the {family} family, which takes {expected}",
+            number_text(*value)
+        ),
         other => other.to_string(),
     }
 }

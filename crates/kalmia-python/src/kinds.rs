@@ -1,7 +1,7 @@
 //! The classes of learners, with their parameters named as in the paper.
 
 use crate::any::{AnyModel, ByFamily, either};
-use crate::arguments::{self, FamilyArgument, prior};
+use crate::arguments::{self, FamilyArgument, NameArgument, no_family, prior};
 use crate::error::{input, plain};
 use crate::learner::Learner;
 use kalmia::learner::Drift;
@@ -10,6 +10,11 @@ use kalmia::{AnyFamily, AnyLearner, DriftMode, OnlineNewtonSettings, Prior};
 use kalmia_model::FamilyChoice;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+/// The rules of a filter, for messages.
+const RULES: &str = "\"ekf\", \"truncated\", \"implicit\" and \"moment\"";
+/// The drifts of the default learner, for messages.
+const DRIFTS: &str = "\"off\", \"adapt\" and \"detect\"";
 
 /// A belief N(theta, P) that learns rows by the Kalman recursion.
 ///
@@ -48,19 +53,20 @@ pub struct Filter;
 impl Filter {
     #[new]
     #[pyo3(
-        signature = (dim, family=FamilyArgument::Name("bernoulli".into()), rule="ekf", theta=None,
+        signature = (dim, family=FamilyArgument::Name("bernoulli".into()), rule=NameArgument::Name("ekf".into()), theta=None,
                      covariance=None, **rule_parameters),
         text_signature = "(dim, family='bernoulli', rule='ekf', theta=None, covariance=None, \
                           **rule_parameters)"
     )]
     fn new(
         dim: usize,
-        family: FamilyArgument,
-        rule: &str,
+        family: FamilyArgument<'_>,
+        rule: NameArgument<'_>,
         theta: Option<&Bound<'_, PyAny>>,
         covariance: Option<&Bound<'_, PyAny>>,
         rule_parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
+        let rule = rule.text("rule", RULES)?;
         let (rule, drift) = arguments::rule(rule, dim, rule_parameters)?;
         let prior = prior(dim, theta, covariance)?;
         let learner = match family {
@@ -71,6 +77,7 @@ impl Filter {
                 .parse()
                 .and_then(|family: AnyFamily| filter(family, rule, prior, drift))
                 .map(ByFamily::BuiltIn),
+            FamilyArgument::Other(value) => return Err(no_family(&value)),
         };
         Ok(PyClassInitializer::from(Learner::bare(learner.map_err(plain)?)).add_subclass(Self))
     }
@@ -122,7 +129,7 @@ impl OnlineNewtonStep {
                         multiplier=1.0))]
     fn new(
         dim: usize,
-        family: FamilyArgument,
+        family: FamilyArgument<'_>,
         radius: f64,
         exp_concavity: f64,
         gradient_bound: Option<f64>,
@@ -175,7 +182,7 @@ impl AveragedSGD {
     #[pyo3(signature = (dim, family, horizon, step))]
     fn new(
         dim: usize,
-        family: FamilyArgument,
+        family: FamilyArgument<'_>,
         horizon: u64,
         step: f64,
     ) -> PyResult<PyClassInitializer<Self>> {
@@ -256,16 +263,16 @@ impl Auto {
     #[new]
     #[pyo3(
         signature = (dim, family=FamilyArgument::Name("bernoulli".into()), intercept=false,
-                     drift="off"),
+                     drift=NameArgument::Name("off".into())),
         text_signature = "(dim, family='bernoulli', intercept=False, drift='off')"
     )]
     fn new(
         dim: usize,
-        family: FamilyArgument,
+        family: FamilyArgument<'_>,
         intercept: bool,
-        drift: &str,
+        drift: NameArgument<'_>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let drift = arguments::drift(drift)?;
+        let drift = arguments::drift(drift.text("drift", DRIFTS)?)?;
         let learner = match family {
             FamilyArgument::Name(ref name) => {
                 let choice: FamilyChoice = name.parse().map_err(crate::error::model)?;
@@ -280,6 +287,7 @@ impl Auto {
             FamilyArgument::Custom(family) => {
                 ByFamily::Custom(auto(family.0, dim, intercept, drift)?)
             }
+            FamilyArgument::Other(value) => return Err(no_family(&value)),
         };
         Ok(PyClassInitializer::from(Learner::bare(learner)).add_subclass(Self))
     }

@@ -30,6 +30,8 @@ pub struct Call<'a, 'py> {
     /// The caller's number of each row, in the order in which they are learned. `y`, `weight` and
     /// `offset` are in that order already.
     pub order: Option<&'a [usize]>,
+    /// The number of the first row in messages.
+    pub first_row: usize,
 }
 
 /// One table of a call, with the rows that came before it.
@@ -38,6 +40,7 @@ struct Part<'x, 'a> {
     y: Cow<'a, [f64]>,
     weight: Option<Cow<'a, [f64]>>,
     offset: Option<Cow<'a, [f64]>>,
+    /// The number of the first row in messages.
     start: usize,
     /// The order in which rows are taken out of the table.
     taken: Option<&'a [usize]>,
@@ -115,7 +118,7 @@ impl<'py> Call<'_, 'py> {
             y: flat(self.y.slice_move(s![start..end])),
             weight: self.weight.map(|weight| flat(weight.slice_move(s![start..end]))),
             offset: self.offset.map(|offset| flat(offset.slice_move(s![start..end]))),
-            start,
+            start: self.first_row + start,
             taken,
             named: self.order,
         };

@@ -6,6 +6,7 @@ mod arguments;
 mod arrow;
 mod bounds;
 mod columns;
+mod encode;
 mod error;
 mod export;
 mod family;

@@ -15,6 +15,18 @@ pub trait PredictedRow {
     fn variance(&self) -> f64;
     /// The interval of `y`, or of its mean.
     fn interval(&self, level: f64, of_mean: bool) -> kalmia::Result<Interval>;
+    /// Smallest `y` whose distribution function reaches `q`.
+    fn quantile(&self, q: f64) -> f64;
+    /// Probability that the target is at most `y`.
+    fn cdf(&self, y: f64) -> f64;
+}
+
+/// Refuses a probability of a quantile that is not strictly between 0 and 1.
+pub fn check_probability(q: f64) -> PyResult<()> {
+    if q > 0.0 && q < 1.0 {
+        return Ok(());
+    }
+    Err(input(format!("q is {q}: it must lie strictly between 0 and 1")))
 }
 
 impl<F: Family> PredictedRow for MixturePrediction<F> {
@@ -36,6 +48,14 @@ impl<F: Family> PredictedRow for MixturePrediction<F> {
 
     fn interval(&self, level: f64, of_mean: bool) -> kalmia::Result<Interval> {
         if of_mean { self.mean_interval(level) } else { MixturePrediction::interval(self, level) }
+    }
+
+    fn quantile(&self, q: f64) -> f64 {
+        MixturePrediction::quantile(self, q)
+    }
+
+    fn cdf(&self, y: f64) -> f64 {
+        MixturePrediction::cdf(self, y)
     }
 }
 
@@ -149,9 +169,7 @@ impl Prediction {
 
     /// Smallest `y` whose distribution function reaches `q`, for `q` strictly between 0 and 1.
     fn quantile(&self, q: f64) -> PyResult<f64> {
-        if !(q > 0.0 && q < 1.0) {
-            return Err(input(format!("q is {q}: it must lie strictly between 0 and 1")));
-        }
+        check_probability(q)?;
         self.0.checked(either!(&self.0, inner => inner.quantile(q)))
     }
 

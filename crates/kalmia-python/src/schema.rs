@@ -2,21 +2,20 @@
 
 use crate::arrow::stream;
 use crate::columns::record_batch;
+use crate::encode::{Encoded, encode, refuse};
 use crate::error::input;
-use arrow_array::{RecordBatchIterator, RecordBatchReader};
-use kalmia_data::{
-    Block, Coding, Encoder, EncoderOptions, Input, Kind, Meaning, Mode, Reader, SourceOptions,
-};
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use arrow_array::RecordBatchIterator;
+use kalmia_data::{Coding, Encoder, EncoderOptions, Kind, Meaning, Mode};
+use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 
 /// The columns of a model and the coding of its target.
 ///
 /// Parameters
 /// ----------
 /// names : list of str
-///     Feature columns, all numbers.
+///     Feature columns.
 /// target : str
 ///     Name of the target.
 /// labels : tuple of str, optional
@@ -25,6 +24,8 @@ use pyo3::types::PyDict;
 ///     Whether a constant comes first.
 /// boolean : bool
 ///     Whether the target is a truth value.
+/// kinds : list of str, optional
+///     ``"number"``, ``"boolean"`` or ``"category"`` per column; all numbers by default.
 ///
 /// Examples
 /// --------
@@ -32,41 +33,9 @@ use pyo3::types::PyDict;
 /// >>> schema = Schema(["age", "dose"], "cured", ("no", "yes"))
 /// >>> schema.columns, schema.labels, schema.is_numeric
 /// (['age', 'dose'], ('no', 'yes'), True)
-#[pyclass(frozen, module = "kalmia")]
+#[pyclass(frozen, module = "kalmia._kalmia")]
+#[derive(Clone)]
 pub struct Schema(pub Encoder);
-
-/// The rows of a table that were not left out.
-#[derive(Default)]
-struct Encoded {
-    x: Vec<f64>,
-    /// The place of each row in the table.
-    rows: Vec<u64>,
-    offset: Option<Vec<f64>>,
-    /// Values of each row whose level was never learned.
-    unseen: Vec<u32>,
-}
-
-/// Encodes all rows for predictions.
-fn encode(
-    batches: impl RecordBatchReader + Send + 'static,
-    mut encoder: Encoder,
-) -> kalmia_data::Result<Encoded> {
-    let options = SourceOptions { threaded: false, ..SourceOptions::default() };
-    let has_offset = encoder.options().offset.is_some();
-    let mut all = Encoded { offset: has_offset.then(Vec::new), ..Encoded::default() };
-    let inputs = vec![Input::record_batches("X", batches)];
-    let mut reader = Reader::open(inputs, options, &mut encoder, Mode::Predict)?;
-    let mut block = Block::new();
-    while reader.next_block(&mut encoder, &mut block)? {
-        all.x.extend_from_slice(&block.x);
-        all.rows.extend((0..block.rows()).map(|i| block.input_row(i)));
-        all.unseen.extend((0..block.rows()).map(|i| block.unseen(i)));
-        if let (Some(offset), Some(part)) = (&mut all.offset, &block.offset) {
-            offset.extend_from_slice(part);
-        }
-    }
-    Ok(all)
-}
 
 /// Features, the rows that they belong to, offsets, and unseen levels per row.
 type Arrays<'py> = (
@@ -76,27 +45,109 @@ type Arrays<'py> = (
     Option<Bound<'py, PyArray1<u32>>>,
 );
 
+impl Schema {
+    /// The rows of a table by an encoder, which learns new levels if the mode is to learn.
+    fn encoded(
+        py: Python<'_>,
+        table: &Bound<'_, PyAny>,
+        encoder: &mut Encoder,
+        mode: Mode,
+    ) -> PyResult<Encoded> {
+        let encoded = match table.cast::<PyDict>() {
+            Ok(columns) => {
+                let batch = record_batch(columns)?;
+                let schema = batch.schema();
+                let batches = RecordBatchIterator::new([Ok(batch)], schema);
+                py.detach(|| encode(batches, encoder, mode))
+            }
+            Err(_) => {
+                let batches = stream(table)?;
+                py.detach(|| encode(batches, encoder, mode))
+            }
+        };
+        encoded.map_err(refuse)
+    }
+}
+
+/// The coding of a target by its labels; without labels it is a truth value or a number.
+fn coding(labels: Option<(String, String)>, boolean: bool) -> Coding {
+    match labels {
+        Some((negative, positive)) => Coding::Labels { positive, negative: Some(negative) },
+        None if boolean => Coding::Boolean,
+        None => Coding::Number,
+    }
+}
+
+/// The kind of a column by its name.
+fn kind(name: &str) -> PyResult<Kind> {
+    match name {
+        "number" => Ok(Kind::Number),
+        "boolean" => Ok(Kind::Boolean),
+        "category" => Ok(Kind::Category),
+        other => Err(input(format!(
+            "kind {other:?} of a column: give \"number\", \"boolean\" or \"category\""
+        ))),
+    }
+}
+
 #[pymethods]
 impl Schema {
     #[new]
-    #[pyo3(signature = (names, target, labels=None, intercept=true, boolean=false))]
+    #[pyo3(signature = (names, target, labels=None, intercept=true, boolean=false, kinds=None))]
     fn new(
         names: Vec<String>,
         target: &str,
         labels: Option<(String, String)>,
         intercept: bool,
         boolean: bool,
+        kinds: Option<Vec<String>>,
     ) -> PyResult<Self> {
         let options = EncoderOptions { intercept, ..EncoderOptions::target(target) };
-        let coding = match labels {
-            Some((negative, positive)) => Coding::Labels { positive, negative: Some(negative) },
-            None if boolean => Coding::Boolean,
-            None => Coding::Number,
+        let kinds = match kinds {
+            Some(kinds) => kinds.iter().map(|name| kind(name)).collect::<PyResult<Vec<_>>>()?,
+            None => vec![Kind::Number; names.len()],
         };
-        let columns: Vec<_> = names.into_iter().map(|name| (name, Kind::Number)).collect();
-        Encoder::from_columns(options, &columns, coding)
+        if kinds.len() != names.len() {
+            return Err(input(format!("{} names, but {} kinds", names.len(), kinds.len())));
+        }
+        let columns: Vec<_> = names.into_iter().zip(kinds).collect();
+        Encoder::from_columns(options, &columns, coding(labels, boolean))
             .map(Self)
             .map_err(|error| input(format!("the columns cannot be stored: {error}")))
+    }
+
+    /// The same columns with another coding of the target; see the constructor.
+    #[pyo3(signature = (labels=None, boolean=false))]
+    fn with_coding(&self, labels: Option<(String, String)>, boolean: bool) -> PyResult<Self> {
+        let mut encoder = self.0.clone();
+        encoder
+            .declare_target(coding(labels, boolean))
+            .map_err(|error| input(format!("the labels cannot be stored: {error}")))?;
+        Ok(Self(encoder))
+    }
+
+    /// The columns and what was learned of them, as text.
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0).map_err(|error| input(error.to_string()))
+    }
+
+    /// The schema of `to_json`.
+    #[classmethod]
+    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
+        let found = serde_json::from_str(text);
+        found.map(Self).map_err(|error| input(format!("this is no stored schema: {error}")))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((slf.get_type().getattr("from_json")?, (slf.get().to_json()?,)))
+    }
+
+    /// The number of levels of each column that is a category, by its name.
+    #[getter]
+    fn levels(&self) -> Vec<(String, usize)> {
+        let categories =
+            self.0.columns().iter().filter(|column| column.kind == Some(Kind::Category));
+        categories.map(|column| (column.name.clone(), column.levels.as_slice().len())).collect()
     }
 
     /// The feature columns.
@@ -166,30 +217,33 @@ impl Schema {
     /// unseen : ndarray of shape (n,), or None
     ///     The number of values per row whose level was never learned; None if no row has one.
     fn encode<'py>(&self, py: Python<'py>, table: &Bound<'py, PyAny>) -> PyResult<Arrays<'py>> {
-        let encoder = self.0.clone();
-        let encoded = match table.cast::<PyDict>() {
-            Ok(columns) => {
-                let batch = record_batch(columns)?;
-                let schema = batch.schema();
-                py.detach(|| encode(RecordBatchIterator::new([Ok(batch)], schema), encoder))
-            }
-            Err(_) => {
-                let batches = stream(table)?;
-                py.detach(|| encode(batches, encoder))
-            }
-        };
-        let Encoded { x, rows, offset, unseen } =
-            encoded.map_err(|error| input(error.to_string()))?;
-        let dim = self.0.dim();
-        let constant = usize::from(self.0.options().intercept);
-        let features: Vec<f64> =
-            x.chunks_exact(dim.max(1)).flat_map(|row| row[constant..].iter().copied()).collect();
-        let features = PyArray1::from_vec(py, features).reshape([rows.len(), dim - constant])?;
-        Ok((
-            features,
-            PyArray1::from_vec(py, rows),
-            offset.map(|offset| PyArray1::from_vec(py, offset)),
-            unseen.iter().any(|count| *count > 0).then(|| PyArray1::from_vec(py, unseen)),
-        ))
+        let mut encoder = self.0.clone();
+        let found = Self::encoded(py, table, &mut encoder, Mode::Predict)?;
+        arrays(py, found, &encoder)
     }
+
+    /// As `encode`, for rows to learn: levels that were never learned become features, behind
+    /// those that there are. The schema that knows them comes first; this one is unchanged.
+    fn learn<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'py, PyAny>,
+    ) -> PyResult<(Self, Arrays<'py>)> {
+        let mut encoder = self.0.clone();
+        let found = Self::encoded(py, table, &mut encoder, Mode::Learn)?;
+        let arrays = arrays(py, found, &encoder)?;
+        Ok((Self(encoder), arrays))
+    }
+}
+
+/// What `encode` returns.
+fn arrays<'py>(py: Python<'py>, found: Encoded, encoder: &Encoder) -> PyResult<Arrays<'py>> {
+    let features = found.matrix(py, encoder)?;
+    let Encoded { rows, offset, unseen, .. } = found;
+    Ok((
+        features,
+        PyArray1::from_vec(py, rows),
+        offset.map(|offset| PyArray1::from_vec(py, offset)),
+        unseen.iter().any(|count| *count > 0).then(|| PyArray1::from_vec(py, unseen)),
+    ))
 }

@@ -5,11 +5,11 @@ use crate::error::{file, input, plain};
 use crate::file::Provenance;
 use crate::kinds::wrap;
 use crate::learner::Learner;
-use kalmia::AnyLearner;
 use kalmia::evaluate::Metrics;
 use kalmia::file::ModelFile;
 use kalmia::learner::{AnyState, AveragedState};
-use kalmia_model::Weights;
+use kalmia::{AnyLearner, Predict};
+use kalmia_model::{History, Merge, Weights};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -92,7 +92,7 @@ pub fn restore<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>>
 /// Merges two learners into one that has learned the rows of both.
 ///
 /// Exact for Gaussian filters. For other families it is an approximation: the natural parameters
-/// are added, and the prior counts once. The progressive loss is not kept.
+/// are added, and the prior counts once. The progressive loss starts anew.
 ///
 /// Parameters
 /// ----------
@@ -130,6 +130,17 @@ pub fn merge<'py>(
     }
     let merged = py.detach(|| first.merge(&second)).map_err(plain)?;
     let exact = merged.is_exact();
-    let learner = Learner::new(ByFamily::BuiltIn(merged.into_inner()), a.intercept, None);
+    let learner = merged.into_inner();
+    // each learner predicted its own rows only; the merged one has predicted nothing yet
+    let made = a.provenance.as_deref().zip(b.provenance.as_deref());
+    let metrics = made.map(|_| Metrics::new(learner.family())).transpose().map_err(plain)?;
+    let mut learner = Learner::new(ByFamily::BuiltIn(learner), a.intercept, metrics);
+    let counted = a.state(py)?.weights;
+    learner.inner().weights = counted.merged(&b.state(py)?.weights);
+    learner.provenance = made.map(|(one, two)| {
+        let parts = vec![one.history.clone(), two.history.clone()];
+        let history = History { runs: Vec::new(), merged: Some(Merge { exact, parts }) };
+        Arc::new(Provenance { settings: one.settings.clone(), history })
+    });
     Ok((wrap(py, learner)?, exact))
 }

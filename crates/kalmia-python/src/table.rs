@@ -30,7 +30,9 @@ pub fn blocks<'py>(py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Blocks<'p
         return Ok(Box::new(std::iter::once(Ok(array))));
     }
     let tables = py.import("kalmia._tables")?;
-    let parts = if tables.call_method1("is_arrow", (x,))?.is_truthy()? {
+    let parts = if x.is_instance_of::<ArrowBlocks>() {
+        x.clone()
+    } else if tables.call_method1("is_arrow", (x,))?.is_truthy()? {
         Bound::new(py, ArrowBlocks::new(x)?)?.into_any()
     } else {
         tables.call_method1("blocks", (x,))?

@@ -13,6 +13,9 @@ Coefficient = tuple[
     str, float, float | None, float | None, float | None, float | None, float | None
 ]
 
+#: Features, the places of their rows, offsets, and the levels per row that were never learned.
+Encoded = tuple[Vector, NDArray[uint64], Vector | None, NDArray[uint32] | None]
+
 __version__: str
 
 class Family:
@@ -66,6 +69,7 @@ class Learner:
         undo: bool = True,
         order: ArrayLike | None = None,
         whole: bool = False,
+        first_row: int = 0,
     ) -> None: ...
     @overload
     def learn_many(
@@ -79,6 +83,7 @@ class Learner:
         undo: bool = True,
         order: ArrayLike | None = None,
         whole: bool = False,
+        first_row: int = 0,
     ) -> Vector: ...
     def predict(self, x: ArrayLike, offset: float = 0.0) -> Prediction: ...
     def predict_many(
@@ -102,6 +107,33 @@ class Learner:
         *,
         unseen: ArrayLike | None = None,
     ) -> tuple[Vector, Vector]: ...
+    def predict_quantiles(
+        self,
+        X: Any,
+        q: ArrayLike,
+        offset: ArrayLike | None = None,
+        *,
+        unseen: ArrayLike | None = None,
+    ) -> Vector: ...
+    def predict_cdf(
+        self,
+        X: Any,
+        y: ArrayLike,
+        offset: ArrayLike | None = None,
+        *,
+        unseen: ArrayLike | None = None,
+    ) -> Vector: ...
+    def sample_predictions(
+        self,
+        X: Any,
+        draws: int,
+        seed: int,
+        offset: ArrayLike | None = None,
+        of_mean: bool = False,
+        *,
+        unseen: ArrayLike | None = None,
+    ) -> Vector: ...
+    def sample_coefficients(self, draws: int, seed: int) -> Vector: ...
     def coefficients(self, names: list[str], level: float = 0.95) -> list[Coefficient]: ...
     def grow(self, features: int = 1) -> None: ...
     @property
@@ -187,6 +219,8 @@ class ArrowBlocks:
     def __new__(cls, source: Any) -> ArrowBlocks: ...
     @property
     def names(self) -> list[str]: ...
+    @property
+    def kinds(self) -> list[Literal["number", "boolean", "category"] | None]: ...
     def __iter__(self) -> ArrowBlocks: ...
     def __next__(self) -> Vector: ...
 
@@ -198,7 +232,16 @@ class Schema:
         labels: tuple[str, str] | None = None,
         intercept: bool = True,
         boolean: bool = False,
+        kinds: list[str] | None = None,
     ) -> Schema: ...
+    def with_coding(
+        self, labels: tuple[str, str] | None = None, boolean: bool = False
+    ) -> Schema: ...
+    def to_json(self) -> str: ...
+    @classmethod
+    def from_json(cls, text: str) -> Schema: ...
+    @property
+    def levels(self) -> list[tuple[str, int]]: ...
     @property
     def columns(self) -> list[str]: ...
     @property
@@ -211,9 +254,8 @@ class Schema:
     def offset(self) -> str | None: ...
     @property
     def is_numeric(self) -> bool: ...
-    def encode(
-        self, table: Any
-    ) -> tuple[Vector, NDArray[uint64], Vector | None, NDArray[uint32] | None]: ...
+    def encode(self, table: Any) -> Encoded: ...
+    def learn(self, table: Any) -> tuple[Schema, Encoded]: ...
 
 def save_model(path: str, learners: list[Learner], schema: Schema, python: Any) -> None: ...
 def load_model(path: str) -> tuple[list[Learner], Schema, str, str, dict[str, Any], Any]: ...

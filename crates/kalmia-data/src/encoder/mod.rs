@@ -182,6 +182,20 @@ impl Encoder {
         self.missing.unwrap_or(self.options.missing)
     }
 
+    /// Codes the target otherwise than so far, for a caller that codes targets itself. Refuses
+    /// labels that rows could not have.
+    pub fn declare_target(&mut self, coding: Coding) -> Result<()> {
+        let coding = coding.checked()?;
+        self.options.positive = match &coding {
+            Coding::Labels { positive, .. } => Some(positive.clone()),
+            Coding::Number | Coding::Boolean => None,
+        };
+        if let Some(target) = &mut self.target {
+            target.declare(coding);
+        }
+        Ok(())
+    }
+
     /// Treats missing values otherwise than the options say, until the encoder is stored.
     ///
     /// [`Missing::Mean`] is refused unless the options have it: no means were kept otherwise.

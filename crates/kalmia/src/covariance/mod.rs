@@ -16,6 +16,7 @@ pub use factored::Factored;
 pub use kernel::{Decide, DecideTwo, Kernel};
 
 use crate::error::{Error, Result, require, require_len};
+use crate::linalg::cholesky_lower;
 use kernel::{Learn, LearnTwo, MIN_VARIANCE_SHARE, next_variance};
 
 /// The covariance $P$ of the coefficients: a positive definite matrix that learners update.
@@ -61,6 +62,18 @@ pub trait Covariance: Kernel {
             }
         }
         matrix
+    }
+
+    /// A matrix $L$ with $P = LL^\top$, column by column, `dim * dim` numbers; an error if rounding
+    /// has left a dense matrix indefinite.
+    fn square_root(&self) -> Result<Vec<f64>> {
+        let dim = self.dim();
+        let mut factor = self.matrix();
+        cholesky_lower(&mut factor, dim, "covariance")?;
+        for j in 0..dim {
+            factor[j * dim..][..j].fill(0.0);
+        }
+        Ok(factor)
     }
 
     /// $\ln\det P$; an error if rounding has left a dense matrix indefinite.

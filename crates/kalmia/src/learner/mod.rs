@@ -11,6 +11,7 @@ mod labels;
 mod merge;
 mod online_newton;
 mod prior;
+mod sample;
 
 pub use any::{AnyLearner, AnyState};
 pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight};
@@ -25,6 +26,7 @@ pub use online_newton::{
     project,
 };
 pub use prior::Prior;
+pub use sample::{PosteriorDraw, Sample};
 
 use crate::error::{Error, Result, require_len};
 use crate::family::Family;

@@ -13,6 +13,7 @@ use arrow_schema::DataType;
 use crate::batch::{Declared, Values, Want};
 use crate::error::ColumnProblem;
 use crate::scalar;
+use crate::schema::Kind;
 
 /// An array whose values are not numbers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +50,15 @@ pub fn numbers(array: &dyn Array, out: &mut Vec<f64>) -> Result<(), NotNumeric> 
     }
     push_numbers(array, 0..array.len(), out);
     Ok(())
+}
+
+/// What a column of this type is; `None` for dates and other types that are no features.
+pub fn kind_of(of: &DataType) -> Option<Kind> {
+    declared(of).ok().map(|declared| match declared {
+        Declared::Number => Kind::Number,
+        Declared::Boolean => Kind::Boolean,
+        Declared::Text => Kind::Category,
+    })
 }
 
 /// How a type is read, or why it cannot be.

@@ -12,7 +12,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
 
 pub(super) use batches::Batches;
-pub use convert::{NotNumeric, numbers};
+pub use convert::{NotNumeric, kind_of, numbers};
 use convert::{append, declared};
 pub(super) use guard::guard;
 #[cfg(feature = "columnar")]

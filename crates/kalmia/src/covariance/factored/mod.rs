@@ -159,6 +159,16 @@ impl Covariance for Factored {
             .sum()
     }
 
+    fn square_root(&self) -> Result<Vec<f64>> {
+        let mut factor = vec![0.0; self.dim * self.dim];
+        for j in 0..self.dim {
+            let root = self.d[j].sqrt();
+            let column = factor[j * self.dim..].iter_mut();
+            column.zip(self.column(j)).for_each(|(to, u)| *to = u * root);
+        }
+        Ok(factor)
+    }
+
     fn log_det(&self) -> Result<f64> {
         Ok(self.d[..self.dim].iter().map(|d| d.ln()).sum())
     }

@@ -32,6 +32,7 @@ mod predict;
 mod prior;
 mod report;
 mod review;
+mod sample;
 mod scale;
 mod scores;
 mod sentinel;

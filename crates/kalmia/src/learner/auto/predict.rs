@@ -38,7 +38,7 @@ impl<F: Family> Auto<F> {
     }
 
     /// Sets features that no row had to 0; returns how many there were.
-    fn hide_unseen(&self, x: &mut [f64]) -> f64 {
+    pub(super) fn hide_unseen(&self, x: &mut [f64]) -> f64 {
         if !self.scales.completed_by(x) {
             return 0.0;
         }

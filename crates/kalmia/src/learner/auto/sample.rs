@@ -1,0 +1,87 @@
+//! Draws from the mixture: a member by its weight, the dispersion, then the coefficients.
+
+use super::Auto;
+use super::bank::Bank;
+use super::dispersion::Kind;
+use super::stage::each_bank;
+use crate::covariance::Covariance;
+use crate::error::Result;
+use crate::family::{Family, FastPaths};
+use crate::learner::sample::{PosteriorDraw, Sample, add_normal};
+use crate::math::dot;
+use rand::{Rng, RngExt};
+use rand_distr::{ChiSquared, Distribution};
+
+impl<F: Family> Auto<F> {
+    /// The draws of each member together; `chosen[i]` is the member of draw `i`.
+    fn draw_members<C: Covariance>(
+        &self,
+        bank: &Bank<C>,
+        chosen: &[usize],
+        rng: &mut dyn Rng,
+    ) -> Result<Vec<PosteriorDraw<F>>> {
+        let mut found: Vec<Option<PosteriorDraw<F>>> = vec![None; chosen.len()];
+        for (k, member) in bank.members.iter().enumerate() {
+            if !chosen.contains(&k) {
+                continue;
+            }
+            let root = member.covariance.square_root()?;
+            let estimate = self.dispersion.estimate(member.residual);
+            let places = found.iter_mut().zip(chosen).filter(|(_, chosen)| **chosen == k);
+            for (place, _) in places {
+                let dispersion = self.draw_dispersion(estimate, rng);
+                let mut coefficients = member.theta[..self.dim].to_vec();
+                add_normal(&mut coefficients, &root, dispersion.sqrt(), rng);
+                if !bank.centers.is_empty() {
+                    coefficients[0] -= dot(&bank.centers, &coefficients);
+                }
+                *place = Some(PosteriorDraw {
+                    coefficients,
+                    family: self.family.fast().with_dispersion_unchecked(dispersion),
+                    overdispersion: (self.dispersion.kind == Kind::Quasi).then_some(dispersion),
+                    unseen_variance: dispersion * member.p * self.prior_scale.slopes,
+                });
+            }
+        }
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// The dispersion of a draw. Under normal noise $\sigma^2 = \nu\hat\sigma^2/\chi^2_\nu$;
+    /// otherwise it is the point estimate.
+    fn draw_dispersion(&self, estimate: f64, rng: &mut dyn Rng) -> f64 {
+        let degrees = self.dispersion.degrees();
+        if !degrees.is_finite() {
+            return estimate;
+        }
+        match ChiSquared::new(degrees) {
+            Ok(law) => estimate * degrees / law.sample(rng),
+            Err(_) => estimate,
+        }
+    }
+}
+
+/// The member that the share `at` of the weights falls on.
+fn member_at<C>(bank: &Bank<C>, mut at: f64) -> usize {
+    for (k, member) in bank.members.iter().enumerate() {
+        at -= member.weight;
+        if at < 0.0 {
+            return k;
+        }
+    }
+    // rounding: the weights add up to slightly less than 1
+    bank.members.len() - 1
+}
+
+impl<F: Family> Sample for Auto<F> {
+    fn draw(&self, draws: usize, rng: &mut dyn Rng) -> Result<Vec<PosteriorDraw<F>>> {
+        each_bank!(&self.stage, bank => {
+            let chosen: Vec<usize> =
+                (0..draws).map(|_| member_at(bank, rng.random::<f64>())).collect();
+            self.draw_members(bank, &chosen, rng)
+        })
+    }
+
+    fn hide_features(&self, x: &mut [f64]) -> f64 {
+        self.hide_unseen(x)
+    }
+}
