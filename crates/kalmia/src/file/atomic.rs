@@ -1,7 +1,7 @@
 //! Atomic replacement of a file: at every moment its path holds the old content or the new one.
 
 use super::temporary::{Temporary, sweep};
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,8 @@ pub(super) enum Place {
 pub(super) struct Target {
     path: PathBuf,
     name: String,
-    old: Option<Metadata>,
+    /// Permissions of the file that is there.
+    old: Option<Permissions>,
 }
 
 impl Place {
@@ -67,6 +68,7 @@ impl Place {
         // the link's target is replaced, not the link
         let path = if old.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
         let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?.to_string_lossy();
+        let old = old.map(|old| old.permissions());
         Ok(Self::File(Target { name: name.into_owned(), path, old }))
     }
 }
@@ -98,7 +100,7 @@ impl Target {
         sweep(self.folder(), &self.name);
         let mut new = Temporary::create(self.folder(), &self.name)?;
         if let Some(old) = &self.old {
-            new.file().set_permissions(old.permissions())?;
+            new.file().set_permissions(old.clone())?;
         }
         filled(new.file(), write)?;
         new.file().sync_all()?;

@@ -236,7 +236,7 @@ impl Kernel for Dense {
         let dim = self.dim - 1;
         if dim <= MAX_FULL_DIM {
             // small dimensions have a stride of their own
-            let mut small = Self::empty(dim);
+            let mut small = Self::with_stride(dim, Self::stride(dim));
             for j in 0..dim {
                 for i in 0..=j {
                     small.set(i, j, self.entry(i, j));
