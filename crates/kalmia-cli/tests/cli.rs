@@ -26,3 +26,5 @@ mod rows;
 mod small;
 #[path = "cli/terminal.rs"]
 mod terminal;
+#[path = "cli/wide.rs"]
+mod wide;
