@@ -6,6 +6,7 @@ mod cholesky;
 mod gemm_kernel;
 pub(crate) mod lanes;
 mod product;
+mod require_memory;
 mod rows;
 mod stack_copy;
 mod threads;
@@ -16,6 +17,7 @@ pub use cholesky::{cholesky_lower, inverse, solve_cholesky, solve_lower, solve_l
 pub(crate) use cholesky::{cholesky_upper, invert_upper};
 pub use product::square_product;
 pub(crate) use product::{View, ViewMut, multiply};
+pub(crate) use require_memory::require_memory;
 pub(crate) use rows::row_products;
 pub(crate) use stack_copy::{Lines, StackCopy};
 pub use threads::Threads;

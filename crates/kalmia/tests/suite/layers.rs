@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 ///
 /// `predict` comes before `learner`, because a learner returns a prediction, and a prediction needs
 /// a belief but no learner.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 14] = [
     "math",
+    "memory",
     "error",
     "rows",
     "step",

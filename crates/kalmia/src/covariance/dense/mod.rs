@@ -10,9 +10,8 @@ use super::kernel::{Blocks, learn_in_blocks};
 use super::variances;
 use super::{Covariance, Decide, Kernel, Learn, check_matrix, check_variances};
 use crate::error::{Result, require_len};
-use crate::linalg::{Buffer, Threads, cholesky_lower};
+use crate::linalg::{Buffer, Threads, cholesky_lower, require_memory};
 use crate::math::arch;
-use crate::memory;
 
 /// Side of the tiles in which the upper triangle is stored. Tiles on the diagonal are stored in
 /// full.
@@ -61,7 +60,7 @@ impl PartialEq for Dense {
 
 impl Dense {
     fn empty(dim: usize) -> Result<Self> {
-        memory::require(Self::bytes(dim))?;
+        require_memory(Self::bytes(dim))?;
         Ok(Self::with_stride(dim, Self::stride(dim)))
     }
 

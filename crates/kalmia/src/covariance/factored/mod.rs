@@ -13,9 +13,8 @@ use super::{
     Covariance, Decide, DecideTwo, Kernel, Learn, LearnTwo, check_matrix, check_variances,
 };
 use crate::error::{Error, Result, require_len};
-use crate::linalg::{Buffer, Threads};
+use crate::linalg::{Buffer, Threads, require_memory};
 use crate::math::arch;
-use crate::memory;
 
 /// $U$ unit upper triangular (column-major, padded columns, the diagonal stored as ones, zeros
 /// below) and $D$ a positive diagonal.
@@ -54,7 +53,7 @@ impl PartialEq for Factored {
 
 impl Factored {
     fn empty(dim: usize) -> Result<Self> {
-        memory::require(Self::bytes(dim))?;
+        require_memory(Self::bytes(dim))?;
         Ok(Self::with_stride(dim, Buffer::column_stride(dim)))
     }
 

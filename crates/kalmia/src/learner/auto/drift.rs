@@ -9,9 +9,8 @@ use super::{PROCESS_NOISES, ROWS_BEFORE_DRIFT, Stage, chunk_rows};
 use crate::covariance::{Covariance, Dense, Factored, Kernel};
 use crate::error::{Error, Result};
 use crate::family::Family;
-use crate::linalg::Buffer;
+use crate::linalg::{Buffer, require_memory};
 use crate::math::dot;
-use crate::memory;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -98,7 +97,7 @@ impl<F: Family> super::Auto<F> {
         // A copy of a member, its matrix and their mean, then the new members; without memory for
         // them the learner stays static.
         let matrices = Dense::bytes(self.dim).saturating_mul(3 + PROCESS_NOISES.len());
-        if memory::require(matrices).is_err() {
+        if require_memory(matrices).is_err() {
             return;
         }
         let start = Start::of_mixture(bank, &self.dispersion, self.scales.centers());

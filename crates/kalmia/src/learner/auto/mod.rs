@@ -49,8 +49,7 @@ pub use state::AutoState;
 use super::{Checkpoint, Learner};
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
-use crate::linalg::Threads;
-use crate::memory;
+use crate::linalg::{Threads, require_memory};
 use crate::observe::{Observer, reborrow};
 use crate::rows::Rows;
 use bank::Context;
@@ -160,7 +159,7 @@ impl<F: Family> Auto<F> {
             threads,
             keeps_all: false,
         };
-        memory::require(auto.memory(dim))?;
+        require_memory(auto.memory(dim))?;
         auto.rebuild()?;
         Ok(auto)
     }

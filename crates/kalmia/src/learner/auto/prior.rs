@@ -9,8 +9,7 @@ use super::{Auto, Stage};
 use crate::covariance::{Factored, Kernel};
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
-use crate::linalg::Buffer;
-use crate::memory;
+use crate::linalg::{Buffer, require_memory};
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
@@ -180,7 +179,7 @@ impl<F: Family> Auto<F> {
     /// memory that a learner takes. An error, before anything changes, if there is none for more.
     fn take_matrices(&mut self, count: usize) -> Result<Vec<Factored>> {
         let missing = count.saturating_sub(self.stage.members());
-        memory::require(missing.saturating_mul(Factored::bytes(self.dim)))?;
+        require_memory(missing.saturating_mul(Factored::bytes(self.dim)))?;
         Ok(match std::mem::take(&mut self.stage) {
             Stage::Static(bank) => bank.members.into_iter().map(|m| m.covariance).collect(),
             Stage::RandomWalk(_) => Vec::new(),

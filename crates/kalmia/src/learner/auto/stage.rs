@@ -6,7 +6,7 @@ use super::{MemberWeight, scale};
 use crate::covariance::{Dense, Factored, Kernel};
 use crate::error::Result;
 use crate::family::Family;
-use crate::memory;
+use crate::linalg::require_memory;
 use crate::observe::Observer;
 use crate::rows::Rows;
 
@@ -102,7 +102,7 @@ impl Stage {
 
     /// Refuses if there is no memory for one more coefficient.
     pub fn require_growth(&self) -> Result<()> {
-        memory::require(self.growth_bytes())
+        require_memory(self.growth_bytes())
     }
 
     /// One more coefficient.

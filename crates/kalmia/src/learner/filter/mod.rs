@@ -12,8 +12,7 @@ use super::{Drift, Learner, Prior, used_feature};
 use crate::covariance::{Covariance, Factored};
 use crate::error::{Error, Result, require};
 use crate::family::Family;
-use crate::linalg::{Buffer, Threads};
-use crate::memory;
+use crate::linalg::{Buffer, Threads, require_memory};
 use crate::observe::Observer;
 use crate::rows::{MAX_MODERATE, Rows};
 use crate::rule::Rule;
@@ -148,7 +147,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
             variance,
             "must be finite and positive",
         )?;
-        memory::require(self.belief.covariance.growth_bytes())?;
+        require_memory(self.belief.covariance.growth_bytes())?;
         self.prior.grow(variance);
         self.prior_is_moderate = is_moderate(&self.prior);
         self.belief.covariance.grow(variance);

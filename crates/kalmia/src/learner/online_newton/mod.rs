@@ -13,8 +13,7 @@ use super::{Learner, Predict, Prior, fixed_features};
 use crate::covariance::{Covariance, Factored};
 use crate::error::{Error, Result, require};
 use crate::family::Family;
-use crate::linalg::{Buffer, Threads, inverse};
-use crate::memory;
+use crate::linalg::{Buffer, Threads, inverse, require_memory};
 use crate::observe::{Observer, PlugInRow, observation, reborrow};
 use crate::predict::Prediction;
 use crate::rows::Rows;
@@ -83,7 +82,7 @@ impl<F: Family> OnlineNewtonStep<F> {
     ) -> Result<OnlineNewtonStep<F, C>> {
         settings.check()?;
         // the covariance, the precision matrix and the factor of a projection
-        memory::require(C::bytes(dim).saturating_mul(3))?;
+        require_memory(C::bytes(dim).saturating_mul(3))?;
         let rule = settings.rule()?;
         let start = settings.start(dim)?;
         let belief = Belief {
