@@ -125,6 +125,11 @@ impl Levels {
         &self.levels
     }
 
+    /// Whether no name occurs twice.
+    pub(crate) fn are_unique(&self) -> bool {
+        self.index.len() == self.levels.len()
+    }
+
     #[inline]
     pub(crate) fn find(&self, name: &[u8]) -> Option<u32> {
         self.index.get(name).copied()
@@ -181,6 +186,16 @@ pub(crate) struct Keys {
 impl Keys {
     pub fn len(&self) -> usize {
         self.order.len()
+    }
+
+    /// The indices with their features, in order.
+    pub fn entries(&self) -> impl Iterator<Item = (u32, usize)> {
+        self.order.iter().copied()
+    }
+
+    /// Whether no index occurs twice.
+    pub fn are_unique(&self) -> bool {
+        self.index.len() == self.order.len()
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::settings::Settings;
 use crate::weights::Weights;
 use kalmia::evaluate::Metrics;
-use kalmia::file::{self, Claim, Metadata, ModelFile};
+use kalmia::file::{self, Claim, Metadata, ModelFile, Problem};
 use kalmia::learner::AnyState;
 use kalmia::{AnyLearner, Family, Learner, Predict};
 use kalmia_data::Encoder;
@@ -53,9 +53,27 @@ struct Read {
 }
 
 impl Read {
-    fn model(self, metadata: Metadata) -> Result<Model> {
+    /// The model, if everything in it belongs together: a file may hold anything.
+    fn model(self, metadata: Metadata) -> std::result::Result<Model, Problem> {
+        let misfit =
+            |at: &'static str| move |message: String| Problem::State { at: at.into(), message };
+        let learner = AnyLearner::restore(self.learner)
+            .map_err(|error| misfit("learner")(error.to_string()))?;
+        self.encoder.check().map_err(misfit("encoder"))?;
+        self.metrics
+            .check(&learner.family())
+            .map_err(|error| misfit("metrics")(error.to_string()))?;
+        self.history.check().map_err(misfit("history"))?;
+        self.weights.check().map_err(misfit("weights"))?;
+        if learner.dim() != self.encoder.dim() {
+            return Err(misfit("learner")(format!(
+                "{} coefficients for {} features",
+                learner.dim(),
+                self.encoder.dim()
+            )));
+        }
         Ok(Model {
-            learner: AnyLearner::restore(self.learner)?,
+            learner,
             encoder: self.encoder,
             metrics: self.metrics,
             settings: self.settings,
@@ -71,7 +89,23 @@ impl Model {
     /// another kind, such as a set of several models (see [`load_set`]).
     pub fn load(path: &Path) -> Result<Loaded<Self>> {
         let loaded = file::load::<Read>(path, MODEL)?;
-        Ok(Loaded { content: loaded.state.model(loaded.metadata)?, version: loaded.version })
+        let content = loaded.state.model(loaded.metadata).map_err(|problem| problem.at(path))?;
+        Ok(Loaded { content, version: loaded.version })
+    }
+
+    /// As [`Model::load`], from the bytes of a file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let read = || -> std::result::Result<Self, Problem> {
+            let file = ModelFile::from_bytes(bytes)?;
+            file.state::<Read>(MODEL)?.model(file.metadata().clone())
+        };
+        Ok(read().map_err(|problem| problem.at("in memory"))?)
+    }
+
+    /// The bytes that [`Model::save`] writes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let file = ModelFile::new(MODEL, &self.written(), self.metadata());
+        Ok(file.map_err(|problem| problem.at("in memory"))?.to_bytes())
     }
 
     /// Writes the model atomically: at every moment the path holds the old file or the new one.
@@ -124,11 +158,12 @@ pub fn save_set(path: &Path, models: &[Model]) -> Result<()> {
 /// Reads a file of one model or of several, in the order in which they were written.
 pub fn load_set(path: &Path) -> Result<Loaded<Vec<Model>>> {
     let file = ModelFile::read(path)?;
-    let at = |problem: file::Problem| problem.at(path);
+    let at = |problem: Problem| problem.at(path);
     let stored: Vec<Read> = match file.kind() {
         MODEL_SET => file.state(MODEL_SET).map_err(at)?,
         _ => vec![file.state(MODEL).map_err(at)?],
     };
-    let models = stored.into_iter().map(|one| one.model(file.metadata().clone()));
+    let models =
+        stored.into_iter().map(|one| Ok(one.model(file.metadata().clone()).map_err(at)?));
     Ok(Loaded { content: models.collect::<Result<_>>()?, version: file.version().into() })
 }

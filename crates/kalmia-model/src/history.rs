@@ -56,6 +56,18 @@ impl History {
         self.runs.push(Run { files, before, position: Position::default(), finished: false });
     }
 
+    /// Refuses a history read from a file whose counts would overflow.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for run in &self.runs {
+            let Position { rows, row, file } = run.position;
+            let most = rows.max(row).max(file as u64).max(run.before);
+            if most > u64::MAX / 2 {
+                return Err(format!("a pass over {most} rows is too long"));
+            }
+        }
+        self.merged.iter().flat_map(|merge| &merge.parts).try_for_each(Self::check)
+    }
+
     /// The last pass, if it did not get to the end of its files.
     pub fn unfinished(&self) -> Option<&Run> {
         self.runs.last().filter(|run| !run.finished)

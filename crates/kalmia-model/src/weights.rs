@@ -65,6 +65,15 @@ pub struct Weights {
 }
 
 impl Weights {
+    /// Refuses a value read from a file that no rows can give.
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
+        let legal = self.given <= u64::MAX / 2 && self.rows <= self.given;
+        match legal && self.total.is_finite() && self.total >= 0.0 {
+            true => Ok(()),
+            false => Err(format!("the weights of {} rows add up to {}", self.rows, self.total)),
+        }
+    }
+
     /// Whether no row had a weight; files then leave it out.
     pub fn is_empty(&self) -> bool {
         self.given == 0

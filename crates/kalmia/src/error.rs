@@ -184,6 +184,14 @@ pub(crate) fn require(
     if ok { Ok(()) } else { Err(Error::Parameter { name, value, expected }) }
 }
 
+/// Largest count of rows that a state may hold: more could overflow as rows are added.
+const MAX_COUNT: u64 = u64::MAX / 2;
+
+/// Requires a count that can still grow, or names it.
+pub(crate) fn require_count(name: &'static str, count: u64) -> Result<()> {
+    require(count <= MAX_COUNT, name, count as f64, "must be at most 9e18")
+}
+
 /// Requires a length, or names the slice.
 pub(crate) fn require_len(name: &'static str, found: usize, expected: usize) -> Result<()> {
     if found == expected { Ok(()) } else { Err(Error::Length { name, expected, found }) }

@@ -1,7 +1,7 @@
 //! Inputs and models that cannot be used: one error that names the fault, the promised exit code,
 //! nothing half written.
 
-use crate::harness::{Folder, table};
+use crate::harness::{Folder, forge, repository, table};
 use std::process::Stdio;
 
 #[test]
@@ -201,4 +201,37 @@ fn a_closed_pipe_is_no_error() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
+}
+
+/// Intact on the outside, with a state that no fit writes.
+#[test]
+fn forged_models_are_refused() {
+    let folder = Folder::new("forged");
+    let rows: String = (0..60).map(|i| format!("{i},{},{}\n", ["a", "b"][i % 2], i % 3)).collect();
+    folder.write("t.csv", format!("x,k,y\n{rows}"));
+    folder.ok("-q fit t.csv -t y --family gaussian -o m.kalmia");
+    let model = folder.read("m.kalmia");
+    // the state stands in the header as a JSON text, with its quotes escaped
+    let cases = [
+        (r#"\"coding\":\"number\""#, r#"\"coding\":null"#, "the coding of the target `y`"),
+        (r#"\"chosen\":true"#, r#"\"chosen\":false"#, "the kinds of the columns are missing"),
+        (r#"\"settled\":true"#, r#"\"settled\":false"#, "the kinds of the columns are missing"),
+        (r#"\"kind\":\"category\""#, r#"\"kind\":\"number\""#, "column `k` has features of"),
+        (r#"\"kind\":\"number\""#, r#"\"kind\":null"#, "the kind of column `x` is missing"),
+        (r#"\"name\":\"b\""#, r#"\"name\":\"a\""#, "the feature number"),
+        (r#"\"intercept\":true"#, r#"\"intercept\":false"#, "feature"),
+    ];
+    for (from, to, said) in cases {
+        folder.write("f.kalmia", forge(&model, |header| header.replacen(from, to, 1)));
+        for words in ["inspect f.kalmia", "predict f.kalmia t.csv", "update f.kalmia t.csv"] {
+            folder.run(words).fails(2, &[said]);
+        }
+    }
+    let found = repository("crates/kalmia-cli/tests/data/forged/column-of-another-kind.kalmia");
+    folder.write("f.kalmia", std::fs::read(found).unwrap());
+    folder.run("evaluate f.kalmia t.csv").fails(2, &["f.kalmia", "does not fit at `encoder`"]);
+    let mut short = model;
+    short[..8].fill(0);
+    folder.write("f.kalmia", short);
+    folder.run("inspect f.kalmia").fails(2, &["malformed header: its length is given as 0 bytes"]);
 }

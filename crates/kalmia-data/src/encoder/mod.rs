@@ -1,6 +1,7 @@
 //! The encoder: which columns are used for what, everything learned of them, and the way from a
 //! batch to a block.
 
+mod check;
 mod choose;
 mod encode;
 mod place;

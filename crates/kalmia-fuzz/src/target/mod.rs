@@ -1,6 +1,8 @@
 //! What is fuzzed: one target per reader of foreign bytes.
 
 mod columnar;
+mod forge;
+mod model;
 mod planted;
 mod reading;
 mod table;
@@ -24,8 +26,15 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: &[Target] =
-    &[text::CSV, text::STREAM, text::JSONL, text::LIBSVM, columnar::PARQUET, columnar::ARROW];
+pub const TARGETS: &[Target] = &[
+    text::CSV,
+    text::STREAM,
+    text::JSONL,
+    text::LIBSVM,
+    columnar::PARQUET,
+    columnar::ARROW,
+    model::MODEL,
+];
 
 /// The target of this name. One more than [`TARGETS`] has a fault on purpose.
 pub fn named(name: &str) -> Option<&'static Target> {

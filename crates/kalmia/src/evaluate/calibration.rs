@@ -1,5 +1,6 @@
 //! Whether events predicted with probability `p` happen in a share `p` of the rows.
 
+use crate::error::{Result, require_count, require_len};
 use serde::{Deserialize, Serialize};
 
 /// Bins of equal width over the predicted probability.
@@ -49,6 +50,12 @@ impl Default for Calibration {
 }
 
 impl Calibration {
+    /// Checks a restored value.
+    pub(super) fn check(&self) -> Result<()> {
+        require_len("calibration", self.bins.len(), BINS)?;
+        self.bins.iter().try_for_each(|bin| require_count("rows", bin.count))
+    }
+
     /// Counts a row with target between 0 and 1 and predicted probability `p`, clamped to that
     /// range.
     pub fn row(&mut self, y: f64, p: f64, weight: f64) {

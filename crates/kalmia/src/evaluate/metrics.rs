@@ -1,7 +1,7 @@
 //! Progressive evaluation and its course over the rows, as stored in model files.
 
 use super::{Cadence, Order, Progressive, Trace};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::family::AnyFamily;
 use crate::observe::{Observer, RowView};
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,17 @@ impl Metrics {
             loss: trace()?,
             baseline: trace()?,
         })
+    }
+
+    /// Refuses a value read from a file that no rows of this family can give.
+    pub fn check(&self, family: &AnyFamily) -> Result<()> {
+        if std::mem::discriminant(self.progressive.family()) != std::mem::discriminant(family) {
+            return Err(Error::State("the scores are those of another family".into()));
+        }
+        self.progressive.check_restored()?;
+        self.order.check()?;
+        self.loss.check()?;
+        self.baseline.check()
     }
 
     /// Whether the rows seem sorted by their target, which one pass must not be given.

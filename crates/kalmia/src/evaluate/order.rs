@@ -1,5 +1,6 @@
 //! Whether the rows are sorted by their target, which spoils what is learned in one pass.
 
+use crate::error::{Error, Result, require_count};
 use crate::observe::{Observer, RowView};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,16 @@ pub struct Order {
 }
 
 impl Order {
+    /// Checks a restored value.
+    pub(super) fn check(&self) -> Result<()> {
+        for count in [self.rows, self.ups, self.downs] {
+            require_count("rows", count)?;
+        }
+        let steps = self.ups + self.downs;
+        let message = || format!("{steps} steps between {} rows", self.rows);
+        if steps > self.rows { Err(Error::State(message())) } else { Ok(()) }
+    }
+
     /// Counts the next target.
     #[inline]
     pub fn count(&mut self, y: f64) {

@@ -6,7 +6,7 @@ use super::coverage::QUANTILE_95;
 use super::deviance::{MIN_PROBABILITY, unit_variance};
 use super::window::{MIN_PRODUCT, Window};
 use super::{Cadence, Calibration, Predicted, Ranking, Trace, TracePoint, covers, deviance};
-use crate::error::{Error, Result, require};
+use crate::error::{Error, Result, require, require_count};
 use crate::family::{AnyFamily, Family};
 use crate::observe::{Observer, RowView};
 use crate::predict::Interval;
@@ -106,6 +106,21 @@ impl Progressive {
             rates: false,
             window: Window::new(),
         }
+    }
+
+    /// Checks a restored value.
+    pub(super) fn check_restored(&self) -> Result<()> {
+        require_count("rows", self.rows)?;
+        if self.labels.is_some() != matches!(self.family, AnyFamily::Bernoulli(_)) {
+            return Err(Error::State("scores of labels belong to labels alone".into()));
+        }
+        if let Some((_, calibration)) = &self.labels {
+            calibration.check()?;
+        }
+        if let Some(trace) = &self.trace {
+            trace.check()?;
+        }
+        self.window.check(self.rows)
     }
 
     /// Without rows, for an evaluation on rows that a model does not learn: the constant predictor

@@ -1,6 +1,6 @@
 //! A running value after chosen numbers of rows, for plots.
 
-use crate::error::{Result, require};
+use crate::error::{Result, require, require_count};
 use serde::{Deserialize, Serialize};
 
 /// When a point is kept.
@@ -21,6 +21,19 @@ pub enum Cadence {
 }
 
 impl Cadence {
+    fn check(&self) -> Result<()> {
+        match *self {
+            Cadence::Every { rows } => {
+                require(rows >= 1, "rows", rows as f64, "must be at least 1")?;
+                require_count("rows", rows)
+            }
+            Cadence::Geometric { factor } => {
+                let legal = factor > 1.0 && factor.is_finite();
+                require(legal, "factor", factor, "must be finite, above 1")
+            }
+        }
+    }
+
     /// The row after `row` at which a point is kept.
     fn next(&self, row: u64) -> u64 {
         match *self {
@@ -72,20 +85,13 @@ pub struct Trace {
 impl Trace {
     /// Without points.
     pub fn new(cadence: Cadence) -> Result<Self> {
-        match cadence {
-            Cadence::Every { rows } => {
-                require(rows >= 1, "rows", rows as f64, "must be at least 1")?
-            }
-            Cadence::Geometric { factor } => {
-                require(
-                    factor > 1.0 && factor.is_finite(),
-                    "factor",
-                    factor,
-                    "must be finite, above 1",
-                )?;
-            }
-        }
+        cadence.check()?;
         Ok(Self { cadence, next: cadence.next(0), points: Vec::new() })
+    }
+
+    /// Checks a restored value.
+    pub(super) fn check(&self) -> Result<()> {
+        self.cadence.check()
     }
 
     /// Keeps the value after `row` rows if the cadence asks for it; calls `value` only then.

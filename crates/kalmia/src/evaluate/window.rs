@@ -1,5 +1,6 @@
 //! Sums over the last half of the rows of a stream whose length nobody knows beforehand.
 
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// A product of probabilities below this is replaced by its logarithm before it underflows.
@@ -98,6 +99,17 @@ impl Window {
     /// For a stream that starts now.
     pub fn new() -> Self {
         Self { start: Some(0), next: 1, ..Self::default() }
+    }
+
+    /// Checks a restored value of `rows` rows.
+    pub fn check(&self, rows: u64) -> Result<()> {
+        let Some(start) = self.start else { return Ok(()) };
+        let mut all = self.segments.iter().chain([&self.current]);
+        let counted = all.clone().fold(start, |sum, segment| sum.saturating_add(segment.rows));
+        if counted != rows || !all.all(|sums| sums.rows >= sums.judged) {
+            return Err(Error::State(format!("the last half of {rows} rows counts {counted}")));
+        }
+        Ok(())
     }
 
     /// Ends the present segment, if it is its time after `rows` rows.

@@ -2,7 +2,7 @@
 
 use super::checkpoint::{Checkpoint, Transactional};
 use super::{Learner, Predict, fixed_features};
-use crate::error::{Result, require, require_len};
+use crate::error::{Result, require, require_count, require_len};
 use crate::observe::{Observer, RowView, reborrow};
 use crate::predict::Prediction;
 use crate::rows::Rows;
@@ -95,6 +95,7 @@ impl<L: Learner + Clone> Averaged<L> {
     /// A learner that continues from a state: `Averaged::restore(state, Filter::restore)`.
     pub fn restore<S>(state: AveragedState<S>, inner: impl FnOnce(S) -> Result<L>) -> Result<Self> {
         let inner = inner(state.inner)?;
+        require_count("iterates", state.count)?;
         require_len("mean", state.mean.len(), inner.dim())?;
         for &value in &state.mean {
             require(value.is_finite(), "mean", value, "must be finite")?;

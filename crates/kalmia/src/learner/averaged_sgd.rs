@@ -3,7 +3,7 @@
 
 use super::checkpoint::{Checkpoint, Transactional};
 use super::{Learner, Predict, fixed_features};
-use crate::error::{Error, Result, require, require_len};
+use crate::error::{Error, Result, require, require_count, require_len};
 use crate::family::Family;
 use crate::observe::{Observer, PlugInRow, observation};
 use crate::predict::Prediction;
@@ -118,6 +118,7 @@ impl<F: Family> AveragedSgd<F> {
     /// A learner that continues from a state.
     pub fn restore(state: AveragedSgdState<F>) -> Result<Self> {
         require_len("mean", state.mean.len(), state.theta.len())?;
+        require_count("rows", state.count)?;
         if let Some(value) = state.theta.iter().chain(&state.mean).find(|v| !v.is_finite()) {
             return Err(Error::State(format!("the state holds a coefficient of {value}")));
         }

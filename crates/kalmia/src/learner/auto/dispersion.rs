@@ -1,6 +1,7 @@
 //! The estimate of the dispersion: normal-inverse-gamma for normal noise, Pearson's estimator for
 //! the other families that have one, and for counts.
 
+use crate::error::{Error, Result, require};
 use crate::family::{Family, FastPaths};
 use crate::math::ln_gamma;
 use crate::rows::{Observation, Rows};
@@ -66,6 +67,21 @@ impl Dispersion {
     }
 
     /// Whether the dispersion is a point estimate, which moments depend on.
+    /// Refuses a restored value that this family cannot have.
+    pub fn check<F: Family>(&self, family: &F) -> Result<()> {
+        let kind = Self::new(family).kind;
+        // counts of earlier versions have no dispersion
+        let older = self.kind == Kind::None && kind == Kind::Quasi;
+        if self.kind != kind && !older {
+            return Err(Error::State("the dispersion is that of another family".into()));
+        }
+        for (name, value) in [("rows", self.rows), ("spent", self.spent)] {
+            require(value.is_finite() && value >= 0.0, name, value, "must be finite, 0 or more")?;
+        }
+        let guess = self.guess;
+        require(guess > 0.0 && guess.is_finite(), "dispersion", guess, "must be positive")
+    }
+
     pub fn is_pearson(&self) -> bool {
         matches!(self.kind, Kind::Pearson | Kind::Quasi)
     }

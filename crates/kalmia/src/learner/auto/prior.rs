@@ -7,7 +7,7 @@ use super::member::Member;
 use super::warm_up::WarmUpRows;
 use super::{Auto, Stage};
 use crate::covariance::{Factored, Kernel};
-use crate::error::Result;
+use crate::error::{Result, require};
 use crate::family::{Family, FastPaths};
 use crate::linalg::{Buffer, require_memory};
 use crate::rows::Observation;
@@ -59,6 +59,17 @@ pub(super) struct PriorScale {
 impl Default for PriorScale {
     fn default() -> Self {
         Self { slopes: 1.0, intercept: MIN_INTERCEPT }
+    }
+}
+
+impl PriorScale {
+    /// Refuses a restored value that no rows can give.
+    pub fn check(&self) -> Result<()> {
+        for value in [self.slopes, self.intercept] {
+            let legal = value > 0.0 && value.is_finite();
+            require(legal, "prior scale", value, "must be positive and finite")?;
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The scale of each feature, from the first rows; the prior is relative to it.
 
 use super::prior::Basis;
+use crate::error::require;
 use serde::{Deserialize, Serialize};
 
 /// A feature whose spread is below this share of its size counts as constant.
@@ -144,6 +145,12 @@ impl Scales {
 
     /// Checks the lengths of a restored value.
     pub fn check(&self, dim: usize) -> crate::error::Result<()> {
+        let vectors = [&self.mean, &self.deviation, &self.scale, &self.size, &self.center];
+        let least = vectors[1..4].iter().copied().flatten().copied().fold(self.rows, f64::min);
+        require(least >= 0.0, "scales", least, "must not be negative")?;
+        for &value in vectors.into_iter().flatten().chain([&self.rows]) {
+            require(value.is_finite(), "scales", value, "must be finite")?;
+        }
         [&self.mean, &self.deviation, &self.scale, &self.center]
             .iter()
             .try_for_each(|v| crate::error::require_len("scales", v.len(), dim))?;

@@ -6,6 +6,7 @@
 //! left out in between, so rows that resemble their neighbors are no evidence. Batches are judged
 //! in units of their own spread, so neither are outliers or a change of the noise.
 
+use crate::error::{Result, require, require_len};
 use serde::{Deserialize, Serialize};
 
 /// Rows per batch.
@@ -65,6 +66,20 @@ struct Agreement {
 
 impl Scores {
     /// Whether no row was ever added.
+    /// Checks the lengths of a restored value.
+    pub fn check(&self, dim: usize) -> Result<()> {
+        let len = self.sum.len();
+        let own = [&self.mean, &self.variance, &self.waiting, &self.direction];
+        for vector in own.into_iter().chain(&self.memories) {
+            require_len("scores", vector.len(), len)?;
+        }
+        if len > dim {
+            require_len("scores", len, dim)?;
+        }
+        let rows = f64::from(self.rows);
+        require(self.rows < BATCH, "rows of a batch", rows, "must be below 32")
+    }
+
     pub fn is_empty(&self) -> bool {
         self.sum.is_empty()
     }

@@ -5,6 +5,7 @@
 
 use super::corrector::{Corrector, LossAt};
 use super::scores::{BATCH, Scores};
+use crate::error::{Result, require_count};
 use crate::family::Family;
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
@@ -115,6 +116,12 @@ impl Sentinel {
     }
 
     /// Whether a drift was detected.
+    /// Checks a restored value.
+    pub fn check(&self, dim: usize) -> Result<()> {
+        require_count("rows", self.rows)?;
+        self.scores.check(dim)
+    }
+
     pub fn detected(&self) -> bool {
         self.detected_at.is_some()
     }

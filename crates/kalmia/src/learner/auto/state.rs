@@ -10,7 +10,7 @@ use super::stage::each_bank;
 use super::warm_up::WarmUpRows;
 use super::{Auto, DriftMode, Stage};
 use crate::covariance::{Covariance, Dense};
-use crate::error::{Error, Result, require_len};
+use crate::error::{Error, Result, require, require_count, require_len};
 use crate::family::Family;
 use crate::linalg::{Buffer, Threads};
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,27 @@ struct MemberState {
     process_noise: Vec<f64>,
 }
 
+impl MemberState {
+    /// Refuses numbers that no member can have.
+    fn check(&self, dim: usize) -> Result<()> {
+        if !self.process_noise.is_empty() {
+            require_len("process noise", self.process_noise.len(), dim)?;
+        }
+        let numbers = [self.q, self.residual, self.influence, self.weight.unwrap_or(0.0)];
+        let coefficients = self.theta.iter().chain(&self.covariance).copied();
+        let all = numbers.into_iter().chain(self.anchor).chain(coefficients);
+        for value in all.chain(self.process_noise.iter().copied()) {
+            require(value.is_finite(), "member", value, "must be finite")?;
+        }
+        let positive = self.p.is_finite() && self.p > 0.0;
+        require(positive, "prior size", self.p, "must be positive and finite")?;
+        let shares = [self.q, self.weight.unwrap_or(0.0)];
+        let least = shares.into_iter().chain(self.process_noise.iter().copied());
+        let least = least.fold(f64::INFINITY, f64::min);
+        require(least >= 0.0, "member", least, "must not be negative")
+    }
+}
+
 fn members<C: Covariance>(bank: &Bank<C>) -> Vec<MemberState> {
     let member = |m: &Member<C>| MemberState {
         p: m.p,
@@ -88,6 +109,7 @@ fn form<C: Covariance>(_: &Bank<C>) -> String {
 fn bank<C: Covariance>(members: Vec<MemberState>, dim: usize) -> Result<Bank<C>> {
     let member = |state: MemberState| {
         require_len("theta", state.theta.len(), dim)?;
+        state.check(dim)?;
         let mut member = Member::new(
             state.p,
             state.q,
@@ -103,8 +125,9 @@ fn bank<C: Covariance>(members: Vec<MemberState>, dim: usize) -> Result<Bank<C>>
         Ok(member)
     };
     let members = members.into_iter().map(member).collect::<Result<Vec<_>>>()?;
-    if members.is_empty() {
-        return Err(Error::State("the mixture has no members".into()));
+    let total: f64 = members.iter().map(|member| member.weight).sum();
+    if !(total > 0.0 && total.is_finite()) {
+        return Err(Error::State(format!("the weights of the members add up to {total}")));
     }
     Ok(Bank::with_weights(members))
 }
@@ -134,12 +157,27 @@ impl<F: Family> Auto<F> {
     pub fn restore(state: AutoState<F>) -> Result<Self> {
         let dim = state.dim;
         state.scales.check(dim)?;
+        state.sentinel.check(dim)?;
+        state.dispersion.check(&state.family)?;
+        require_count("rows", state.count)?;
+        require(
+            state.intercept_mean.is_finite(),
+            "intercept",
+            state.intercept_mean,
+            "must be finite",
+        )?;
+        state.prior_scale.check()?;
         if let Some(rows) = &state.warm_up {
             rows.rows(dim)?.validate(&state.family, dim)?;
         }
         let stage = match state.form.as_str() {
             "factored" => Stage::Static(bank(state.members, dim)?),
             "dense" => {
+                if state.warm_up.is_some() {
+                    return Err(Error::State("a drift is followed during the warm-up".into()));
+                }
+                let finite = state.centers.iter().all(|center| center.is_finite());
+                require(finite, "centers", f64::NAN, "must be finite")?;
                 if !state.centers.is_empty() {
                     require_len("centers", state.centers.len(), dim)?;
                 }

@@ -2,7 +2,7 @@
 
 use super::{Belief, Filter};
 use crate::covariance::Covariance;
-use crate::error::{Error, Result, require, require_len};
+use crate::error::{Error, Result, require, require_count, require_len};
 use crate::family::Family;
 use crate::learner::{Drift, Learner, Prior};
 use crate::linalg::Buffer;
@@ -56,6 +56,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
             )));
         }
         require_len("theta", state.theta.len(), state.prior.dim())?;
+        require_count("rows", state.count)?;
         for &value in state.theta.iter().chain(&state.covariance) {
             require(value.is_finite(), "state", value, "must be finite")?;
         }

@@ -3,7 +3,7 @@
 use super::projection::norm;
 use super::{OnlineNewtonSettings, OnlineNewtonStep};
 use crate::covariance::Covariance;
-use crate::error::{Error, Result, require_len};
+use crate::error::{Error, Result, require, require_count, require_len};
 use crate::family::Family;
 use crate::learner::Learner;
 use crate::linalg::Buffer;
@@ -65,6 +65,12 @@ impl<F: Family, C: Covariance> OnlineNewtonStep<F, C> {
             )));
         }
         let dim = state.w.len();
+        for count in [state.count, state.projections, state.factors] {
+            require_count("rows", count)?;
+        }
+        for &value in &state.covariance {
+            require(value.is_finite(), "state", value, "must be finite")?;
+        }
         require_len("precision", state.precision.len(), dim * (dim + 1) / 2)?;
         let mut learner =
             OnlineNewtonStep::with_covariance::<C>(state.family, dim, state.settings)?;
