@@ -57,8 +57,56 @@ class Estimator(Inputs, BaseEstimator):
             raise InputError("every sample_weight is 0, so nothing can be learned")
         return weight
 
-    def _shuffle_seed(self, reset: bool) -> int | None:
+    def _may_stream(self, y: Any, reset: bool) -> int | None:
+        """The number of rows, if a stream may be learned as it comes: not if it is shuffled."""
+        if y is None or not hasattr(y, "__len__") or (reset and self.shuffle is True):
+            return None
+        return len(y)
+
+    @staticmethod
+    def _learn_rows(
+        learners: list[Learner],
+        targets: list[np.ndarray],
+        rows: Rows,
+        weight: np.ndarray | None,
+        *,
+        means: bool,
+        **how: Any,
+    ) -> list[Any]:
+        """Each learner learns its targets; returns their means if asked for."""
+        if rows.blocks is None:
+            return [
+                learner.learn_many(rows.X, target, weight, rows.offset, means=means, **how)
+                for learner, target in zip(learners, targets, strict=True)
+            ]
+        total = len(targets[0])
+        found: list[list[np.ndarray]] = [[] for _ in learners]
+        last = 0
+        for block in rows.blocks:
+            first, last = last, last + len(block)
+            if last > total:
+                raise InputError(f"X has more rows than y, which has {total}: give one per row")
+            part = slice(first, last)
+            for learner, target, results in zip(learners, targets, found, strict=True):
+                result = learner.learn_many(
+                    block,
+                    target[part],
+                    None if weight is None else weight[part],
+                    None if rows.offset is None else rows.offset[part],
+                    means=means,
+                    undo=False,
+                    first_row=first,
+                )
+                if result is not None:
+                    results.append(result)
+        if last < total:
+            raise InputError(f"X has {last} rows, but y has {total}: give one target per row")
+        return [np.concatenate(results) if results else np.empty(0) for results in found]
+
+    def _shuffle_seed(self, reset: bool, rows: Rows) -> int | None:
         """The seed of the order in which `fit` learns its rows; None for their own order."""
+        if rows.blocks is not None:
+            return None
         given = self.shuffle if self.shuffle is None else check_flag("shuffle", self.shuffle)
         shuffles = self.drift != "adapt" if given is None else given
         return seed(self.random_state) if reset and shuffles else None
@@ -131,6 +179,8 @@ class Estimator(Inputs, BaseEstimator):
         If new levels brought features, they are copies, which a refused call discards; `copied`
         says that they are copies already.
         """
+        if rows.blocks is not None and not copied:
+            return [one.copy() for one in learners]
         if rows.schema is None:
             return learners
         known = learners[0].dim - int(learners[0].intercept)

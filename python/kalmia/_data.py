@@ -25,6 +25,8 @@ class Rows(NamedTuple):
     schema: Schema | None = None
     #: The learners that fit the number of features of `X`; None before the first call.
     learners: Any = None
+    #: The blocks of a stream that is learned as it comes; `X` is then empty, with its columns.
+    blocks: ArrowBlocks | None = None
 
     def pick(self, values: np.ndarray | None) -> np.ndarray | None:
         """From one value per row of the table, those of the rows in `X`."""

@@ -23,11 +23,18 @@ class Inputs:
     _from_command = False
 
     def _rows(
-        self, X: Any, offset: Any = None, *, reset: bool = False, learn: bool = False
+        self,
+        X: Any,
+        offset: Any = None,
+        *,
+        reset: bool = False,
+        learn: bool = False,
+        streamed: int | None = None,
     ) -> _data.Rows:
         """The rows of `X` as numbers, with offsets; columns must match those of earlier calls.
 
-        With `learn`, levels that no row had become features.
+        With `learn`, levels that no row had become features. `streamed` is the number of rows if
+        they may be learned as they come.
         """
         if reset:
             for name in ("schema_", "_from_command"):
@@ -43,6 +50,8 @@ class Inputs:
         if schema is not None and not schema.is_numeric:
             return self._encoded(schema, X, stream, offset, learn)._replace(learners=learners)
         names = None
+        if stream is not None and streamed is not None and hasattr(X, "read_next_batch"):
+            return self._stream(stream, offset, streamed, reset)
         if stream is not None:
             names = _data.names(X)
             X = _data.joined(stream)
@@ -54,6 +63,20 @@ class Inputs:
         X = self._table(X, names, reset)
         rows = X.shape[0]
         return _data.Rows(X, _data.offsets(offset, rows), rows, learners=learners)
+
+    def _stream(
+        self, stream: ArrowBlocks, offset: Any, rows: int, reset: bool
+    ) -> _data.Rows:
+        """The rows of a stream that can be read once, in blocks."""
+        names = stream.names
+        if reset:
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self.n_features_in_ = len(names)
+        self._check_names(names)
+        if len(names) != self.n_features_in_:
+            raise self._wrong_width(len(names))
+        empty = np.empty((0, len(names)))
+        return _data.Rows(empty, _data.offsets(offset, rows), rows, blocks=stream)
 
     def _text_schema(self, X: Any, stream: ArrowBlocks | None) -> Schema | None:
         """A new schema, with the names of the columns, if some column is a category."""

@@ -131,10 +131,11 @@ class Regression(RegressorMixin, Estimator):
         means: bool = False,
     ) -> np.ndarray | None:
         with LearningCall(self, reset) as first:
-            rows = self._rows(X, offset, reset=first, learn=True)
+            streamed = self._may_stream(y, reset)
+            rows = self._rows(X, offset, reset=first, learn=True, streamed=streamed)
             y = self._column(y, rows.given, numbers=True, first=first)
             weight = self._weights(sample_weight, y, reset=reset)
-            shuffle = self._shuffle_seed(reset)
+            shuffle = self._shuffle_seed(reset, rows)
             if first:
                 known = rows.given if reset else None
                 learner = self._new_learner(rows.X.shape[1], known, shuffle)
@@ -142,11 +143,11 @@ class Regression(RegressorMixin, Estimator):
                 (learner,) = self._widened(self.learners_, rows, copied=False)
             # a refused first call discards the learner, so it needs no copy to return to
             y = rows.pick(y)
-            result = learner.learn_many(
-                rows.X,
-                y,
+            (result,) = self._learn_rows(
+                [learner],
+                [y],
+                rows,
                 rows.pick(weight),
-                rows.offset,
                 means=means,
                 undo=not first,
                 order=self._order(shuffle, len(y)),

@@ -187,7 +187,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
     ) -> np.ndarray | None:
         with LearningCall(self, reset) as first:
             self._check_class_weight(reset)
-            rows = self._rows(X, offset, reset=first, learn=True)
+            streamed = self._may_stream(y, reset)
+            rows = self._rows(X, offset, reset=first, learn=True, streamed=streamed)
             y = self._column(y, rows.given, numbers=False, first=first)
             try:
                 if first and classes is None:
@@ -201,7 +202,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
                 self._class_weights(y, known, self._weights(sample_weight, y, reset=reset))
             )
             count = len(targets)
-            shuffle = self._shuffle_seed(reset)
+            shuffle = self._shuffle_seed(reset, rows)
             if first:
                 known_rows = rows.given if reset else None
                 learners = [
@@ -215,19 +216,16 @@ class LogisticRegression(ClassifierMixin, Estimator):
                 learners = self._widened(learners, rows, copied=count > 1)
             targets = [rows.pick(target) for target in targets]
             order = self._order(shuffle, len(targets[0]))
-            results = [
-                learner.learn_many(
-                    rows.X,
-                    target,
-                    weight,
-                    rows.offset,
-                    means=means,
-                    undo=not first and count == 1,
-                    order=order,
-                    whole=reset,
-                )
-                for learner, target in zip(learners, targets, strict=True)
-            ]
+            results = self._learn_rows(
+                learners,
+                targets,
+                rows,
+                weight,
+                means=means,
+                undo=not first and count == 1,
+                order=order,
+                whole=reset,
+            )
             self._adopt(learners, rows, first, classes_=known)
         return rows.spread(class_probabilities(results, binary=count == 1)) if means else None
 

@@ -50,7 +50,8 @@ PARAMETERS = """Parameters
         Whether `fit` learns the rows in random order, so that the order in which they are given
         hardly matters. True by default, except with ``drift="adapt"``, which follows changes from
         row to row. Set it to False if the order is one of time and a drift is to be detected:
-        shuffled rows show none. `partial_fit` never shuffles.
+        shuffled rows show none. `partial_fit` never shuffles. A pyarrow.RecordBatchReader of
+        numbers is learned as it comes, block by block, unless this is True.
     random_state : int, optional
         Seed of that order; None means 0, so that equal rows give equal models.
     weights : {"frequency", "precision"}
