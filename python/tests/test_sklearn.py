@@ -32,6 +32,7 @@ from kalmia._kalmia import method_defaults
 from kalmia._parameters import METHOD_PARAMETERS, PARAMETERS
 
 ORDER = "rows are learned in order, so a weight of 2 is not two rows at other places"
+BALL = "the ball of radius 2 does not hold coefficients that a class weight of 1000 asks for"
 #: Methods whose Gaussian filter is ridge regression, which ignores the order of the rows.
 EXACT = ["ekf", "implicit", "moment"]
 WEIGHTS = [
@@ -40,10 +41,12 @@ WEIGHTS = [
 ]
 
 
-
 def expected_failures(estimator):
     exact = isinstance(estimator, LinearRegression) and estimator.method in EXACT
-    return {} if exact else dict.fromkeys(WEIGHTS, ORDER)
+    expected = {} if exact else dict.fromkeys(WEIGHTS, ORDER)
+    if isinstance(estimator, LogisticRegression) and estimator.method == "ons":
+        expected["check_class_weight_classifiers"] = BALL
+    return expected
 
 
 @parametrize_with_checks(
@@ -405,8 +408,12 @@ def test_the_constructors_agree():
         found = dict(inspect.signature(kind).parameters)
         return {name: (one.kind, one.default) for name, one in found.items()}
 
-    own = {LinearRegression: "noise_variance", GammaRegression: "dispersion"}
-    common = parameters(LogisticRegression)
+    own = {
+        LinearRegression: "noise_variance",
+        GammaRegression: "dispersion",
+        LogisticRegression: "class_weight",
+    }
+    common = parameters(PoissonRegression)
     assert len(common) == 14
     for kind in (LogisticRegression, LinearRegression, PoissonRegression, GammaRegression):
         # scikit-learn reads the parameters of each class from its own constructor
@@ -440,12 +447,6 @@ def test_the_constructors_agree():
             [1.0],
             "noise_variance is -1: it must be a finite number above 0",
         ),
-        (
-            LinearRegression(),
-            pd.DataFrame({"a": [1.0, 2.0], "b": pd.Categorical(["1", "u"])}),
-            [0.0, 1.0],
-            "column 'b' holds 'u' in row 1, which is no number: encode text",
-        ),
         (LinearRegression(), pl.LazyFrame({"a": [1.0]}), [1.0], r"X is a LazyFrame.*X.collect\(\)"),
     ],
 )
@@ -458,7 +459,7 @@ def test_errors_say_what_is_wrong_and_what_to_do(model, X, y, message):
 def test_an_unknown_parameter_is_refused_by_the_class_that_was_called():
     for kind in (LogisticRegression, LinearRegression, PoissonRegression, GammaRegression):
         with pytest.raises(TypeError, match=rf"{kind.__name__}\.__init__\(\) got an unexpected"):
-            kind(class_weight="balanced")
+            kind(penalty="l2")
 
 
 def test_numbers_of_numpy_are_parameters_as_well():

@@ -2,7 +2,7 @@
 
 use kalmia::Error;
 use kalmia_model::number_text;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -35,6 +35,9 @@ pub fn file(error: impl std::fmt::Display) -> PyErr {
 
 /// An error of the library that no row is to blame for.
 pub fn plain(error: Error) -> PyErr {
+    if let Error::OutOfMemory { .. } = error {
+        return PyMemoryError::new_err(error.to_string());
+    }
     let class = match error {
         Error::Diverged { .. } | Error::PrecisionLost { .. } => "DivergenceError",
         Error::State(_) => "StateError",
@@ -48,6 +51,9 @@ pub fn model(error: kalmia_model::Error) -> PyErr {
     match error {
         kalmia_model::Error::Learner(error) => plain(error),
         kalmia_model::Error::File(error) => file(error),
+        error @ kalmia_model::Error::Memory { .. } => {
+            PyMemoryError::new_err(format!("{error}: leave features out"))
+        }
         other => input(other.to_string()),
     }
 }

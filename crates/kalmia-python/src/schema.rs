@@ -190,10 +190,13 @@ impl Schema {
     /// Whether each column is one number, so rows need no encoding.
     #[getter]
     fn is_numeric(&self) -> bool {
-        self.0
-            .features()
-            .iter()
-            .all(|feature| matches!(feature.meaning, Meaning::Intercept | Meaning::Value))
+        // a category has no feature before its second level
+        self.0.columns().iter().all(|column| column.kind != Some(Kind::Category))
+            && self
+                .0
+                .features()
+                .iter()
+                .all(|feature| matches!(feature.meaning, Meaning::Intercept | Meaning::Value))
             && self.0.options().missing == kalmia_data::Missing::Error
     }
 

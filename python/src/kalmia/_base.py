@@ -1,69 +1,37 @@
-"""The base of the estimators: parameters, conversion of tables, learning and fitted attributes."""
+"""The base of the estimators: parameters, learning and fitted attributes."""
 
 from __future__ import annotations
 
+import os
 import warnings
-from threading import RLock
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from . import _data, _files, _plots, _tables
+from . import _files, _merge, _plots
+from ._data import Rows
 from ._export import Exports
+from ._inputs import Inputs
 from ._kalmia import Learner, model
-from ._parameters import MADE_WITH, METHOD_PARAMETERS, check_flag, check_names, seed
+from ._parameters import (
+    MADE_WITH,
+    METHOD_PARAMETERS,
+    check_flag,
+    check_names,
+    check_numbers,
+    draw_seed,
+    seed,
+)
 from ._summary import Summary
-from .errors import InputError
+from .errors import InputError, StateError
+
+#: A category with more levels is reported.
+MANY_LEVELS = 1000
 
 
-class LearningCall:
-    """A call that learns: other calls wait until it ends, and a refused first call is undone.
-
-    A class and not a generator, because a generator's cost would show in calls of one row.
-    """
-
-    def __init__(self, estimator: Estimator, reset: bool):
-        self._attributes = vars(estimator)
-        self._reset = reset
-
-    def __enter__(self) -> bool:
-        """Whether this is a first call. Later calls change no attribute before they succeed."""
-        self._lock = self._attributes.setdefault("_lock", RLock())
-        self._lock.acquire()
-        first = self._reset or "learners_" not in self._attributes
-        if not first:
-            self._check_unchanged()
-        self._before = dict(self._attributes) if first else None
-        return first
-
-    def _check_unchanged(self) -> None:
-        """Refuses parameters that were changed after the learner was made."""
-        for name, value in self._attributes.get("_made_with", {}).items():
-            now = self._attributes[name]
-            if now is not value and now != value:
-                self._lock.release()
-                raise InputError(
-                    f"{name} was {value!r} when the model was fitted and is now {now!r}: call fit "
-                    "to start again, or set it back"
-                )
-
-    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
-        if kind is not None and self._before is not None:
-            for name in self._attributes.keys() - self._before.keys():
-                del self._attributes[name]
-            self._attributes.update(self._before)
-        self._lock.release()
-
-
-class Estimator(Exports, BaseEstimator):
+class Estimator(Exports, Inputs, BaseEstimator):
     """Base of the estimators: one learner, or one per class where a subclass needs it.
 
     scikit-learn reads the parameters from the constructor's signature, so each public class
@@ -82,104 +50,6 @@ class Estimator(Exports, BaseEstimator):
         for name in self._get_param_names():
             setattr(self, name, given[name])
 
-    # -- tables -----------------------------------------------------------------------------------
-
-    def _rows(self, X: Any, offset: Any = None, *, reset: bool = False) -> _data.Rows:
-        """The rows of `X` as numbers, with offsets; columns must match those of earlier calls."""
-        if reset:
-            self.__dict__.pop("schema_", None)
-        schema = getattr(self, "schema_", None)
-        if schema is not None and not schema.is_numeric:
-            return _files.encode(schema, X, offset)
-        _tables.check_lazy(X)
-        names = None
-        if _tables.is_arrow(X):
-            names = _data.names(X)
-            X = _data.arrow_matrix(X)
-        if schema is not None and schema.offset is not None:
-            X, names, found = self._split_column(X, names, schema.offset)
-            offset = found if offset is None else offset
-            if offset is None:
-                raise InputError(_files.no_offset(schema.offset))
-        X = self._table(X, names, reset)
-        rows = X.shape[0]
-        return _data.Rows(X, _data.offsets(offset, rows), rows)
-
-    @staticmethod
-    def _split_column(
-        X: Any, names: list[str] | None, name: str
-    ) -> tuple[Any, list[str] | None, Any]:
-        """The table without the named column, its other names, and that column (None if absent)."""
-        if names is not None and name in names:
-            j = names.index(name)
-            return np.delete(X, j, axis=1), names[:j] + names[j + 1 :], X[:, j]
-        if hasattr(X, "iloc") and name in getattr(X, "columns", ()):
-            return X.drop(columns=name), names, X[name].to_numpy(dtype=np.float64)
-        return X, names, None
-
-    def _table(self, X: Any, names: list[str] | None, reset: bool) -> Any:
-        """`X` as a float64 array or a CSR matrix; `names` are the columns of an Arrow stream."""
-        if _tables.is_sparse(X):
-            _tables.check_sparse(X)
-        if not reset and self._is_plain(X):
-            return X
-        if names is None:
-            _tables.check_columns(X)
-            return validate_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=np.float64,
-                reset=reset,
-                # the learner itself checks every number of a float64 array
-                ensure_all_finite=not self._is_float64(X),
-            )
-        if reset:
-            X = validate_data(self, X, dtype=np.float64, reset=True, ensure_min_samples=1)
-            self.feature_names_in_ = np.array(names, dtype=object)
-            return X
-        expected = list(getattr(self, "feature_names_in_", names))
-        if expected != names:
-            raise InputError(
-                f"the columns are {names}, but the model was fitted with {expected}: "
-                "select these columns in this order"
-            )
-        if X.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} "
-                f"expects {self.n_features_in_}"
-            )
-        return X
-
-    def _is_plain(self, X: Any) -> bool:
-        """Whether `X` needs neither conversion nor a check of names; the learner checks numbers."""
-        fits = self._is_float64(X) and X.ndim == 2 and X.shape[1] == self.n_features_in_
-        return fits and len(X) > 0 and not hasattr(self, "feature_names_in_")
-
-    @staticmethod
-    def _is_float64(values: Any) -> bool:
-        """Whether the learner can read the values without conversion."""
-        return type(values) is np.ndarray and values.dtype == np.float64
-
-    @classmethod
-    def _column(cls, y: Any, rows: int, *, numbers: bool, first: bool) -> np.ndarray:
-        """`y` as one column: a number or a label per row.
-
-        After the first call a float64 array is passed on; the learner checks its numbers.
-        """
-        if cls._is_float64(y) and y.ndim == 1 and not first and len(y) == rows:
-            return y
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        y = y.to_numpy() if hasattr(y, "to_numpy") else y
-        if numbers:
-            _tables.check_columns(y, "y")
-            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        y = column_or_1d(y, warn=True)
-        if len(y) != rows:
-            raise ValueError(f"X has {rows} rows, but y has {len(y)}: give one target per row")
-        return y
-
     def _weights(self, sample_weight: Any, y: np.ndarray, *, reset: bool) -> np.ndarray | None:
         if sample_weight is None:
             return None
@@ -188,8 +58,56 @@ class Estimator(Exports, BaseEstimator):
             raise InputError("every sample_weight is 0, so nothing can be learned")
         return weight
 
-    def _shuffle_seed(self, reset: bool) -> int | None:
+    def _may_stream(self, y: Any, reset: bool) -> int | None:
+        """The number of rows, if a stream may be learned as it comes: not if it is shuffled."""
+        if y is None or not hasattr(y, "__len__") or (reset and self.shuffle is True):
+            return None
+        return len(y)
+
+    @staticmethod
+    def _learn_rows(
+        learners: list[Learner],
+        targets: list[np.ndarray],
+        rows: Rows,
+        weight: np.ndarray | None,
+        *,
+        means: bool,
+        **how: Any,
+    ) -> list[Any]:
+        """Each learner learns its targets; returns their means if asked for."""
+        if rows.blocks is None:
+            return [
+                learner.learn_many(rows.X, target, weight, rows.offset, means=means, **how)
+                for learner, target in zip(learners, targets, strict=True)
+            ]
+        total = len(targets[0])
+        found: list[list[np.ndarray]] = [[] for _ in learners]
+        last = 0
+        for block in rows.blocks:
+            first, last = last, last + len(block)
+            if last > total:
+                raise InputError(f"X has more rows than y, which has {total}: give one per row")
+            part = slice(first, last)
+            for learner, target, results in zip(learners, targets, found, strict=True):
+                result = learner.learn_many(
+                    block,
+                    target[part],
+                    None if weight is None else weight[part],
+                    None if rows.offset is None else rows.offset[part],
+                    means=means,
+                    undo=False,
+                    first_row=first,
+                )
+                if result is not None:
+                    results.append(result)
+        if last < total:
+            raise InputError(f"X has {last} rows, but y has {total}: give one target per row")
+        return [np.concatenate(results) if results else np.empty(0) for results in found]
+
+    def _shuffle_seed(self, reset: bool, rows: Rows) -> int | None:
         """The seed of the order in which `fit` learns its rows; None for their own order."""
+        if rows.blocks is not None:
+            return None
         given = self.shuffle if self.shuffle is None else check_flag("shuffle", self.shuffle)
         shuffles = self.drift != "adapt" if given is None else given
         return seed(self.random_state) if reset and shuffles else None
@@ -208,7 +126,7 @@ class Estimator(Exports, BaseEstimator):
                 "progressive loss says nothing about new rows. Shuffle them, or call fit with "
                 "shuffle=True",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         mean = learners[0].mean_weight
         if mean is None or self._warned_weight or self.weights == "precision":
@@ -220,7 +138,7 @@ class Estimator(Exports, BaseEstimator):
                 "standard errors depend on the scale of the weights. If only their ratios have a "
                 'meaning, set weights="precision"',
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     _warned_order = False
@@ -231,30 +149,84 @@ class Estimator(Exports, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_lock"}
 
-    def _new_learner(self, rows: int | None, shuffle: int | None) -> Learner:
-        """A learner of the estimator's method.
+    def _new_learner(
+        self, features: int, rows: int | None, shuffle: int | None, learners: int = 1
+    ) -> Learner:
+        """A learner of the estimator's method, one of `learners`.
 
         `rows` is the number of rows to come, if known, and `shuffle` the seed of their order.
         """
         check_names(method=self.method, drift=self.drift, weights=self.weights)
+        check_numbers({name: getattr(self, name) for name in METHOD_PARAMETERS if name != "drift"})
         return model(
             self.method,
             self._family_name(),
-            self.n_features_in_,
+            features,
             intercept=check_flag("fit_intercept", self.fit_intercept),
             rows=rows,
             weights=self.weights,
             shuffle=shuffle,
+            learners=learners,
             **{name: getattr(self, name) for name in METHOD_PARAMETERS},
         )
 
     def _family_name(self) -> str:
         return self._family
 
+    @staticmethod
+    def _widened(learners: list[Learner], rows: Rows, copied: bool) -> list[Learner]:
+        """The learners with a coefficient for each feature of `rows`.
+
+        If new levels brought features, they are copies, which a refused call discards; `copied`
+        says that they are copies already.
+        """
+        if rows.blocks is not None and not copied:
+            return [one.copy() for one in learners]
+        if rows.schema is None:
+            return learners
+        known = learners[0].dim - int(learners[0].intercept)
+        added = rows.X.shape[1] - known
+        if added == 0:
+            return learners
+        wide = learners if copied else [one.copy() for one in learners]
+        for learner in wide:
+            try:
+                learner.grow(added)
+            except StateError as error:
+                name = rows.schema.features[known]
+                raise InputError(f"the level {name!r} is new, and {error}") from error
+        return wide
+
+    def _warn_levels(self, rows: Rows) -> None:
+        """Warns of a column with nearly one level per row, most often an identifier."""
+        for name, levels in [] if rows.schema is None else rows.schema.levels:
+            crowded = levels > MANY_LEVELS or (rows.given >= 50 and 10 * levels >= 9 * rows.given)
+            if crowded and name not in self._warned_levels:
+                self._warned_levels = (*self._warned_levels, name)
+                warnings.warn(
+                    f"column {name!r} has {levels} levels, one coefficient each: leave it out if "
+                    "it is an identifier",
+                    UserWarning,
+                    stacklevel=5,
+                )
+
+    _warned_levels: tuple[str, ...] = ()
+
+    def _adopt(self, learners: list[Learner], rows: Rows, first: bool, **fitted: Any) -> None:
+        """Takes over what a call has learned, all at once, and warns."""
+        if rows.schema is not None:
+            fitted["schema_"] = rows.schema
+        vars(self).update(fitted, learners_=learners)
+        if first:
+            self._remember()
+        self._warn_levels(rows)
+        self._warn()
+
     def _remember(self) -> None:
         """Keeps what the learners were made with, and lets warnings show again."""
         self._made_with = {name: getattr(self, name) for name in MADE_WITH if hasattr(self, name)}
         self._warned_order = self._warned_weight = False
+        self._warned_levels = ()
 
     # -- what was learned -------------------------------------------------------------------------
 
@@ -286,6 +258,17 @@ class Estimator(Exports, BaseEstimator):
         One matrix, or one per class if there are more than two. None for ``"asgd"``.
         """
         return self._per_learner("covariance")
+
+    @property
+    def coef_names_(self) -> np.ndarray:
+        """The name of each coefficient in `coef_`.
+
+        A number is named after its column, and a level after column and value, as in
+        ``color=red``. The first level of a column has no coefficient: the others are compared
+        with it.
+        """
+        check_is_fitted(self, "learners_")
+        return np.array(self._feature_names(), dtype=object)
 
     @property
     def std_err_(self) -> np.ndarray | None:
@@ -343,6 +326,56 @@ class Estimator(Exports, BaseEstimator):
             return [f"x{j}" for j in range(self.n_features_in_)]
         return [str(name) for name in names]
 
+    def sample_coefficients(self, n: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draws coefficients from what is known of them.
+
+        A draw takes one filter of the mixture by its weight, then the noise variance if it is
+        learned, then the coefficients from a normal law. ``"ons"`` and ``"asgd"`` refuse.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        random_state : int, optional
+            Seed; a new one each time by default.
+
+        Returns
+        -------
+        ndarray of shape (n, coefficients), or (n, classes, coefficients)
+            In the order of `covariance_`, the intercept first if there is one. With more than two
+            classes there is a row per class.
+        """
+        check_is_fitted(self, "learners_")
+        start = draw_seed(random_state)
+        found = [
+            learner.sample_coefficients(n, (start + k) % 2**63)
+            for k, learner in enumerate(self.learners_)
+        ]
+        return found[0] if len(found) == 1 else np.stack(found, axis=1)
+
+    def merge(self, other: Self) -> Self:
+        """A model that has learned the rows of this one and of another.
+
+        Both must be fitted with the same parameters on the same columns, with levels of texts in
+        the same order. For ``LinearRegression`` with a filter the result is, up to rounding, that
+        of one fit on all rows; so it is if one of the two has learned at most 128 rows by
+        ``"auto"``. Otherwise it is an approximation: the information of both is added, and the
+        prior counts once. `merged_exactly_` says which. Models that follow a drift, ``"ons"`` and
+        ``"asgd"`` refuse. The progressive loss starts anew.
+
+        Parameters
+        ----------
+        other : estimator
+            A fitted model of the same class.
+
+        Returns
+        -------
+        estimator
+            A new model; both are unchanged.
+        """
+        check_is_fitted(self, "learners_")
+        return cast("Self", _merge.merged(self, other))
+
     def summary(self, level: float = 0.95) -> Summary:
         """The table of coefficients with standard errors and intervals.
 
@@ -362,7 +395,7 @@ class Estimator(Exports, BaseEstimator):
 
     # -- files and pictures -----------------------------------------------------------------------
 
-    def save(self, path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to a file that `kalmia.load` and the command ``kalmia`` can read.
 
         Parameters
@@ -373,7 +406,9 @@ class Estimator(Exports, BaseEstimator):
         check_is_fitted(self, "learners_")
         _files.save(self, path)
 
-    def plot_coefficients(self, ax=None, level: float = 0.95, *, units=None, X=None):
+    def plot_coefficients(
+        self, ax: Any = None, level: float = 0.95, *, units: str | None = None, X: Any = None
+    ) -> Any:
         """Draws the coefficients with their intervals, without the intercept.
 
         Parameters
@@ -398,7 +433,7 @@ class Estimator(Exports, BaseEstimator):
         check_is_fitted(self, "learners_")
         return _plots.coefficients(self, ax, level, units, X)
 
-    def plot_progressive_loss(self, ax=None):
+    def plot_progressive_loss(self, ax: Any = None) -> Any:
         """Draws the mean loss of the predictions so far against the rows learned.
 
         Parameters
@@ -413,7 +448,7 @@ class Estimator(Exports, BaseEstimator):
         check_is_fitted(self, "learners_")
         return _plots.progressive_loss(self, ax)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._kalmia import ArrowBlocks
+from ._kalmia import ArrowBlocks, Schema
 from .errors import InputError
 
 
@@ -21,6 +21,12 @@ class Rows(NamedTuple):
     places: np.ndarray | None = None
     #: Levels per row of `X` that the model never learned; None if there are none.
     unseen: np.ndarray | None = None
+    #: What is known of the columns after these rows, if they brought it.
+    schema: Schema | None = None
+    #: The learners that fit the number of features of `X`; None before the first call.
+    learners: Any = None
+    #: The blocks of a stream that is learned as it comes; `X` is then empty, with its columns.
+    blocks: ArrowBlocks | None = None
 
     def pick(self, values: np.ndarray | None) -> np.ndarray | None:
         """From one value per row of the table, those of the rows in `X`."""
@@ -81,7 +87,12 @@ def names(X: Any) -> list[str] | None:
 
 def arrow_matrix(X: Any) -> np.ndarray:
     """The rows of an Arrow stream as one matrix."""
-    parts = list(ArrowBlocks(X))
+    return joined(ArrowBlocks(X))
+
+
+def joined(blocks: ArrowBlocks) -> np.ndarray:
+    """The rows of all blocks as one matrix."""
+    parts = list(blocks)
     return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty((0, 0))
 
 

@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ._data import Rows, offsets
+from ._encoding import target_name
 from ._kalmia import Schema, load_model, method_defaults, save_model
 from ._parameters import METHOD_PARAMETERS
-from .errors import InputError, ModelFileError
+from .errors import ModelFileError
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Writes a fitted estimator; see `Estimator.save`."""
-    schema = getattr(estimator, "schema_", None) or _schema(estimator)
+    schema = getattr(estimator, "schema_", None)
+    if schema is None or (schema.is_numeric and not estimator._from_command):
+        schema = _schema(estimator)
+    elif not estimator._from_command:
+        schema = schema.with_coding(*_coding(estimator))
     save_model(os.fspath(path), estimator.learners_, schema, _python(estimator, schema))
 
 
@@ -30,22 +34,31 @@ def _python(estimator: Any, schema: Schema) -> dict[str, Any]:
         # as they were when the learners were made, whatever has been set since
         "parameters": estimator.get_params() | getattr(estimator, "_made_with", {}),
         "named": hasattr(estimator, "feature_names_in_"),
-        "classes": None if classes is None else [classes.dtype.kind, classes.tolist()],
+        "classes": None if classes is None else _stored_classes(classes),
     }
+
+
+def _stored_classes(classes: np.ndarray) -> list[Any]:
+    """The type and the values of labels. Dates are texts in the file."""
+    if classes.dtype.kind == "M":
+        return [classes.dtype.str, classes.astype(str).tolist()]
+    return [classes.dtype.kind, classes.tolist()]
 
 
 def _schema(estimator: Any) -> Schema:
     names = estimator._feature_names()
-    target = "y"
-    while target in [name.strip() for name in names]:
-        target += "_"
+    labels, boolean = _coding(estimator)
+    return Schema(names, target_name(names), labels, estimator.learners_[0].intercept, boolean)
+
+
+def _coding(estimator: Any) -> tuple[tuple[str, str] | None, bool]:
+    """The two labels as texts, None if they are 0 and 1, and whether they are truth values."""
     classes = getattr(estimator, "classes_", None)
     # tested first, because [False, True] equals [0, 1]
     boolean = classes is not None and classes.dtype.kind == "b"
-    labels = None
-    if classes is not None and len(classes) == 2 and not boolean and list(classes) != [0, 1]:
-        labels = (str(classes[0]), str(classes[1]))
-    return Schema(names, target, labels, estimator.learners_[0].intercept, boolean)
+    if classes is None or len(classes) != 2 or boolean or list(classes) == [0, 1]:
+        return None, boolean
+    return (str(classes[0]), str(classes[1])), boolean
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -93,12 +106,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     family = learners[0].family
     if family not in by_family:
         raise ModelFileError(f"model file {path}: no estimator has the family {family}")
+    from_command = python is None
     python = python or {}
     parameters = python.get("parameters") or {"method": method, "weights": kind, **found}
     estimator = by_family[family](**_taken(parameters))
     estimator.learners_ = learners
     estimator._remember()
     estimator.schema_ = schema
+    estimator._from_command = from_command
     estimator.n_features_in_ = len(schema.columns)
     if python.get("named", True):
         estimator.feature_names_in_ = np.array(python.get("names", schema.columns), dtype=object)
@@ -119,57 +134,7 @@ def _taken(parameters: dict[str, Any]) -> dict[str, Any]:
 def _classes(stored: list[Any] | None, schema: Schema) -> np.ndarray:
     if stored is not None:
         kind, values = stored
+        if "M8" in kind:
+            return np.array(values, dtype=kind)
         return np.array(values, dtype={"b": bool, "i": int, "u": int, "f": float}.get(kind))
     return np.array(schema.labels) if schema.labels else np.array([0, 1])
-
-
-def encode(schema: Schema, X: Any, offset: Any) -> Rows:
-    """The features of a table by the command's encoder; `offset` replaces the table's own."""
-    columns = schema.columns
-    name = schema.offset
-    is_frame = hasattr(X, "iloc")
-    if not hasattr(X, "columns") or not (is_frame or hasattr(X, "hstack")):
-        raise InputError(
-            f"this model encodes its columns {columns[:5]}: give a table of pandas or polars that "
-            "has them"
-        )
-    missing = [column for column in columns if column not in X.columns]
-    if missing:
-        raise InputError(f"the table has no column {missing[0]!r}")
-    given = offsets(offset, len(X))
-    if name is not None and given is None:
-        if name not in X.columns:
-            raise InputError(no_offset(name))
-        columns = [*columns, name]
-    table = X[columns].reset_index(drop=True) if is_frame else X.select(columns)
-    if name is not None and given is not None:
-        added = {name: given}
-        table = table.assign(**added) if is_frame else table.hstack(type(X)(added))
-    features, places, found, unseen = _encode(schema, table)
-    rows = Rows(features, found, len(X), None if len(places) == len(X) else places, unseen)
-    return rows if name is not None else rows._replace(offset=rows.pick(given))
-
-
-def _encode(
-    schema: Schema, table: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """`Schema.encode`, through lists if pandas cannot make an Arrow stream of the table.
-
-    It needs pyarrow for that, which refuses columns of mixed types.
-    """
-    if not hasattr(table, "iloc"):
-        return schema.encode(table)
-    try:
-        stream = table.__arrow_c_stream__()
-    except (AttributeError, ImportError, TypeError, ValueError):
-        values = table.astype(object)
-        return schema.encode(values.where(values.notna(), None).to_dict("list"))
-    return schema.encode(stream)
-
-
-def no_offset(name: str) -> str:
-    """The message for a model with an offset and a table without one."""
-    return (
-        f"the model was fitted with the offset {name!r}: give a table that has this column, or "
-        "`offset`"
-    )

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal, Self, cast, overload
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _plots
-from ._base import Estimator, LearningCall
+from ._base import Estimator
+from ._calls import LearningCall
 from ._data import Rows, class_probabilities
-from ._parameters import PARAMETERS
+from ._parameters import (
+    PARAMETERS,
+    DriftName,
+    MethodName,
+    WeightName,
+    check_numbers,
+    draw_seed,
+)
 from .errors import InputError
 
 
@@ -24,6 +36,11 @@ def _check_labels(y: np.ndarray) -> None:
         if label is None or type(label).__name__ in ("NAType", "NaTType") or label != label:
             raise InputError(f"y has no label in row {row}: drop the rows without a label")
     kinds = sorted({type(label).__name__ for label in y})
+    dates = [kind for kind in kinds if kind in ("date", "datetime", "Timestamp")]
+    if dates:
+        raise InputError(
+            f"y holds labels of type {dates[0]}: convert them to texts, or to numpy's datetime64"
+        )
     if "str" in kinds and len(kinds) > 1:
         raise InputError(f"y mixes labels of types {', '.join(kinds)}: convert all to str")
 
@@ -35,6 +52,15 @@ class LogisticRegression(ClassifierMixin, Estimator):
     probabilities are renormalized to sum to 1.
 
     {PARAMETERS}
+    class_weight : dict or "balanced", optional
+        Weights of the rows by their label, multiplied with `sample_weight`. ``"balanced"`` gives
+        each class the same total weight, and all together the weight of the rows; `fit` counts
+        the labels, `partial_fit` cannot and refuses it. A label that the dictionary lacks has the
+        weight 1. Probabilities are then those of a world with these shares of the classes, not
+        of the one that the rows come from: for rare labels they are too high. Standard errors are
+        those of rows with these weights; the intercept's mean little. To find rare labels,
+        leave it out and lower the threshold instead.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -48,28 +74,37 @@ class LogisticRegression(ClassifierMixin, Estimator):
     """
 
     _family = "bernoulli"
+    # for estimators that were pickled before they had this parameter
+    class_weight = None
 
     def __init__(
         self,
-        method="auto",
+        method: MethodName = "auto",
         *,
-        prior_variance=None,
-        fit_intercept=True,
-        drift=None,
-        scale=None,
-        beta=None,
-        radius=None,
-        exp_concavity=None,
-        gradient_bound=None,
-        horizon=None,
-        step=None,
-        shuffle=None,
-        random_state=None,
-        weights="frequency",
-    ):
+        prior_variance: float | None = None,
+        fit_intercept: bool = True,
+        drift: DriftName | None = None,
+        scale: float | None = None,
+        beta: float | None = None,
+        radius: float | None = None,
+        exp_concavity: float | None = None,
+        gradient_bound: float | None = None,
+        horizon: int | None = None,
+        step: float | None = None,
+        shuffle: bool | None = None,
+        random_state: Any = None,
+        weights: WeightName = "frequency",
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+    ) -> None:
         self._set_parameters(locals())
 
-    def fit(self, X, y, sample_weight=None, offset=None):
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:
         """Learns the rows in one pass and in random order, after forgetting earlier rows.
 
         With ``shuffle=False`` it takes them in their own order, and rows that are sorted by label
@@ -94,7 +129,14 @@ class LogisticRegression(ClassifierMixin, Estimator):
         self._learn(X, y, sample_weight, None, offset, reset=True)
         return self
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None, offset=None):
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:
         """Learns more rows, in their order.
 
         The result is that of one `fit` on all rows with ``shuffle=False``. If a row is refused,
@@ -115,20 +157,38 @@ class LogisticRegression(ClassifierMixin, Estimator):
         self._learn(X, y, sample_weight, classes, offset, reset=False)
         return self
 
-    def partial_fit_predict(self, X, y, classes=None, sample_weight=None, offset=None):
+    def partial_fit_predict(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> NDArray[np.float64]:
         """Calls `partial_fit` and returns the probabilities predicted before each row was learned.
 
         Returns
         -------
         ndarray of shape (n, classes)
         """
-        return self._learn(X, y, sample_weight, classes, offset, reset=False, means=True)
+        found = self._learn(X, y, sample_weight, classes, offset, reset=False, means=True)
+        return cast("NDArray[np.float64]", found)
 
     def _learn(
-        self, X, y, sample_weight, classes, offset, *, reset: bool, means: bool = False
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any,
+        offset: Any,
+        *,
+        reset: bool,
+        means: bool = False,
     ) -> np.ndarray | None:
         with LearningCall(self, reset) as first:
-            rows = self._rows(X, offset, reset=first)
+            self._check_class_weight(reset)
+            streamed = self._may_stream(y, reset)
+            rows = self._rows(X, offset, reset=first, learn=True, streamed=streamed)
             y = self._column(y, rows.given, numbers=False, first=first)
             try:
                 if first and classes is None:
@@ -138,36 +198,82 @@ class LogisticRegression(ClassifierMixin, Estimator):
                 _check_labels(y)
                 raise
             targets = self._targets(y, known)
-            weight = rows.pick(self._weights(sample_weight, y, reset=reset))
+            weight = rows.pick(
+                self._class_weights(y, known, self._weights(sample_weight, y, reset=reset))
+            )
             count = len(targets)
-            shuffle = self._shuffle_seed(reset)
+            shuffle = self._shuffle_seed(reset, rows)
             if first:
                 known_rows = rows.given if reset else None
-                learners = [self._new_learner(known_rows, shuffle) for _ in range(count)]
+                learners = [
+                    self._new_learner(rows.X.shape[1], known_rows, shuffle, count)
+                    for _ in range(count)
+                ]
             else:
                 # One learner undoes a refused call itself. Of several, one may refuse rows that
                 # another has learned, so copies learn, which a refused call discards.
                 learners = self.learners_ if count == 1 else [one.copy() for one in self.learners_]
+                learners = self._widened(learners, rows, copied=count > 1)
             targets = [rows.pick(target) for target in targets]
             order = self._order(shuffle, len(targets[0]))
-            results = [
-                learner.learn_many(
-                    rows.X,
-                    target,
-                    weight,
-                    rows.offset,
-                    means=means,
-                    undo=not first and count == 1,
-                    order=order,
-                    whole=reset,
-                )
-                for learner, target in zip(learners, targets, strict=True)
-            ]
-            self.classes_, self.learners_ = known, learners
-            if first:
-                self._remember()
-            self._warn()
+            results = self._learn_rows(
+                learners,
+                targets,
+                rows,
+                weight,
+                means=means,
+                undo=not first and count == 1,
+                order=order,
+                whole=reset,
+            )
+            self._adopt(learners, rows, first, classes_=known)
         return rows.spread(class_probabilities(results, binary=count == 1)) if means else None
+
+    def _check_class_weight(self, whole: bool) -> None:
+        """Refuses class weights of another kind, and balanced ones where not all rows are known."""
+        given = self.class_weight
+        if isinstance(given, str) and given == "balanced":
+            if not whole:
+                # in the words of scikit-learn's SGDClassifier
+                raise InputError(
+                    "class_weight 'balanced' is not supported for partial_fit. In order to use "
+                    "'balanced' weights, use compute_class_weight('balanced', classes=classes, "
+                    "y=y). In place of y you can use a large enough subset of the full training "
+                    "set target to properly estimate the class frequency distributions. Pass the "
+                    "resulting weights as the class_weight parameter."
+                )
+        elif given is not None and not isinstance(given, dict):
+            raise InputError(
+                f'class_weight is {given!r}: give "balanced", or a dictionary with a weight per '
+                "label"
+            )
+
+    def _class_weights(
+        self, y: np.ndarray, known: np.ndarray, weight: np.ndarray | None
+    ) -> np.ndarray | None:
+        """The weights of the rows, times those of their classes."""
+        given = self.class_weight
+        if given is None:
+            return weight
+        base = np.ones(len(y)) if weight is None else weight
+        masks = [y == label for label in known]
+        if isinstance(given, str):
+            totals = [float(base[mask].sum()) for mask in masks]
+            present = sum(total > 0.0 for total in totals)
+            factors = [base.sum() / (present * total) if total > 0.0 else 1.0 for total in totals]
+        else:
+            unknown = [label for label in given if label not in known.tolist()]
+            if unknown:
+                raise InputError(
+                    f"class_weight has a weight for the label {unknown[0]!r}, which is not among "
+                    f"the classes {known.tolist()[:5]}"
+                )
+            check_numbers({f"class_weight[{label!r}]": one for label, one in given.items()})
+            factors = [float(given.get(label, 1.0)) for label in known.tolist()]
+        scaled = base.copy()
+        for mask, factor in zip(masks, factors, strict=True):
+            scaled[mask] *= factor
+        return scaled
 
     @staticmethod
     def _targets(y: np.ndarray, known: np.ndarray) -> list[np.ndarray]:
@@ -176,6 +282,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         binary = len(found) == 2
         seen = found[0] | found[1] if binary else np.any(found, axis=0)
         if not seen.all():
+            _check_labels(y)
             row = int(np.argmin(seen))
             raise InputError(
                 f"y holds the label {y[row : row + 1].tolist()[0]!r} in row {row}, which is not "
@@ -184,7 +291,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
             )
         return [target.astype(np.float64) for target in (found[1:] if binary else found)]
 
-    def _known_classes(self, y: np.ndarray, classes, first: bool) -> np.ndarray:
+    def _known_classes(self, y: np.ndarray, classes: Any, first: bool) -> np.ndarray:
         if first:
             known = np.unique(y if classes is None else classes)
             if len(known) < 2:
@@ -203,7 +310,9 @@ class LogisticRegression(ClassifierMixin, Estimator):
             )
         return self.classes_
 
-    def predict_proba(self, X, offset=None):
+    def predict_proba(
+        self, X: Any, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Predicts the probability of each class, in the order of `classes_`.
 
         The uncertainty of the coefficients is averaged over: where the model has seen little, the
@@ -216,7 +325,9 @@ class LogisticRegression(ClassifierMixin, Estimator):
         rows, found = self._probabilities(X, offset)
         return rows.spread(class_probabilities(found, binary=len(found) == 1))
 
-    def predict_log_proba(self, X, offset=None):
+    def predict_log_proba(
+        self, X: Any, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """The logarithm of `predict_proba`.
 
         Returns
@@ -225,16 +336,18 @@ class LogisticRegression(ClassifierMixin, Estimator):
         """
         return np.log(self.predict_proba(X, offset))
 
-    def _probabilities(self, X, offset) -> tuple[Rows, list[np.ndarray]]:
+    def _probabilities(self, X: Any, offset: Any) -> tuple[Rows, list[np.ndarray]]:
         """The rows, and the probability that each learner assigns to its class."""
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
         return rows, [
             learner.predict_many(rows.X, rows.offset, unseen=rows.unseen)
-            for learner in self.learners_
+            for learner in rows.learners
         ]
 
-    def decision_function(self, X, offset=None):
+    def decision_function(
+        self, X: Any, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Log-odds of the second class, or of each class against the rest if there are several.
 
         They are the log-odds of averaged probabilities, so uncertainty moves them towards 0.
@@ -249,7 +362,17 @@ class LogisticRegression(ClassifierMixin, Estimator):
         ]
         return rows.spread(odds[0] if len(odds) == 1 else np.column_stack(odds))
 
-    def predict(self, X, return_std=False, offset=None):
+    @overload
+    def predict(
+        self, X: Any, return_std: Literal[False] = False, offset: ArrayLike | None = None
+    ) -> NDArray[Any]: ...
+    @overload
+    def predict(
+        self, X: Any, return_std: Literal[True], offset: ArrayLike | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]: ...
+    def predict(
+        self, X: Any, return_std: bool = False, offset: ArrayLike | None = None
+    ) -> Any:
         """Predicts the most probable class.
 
         A model that the command fitted with ``--missing skip`` predicts NaN for rows with missing
@@ -274,7 +397,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         check_is_fitted(self, "learners_")
         if len(self.learners_) == 1:
             rows = self._rows(X, offset)
-            found = self._learner.predict_labels(rows.X, rows.offset, unseen=rows.unseen)
+            found = rows.learners[0].predict_labels(rows.X, rows.offset, unseen=rows.unseen)
             best = found.astype(int)
         else:
             rows, given = self._probabilities(X, offset)
@@ -283,13 +406,15 @@ class LogisticRegression(ClassifierMixin, Estimator):
         if not return_std:
             return labels
         variance = np.column_stack(
-            [learner.predict_linear(rows.X, unseen=rows.unseen)[1] for learner in self.learners_]
+            [learner.predict_linear(rows.X, unseen=rows.unseen)[1] for learner in rows.learners]
         )
         return labels, rows.spread(
             np.sqrt(variance[np.arange(len(best)), 0 if len(self.learners_) == 1 else best])
         )
 
-    def predict_interval(self, X, level=0.95, offset=None):
+    def predict_interval(
+        self, X: Any, level: float = 0.95, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Predicts an interval for the probability of the second class.
 
         With more than two classes, for that of each class against the rest, before the
@@ -317,9 +442,94 @@ class LogisticRegression(ClassifierMixin, Estimator):
                     rows.X, level, rows.offset, of_mean=True, unseen=rows.unseen
                 )
             )
-            for learner in self.learners_
+            for learner in rows.learners
         ]
         return rows.spread(ends[0] if len(ends) == 1 else np.stack(ends, axis=1))
+
+    def sample_predictions(
+        self,
+        X: Any,
+        n: int = 1,
+        random_state: Any = None,
+        offset: ArrayLike | None = None,
+        of_mean: bool = False,
+    ) -> NDArray[Any]:
+        """Draws labels of rows from what is known of them.
+
+        Each draw has its own coefficients, which its rows share.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, features)
+            As in `fit`.
+        n : int
+            Number of draws.
+        random_state : int, optional
+            Seed; a new one each time by default.
+        offset : float or array_like of shape (n_rows,), optional
+            Added to the linear predictor of each row, in every learner.
+        of_mean : bool
+            Whether to draw probabilities instead of labels. For Thompson sampling: the row with
+            the largest probability in one draw is the one to try.
+
+        Returns
+        -------
+        ndarray of shape (n, n_rows), or (n, n_rows, classes)
+            Labels, or the probability of the second class; with more than two classes, the
+            probabilities of each.
+        """
+        check_is_fitted(self, "learners_")
+        rows = self._rows(X, offset)
+        start = draw_seed(random_state)
+        binary = len(rows.learners) == 1
+        found = [
+            learner.sample_predictions(
+                rows.X,
+                n,
+                (start + k) % 2**63,
+                rows.offset,
+                of_mean or not binary,
+                unseen=rows.unseen,
+            )
+            for k, learner in enumerate(rows.learners)
+        ]
+        if binary:
+            values = found[0] if of_mean else self.classes_[found[0].astype(int)]
+            return rows.spread(values.T).T
+        shares = np.stack([class_probabilities(list(one), binary=False) for one in zip(*found)])
+        if of_mean:
+            return rows.spread(shares.swapaxes(0, 1)).swapaxes(0, 1)
+        at = np.random.default_rng(start).random((*shares.shape[:2], 1))
+        chosen = (shares.cumsum(axis=2) < at).sum(axis=2).clip(max=len(self.classes_) - 1)
+        return rows.spread(self.classes_[chosen].T).T
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """The share of the rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : matrix of shape (n, features)
+            As in `fit`.
+        y : array_like of shape (n,)
+            Labels.
+        sample_weight : array_like of shape (n,), optional
+            Weights of the rows.
+        offset : float or array_like of shape (n,), optional
+            Added to the linear predictor of each row, in every learner. In cross-validation,
+            request it with ``set_score_request(offset=True)``.
+
+        Returns
+        -------
+        float
+        """
+        labels = self.predict(X, offset=offset)
+        return float(accuracy_score(y, labels, sample_weight=sample_weight))
 
     @property
     def coef_(self) -> np.ndarray:
@@ -340,7 +550,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         check_is_fitted(self, "learners_")
         return float(np.mean([learner.progressive["loss"] for learner in self.learners_]))
 
-    def plot_calibration(self, ax=None):
+    def plot_calibration(self, ax: Any = None) -> Any:
         """Draws the observed share of each class against the predicted probability.
 
         Probabilities are those predicted before each row was learned. On the diagonal the model is

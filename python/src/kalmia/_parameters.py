@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .errors import InputError
+
+MethodName = Literal["auto", "ekf", "truncated", "implicit", "moment", "ons", "asgd"]
+DriftName = Literal["detect", "off", "adapt"]
+WeightName = Literal["frequency", "precision"]
 
 #: The docstring section on the parameters that every estimator has.
 PARAMETERS = """Parameters
@@ -46,7 +50,8 @@ PARAMETERS = """Parameters
         Whether `fit` learns the rows in random order, so that the order in which they are given
         hardly matters. True by default, except with ``drift="adapt"``, which follows changes from
         row to row. Set it to False if the order is one of time and a drift is to be detected:
-        shuffled rows show none. `partial_fit` never shuffles.
+        shuffled rows show none. `partial_fit` never shuffles. A pyarrow.RecordBatchReader of
+        numbers is learned as it comes, block by block, unless this is True.
     random_state : int, optional
         Seed of that order; None means 0, so that equal rows give equal models.
     weights : {"frequency", "precision"}
@@ -78,6 +83,7 @@ MADE_WITH = (
     "weights",
     "noise_variance",
     "dispersion",
+    "class_weight",
     *METHOD_PARAMETERS,
 )
 
@@ -97,6 +103,22 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def check_numbers(given: dict[str, Any]) -> None:
+    """Refuses a parameter that takes a number and was given something else; None is a default.
+
+    Examples
+    --------
+    >>> check_numbers({"prior_variance": "big"})
+    Traceback (most recent call last):
+        ...
+    kalmia.errors.InputError: prior_variance is 'big': give a number
+    """
+    for name, value in given.items():
+        number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+        if value is not None and not number:
+            raise InputError(f"{name} is {value!r}: give a number")
+
+
 def seed(random_state: Any) -> int:
     """The seed of a random order, from None, a number or one of numpy's generators.
 
@@ -112,6 +134,13 @@ def seed(random_state: Any) -> int:
     if isinstance(random_state, numbers.Integral) and random_state >= 0:
         return int(random_state)
     raise InputError(f"random_state is {random_state!r}: give a whole number, 0 or more")
+
+
+def draw_seed(random_state: Any) -> int:
+    """The seed of draws: a new one for None, and else that of `seed`."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**63))
+    return seed(random_state)
 
 
 def check_names(**given: Any) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from ._kalmia import Learner
+from .errors import InputError
 
 COLUMNS = ("coef", "std err", "z", "P>|z|", "lower", "upper")
 
@@ -17,12 +20,84 @@ class Summary:
 
     `rows` holds the name, coefficient, standard error, z, p-value and the interval's ends of each.
     All but the first two are None for a method without a covariance.
+
+    There is no likelihood and no AIC: one pass does not maximize a likelihood, so neither would
+    mean what readers take it for. `progressive_loss_` of the model is the honest counterpart: the
+    loss of predictions made before each row was learned.
     """
 
     title: str
     rows: tuple[tuple[Any, ...], ...]
     level: float
     notes: tuple[str, ...]
+    #: The learners, one or one per class, that `conf_int` and `cov_params` ask.
+    learners: tuple[Learner, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def params(self) -> dict[str, float]:
+        """The coefficients by name."""
+        return {row[0]: row[1] for row in self.rows}
+
+    @property
+    def std_err(self) -> dict[str, float | None]:
+        """The standard errors by name."""
+        return {row[0]: row[2] for row in self.rows}
+
+    @property
+    def pvalues(self) -> dict[str, float | None]:
+        """The two-sided p-values by name."""
+        return {row[0]: row[4] for row in self.rows}
+
+    def conf_int(self, level: float | None = None) -> dict[str, tuple[float | None, float | None]]:
+        """The intervals of the coefficients by name.
+
+        Parameters
+        ----------
+        level : float, optional
+            Probability of the intervals, strictly between 0 and 1; that of the table by default.
+            Another level is computed from the model as it is now.
+
+        Returns
+        -------
+        dict
+            The lower and upper end of each; None for a method without a covariance.
+        """
+        rows = self.rows
+        if level is not None and level != self.level:
+            names = iter(self.params)
+            rows = tuple(
+                row
+                for learner in self.learners
+                for row in learner.coefficients([next(names) for _ in range(learner.dim)], level)
+            )
+        return {row[0]: (row[5], row[6]) for row in rows}
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame, one row per coefficient. Needs pandas."""
+        pandas = _pandas("to_frame")
+        names = [row[0] for row in self.rows]
+        values = [[np.nan if x is None else x for x in row[1:]] for row in self.rows]
+        return pandas.DataFrame(values, index=names, columns=list(COLUMNS))
+
+    def cov_params(self) -> Any:
+        """The covariance of the coefficients, now, as a pandas DataFrame by name. Needs pandas.
+
+        With more than two classes each learner has its own, and between them are zeros.
+        """
+        pandas = _pandas("cov_params")
+        names = list(self.params)
+        whole = np.zeros((len(names), len(names)))
+        first = 0
+        for learner in self.learners:
+            matrix = learner.covariance
+            if matrix is None:
+                raise InputError(
+                    f"method '{learner.method}' keeps no covariance: use method='auto' or a filter"
+                )
+            last = first + learner.dim
+            whole[first:last, first:last] = matrix
+            first = last
+        return pandas.DataFrame(whole, index=names, columns=names)
 
     @classmethod
     def of(cls, estimator: Any, level: float) -> Summary:
@@ -43,7 +118,8 @@ class Summary:
         if first.dispersion_note is not None:
             notes.append(first.dispersion_note)
         notes += _drift_notes(estimator)
-        return cls(f"{type(estimator).__name__} ({first.family})", tuple(rows), level, tuple(notes))
+        title = f"{type(estimator).__name__} ({first.family})"
+        return cls(title, tuple(rows), level, tuple(notes), tuple(learners))
 
     def _texts(self) -> list[list[str]]:
         def text(value: float | None) -> str:
@@ -76,6 +152,14 @@ class Summary:
             f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
             f"<tbody>{body}</tbody></table>"
         )
+
+
+def _pandas(method: str) -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(f"{method}() needs the package pandas: pip install pandas") from error
+    return pandas
 
 
 def _loss_notes(estimator: Any) -> list[str]:

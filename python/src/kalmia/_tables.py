@@ -15,34 +15,26 @@ from .errors import InputError
 #: Numbers per block of a table that needs conversion: 32 MB.
 BLOCK_NUMBERS = 1 << 22
 
-#: Largest number of columns of a sparse matrix. One covariance takes 3.2 GB at this limit, and
-#: the method "auto" starts with about 20 of them.
-SPARSE_COLUMNS = 20_000
-
 
 def is_sparse(X: Any) -> bool:
     """Whether `X` is a scipy.sparse matrix or array."""
     return hasattr(X, "tocsr") and hasattr(X, "nnz")
 
 
-def check_sparse(X: Any) -> None:
-    """Refuses a sparse matrix of more than :data:`SPARSE_COLUMNS` columns."""
-    if len(X.shape) == 2 and X.shape[1] > SPARSE_COLUMNS:
-        raise InputError(
-            f"X has {X.shape[1]} columns; a sparse matrix may have at most {SPARSE_COLUMNS}, "
-            "because the covariance is dense: select or hash features first"
-        )
-
-
-def check_lazy(X: Any) -> None:
+def check_lazy(X: Any, what: str = "X") -> None:
     """Refuses tables that have not been read yet, which numpy would take for one object."""
-    for attribute, call in (("collect", "X.collect()"), ("to_table", "X.to_table()")):
+    for attribute, call in (("collect", "collect()"), ("to_table", "to_table()")):
         if hasattr(X, attribute) and not hasattr(X, "__arrow_c_stream__"):
-            raise InputError(f"X is a {type(X).__name__}, whose rows are not read yet: pass {call}")
+            raise InputError(
+                f"{what} is a {type(X).__name__}, whose rows are not read yet: pass {what}.{call}"
+            )
 
 
-def check_columns(X: Any, what: str = "X") -> None:
-    """Refuses dates and times, which numpy would turn into counts, and names columns of text."""
+def check_columns(X: Any, what: str = "X", *, texts: bool = False) -> None:
+    """Refuses dates and times, which numpy would turn into counts, and names columns of text.
+
+    With `texts`, columns of text are accepted.
+    """
     is_frame = hasattr(X, "iloc") and hasattr(X, "columns")
     kinds = X.dtypes.items() if is_frame else [(None, getattr(X, "dtype", None))]
     for position, (name, kind) in enumerate(kinds):
@@ -52,21 +44,64 @@ def check_columns(X: Any, what: str = "X") -> None:
                 f"{where} is of type {kind}: turn dates and times into numbers, such as days since "
                 "a start"
             )
-        if is_frame and getattr(kind, "kind", "O") == "O":
-            _check_text(name, X.iloc[:, position])
+        if is_frame and not texts and getattr(kind, "kind", "O") == "O":
+            found = first_text(X.iloc[:, position])
+            if found is not None:
+                raise InputError(
+                    f"column {name!r} holds {found[1]!r} in row {found[0]}, which is no number: "
+                    "give numbers, or fit an estimator on a table with texts in this column"
+                )
 
 
-def _check_text(name: Any, column: Any) -> None:
-    """Refuses a pandas column with a text that is no number; numpy would not name the column."""
+def first_text(column: Any) -> tuple[int, str] | None:
+    """The row and value of the first text that is no number; None if there is none."""
     for row, value in enumerate(column):
         try:
             if isinstance(value, str):
                 float(value)
         except ValueError:
+            return row, str(value)
+    return None
+
+
+def check_texts(X: Any) -> None:
+    """Refuses texts in arrays and lists, which have no types per column, and names the place."""
+    if hasattr(X, "iloc") or is_sparse(X):
+        return
+    array = X if isinstance(X, np.ndarray) else np.asarray(X) if _has_texts(X) else None
+    if array is None or array.ndim != 2 or array.dtype.kind not in "OUST":
+        return
+    for column in range(array.shape[1]):
+        found = first_text(array[:, column])
+        if found is not None:
             raise InputError(
-                f"column {name!r} holds {value!r} in row {row}, which is no number: encode text, "
-                "for example with sklearn.preprocessing.OneHotEncoder"
-            ) from None
+                f"X holds the text {found[1]!r} in row {found[0]}, column {column}: arrays must "
+                "hold numbers; give a table of pandas, polars or pyarrow, whose texts are "
+                "categories"
+            )
+
+
+def _has_texts(X: Any) -> bool:
+    """Whether the first row of a list of lists has a text, without a copy of the table."""
+    try:
+        return any(isinstance(value, str) for row in X for value in row)
+    except TypeError:
+        return False
+
+
+def check_targets(y: Any) -> None:
+    """Names the first target that is a text, for which numpy has an obscure message."""
+    if getattr(getattr(y, "dtype", None), "kind", "O") in "biufc":
+        return
+    try:
+        found = first_text(y)
+    except TypeError:
+        return
+    if found is not None:
+        raise InputError(
+            f"y holds the text {found[1]!r} in row {found[0]}: a regression needs numbers; labels "
+            "are for LogisticRegression"
+        )
 
 
 def is_arrow(X: Any) -> bool:
@@ -91,7 +126,6 @@ def blocks(X: Any) -> Iterator[np.ndarray]:
     """
     check_lazy(X)
     if is_sparse(X):
-        check_sparse(X)
         X = X.tocsr()
         for part in _block_slices(*X.shape):
             yield np.asarray(X[part].todense(), dtype=np.float64)

@@ -2,7 +2,7 @@
 
 use super::{Learner, Numbers};
 use crate::any::either;
-use crate::error::{input, plain};
+use crate::error::{input, model, plain};
 use crate::learning::Call;
 use crate::rows::arranged;
 use kalmia::Predict;
@@ -165,6 +165,8 @@ impl Learner {
     #[pyo3(signature = (features=1))]
     fn grow(&self, py: Python<'_>, features: usize) -> PyResult<()> {
         let mut state = self.state.write(py)?;
+        let dim = state.learner.dim() + features;
+        either!(&state.learner, inner => kalmia_model::check_memory(inner, dim)).map_err(model)?;
         for _ in 0..features {
             either!(&mut state.learner, inner => inner.grow()).map_err(plain)?;
         }

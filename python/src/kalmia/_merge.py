@@ -1,0 +1,58 @@
+"""One estimator of two that learned different rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ._kalmia import merge
+from .errors import InputError, StateError
+
+
+def merged(a: Any, b: Any) -> Any:
+    """The model of the rows of both; see `Estimator.merge`."""
+    if type(a) is not type(b):
+        raise InputError(
+            f"a {type(a).__name__} cannot be merged with a {type(b).__name__}: give two models of "
+            "one class"
+        )
+    check_is_fitted(b, "learners_")
+    for name, value in a._made_with.items():
+        other = b._made_with.get(name)
+        if value is not other and value != other:
+            raise InputError(
+                f"the models cannot be merged: {name} is {value!r} in one and {other!r} in the "
+                "other; fit both with the same parameters"
+            )
+    one, two = a._feature_names(), b._feature_names()
+    if one != two:
+        place = next((j for j, pair in enumerate(zip(one, two)) if pair[0] != pair[1]), None)
+        shown = (
+            f"{len(one)} and {len(two)} features"
+            if place is None
+            else f"feature {place} is {one[place]!r} in one and {two[place]!r} in the other"
+        )
+        raise InputError(
+            f"the models cannot be merged: {shown}; fit both on the same columns, with levels in "
+            "the same order"
+        )
+    if not np.array_equal(getattr(a, "classes_", 0), getattr(b, "classes_", 0)):
+        raise InputError(
+            f"the models cannot be merged: one has the classes {a.classes_.tolist()[:5]}, the "
+            f"other {b.classes_.tolist()[:5]}; give both all labels as `classes`"
+        )
+    try:
+        pairs = [merge(*pair) for pair in zip(a.learners_, b.learners_, strict=True)]
+    except StateError as error:
+        raise StateError(f"the models cannot be merged: {error}") from error
+    result = clone(a)
+    kept = ("schema_", "classes_", "n_features_in_", "feature_names_in_", "_from_command")
+    known = vars(a)
+    vars(result).update({name: known[name] for name in kept if name in known})
+    result.learners_ = [learner for learner, _ in pairs]
+    result.merged_exactly_ = all(exact for _, exact in pairs)
+    result._remember()
+    return result

@@ -1,0 +1,51 @@
+"""User code that mypy must accept under --strict; test_typing.py checks it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kalmia import (
+    Auto,
+    GammaRegression,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegression,
+    Prediction,
+    load,
+    merge,
+)
+
+X = np.ones((4, 2))
+y = np.array([1.0, 2.0, 3.0, 4.0])
+
+line: LinearRegression = LinearRegression("ekf", prior_variance=2.0, noise_variance=0.5).fit(X, y)
+mean: NDArray[np.float64] = line.predict(X)
+mean, std = line.predict(X, return_std=True)
+ends: NDArray[np.float64] = line.predict_interval(X, level=0.9, of_mean=True)
+quantiles: NDArray[np.float64] = line.predict_quantiles(X, [0.1, 0.9])
+below: NDArray[np.float64] = line.predict_cdf(X, 2.0)
+ahead: NDArray[np.float64] = line.partial_fit(X, y).partial_fit_predict(X, y, offset=0.5)
+score: float = line.score(X, y, sample_weight=[1.0, 1.0, 1.0, 1.0])
+both: LinearRegression = line.merge(LinearRegression("ekf").fit(X, y))
+draws: NDArray[Any] = both.sample_predictions(X, 3, random_state=1)
+params: dict[str, float] = line.summary().params
+loss: float = line.progressive_loss_
+intercept: float = line.intercept_
+
+labels = LogisticRegression(drift="adapt", class_weight="balanced", weights="precision")
+proba: NDArray[np.float64] = labels.fit(X, [0, 1, 0, 1]).predict_proba(X)
+seen: int = labels.n_samples_seen_
+drifts: bool = labels.drifts_
+labels.save("labels.kalmia")
+
+counts = PoissonRegression(shuffle=False, random_state=3).fit(X, y, offset=np.log(y))
+amounts = GammaRegression("moment", dispersion=0.5).fit(X, y)
+dispersion: float | None = amounts.dispersion_
+again: Any = load("labels.kalmia")
+
+learner = Auto(2, "poisson", intercept=True)
+learner.learn([1.0, 2.0], 3.0)
+prediction: Prediction = learner.predict([1.0, 2.0])
+low, high = prediction.interval(0.9)
+merged, exact = merge(learner, Auto(2, "poisson", intercept=True))
