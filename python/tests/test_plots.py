@@ -130,4 +130,4 @@ def test_the_constant_and_the_model_are_judged_on_the_same_rows():
     before = np.array([y[:k].mean() for k in range(1, 5)])
     assert constant == pytest.approx(((y[1:] - before) ** 2 / 2.0).mean())
     assert ax.lines[0].get_ydata()[-1] < 100.0
-    assert "mean of the rows before" in ax.get_legend().get_texts()[1].get_text()
+    assert ax.get_legend().get_texts()[1].get_text() == "constant predictor"

@@ -46,10 +46,10 @@ def coefficients(estimator: Any, ax: Any, level: float, units: str | None, X: An
     ax.set_yticks(position, [row[0] for row in rows])
     label = {
         "z": "coefficient / standard error",
-        "sd": "coefficient x standard deviation of the feature",
+        "sd": "coefficient x sd of feature",
         "raw": "coefficient",
     }[units]
-    ax.set_xlabel(f"{label}, with {100.0 * level:g} % interval" if has_errors else label)
+    ax.set_xlabel(f"{label} ({100.0 * level:g} % interval)" if has_errors else label)
     return ax
 
 
@@ -81,17 +81,12 @@ def progressive_loss(estimator: Any, ax: Any) -> Any:
         label = str(estimator.classes_[k]) if len(estimator.learners_) > 1 else "model"
         ax.plot(trace[:, 0], trace[:, 1], label=label)
     if len(estimator.learners_) == 1:
-        ax.plot(
-            trace[:, 0],
-            trace[:, 2],
-            color="grey",
-            linewidth=0.8,
-            label="constant: mean of the rows before",
-        )
+        # the mean of the rows before, judged on the same rows as the model
+        ax.plot(trace[:, 0], trace[:, 2], color="grey", linewidth=0.8, label="constant predictor")
     ax.set_xscale("log")
     ax.set_xlabel("rows")
     ax.set_ylabel("mean loss, predicted before learning")
-    ax.legend()
+    ax.legend(loc="upper right")
     return ax
 
 
