@@ -20,4 +20,5 @@ mod losses;
 mod moment_match;
 mod predictions;
 mod projection;
+mod sampling;
 mod trajectories;
