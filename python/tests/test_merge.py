@@ -56,7 +56,10 @@ def test_what_cannot_be_merged_is_named():
     labels = LogisticRegression().fit(X, Y > 0)
     for other, message in [
         (labels, "a LinearRegression cannot be merged with a LogisticRegression"),
-        (LinearRegression("ekf", prior_variance=2.0).fit(X, Y), "prior_variance is None in one and 2"),
+        (
+            LinearRegression("ekf", prior_variance=2.0).fit(X, Y),
+            "prior_variance is None in one and 2",
+        ),
         (LinearRegression("ekf").fit(X[:, :2], Y), "3 and 2 features"),
         (
             LinearRegression("ekf").fit(pd.DataFrame(X, columns=list("abc")), Y),

@@ -125,5 +125,7 @@ def test_the_gaussian_filter_has_scipys_quantiles():
 def test_methods_without_a_belief_refuse_draws():
     model = LinearRegression("asgd").fit(X, TARGETS[LinearRegression])
     for refused in (model.sample_coefficients, lambda: model.sample_predictions(X)):
-        with pytest.raises(kalmia.StateError, match="asgd keeps no covariance, so there is nothing"):
+        with pytest.raises(
+            kalmia.StateError, match="asgd keeps no covariance, so there is nothing"
+        ):
             refused()

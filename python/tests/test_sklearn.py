@@ -395,7 +395,9 @@ def test_messages_name_what_is_wrong_and_what_to_do():
     counts = PoissonRegression().fit([[0.0, 1.0], [1.0, 0.0]], [1, 2])
     with pytest.raises(InputError, match="row 0: target -0.5 .* a number from 0"):
         counts.partial_fit([[0.0, 1.0]], [-0.5])
-    with pytest.raises(InputError, match="x has 3 features, but the learner has 2 besides the intercept"):
+    with pytest.raises(
+        InputError, match="x has 3 features, but the learner has 2 besides the intercept"
+    ):
         counts.learners_[0].predict([1.0, 2.0, 3.0])
     with pytest.raises(InputError, match="row 0, feature 1 is 1e200: features must be finite"):
         counts.partial_fit([[0.0, 1e200]], [1.0])

@@ -50,7 +50,9 @@ def test_class_weights_multiply_sample_weights():
 
 
 def test_class_weights_that_cannot_be_used_are_named():
-    with pytest.raises(ValueError, match="class_weight 'balanced' is not supported for partial_fit"):
+    with pytest.raises(
+        ValueError, match="'balanced' is not supported for partial_fit"
+    ):
         LogisticRegression(class_weight="balanced").partial_fit(X, RARE)
     for given, message in [
         ("even", "class_weight is 'even': give \"balanced\", or a dictionary"),

@@ -64,9 +64,7 @@ class Inputs:
         rows = X.shape[0]
         return _data.Rows(X, _data.offsets(offset, rows), rows, learners=learners)
 
-    def _stream(
-        self, stream: ArrowBlocks, offset: Any, rows: int, reset: bool
-    ) -> _data.Rows:
+    def _stream(self, stream: ArrowBlocks, offset: Any, rows: int, reset: bool) -> _data.Rows:
         """The rows of a stream that can be read once, in blocks."""
         names = stream.names
         if reset:
@@ -192,9 +190,7 @@ class Inputs:
         return type(values) is np.ndarray and values.dtype == np.float64
 
     @classmethod
-    def _column(
-        cls, y: Any, rows: int, *, numbers: bool = True, first: bool = True
-    ) -> np.ndarray:
+    def _column(cls, y: Any, rows: int, *, numbers: bool = True, first: bool = True) -> np.ndarray:
         """`y` as one column: a number or a label per row.
 
         After the first call a float64 array is passed on; the learner checks its numbers.

@@ -16,33 +16,15 @@ from . import _plots
 from ._base import Estimator
 from ._calls import LearningCall
 from ._data import Rows, class_probabilities
+from ._labels import check_class_weight, check_labels, class_weights
 from ._parameters import (
     PARAMETERS,
     DriftName,
     MethodName,
     WeightName,
-    check_numbers,
     draw_seed,
 )
 from .errors import InputError
-
-
-def _check_labels(y: np.ndarray) -> None:
-    """Names missing and mixed labels, for which numpy and scikit-learn have obscure messages."""
-    if y.dtype != object:
-        return
-    for row, label in enumerate(y):
-        # pandas' NA has no truth value, so it is recognized by its type
-        if label is None or type(label).__name__ in ("NAType", "NaTType") or label != label:
-            raise InputError(f"y has no label in row {row}: drop the rows without a label")
-    kinds = sorted({type(label).__name__ for label in y})
-    dates = [kind for kind in kinds if kind in ("date", "datetime", "Timestamp")]
-    if dates:
-        raise InputError(
-            f"y holds labels of type {dates[0]}: convert them to texts, or to numpy's datetime64"
-        )
-    if "str" in kinds and len(kinds) > 1:
-        raise InputError(f"y mixes labels of types {', '.join(kinds)}: convert all to str")
 
 
 class LogisticRegression(ClassifierMixin, Estimator):
@@ -186,7 +168,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         means: bool = False,
     ) -> np.ndarray | None:
         with LearningCall(self, reset) as first:
-            self._check_class_weight(reset)
+            check_class_weight(self.class_weight, reset)
             streamed = self._may_stream(y, reset)
             rows = self._rows(X, offset, reset=first, learn=True, streamed=streamed)
             y = self._column(y, rows.given, numbers=False, first=first)
@@ -195,11 +177,13 @@ class LogisticRegression(ClassifierMixin, Estimator):
                     check_classification_targets(y)
                 known = self._known_classes(y, classes, first)
             except (TypeError, ValueError):
-                _check_labels(y)
+                check_labels(y)
                 raise
             targets = self._targets(y, known)
             weight = rows.pick(
-                self._class_weights(y, known, self._weights(sample_weight, y, reset=reset))
+                class_weights(
+                    self.class_weight, y, known, self._weights(sample_weight, y, reset=reset)
+                )
             )
             count = len(targets)
             shuffle = self._shuffle_seed(reset, rows)
@@ -229,52 +213,6 @@ class LogisticRegression(ClassifierMixin, Estimator):
             self._adopt(learners, rows, first, classes_=known)
         return rows.spread(class_probabilities(results, binary=count == 1)) if means else None
 
-    def _check_class_weight(self, whole: bool) -> None:
-        """Refuses class weights of another kind, and balanced ones where not all rows are known."""
-        given = self.class_weight
-        if isinstance(given, str) and given == "balanced":
-            if not whole:
-                # in the words of scikit-learn's SGDClassifier
-                raise InputError(
-                    "class_weight 'balanced' is not supported for partial_fit. In order to use "
-                    "'balanced' weights, use compute_class_weight('balanced', classes=classes, "
-                    "y=y). In place of y you can use a large enough subset of the full training "
-                    "set target to properly estimate the class frequency distributions. Pass the "
-                    "resulting weights as the class_weight parameter."
-                )
-        elif given is not None and not isinstance(given, dict):
-            raise InputError(
-                f'class_weight is {given!r}: give "balanced", or a dictionary with a weight per '
-                "label"
-            )
-
-    def _class_weights(
-        self, y: np.ndarray, known: np.ndarray, weight: np.ndarray | None
-    ) -> np.ndarray | None:
-        """The weights of the rows, times those of their classes."""
-        given = self.class_weight
-        if given is None:
-            return weight
-        base = np.ones(len(y)) if weight is None else weight
-        masks = [y == label for label in known]
-        if isinstance(given, str):
-            totals = [float(base[mask].sum()) for mask in masks]
-            present = sum(total > 0.0 for total in totals)
-            factors = [base.sum() / (present * total) if total > 0.0 else 1.0 for total in totals]
-        else:
-            unknown = [label for label in given if label not in known.tolist()]
-            if unknown:
-                raise InputError(
-                    f"class_weight has a weight for the label {unknown[0]!r}, which is not among "
-                    f"the classes {known.tolist()[:5]}"
-                )
-            check_numbers({f"class_weight[{label!r}]": one for label, one in given.items()})
-            factors = [float(given.get(label, 1.0)) for label in known.tolist()]
-        scaled = base.copy()
-        for mask, factor in zip(masks, factors, strict=True):
-            scaled[mask] *= factor
-        return scaled
-
     @staticmethod
     def _targets(y: np.ndarray, known: np.ndarray) -> list[np.ndarray]:
         """One column of 0 and 1 per class; for two classes, that of the second only."""
@@ -282,7 +220,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         binary = len(found) == 2
         seen = found[0] | found[1] if binary else np.any(found, axis=0)
         if not seen.all():
-            _check_labels(y)
+            check_labels(y)
             row = int(np.argmin(seen))
             raise InputError(
                 f"y holds the label {y[row : row + 1].tolist()[0]!r} in row {row}, which is not "
@@ -310,9 +248,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
             )
         return self.classes_
 
-    def predict_proba(
-        self, X: Any, offset: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> NDArray[np.float64]:
         """Predicts the probability of each class, in the order of `classes_`.
 
         The uncertainty of the coefficients is averaged over: where the model has seen little, the
@@ -325,9 +261,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         rows, found = self._probabilities(X, offset)
         return rows.spread(class_probabilities(found, binary=len(found) == 1))
 
-    def predict_log_proba(
-        self, X: Any, offset: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> NDArray[np.float64]:
         """The logarithm of `predict_proba`.
 
         Returns
@@ -345,9 +279,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
             for learner in rows.learners
         ]
 
-    def decision_function(
-        self, X: Any, offset: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> NDArray[np.float64]:
         """Log-odds of the second class, or of each class against the rest if there are several.
 
         They are the log-odds of averaged probabilities, so uncertainty moves them towards 0.
@@ -370,9 +302,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
     def predict(
         self, X: Any, return_std: Literal[True], offset: ArrayLike | None = None
     ) -> tuple[NDArray[Any], NDArray[np.float64]]: ...
-    def predict(
-        self, X: Any, return_std: bool = False, offset: ArrayLike | None = None
-    ) -> Any:
+    def predict(self, X: Any, return_std: bool = False, offset: ArrayLike | None = None) -> Any:
         """Predicts the most probable class.
 
         A model that the command fitted with ``--missing skip`` predicts NaN for rows with missing

@@ -180,3 +180,23 @@ fn record_batches_are_read_once_and_report_their_errors() {
         "{error}"
     );
 }
+
+#[test]
+fn kinds_of_types_are_those_that_are_read() {
+    use arrow_schema::{DataType, TimeUnit};
+    use kalmia_data::{Kind, kind_of};
+
+    let dictionary = |of: DataType| DataType::Dictionary(Box::new(DataType::Int8), Box::new(of));
+    for (of, kind) in [
+        (DataType::Int8, Some(Kind::Number)),
+        (DataType::Float16, Some(Kind::Number)),
+        (DataType::Boolean, Some(Kind::Boolean)),
+        (DataType::Utf8View, Some(Kind::Category)),
+        (dictionary(DataType::Utf8), Some(Kind::Category)),
+        (dictionary(DataType::Int64), Some(Kind::Number)),
+        (DataType::Timestamp(TimeUnit::Second, None), None),
+        (DataType::Binary, None),
+    ] {
+        assert_eq!(kind_of(&of), kind, "{of}");
+    }
+}

@@ -282,3 +282,22 @@ fn huge_values_of_both_signs_have_a_finite_mean() {
     let mean = reading.rows()[3][1];
     assert!((mean / 1e308 + 0.8).abs() < 1e-12, "{mean}");
 }
+
+#[test]
+fn a_target_can_be_coded_anew() {
+    let mut encoder = csv("y,c\n1,a\n2,b\n", y()).unwrap().encoder;
+    let before = encoder.clone();
+    let labels = |negative: &str, positive: &str| Coding::Labels {
+        positive: positive.into(),
+        negative: Some(negative.into()),
+    };
+    assert!(encoder.declare_target(labels("no", "no")).is_err());
+    assert_eq!(encoder, before);
+    encoder.declare_target(labels("no", "yes")).unwrap();
+    assert_eq!(encoder.features(), before.features());
+    let input = Input::memory("p.csv", *b"y,c\nyes,b\nno,a\n");
+    let reading = read_with(vec![input], blocks_of(4), encoder.clone(), Mode::Evaluate).unwrap();
+    assert_eq!(reading.y(), [1.0, 0.0]);
+    encoder.declare_target(Coding::Number).unwrap();
+    assert_eq!(encoder.options().positive, None);
+}

@@ -20,5 +20,6 @@ mod losses;
 mod moment_match;
 mod predictions;
 mod projection;
+mod sampling;
 mod shrink;
 mod trajectories;
