@@ -45,6 +45,9 @@ class Summary:
         notes += _drift_notes(estimator)
         return cls(f"{type(estimator).__name__} ({first.family})", tuple(rows), level, tuple(notes))
 
+    def _level_text(self) -> str:
+        return f"{100.0 * self.level:g} % intervals"
+
     def _texts(self) -> list[list[str]]:
         def text(value: float | None) -> str:
             return "" if value is None else f"{value:.4g}"
@@ -61,7 +64,7 @@ class Summary:
             )
             for row in table
         ]
-        return "\n".join([self.title, *self.notes, "", *lines, f"{100.0 * self.level:g} % intervals"])
+        return "\n".join([self.title, *self.notes, "", *lines, self._level_text()])
 
     __repr__ = __str__
 
@@ -71,7 +74,7 @@ class Summary:
         for name, *cells in self._texts():
             numbers = "".join(f"<td>{cell}</td>" for cell in cells)
             body += f"<tr><th>{html.escape(name)}</th>{numbers}</tr>"
-        caption = html.escape("; ".join([self.title, *self.notes, f"{100.0 * self.level:g} % intervals"]))
+        caption = html.escape("; ".join([self.title, *self.notes, self._level_text()]))
         return (
             f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
             f"<tbody>{body}</tbody></table>"
