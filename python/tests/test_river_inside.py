@@ -50,7 +50,9 @@ MODELS = {
 def test_a_weight_is_that_many_rows(make):
     one, many = make(method="ekf"), make(method="ekf")
     rng = np.random.default_rng(0)
-    rows = [({"a": rng.normal()}, bool(rng.random() < 0.5), int(rng.integers(4))) for _ in range(80)]
+    rows = [
+        ({"a": rng.normal()}, bool(rng.random() < 0.5), int(rng.integers(4))) for _ in range(80)
+    ]
     for x, y, w in rows:
         one.learn_one(x, y, w)
         for _ in range(w if make is Regressor else 0):
@@ -280,7 +282,9 @@ def test_a_growing_vocabulary_is_warned_of_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.learn_one(dict.fromkeys(words[:-25], 1.0), 1.0)
-    with pytest.warns(UserWarning, match=r"1000 features .* at least 8 MB: .*FeatureHasher\(") as all:
+    with pytest.warns(
+        UserWarning, match=r"1000 features .* at least 8 MB: .*FeatureHasher\("
+    ) as all:
         for k in range(len(words) - 25, len(words)):
             model.learn_one({words[k]: 1.0}, 1.0)
     assert len(all) == 1 and all[0].filename == __file__

@@ -1,4 +1,4 @@
-"""Writes docs/python.md, the list of all public members: ``python api_page.py > docs/python.md``."""
+"""Prints docs/python.md, the list of all public members."""
 
 from __future__ import annotations
 

@@ -121,7 +121,9 @@ def _table_columns(X: Any) -> Iterator[tuple[Hashable, Any]]:
     The columns of a matrix are named 0, 1, 2, ..., as those of ``pandas.DataFrame(X)``.
     """
     if hasattr(X, "collect"):
-        raise InputError(f"X is a {type(X).__name__}, whose rows are not read yet: pass X.collect()")
+        raise InputError(
+            f"X is a {type(X).__name__}, whose rows are not read yet: pass X.collect()"
+        )
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         yield from ((key, X[key]) for key in X.columns)
     elif hasattr(X, "column_names"):

@@ -121,6 +121,9 @@ class Summary:
         title = f"{type(estimator).__name__} ({first.family})"
         return cls(title, tuple(rows), level, tuple(notes), tuple(learners))
 
+    def _level_text(self) -> str:
+        return f"{100.0 * self.level:g} % intervals"
+
     def _texts(self) -> list[list[str]]:
         def text(value: float | None) -> str:
             return "" if value is None else f"{value:.4g}"
@@ -137,7 +140,7 @@ class Summary:
             )
             for row in table
         ]
-        return "\n".join([self.title, *self.notes, "", *lines, f"{100.0 * self.level:g} % intervals"])
+        return "\n".join([self.title, *self.notes, "", *lines, self._level_text()])
 
     __repr__ = __str__
 
@@ -147,7 +150,7 @@ class Summary:
         for name, *cells in self._texts():
             numbers = "".join(f"<td>{cell}</td>" for cell in cells)
             body += f"<tr><th>{html.escape(name)}</th>{numbers}</tr>"
-        caption = html.escape("; ".join([self.title, *self.notes, f"{100.0 * self.level:g} % intervals"]))
+        caption = html.escape("; ".join([self.title, *self.notes, self._level_text()]))
         return (
             f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
             f"<tbody>{body}</tbody></table>"

@@ -3,8 +3,8 @@
 Features may appear at any time and be absent from any row. An absent feature counts as 0, which
 biases the model if its typical values are far from 0. A new feature starts from its prior and
 changes nothing that was learned. A string is a category: ``{"city": "Lyon"}`` is the feature
-``city=Lyon`` with the value 1. No scaler is needed. Batches are tables of pandas, polars or Arrow, or
-matrices of numpy, whose columns are named 0, 1, 2, ...
+``city=Lyon`` with the value 1. No scaler is needed. Batches are tables of pandas, polars or Arrow,
+or matrices of numpy, whose columns are named 0, 1, 2, ...
 
 The covariance is dense: memory and time per row grow with the square of the number of features. A
 model warns once when it reaches 1000 features. For words, put
