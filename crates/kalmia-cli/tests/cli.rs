@@ -20,6 +20,8 @@ mod interrupt;
 mod model;
 #[path = "cli/outputs.rs"]
 mod outputs;
+#[path = "cli/predicted.rs"]
+mod predicted;
 #[path = "cli/rows.rs"]
 mod rows;
 #[path = "cli/small.rs"]

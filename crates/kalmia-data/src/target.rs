@@ -50,6 +50,23 @@ pub struct Target {
     pub distinct: Vec<f64>,
     /// Whether all of the first block's values are whole numbers, 0 or more.
     pub whole: bool,
+    /// Whether the first block's values are positive and far from symmetric: a skewness above 1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skewed: bool,
+}
+
+/// Values from which a skewness says something.
+const MIN_SKEWED: usize = 30;
+/// Skewness from which the Gamma family is worth a try; an exponential distribution has 2.
+const MIN_SKEWNESS: f64 = 1.0;
+
+/// Whether values are positive, many and far from symmetric.
+fn is_skewed(values: &[f64]) -> bool {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let moment = |k: i32| values.iter().map(|v| (v - mean).powi(k)).sum::<f64>() / n;
+    let skewness = moment(3) / moment(2).powf(1.5);
+    values.len() >= MIN_SKEWED && values.iter().all(|v| *v > 0.0) && skewness > MIN_SKEWNESS
 }
 
 /// Distinct values kept of the first block.
@@ -57,7 +74,7 @@ const MAX_DISTINCT: usize = 64;
 
 impl Target {
     pub(crate) fn new(name: String) -> Self {
-        Self { name, coding: None, distinct: Vec::new(), whole: false }
+        Self { name, coding: None, distinct: Vec::new(), whole: false, skewed: false }
     }
 
     /// Takes the coding as given, the values so far as 0 and 1.
@@ -113,6 +130,7 @@ impl Target {
         let mut values: Vec<f64> =
             (0..column.len()).filter_map(|i| self.code(column, i).ok().flatten()).collect();
         self.whole = values.iter().all(|v| *v >= 0.0 && v.fract() == 0.0);
+        self.skewed = is_skewed(&values);
         values.sort_by(f64::total_cmp);
         values.dedup();
         values.truncate(MAX_DISTINCT);

@@ -28,8 +28,10 @@ pub struct InferredFamily {
 pub enum FamilyHint {
     /// All of the first rows have this one value, 0 or 1: numbers, or labels?
     OneValue(f64),
-    /// The first rows hold whole numbers, 0 or more: numbers, or counts?
+    /// The first rows hold several whole numbers, 0 or more: numbers, or counts?
     WholeNumbers,
+    /// The first rows are positive and skewed: numbers, or amounts of a constant relative error?
+    Skewed,
 }
 
 impl FamilyChoice {
@@ -68,7 +70,10 @@ fn infer(target: &Target) -> Result<InferredFamily> {
             return Err(Error::TwoValues { target: target.name.clone(), low, high });
         }
         [only @ (0.0 | 1.0)] => ("gaussian", Some(FamilyHint::OneValue(only))),
-        _ if target.whole => ("gaussian", Some(FamilyHint::WholeNumbers)),
+        _ if target.whole && target.distinct.len() > 1 => {
+            ("gaussian", Some(FamilyHint::WholeNumbers))
+        }
+        _ if target.skewed => ("gaussian", Some(FamilyHint::Skewed)),
         _ => ("gaussian", None),
     };
     Ok(InferredFamily { family: family.parse()?, hint })
@@ -111,8 +116,13 @@ mod tests {
         distinct: &[f64],
         whole: bool,
     ) -> Result<InferredFamily> {
-        let target =
-            Target { name: "y".into(), coding: Some(coding), distinct: distinct.to_vec(), whole };
+        let target = Target {
+            name: "y".into(),
+            coding: Some(coding),
+            distinct: distinct.to_vec(),
+            whole,
+            skewed: false,
+        };
         choice.parse::<FamilyChoice>()?.resolve(&target)
     }
 
@@ -127,6 +137,7 @@ mod tests {
         assert_eq!(inferred(&[0.5, 1.5, 2.0], false).family, gaussian);
         assert_eq!(inferred(&[0.5, 1.5, 2.0], false).hint, None);
         assert_eq!(inferred(&[0.0, 1.0, 2.0], true).hint, Some(FamilyHint::WholeNumbers));
+        assert_eq!(inferred(&[5.0], true).hint, None);
         assert_eq!(inferred(&[0.0], true).hint, Some(FamilyHint::OneValue(0.0)));
         let labels = Coding::Labels { positive: "yes".into(), negative: None };
         assert_eq!(resolve("auto", labels, &[1.0], true).unwrap().family, bernoulli);

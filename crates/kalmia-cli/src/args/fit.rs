@@ -1,7 +1,7 @@
 //! Arguments of the commands that choose a method: fit and compare.
 
 use super::data::{SourceArgs, missing};
-use super::names::{described, named};
+use super::names::{described, named, whole};
 use clap::Args;
 use clap::builder::TypedValueParser;
 use kalmia::DriftMode;
@@ -110,7 +110,7 @@ pub struct RoleArgs {
     #[arg(long, value_parser = weight_kinds(), default_value = "frequency", requires = "weight")]
     #[arg(value_name = "KIND", help_heading = "Columns")]
     pub weight_kind: WeightKind,
-    /// A column to add to the linear predictor, such as the log of an exposure
+    /// A column to add to the linear predictor: for counts, the log of the exposure
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub offset: Option<String>,
     /// The label that counts as 1 if the target has two values
@@ -153,7 +153,7 @@ pub struct LearnArgs {
     #[arg(long, value_name = "G", help_heading = "Method")]
     pub gradient_bound: Option<f64>,
     /// Number of rows to learn (asgd); by default kalmia reads the files once to count them
-    #[arg(long, value_name = "N", help_heading = "Method")]
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Method")]
     pub horizon: Option<u64>,
     /// Step size (asgd) [default: 1 / (2 d sqrt(N)), d the number of coefficients]
     #[arg(long, value_name = "STEP", help_heading = "Method")]

@@ -11,7 +11,7 @@ pub use data::SourceArgs;
 pub use fit::{CompareArgs, FitArgs, RoleArgs};
 pub use model::{
     BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf,
-    MergeArgs, PredictArgs, UpdateArgs,
+    MergeArgs, OutputFormat, PredictArgs, UpdateArgs,
 };
 pub use reproduce::ReproduceArgs;
 

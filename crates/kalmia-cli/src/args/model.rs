@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Writes one line per row: mean, lower, upper, linear (the linear predictor), linear_sd (its standard
-deviation). Lower and upper are about the mean for labels and proportions, and about a new y for
+deviation), and for labels predicted, the label of the larger probability. Lower and upper are about the mean for labels and proportions, and about a new y for
 other families; --interval chooses.
 
 Examples:
@@ -21,9 +21,14 @@ pub struct PredictArgs {
     pub source: SourceArgs,
     #[command(flatten)]
     pub missing: MissingArgs,
-    /// Write here (.csv or .parquet) instead of standard output
+    /// Write here instead of standard output (`-`): .csv, .tsv or .jsonl, each also with .gz or
+    /// .zst, .parquet or .arrow
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// The format of the output, if the file name does not show it; standard output is CSV by
+    /// default
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub output_format: Option<OutputFormat>,
     /// Columns of the input to copy to the output, or `all`
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub keep: Vec<String>,
@@ -33,6 +38,21 @@ pub struct PredictArgs {
     /// What lower and upper are about; the default depends on the family
     #[arg(long, value_enum)]
     pub interval: Option<IntervalOf>,
+}
+
+/// Formats of `kalmia predict`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// Comma-separated
+    Csv,
+    /// Tab-separated
+    Tsv,
+    /// One JSON object per line
+    Jsonl,
+    /// Apache Parquet
+    Parquet,
+    /// Arrow IPC file
+    Arrow,
 }
 
 /// What an interval is about.

@@ -1,5 +1,5 @@
-//! Options whose values are names of the library: one list serves the parser, the help and the
-//! completions.
+//! Options whose values are names of the library, of which one list serves the parser, the help
+//! and the completions; and options whose values are whole numbers.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::error::Error;
@@ -17,4 +17,15 @@ where
     T::Err: Error + Send + Sync + 'static,
 {
     PossibleValuesParser::new(names.into_iter().collect::<Vec<_>>()).try_map(|name| name.parse())
+}
+
+/// A whole number, also written as `1e5`.
+pub fn whole(text: &str) -> Result<u64, String> {
+    let value: f64 =
+        text.parse().map_err(|_| "expected a whole number such as 100000 or 1e5".to_string())?;
+    if value.fract() == 0.0 && (0.0..9e15).contains(&value) {
+        Ok(value as u64)
+    } else {
+        Err("expected a whole number, 0 or more".into())
+    }
 }

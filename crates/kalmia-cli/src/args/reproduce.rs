@@ -1,5 +1,6 @@
 //! The arguments of `kalmia reproduce`.
 
+use super::names::whole;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -35,15 +36,4 @@ pub struct ReproduceArgs {
     /// Print every number as one JSON object
     #[arg(long)]
     pub json: bool,
-}
-
-/// A whole number, also written as `1e5`.
-fn whole(text: &str) -> Result<u64, String> {
-    let value: f64 =
-        text.parse().map_err(|_| "expected a whole number such as 100000 or 1e5".to_string())?;
-    if value.fract() == 0.0 && (0.0..9e15).contains(&value) {
-        Ok(value as u64)
-    } else {
-        Err("expected a whole number, 0 or more".into())
-    }
 }

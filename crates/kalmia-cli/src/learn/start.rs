@@ -47,6 +47,10 @@ fn family_note(target: &str, hint: FamilyHint) -> String {
             "note: target `{target}` holds whole numbers, 0 or more; for counts give \
              --family poisson"
         ),
+        FamilyHint::Skewed => format!(
+            "note: all values of target `{target}` are positive and skewed; --family gamma may \
+             predict them better"
+        ),
     }
 }
 

@@ -14,7 +14,9 @@ pub fn coefficient_table(coefficients: &[Coefficient]) -> String {
     let mut table = Table::new(["coefficient", "estimate", "std error", "z", "95 % from", "to"]);
     let show = |value: Option<f64>| value.map_or(String::new(), number);
     for c in coefficients {
-        let z = c.z.map_or(String::new(), |z| format!("{z:.2}"));
+        let z = c
+            .z
+            .map_or(String::new(), |z| if z.abs() < 1e6 { format!("{z:.2}") } else { number(z) });
         table.row([
             c.name.clone(),
             number(c.estimate),

@@ -73,10 +73,13 @@ impl FitSummary {
         if model.imputed > 0 {
             let _ = write!(out, ", {} imputed", counted(model.imputed, "value"));
         }
-        let _ = writeln!(out, "\n\nprogressive: every row predicted before it was learned");
+        let _ = writeln!(
+            out,
+            "\n\nprogressive: every row predicted before it was learned, so this is performance on new data"
+        );
         out.push_str(&scores_text(&model.progressive));
         if let Some(dispersion) = model.dispersion {
-            let name = if model.family == "gaussian" { "noise var " } else { "dispersion" };
+            let name = if model.family == "gaussian" { "noise variance" } else { "dispersion" };
             let how = match model.dispersion_learned {
                 true => "  (learned; standard errors include it)",
                 false => "  (as given)",

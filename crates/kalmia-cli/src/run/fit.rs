@@ -65,6 +65,9 @@ fn show(plan: &FitPlan, model: &Model, rows: u64, time: Duration, ui: Ui) -> Res
     output::print(&summary.text())?;
     let rate = grouped(summary.rows_per_second as u64);
     ui.note(&format!("{} in {:.2} s, {rate} rows/s", counted(rows, "row"), summary.seconds));
+    if plan.output.is_none() {
+        ui.note("the model was not kept; -o MODEL writes it to a file for predict and update");
+    }
     Ok(())
 }
 
@@ -145,6 +148,12 @@ fn resumed(
         return Err(refuse(format!("`{name}` was {} and is now {}", found.before, found.now)));
     }
     let mut reader = plan.source.open(&mut model.encoder, Mode::Learn)?;
+    let then: Vec<_> = run.files.iter().map(|file| file.name.as_str()).collect();
+    let now: Vec<_> = plan.source.inputs.iter().map(|input| input.name()).collect();
+    if then != now {
+        let [then, now] = [then, now].map(|names| names.join(", "));
+        return Err(refuse(format!("it was learning {then}; this command names {now}")));
+    }
     reader.check_unchanged(&run.files)?;
     if run.finished {
         let path = path.display();

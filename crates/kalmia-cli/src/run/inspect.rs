@@ -43,7 +43,6 @@ struct ColumnView<'a> {
 struct MemberView {
     prior_size: f64,
     centered: bool,
-    #[serde(rename = "walk")]
     process_noise: f64,
     weight: f64,
 }

@@ -62,8 +62,8 @@ pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
     let quality = match exact {
         true => "exact: equal, to rounding, to one model that learned all rows",
         false => {
-            "approximate: adds the information of both and counts the prior once; one model that \
-             learned all rows would differ"
+            "approximate: close to one model that learned all rows, but not equal to it; the \
+             information of both is added, and the prior counts once"
         }
     };
     let path = args.output.display();

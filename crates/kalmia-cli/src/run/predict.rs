@@ -1,25 +1,29 @@
 //! `kalmia predict`: one line per row, in the order of the input.
 
+mod columnar;
 mod csv_writer;
+mod form;
 mod sink;
 
-use crate::args::{IntervalOf, PredictArgs};
+use crate::args::{IntervalOf, OutputFormat, PredictArgs};
 use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::interrupt;
 use crate::learn::{Next, next};
 use crate::plan::{Files, SourcePlan};
 use crate::progress::Ui;
+use form::{Form, Packed};
 use kalmia::AnyFamily;
 use kalmia::predict::{Interval, MixturePrediction};
-use kalmia_data::{Block, Mode, Reader, TextKind, TextReader};
-use kalmia_model::Model;
-use sink::Sink;
+use kalmia_data::{Block, Coding, Mode, Reader, TextKind, TextReader};
+use kalmia_model::{Model, number_text};
+use sink::{Head, Sink};
+use std::io::IsTerminal;
 use std::path::Path;
 
 /// What is written for a row.
 #[derive(Debug, Clone, Copy)]
-pub struct Line {
+pub struct Line<'a> {
     /// Mean of y, averaged over the uncertainty of the coefficients.
     pub mean: f64,
     /// The interval, if one was asked for.
@@ -28,14 +32,18 @@ pub struct Line {
     pub linear: f64,
     /// Its standard deviation; half the width of its central 68 % interval if it has none.
     pub linear_sd: f64,
+    /// The label of the larger probability, if the target has labels.
+    pub label: Option<&'a str>,
 }
 
 /// Names of the columns, in the order of [`Line::values`].
 const COLUMNS: [&str; 5] = ["mean", "lower", "upper", "linear", "linear_sd"];
+/// The column of the predicted label.
+const LABEL: &str = "predicted";
 /// The same without an interval.
 const COLUMNS_WITHOUT_INTERVAL: [&str; 3] = ["mean", "linear", "linear_sd"];
 
-impl Line {
+impl Line<'_> {
     /// The numbers in order.
     pub fn values(&self) -> impl Iterator<Item = f64> {
         let ends = self.interval.map(|interval| [interval.lower, interval.upper]);
@@ -53,10 +61,12 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
         )));
     }
     let mut job = Job::new(args, ui)?;
-    let rows = match &args.output {
+    let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let rows = match path {
         None => job.print()?,
         Some(path) => job.write(path)?,
     };
+    let skipped = job.model.encoder.counts().skipped;
     let unseen = job.model.encoder.counts().unseen;
     if unseen > 0 {
         ui.note(&format!(
@@ -64,8 +74,16 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
             counted(unseen, "value")
         ));
     }
-    if args.output.is_some() {
-        ui.note(&format!("{} predicted", counted(rows, "row")));
+    if let Some(labels) = &job.labels {
+        let name = job.model.target();
+        ui.note(&format!("note: mean is the probability that `{name}` is `{}`", labels.high));
+    }
+    if path.is_some() {
+        let mut text = format!("{} predicted", counted(rows - skipped, "row"));
+        if skipped > 0 {
+            text.push_str(&format!(", {} left empty for a missing value", counted(skipped, "row")));
+        }
+        ui.note(&text);
     }
     Ok(())
 }
@@ -86,12 +104,45 @@ fn check_kept(names: &[String], columns: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// The two labels of a target as the input writes them.
+#[derive(Clone)]
+struct LabelNames {
+    low: String,
+    high: String,
+}
+
+impl LabelNames {
+    fn of(model: &Model) -> Option<Self> {
+        let AnyFamily::Bernoulli(_) = model.family() else { return None };
+        let target = model.encoder.target()?;
+        let numbers = || match target.distinct[..] {
+            [low, high] => (number_text(low), number_text(high)),
+            _ => ("0".into(), "1".into()),
+        };
+        let (low, high) = match &target.coding {
+            Some(Coding::Labels { positive, negative }) => {
+                let other = || format!("not {positive}");
+                (negative.clone().unwrap_or_else(other), positive.clone())
+            }
+            Some(Coding::Boolean) => ("false".into(), "true".into()),
+            Some(Coding::Number) | None => numbers(),
+        };
+        Some(Self { low, high })
+    }
+
+    fn of_mean(&self, mean: f64) -> &str {
+        if mean > 0.5 { &self.high } else { &self.low }
+    }
+}
+
 /// A model, the rows to predict and what is written for each.
 struct Job {
     model: Model,
     reader: Reader,
     texts: Option<TextReader>,
     columns: &'static [&'static str],
+    form: Form,
+    labels: Option<LabelNames>,
     interval: IntervalOf,
     level: f64,
     ui: Ui,
@@ -104,12 +155,18 @@ impl Job {
             _ => &COLUMNS,
         };
         check_kept(&args.keep, columns)?;
+        let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
         let source = SourcePlan::new(&args.source)?;
         Files::default()
             .source(&source)
             .reads("the model", &args.model)
-            .writes("-o", args.output.as_deref())
+            .writes("-o", output)
             .check()?;
+        let form = Form::new(output, args.output_format)?;
+        let binary = matches!(form.format, OutputFormat::Parquet | OutputFormat::Arrow);
+        if output.is_none() && binary && std::io::stdout().is_terminal() {
+            return Err(Failure::usage("such a file is not for a terminal: give -o FILE"));
+        }
         if !args.keep.is_empty() && source.inputs.iter().any(|input| input.name() == "-") {
             return Err(Failure::usage(
                 "--keep reads the input twice, which standard input does not allow; write it to a \
@@ -129,15 +186,19 @@ impl Job {
         if let Some(texts) = &texts {
             check_kept(texts.names(), columns)?;
         }
+        let labels = LabelNames::of(&model);
+        if let (Some(_), Some(texts)) = (&labels, &texts) {
+            check_kept(texts.names(), &[LABEL])?;
+        }
         let of_mean = matches!(model.family(), AnyFamily::Bernoulli(_) | AnyFamily::Binomial(_));
         let default = if of_mean { IntervalOf::Mean } else { IntervalOf::Y };
         let interval = args.interval.unwrap_or(default);
-        Ok(Self { model, reader, texts, columns, interval, level: args.level, ui })
+        Ok(Self { model, reader, texts, columns, form, labels, interval, level: args.level, ui })
     }
 
     /// Predicts to standard output; returns the number of rows.
     fn print(&mut self) -> Result<u64> {
-        let mut sink = Sink::csv(Box::new(std::io::stdout().lock()));
+        let mut sink = Sink::new(Box::new(std::io::stdout().lock()), self.form.format);
         let rows = self.run(&mut sink)?;
         sink.close().map_err(Failure::Stdout)?;
         Ok(rows)
@@ -147,18 +208,18 @@ impl Job {
     fn write(&mut self, path: &Path) -> Result<u64> {
         // an interruption must remove the temporary file
         interrupt::catch();
-        let parquet = path
-            .extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("parquet") || e.eq_ignore_ascii_case("pq"));
+        let form = self.form;
         let mut outcome = Ok(0);
         let written = kalmia::file::replace(path, |file| {
-            let mut sink = if parquet { Sink::parquet(file) } else { Sink::csv(Box::new(file)) };
+            let mut packed = Packed::new(file, form.packing)?;
+            let mut sink = Sink::new(Box::new(&mut packed), form.format);
             outcome = self.run(&mut sink);
             match (&outcome, sink.close()) {
                 // `outcome` holds the failure; here it only keeps the old file
                 (Err(_), _) => Err(std::io::ErrorKind::Other.into()),
                 (Ok(_), closed) => closed,
-            }
+            }?;
+            packed.finish()
         });
         let rows = outcome.map_err(|failure| match failure {
             Failure::Stdout(reason) => Failure::Output { path: path.into(), reason },
@@ -170,7 +231,14 @@ impl Job {
 
     fn run(&mut self, sink: &mut Sink<'_>) -> Result<u64> {
         let names = self.texts.as_ref().map_or(Vec::new(), |texts| texts.names().to_vec());
-        sink.head(&names, &self.kinds(), self.columns).map_err(Failure::Stdout)?;
+        let labels = self.labels.clone();
+        let head = Head {
+            kept: &names,
+            kinds: &self.kinds(),
+            numbers: self.columns,
+            label: labels.as_ref().map(|_| LABEL),
+        };
+        sink.head(&head).map_err(Failure::Stdout)?;
         let mut block = Block::new();
         let mut rows = 0;
         let mut meter = self.ui.progress(self.reader.progress());
@@ -188,7 +256,7 @@ impl Job {
             let mut lines = vec![None; block.rows_read];
             self.model.predict(&block, &mut |i, prediction| {
                 let line = (block.input_row(i) - block.first_row) as usize;
-                lines[line] = Some(self.line(prediction)?);
+                lines[line] = Some(self.line(prediction, labels.as_ref())?);
                 Ok(())
             })?;
             let texts = self.texts.as_mut().map(TextReader::next_block).transpose()?.flatten();
@@ -214,7 +282,11 @@ impl Job {
         texts.names().iter().zip(texts.kinds()).map(kind).collect()
     }
 
-    fn line(&self, prediction: &MixturePrediction<AnyFamily>) -> kalmia::Result<Line> {
+    fn line<'l>(
+        &self,
+        prediction: &MixturePrediction<AnyFamily>,
+        labels: Option<&'l LabelNames>,
+    ) -> kalmia::Result<Line<'l>> {
         let interval = match self.interval {
             IntervalOf::Mean => Some(prediction.mean_interval(self.level)?),
             IntervalOf::Y => Some(prediction.interval(self.level)?),
@@ -225,6 +297,7 @@ impl Job {
             interval,
             linear: prediction.linear,
             linear_sd: prediction.linear_deviation(),
+            label: labels.map(|labels| labels.of_mean(prediction.mean)),
         })
     }
 }

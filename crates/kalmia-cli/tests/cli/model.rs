@@ -17,7 +17,7 @@ fn predictions_follow_the_rows_and_keep_columns() {
     folder.ok("fit t.csv -t y -o m.kalmia");
     folder.write("new.csv", "id,a,b,c\nn1,1,-1,0\nn2,-1,1,0\n\"n,3\",0,0,0.5\n");
     let out = folder.ok("predict m.kalmia new.csv --keep id");
-    assert_eq!(out.lines().next(), Some("id,mean,lower,upper,linear,linear_sd"));
+    assert_eq!(out.lines().next(), Some("id,mean,lower,upper,linear,linear_sd,predicted"));
     assert!(out.lines().nth(3).unwrap().starts_with("\"n,3\","));
     let plain = numbers(&folder.ok("predict m.kalmia new.csv"));
     for row in &plain {
@@ -48,14 +48,14 @@ fn without_an_interval_the_other_columns_stay() {
     folder.ok("fit t.csv -t y -o m.kalmia");
     let with = folder.ok("predict m.kalmia t.csv");
     let without = folder.ok("predict m.kalmia t.csv --interval none");
-    assert_eq!(without.lines().next(), Some("mean,linear,linear_sd"));
+    assert_eq!(without.lines().next(), Some("mean,linear,linear_sd,predicted"));
     for (with, without) in with.lines().zip(without.lines()) {
         let with: Vec<&str> = with.split(',').collect();
         assert_eq!([with[0], with[3], with[4]].join(","), without);
     }
     folder.write("named.csv", "a,b,c,lower,mean\n1,2,0,7,8\n");
     let kept = folder.ok("predict m.kalmia named.csv --interval none --keep lower");
-    assert_eq!(kept.lines().next(), Some("lower,mean,linear,linear_sd"));
+    assert_eq!(kept.lines().next(), Some("lower,mean,linear,linear_sd,predicted"));
     folder.run("predict m.kalmia named.csv --interval none --keep mean").fails(2, &["`mean`"]);
     folder.run("predict m.kalmia named.csv --keep lower").fails(2, &["`lower`"]);
     folder.ok("predict m.kalmia t.csv --interval none -o p.parquet");
@@ -188,7 +188,7 @@ fn rows_left_out_keep_their_place() {
     folder.write("new.csv", "a,b,c\n1,0,0\n,0,0\n0,1,0\n");
     let out = folder.ok("predict m.kalmia new.csv");
     assert_eq!(out.lines().count(), 4);
-    assert_eq!(out.lines().nth(2), Some(",,,,"));
+    assert_eq!(out.lines().nth(2), Some(",,,,,"));
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_model_of_clean_rows_takes_rows_with_missing_values_if_asked() {
             .fails(2, &["--missing mean", "fitted without it"]);
     }
     let out = folder.ok("predict m.kalmia miss.csv --missing skip");
-    assert_eq!((out.lines().count(), out.lines().last()), (502, Some(",,,,")));
+    assert_eq!((out.lines().count(), out.lines().last()), (502, Some(",,,,,")));
     let judged = folder.json("evaluate m.kalmia miss.csv --missing skip --json");
     assert_eq!((judged["rows"].as_u64(), judged["skipped"].as_u64()), (Some(500), Some(1)));
     let updated = folder.json("update m.kalmia miss.csv --missing skip --json");

@@ -1,4 +1,4 @@
-//! CSV text, one record after another.
+//! Separated text, one record after another.
 
 use std::io::{self, Write};
 
@@ -8,23 +8,25 @@ const BUFFER_BYTES: usize = 1 << 16;
 /// Buffered; call [`CsvWriter::flush`] at the end, because dropping it hides a failed write.
 pub struct CsvWriter<'a> {
     out: io::BufWriter<Box<dyn Write + 'a>>,
+    delimiter: u8,
     /// Whether the record has a field already.
     begun: bool,
 }
 
 impl<'a> CsvWriter<'a> {
-    /// Writes to `out`.
-    pub fn new(out: Box<dyn Write + 'a>) -> Self {
-        Self { out: io::BufWriter::with_capacity(BUFFER_BYTES, out), begun: false }
+    /// Writes to `out`, with a comma or a tab between fields.
+    pub fn new(out: Box<dyn Write + 'a>, delimiter: u8) -> Self {
+        Self { out: io::BufWriter::with_capacity(BUFFER_BYTES, out), delimiter, begun: false }
     }
 
-    /// Adds a field, in quotes if it holds a comma, a quote or a line end.
+    /// Adds a field, in quotes if it holds the delimiter, a quote or a line end.
     pub fn field(&mut self, text: &[u8]) -> io::Result<()> {
         if self.begun {
-            self.out.write_all(b",")?;
+            self.out.write_all(&[self.delimiter])?;
         }
         self.begun = true;
-        if !text.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+        let special = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == self.delimiter;
+        if !text.iter().any(special) {
             return self.out.write_all(text);
         }
         self.out.write_all(b"\"")?;
@@ -63,7 +65,7 @@ mod tests {
             &["", "", ""],
         ];
         let mut ours = Vec::new();
-        let mut writer = CsvWriter::new(Box::new(&mut ours));
+        let mut writer = CsvWriter::new(Box::new(&mut ours), b',');
         let mut reference = csv::Writer::from_writer(Vec::new());
         for record in records {
             record.iter().for_each(|text| writer.field(text.as_bytes()).unwrap());

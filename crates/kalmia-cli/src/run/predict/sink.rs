@@ -1,116 +1,76 @@
-//! Where predictions go: CSV text or a Parquet file.
+//! Where predictions go: separated text, JSON Lines, a Parquet file or an Arrow file.
 
 use super::Line;
+use super::columnar::{Columnar, Kept};
 use super::csv_writer::CsvWriter;
-use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch};
+use crate::args::OutputFormat;
 use kalmia_data::{MISSING, TextKind};
 use kalmia_model::number_text;
-use parquet::arrow::ArrowWriter;
+use serde_json::Value;
 use std::io::{self, Write};
-use std::sync::Arc;
 
-/// Rows of a Parquet batch.
-const BATCH: usize = 65_536;
+/// The columns of an output.
+pub struct Head<'a> {
+    /// Names of the columns kept.
+    pub kept: &'a [String],
+    /// What they are.
+    pub kinds: &'a [TextKind],
+    /// Names of the numbers of a prediction.
+    pub numbers: &'a [&'a str],
+    /// The name of the predicted label, if there is one.
+    pub label: Option<&'a str>,
+}
+
+impl Head<'_> {
+    fn names(&self) -> Vec<String> {
+        let predicted = self.numbers.iter().copied().chain(self.label).map(String::from);
+        self.kept.iter().cloned().chain(predicted).collect()
+    }
+}
 
 /// A table being written, row after row.
 pub struct Sink<'a> {
     form: Form<'a>,
     names: Vec<String>,
+    kinds: Vec<TextKind>,
     /// Columns of the prediction, after those kept.
-    numbers: usize,
+    predicted: usize,
 }
 
 enum Form<'a> {
-    Csv(CsvWriter<'a>),
-    /// Each row group is built in memory, then written.
-    Parquet {
-        file: &'a mut dyn Write,
-        writer: Option<Box<ArrowWriter<Vec<u8>>>>,
-        kept: Vec<Kept>,
-        numbers: Vec<Float64Builder>,
-    },
-}
-
-/// A kept column.
-enum Kept {
-    Text(StringBuilder),
-    Integer(Int64Builder),
-    Number(Float64Builder),
-}
-
-impl Kept {
-    fn new(kind: &TextKind) -> Self {
-        match kind {
-            TextKind::Text => Self::Text(StringBuilder::new()),
-            TextKind::Integer => Self::Integer(Int64Builder::new()),
-            TextKind::Number => Self::Number(Float64Builder::new()),
-        }
-    }
-
-    /// Adds a value; a missing number is null.
-    fn push(&mut self, text: &[u8]) -> io::Result<()> {
-        let text = String::from_utf8_lossy(text);
-        let word = Some(text.trim()).filter(|word| !MISSING.contains(word));
-        let strange = |_| {
-            io::Error::other(format!(
-                "`{}` in a kept column whose values so far were numbers",
-                text.trim()
-            ))
-        };
-        match self {
-            Self::Text(column) => column.append_value(&text),
-            Self::Integer(column) => {
-                column.append_option(word.map(str::parse).transpose().map_err(|_| strange(()))?)
-            }
-            Self::Number(column) => column
-                .append_option(word.map(fast_float2::parse).transpose().map_err(|_| strange(()))?),
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            Self::Text(column) => Arc::new(column.finish()),
-            Self::Integer(column) => Arc::new(column.finish()),
-            Self::Number(column) => Arc::new(column.finish()),
-        }
-    }
+    Separated(CsvWriter<'a>),
+    Jsonl(io::BufWriter<Box<dyn Write + 'a>>),
+    Columnar(Columnar<'a>),
 }
 
 impl<'a> Sink<'a> {
-    /// Text.
-    pub fn csv(out: Box<dyn Write + 'a>) -> Self {
-        Self { form: Form::Csv(CsvWriter::new(out)), names: Vec::new(), numbers: 0 }
-    }
-
-    /// A Parquet file.
-    pub fn parquet(file: &'a mut dyn Write) -> Self {
-        Self {
-            form: Form::Parquet { file, writer: None, kept: Vec::new(), numbers: Vec::new() },
-            names: Vec::new(),
-            numbers: 0,
-        }
+    /// Writes to `out` in this format.
+    pub fn new(out: Box<dyn Write + 'a>, format: OutputFormat) -> Self {
+        let form = match format {
+            OutputFormat::Csv => Form::Separated(CsvWriter::new(out, b',')),
+            OutputFormat::Tsv => Form::Separated(CsvWriter::new(out, b'\t')),
+            OutputFormat::Jsonl => Form::Jsonl(io::BufWriter::with_capacity(1 << 16, out)),
+            OutputFormat::Parquet | OutputFormat::Arrow => {
+                Form::Columnar(Columnar::new(out, format == OutputFormat::Arrow))
+            }
+        };
+        Self { form, names: Vec::new(), kinds: Vec::new(), predicted: 0 }
     }
 
     /// Names the columns: those kept, then those of the prediction.
-    pub fn head(
-        &mut self,
-        names: &[String],
-        kinds: &[TextKind],
-        columns: &[&str],
-    ) -> io::Result<()> {
-        let predicted = columns.iter().map(|name| String::from(*name));
-        self.names = names.iter().cloned().chain(predicted).collect();
-        self.numbers = columns.len();
+    pub fn head(&mut self, head: &Head<'_>) -> io::Result<()> {
+        self.names = head.names();
+        self.kinds = head.kinds.to_vec();
+        self.predicted = self.names.len() - head.kept.len();
         match &mut self.form {
-            Form::Csv(out) => {
+            Form::Separated(out) => {
                 self.names.iter().try_for_each(|name| out.field(name.as_bytes()))?;
                 out.end()
             }
-            Form::Parquet { kept, numbers, .. } => {
-                *kept = kinds.iter().map(Kept::new).collect();
-                numbers.resize_with(columns.len(), Float64Builder::new);
+            Form::Jsonl(_) => Ok(()),
+            Form::Columnar(out) => {
+                let kept = head.kinds.iter().map(Kept::new).collect();
+                out.head(self.names.clone(), kept, head.numbers.len(), head.label.is_some());
                 Ok(())
             }
         }
@@ -120,68 +80,58 @@ impl<'a> Sink<'a> {
     pub fn row<'t>(
         &mut self,
         texts: impl Iterator<Item = &'t [u8]>,
-        line: Option<&Line>,
+        line: Option<&Line<'_>>,
     ) -> io::Result<()> {
         match &mut self.form {
-            Form::Csv(out) => {
+            Form::Separated(out) => {
                 for text in texts {
                     out.field(text)?;
                 }
                 match line {
-                    None => (0..self.numbers).try_for_each(|_| out.field(b""))?,
-                    Some(line) => line
-                        .values()
-                        .try_for_each(|value| out.field(number_text(value).as_bytes()))?,
+                    None => (0..self.predicted).try_for_each(|_| out.field(b""))?,
+                    Some(line) => {
+                        line.values()
+                            .try_for_each(|value| out.field(number_text(value).as_bytes()))?;
+                        line.label.map_or(Ok(()), |label| out.field(label.as_bytes()))?;
+                    }
                 }
-                out.end()?;
+                out.end()
             }
-            Form::Parquet { kept, numbers, .. } => {
-                kept.iter_mut().zip(texts).try_for_each(|(column, text)| column.push(text))?;
-                match line {
-                    None => numbers.iter_mut().for_each(Float64Builder::append_null),
-                    Some(line) => numbers
-                        .iter_mut()
-                        .zip(line.values())
-                        .for_each(|(column, value)| column.append_value(value)),
+            Form::Jsonl(out) => {
+                let kept = texts.zip(&self.kinds).map(|(text, kind)| kept_value(text, *kind));
+                let mut values: Vec<Value> = kept.collect();
+                if let Some(line) = line {
+                    values.extend(line.values().map(Value::from));
+                    values.extend(line.label.map(Value::from));
                 }
-                if numbers[0].values_slice().len() >= BATCH {
-                    self.flush()?;
-                }
+                let object = self.names.iter().enumerate().map(|(i, name)| {
+                    let value = values.get(i).unwrap_or(&Value::Null);
+                    format!("{}:{value}", Value::from(name.as_str()))
+                });
+                writeln!(out, "{{{}}}", object.collect::<Vec<_>>().join(","))
             }
+            Form::Columnar(out) => out.row(texts, line),
         }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let Form::Parquet { file, writer, kept, numbers } = &mut self.form else { return Ok(()) };
-        let arrays = kept.iter_mut().map(Kept::finish);
-        let arrays: Vec<ArrayRef> = arrays
-            .chain(numbers.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef))
-            .collect();
-        let columns = self.names.iter().zip(arrays).map(|(name, array)| (name, array, true));
-        let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(io::Error::other)?;
-        let open = match writer {
-            Some(open) => open,
-            None => {
-                let new = ArrowWriter::try_new(Vec::new(), batch.schema(), None);
-                writer.insert(Box::new(new.map_err(io::Error::other)?))
-            }
-        };
-        open.write(&batch).and_then(|()| open.flush()).map_err(io::Error::other)?;
-        let bytes = std::mem::take(open.inner_mut());
-        file.write_all(&bytes)
     }
 
     /// Writes what is left.
-    pub fn close(mut self) -> io::Result<()> {
-        self.flush()?;
+    pub fn close(self) -> io::Result<()> {
         match self.form {
-            Form::Csv(mut out) => out.flush(),
-            Form::Parquet { file, writer: Some(writer), .. } => {
-                let bytes = writer.into_inner().map_err(io::Error::other)?;
-                file.write_all(&bytes)
-            }
-            Form::Parquet { writer: None, .. } => Ok(()),
+            Form::Separated(mut out) => out.flush(),
+            Form::Jsonl(mut out) => out.flush(),
+            Form::Columnar(out) => out.close(),
         }
+    }
+}
+
+/// A kept value as JSON: a number if its column has numbers, null if it is missing there.
+fn kept_value(text: &[u8], kind: TextKind) -> Value {
+    let text = String::from_utf8_lossy(text);
+    let word = text.trim();
+    match kind {
+        TextKind::Text => text.into(),
+        _ if MISSING.contains(&word) => Value::Null,
+        TextKind::Integer => word.parse::<i64>().map_or_else(|_| word.into(), Value::from),
+        TextKind::Number => word.parse::<f64>().map_or_else(|_| word.into(), Value::from),
     }
 }

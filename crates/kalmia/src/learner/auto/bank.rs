@@ -179,23 +179,21 @@ impl<C: Covariance> Bank<C> {
         rows: Rows<'_>,
     ) -> Result<()> {
         let mut lost = None;
+        let mut left = self.members.len();
         self.members.retain_mut(|member| {
             match member.learn(context.matcher(), rows, context.threads) {
                 Ok(()) => true,
                 Err(error) => {
                     lost = Some(error);
-                    false
+                    left -= 1;
+                    // a mixture is never empty, even if it cannot continue
+                    left == 0
                 }
             }
         });
-        match lost {
-            Some(error) if self.members.is_empty() => Err(error),
-            Some(_) => {
-                self.renormalize();
-                Ok(())
-            }
-            None => Ok(()),
-        }
+        let Some(error) = lost else { return Ok(()) };
+        self.renormalize();
+        if left == 0 { Err(error) } else { Ok(()) }
     }
 
     /// After members have left: weights that sum to 1, and scratch for the members that are left.
