@@ -18,6 +18,8 @@ mod hostile;
 mod interrupt;
 #[path = "cli/model.rs"]
 mod model;
+#[path = "cli/reading.rs"]
+mod reading;
 #[path = "cli/rows.rs"]
 mod rows;
 #[path = "cli/small.rs"]

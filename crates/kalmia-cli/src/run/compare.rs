@@ -4,7 +4,9 @@ use crate::args::CompareArgs;
 use crate::error::{Failure, Result};
 use crate::format::{counted, number};
 use crate::interrupt;
-use crate::learn::{Feed, Levels, Next, Start, count_rows, family, next};
+use crate::learn::{
+    Feed, Levels, Next, Start, count_rows, family, next, report_columns, report_left_out,
+};
 use crate::output;
 use crate::plan::ComparePlan;
 use crate::progress::Ui;
@@ -41,6 +43,7 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
     let plan = ComparePlan::new(args)?;
     interrupt::catch();
     let Start { mut reader, mut encoder, mut block } = Start::read(&plan.source, &plan.encoder)?;
+    report_columns(&encoder, ui);
     let shown = Feed::InOrder(&mut reader).target(&encoder)?;
     let family = family(&args.roles.family, &shown, ui)?;
     let target = encoder.target().map_or_else(String::new, |target| target.name.clone());
@@ -60,6 +63,7 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
         }
     };
     meter.finish();
+    report_left_out(&reader, ui);
     let counts = encoder.counts();
     if counts.rows == counts.skipped {
         return Err(Failure::no_rows(counts));

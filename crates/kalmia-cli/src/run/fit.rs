@@ -4,7 +4,7 @@ use crate::args::FitArgs;
 use crate::error::{Failure, Result};
 use crate::format::{command_line, counted, grouped, shell_word};
 use crate::interrupt;
-use crate::learn::{Feed, Pass, Start, count_rows, family};
+use crate::learn::{Feed, Pass, Start, count_rows, family, report_columns, report_left_out};
 use crate::output;
 use crate::plan::FitPlan;
 use crate::progress::Ui;
@@ -67,6 +67,7 @@ fn fresh(plan: &FitPlan, ui: Ui) -> Result<Fitted> {
         settings.method = settings.method.with_horizon(count_rows(&plan.source, &plan.encoder)?);
     }
     let Start { mut reader, mut encoder, block } = Start::read(&plan.source, &plan.encoder)?;
+    report_columns(&encoder, ui);
     let history = History::starting(reader.fingerprints()?);
     let (feed, block) = match plan.shuffle {
         Some(seed) => (Feed::shuffled(&mut reader, &mut encoder, block, seed, ui)?, Block::new()),
@@ -78,6 +79,7 @@ fn fresh(plan: &FitPlan, ui: Ui) -> Result<Fitted> {
     model.settings = plan.settings.clone();
     model.history = history;
     let time = pass(plan, ui).run(&mut model, feed, block)?;
+    report_left_out(&reader, ui);
     model.check_weights()?;
     match model.learner.count() {
         0 => Err(Failure::no_rows(model.encoder.counts())),
@@ -110,6 +112,7 @@ fn resumed(plan: &FitPlan, path: &Path, ui: Ui) -> Result<Fitted> {
     let before = model.learner.count();
     ui.note(&format!("continuing after row {}", grouped(run.position.rows)));
     let time = pass(plan, ui).run(&mut model, Feed::InOrder(&mut reader), Block::new())?;
+    report_left_out(&reader, ui);
     model.check_weights()?;
     let rows = model.learner.count() - before;
     Ok(Fitted { model, rows, time })

@@ -7,7 +7,7 @@ use crate::args::{IntervalOf, PredictArgs};
 use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::interrupt;
-use crate::learn::{Next, next};
+use crate::learn::{Next, next, report_left_out};
 use crate::plan::{SourcePlan, writable};
 use crate::progress::Ui;
 use kalmia::AnyFamily;
@@ -58,6 +58,7 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
         None => job.print()?,
         Some(path) => job.write(path)?,
     };
+    report_left_out(&job.reader, ui);
     let unseen = job.model.encoder.counts().unseen;
     if unseen > 0 {
         ui.note(&format!(
@@ -106,10 +107,10 @@ impl Job {
         };
         check_kept(&args.keep, columns)?;
         let source = SourcePlan::new(&args.source)?;
-        if !args.keep.is_empty() && source.inputs.iter().any(|input| input.name() == "-") {
+        if !args.keep.is_empty() && source.inputs.iter().any(|input| input.size().is_none()) {
             return Err(Failure::usage(
-                "--keep reads the input twice, which standard input does not allow; write it to a \
-                 file first",
+                "--keep reads the input twice, which standard input and pipes do not allow; write \
+                 it to a file first",
             ));
         }
         let mut model = Model::load(&args.model)?.content;

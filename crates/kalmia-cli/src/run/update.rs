@@ -4,7 +4,7 @@ use crate::args::UpdateArgs;
 use crate::error::{Failure, Result};
 use crate::format::{command_line, grouped};
 use crate::interrupt;
-use crate::learn::{Feed, Pass};
+use crate::learn::{Feed, Pass, report_left_out};
 use crate::output;
 use crate::plan::{Every, SourcePlan, writable};
 use crate::progress::Ui;
@@ -30,6 +30,7 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     let before = model.learner.count();
     let pass = Pass { output: Some(output), every, ui, again: Some(command_line()) };
     let time = pass.run(&mut model, Feed::InOrder(&mut reader), Block::new())?;
+    report_left_out(&reader, ui);
     model.save(output)?;
     let summary = FitSummary::new(&model, model.learner.count() - before, time)?;
     summary.notes().iter().for_each(|note| ui.note(note));
