@@ -182,8 +182,14 @@ fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {
         Remedy::MissingPolicy => "--missing skip leaves such rows out",
         Remedy::DecimalComma => "--decimal , reads a decimal comma",
         Remedy::MissingText { value } => {
-            let value = shell_word(value);
-            return Some(format!("--na-values {value} reads `{value}` as a missing value"));
+            let mut text = format!("--na-values {} reads it as missing", shell_word(value));
+            if command.chooses() {
+                text = format!(
+                    "--categorical NAME reads the column as categories, --exclude NAME leaves it \
+                     out, {text}"
+                );
+            }
+            return Some(text);
         }
         Remedy::DescribeFormat => "--delimiter, --no-header and --format say how to read the file",
         // the options below set what a model has already fixed

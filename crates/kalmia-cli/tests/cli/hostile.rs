@@ -35,7 +35,10 @@ fn bad_inputs_are_named() {
         ("fit nul.csv -t y --features b", &["nul.csv has no column `b`"]),
         ("fit latin.csv -t y", &["latin.csv"]),
         ("fit dates.csv -t y", &["column `d`"]),
-        ("fit slip.csv -t y", &["slip.csv, row 1", "hint: --categorical", "--exclude"]),
+        (
+            "fit slip.csv -t y",
+            &["slip.csv, row 1", "hint: --categorical", "--exclude", "--na-values"],
+        ),
         ("fit binary.parquet -t y", &["binary.parquet"]),
         ("predict t.csv t.csv", &["not a kalmia model"]),
         ("inspect no.kalmia", &["no.kalmia"]),
