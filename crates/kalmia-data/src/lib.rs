@@ -22,8 +22,8 @@
 //!
 //! **Kinds** are inferred from the first block (see [`Kind`]): number, boolean (`true`/`false`),
 //! else category. Typed formats declare them; numbers in quotes are numbers, in JSON too. A later
-//! value that does not fit is an error that names file, row, line, column and value. [`MISSING`] lists
-//! what counts as missing.
+//! value that does not fit is an error that names file, row, line, column and value. [`MISSING`]
+//! lists what counts as missing.
 //!
 //! **Resuming.** [`Encoder`] and [`Position`] are plain data. Stored together after a block and
 //! restored with [`Reader::seek`], they give the blocks of an uninterrupted reading;

@@ -139,7 +139,8 @@ fn is_date(field: &[u8]) -> bool {
     let Some(&separator) = field.iter().find(|byte| b"./-".contains(byte)) else { return false };
     let parts: Vec<&[u8]> = field.split(|&byte| byte == separator).collect();
     let short = |part: &[u8]| is_digits(part) && part.len() <= 2;
-    matches!(&parts[..], [a, b, c] if short(a) && short(b) && is_digits(c) && matches!(c.len(), 2 | 4))
+    let year = |part: &[u8]| is_digits(part) && matches!(part.len(), 2 | 4);
+    matches!(&parts[..], [day, month, last] if short(day) && short(month) && year(last))
 }
 
 /// What a column of numbers looks like, from its texts and from its numbers.
