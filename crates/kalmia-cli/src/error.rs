@@ -2,7 +2,7 @@
 //! exit code.
 
 use crate::args::Command;
-use crate::format::counted;
+use crate::format::{counted, shell_word};
 use crate::interrupt;
 use crate::visible::visible;
 use kalmia::Error as LearnerError;
@@ -202,9 +202,23 @@ fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {
             "--missing skip leaves the predictions of such rows empty"
         }
         Remedy::MissingPolicy => "--missing skip leaves such rows out",
+        Remedy::DecimalComma => "--decimal , reads a decimal comma",
+        Remedy::MissingText { value } => {
+            let mut text = format!("--na-values {} reads it as missing", shell_word(value));
+            if command.chooses() {
+                text = format!(
+                    "--categorical NAME reads the column as categories, --exclude NAME leaves it \
+                     out, {text}"
+                );
+            }
+            return Some(text);
+        }
         Remedy::DescribeFormat => "--delimiter, --no-header and --format say how to read the file",
         // the options below set what a model has already fixed
         _ if !command.chooses() => return None,
+        Remedy::Exclude { column } => {
+            return Some(format!("--exclude {} leaves it out", shell_word(column)));
+        }
         Remedy::NameTarget => "--target NAME says which column to learn",
         Remedy::ChooseColumns => {
             "--features or --exclude chooses columns; --max-features raises the limit"

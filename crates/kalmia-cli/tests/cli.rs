@@ -22,6 +22,8 @@ mod model;
 mod outputs;
 #[path = "cli/predicted.rs"]
 mod predicted;
+#[path = "cli/reading.rs"]
+mod reading;
 #[path = "cli/rows.rs"]
 mod rows;
 #[path = "cli/small.rs"]

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use crate::error::Location;
+use crate::notation::Notation;
+use crate::reader::LateMember;
 use crate::scalar;
 
 /// How a reader must deliver a column.
@@ -89,6 +91,8 @@ pub(crate) struct Values {
     pub is_text: bool,
     /// The type that the source declares, if its files agree.
     pub declared: Option<Declared>,
+    /// How texts write numbers and missing values, if not in the usual way.
+    pub notation: Option<Arc<Notation>>,
 }
 
 impl Values {
@@ -108,6 +112,18 @@ impl Values {
     /// Adds a field of a text format; false if it is not what the column wants.
     #[inline]
     pub fn push_field(&mut self, want: Want, field: &[u8]) -> bool {
+        match self.notation.clone() {
+            None => self.push_usual(want, field),
+            Some(notation) => {
+                let usual = notation.usual(field, want != Want::Text);
+                usual.is_ok_and(|usual| self.push_usual(want, &usual))
+            }
+        }
+    }
+
+    /// Adds a field in the usual notation.
+    #[inline]
+    fn push_usual(&mut self, want: Want, field: &[u8]) -> bool {
         let value = match want {
             Want::Raw | Want::Text => {
                 self.texts.push(field);
@@ -116,7 +132,7 @@ impl Values {
             Want::Number => scalar::number(field),
             Want::Boolean => scalar::truth_or_bit(field),
         };
-        value.map(|v| self.numbers.push(v)).is_some()
+        value.filter(|v| !v.is_infinite()).map(|v| self.numbers.push(v)).is_some()
     }
 
     /// Adds a number of a typed format; false if it is not what the column wants.
@@ -143,6 +159,16 @@ impl Values {
     /// Adds a missing value.
     pub fn push_missing(&mut self) {
         if self.is_text { self.texts.push(b"") } else { self.numbers.push(f64::NAN) }
+    }
+
+    /// Whether no value is there.
+    pub fn is_missing(&self) -> bool {
+        let text = |i| scalar::is_missing(scalar::trim(self.texts.get(i)));
+        if self.is_text {
+            (0..self.texts.len()).all(text)
+        } else {
+            self.numbers.iter().all(|v| v.is_nan())
+        }
     }
 
     /// Keeps the first `len` values.
@@ -180,7 +206,7 @@ impl Values {
             } else {
                 scalar::number(field)
             };
-            self.numbers.push(value.ok_or(i)?);
+            self.numbers.push(value.filter(|v| !v.is_infinite()).ok_or(i)?);
         }
         self.is_text = false;
         Ok(())
@@ -267,6 +293,19 @@ pub(crate) struct Batch {
     pub end: crate::reader::Position,
     /// JSON members that no column of the schema takes.
     pub unknown_members: u64,
+    /// The first of them that appears after the rows that decide the columns.
+    pub late_member: Option<LateMember>,
+    /// Rows that could not be read, under [`crate::BadRows::Skip`]; their values are missing.
+    pub bad: Vec<BadRow>,
+}
+
+/// A row that could not be read.
+#[derive(Debug, Clone)]
+pub(crate) struct BadRow {
+    /// The row in the batch.
+    pub row: u32,
+    /// Why.
+    pub error: String,
 }
 
 impl Batch {
@@ -278,12 +317,41 @@ impl Batch {
         self.entries.clear();
         self.origin.clear();
         self.unknown_members = 0;
+        self.late_member = None;
+        self.bad.clear();
+    }
+
+    /// Ends a row that could not be read: all its values are missing.
+    pub fn end_bad_row(&mut self, line: u64, error: &crate::error::Error) {
+        self.drop_partial_row();
+        self.bad.push(BadRow { row: self.rows as u32, error: error.to_string() });
+        self.end_row(line);
+        self.pad();
+    }
+
+    /// Makes numbers of typed formats missing that the notation says are.
+    pub fn drop_missing_numbers(&mut self, start: usize) {
+        for column in self.columns.iter_mut().filter(|column| !column.is_text) {
+            let Some(notation) = column.notation.clone().filter(|n| n.has_missing_numbers()) else {
+                continue;
+            };
+            let values = column.numbers.iter_mut().skip(start);
+            values.filter(|v| notation.is_missing_number(**v)).for_each(|v| *v = f64::NAN);
+        }
+    }
+
+    /// Sets how the rows to come write numbers and missing values.
+    pub fn set_notation(&mut self, notation: &Option<Arc<Notation>>) {
+        self.columns.iter_mut().for_each(|column| column.notation.clone_from(notation));
     }
 
     /// Removes the fields of an incomplete row.
     pub fn drop_partial_row(&mut self) {
         let rows = self.rows;
         self.columns.iter_mut().for_each(|column| column.truncate(rows));
+        while self.entries.last().is_some_and(|entry| entry.row as usize >= rows) {
+            self.entries.pop();
+        }
     }
 
     /// Ends a row at `line`, 0 if the format has none.

@@ -22,7 +22,14 @@ pub(crate) struct Chunks {
     max_line: usize,
     /// Bytes used up since [`Chunks::begin_block`].
     used: usize,
+    /// Whether lines end with a carriage return alone; they are then read as newlines.
+    carriage_returns: bool,
+    /// Whether the last line has got the newline that it lacked.
+    completed: bool,
 }
+
+/// Bytes without any newline after which lines are taken to end with carriage returns.
+const MAX_HEADER_BYTES: usize = 1 << 16;
 
 /// Bytes of text that the rows of one block may hold; without it a hostile file fills the memory.
 const MAX_BLOCK_BYTES: usize = 1 << 30;
@@ -47,10 +54,14 @@ impl Chunks {
             chunk,
             max_line,
             used: 0,
+            carriage_returns: false,
+            completed: false,
         };
-        while new.end < 3 && !new.eof {
+        let header = MAX_HEADER_BYTES.min(max_line);
+        while (new.end < 3 || (new.safe == 0 && new.end < header)) && !new.eof {
             new.read()?;
         }
+        new.recognize_line_ends();
         match &new.buf[..new.end] {
             [] => Err(Error::Empty { file: file.into() }),
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
@@ -123,6 +134,21 @@ impl Chunks {
         Ok(self.safe - self.pos > before)
     }
 
+    /// If the first bytes have carriage returns and no newline, these end the lines.
+    fn recognize_line_ends(&mut self) {
+        let text = &self.buf[..self.end - usize::from(self.completed)];
+        self.carriage_returns = memchr(b'\n', text).is_none() && memchr(b'\r', text).is_some();
+        if self.carriage_returns {
+            self.translate(0);
+            self.safe = memrchr(b'\n', &self.buf[..self.end]).map_or(0, |at| at + 1);
+        }
+    }
+
+    fn translate(&mut self, start: usize) {
+        let bytes = self.buf[start..self.end].iter_mut();
+        bytes.filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+    }
+
     /// Reads once, at least as much as is buffered already: a long line costs linear time.
     fn read(&mut self) -> Result<()> {
         let room = self.chunk.max(self.end);
@@ -139,12 +165,16 @@ impl Chunks {
         };
         let start = self.end;
         self.end += n;
+        if self.carriage_returns {
+            self.translate(start);
+        }
         if n == 0 {
             self.eof = true;
             // The last line gets the newline it lacks: every line has one.
             if self.end > 0 && self.buf[self.end - 1] != b'\n' {
                 self.buf[self.end] = b'\n';
                 self.end += 1;
+                self.completed = true;
             }
         }
         if let Some(at) = memrchr(b'\n', &self.buf[start..self.end]) {
@@ -190,6 +220,15 @@ mod tests {
         let expected: Vec<&[u8]> = vec![b"one\n", b"\n", b"two two two\r\n", b"last\n"];
         for chunk in 1..40 {
             assert_eq!(lines(text, chunk), expected, "chunk {chunk}");
+        }
+    }
+
+    #[test]
+    fn lines_may_end_with_carriage_returns() {
+        for chunk in 1..40 {
+            let expected: Vec<&[u8]> = vec![b"one\n", b"\n", b"two\n", b"last\n"];
+            assert_eq!(lines(b"one\r\rtwo\rlast", chunk), expected, "chunk {chunk}");
+            assert_eq!(lines(b"one\r\n", chunk), [b"one\r\n"], "chunk {chunk}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Inferring a column's kind from the first block of rows, by the rules of [`Kind`].
 
-use crate::batch::{Declared, Origin, Values};
+use crate::batch::{BadRow, Declared, Origin, Values};
 use crate::error::{ColumnProblem, Error, Result, ValueProblem, excerpt};
 use crate::scalar;
 use crate::schema::Kind;
@@ -19,7 +19,13 @@ struct Tally {
 }
 
 /// The kind of a column delivered raw, which is then converted to it.
-pub(crate) fn kind(column: &mut Values, name: &str, origin: &Origin) -> Result<Kind> {
+/// `bad`, if given, takes the rows whose value is no number though most others are.
+pub(crate) fn kind(
+    column: &mut Values,
+    name: &str,
+    origin: &Origin,
+    mut bad: Option<&mut Vec<BadRow>>,
+) -> Result<Kind> {
     if !column.is_text {
         let boolean = column.declared == Some(Declared::Boolean);
         return Ok(if boolean { Kind::Boolean } else { Kind::Number });
@@ -36,6 +42,10 @@ pub(crate) fn kind(column: &mut Values, name: &str, origin: &Origin) -> Result<K
         _ if tally.values == tally.numbers => Kind::Number,
         _ if tally.values == tally.bits + tally.truths => Kind::Boolean,
         _ if tally.numbers as f64 >= MIN_NUMBER_SHARE * tally.values as f64 => {
+            if let Some(bad) = &mut bad {
+                leave_out(column, name, origin, bad);
+                return Ok(Kind::Number);
+            }
             return Err(slip(column, tally.first_text.unwrap_or(0), name, origin));
         }
         _ => Kind::Category,
@@ -44,6 +54,22 @@ pub(crate) fn kind(column: &mut Values, name: &str, origin: &Origin) -> Result<K
         column.reread(kind.want()).map_err(|row| slip(column, row, name, origin))?;
     }
     Ok(kind)
+}
+
+/// Converts the numbers of a column and leaves out the rows of other texts.
+fn leave_out(column: &mut Values, name: &str, origin: &Origin, bad: &mut Vec<BadRow>) {
+    let numbers: Vec<f64> = (0..column.texts.len())
+        .map(|row| {
+            let number = scalar::number(column.texts.get(row)).filter(|v| !v.is_infinite());
+            number.unwrap_or_else(|| {
+                let error = slip(column, row, name, origin).to_string();
+                bad.push(BadRow { row: row as u32, error });
+                f64::NAN
+            })
+        })
+        .collect();
+    column.numbers = numbers;
+    column.is_text = false;
 }
 
 fn tally(column: &Values) -> Tally {
@@ -71,10 +97,7 @@ fn slip(column: &Values, row: usize, name: &str, origin: &Origin) -> Error {
     if std::str::from_utf8(field).is_err() {
         return crate::source::not_utf8(origin.location(row), name);
     }
-    Error::Value {
-        at: origin.location(row),
-        column: name.into(),
-        value: excerpt(field),
-        problem: ValueProblem::MixedNumbers,
-    }
+    let infinite = scalar::number(field).is_some_and(f64::is_infinite);
+    let problem = if infinite { ValueProblem::NotFinite } else { ValueProblem::MixedNumbers };
+    Error::Value { at: origin.location(row), column: name.into(), value: excerpt(field), problem }
 }

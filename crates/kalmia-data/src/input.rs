@@ -9,11 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(feature = "arrow")]
 use std::sync::{Mutex, PoisonError};
 
-#[cfg(feature = "arrow")]
-use crate::error::FormatProblem;
-use crate::error::{Error, Result, SettingProblem};
+use crate::error::{Error, FormatProblem, Result, SettingProblem};
 use crate::fingerprint::{Fingerprint, content_of};
 use crate::options::Format;
+use crate::sniff;
 use crate::stoppable::Stoppable;
 
 /// One input in the order given.
@@ -191,13 +190,17 @@ impl Input {
             } else {
                 (reader, magic)
             };
-        let sniffed = match &magic[..] {
-            [b'P', b'A', b'R', b'1', ..] => Some(Format::Parquet),
-            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::Arrow),
-            _ => None,
-        };
-        let format = format.or_else(|| Format::from_name(&self.name)).or(sniffed);
-        Ok(Opened::Bytes { reader, format: format.unwrap_or(Format::Csv) })
+        if let Some(problem) = sniff::foreign(&magic) {
+            return Err(Error::Format { file: self.name.clone(), problem });
+        }
+        let named = format.or_else(|| Format::from_name(&self.name));
+        let format = named.or(sniff::format(&magic)).unwrap_or(Format::Csv);
+        let array = if named.is_none() { sniff::is_json_array } else { sniff::starts_array };
+        if (named.is_none() || format == Format::Jsonl) && array(&magic) {
+            let problem = FormatProblem::JsonArray { file: self.name.clone() };
+            return Err(Error::Format { file: self.name.clone(), problem });
+        }
+        Ok(Opened::Bytes { reader, format })
     }
 }
 
@@ -229,7 +232,7 @@ fn peek(
     mut reader: impl Read + Send + 'static,
 ) -> std::io::Result<(Box<dyn Read + Send>, Vec<u8>)> {
     let mut magic = Vec::new();
-    reader.by_ref().take(8).read_to_end(&mut magic)?;
+    reader.by_ref().take(sniff::PEEKED_BYTES).read_to_end(&mut magic)?;
     Ok((Box::new(Cursor::new(magic.clone()).chain(reader)), magic))
 }
 

@@ -21,9 +21,9 @@
 //! the row, then the column, in which they first appear.
 //!
 //! **Kinds** are inferred from the first block (see [`Kind`]): number, boolean (`true`/`false`),
-//! else category. Typed formats declare them, and text in quotes is text in JSON. A later value
-//! that does not fit is an error that names file, row, line, column and value. [`MISSING`] lists
-//! what counts as missing.
+//! else category. Typed formats declare them; numbers in quotes are numbers, in JSON too. A later
+//! value that does not fit is an error that names file, row, line, column and value. [`MISSING`]
+//! lists what counts as missing.
 //!
 //! **Resuming.** [`Encoder`] and [`Position`] are plain data. Stored together after a block and
 //! restored with [`Reader::seek`], they give the blocks of an uninterrupted reading;
@@ -41,6 +41,8 @@ mod error;
 mod fingerprint;
 mod infer;
 mod input;
+mod looks;
+mod notation;
 mod number;
 mod options;
 mod parser;
@@ -48,6 +50,7 @@ mod reader;
 mod scalar;
 mod schema;
 mod shuffle;
+mod sniff;
 mod source;
 mod stoppable;
 mod target;
@@ -61,8 +64,9 @@ pub use error::{
 };
 pub use fingerprint::{Content, Fingerprint};
 pub use input::Input;
-pub use options::{EncoderOptions, Format, Missing, Mode, SourceOptions};
-pub use reader::{Position, Progress, Reader};
+pub use looks::{Look, Remark};
+pub use options::{BadRows, EncoderOptions, Format, Missing, Mode, SourceOptions};
+pub use reader::{LateMember, LeftOut, Position, Progress, Reader};
 pub use scalar::MISSING;
 pub use schema::{Column, Feature, Kind, Level, Levels, Meaning};
 pub use shuffle::{Shuffle, Shuffled};

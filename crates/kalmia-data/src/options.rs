@@ -64,9 +64,11 @@ pub(crate) const MAX_BLOCK_ROWS: usize = 1 << 24;
 /// How the bytes are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceOptions {
-    /// The format; by default from the extension, then the first bytes, then CSV.
+    /// The format; by default from the extension, then the first bytes (also those of JSON
+    /// Lines), then CSV.
     pub format: Option<Format>,
-    /// The field separator of CSV; by default `,` (a tab for TSV).
+    /// The field separator of CSV; by default `,` (a tab for TSV), or the one of `;`, tab and `|`
+    /// that alone occurs in the first line.
     pub delimiter: Option<u8>,
     /// Whether the first line names the columns; else they are `c1`, `c2`, ...
     pub header: bool,
@@ -80,6 +82,54 @@ pub struct SourceOptions {
     pub max_columns: usize,
     /// Whether parsing runs on its own thread, a few blocks ahead of the caller.
     pub threaded: bool,
+    /// Further texts that stand for a missing value in this reading, besides [`crate::MISSING`]
+    /// and [`EncoderOptions::na_values`].
+    pub na_values: Vec<String>,
+    /// Whether numbers have a decimal comma, as in `1,5` (CSV and TSV). A number with a point is
+    /// then refused, because it may mean thousands.
+    pub decimal_comma: bool,
+    /// What a row does that cannot be read.
+    pub bad_rows: BadRows,
+    /// The first rows alone, over all inputs.
+    pub limit: Option<u64>,
+    /// Lines that start with this character are no rows (CSV and TSV).
+    pub comment: Option<u8>,
+    /// Lines before the header, or before the first row, that are passed over (CSV and TSV).
+    pub skip_lines: u64,
+}
+
+/// What a row does that cannot be read: a wrong number of fields, a text among numbers, a line that
+/// is no JSON object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BadRows {
+    /// The reading ends with an error.
+    #[default]
+    Refuse,
+    /// The row is left out and counted; see [`crate::Reader::left_out`].
+    Skip,
+}
+
+impl BadRows {
+    /// All policies.
+    pub const ALL: [Self; 2] = [Self::Refuse, Self::Skip];
+
+    /// The name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Skip => "skip",
+        }
+    }
+}
+
+impl FromStr for BadRows {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|policy| policy.name() == name);
+        Ok(known.ok_or_else(|| unknown(name, "policy for bad rows", "refuse and skip"))?)
+    }
 }
 
 impl Default for SourceOptions {
@@ -93,6 +143,12 @@ impl Default for SourceOptions {
             max_line_bytes: 64 << 20,
             max_columns: 1 << 20,
             threaded: true,
+            na_values: Vec::new(),
+            decimal_comma: false,
+            bad_rows: BadRows::Refuse,
+            limit: None,
+            comment: None,
+            skip_lines: 0,
         }
     }
 }
@@ -172,6 +228,11 @@ pub struct EncoderOptions {
     pub intercept: bool,
     /// What a missing value does.
     pub missing: Missing,
+    /// Further texts that stand for a missing value, besides [`crate::MISSING`]. A text that is a
+    /// number, such as `-999`, stands for every way to write that number. Stored with the encoder:
+    /// rows that are read later have the same missing values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub na_values: Vec<String>,
     /// Most features accepted; each category level counts as one.
     pub max_features: usize,
 }
@@ -188,6 +249,7 @@ impl Default for EncoderOptions {
             categorical: Vec::new(),
             intercept: true,
             missing: Missing::Error,
+            na_values: Vec::new(),
             max_features: 32_768,
         }
     }
@@ -224,6 +286,9 @@ mod tests {
         }
         for missing in Missing::ALL {
             assert_eq!(missing.name().parse::<Missing>().unwrap(), missing);
+        }
+        for policy in BadRows::ALL {
+            assert_eq!(policy.name().parse::<BadRows>().unwrap(), policy);
         }
         let error = "xml".parse::<Format>().unwrap_err().to_string();
         assert!(Format::ALL.iter().all(|format| error.contains(format.name())), "{error}");

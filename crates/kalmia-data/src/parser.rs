@@ -10,6 +10,7 @@ use crate::batch::{Batch, Slot, Want};
 use crate::encoder::no_column;
 use crate::error::{Change, Error, FormatProblem, Result, RowProblem, SettingProblem};
 use crate::input::Input;
+use crate::notation::Notation;
 use crate::options::SourceOptions;
 use crate::reader::Position;
 use crate::source::{self, Plan, Source};
@@ -25,6 +26,10 @@ pub(crate) struct Parser {
     source: Option<Box<dyn Source>>,
     position: Position,
     done: Arc<AtomicU64>,
+    /// How texts write numbers and missing values, in formats that leave decimals open.
+    notation: Option<Arc<Notation>>,
+    /// The same for other formats.
+    point_notation: Option<Arc<Notation>>,
 }
 
 impl Parser {
@@ -39,7 +44,21 @@ impl Parser {
             source: None,
             position: Position::default(),
             done: Arc::default(),
+            notation: None,
+            point_notation: None,
         }
+    }
+
+    /// Reads numbers and missing values as the options say; `missing` are further texts for these.
+    pub fn read_values(&mut self, missing: &[String]) {
+        let missing = || self.options.na_values.iter().chain(missing);
+        self.notation = Notation::new(missing(), self.options.decimal_comma).map(Arc::new);
+        self.point_notation = Notation::new(missing(), false).map(Arc::new);
+    }
+
+    /// Rows that may still be read.
+    fn rows_left(&self) -> u64 {
+        self.options.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.position.rows))
     }
 
     pub fn position(&self) -> Position {
@@ -120,8 +139,9 @@ impl Parser {
         batch.reset(&self.slots);
         batch.origin.files = self.files.clone();
         batch.first_row = self.position.rows;
-        while batch.rows < self.options.block_rows {
+        while batch.rows < self.options.block_rows && self.rows_left() > 0 {
             self.open()?;
+            let left = self.rows_left();
             let Some(source) = &mut self.source else { break };
             let start = batch.rows;
             batch.origin.open(start, self.position.file, self.position.row);
@@ -133,13 +153,18 @@ impl Parser {
                     .filter(|(_, slot)| slot.want == Want::Raw);
                 open.for_each(|(column, _)| column.make_text());
             }
-            source.fill(batch, self.options.block_rows - start)?;
+            let decimals = source.has_decimals();
+            let notation = if decimals { &self.notation } else { &self.point_notation };
+            batch.set_notation(notation);
+            let wanted = ((self.options.block_rows - start) as u64).min(left) as usize;
+            source.fill(batch, wanted)?;
             batch.pad();
+            batch.drop_missing_numbers(start);
             self.check_texts(batch, start)?;
             let read = (batch.rows - start) as u64;
             self.position.row += read;
             self.position.rows += read;
-            if batch.rows < self.options.block_rows {
+            if batch.rows - start < wanted {
                 self.next_input();
             }
         }
@@ -157,6 +182,7 @@ impl Parser {
 
     /// Skips up to `rows` rows; how many there were.
     pub fn skip(&mut self, rows: u64) -> Result<u64> {
+        let rows = rows.min(self.rows_left());
         let mut skipped = 0;
         while skipped < rows {
             self.open()?;

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::batch::{Batch, Slot};
 use crate::block::Block;
 use crate::encoder::Encoder;
-use crate::error::{Change, Error, Result, SettingProblem};
+use crate::error::{Change, ColumnProblem, Error, Location, Result, SettingProblem, ValueProblem};
 use crate::fingerprint::Fingerprint;
 use crate::input::Input;
-use crate::options::{MAX_BLOCK_ROWS, Mode, SourceOptions};
+use crate::options::{BadRows, MAX_BLOCK_ROWS, Mode, SourceOptions};
 use crate::parser::{Ahead, Parser};
 
 /// A place between two rows of the inputs.
@@ -61,12 +61,37 @@ pub struct Reader {
     /// The columns that batches hold.
     slots: Vec<Slot>,
     threaded: bool,
+    header: bool,
+    bad_rows: BadRows,
     block_rows: usize,
     position: Position,
     inputs: Vec<Input>,
     done: Arc<AtomicU64>,
     total: Option<u64>,
+    left_out: LeftOut,
+    late_member: Option<LateMember>,
 }
+
+/// A JSON member that first appears after the rows that decide the columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateMember {
+    /// Its name.
+    pub name: String,
+    /// Its first row.
+    pub at: Location,
+}
+
+/// The rows that could not be read, under [`crate::BadRows::Skip`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LeftOut {
+    /// How many.
+    pub rows: u64,
+    /// The errors of the first three, each with its place.
+    pub errors: Vec<String>,
+}
+
+/// Errors kept of rows that were left out.
+const MAX_ERRORS: usize = 3;
 
 /// Where the batches come from.
 enum Stage {
@@ -97,7 +122,10 @@ impl Reader {
             return Err(SettingProblem::NothingLearned.into());
         }
         let threaded = options.threaded;
+        let header = options.header;
+        let bad_rows = options.bad_rows;
         let mut parser = Parser::new(inputs, options);
+        parser.read_values(&encoder.options().na_values);
         let mut chosen = encoder.clone();
         if encoder.is_new()
             && let Some((names, sparse)) = parser.header()?
@@ -113,11 +141,15 @@ impl Reader {
             mode,
             slots,
             threaded,
+            header,
+            bad_rows,
             block_rows,
             position: Position::default(),
             total: inputs.iter().map(Input::size).sum(),
             inputs,
             done: parser.done(),
+            left_out: LeftOut::default(),
+            late_member: None,
             stage: Stage::Here(Box::new(parser), Box::default()),
         })
     }
@@ -127,7 +159,7 @@ impl Reader {
     ///
     /// After an error the reader is at its end, and the encoder is as it was before the call.
     pub fn next_block(&mut self, encoder: &mut Encoder, block: &mut Block) -> Result<bool> {
-        let outcome = self.try_next(encoder, block);
+        let outcome = self.try_next(encoder, block).map_err(|error| in_role(error, encoder));
         if !matches!(outcome, Ok(true)) {
             self.stage = Stage::Over;
         }
@@ -178,12 +210,28 @@ impl Reader {
             return Err(Error::NoRows { file: self.inputs[0].name().into() });
         }
         let mut settled = encoder.clone();
-        settled.settle(batch)?;
+        settled.settle(batch, self.bad_rows)?;
         self.slots = settled.slots(self.mode);
         parser.bind(self.slots.clone(), settled.sparse)?;
-        let more = self.encode(&mut settled, batch, block)?;
+        let more = self
+            .encode(&mut settled, batch, block)
+            .map_err(|error| self.without_name(error, batch))?;
         *encoder = settled;
         Ok(more)
+    }
+
+    /// A missing value of a column without a name and without any value is the header's fault.
+    fn without_name(&self, error: Error, batch: &Batch) -> Error {
+        let Error::MissingValue { at, column } = error else { return error };
+        let place = column.strip_prefix('c').and_then(|place| place.parse().ok());
+        let slot = self.slots.iter().position(|slot| slot.name == column);
+        let values = slot.and_then(|slot| batch.columns.get(slot));
+        match (place, values) {
+            (Some(place), Some(values)) if self.header && values.is_missing() => {
+                Error::Column { file: at.file, column, problem: ColumnProblem::Unnamed { place } }
+            }
+            _ => Error::MissingValue { at, column },
+        }
     }
 
     fn encode(
@@ -196,6 +244,12 @@ impl Reader {
             return Ok(false);
         }
         encoder.encode(batch, block, self.mode)?;
+        if let Some(late) = batch.late_member.take() {
+            self.late_member.get_or_insert(late);
+        }
+        self.left_out.rows += batch.bad.len() as u64;
+        let kept = MAX_ERRORS.saturating_sub(self.left_out.errors.len());
+        self.left_out.errors.extend(batch.bad.drain(..).take(kept).map(|bad| bad.error));
         self.position = batch.end;
         Ok(true)
     }
@@ -231,6 +285,16 @@ impl Reader {
         self.position
     }
 
+    /// The rows left out so far because they could not be read.
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
+    /// The first JSON member that no column takes because it appeared too late, if there is one.
+    pub fn late_member(&self) -> Option<&LateMember> {
+        self.late_member.as_ref()
+    }
+
     /// Bytes read so far and in all.
     pub fn progress(&self) -> Progress {
         let done = self.done.load(Ordering::Relaxed);
@@ -257,5 +321,22 @@ impl Reader {
             Some(extra) => changed(extra.name(), Change::Added),
             None => Ok(()),
         }
+    }
+}
+
+/// A text among weights or offsets is an error of its own: these columns cannot be categories.
+fn in_role(error: Error, encoder: &Encoder) -> Error {
+    let options = encoder.options();
+    match error {
+        Error::Value { at, column, value, problem: ValueProblem::NotANumber } => {
+            let is = |role: &Option<String>| role.as_deref() == Some(&*column);
+            let problem = match () {
+                () if is(&options.weight) => ValueProblem::Role { what: "weights" },
+                () if is(&options.offset) => ValueProblem::Role { what: "offsets" },
+                () => ValueProblem::NotANumber,
+            };
+            Error::Value { at, column, value, problem }
+        }
+        other => other,
     }
 }

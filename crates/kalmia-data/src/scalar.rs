@@ -1,7 +1,8 @@
 //! What one field means: a number, a truth value, a missing value, a date.
 
 /// Fields that stand for a missing value, in every format, after trimming.
-pub const MISSING: [&str; 9] = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL"];
+pub const MISSING: [&str; 11] =
+    ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None"];
 
 /// Without surrounding blanks.
 #[inline]
@@ -13,6 +14,11 @@ pub(crate) fn trim(field: &[u8]) -> &[u8] {
 #[inline]
 pub(crate) fn is_missing(field: &[u8]) -> bool {
     field.len() <= 4 && MISSING.iter().any(|m| m.as_bytes() == field)
+}
+
+/// Whether a trimmed field is a text that often stands for a missing value, but not always.
+pub(crate) fn is_placeholder(field: &[u8]) -> bool {
+    matches!(field, b"?" | b"-" | b"--" | b"." | b"missing" | b"unknown" | b"none")
 }
 
 /// A number in the usual decimal notation; `NaN` if the field is missing, `None` if it is something

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::batch::{Batch, Values, Want};
 use crate::error::{ColumnProblem, Error, Labels, Result, SettingProblem};
 use crate::infer;
+use crate::looks;
+use crate::options::BadRows;
 use crate::scalar;
 use crate::schema::Kind;
 
@@ -114,13 +116,15 @@ impl Target {
         batch: &mut Batch,
         slot: usize,
         positive: Option<&str>,
+        bad_rows: BadRows,
     ) -> Result<()> {
         let origin = &batch.origin;
         let column = &mut batch.columns[slot];
         let kind = if positive.is_some() {
             Kind::Category
         } else {
-            infer::kind(column, &self.name, origin)?
+            let bad = (bad_rows == BadRows::Skip).then_some(&mut batch.bad);
+            infer::kind(column, &self.name, origin, bad)?
         };
         self.coding = Some(match kind {
             Kind::Number => Coding::Number,
@@ -152,6 +156,10 @@ impl Target {
         seen.sort();
         let labels = || Labels(seen.clone());
         let problem = match (positive, &seen[..]) {
+            (_, [_, _, _, ..]) if looks::mostly(column, looks::Look::DecimalComma).is_some() => {
+                let example = looks::mostly(column, looks::Look::DecimalComma);
+                ColumnProblem::DecimalComma { example: example.unwrap_or_default() }
+            }
             (_, [_, _, _, ..]) => ColumnProblem::NotTwoLabels { labels: labels() },
             (Some(positive), [a, b]) if !is(a, positive) && !is(b, positive) => {
                 ColumnProblem::UnknownPositive { positive: positive.into(), labels: labels() }

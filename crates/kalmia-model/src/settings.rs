@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::family::FamilyChoice;
 use crate::method::Method;
 use crate::weights::WeightKind;
-use kalmia_data::{EncoderOptions, Format, SourceOptions};
+use kalmia_data::{BadRows, EncoderOptions, Format, SourceOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -36,17 +36,46 @@ pub struct SourceFormat {
     pub delimiter: Option<u8>,
     /// Whether the first line names the columns.
     pub header: bool,
+    /// Whether numbers have a decimal comma.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub decimal_comma: bool,
+    /// What rows do that cannot be read.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub bad_rows: BadRows,
+    /// The first rows alone, where given.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub limit: Option<u64>,
+    /// What starts a line that is no row, where given.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub comment: Option<u8>,
+    /// Lines before the header.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub skip_lines: u64,
+}
+
+/// Whether a setting need not stand in the file.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Default for SourceFormat {
     fn default() -> Self {
-        Self { format: None, delimiter: None, header: true }
+        Self::from(&SourceOptions::default())
     }
 }
 
 impl From<&SourceOptions> for SourceFormat {
     fn from(options: &SourceOptions) -> Self {
-        Self { format: options.format, delimiter: options.delimiter, header: options.header }
+        Self {
+            format: options.format,
+            delimiter: options.delimiter,
+            header: options.header,
+            decimal_comma: options.decimal_comma,
+            bad_rows: options.bad_rows,
+            limit: options.limit,
+            comment: options.comment,
+            skip_lines: options.skip_lines,
+        }
     }
 }
 
@@ -82,7 +111,8 @@ impl Settings {
     ) -> Option<Difference> {
         let before = fields(self, columns);
         let now = fields(now, columns_now);
-        let names = ["method"].into_iter().chain(now.keys().map(String::as_str));
+        let names = now.keys().chain(before.keys()).map(String::as_str);
+        let names = ["method"].into_iter().chain(names);
         let differs = |name: &&str| before.get(*name) != now.get(*name);
         let show = |value: Option<&Value>| value.map_or("absent".into(), Value::to_string);
         names.into_iter().find(differs).map(|name| Difference {
@@ -129,6 +159,11 @@ mod tests {
         let filter = Settings { method: "ekf".parse().unwrap(), ..auto.clone() };
         let found = auto.difference(&columns, &filter, &columns).unwrap();
         assert_eq!((&*found.name, &*found.before, &*found.now), ("method", "\"auto\"", "\"ekf\""));
+        let source = SourceFormat { limit: Some(5), ..SourceFormat::default() };
+        let limited = Settings { source, ..auto.clone() };
+        for (one, two) in [(&auto, &limited), (&limited, &auto)] {
+            assert_eq!(one.difference(&columns, two, &columns).unwrap().name, "limit");
+        }
         let other = EncoderOptions { intercept: false, ..EncoderOptions::target("y") };
         let found = auto.difference(&columns, &auto, &other).unwrap();
         assert_eq!((&*found.name, &*found.before, &*found.now), ("intercept", "true", "false"));

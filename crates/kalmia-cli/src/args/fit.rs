@@ -119,7 +119,7 @@ pub struct RoleArgs {
     /// Do not add the constant feature
     #[arg(long, help_heading = "Columns")]
     pub no_intercept: bool,
-    /// What to do with missing values
+    /// What to do with missing values; --na-values lists what counts as missing
     #[arg(long, value_parser = missing(), default_value = "error", help_heading = "Columns")]
     pub missing: Missing,
     /// Stop with an error at more features than this; each category level counts as one

@@ -1,7 +1,7 @@
 //! Plans of the commands that choose a method.
 
 use super::{Files, SourcePlan, picture};
-use crate::args::{CompareArgs, FitArgs, RoleArgs};
+use crate::args::{CompareArgs, FitArgs, RoleArgs, SourceArgs};
 use crate::error::{Failure, Result, option};
 use kalmia::DriftMode;
 use kalmia_data::EncoderOptions;
@@ -117,7 +117,7 @@ impl FitPlan {
         Ok(Self {
             settings,
             shuffle,
-            encoder: roles(&args.roles),
+            encoder: roles(&args.roles, &args.source),
             source,
             output: output.cloned(),
             json: args.json,
@@ -181,7 +181,7 @@ impl ComparePlan {
         });
         Ok(Self {
             settings: settings.collect(),
-            encoder: roles(&args.roles),
+            encoder: roles(&args.roles, &args.source),
             source,
             named,
             json: args.json,
@@ -202,7 +202,7 @@ const COMPARED: [MethodName; 7] = [
 ];
 
 /// What the columns are for.
-fn roles(args: &RoleArgs) -> EncoderOptions {
+fn roles(args: &RoleArgs, source: &SourceArgs) -> EncoderOptions {
     EncoderOptions {
         target: args.target.clone(),
         positive: args.positive.clone(),
@@ -213,6 +213,7 @@ fn roles(args: &RoleArgs) -> EncoderOptions {
         categorical: args.categorical.clone(),
         intercept: !args.no_intercept,
         missing: args.missing,
+        na_values: source.na_values.clone(),
         max_features: args.max_features,
     }
 }

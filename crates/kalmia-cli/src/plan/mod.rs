@@ -41,7 +41,19 @@ impl SourcePlan {
         if delimiter.is_some() && !matches!(format, None | Some(Format::Csv | Format::Tsv)) {
             return Err(Failure::usage("--delimiter is for CSV and TSV only"));
         }
-        Ok(SourceOptions { format, delimiter, header: !args.no_header, ..SourceOptions::default() })
+        let comment = args.comment.as_deref().map(comment).transpose()?;
+        Ok(SourceOptions {
+            format,
+            delimiter,
+            header: !args.no_header,
+            na_values: args.na_values.clone(),
+            decimal_comma: args.decimal == ",",
+            bad_rows: args.bad_rows,
+            limit: args.limit,
+            comment,
+            skip_lines: args.skip_lines,
+            ..SourceOptions::default()
+        })
     }
 }
 
@@ -51,6 +63,15 @@ fn delimiter(text: &str) -> Result<u8> {
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
         _ => Err(Failure::usage(format!(
             "--delimiter `{text}`: give one ASCII character (not a quote), or `tab`"
+        ))),
+    }
+}
+
+fn comment(text: &str) -> Result<u8> {
+    match text.as_bytes() {
+        [byte] if byte.is_ascii_punctuation() && *byte != b'"' => Ok(*byte),
+        _ => Err(Failure::usage(format!(
+            "--comment `{text}`: give one character that no row starts with, such as #"
         ))),
     }
 }

@@ -8,7 +8,7 @@ use crate::args::CompareArgs;
 use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::interrupt;
-use crate::learn::{Feed, Levels, Next, Start, family, next};
+use crate::learn::{Feed, Levels, Next, Start, family, next, report_columns, report_left_out};
 use crate::output;
 use crate::plan::ComparePlan;
 use crate::progress::Ui;
@@ -22,6 +22,7 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
     let plan = ComparePlan::new(args)?;
     interrupt::catch();
     let Start { mut reader, mut encoder, mut block } = Start::read(&plan.source, &plan.encoder)?;
+    report_columns(&encoder, ui);
     let shown = Feed::InOrder(&mut reader).target(&encoder)?;
     let family = family(&args.roles.family, &shown, ui)?;
     let target = encoder.target().map_or_else(String::new, |target| target.name.clone());
@@ -43,6 +44,7 @@ pub fn run(args: &CompareArgs, ui: Ui) -> Result<()> {
         }
     };
     meter.finish();
+    report_left_out(&reader, ui);
     let counts = encoder.counts();
     if counts.rows == counts.skipped {
         return Err(Failure::no_rows(counts));

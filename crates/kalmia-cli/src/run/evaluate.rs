@@ -3,6 +3,7 @@
 use crate::args::EvaluateArgs;
 use crate::error::{Failure, Result};
 use crate::format::{counted, grouped};
+use crate::learn::report_left_out;
 use crate::output;
 use crate::plan::{Files, SourcePlan};
 use crate::progress::Ui;
@@ -41,6 +42,7 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
         meter.tick(reader.progress(), sums.rows(), loss);
     }
     meter.finish();
+    report_left_out(&reader, ui);
     let counts = model.encoder.counts();
     if sums.rows() == 0 {
         return Err(Failure::no_rows(counts));

@@ -4,7 +4,7 @@ use crate::args::FitArgs;
 use crate::error::{Failure, Result};
 use crate::format::{command_line, counted, grouped, shell_word};
 use crate::interrupt;
-use crate::learn::{Feed, Pass, Start, count_rows, family};
+use crate::learn::{Feed, Pass, Start, count_rows, family, report_columns, report_left_out};
 use crate::output::{self, ModelOutput};
 use crate::plan::FitPlan;
 use crate::progress::Ui;
@@ -87,6 +87,7 @@ fn fresh(plan: &FitPlan, output: Option<&mut ModelOutput>, ui: Ui) -> Result<Fit
         settings.method = settings.method.with_horizon(count_rows(&plan.source, &plan.encoder)?);
     }
     let Start { mut reader, mut encoder, block } = Start::read(&plan.source, &plan.encoder)?;
+    report_columns(&encoder, ui);
     let history = History::starting(reader.fingerprints()?);
     for repeat in history.repeats() {
         ui.note(&repeat_note(&repeat));
@@ -104,6 +105,7 @@ fn fresh(plan: &FitPlan, output: Option<&mut ModelOutput>, ui: Ui) -> Result<Fit
     model.settings = plan.settings.clone();
     model.history = history;
     let time = pass(plan, output, ui).run(&mut model, feed, block)?;
+    report_left_out(&reader, ui);
     model.check_weights()?;
     match model.learner.count() {
         0 => Err(Failure::no_rows(model.encoder.counts())),
@@ -164,6 +166,7 @@ fn resumed(
     let before = model.learner.count();
     ui.note(&format!("continuing after row {}", grouped(run.position.rows)));
     let time = pass(plan, output, ui).run(&mut model, Feed::InOrder(&mut reader), Block::new())?;
+    report_left_out(&reader, ui);
     model.check_weights()?;
     let rows = model.learner.count() - before;
     Ok(Fitted { model, rows, time })

@@ -9,7 +9,7 @@ use crate::args::{IntervalOf, OutputFormat, PredictArgs};
 use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::interrupt;
-use crate::learn::{Next, next};
+use crate::learn::{Next, next, report_left_out};
 use crate::plan::{Files, SourcePlan};
 use crate::progress::Ui;
 use form::{Form, Packed};
@@ -66,6 +66,7 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
         None => job.print()?,
         Some(path) => job.write(path)?,
     };
+    report_left_out(&job.reader, ui);
     let skipped = job.model.encoder.counts().skipped;
     let unseen = job.model.encoder.counts().unseen;
     if unseen > 0 {
@@ -167,10 +168,10 @@ impl Job {
         if output.is_none() && binary && std::io::stdout().is_terminal() {
             return Err(Failure::usage("such a file is not for a terminal: give -o FILE"));
         }
-        if !args.keep.is_empty() && source.inputs.iter().any(|input| input.name() == "-") {
+        if !args.keep.is_empty() && source.inputs.iter().any(|input| input.size().is_none()) {
             return Err(Failure::usage(
-                "--keep reads the input twice, which standard input does not allow; write it to a \
-                 file first",
+                "--keep reads the input twice, which standard input and pipes do not allow; write \
+                 it to a file first",
             ));
         }
         let mut model = Model::load(&args.model)?.content;

@@ -4,7 +4,7 @@ use crate::args::UpdateArgs;
 use crate::error::{Failure, Result};
 use crate::format::{command_line, grouped};
 use crate::interrupt;
-use crate::learn::{Feed, Pass};
+use crate::learn::{Feed, Pass, report_left_out};
 use crate::output::{self, ModelOutput};
 use crate::plan::{Every, Files, SourcePlan};
 use crate::progress::Ui;
@@ -42,6 +42,7 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
         Feed::InOrder(&mut reader),
         Block::new(),
     )?;
+    report_left_out(&reader, ui);
     // what was learned is shown even if it cannot be written
     let written = output.save(&model);
     let summary = FitSummary::new(&model, model.learner.count() - before, time)?;

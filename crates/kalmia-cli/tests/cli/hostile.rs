@@ -35,7 +35,10 @@ fn bad_inputs_are_named() {
         ("fit nul.csv -t y --features b", &["nul.csv has no column `b`"]),
         ("fit latin.csv -t y", &["latin.csv"]),
         ("fit dates.csv -t y", &["column `d`"]),
-        ("fit slip.csv -t y", &["slip.csv, row 1", "hint: --categorical", "--exclude"]),
+        (
+            "fit slip.csv -t y",
+            &["slip.csv, row 1", "hint: --categorical", "--exclude", "--na-values"],
+        ),
         ("fit binary.parquet -t y", &["binary.parquet"]),
         ("predict t.csv t.csv", &["not a kalmia model"]),
         ("inspect no.kalmia", &["no.kalmia"]),
@@ -54,7 +57,7 @@ fn bad_inputs_are_named() {
 fn every_remedy_has_a_hint() {
     let folder = Folder::new("hints");
     folder.write("t.csv", table(60, ["0", "1"]));
-    folder.write("semicolon.csv", table(10, ["0", "1"]).replace(',', ";"));
+    folder.write("colon.csv", table(10, ["0", "1"]).replace(',', ":"));
     folder.write("gap.csv", "a,y\n1,0\n,1\n2,0\n");
     folder.write("date.csv", "d,y\n2024-01-01,0\n2024-01-02,1\n");
     folder.write("labels.csv", "a,y\n1,red\n2,blue\n3,red\n4,blue\n");
@@ -68,7 +71,7 @@ fn every_remedy_has_a_hint() {
             "fit ids.csv -t y --max-features 9",
             &["column `id`", "hint: --exclude", "--max-features"],
         ),
-        ("fit semicolon.csv -t y", &["hint: --delimiter", "--no-header", "--format"]),
+        ("fit colon.csv -t y", &["hint: --delimiter", "--no-header", "--format"]),
         ("fit gap.csv -t y", &["row 2", "hint: --missing skip", "--missing mean"]),
         ("compare gap.csv -t y", &["row 2", "hint: --missing skip"]),
         ("fit date.csv -t y", &["column `d`", "hint: --categorical NAME", "--exclude NAME"]),
@@ -80,7 +83,7 @@ fn every_remedy_has_a_hint() {
     }
     // a model fixes the columns: only options of the reading are left
     folder.ok("fit t.csv -t y -o m.kalmia");
-    let error = folder.run("predict m.kalmia semicolon.csv").fails(2, &["hint: --delimiter"]);
+    let error = folder.run("predict m.kalmia colon.csv").fails(2, &["hint: --delimiter"]);
     assert!(!error.contains("--target"), "{error}");
 }
 

@@ -6,7 +6,8 @@ use super::{Encoder, INTERCEPT};
 use crate::batch::{Batch, Slot, Want};
 use crate::error::{Error, NameHint, Result, SettingProblem};
 use crate::infer;
-use crate::options::Mode;
+use crate::looks::{self, Remark};
+use crate::options::{BadRows, Mode};
 use crate::schema::{Column, Feature, Kind, Meaning};
 use crate::target::Target;
 
@@ -73,8 +74,9 @@ impl Encoder {
             }
         }
         let mut roles = HashSet::new();
+        let excluded = |name: &str| o.exclude.iter().any(|other| other == name);
         for name in single.chain(features.map(|s| &**s)) {
-            if !roles.insert(name) {
+            if !roles.insert(name) || excluded(name) {
                 return Err(SettingProblem::TwoRoles { column: name.into() }.into());
             }
         }
@@ -122,15 +124,26 @@ impl Encoder {
 
     /// Settles the kinds from the first block, converting its raw columns. After an error the
     /// encoder must be dropped.
-    pub(crate) fn settle(&mut self, batch: &mut Batch) -> Result<()> {
+    pub(crate) fn settle(&mut self, batch: &mut Batch, bad_rows: BadRows) -> Result<()> {
         for (column, values) in self.columns.iter_mut().zip(&mut batch.columns) {
             if column.kind.is_none() {
-                column.kind = Some(infer::kind(values, &column.name, &batch.origin)?);
+                let bad = (bad_rows == BadRows::Skip).then_some(&mut batch.bad);
+                let texts = values.is_text.then(|| values.clone());
+                let kind = infer::kind(values, &column.name, &batch.origin, bad)?;
+                column.kind = Some(kind);
+                let look = match kind {
+                    Kind::Category => looks::of_category(values),
+                    Kind::Number => looks::of_numbers(texts.as_ref(), &values.numbers),
+                    Kind::Boolean => None,
+                };
+                if let Some((look, example)) = look {
+                    self.remarks.push(Remark { column: column.name.clone(), look, example });
+                }
             }
         }
         let slot = self.role_slots().target;
         if let Some(target) = &mut self.target {
-            target.infer(batch, slot, self.options.positive.as_deref())?;
+            target.infer(batch, slot, self.options.positive.as_deref(), bad_rows)?;
         }
         self.add_features();
         Ok(())

@@ -77,6 +77,7 @@ impl Encoder {
     fn kept_rows(&self, batch: &Batch, origin: &Origin, mode: Mode) -> Result<Vec<u32>> {
         let roles = self.role_slots();
         let mut drop = vec![false; batch.rows];
+        batch.bad.iter().for_each(|bad| drop[bad.row as usize] = true);
         let mut first: Option<(usize, usize)> = None;
         for (slot, values) in batch.columns.iter().enumerate() {
             if !values.is_text && values.numbers.iter().fold(true, |all, v| all & v.is_finite()) {
@@ -96,8 +97,8 @@ impl Encoder {
             if unused || imputed {
                 continue;
             }
-            for (row, drop) in drop.iter_mut().enumerate().filter(|(row, _)| missing(values, *row))
-            {
+            let kept = drop.iter_mut().enumerate().filter(|(_, drop)| !**drop);
+            for (row, drop) in kept.filter(|(row, _)| missing(values, *row)) {
                 *drop = true;
                 first = Some(first.map_or((row, slot), |found| found.min((row, slot))));
             }

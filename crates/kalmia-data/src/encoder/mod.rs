@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, SettingProblem};
+use crate::looks::Remark;
 use crate::options::{EncoderOptions, Missing};
 use crate::schema::{Column, Feature, Keys, Kind};
 use crate::target::{Coding, Target};
@@ -55,6 +56,9 @@ pub struct Encoder {
     /// What a missing value does in this process, if not what the options say; never stored.
     #[serde(skip)]
     missing: Option<Missing>,
+    /// Columns of the first block that look like something else; never stored.
+    #[serde(skip)]
+    pub(crate) remarks: Vec<Remark>,
 }
 
 impl Encoder {
@@ -72,7 +76,14 @@ impl Encoder {
             chosen: false,
             settled: false,
             missing: None,
+            remarks: Vec::new(),
         }
+    }
+
+    /// The feature columns that look like something else than they are read as, for a caller to
+    /// report; empty unless the kinds were inferred in this process.
+    pub fn remarks(&self) -> &[Remark] {
+        &self.remarks
     }
 
     /// An encoder for columns whose names and kinds are known, without reading any data.

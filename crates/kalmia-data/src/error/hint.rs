@@ -78,7 +78,10 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .take(COMPARED)
         .filter(|known| known.len() <= 4 * name.len() + 8)
         .map(|known| (strsim::osa_distance(&folded, &self::folded(known)), known))
-        .filter(|&(edits, _)| edits <= allowed)
+        // A name of one letter is one edit away from every other.
+        .filter(|&(edits, known)| {
+            edits <= allowed && edits < name.chars().count().max(known.chars().count())
+        })
         .min_by_key(|&(edits, _)| edits)
         .map(|(_, known)| known)
 }
@@ -107,6 +110,9 @@ mod tests {
         assert_eq!(nearest("lat", names), Some("late"));
         assert_eq!(nearest("Distnace", names), Some("distance"));
         assert_eq!(nearest("price", names), None);
+        assert_eq!(nearest("z", ["x", "y"]), None);
+        assert_eq!(nearest("Y", ["x", "y"]), Some("y"));
+        assert_eq!(nearest("yy", ["x", "y"]), Some("y"));
     }
 
     #[test]

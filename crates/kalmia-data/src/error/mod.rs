@@ -224,6 +224,18 @@ pub enum Remedy<'a> {
         /// The column.
         column: &'a str,
     },
+    /// Leave a column out.
+    Exclude {
+        /// The column.
+        column: &'a str,
+    },
+    /// Read numbers with a decimal comma.
+    DecimalComma,
+    /// Say that a text stands for a missing value.
+    MissingText {
+        /// The text.
+        value: &'a str,
+    },
     /// Say which label of the target counts as 1.
     Positive {
         /// The target.
@@ -260,11 +272,19 @@ impl Error {
             Error::TooManyFeatures { column, .. } => Some(Remedy::FewerFeatures { column }),
             Error::NoColumn { .. } => Some(Remedy::DescribeFormat),
             Error::MissingValue { .. } => Some(Remedy::MissingPolicy),
+            Error::Value { value, problem: ValueProblem::MixedNumbers, .. }
+                if crate::scalar::is_placeholder(value.as_bytes()) =>
+            {
+                Some(Remedy::MissingText { value })
+            }
             Error::Value { column, problem, .. } => match problem {
                 ValueProblem::MixedNumbers
+                | ValueProblem::DecimalPoint
                 | ValueProblem::NotANumber
                 | ValueProblem::NotABoolean => Some(Remedy::Categorical { column }),
-                ValueProblem::NotFinite | ValueProblem::ThirdLabel => None,
+                ValueProblem::NotFinite | ValueProblem::ThirdLabel | ValueProblem::Role { .. } => {
+                    None
+                }
             },
             Error::Column { column, problem, .. } => match problem {
                 ColumnProblem::Temporal { as_text: true } => Some(Remedy::Categorical { column }),
@@ -272,7 +292,11 @@ impl Error {
                     Some(Remedy::Positive { column })
                 }
                 ColumnProblem::NotTwoLabels { .. } => Some(Remedy::ColumnPerClass { column }),
-                ColumnProblem::Temporal { as_text: false } | ColumnProblem::Type { .. } => None,
+                ColumnProblem::Unnamed { .. } => Some(Remedy::Exclude { column }),
+                ColumnProblem::DecimalComma { .. } => Some(Remedy::DecimalComma),
+                ColumnProblem::Temporal { as_text: false }
+                | ColumnProblem::Type { .. }
+                | ColumnProblem::Codec { .. } => None,
             },
             _ => None,
         }

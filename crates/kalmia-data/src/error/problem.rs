@@ -18,9 +18,32 @@ pub enum FormatProblem {
     /// Parquet was given as a stream.
     #[error("Parquet is read from its end and needs a file; save it first, or use Arrow IPC")]
     NotSeekable,
+    /// An option for separated text was given for another format.
+    #[error("a decimal comma, comments and lines to skip are for CSV and TSV only")]
+    NotSeparated,
     /// The text is UTF-16.
-    #[error("is encoded as UTF-16; convert it to UTF-8")]
+    #[error("is encoded as UTF-16; convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW")]
     Utf16,
+    /// JSON Lines were expected.
+    #[error(
+        "one object per line is expected, this is an array; convert it with: jq -c '.[]' {file}"
+    )]
+    JsonArray {
+        /// The file as it was named.
+        file: String,
+    },
+    /// The file is compressed by bzip2.
+    #[error("is compressed with bzip2, which is not read; pipe it: bzcat FILE | ... -")]
+    Bzip2,
+    /// The file is compressed by xz.
+    #[error("is compressed with xz, which is not read; pipe it: xzcat FILE | ... -")]
+    Xz,
+    /// The file is a zip archive.
+    #[error("is a zip archive, which is not read; unpack it, or pipe it: unzip -p FILE | ... -")]
+    Zip,
+    /// The file is a spreadsheet.
+    #[error("is a spreadsheet, which is not read; save it as CSV (UTF-8)")]
+    Spreadsheet,
     /// A stream of record batches was opened a second time.
     #[error("these record batches were read already; give a new stream")]
     Consumed,
@@ -75,7 +98,10 @@ pub enum HeaderProblem {
         limit: usize,
     },
     /// A name is not UTF-8 text.
-    #[error("the header is not UTF-8 text; is it another format, or another encoding?")]
+    #[error(
+        "the header is not UTF-8 text; if it is Latin-1, convert it: iconv -f LATIN1 -t UTF-8 FILE \
+         > NEW"
+    )]
     NotText,
     /// The first rows of JSON Lines hold no object with members.
     #[error("no JSON object with members; one object per line is expected")]
@@ -255,14 +281,28 @@ pub enum ValueProblem {
          categorical, or exclude it"
     )]
     NotANumber,
+    /// A number with a point where numbers have a decimal comma.
+    #[error(
+        "has a decimal point, but numbers are read with a decimal comma; fix the value, or read \
+         the column as categorical"
+    )]
+    DecimalPoint,
+    /// A text in the column of weights or offsets.
+    #[error(
+        "is not a number, but the column gives the {what}; fix the value, or name another column"
+    )]
+    Role {
+        /// `weights` or `offsets`.
+        what: &'static str,
+    },
     /// Neither true nor false, in a column of truth values.
     #[error(
         "is neither true nor false, unlike the values before it; fix the value, or read the \
          column as categorical"
     )]
     NotABoolean,
-    /// An infinite number.
-    #[error("is not a finite number; fix the value")]
+    /// An infinite number, or one that is too large.
+    #[error("is not a finite number; fix the value, or say that it stands for a missing one")]
     NotFinite,
     /// A third label.
     #[error("is a third value of a two-valued target")]
@@ -288,6 +328,30 @@ pub enum ColumnProblem {
     Type {
         /// The type, in the words of the format.
         data_type: String,
+    },
+    /// The header has no name for it, and the first rows have no value.
+    #[error("column {place} has no name in the header, and the first rows are empty there")]
+    Unnamed {
+        /// Its place, from 1.
+        place: usize,
+    },
+    /// It is compressed in a way that is not built in.
+    #[error(
+        "is compressed with {codec}, which is not read; write the file with zstd, snappy, gzip or \
+         lz4"
+    )]
+    Codec {
+        /// The compression.
+        codec: String,
+    },
+    /// A target of texts that are numbers in another notation.
+    #[error(
+        "most values look like numbers with a comma (`{example}`); write them with a point, or \
+         read them with a decimal comma"
+    )]
+    DecimalComma {
+        /// One of them.
+        example: String,
     },
     /// A target of texts with more than two of them.
     #[error("a text target must have two values, this one has more ({labels}, ...)")]

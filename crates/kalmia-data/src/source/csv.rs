@@ -8,15 +8,14 @@
 
 use memchr::{memchr, memchr_iter, memchr2};
 
-use super::{Plan, Source, bad_field, check_names, too_many_columns};
+use super::record::{QUOTE, Record, Split};
+use super::{Plan, Source, bad_field, can_skip, check_names, delimiter, too_many_columns};
 use crate::batch::{Batch, Want};
 use crate::chunks::Chunks;
 use crate::error::{Error, HeaderProblem, Location, Result, RowProblem, SettingProblem};
 use crate::number;
-use crate::options::SourceOptions;
+use crate::options::{BadRows, SourceOptions};
 use crate::scalar;
-
-const QUOTE: u8 = b'"';
 
 pub(super) struct Csv {
     chunks: Chunks,
@@ -29,6 +28,9 @@ pub(super) struct Csv {
     /// Lines read.
     line: u64,
     split: Split,
+    /// Lines that start with this byte are no rows.
+    comment: Option<u8>,
+    bad_rows: BadRows,
 }
 
 /// What the plain path does with a wanted field.
@@ -41,41 +43,24 @@ struct Field {
     long: bool,
 }
 
-/// Where the text of a field is.
-#[derive(Clone, Copy)]
-struct Span {
-    start: usize,
-    end: usize,
-    /// Whether the text is in [`Split::unescaped`], else in the record itself.
-    unescaped: bool,
-}
-
-/// The fields of one record, as found by the general path.
-#[derive(Default)]
-struct Split {
-    spans: Vec<Span>,
-    unescaped: Vec<u8>,
-    /// Fields in the record, also those beyond the limit on spans.
-    found: usize,
-}
-
-/// What is at the start of the window.
-enum Record {
-    /// Nothing.
-    End,
-    /// A blank line of this length.
-    Blank(usize),
-    /// A record; its length with the newline.
-    Whole(usize),
-    /// A quote is open at the end of the window.
-    Open,
-    /// Text follows a closing quote.
-    AfterQuote,
-}
-
 impl Csv {
     /// Reads the header, or numbers the columns of the first row.
-    pub fn open(chunks: Chunks, delimiter: u8, options: &SourceOptions) -> Result<Self> {
+    pub fn open(
+        mut chunks: Chunks,
+        delimiter: Option<u8>,
+        options: &SourceOptions,
+    ) -> Result<Self> {
+        let mut line = 0;
+        while line < options.skip_lines
+            && let Some(len) = chunks.next_line(1, line + 1)?
+        {
+            chunks.advance(len);
+            line += 1;
+        }
+        let delimiter = match delimiter {
+            Some(delimiter) => delimiter,
+            None => delimiter::of_first_line(&mut chunks, options)?,
+        };
         if delimiter.is_ascii_alphanumeric()
             || b"\"\n\r.+-_".contains(&delimiter)
             || !delimiter.is_ascii()
@@ -83,7 +68,10 @@ impl Csv {
             return Err(SettingProblem::Delimiter { delimiter: delimiter.into() }.into());
         }
         let (names, plan, fields, split) = Default::default();
-        let mut csv = Self { chunks, delimiter, names, plan, fields, row: 0, line: 0, split };
+        let SourceOptions { comment, bad_rows, .. } = *options;
+        let row = 0;
+        let mut csv =
+            Self { chunks, delimiter, names, plan, fields, row, line, split, comment, bad_rows };
         let file = csv.chunks.file().to_owned();
         let Some(len) = csv.record(options.max_columns.saturating_add(1))? else {
             return Err(Error::Empty { file });
@@ -131,6 +119,9 @@ impl Csv {
                 [] => Record::End,
                 [b'\n', ..] => Record::Blank(1),
                 [b'\r', b'\n', ..] => Record::Blank(2),
+                [first, ..] if Some(*first) == self.comment => {
+                    Record::Blank(memchr(b'\n', self.chunks.lines()).map_or(1, |at| at + 1))
+                }
                 lines => self.split.record(lines, self.delimiter, limit),
             };
             match found {
@@ -149,13 +140,48 @@ impl Csv {
         self.chunks.more(self.row + 1, self.line + 1, true)
     }
 
+    fn next_byte(&self) -> Option<u8> {
+        self.chunks.lines().first().copied()
+    }
+
     fn refuse(&self, problem: RowProblem) -> Error {
         Error::Row { at: self.location(), problem }
     }
 
     /// Reads one row by the general path; false at the end.
     fn general_row(&mut self, batch: &mut Batch) -> Result<bool> {
-        let Some(len) = self.record(self.names.len())? else { return Ok(false) };
+        let len = match self.record(self.names.len()) {
+            Ok(Some(len)) => len,
+            Ok(None) => return Ok(false),
+            Err(error) => return self.pass_over(self.line_len(), batch, error),
+        };
+        match self.add_fields(batch) {
+            Ok(()) => batch.end_row(self.line + 1),
+            Err(error) => return self.pass_over(len, batch, error),
+        }
+        self.row += 1;
+        self.consume(len);
+        Ok(true)
+    }
+
+    /// Leaves out a row of `len` bytes, if that is allowed.
+    fn pass_over(&mut self, len: usize, batch: &mut Batch, error: Error) -> Result<bool> {
+        if self.bad_rows == BadRows::Refuse || !can_skip(&error) {
+            return Err(error);
+        }
+        batch.end_bad_row(self.line + 1, &error);
+        self.row += 1;
+        self.consume(len);
+        Ok(true)
+    }
+
+    /// The length of the next line.
+    fn line_len(&self) -> usize {
+        memchr(b'\n', self.chunks.lines()).map_or(0, |at| at + 1)
+    }
+
+    /// Adds the fields of the record that was split.
+    fn add_fields(&self, batch: &mut Batch) -> Result<()> {
         if self.split.found != self.names.len() {
             return Err(Error::Ragged {
                 at: self.location(),
@@ -170,16 +196,17 @@ impl Csv {
                 return Err(bad_field(self.location(), &self.plan.slots[slot as usize], field));
             }
         }
-        batch.end_row(self.line + 1);
-        self.row += 1;
-        self.consume(len);
-        Ok(true)
+        Ok(())
     }
 }
 
 impl Source for Csv {
     fn names(&self) -> &[String] {
         &self.names
+    }
+
+    fn has_decimals(&self) -> bool {
+        true
     }
 
     fn bind(&mut self, plan: &Plan) -> Result<()> {
@@ -196,8 +223,10 @@ impl Source for Csv {
         self.chunks.begin_block();
         while batch.rows < end {
             self.chunks.check_block(self.row + 1, self.line + 1)?;
-            if let Some(len) =
-                plain_row(self.chunks.lines(), self.delimiter, &mut self.fields, batch)
+            let comment = self.comment.is_some() && self.comment == self.next_byte();
+            if !comment
+                && let Some(len) =
+                    plain_row(self.chunks.lines(), self.delimiter, &mut self.fields, batch)
             {
                 self.line += 1;
                 self.row += 1;
@@ -217,13 +246,18 @@ impl Source for Csv {
         let start = self.row;
         while self.row - start < rows {
             let lines = self.chunks.lines();
-            let plain =
-                memchr(b'\n', lines).filter(|&at| at > 1 && memchr(QUOTE, &lines[..at]).is_none());
+            let plain = memchr(b'\n', lines)
+                .filter(|&at| at > 1 && memchr(QUOTE, &lines[..at]).is_none())
+                .filter(|_| self.comment.is_none());
             let len = match plain {
                 Some(at) => at + 1,
-                None => match self.record(0)? {
-                    Some(len) => len,
-                    None => break,
+                None => match self.record(0) {
+                    Ok(Some(len)) => len,
+                    Ok(None) => break,
+                    Err(error) if self.bad_rows == BadRows::Skip && can_skip(&error) => {
+                        self.line_len()
+                    }
+                    Err(error) => return Err(error),
                 },
             };
             self.consume(len);
@@ -268,10 +302,13 @@ fn plain_field(
     field: &mut Option<Field>,
     batch: &mut Batch,
 ) -> Option<usize> {
-    if let Some(Field { slot, want: Want::Number, long }) = field {
+    if let Some(Field { slot, want: Want::Number, long }) = field
+        && batch.columns[*slot as usize].notation.is_none()
+    {
         let (value, len) = number::prefix(rest, long)?;
         batch.columns[*slot as usize].numbers.push(value);
-        return Some(len);
+        // An overflow is reported with its text, by the general path.
+        return value.is_finite().then_some(len);
     }
     if rest.first() == Some(&QUOTE) {
         return None;
@@ -285,63 +322,4 @@ fn plain_field(
         return None;
     }
     Some(len)
-}
-
-impl Split {
-    /// Field `i` of the record at the start of `lines`.
-    fn field<'a>(&'a self, lines: &'a [u8], i: usize) -> &'a [u8] {
-        let Span { start, end, unescaped } = self.spans[i];
-        if unescaped { &self.unescaped[start..end] } else { &lines[start..end] }
-    }
-
-    /// Splits the record at the start of `lines`, keeping up to `limit` fields.
-    fn record(&mut self, lines: &[u8], delimiter: u8, limit: usize) -> Record {
-        self.spans.clear();
-        self.unescaped.clear();
-        self.found = 0;
-        let mut at = 0;
-        loop {
-            let (span, end) = if lines.get(at) == Some(&QUOTE) {
-                match self.quoted(lines, at + 1) {
-                    Some(found) => found,
-                    None => return Record::Open,
-                }
-            } else {
-                let Some(len) = memchr2(delimiter, b'\n', &lines[at..]) else {
-                    return Record::Open;
-                };
-                let end = at + len;
-                let cut = usize::from(lines[end] == b'\n' && len > 0 && lines[end - 1] == b'\r');
-                (Span { start: at, end: end - cut, unescaped: false }, end - cut)
-            };
-            self.found += 1;
-            if self.spans.len() < limit {
-                self.spans.push(span);
-            }
-            match &lines[end..] {
-                [b'\n', ..] => return Record::Whole(end + 1),
-                [b'\r', b'\n', ..] => return Record::Whole(end + 2),
-                [separator, ..] if *separator == delimiter => at = end + 1,
-                _ => return Record::AfterQuote,
-            }
-        }
-    }
-
-    /// The quoted field whose text starts at `start`: its span and the place after the closing
-    /// quote.
-    fn quoted(&mut self, lines: &[u8], start: usize) -> Option<(Span, usize)> {
-        let mut close = start + memchr(QUOTE, &lines[start..])?;
-        if lines.get(close + 1) != Some(&QUOTE) {
-            return Some((Span { start, end: close, unescaped: false }, close + 1));
-        }
-        let copy = self.unescaped.len();
-        let mut from = start;
-        while lines.get(close + 1) == Some(&QUOTE) {
-            self.unescaped.extend_from_slice(&lines[from..=close]);
-            from = close + 2;
-            close = from + memchr(QUOTE, &lines[from..])?;
-        }
-        self.unescaped.extend_from_slice(&lines[from..close]);
-        Some((Span { start: copy, end: self.unescaped.len(), unescaped: true }, close + 1))
-    }
 }

@@ -1,24 +1,33 @@
 //! Reads JSON Lines: one object per line, members found by name, absent ones missing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::Read;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use super::lines::{LineRow, LineRows};
-use super::{Plan, Source, check_names, too_many_columns};
-use crate::batch::{Batch, Declared, Slot, Values, Want};
+use super::{Plan, Source, check_names, nonfinite, too_many_columns};
+use crate::batch::{Batch, Slot, Values, Want};
 use crate::chunks::Chunks;
 use crate::error::{Error, HeaderProblem, Result, RowProblem, excerpt};
 use crate::options::SourceOptions;
+use crate::reader::LateMember;
 use crate::scalar;
 
 pub(super) struct Jsonl {
     rows: LineRows,
     names: Vec<String>,
     plan: Plan,
+    members: Members,
+}
+
+/// The members of the objects.
+#[derive(Default)]
+struct Members {
     slots: HashMap<String, usize>,
+    /// Those of the first rows, if these decided the columns.
+    first: Option<HashSet<String>>,
 }
 
 impl Jsonl {
@@ -42,25 +51,35 @@ impl Jsonl {
         if names.is_empty() {
             return Err(Error::Header { file: file.into(), problem: HeaderProblem::NoMembers });
         }
+        let first = known.is_none().then(|| names.iter().cloned().collect());
         check_names(file, &mut names)?;
         Ok(Self {
-            rows: LineRows::new(chunks(reader)?, |line| !line.trim_ascii().is_empty()),
+            rows: LineRows::new(chunks(reader)?, options.bad_rows, |line| {
+                !line.trim_ascii().is_empty()
+            }),
             names,
             plan: Plan::default(),
-            slots: HashMap::new(),
+            members: Members { slots: HashMap::new(), first },
         })
     }
 }
 
 /// Adds the object of a line to the batch.
-fn add(
-    row: LineRow<'_>,
-    plan: &Plan,
-    slots: &HashMap<String, usize>,
-    batch: &mut Batch,
-) -> Result<()> {
+fn add(row: LineRow<'_>, plan: &Plan, members: &Members, batch: &mut Batch) -> Result<()> {
     let mut bad = None;
-    let outcome = object(row.text, Row { plan, slots, batch, bad: &mut bad });
+    let mut late = None;
+    let mut outcome =
+        object(row.text, Row { plan, members, batch, bad: &mut bad, late: &mut late });
+    if outcome.is_err()
+        && bad.is_none()
+        && let Some(text) = nonfinite::usual(row.text)
+    {
+        batch.drop_partial_row();
+        outcome = object(&text, Row { plan, members, batch, bad: &mut bad, late: &mut late });
+    }
+    if let (Some(name), None) = (late, &batch.late_member) {
+        batch.late_member = Some(LateMember { name, at: row.location() });
+    }
     if let Some((slot, value)) = bad {
         return Err(super::bad_field(row.location(), &plan.slots[slot], &value));
     }
@@ -102,7 +121,10 @@ fn discover(
         if !text.trim_ascii().is_empty() {
             rows += 1;
             // A line that is no object is reported with its place when its row is read.
-            let _ = object(text, Names { names, known: &mut known });
+            let parsed = object(text, Names { names, known: &mut known });
+            if let (Err(_), Some(text)) = (parsed, nonfinite::usual(text)) {
+                let _ = object(&text, Names { names, known: &mut known });
+            }
             if names.len() > options.max_columns {
                 return Err(too_many_columns(chunks.file(), options.max_columns));
             }
@@ -121,14 +143,14 @@ impl Source for Jsonl {
     fn bind(&mut self, plan: &Plan) -> Result<()> {
         self.plan = plan.clone();
         let bound = self.names.iter().zip(&plan.columns);
-        self.slots =
+        self.members.slots =
             bound.filter_map(|(name, slot)| slot.map(|slot| (name.clone(), slot))).collect();
         Ok(())
     }
 
     fn fill(&mut self, batch: &mut Batch, rows: usize) -> Result<()> {
-        let Self { rows: lines, plan, slots, .. } = self;
-        lines.fill(batch, rows, |row, batch| add(row, plan, slots, batch))
+        let Self { rows: lines, plan, members, .. } = self;
+        lines.fill(batch, rows, |row, batch| add(row, plan, members, batch))
     }
 
     fn skip(&mut self, rows: u64) -> Result<u64> {
@@ -168,10 +190,12 @@ impl<'de> Visitor<'de> for Names<'_> {
     }
 }
 
-/// Adds an object to the batch. `bad` receives a value that its column cannot hold.
+/// Adds an object to the batch. `bad` receives a value that its column cannot hold, `late` a member
+/// that the first rows did not have.
 struct Row<'a> {
     plan: &'a Plan,
-    slots: &'a HashMap<String, usize>,
+    members: &'a Members,
+    late: &'a mut Option<String>,
     batch: &'a mut Batch,
     bad: &'a mut Option<(usize, Vec<u8>)>,
 }
@@ -192,7 +216,7 @@ impl<'de> Visitor<'de> for Row<'_> {
         f.write_str("an object")
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
-        while let Some(key) = map.next_key_seed(Key(self.slots))? {
+        while let Some(key) = map.next_key_seed(Key { of: self.members, late: self.late })? {
             let Some(slot) = key else {
                 self.batch.unknown_members += 1;
                 map.next_value::<IgnoredAny>()?;
@@ -214,7 +238,10 @@ impl<'de> Visitor<'de> for Row<'_> {
 }
 
 /// A member's name, as its slot.
-struct Key<'a>(&'a HashMap<String, usize>);
+struct Key<'a> {
+    of: &'a Members,
+    late: &'a mut Option<String>,
+}
 
 impl<'de> DeserializeSeed<'de> for Key<'_> {
     type Value = Option<usize>;
@@ -232,7 +259,12 @@ impl Visitor<'_> for Key<'_> {
         f.write_str("a name")
     }
     fn visit_str<E>(self, name: &str) -> std::result::Result<Self::Value, E> {
-        Ok(self.0.get(name).copied())
+        let slot = self.of.slots.get(name).copied();
+        let late = |first: &HashSet<String>| !first.contains(name);
+        if slot.is_none() && self.late.is_none() && self.of.first.as_ref().is_some_and(late) {
+            *self.late = Some(name.to_owned());
+        }
+        Ok(slot)
     }
 }
 
@@ -295,10 +327,6 @@ impl<'de> Visitor<'de> for Cell<'_> {
     }
     fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
         let field = text.as_bytes();
-        // Text in quotes is text, even if it looks like a number.
-        if self.want == Want::Raw && !scalar::is_missing(scalar::trim(field)) {
-            self.column.declared = Some(Declared::Text);
-        }
         Ok((!self.column.push_field(self.want, field)).then(|| field.to_vec()))
     }
 }

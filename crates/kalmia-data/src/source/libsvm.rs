@@ -5,6 +5,7 @@ use super::{Plan, Source, bad_field};
 use crate::batch::{Batch, Entry};
 use crate::chunks::Chunks;
 use crate::error::{EntryProblem, Error, Result, RowProblem, excerpt};
+use crate::options::BadRows;
 
 pub(super) struct Libsvm {
     rows: LineRows,
@@ -13,8 +14,8 @@ pub(super) struct Libsvm {
 }
 
 impl Libsvm {
-    pub fn open(chunks: Chunks) -> Self {
-        let rows = LineRows::new(chunks, |line| !content(line).is_empty());
+    pub fn open(chunks: Chunks, bad_rows: BadRows) -> Self {
+        let rows = LineRows::new(chunks, bad_rows, |line| !content(line).is_empty());
         Self { rows, names: ["label".into()], plan: Plan::default() }
     }
 }

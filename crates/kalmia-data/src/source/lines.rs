@@ -3,12 +3,15 @@
 use crate::batch::Batch;
 use crate::chunks::Chunks;
 use crate::error::{Location, Result};
+use crate::options::BadRows;
+use crate::source::can_skip;
 
 /// The lines of a stream that hold a row.
 pub(super) struct LineRows {
     chunks: Chunks,
     /// Whether a line holds a row; blank lines and comments do not.
     holds_row: fn(&[u8]) -> bool,
+    bad_rows: BadRows,
     /// Data rows read.
     row: u64,
     /// Lines read.
@@ -35,8 +38,8 @@ impl LineRow<'_> {
 }
 
 impl LineRows {
-    pub fn new(chunks: Chunks, holds_row: fn(&[u8]) -> bool) -> Self {
-        Self { chunks, holds_row, row: 0, line: 0 }
+    pub fn new(chunks: Chunks, bad_rows: BadRows, holds_row: fn(&[u8]) -> bool) -> Self {
+        Self { chunks, holds_row, bad_rows, row: 0, line: 0 }
     }
 
     /// Passes up to `rows` rows to `add`, which adds their fields to the batch.
@@ -50,9 +53,17 @@ impl LineRows {
         for _ in 0..rows {
             let Some(len) = self.next()? else { break };
             self.chunks.check_block(self.row + 1, self.line)?;
-            add(LineRow { text: &self.chunks.lines()[..len], rows: self }, batch)?;
-            batch.end_row(self.line);
-            batch.pad();
+            let row = LineRow { text: &self.chunks.lines()[..len], rows: self };
+            match add(row, batch) {
+                Err(error) if self.bad_rows == BadRows::Skip && can_skip(&error) => {
+                    batch.end_bad_row(self.line, &error);
+                }
+                outcome => {
+                    outcome?;
+                    batch.end_row(self.line);
+                    batch.pad();
+                }
+            }
             self.end_row(len);
         }
         Ok(())

@@ -3,11 +3,16 @@
 #[cfg(feature = "arrow")]
 pub(crate) mod arrow;
 mod csv;
+mod delimiter;
+#[cfg(feature = "columnar")]
+mod footer;
 mod jsonl;
 mod libsvm;
 mod lines;
+mod nonfinite;
 #[cfg(feature = "columnar")]
 mod parquet;
+mod record;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -16,6 +21,7 @@ use crate::batch::{Batch, Slot, Want};
 use crate::error::{Error, HeaderProblem, Location, Result, RowProblem, ValueProblem, excerpt};
 use crate::input::{Input, Opened};
 use crate::options::{Format, SourceOptions};
+use crate::scalar;
 use crate::text::TextKind;
 
 /// One open input.
@@ -30,6 +36,11 @@ pub(crate) trait Source: Send {
 
     /// Whether rows also bring entries under keys not known beforehand (libsvm).
     fn is_sparse(&self) -> bool {
+        false
+    }
+
+    /// Whether numbers may have a decimal comma: in formats that leave their notation open.
+    fn has_decimals(&self) -> bool {
         false
     }
 
@@ -85,12 +96,15 @@ pub(crate) fn open(
     };
     Ok(match format {
         Format::Csv | Format::Tsv => {
-            let delimiter =
-                options.delimiter.unwrap_or(if format == Format::Tsv { b'\t' } else { b',' });
-            Box::new(csv::Csv::open(text(reader)?, delimiter, options)?)
+            let tab = (format == Format::Tsv).then_some(b'\t');
+            Box::new(csv::Csv::open(text(reader)?, options.delimiter.or(tab), options)?)
+        }
+        _ if options.decimal_comma || options.comment.is_some() || options.skip_lines > 0 => {
+            let problem = crate::error::FormatProblem::NotSeparated;
+            return Err(Error::Format { file: input.name().into(), problem });
         }
         Format::Jsonl => Box::new(jsonl::Jsonl::open(reader, input.name(), options, known)?),
-        Format::Libsvm => Box::new(libsvm::Libsvm::open(text(reader)?)),
+        Format::Libsvm => Box::new(libsvm::Libsvm::open(text(reader)?, options.bad_rows)),
         #[cfg(feature = "columnar")]
         Format::Parquet => Box::new(parquet::Parquet::open(input, options, done)?),
         #[cfg(feature = "columnar")]
@@ -108,11 +122,29 @@ pub(crate) fn bad_field(at: Location, slot: &Slot, field: &[u8]) -> Error {
     if std::str::from_utf8(field).is_err() {
         return not_utf8(at, &slot.name);
     }
-    let problem = match slot.want {
-        Want::Boolean => ValueProblem::NotABoolean,
+    let problem = match (scalar::number(field), slot.want) {
+        (Some(number), _) if number.is_infinite() => ValueProblem::NotFinite,
+        (_, Want::Boolean) => ValueProblem::NotABoolean,
+        // A number that its column refuses has a point where commas are read.
+        (Some(_), _) => ValueProblem::DecimalPoint,
         _ => ValueProblem::NotANumber,
     };
     Error::Value { at, column: slot.name.clone(), value: excerpt(field), problem }
+}
+
+/// Whether a row with this error can be left out, and the next one read.
+pub(crate) fn can_skip(error: &Error) -> bool {
+    match error {
+        Error::Ragged { .. } | Error::Value { .. } => true,
+        Error::Row { problem, .. } => matches!(
+            problem,
+            RowProblem::TextAfterQuote
+                | RowProblem::Json { .. }
+                | RowProblem::NotUtf8 { .. }
+                | RowProblem::Entry { .. }
+        ),
+        _ => false,
+    }
 }
 
 /// The error for a field in another encoding.

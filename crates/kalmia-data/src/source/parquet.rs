@@ -9,13 +9,14 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::Compression;
 use parquet::errors::Result as ParquetResult;
 use parquet::file::reader::ChunkReader;
 
 use super::arrow::{Pending, check_types, guard, names, text_kind};
-use super::{Plan, Source};
+use super::{Plan, Source, footer};
 use crate::batch::Batch;
-use crate::error::{Error, FormatProblem, Result};
+use crate::error::{ColumnProblem, Error, FormatProblem, Result};
 use crate::input::{Input, Seekable};
 use crate::options::SourceOptions;
 use crate::text::TextKind;
@@ -47,6 +48,7 @@ impl Parquet {
         if size == 0 {
             return Err(Error::Empty { file: file.into() });
         }
+        footer::check(&mut seekable(input)?, file)?;
         let meta = match seekable(input)? {
             Seekable::File(f) => guard(file, "Parquet", || metadata(&f))?,
             Seekable::Memory(bytes) => {
@@ -66,6 +68,26 @@ impl Parquet {
             size,
             done: done.clone(),
         })
+    }
+
+    /// Refuses used columns that are compressed in a way that is not built in.
+    fn check_codecs(&self, plan: &Plan) -> Result<()> {
+        let groups = self.meta.metadata().row_groups();
+        let columns = self.meta.parquet_schema();
+        for column in groups.iter().take(1).flat_map(|group| group.columns().iter().enumerate()) {
+            let (leaf, chunk) = column;
+            let codec = chunk.compression();
+            if matches!(codec, Compression::BROTLI(_) | Compression::LZO)
+                && plan.slot(columns.get_column_root_idx(leaf)).is_some()
+            {
+                let column = chunk.column_path().string();
+                let name = codec.to_string();
+                let codec = name.split('(').next().unwrap_or(&name).to_lowercase();
+                let problem = ColumnProblem::Codec { codec };
+                return Err(Error::Column { file: self.input.name().into(), column, problem });
+            }
+        }
+        Ok(())
     }
 
     /// Starts decoding at the current row.
@@ -140,6 +162,7 @@ impl Source for Parquet {
 
     fn bind(&mut self, plan: &Plan) -> Result<()> {
         check_types(self.meta.schema(), self.input.name(), plan)?;
+        self.check_codecs(plan)?;
         let places: Vec<_> = plan.columns.iter().copied().filter(Option::is_some).collect();
         self.columns = plan.columns.clone();
         if self.pending.bind(plan, places) {

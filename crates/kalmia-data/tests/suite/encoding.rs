@@ -214,7 +214,7 @@ fn wrong_names_are_met_with_the_nearest() {
         csv(text, EncoderOptions::target(target)).unwrap_err().to_string()
     };
     assert!(of("lte", "late,x\n1,2\n").ends_with("did you mean `late`?"));
-    assert!(of("y", "y;x\n1;2\n").contains("is the delimiter right?"));
+    assert!(of("y", "y;x|z\n1;2|3\n").contains("is the delimiter right?"));
     assert!(of("price", "late,x\n1,2\n").contains("it has `late`, `x`"));
     let exclude = EncoderOptions { exclude: vec!["nothing".into()], ..y() };
     assert!(matches!(csv("y,x\n1,2\n", exclude), Err(Error::NoColumn { .. })));

@@ -93,7 +93,8 @@ fn malformed_json_lines_are_refused_with_their_place() {
     assert!(
         of("{\"y\":1,\"x\":2}\n{\"y\":1}\n").contains("row 2 (line 2), column `x`: missing value")
     );
-    assert!(of("[1,2]\n").contains("no JSON object"));
+    assert!(of("[1,2]\n").contains("this is an array"));
+    assert!(of("1\n").contains("no JSON object"));
     assert!(of("").contains("is empty"));
     let deep = format!("{{\"y\":1,\"x\":{}1{}}}\n", "[".repeat(100_000), "]".repeat(100_000));
     assert!(of(&deep).contains("row 1"));

@@ -7,3 +7,5 @@ mod declared;
 mod encoding;
 mod formats;
 mod hostile;
+mod reading;
+mod recognition;

@@ -17,6 +17,9 @@ use super::reading::read_all;
 use super::table::{NAMES, rows};
 use super::{Target, unchanged};
 
+/// Makes an array of texts.
+type MakeArray = fn(Vec<Option<&'static str>>) -> ArrayRef;
+
 /// Apache Parquet.
 pub const PARQUET: Target = Target {
     name: "parquet",
@@ -90,7 +93,7 @@ fn parquet_seeds() -> Vec<Vec<u8>> {
 
 fn arrow_seeds() -> Vec<Vec<u8>> {
     let codecs = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
-    let kinds: [fn(Vec<Option<&'static str>>) -> ArrayRef; 3] = [plain, views, dictionary];
+    let kinds: [MakeArray; 3] = [plain, views, dictionary];
     let mut seeds = Vec::new();
     for codec in codecs {
         for kind in kinds {

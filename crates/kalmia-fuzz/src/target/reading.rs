@@ -1,8 +1,8 @@
 //! Reads an input in every way that a caller can, and checks what must always hold.
 
 use kalmia_data::{
-    Block, Encoder, EncoderOptions, Format, Input, Missing, Mode, Reader, Result, SourceOptions,
-    TextReader,
+    BadRows, Block, Encoder, EncoderOptions, Format, Input, Missing, Mode, Reader, Result,
+    SourceOptions, TextReader,
 };
 
 use super::outcome;
@@ -27,20 +27,25 @@ pub fn read_all(name: &str, bytes: &[u8], format: Option<Format>) -> u64 {
     };
     let _ = read_texts(name, bytes, &source);
     let target = (format != Some(Format::Libsvm)).then(|| "y".to_owned());
-    for missing in [Missing::Error, Missing::Mean] {
+    let lenient = SourceOptions {
+        bad_rows: BadRows::Skip,
+        na_values: vec!["?".into(), "7".into()],
+        limit: Some(1000),
+        ..source.clone()
+    };
+    for source in [&lenient, &source] {
         let options = EncoderOptions {
             target: target.clone(),
-            missing,
+            missing: Missing::Mean,
             max_features: 256,
             ..EncoderOptions::default()
         };
         let mut encoder = Encoder::new(options);
-        let learned = learn(name, bytes, &source, &mut encoder);
+        let learned = read(name, bytes, source, &mut encoder, Mode::Learn);
         if encoder.is_settled() {
-            let mode = Mode::Predict;
-            let _ = read(name, bytes, &source, &mut encoder, mode);
+            let _ = read(name, bytes, source, &mut encoder, Mode::Predict);
         }
-        if missing == Missing::Mean {
+        if source.bad_rows == BadRows::Refuse {
             return match learned {
                 Ok(()) => outcome(GOOD),
                 Err(error) => outcome(&error.to_string()),
@@ -48,11 +53,6 @@ pub fn read_all(name: &str, bytes: &[u8], format: Option<Format>) -> u64 {
         }
     }
     0
-}
-
-/// Learns, and checks that a refused block leaves the encoder as it was.
-fn learn(name: &str, bytes: &[u8], source: &SourceOptions, encoder: &mut Encoder) -> Result<()> {
-    read(name, bytes, source, encoder, Mode::Learn)
 }
 
 fn read(
