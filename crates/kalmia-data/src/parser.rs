@@ -82,10 +82,11 @@ impl Parser {
 
     /// What the texts of these columns of the current input are.
     pub fn text_kinds(&self, names: &[String]) -> Vec<TextKind> {
-        let kind = |name: &String| {
-            let source = self.source.as_ref()?;
-            Some(source.text_kind(source.names().iter().position(|found| found == name)?))
-        };
+        // A map, because a hostile header has very many names.
+        let header = self.source.as_ref().map_or(&[][..], |source| source.names());
+        let places: std::collections::HashMap<&str, usize> =
+            header.iter().enumerate().map(|(i, name)| (&**name, i)).collect();
+        let kind = |name: &String| Some(self.source.as_ref()?.text_kind(*places.get(&**name)?));
         names.iter().map(|name| kind(name).unwrap_or(TextKind::Text)).collect()
     }
 
