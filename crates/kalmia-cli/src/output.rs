@@ -54,9 +54,10 @@ impl ModelOutput {
 
     /// Writes the model, atomically.
     pub fn save(&mut self, model: &Model) -> Result<()> {
-        Ok(match self {
+        match self {
             Self::New(path) => model.save(path)?,
             Self::Continued(claim) => model.save_claimed(claim)?,
-        })
+        }
+        Ok(())
     }
 }

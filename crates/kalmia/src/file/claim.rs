@@ -88,10 +88,8 @@ fn opened(path: &Path) -> Result<Option<File>, FileError> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
-    #![cfg(unix)]
-
     use super::super::{Metadata, replace};
     use super::*;
 
