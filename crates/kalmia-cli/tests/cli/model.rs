@@ -21,7 +21,8 @@ fn predictions_follow_the_rows_and_keep_columns() {
     assert!(out.lines().nth(3).unwrap().starts_with("\"n,3\","));
     let plain = numbers(&folder.ok("predict m.kalmia new.csv"));
     for row in &plain {
-        let [mean, lower, upper, linear, sd] = row[..] else { panic!("{row:?}") };
+        let [mean, lower, upper, linear, sd, predicted] = row[..] else { panic!("{row:?}") };
+        assert_eq!(predicted, f64::from(mean > 0.5));
         assert!(lower < mean && mean < upper && sd > 0.0);
         // averaged over the uncertainty, the mean lies between 1/2 and that of the estimates
         let plug_in = 1.0 / (1.0 + (-linear).exp());
@@ -51,7 +52,7 @@ fn without_an_interval_the_other_columns_stay() {
     assert_eq!(without.lines().next(), Some("mean,linear,linear_sd,predicted"));
     for (with, without) in with.lines().zip(without.lines()) {
         let with: Vec<&str> = with.split(',').collect();
-        assert_eq!([with[0], with[3], with[4]].join(","), without);
+        assert_eq!([with[0], with[3], with[4], with[5]].join(","), without);
     }
     folder.write("named.csv", "a,b,c,lower,mean\n1,2,0,7,8\n");
     let kept = folder.ok("predict m.kalmia named.csv --interval none --keep lower");

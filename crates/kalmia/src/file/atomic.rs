@@ -40,6 +40,7 @@ pub fn check_writable(path: impl AsRef<Path>) -> io::Result<()> {
 }
 
 /// What a path stands for.
+#[allow(clippy::large_enum_variant)] // one at a time, on the stack
 pub(super) enum Place {
     /// A device or a pipe, which is written, not replaced.
     Direct,
