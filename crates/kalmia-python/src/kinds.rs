@@ -53,8 +53,9 @@ pub struct Filter;
 impl Filter {
     #[new]
     #[pyo3(
-        signature = (dim, family=FamilyArgument::Name("bernoulli".into()), rule=NameArgument::Name("ekf".into()), theta=None,
-                     covariance=None, **rule_parameters),
+        signature = (dim, family=FamilyArgument::Name("bernoulli".into()),
+                     rule=NameArgument::Name("ekf".into()), theta=None, covariance=None,
+                     **rule_parameters),
         text_signature = "(dim, family='bernoulli', rule='ekf', theta=None, covariance=None, \
                           **rule_parameters)"
     )]

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Writes one line per row: mean, lower, upper, linear (the linear predictor), linear_sd (its standard
-deviation), and for labels predicted, the label of the larger probability. Lower and upper are about the mean for labels and proportions, and about a new y for
-other families; --interval chooses.
+deviation), and for labels predicted, the label of the larger probability. Lower and upper are about
+the mean for labels and proportions, and about a new y for other families; --interval chooses.
 
 Examples:
   kalmia predict late.kalmia tomorrow.csv -o predictions.csv

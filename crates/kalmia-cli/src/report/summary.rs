@@ -75,7 +75,8 @@ impl FitSummary {
         }
         let _ = writeln!(
             out,
-            "\n\nprogressive: every row predicted before it was learned, so this is performance on new data"
+            "\n\nprogressive: every row predicted before it was learned, so this is performance \
+             on new data"
         );
         out.push_str(&scores_text(&model.progressive));
         if let Some(dispersion) = model.dispersion {

@@ -1,5 +1,5 @@
-//! Memory that a learner is about to take: asked for first, so that a lack of it is an error and not
-//! the end of the process.
+//! Memory that a learner is about to take: asked for first, so that a lack of it is an error and
+//! not the end of the process.
 
 use crate::error::{Error, Result};
 
