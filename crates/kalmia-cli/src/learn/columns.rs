@@ -64,11 +64,9 @@ pub fn report_left_out(reader: &Reader, ui: Ui) {
     if left_out.rows == 0 {
         return;
     }
-    let more = left_out.rows as usize > left_out.errors.len();
-    ui.note(&format!(
-        "note: {} left out that could not be read:\n  {}{}",
-        counted(left_out.rows, "row"),
-        left_out.errors.join("\n  "),
-        if more { "\n  ..." } else { "" }
-    ));
+    ui.note(&format!("note: {} left out that could not be read:", counted(left_out.rows, "row")));
+    left_out.errors.iter().for_each(|error| ui.note(&format!("  {error}")));
+    if left_out.rows as usize > left_out.errors.len() {
+        ui.note("  ...");
+    }
 }
