@@ -11,7 +11,7 @@ from compare import assert_close, assert_same
 from scipy.special import expit
 
 import kalmia
-from kalmia._files import encode
+from kalmia._encoding import encode
 
 LINKS = {"identity": lambda u: u, "logit": expit, "log": np.exp}
 
