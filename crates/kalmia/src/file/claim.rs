@@ -90,7 +90,7 @@ fn opened(path: &Path) -> Result<Option<File>, FileError> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::super::{Metadata, replace};
+    use crate::file::{Metadata, replace};
     use super::*;
 
     fn model(number: u64) -> ModelFile {
