@@ -90,8 +90,8 @@ fn opened(path: &Path) -> Result<Option<File>, FileError> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use crate::file::{Metadata, replace};
     use super::*;
+    use crate::file::{Metadata, replace};
 
     fn model(number: u64) -> ModelFile {
         ModelFile::new("test", &number, Metadata::new()).unwrap()
