@@ -2,7 +2,7 @@
 //! exit code.
 
 use crate::args::Command;
-use crate::format::{counted, shell_word};
+use crate::format::{column_word, counted, shell_word};
 use crate::interrupt;
 use crate::visible::visible;
 use kalmia::Error as LearnerError;
@@ -237,7 +237,7 @@ fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {
         // the options below set what a model has already fixed
         _ if !command.chooses() => return None,
         Remedy::Exclude { column } => {
-            return Some(format!("--exclude {} leaves it out", shell_word(column)));
+            return Some(format!("--exclude {} leaves it out", column_word(column)));
         }
         Remedy::NameTarget => "--target NAME says which column to learn",
         Remedy::ChooseColumns => {

@@ -46,6 +46,15 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
+/// A column as options of column names take it in a shell.
+pub fn column_word(name: &str) -> String {
+    if name.contains(',') || name.starts_with('"') {
+        shell_word(&format!("\"{}\"", name.replace('"', "\"\"")))
+    } else {
+        shell_word(name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +65,12 @@ mod tests {
         assert_eq!(shell_word("day *.csv"), "'day *.csv'");
         assert_eq!(shell_word("it's"), r"'it'\''s'");
         assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn columns_with_commas_are_quoted() {
+        assert_eq!(column_word("age"), "age");
+        assert_eq!(column_word("last, first"), r#"'"last, first"'"#);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Arguments of the commands that choose a method: fit and compare.
 
 use super::data::{SourceArgs, missing};
-use super::names::{described, named, whole};
+use super::names::{Names, described, named, whole};
 use clap::Args;
 use clap::builder::TypedValueParser;
 use kalmia::DriftMode;
@@ -93,16 +93,16 @@ pub struct RoleArgs {
     /// numbers); gaussian:VARIANCE and gamma:DISPERSION fix the noise, which auto learns
     #[arg(long, value_name = "FAMILY", default_value = "auto", value_parser = family)]
     pub family: FamilyChoice,
-    /// The feature columns, in this order; by default every column without another role
-    #[arg(long, value_delimiter = ',', value_name = "A,B", conflicts_with = "exclude")]
-    #[arg(help_heading = "Columns")]
-    pub features: Option<Vec<String>>,
+    /// The feature columns, in this order; by default every column without another role. A name
+    /// with a comma stands in double quotes, here and below: '"last, first",age'
+    #[arg(long, value_name = "A,B", conflicts_with = "exclude", help_heading = "Columns")]
+    pub features: Vec<Names>,
     /// Columns to leave out
-    #[arg(long, value_delimiter = ',', value_name = "A,B", help_heading = "Columns")]
-    pub exclude: Vec<String>,
+    #[arg(long, value_name = "A,B", help_heading = "Columns")]
+    pub exclude: Vec<Names>,
     /// Columns to read as categories even if they hold numbers
-    #[arg(long, value_delimiter = ',', value_name = "A,B", help_heading = "Columns")]
-    pub categorical: Vec<String>,
+    #[arg(long, value_name = "A,B", help_heading = "Columns")]
+    pub categorical: Vec<Names>,
     /// A column of row weights: a weight of 2 counts as the row twice
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub weight: Option<String>,

@@ -13,6 +13,7 @@ pub use model::{
     BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf,
     ManArgs, MergeArgs, OutputFormat, PredictArgs, UpdateArgs,
 };
+pub use names::Names;
 pub use reproduce::ReproduceArgs;
 
 use clap::{Parser, Subcommand};

@@ -1,7 +1,7 @@
 //! Arguments of the commands that take a model, and of the small ones.
 
 use super::data::{MissingArgs, SourceArgs};
-use super::names::{Suggested, described};
+use super::names::{Names, Suggested, described};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use kalmia_theory::registry;
@@ -33,8 +33,8 @@ pub struct PredictArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub output_format: Option<OutputFormat>,
     /// Columns of the input to copy to the output, or `all`
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    pub keep: Vec<String>,
+    #[arg(long, value_name = "A,B")]
+    pub keep: Vec<Names>,
     /// Probability that the interval covers
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     pub level: f64,

@@ -1,6 +1,6 @@
 //! Notes on columns that look like something else than they are read as, and on rows left out.
 
-use crate::format::{counted, shell_word};
+use crate::format::{column_word, counted};
 use crate::progress::Ui;
 use kalmia_data::{Encoder, Look, Reader, Remark};
 
@@ -11,7 +11,7 @@ pub fn report_columns(encoder: &Encoder, ui: Ui) {
 
 fn column_note(remark: &Remark) -> String {
     let Remark { column, look, example } = remark;
-    let word = shell_word(column);
+    let word = column_word(column);
     let head = |what: &str| format!("note: column `{column}` {what}, such as `{example}`");
     let categories = "and is read as categories";
     match look {
@@ -38,7 +38,7 @@ fn column_note(remark: &Remark) -> String {
         Look::Placeholder => format!(
             "note: column `{column}` holds numbers and `{example}`, {categories}; --na-values {} \
              reads that as missing",
-            shell_word(example)
+            column_word(example)
         ),
         Look::LeadingZeros => format!(
             "{} and is read as a number; --categorical {word} if they are codes",

@@ -1,7 +1,7 @@
 //! Notes on text columns with nearly one level per row, most often a mistake: an identifier, a
 //! decimal comma, a percent sign.
 
-use crate::format::{counted, shell_word};
+use crate::format::{column_word, counted};
 use crate::progress::Ui;
 use kalmia_data::{Column, Encoder};
 
@@ -34,7 +34,7 @@ impl Levels {
                 column.name,
                 counted(column.levels.as_slice().len() as u64, "level"),
                 counted(encoder.counts().rows, "row"),
-                shell_word(&column.name)
+                column_word(&column.name)
             ));
             self.reported.push(column.name.clone());
         }

@@ -1,7 +1,7 @@
 //! Plans of the commands that choose a method.
 
 use super::{Files, SourcePlan, picture};
-use crate::args::{CompareArgs, FitArgs, RoleArgs, SourceArgs};
+use crate::args::{CompareArgs, FitArgs, Names, RoleArgs, SourceArgs};
 use crate::error::{Failure, Result, option};
 use kalmia::DriftMode;
 use kalmia_data::EncoderOptions;
@@ -208,9 +208,9 @@ fn roles(args: &RoleArgs, source: &SourceArgs) -> EncoderOptions {
         positive: args.positive.clone(),
         weight: args.weight.clone(),
         offset: args.offset.clone(),
-        features: args.features.clone(),
-        exclude: args.exclude.clone(),
-        categorical: args.categorical.clone(),
+        features: (!args.features.is_empty()).then(|| Names::all(&args.features)),
+        exclude: Names::all(&args.exclude),
+        categorical: Names::all(&args.categorical),
         intercept: !args.no_intercept,
         missing: args.missing,
         na_values: source.na_values.clone(),

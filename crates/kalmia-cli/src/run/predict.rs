@@ -5,7 +5,7 @@ mod csv_writer;
 mod form;
 mod sink;
 
-use crate::args::{IntervalOf, OutputFormat, PredictArgs};
+use crate::args::{IntervalOf, Names, OutputFormat, PredictArgs};
 use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::interrupt;
@@ -155,7 +155,8 @@ impl Job {
             Some(IntervalOf::None) => &COLUMNS_WITHOUT_INTERVAL,
             _ => &COLUMNS,
         };
-        check_kept(&args.keep, columns)?;
+        let kept = Names::all(&args.keep);
+        check_kept(&kept, columns)?;
         let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
         let source = SourcePlan::new(&args.source)?;
         Files::default()
@@ -168,7 +169,7 @@ impl Job {
         if output.is_none() && binary && std::io::stdout().is_terminal() {
             return Err(Failure::usage("such a file is not for a terminal: give -o FILE"));
         }
-        if !args.keep.is_empty() && source.inputs.iter().any(|input| input.size().is_none()) {
+        if !kept.is_empty() && source.inputs.iter().any(|input| input.size().is_none()) {
             return Err(Failure::usage(
                 "--keep reads the input twice, which standard input and pipes do not allow; write \
                  it to a file first",
@@ -179,7 +180,7 @@ impl Job {
         args.missing.apply(&mut model.encoder)?;
         let reader = source.open(&mut model.encoder, Mode::Predict)?;
         let SourcePlan { inputs, options } = source;
-        let texts = match &args.keep[..] {
+        let texts = match &kept[..] {
             [] => None,
             [all] if all == "all" => Some(TextReader::open(inputs, options, None)?),
             names => Some(TextReader::open(inputs, options, Some(names))?),

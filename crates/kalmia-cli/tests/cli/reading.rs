@@ -164,3 +164,23 @@ fn columns_of_a_pipe_cannot_be_kept() {
         .run("predict m.kalmia pipe --keep y")
         .fails(2, &["--keep reads the input twice, which standard input and pipes do not allow"]);
 }
+
+#[test]
+fn a_column_whose_name_holds_a_comma_can_be_chosen() {
+    let folder = Folder::new("comma");
+    let rows: String = (0..40).map(|i| format!("{},{},{}\n", i % 7, i % 5, i % 3)).collect();
+    folder.write("t.csv", format!("\"last, first\",b,y\n{rows}"));
+    let names = |fit: serde_json::Value| -> Vec<String> {
+        let table = fit["coefficients"].as_array().unwrap();
+        table.iter().map(|line| line["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let run = |option: &str, value: &str| {
+        let mut command = folder.command("fit t.csv -t y --family gaussian --json");
+        let output = command.args([option, value]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        names(serde_json::from_slice(&output.stdout).unwrap())
+    };
+    assert_eq!(run("--features", "\"last, first\""), ["(intercept)", "last, first"]);
+    assert_eq!(run("--exclude", "\"last, first\""), ["(intercept)", "b"]);
+    assert_eq!(run("--features", "b,\"last, first\"").len(), 3);
+}

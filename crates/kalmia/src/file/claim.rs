@@ -88,15 +88,17 @@ fn opened(path: &Path) -> Result<Option<File>, FileError> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::file::{Metadata, replace};
 
+    #[cfg(unix)]
     fn model(number: u64) -> ModelFile {
         ModelFile::new("test", &number, Metadata::new()).unwrap()
     }
 
+    #[cfg(unix)]
     fn folder(name: &str) -> PathBuf {
         let folder =
             std::env::temp_dir().join(format!("kalmia-claim-{}-{name}", std::process::id()));
@@ -104,6 +106,8 @@ mod tests {
         folder
     }
 
+    // other systems have no claims
+    #[cfg(unix)]
     #[test]
     fn one_has_it_at_a_time_and_writing_keeps_it() {
         let folder = folder("one");
@@ -124,6 +128,8 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
+    // other systems have no claims
+    #[cfg(unix)]
     #[test]
     fn a_file_that_another_program_replaced_is_not_overwritten() {
         let folder = folder("changed");
