@@ -65,10 +65,9 @@ pub fn report_left_out(reader: &Reader, ui: Ui) {
         return;
     }
     let more = left_out.rows as usize > left_out.errors.len();
-    ui.note(&format!(
-        "note: {} left out that could not be read:\n  {}{}",
-        counted(left_out.rows, "row"),
-        left_out.errors.join("\n  "),
-        if more { "\n  ..." } else { "" }
-    ));
+    ui.note(&format!("note: {} left out that could not be read:", counted(left_out.rows, "row")));
+    left_out.errors.iter().for_each(|error| ui.note(&format!("  {error}")));
+    if more {
+        ui.note("  ...");
+    }
 }

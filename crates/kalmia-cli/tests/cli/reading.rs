@@ -42,8 +42,8 @@ fn missing_values_of_the_fit_travel_with_the_model() {
     assert_eq!(summary["skipped"], 2);
     let predicted = folder.ok("predict m.kalmia new.csv");
     let lines: Vec<_> = predicted.lines().collect();
-    assert_eq!(lines[1], ",,,,", "{predicted}");
-    assert_eq!(lines[2], ",,,,", "{predicted}");
+    assert_eq!(lines[1], ",,,,,", "{predicted}");
+    assert_eq!(lines[2], ",,,,,", "{predicted}");
     assert!(lines[3].starts_with("0."), "{predicted}");
     // Others can be added for one run.
     folder.write("other.csv", "a,b,c\nnone,0,0\n");
