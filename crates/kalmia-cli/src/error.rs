@@ -7,8 +7,10 @@ use crate::interrupt;
 use crate::visible::visible;
 use kalmia::Error as LearnerError;
 use kalmia::file::{FileError, Problem};
+use kalmia::rows::MAX_WEIGHT;
 use kalmia_data::{Counts, Error as DataError, Remedy};
-use kalmia_model::{Error as ModelError, MODEL_SET, Parameter, RowError};
+use kalmia_model::{Error as ModelError, MODEL_SET, Parameter, RowError, number_text};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -117,7 +119,7 @@ impl Failure {
     /// The whole message: the error, its causes if they say something new, and a hint.
     pub fn render(&self, command: &Command) -> String {
         let mut text = match self {
-            Self::Model(error) => model_text(error),
+            Self::Model(error) => model_text(error, command),
             other => other.to_string(),
         };
         let mut cause = std::error::Error::source(self);
@@ -138,7 +140,7 @@ impl Failure {
 }
 
 /// An error of the model in terms of the command.
-fn model_text(error: &ModelError) -> String {
+fn model_text(error: &ModelError, command: &Command) -> String {
     match error {
         ModelError::File(FileError::Content { path, problem: Problem::Kind { found, .. } })
             if found == MODEL_SET =>
@@ -154,8 +156,26 @@ fn model_text(error: &ModelError) -> String {
             let given = option(*parameter);
             format!("--method {method} takes no {given}; it takes {}", taken.join(", "))
         }
+        ModelError::Learner(LearnerError::Parameter { name, value, expected })
+            if command.chooses()
+                && let Some(parameter) = Parameter::ALL.into_iter().find(|p| p.name() == *name) =>
+        {
+            refused_value(&option(parameter), number_text(*value), expected)
+        }
+        // the only matrix that is chosen is the prior covariance
+        ModelError::Learner(LearnerError::NotPositiveDefinite { value, .. })
+            if command.chooses() =>
+        {
+            let given = number_text(*value);
+            refused_value(&option(Parameter::Prior), given, "must be a finite number above 0")
+        }
         other => other.to_string(),
     }
+}
+
+/// What is wrong with the value of an option.
+pub fn refused_value(option: &str, value: impl fmt::Display, expected: &str) -> String {
+    format!("{option} {value}: {expected}")
 }
 
 /// The option that sets a parameter of a method.
@@ -245,6 +265,11 @@ fn row_hint(error: &RowError, command: &Command) -> Option<String> {
             let give =
                 if count { "--family poisson or --family gaussian" } else { "--family gaussian" };
             Some(format!("{family} was chosen from the first rows: give {give}"))
+        }
+        LearnerError::RowExtra { name: "weight", value, .. }
+            if command.chooses() && *value > MAX_WEIGHT =>
+        {
+            Some("--weight-kind precision divides the weights by their mean".into())
         }
         LearnerError::Diverged { .. } => {
             Some("--method auto, moment or implicit cannot diverge".into())

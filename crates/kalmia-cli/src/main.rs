@@ -63,6 +63,6 @@ fn dispatch(cli: &Cli) -> error::Result<()> {
         Command::Reproduce(args) => run::reproduce::run(args, ui),
         Command::Bounds(args) => run::bounds::run(args),
         Command::Completions(args) => run::shell::completions(args),
-        Command::Man => run::shell::man(),
+        Command::Man(args) => run::shell::man(args, ui),
     }
 }

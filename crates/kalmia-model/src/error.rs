@@ -52,6 +52,14 @@ pub enum Error {
         /// The family as given.
         family: String,
     },
+    /// No family has this name, or its parameter is outside its domain.
+    #[error("family `{given}`: {problem}")]
+    Family {
+        /// The family as given.
+        given: String,
+        /// What is wrong with it, and what is legal.
+        problem: String,
+    },
     /// No kind of weights has this name.
     #[error("weights are \"frequency\" or \"precision\", not `{name}`")]
     UnknownWeightKind {
@@ -159,7 +167,7 @@ impl fmt::Display for RowError {
                 write!(f, "target `{name}` is {value}, the {family} family takes {expected}")
             }
             LearnerError::RowExtra { name, value, expected, .. } => {
-                write!(f, "{name} is {value}, expected {expected}")
+                write!(f, "{name} is {}, expected {expected}", number_text(*value))
             }
             LearnerError::Diverged { quantity, value, .. } => {
                 write!(f, "the recursion diverged, {quantity} is {value:e}")

@@ -1,8 +1,8 @@
 //! Which family a target has: the one that the user names, or the one that the first rows show.
 
 use crate::error::{Error, Result};
-use kalmia::AnyFamily;
-use kalmia_data::{Coding, Target};
+use kalmia::{AnyFamily, Error as LearnerError};
+use kalmia_data::{Coding, Target, nearest};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -87,9 +87,60 @@ impl FromStr for FamilyChoice {
         if text == "auto" {
             return Ok(Self::INFERRED);
         }
-        let family = text.parse()?;
+        let family = parse_family(&text)?;
         Ok(Self { named: Some((text, family)) })
     }
+}
+
+/// The names of families, with those that mean the same.
+const FAMILY_NAMES: [&str; 6] =
+    ["gaussian", "bernoulli", "logistic", "binomial", "poisson", "gamma"];
+
+/// The family that a user names, such as `poisson` or `gamma:0.5`; `auto` is none. The error says
+/// in the user's terms what is wrong with it.
+///
+/// ```
+/// let error = kalmia_model::parse_family("posson").unwrap_err();
+/// assert_eq!(error.to_string(), "family `posson`: did you mean poisson?");
+/// ```
+pub fn parse_family(text: &str) -> Result<AnyFamily> {
+    text.parse().map_err(|cause| Error::Family {
+        given: text.to_owned(),
+        problem: family_problem(text, &cause),
+    })
+}
+
+fn family_problem(text: &str, cause: &LearnerError) -> String {
+    let (name, parameter) = text.split_once(':').unwrap_or((text, ""));
+    let name = name.trim();
+    match cause {
+        LearnerError::Parameter { name: "noise", .. } => {
+            "the variance must be above 0 and finite".into()
+        }
+        LearnerError::Parameter { name: "dispersion", .. } => {
+            "the dispersion must lie between 1e-12 and 1e12".into()
+        }
+        LearnerError::Parameter { name: "trials", .. } => {
+            "the number of trials must be a whole number from 1 to 1e9".into()
+        }
+        LearnerError::Choice { name: "family", .. } => match near_family(name) {
+            Some(near) => format!("did you mean {near}?"),
+            None => "the families are gaussian, bernoulli (or logistic), binomial, poisson and \
+                     gamma"
+                .into(),
+        },
+        LearnerError::Choice { .. } => {
+            format!("`{parameter}` is not a number; a number is expected after the colon")
+        }
+        _ => format!("{name} takes no number: leave it out"),
+    }
+}
+
+/// The family that a wrong name probably means: a slip of the keyboard, or an abbreviation.
+fn near_family(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let short = || FAMILY_NAMES.into_iter().find(|known| known.starts_with(&lower));
+    nearest(name, FAMILY_NAMES).or_else(|| if lower.len() < 3 { None } else { short() })
 }
 
 impl TryFrom<String> for FamilyChoice {
@@ -143,6 +194,37 @@ mod tests {
         assert_eq!(resolve("auto", labels, &[1.0], true).unwrap().family, bernoulli);
         let two = resolve("auto", Coding::Number, &[1.0, 2.0], true).unwrap_err();
         assert!(matches!(two, Error::TwoValues { low: 1.0, high: 2.0, .. }), "{two}");
+    }
+
+    #[test]
+    fn a_wrong_family_is_explained() {
+        for (text, said) in [
+            ("gaussian:0", "the variance must be above 0 and finite"),
+            ("Gaussian:-1", "the variance must be above 0 and finite"),
+            ("gaussian:nan", "the variance must be above 0 and finite"),
+            ("gamma:-1", "the dispersion must lie between 1e-12 and 1e12"),
+            ("binomial:0", "the number of trials must be a whole number from 1 to 1e9"),
+            ("binomial:-1", "the number of trials must be a whole number from 1 to 1e9"),
+            ("binomial:2.5", "the number of trials must be a whole number from 1 to 1e9"),
+            ("gamma:x", "`x` is not a number; a number is expected after the colon"),
+            ("poisson:2", "poisson takes no number: leave it out"),
+            ("posson", "did you mean poisson?"),
+            ("posson:2", "did you mean poisson?"),
+            ("Gauss", "did you mean gaussian?"),
+            (
+                "weibull",
+                "the families are gaussian, bernoulli (or logistic), binomial, poisson \
+                         and gamma",
+            ),
+            ("", "the families are gaussian, bernoulli (or logistic), binomial, poisson and gamma"),
+        ] {
+            let given = text.to_ascii_lowercase();
+            let error = text.parse::<FamilyChoice>().unwrap_err();
+            assert_eq!(error.to_string(), format!("family `{given}`: {said}"));
+        }
+        for name in FAMILY_NAMES {
+            assert!(parse_family(name).is_ok(), "{name}");
+        }
     }
 
     #[test]

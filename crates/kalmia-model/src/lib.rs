@@ -34,7 +34,7 @@ pub use coefficients::{Coefficient, coefficients};
 pub use drift::DriftStatus;
 pub use error::{Error, Result, RowError, number_text};
 pub use export::{ExportOptions, json_export, onnx};
-pub use family::{FamilyChoice, FamilyHint, InferredFamily};
+pub use family::{FamilyChoice, FamilyHint, InferredFamily, parse_family};
 pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};
 pub use history::{History, Merge, Repeat, Run};
 pub use memory::check_memory;

@@ -208,6 +208,13 @@ impl Method {
     fn check(&self) -> Result<()> {
         // the library's constructors check; one coefficient is enough to ask them
         match self.with_horizon(1) {
+            Self::AveragedSgd { horizon: Some(0), .. } => {
+                return Err(Error::Learner(kalmia::Error::Parameter {
+                    name: Parameter::Horizon.name(),
+                    value: 0.0,
+                    expected: "must be at least 1",
+                }));
+            }
             Self::OnlineNewton { radius, exp_concavity, gradient_bound } => {
                 newton_settings(radius, exp_concavity, gradient_bound)?;
             }

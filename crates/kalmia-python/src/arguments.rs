@@ -23,7 +23,7 @@ impl FamilyArgument<'_> {
     /// A built-in family.
     pub fn built_in(&self) -> PyResult<AnyFamily> {
         match self {
-            Self::Name(name) => name.parse().map_err(plain),
+            Self::Name(name) => kalmia_model::parse_family(name).map_err(crate::error::model),
             Self::Custom(_) => Err(input("a custom family works with Filter and Auto only")),
             Self::Other(value) => Err(no_family(value)),
         }

@@ -98,6 +98,9 @@ fn text(error: &Error) -> String {
             "row {row}: target {} is not legal for the {family} family, which takes {expected}",
             number_text(*value)
         ),
+        Error::RowExtra { row, name, value, expected } => {
+            format!("row {row}: {name} is {}, expected {expected}", number_text(*value))
+        }
         other => other.to_string(),
     }
 }

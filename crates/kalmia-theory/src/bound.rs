@@ -93,7 +93,7 @@ pub(crate) fn read<T: Field>(
     let value = inputs
         .get(name)
         .or(typed.as_ref())
-        .ok_or(RegistryError::MissingParameter { function, name })?;
+        .ok_or_else(|| RegistryError::MissingParameters { function, names: vec![name] })?;
     T::read(value).ok_or_else(|| {
         // A negative count has the right type and is outside its domain.
         match value.as_number() {

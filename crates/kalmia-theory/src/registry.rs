@@ -41,6 +41,15 @@ impl Entry {
                 });
             }
         }
+        let missing: Vec<_> = self
+            .parameters
+            .iter()
+            .filter(|p| p.default.is_none() && inputs.get(p.name).is_none())
+            .map(|p| p.name)
+            .collect();
+        if !missing.is_empty() {
+            return Err(RegistryError::MissingParameters { function: self.name, names: missing });
+        }
         (self.run)(inputs)
     }
 
@@ -167,13 +176,13 @@ pub enum RegistryError {
         /// The legal name that is closest to it.
         nearest: &'static str,
     },
-    /// A parameter without default was not given.
-    #[error("`{function}` needs the parameter `{name}`")]
-    MissingParameter {
+    /// Parameters without default were not given.
+    #[error("`{function}` needs the parameter{} {}", plural(.names), listed(.names))]
+    MissingParameters {
         /// The closed form.
         function: &'static str,
-        /// The parameter.
-        name: &'static str,
+        /// All that are missing, in order.
+        names: Vec<&'static str>,
     },
     /// A parameter was given as something else than what it is.
     #[error("parameter `{name}` of `{function}` is {value}: expected {expected}")]
@@ -190,6 +199,19 @@ pub enum RegistryError {
     /// A parameter is outside its domain.
     #[error(transparent)]
     Bound(#[from] kalmia::Error),
+}
+
+fn plural(names: &[&str]) -> &'static str {
+    if names.len() == 1 { "" } else { "s" }
+}
+
+/// `a`, `b` and `c`, in quotes.
+fn listed(names: &[&str]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    match &quoted[..] {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        few => few.concat(),
+    }
 }
 
 static REGISTRY: [Entry; 24] = [

@@ -154,8 +154,8 @@ fn unknown_missing_and_mistyped_parameters_are_named() {
                 .collect();
             match (entry.evaluate(&without), parameter.default) {
                 (Ok(_), Some(_)) => {}
-                (Err(RegistryError::MissingParameter { name, .. }), None) => {
-                    assert_eq!(name, parameter.name)
+                (Err(RegistryError::MissingParameters { names, .. }), None) => {
+                    assert_eq!(names, [parameter.name])
                 }
                 (other, _) => panic!("{} without {}: {other:?}", entry.name, parameter.name),
             }
@@ -165,6 +165,15 @@ fn unknown_missing_and_mistyped_parameters_are_named() {
             };
             assert_eq!(name, parameter.name);
         }
+    }
+    for entry in registry() {
+        let needed: Vec<_> =
+            entry.parameters.iter().filter(|p| p.default.is_none()).map(|p| p.name).collect();
+        let Err(RegistryError::MissingParameters { names, .. }) = entry.evaluate(&Inputs::new())
+        else {
+            panic!("{} needs no parameter", entry.name);
+        };
+        assert_eq!(names, needed, "{}", entry.name);
     }
     let message = |function: &str, name: &'static str| {
         find(function)

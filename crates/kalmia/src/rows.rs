@@ -5,6 +5,10 @@ use crate::error::{Error, Result, require_len};
 /// Largest absolute value of a feature, a target or an offset: $x^\top P x$ then stays finite.
 pub const MAX_FEATURE: f64 = 1e120;
 
+/// Largest weight of a row: as many rows as this, or exposures and precisions of any unit. Above it
+/// the information that a row adds would overflow.
+pub const MAX_WEIGHT: f64 = 1e30;
+
 /// Largest absolute value that cannot overflow a recursion whose rule is safe.
 pub(crate) const MAX_MODERATE: f64 = 1e30;
 

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::TypedValueParser;
 use kalmia::DriftMode;
 use kalmia_data::{EncoderOptions, Missing};
-use kalmia_model::{FamilyChoice, MethodName, Parameters, WeightKind};
+use kalmia_model::{Error as ModelError, FamilyChoice, MethodName, Parameters, WeightKind};
 use std::path::PathBuf;
 
 const FIT_EXAMPLES: &str = "\
@@ -91,7 +91,7 @@ pub struct RoleArgs {
     /// (numbers), bernoulli (two labels), binomial (proportions), binomial:TRIALS (counts out of
     /// TRIALS), poisson (counts, or rates weighted by their exposure) or gamma (positive
     /// numbers); gaussian:VARIANCE and gamma:DISPERSION fix the noise, which auto learns
-    #[arg(long, value_name = "FAMILY", default_value = "auto")]
+    #[arg(long, value_name = "FAMILY", default_value = "auto", value_parser = family)]
     pub family: FamilyChoice,
     /// The feature columns, in this order; by default every column without another role. A name
     /// with a comma stands in double quotes, here and below: '"last, first",age'
@@ -135,28 +135,28 @@ pub struct LearnArgs {
     #[arg(long, value_parser = drift_modes(), help_heading = "Method")]
     pub drift: Option<DriftMode>,
     /// Prior variance of the coefficients (ekf, truncated, implicit, moment) [default: 1]
-    #[arg(long, value_name = "V", help_heading = "Method")]
+    #[arg(long, allow_negative_numbers = true, value_name = "V", help_heading = "Method")]
     pub prior: Option<f64>,
     /// At row t, the curvature is raised to at least SCALE * t^-BETA (truncated) [default: 1]
-    #[arg(long, value_name = "SCALE", help_heading = "Method")]
+    #[arg(long, allow_negative_numbers = true, value_name = "SCALE", help_heading = "Method")]
     pub scale: Option<f64>,
     /// Exponent of that bound (truncated) [default: 0.49]
-    #[arg(long, value_name = "BETA", help_heading = "Method")]
+    #[arg(long, allow_negative_numbers = true, value_name = "BETA", help_heading = "Method")]
     pub beta: Option<f64>,
     /// Radius of the ball that the coefficients are confined to (ons) [default: 10]
-    #[arg(long, value_name = "R", help_heading = "Method")]
+    #[arg(long, allow_negative_numbers = true, value_name = "R", help_heading = "Method")]
     pub radius: Option<f64>,
     /// Exp-concavity constant of the losses over the ball (ons) [default: 1 / (4 R)]
-    #[arg(long, value_name = "A", help_heading = "Method")]
+    #[arg(long, allow_negative_numbers = true, value_name = "A", help_heading = "Method")]
     pub exp_concavity: Option<f64>,
     /// Bound on the norm of the gradients (ons) [default: none]
-    #[arg(long, value_name = "G", help_heading = "Method")]
+    #[arg(long, allow_negative_numbers = true, value_name = "G", help_heading = "Method")]
     pub gradient_bound: Option<f64>,
     /// Number of rows to learn (asgd); by default kalmia reads the files once to count them
     #[arg(long, value_name = "N", value_parser = whole, help_heading = "Method")]
     pub horizon: Option<u64>,
     /// Step size (asgd) [default: 1 / (2 d sqrt(N)), d the number of coefficients]
-    #[arg(long, value_name = "STEP", help_heading = "Method")]
+    #[arg(long, allow_negative_numbers = true, value_name = "STEP", help_heading = "Method")]
     pub step: Option<f64>,
 }
 
@@ -175,6 +175,14 @@ impl LearnArgs {
             step: self.step,
         }
     }
+}
+
+/// A family; the parser's message already has its name.
+fn family(text: &str) -> Result<FamilyChoice, String> {
+    text.parse().map_err(|error| match error {
+        ModelError::Family { problem, .. } => problem,
+        other => other.to_string(),
+    })
 }
 
 /// The methods by name, with a line of help each.

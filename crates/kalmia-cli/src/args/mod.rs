@@ -11,7 +11,7 @@ pub use data::SourceArgs;
 pub use fit::{CompareArgs, FitArgs, RoleArgs};
 pub use model::{
     BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf,
-    MergeArgs, OutputFormat, PredictArgs, UpdateArgs,
+    ManArgs, MergeArgs, OutputFormat, PredictArgs, UpdateArgs,
 };
 pub use names::Names;
 pub use reproduce::ReproduceArgs;
@@ -61,8 +61,8 @@ pub enum Command {
     Bounds(BoundsArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
-    /// Print the manual page
-    Man,
+    /// Print a manual page, or write all of them to a folder
+    Man(ManArgs),
 }
 
 impl Command {

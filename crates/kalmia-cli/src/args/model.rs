@@ -1,8 +1,10 @@
 //! Arguments of the commands that take a model, and of the small ones.
 
 use super::data::{MissingArgs, SourceArgs};
-use super::names::Names;
+use super::names::{Names, Suggested, described};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use kalmia_theory::registry;
 use std::path::PathBuf;
 
 /// `kalmia predict`.
@@ -161,17 +163,65 @@ pub enum ExportFormat {
   kalmia bounds list
   kalmia bounds result_logistic --help
   kalmia bounds uniform_design --m 10
-  kalmia bounds evaluate cases.json")]
+  kalmia bounds evaluate cases.json
+
+A file of cases is one JSON object. It lists the cases of each bound under `functions`; `in` has the
+parameters, which are numbers or texts such as \"1e5\", and `name` may be left out:
+  {\"functions\": {\"uniform_design\": {\"cases\": [{\"name\": \"ten\", \"in\": {\"m\": 10}}]}}}
+`evaluate` prints the same object with the values in `out` of every case and, if the errata change
+the bound, the corrected ones in `out_corrected`. Everything else in the file is kept.")]
 pub struct BoundsArgs {
-    /// `list`, `evaluate FILE.json`, or a bound and its parameters as `--name value`
+    /// What to do, or a bound and its parameters as `--name value`
     #[arg(
         required = true,
         trailing_var_arg = true,
         allow_hyphen_values = true,
-        value_name = "WHAT"
+        value_name = "WHAT",
+        value_parser = bounds()
     )]
     pub words: Vec<String>,
 }
+
+/// The first words by name, with a line of help each.
+fn bounds() -> Suggested {
+    let actions = [
+        described("list", "List the bounds"),
+        described("evaluate", "Evaluate a file of cases: `evaluate FILE.json`"),
+    ];
+    let entries =
+        registry().iter().map(|entry| described(entry.name, entry.summary.trim_end_matches('.')));
+    Suggested(actions.into_iter().chain(entries).collect())
+}
+
+/// `kalmia man`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  kalmia man fit | man -l -
+  kalmia man --output-dir ~/.local/share/man/man1     (then: man kalmia-fit)")]
+pub struct ManArgs {
+    /// The command whose page to print; by default the page of kalmia itself
+    #[arg(value_parser = PossibleValuesParser::new(COMMANDS))]
+    pub command: Option<String>,
+    /// Write all pages to this folder instead: kalmia.1, kalmia-fit.1, and so on
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub output_dir: Option<PathBuf>,
+}
+
+/// The commands that have a page. The parser cannot ask itself for them while it is built.
+const COMMANDS: [&str; 12] = [
+    "fit",
+    "predict",
+    "evaluate",
+    "update",
+    "inspect",
+    "merge",
+    "compare",
+    "export",
+    "reproduce",
+    "bounds",
+    "completions",
+    "man",
+];
 
 /// `kalmia completions`.
 #[derive(Debug, Clone, Args)]
@@ -179,4 +229,16 @@ pub struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_command_has_a_page() {
+        let command = crate::args::Cli::command();
+        let names: Vec<_> = command.get_subcommands().map(|sub| sub.get_name()).collect();
+        assert_eq!(names, super::COMMANDS);
+    }
 }

@@ -1,7 +1,9 @@
 //! The arguments of `kalmia reproduce`.
 
-use super::names::whole;
+use super::names::{described, whole};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+use kalmia_lab::Figure;
 use std::path::PathBuf;
 
 /// Reproduce the paper's experiments and figures
@@ -11,9 +13,8 @@ use std::path::PathBuf;
   kalmia reproduce comparison1 beyond --horizon 1e4 --replicates 20 --out figures
   kalmia reproduce theta-star --iterations 1e9")]
 pub struct ReproduceArgs {
-    /// comparison1, density, comparison10, misspecified, beyond, bounds or all; theta-star must be
-    /// the only one
-    #[arg(required = true, value_name = "FIGURE")]
+    /// The figures; theta-star must be the only one
+    #[arg(required = true, value_name = "FIGURE", value_parser = figures())]
     pub figures: Vec<String>,
     /// Rows of each replicate of a figure [default: 1e5]
     #[arg(long, value_parser = whole)]
@@ -36,4 +37,14 @@ pub struct ReproduceArgs {
     /// Print every number as one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// The figures by name, with a line of help each.
+fn figures() -> PossibleValuesParser {
+    let figures = Figure::ALL.map(|figure| described(figure.name(), figure.title()));
+    let others = [
+        described("all", "All figures"),
+        described("theta-star", "The paper's long run for the misspecified setting"),
+    ];
+    PossibleValuesParser::new(figures.into_iter().chain(others).collect::<Vec<_>>())
 }

@@ -132,40 +132,69 @@ fn value_of(values: &Inputs) -> Result<Value> {
     serde_json::to_value(values).map_err(|error| Failure::Other(error.to_string()))
 }
 
-/// Fills in `out` (and `out_corrected`) of every case of a file.
+/// Problems of a file that one message lists.
+const LISTED: usize = 20;
+
+/// Fills in `out` (and `out_corrected`) of every case of a file. All cases that cannot be evaluated
+/// are reported together.
 fn evaluate(file: &str) -> Result<()> {
     Files::default().reads("the input", Path::new(file)).check()?;
     let bad = |reason: String| Failure::usage(format!("{file}: {reason}"));
     let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
     let mut document: Value =
         serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
-    let functions = document.get_mut("functions").and_then(Value::as_object_mut);
-    for (name, function) in functions.ok_or_else(|| bad("there is no object `functions`".into()))? {
-        let entry = find(name).map_err(|error| bad(error.to_string()))?;
-        let cases = function
-            .get_mut("cases")
-            .and_then(Value::as_array_mut)
-            .ok_or_else(|| bad(format!("`{name}` has no `cases`")))?;
-        for (i, case) in cases.iter_mut().enumerate() {
+    let functions =
+        document.get_mut("functions").and_then(Value::as_object_mut).ok_or_else(|| {
+            bad("there is no object `functions`; `kalmia bounds --help` shows the format".into())
+        })?;
+    let mut problems = Vec::new();
+    for (name, function) in functions {
+        if let Err(problem) = fill_function(name, function, &mut problems) {
+            problems.push(problem);
+        }
+    }
+    if problems.is_empty() {
+        return output::print_json(&document);
+    }
+    let rest = problems.len().saturating_sub(LISTED);
+    problems.truncate(LISTED);
+    if rest > 0 {
+        problems.push(format!("and {rest} more"));
+    }
+    Err(bad(problems.join("\n")))
+}
+
+/// Fills in the cases of one bound; what is wrong with a case joins `problems`.
+fn fill_function(
+    name: &str,
+    function: &mut Value,
+    problems: &mut Vec<String>,
+) -> std::result::Result<(), String> {
+    let entry = find(name).map_err(|error| error.to_string())?;
+    let cases = function.get_mut("cases").and_then(Value::as_array_mut);
+    let cases = cases.ok_or_else(|| format!("`{name}` has no array `cases`"))?;
+    for (i, case) in cases.iter_mut().enumerate() {
+        if let Err(reason) = fill_case(entry, case) {
             let label = case
                 .get("name")
                 .and_then(Value::as_str)
                 .map_or(format!("number {}", i + 1), |label| format!("`{label}`"));
-            let wrong = |reason: String| bad(format!("`{name}`, case {label}: {reason}"));
-            let input = case.get("in").cloned().ok_or_else(|| wrong("there is no `in`".into()))?;
-            let inputs: Inputs =
-                serde_json::from_value(input).map_err(|error| wrong(error.to_string()))?;
-            let out = entry.evaluate(&inputs).map_err(|error| wrong(error.to_string()))?;
-            let corrected =
-                entry.evaluate_corrected(&inputs).map_err(|error| wrong(error.to_string()))?;
-            let Some(case) = case.as_object_mut() else {
-                return Err(wrong("it is not a JSON object".into()));
-            };
-            case.insert("out".into(), value_of(&out)?);
-            if let Some(corrected) = corrected {
-                case.insert("out_corrected".into(), value_of(&corrected)?);
-            }
+            problems.push(format!("`{name}`, case {label}: {reason}"));
         }
     }
-    output::print_json(&document)
+    Ok(())
+}
+
+fn fill_case(entry: &Entry, case: &mut Value) -> std::result::Result<(), String> {
+    let case = case.as_object_mut().ok_or("it is not a JSON object")?;
+    let input = case.get("in").cloned().ok_or("there is no `in`, the object of its parameters")?;
+    let inputs: Inputs = serde_json::from_value(input).map_err(|error| error.to_string())?;
+    let out = entry.evaluate(&inputs).map_err(|error| error.to_string())?;
+    let corrected = entry.evaluate_corrected(&inputs).map_err(|error| error.to_string())?;
+    let json = |values: &Inputs| serde_json::to_value(values).map_err(|error| error.to_string());
+    case.insert("out".into(), json(&out)?);
+    if let Some(corrected) = corrected {
+        case.insert("out_corrected".into(), json(&corrected)?);
+    }
+    Ok(())
 }

@@ -1,13 +1,13 @@
 //! `kalmia reproduce`: the paper's experiments, figures and report, by the laboratory.
 
 use crate::args::ReproduceArgs;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, refused_value};
 use crate::format::grouped;
 use crate::interrupt;
 use crate::output;
-use crate::progress::Ui;
+use crate::progress::{Ui, terminal_bar};
 use crate::report::Table;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use kalmia_lab::{Error, Figure, Progress, Report, Settings, Workers};
 use std::io::{IsTerminal, stderr};
 use std::sync::Mutex;
@@ -110,7 +110,10 @@ fn theta_star(args: &ReproduceArgs, bar: &Bar) -> Result<()> {
 /// Bad requests are usage, the rest is failure.
 fn failure(error: Error) -> Failure {
     match error {
-        Error::UnknownFigure { .. } | Error::Setting { .. } => Failure::usage(error.to_string()),
+        Error::UnknownFigure { .. } => Failure::usage(error.to_string()),
+        Error::Setting { name, value, expected } => {
+            Failure::usage(refused_value(&format!("--{name}"), value, expected))
+        }
         Error::Output { path, source } => Failure::Output { path, reason: source },
         Error::Learner(error) => error.into(),
         Error::Cancelled => Failure::Interrupted("interrupted".into()),
@@ -139,13 +142,9 @@ impl Bar {
 impl Progress for Bar {
     fn start(&self, task: &str, total: u64) {
         self.with(|bar| {
-            let style = ProgressStyle::with_template(
-                "{prefix:28} {bar:24} {percent:>3} %  {eta} left  {msg}",
-            );
-            let target = ProgressDrawTarget::stderr_with_hz(8);
-            let new = ProgressBar::with_draw_target(Some(total), target)
-                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            *bar = Some(new.with_prefix(task.to_owned()));
+            let new = terminal_bar(Some(total)).with_prefix(task.to_owned());
+            new.set_message(task.to_owned());
+            *bar = Some(new);
         });
     }
 
@@ -154,7 +153,9 @@ impl Progress for Bar {
     }
 
     fn note(&self, text: &str) {
-        self.with(|bar| bar.iter().for_each(|bar| bar.set_message(text.to_owned())));
+        self.with(|bar| {
+            bar.iter().for_each(|bar| bar.set_message(format!("{}  {text}", bar.prefix())));
+        });
     }
 
     fn finish(&self) {

@@ -253,3 +253,28 @@ fn traces_and_pictures_are_written() {
     folder.run("fit t.csv -t y --plot loss.jpg").fails(2, &[".svg or .png"]);
     folder.run("fit t.csv -t y -o no/such/model.kalmia").fails(2, &["there is no folder"]);
 }
+
+/// A value that is out of range is named with its option, as it was typed.
+#[test]
+fn a_refused_value_is_named_with_its_option() {
+    let folder = Folder::new("refused-value");
+    folder.write("a.csv", table(20, ["0", "1"]));
+    for (words, said) in [
+        ("--family gaussian:0", "'--family <FAMILY>': the variance must be above 0"),
+        ("--family gamma:-1", "'--family <FAMILY>': the dispersion must lie between 1e-12 and"),
+        ("--family binomial:0", "'--family <FAMILY>': the number of trials must be a whole number"),
+        ("--family posson", "'posson' for '--family <FAMILY>': did you mean poisson?"),
+        ("--method asgd --horizon 0", "--horizon 0: must be at least 1"),
+        ("--method asgd --step -1", "--step -1: must be finite and positive"),
+        ("--method ekf --prior 0", "--prior 0: must be a finite number above 0"),
+        ("--method moment --prior -2", "--prior -2: must be a finite number above 0"),
+        ("--method truncated --beta 2", "--beta 2: must lie strictly between 0 and 1/2"),
+        ("--method truncated --scale -1", "--scale -1: must be finite and positive"),
+        ("--method ons --radius 0", "--radius 0: must be positive, from 1e-100 to 1e100"),
+        ("--method ons --exp-concavity 0", "--exp-concavity 0: must be finite and positive"),
+        ("--method ons --gradient-bound -1", "--gradient-bound -1: must be finite and positive"),
+    ] {
+        folder.run(&format!("fit a.csv -t y {words}")).fails(2, &[said]);
+    }
+    folder.run("compare a.csv -t y --horizon 0").fails(2, &["--horizon 0: must be at least 1"]);
+}

@@ -42,7 +42,12 @@ impl Folder {
     }
 
     pub fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0)
+        self.names_in("")
+    }
+
+    /// The names in a folder below this one, sorted.
+    pub fn names_in(&self, below: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path(below))
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<_> = entries.collect();

@@ -306,3 +306,70 @@ fn precision_weights_are_relative_and_give_the_errors_of_weighted_least_squares(
         folder.run(&words).fails(2, &["every row has the weight 0"]);
     }
 }
+
+/// A weight that would overflow is refused with its row, and the largest legal one gives finite
+/// numbers under every method.
+#[test]
+fn a_weight_is_too_large_or_gives_finite_standard_errors() {
+    let folder = Folder::new("large-weight");
+    let rows = |first: &str, others: &str| {
+        let weight = |i: usize| if i == 0 { first } else { others };
+        let line = |i: usize| format!("{i},{},{}\n", 1 + i * 7919 % 13, weight(i));
+        (0..40).map(line).fold("x,y,w\n".to_owned(), |text, line| text + &line)
+    };
+    folder.write("huge.csv", rows("1e300", "1"));
+    for method in ["auto", "ekf", "moment", "ons", "asgd"] {
+        folder.run(&format!("-q fit huge.csv -t y --weight w --method {method}")).fails(
+            2,
+            &[
+                "huge.csv, row 1 (line 2): weight is 1e300, expected a number from 0 to 1e30",
+                "hint: --weight-kind precision divides the weights by their mean",
+            ],
+        );
+    }
+    folder.ok("-q fit huge.csv -t y --weight w --weight-kind precision");
+    for (first, others) in [("1e30", "1"), ("1", "1e30"), ("1e30", "1e30")] {
+        folder.write("large.csv", rows(first, others));
+        for method in ["auto", "ekf", "moment", "implicit"] {
+            for family in ["gaussian", "gamma", "poisson"] {
+                let words = format!(
+                    "-q fit large.csv -t y --weight w --method {method} --family {family} --json"
+                );
+                let fit = folder.json(&words);
+                for row in fit["coefficients"].as_array().unwrap() {
+                    let finite = |key: &str| row[key].as_f64().is_some_and(f64::is_finite);
+                    assert!(finite("estimate") && finite("std_error"), "{words}: {row}");
+                }
+            }
+        }
+    }
+}
+
+/// A weight counts rows: a million times as many divide each standard error by a thousand and leave
+/// the estimate, also for families whose steps are integrals.
+#[test]
+fn standard_errors_follow_the_root_of_large_weights() {
+    let folder = Folder::new("root-weight");
+    for weight in ["1e9", "1e15"] {
+        let line = |i: usize| format!("{i},{},{weight}\n", 1 + i * 7919 % 13);
+        let rows: String = (0..40).map(line).collect();
+        folder.write(&format!("{weight}.csv"), format!("x,y,w\n{rows}"));
+    }
+    for family in ["gaussian", "gamma", "poisson"] {
+        for method in ["auto", "moment", "implicit"] {
+            let options = format!("-t y --weight w --family {family} --method {method} --json");
+            let few = folder.json(&format!("-q fit 1e9.csv {options}"));
+            let many = folder.json(&format!("-q fit 1e15.csv {options}"));
+            for i in 0..2 {
+                let [few, many] = [&few, &many].map(|fit| {
+                    ["estimate", "std_error"]
+                        .map(|key| number(fit, &format!("coefficients.{i}.{key}")))
+                });
+                let ratio = 1e3 * many[1] / few[1];
+                assert!((ratio - 1.0).abs() < 1e-4, "{family} {method} {i}: {few:?} {many:?}");
+                let moved = (many[0] - few[0]).abs();
+                assert!(moved < 1e-5, "{family} {method} {i}: {few:?} {many:?}");
+            }
+        }
+    }
+}

@@ -16,6 +16,52 @@ fn bounds_are_listed_described_and_evaluated() {
     folder.run("bounds evaluate no.json").fails(2, &["no.json"]);
 }
 
+/// The example of the help is a file of cases, and one run names all that is wrong with a file.
+#[test]
+fn a_file_of_cases_is_explained_and_its_problems_come_together() {
+    let folder = Folder::new("wrong-cases");
+    let help = folder.ok("bounds --help");
+    let example = help.lines().find(|line| line.contains(r#"{"functions""#)).unwrap();
+    folder.write("cases.json", example);
+    let filled = folder.json("bounds evaluate cases.json");
+    let bulk = number(&filled, "functions.uniform_design.cases.0.out.bulk");
+    assert!((bulk - 1.0 / 12.0).abs() < 1e-15, "{bulk}");
+
+    let page = std::fs::read_to_string(repository("docs/command.md")).unwrap();
+    let (_, section) = page.split_once("## Bounds").unwrap();
+    let (_, example) = section.split_once("```json").unwrap();
+    folder.write("page.json", example.split_once("```").unwrap().0);
+    let filled = folder.json("bounds evaluate page.json");
+    assert!(number(&filled, "functions.uniform_design.cases.1.out.bulk").is_finite());
+    assert!(filled["functions"]["asgd_steps"]["cases"][0]["out"].is_object(), "{filled}");
+
+    folder
+        .run("bounds asgd_steps")
+        .fails(2, &["`asgd_steps` needs the parameters `d`, `N` and `nstar`"]);
+    folder.write(
+        "wrong.json",
+        r#"{"functions": {
+            "asgd_steps": {"cases": [
+                {"in": {}}, {"name": "b", "in": {"d": 0, "N": 5, "nstar": 1}}, 7, {}]},
+            "uniform_desing": {"cases": []},
+            "uniform_design": {}}}"#,
+    );
+    folder.run("bounds evaluate wrong.json").fails(
+        2,
+        &[
+            "wrong.json: `asgd_steps`, case number 1: ",
+            "case number 1: `asgd_steps` needs the parameters `d`, `N` and `nstar`",
+            "case `b`: parameter `d` is 0",
+            "case number 3: it is not a JSON object",
+            "case number 4: there is no `in`, the object of its parameters",
+            "no bound is called `uniform_desing`; did you mean `uniform_design`?",
+            "`uniform_design` has no array `cases`",
+        ],
+    );
+    folder.write("list.json", "[]");
+    folder.run("bounds evaluate list.json").fails(2, &["`kalmia bounds --help` shows the format"]);
+}
+
 /// The reference values, to their tolerances.
 #[test]
 fn a_file_of_cases_is_filled_in() {
@@ -72,7 +118,14 @@ fn reproduce_draws_what_is_asked_and_refuses_the_rest() {
             .run("reproduce density --horizon 10 --out /proc/drawn")
             .fails(1, &["cannot write /proc/drawn"]);
     }
-    folder.run("reproduce density --horizon 0").fails(2, &["horizon"]);
+    for (words, said) in [
+        ("density --horizon 0", "--horizon 0: must be at least 1"),
+        ("density --replicates 1", "--replicates 1: must be at least 2"),
+        ("density --threads 2000", "--threads 2000: must be at most 1024"),
+        ("theta-star --iterations 0", "--iterations 0: must be at least 1"),
+    ] {
+        folder.run(&format!("reproduce {words}")).fails(2, &[said]);
+    }
 }
 
 #[test]
@@ -81,8 +134,14 @@ fn completions_manual_and_help_come_from_one_place() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         assert!(folder.ok(&format!("completions {shell}")).contains("checkpoint-every"), "{shell}");
     }
-    let man = folder.ok("man");
-    assert!(man.starts_with(".ie") && man.contains("checkpoint\\-every"));
+    let figures = ["comparison1", "misspecified", "theta-star"];
+    let bounds = ["uniform_design", "result_logistic", "asgd_steps"];
+    // the other shells' scripts complete options and commands only
+    for shell in ["bash", "zsh"] {
+        let script = folder.ok(&format!("completions {shell}"));
+        let mut names = figures.iter().chain(&bounds);
+        assert!(names.all(|name| script.contains(name)), "{shell}");
+    }
     let help = folder.ok("fit --help");
     assert!(
         help.contains("Examples:")
@@ -90,7 +149,36 @@ fn completions_manual_and_help_come_from_one_place() {
             && help.contains("[default: 32768]"),
         "{help}"
     );
+    let help = folder.ok("reproduce --help");
+    assert!(figures.iter().all(|name| help.contains(name)), "{help}");
+    let help = folder.ok("bounds --help");
+    assert!(bounds.iter().all(|name| help.contains(name)), "{help}");
     assert_eq!(folder.run("fit").output.status.code(), Some(2));
     assert_eq!(folder.run("fitt").output.status.code(), Some(2));
     assert_eq!(folder.run("--version").ok(), format!("kalmia {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = Folder::new("man");
+    let overview = folder.ok("man");
+    assert!(overview.contains(".TH kalmia 1"), "{overview}");
+    folder.ok("man --output-dir pages/man1");
+    assert_eq!(folder.text("pages/man1/kalmia.1"), overview);
+    let names = folder.names_in("pages/man1");
+    assert_eq!(names.len(), 13, "{names:?}");
+    for name in names.iter().filter(|name| *name != "kalmia.1") {
+        let command = name.strip_prefix("kalmia-").unwrap().strip_suffix(".1").unwrap();
+        let page = folder.ok(&format!("man {command}"));
+        assert_eq!(folder.text(&format!("pages/man1/{name}")), page);
+        assert!(page.contains(&format!(".TH kalmia-{command} 1")), "{page}");
+        assert!(page.contains(&format!("kalmia {command}")), "{page}");
+        // the overview points to it
+        assert!(overview.contains(&format!("kalmia\\-{command}(1)")), "{overview}");
+    }
+    assert!(folder.ok("man fit").contains("checkpoint\\-every"));
+    folder.run("man fitt").fails(2, &["fitt", "similar value exists: 'fit'"]);
+    folder.run("man fit --output-dir pages").fails(2, &["cannot be used with"]);
+    folder.write("file", "");
+    folder.run("man --output-dir file").fails(1, &["cannot write file"]);
 }

@@ -3,7 +3,7 @@
 use super::{Family, FastPaths};
 use crate::error::{Error, Result, require_len};
 use crate::math::{Likelihood, Potential};
-use crate::rows::{MAX_FEATURE, MAX_MODERATE, Observation, Rows, first_beyond};
+use crate::rows::{MAX_FEATURE, MAX_MODERATE, MAX_WEIGHT, Observation, Rows, first_beyond};
 
 impl Observation {
     /// $(w\,\ell'(y, m+o),\; w\,\ell''(y, m+o))$.
@@ -79,8 +79,8 @@ impl Rows<'_> {
                 });
             }
         }
-        check_extra("weight", self.weights(), "a finite number, 0 or more", |weight| {
-            weight.is_finite() && weight >= 0.0
+        check_extra("weight", self.weights(), "a number from 0 to 1e30", |weight| {
+            (0.0..=MAX_WEIGHT).contains(&weight)
         })?;
         check_extra(
             "offset",
@@ -88,9 +88,8 @@ impl Rows<'_> {
             "a finite number, at most 1e120 in size",
             |offset| offset.abs() <= MAX_FEATURE,
         )?;
-        all &= moderate(self.targets())
-            && self.weights().is_none_or(moderate)
-            && self.offsets().is_none_or(moderate);
+        // weights are: `MAX_WEIGHT` is no larger
+        all &= moderate(self.targets()) && self.offsets().is_none_or(moderate);
         Ok(all)
     }
 }

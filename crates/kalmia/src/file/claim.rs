@@ -90,8 +90,8 @@ fn opened(path: &Path) -> Result<Option<File>, FileError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Metadata, replace};
     use super::*;
+    use crate::file::{Metadata, replace};
 
     #[cfg(unix)]
     fn model(number: u64) -> ModelFile {

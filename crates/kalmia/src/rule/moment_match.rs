@@ -10,8 +10,8 @@ use crate::step::{Evidence, Moments, Step};
 /// $g = (\ln Z)'(m)$, $c = -(\ln Z)''(m)$, $Z(m) = E[e^{-w\ell(y,u+o)}]$, $u \sim N(m, s)$.
 ///
 /// $g$ and $c$ are exact to $10^{-9}$ relative for $s \le 100$ and $10^{-6}$ for $s \le 10^6$ when
-/// $\ell$ is smooth. If $\ell''$ jumps (Huber's loss), $c$ is only as good as a sample of $\ell''$
-/// over the belief.
+/// $\ell$ is smooth. Where $w\ell'' > 10^{10}$ they are those of the Gaussian about the mode. If
+/// $\ell''$ jumps (Huber's loss), $c$ is only as good as a sample of $\ell''$ over the belief.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct MomentMatch;
 

@@ -5,6 +5,7 @@ use crate::common;
 use common::{Data, rng};
 use kalmia::covariance::Covariance;
 use kalmia::learner::Drift;
+use kalmia::rows::MAX_WEIGHT;
 use kalmia::rule::AnyRule;
 use kalmia::{
     AnyFamily, Bernoulli, Dense, Ekf, Error, Factored, Filter, Gamma, Gaussian, Learner,
@@ -62,7 +63,7 @@ fn illegal_numbers<C: Covariance>(dim: usize) {
             assert!(*r == row && family == "poisson", "{error}");
             assert!(error.is_recoverable() && error.row() == Some(row));
         }
-        for value in [f64::NAN, f64::INFINITY, -0.5] {
+        for value in [f64::NAN, f64::INFINITY, -0.5, MAX_WEIGHT.next_up(), 1e300] {
             let mut bad = good.clone();
             bad.weight[row] = value;
             let error = refuses(&mut learned::<C>("poisson", "ekf", dim), bad.rows());

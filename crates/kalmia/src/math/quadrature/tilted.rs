@@ -91,6 +91,10 @@ const MAX_HERMITE_VARIANCE: f64 = 0.85;
 const MAX_NEWTON_SHIFT: f64 = 0.25;
 /// Largest rounding error of the log density, in nats, for which its integrals mean something.
 const MAX_LOG_ROUNDING: f64 = 1e-3;
+/// Largest second derivative of the loss whose density is integrated, for example that of a row of
+/// a large weight. Above it the loss, of that size, is rounded by more than the density differs
+/// from a Gaussian.
+const MAX_CURVATURE: f64 = 1e10;
 /// Relative rounding error of $\mathrm{Var}[u]/s$ and of $E[\ell'']s$.
 const MOMENT_ROUNDING: f64 = 1e-14;
 
@@ -104,6 +108,7 @@ pub(crate) fn integrate<P: Potential>(tilt: &Tilt<'_, P>, at_m: (f64, f64)) -> T
     let near = Center { shift: slope * tilt.s, slope, first, curvature, variance: tilt.s / spread };
     if near.variance <= MAX_HERMITE_VARIANCE
         && first * first * near.variance <= MAX_NEWTON_SHIFT
+        && curvature <= MAX_CURVATURE
         && let Some(done) = hermite::integrate(tilt, &near)
     {
         return done;
@@ -119,7 +124,8 @@ fn from_mode<P: Potential>(tilt: &Tilt<'_, P>, at_m: (f64, f64)) -> Tilted {
     // A linear predictor far out under a steep loss: `u` is rounded by more than the width of the
     // density, and that width is negligible beside the distance to the mode.
     let size = tilt.m.abs() + mode.shift.abs() + tilt.potential.offset().abs();
-    if f64::EPSILON * size * mode.first.abs().max(mode.gain.abs()) > MAX_LOG_ROUNDING {
+    let rounding = f64::EPSILON * size * mode.first.abs().max(mode.gain.abs());
+    if rounding > MAX_LOG_ROUNDING || mode.second > MAX_CURVATURE {
         return laplace(tilt, &mode);
     }
     if center.variance <= MAX_HERMITE_VARIANCE
