@@ -21,8 +21,8 @@ MODULES = ((kalmia, "kalmia"), (river, "kalmia.river"), (bounds, "kalmia.bounds"
 
 
 def sentence(thing: Any) -> str:
-    """The first sentence of a docstring, on one line."""
-    text = inspect.getdoc(thing) or ""
+    """The first sentence of a docstring, on one line; plain data have none of their own."""
+    text = "" if isinstance(thing, str | int | float) else inspect.getdoc(thing) or ""
     paragraph = " ".join(text.split("\n\n")[0].split())
     end = paragraph.find(". ")
     found = paragraph if end < 0 else paragraph[: end + 1]
