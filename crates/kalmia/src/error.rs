@@ -53,8 +53,8 @@ pub enum Error {
         /// What the family takes.
         expected: String,
     },
-    /// A weight that is negative, NaN or above [`crate::rows::MAX_WEIGHT`], or an offset that is not
-    /// finite or above [`crate::rows::MAX_FEATURE`] in size.
+    /// A weight that is negative, NaN or above [`crate::rows::MAX_WEIGHT`], or an offset that is
+    /// not finite or above [`crate::rows::MAX_FEATURE`] in size.
     #[error("row {row}: {name} is {value:?}, expected {expected}")]
     RowExtra {
         /// Row within the call, from 0.
