@@ -131,7 +131,9 @@ fn is_grouped(field: &[u8]) -> bool {
         count += 1;
         group.len() == 3 && is_digits(group)
     });
-    count > 0 && all && is_digits(first) && first.len() <= 3 && halves.next().is_none_or(is_digits)
+    // `0,125` is a decimal comma
+    let leads = is_digits(first) && first.len() <= 3 && first[0] != b'0';
+    count > 0 && all && leads && halves.next().is_none_or(is_digits)
 }
 
 /// Day, month and year in any order, with points, slashes or dashes.
@@ -174,6 +176,7 @@ mod tests {
             (&["1,5", "2,25", "3"][..], Look::DecimalComma, "1,5"),
             (&["3", "2,25", "-1,5"], Look::DecimalComma, "2,25"),
             (&["1,234", "56", "7,890,123.5"], Look::Thousands, "1,234"),
+            (&["0,134", "0,250"], Look::DecimalComma, "0,134"),
             (&["5%", "-7.5%", ""], Look::Percent, "5%"),
             (&["$3.50", "$1,200"], Look::Currency, "$3.50"),
             (&["3,50 \u{20ac}"], Look::Currency, "3,50 \u{20ac}"),

@@ -114,8 +114,8 @@ pub enum Error {
     },
     /// The allocator has not enough memory for the learner's matrices, or for larger ones.
     #[error(
-        "{} of memory are needed and not to be had; matrices grow with the square of the number \
-         of features: leave features out",
+        "{} of memory are needed but not available; matrices grow with the square of the number \
+         of features, so leave features out",
         crate::memory::text(*.bytes)
     )]
     OutOfMemory {

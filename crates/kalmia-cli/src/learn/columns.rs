@@ -1,6 +1,6 @@
 //! Notes on columns that look like something else than they are read as, and on rows left out.
 
-use crate::format::{column_word, counted};
+use crate::format::{column_word, counted, shell_word};
 use crate::progress::Ui;
 use kalmia_data::{Encoder, Look, Reader, Remark};
 
@@ -12,7 +12,7 @@ pub fn report_columns(encoder: &Encoder, ui: Ui) {
 fn column_note(remark: &Remark) -> String {
     let Remark { column, look, example } = remark;
     let word = column_word(column);
-    let head = |what: &str| format!("note: column `{column}` {what}, such as `{example}`");
+    let head = |what: &str| format!("note: column `{column}` {what}, such as `{example}`,");
     let categories = "and is read as categories";
     match look {
         Look::DecimalComma => format!(
@@ -38,7 +38,7 @@ fn column_note(remark: &Remark) -> String {
         Look::Placeholder => format!(
             "note: column `{column}` holds numbers and `{example}`, {categories}; --na-values {} \
              reads that as missing",
-            column_word(example)
+            shell_word(example)
         ),
         Look::LeadingZeros => format!(
             "{} and is read as a number; --categorical {word} if they are codes",

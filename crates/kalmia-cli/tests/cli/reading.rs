@@ -125,10 +125,10 @@ fn columns_in_another_notation_are_noted() {
     let notes = run.stderr();
     for expected in [
         "note: column `id` grows from row to row; --exclude id if it is an identifier or an index",
-        "note: column `share` holds percentages, such as `0%` and is read as categories; write \
+        "note: column `share` holds percentages, such as `0%`, and is read as categories; write \
          them without the sign, or --exclude share",
-        "note: column `day` holds dates, such as `01.12.2024` and is read as categories",
-        "note: column `zip` holds numbers with leading zeros, such as `00` and is read as a \
+        "note: column `day` holds dates, such as `01.12.2024`, and is read as categories",
+        "note: column `zip` holds numbers with leading zeros, such as `00`, and is read as a \
          number; --categorical zip if they are codes",
     ] {
         assert!(notes.contains(expected), "{expected}\n{notes}");

@@ -134,6 +134,23 @@ fn a_footer_that_declares_too_many_columns_is_refused() {
     assert_eq!(error, "t.parquet: not readable as Parquet: its footer is damaged");
 }
 
+#[cfg(feature = "columnar")]
+#[test]
+fn a_compression_that_is_not_built_in_is_named() {
+    let error = error("t.parquet", include_bytes!("../files/brotli.parquet"));
+    for part in ["t.parquet", "is compressed with brotli, which is not read", "zstd"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+/// One bit of a value differs from what its page's checksum says.
+#[cfg(feature = "columnar")]
+#[test]
+fn checksums_of_parquet_pages_are_verified() {
+    let error = error("t.parquet", include_bytes!("../files/damaged_page.parquet"));
+    assert!(error.contains("t.parquet") && error.to_lowercase().contains("crc"), "{error}");
+}
+
 #[test]
 fn columns_without_a_name_and_texts_among_weights_are_explained() {
     let error = csv("y,x,\n1,2,\n2,3,\n", y()).unwrap_err();
