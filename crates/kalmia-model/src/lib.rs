@@ -37,7 +37,7 @@ pub use export::{ExportOptions, json_export, onnx};
 pub use family::{FamilyChoice, FamilyHint, InferredFamily, parse_family};
 pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};
 pub use history::{History, Merge, Repeat, Run};
-pub use memory::check_memory;
+pub use memory::{check_copy_memory, check_memory};
 pub use method::{Method, MethodName};
 pub use model::Model;
 pub use parameters::{Parameter, Parameters};

@@ -34,6 +34,20 @@ pub fn check_memory<F: Family>(learner: &AnyLearner<F>, dim: usize) -> Result<()
     within(needed, held, available(), dim, learner.method())
 }
 
+/// Refuses to copy a learner for which there is no room beside itself. Call it before a copy that
+/// a failed call returns to.
+pub fn check_copy_memory<F: Family>(learner: &AnyLearner<F>) -> Result<()> {
+    let dim = learner.dim();
+    let needed = learner.memory(dim);
+    if needed < MIN_BYTES {
+        return Ok(());
+    }
+    if Vec::<u8>::new().try_reserve_exact(needed).is_err() {
+        return Err(kalmia::Error::OutOfMemory { bytes: needed }.into());
+    }
+    within(needed, 0, available(), dim, learner.method())
+}
+
 /// The decision, for memory of a given size.
 fn within(
     needed: usize,

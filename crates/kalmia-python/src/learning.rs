@@ -1,13 +1,14 @@
 //! The calls that run over many rows: learning, which can be undone, and predicting.
 
 use crate::any::{AnyModel, either};
-use crate::error::{Rows as RowsOf, input};
+use crate::error::{Rows as RowsOf, input, model};
 use crate::rows::{Features, flat};
 use crate::state::State;
 use crate::table;
 use kalmia::evaluate::MetricsThread;
 use kalmia::learner::Checkpoint;
 use kalmia::{Inputs, Learner, Observer, RowView, Rows};
+use kalmia_model::check_copy_memory;
 use numpy::ndarray::{ArrayView1, s};
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -92,6 +93,7 @@ impl<'py> Call<'_, 'py> {
             result
         };
         if self.undo && (custom.is_some() || !one_step) {
+            either!(&state.learner, inner => check_copy_memory(inner)).map_err(model)?;
             Checkpoint::default().transaction(state, work)
         } else {
             work(state)
