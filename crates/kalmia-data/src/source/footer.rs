@@ -2,7 +2,9 @@
 //! memory for as many elements.
 //!
 //! The footer is a tree in Thrift's compact protocol. A list cannot have more elements than bytes
-//! are left, and a node of the schema not more children than the schema has elements.
+//! are left, and a node of the schema not more children than the schema has elements. Fields must
+//! have the types that the format gives them: the decoder reads some without a look at their type,
+//! and would see other counts than these checks.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -18,6 +20,22 @@ const MAX_DEPTH: usize = 32;
 /// The fields of the footer and of a schema's element that are looked at.
 const SCHEMA_FIELD: i64 = 2;
 const CHILDREN_FIELD: i64 = 5;
+/// Types of Thrift's compact protocol.
+const I16: u8 = 4;
+const I32: u8 = 5;
+const I64: u8 = 6;
+const BINARY: u8 = 8;
+const LIST: u8 = 9;
+const STRUCT: u8 = 12;
+/// The types of the fields from 1 on.
+const FOOTER_TYPES: [u8; 9] = [I32, LIST, I64, LIST, LIST, BINARY, LIST, STRUCT, BINARY];
+const SCHEMA_TYPES: [u8; 10] = [I32, I32, I32, BINARY, I32, I32, I32, I32, I32, STRUCT];
+const ROW_GROUP_TYPES: [u8; 7] = [LIST, I64, I64, LIST, I64, I64, I16];
+const COLUMN_TYPES: [u8; 9] = [BINARY, I64, STRUCT, I64, I32, I64, I32, STRUCT, BINARY];
+const CHUNK_TYPES: [u8; 17] = [
+    I32, LIST, LIST, I32, I64, I64, I64, LIST, I64, I64, I64, STRUCT, LIST, I64, I32, STRUCT,
+    STRUCT,
+];
 
 /// Refuses a footer whose counts cannot be true. Files that do not end as Parquet does are left to
 /// the decoder.
@@ -69,7 +87,38 @@ enum Place {
     Footer,
     /// An element of a schema of so many.
     Schema(u64),
+    RowGroup,
+    /// A column of a row group, and the metadata in it.
+    Column,
+    Chunk,
     Elsewhere,
+}
+
+impl Place {
+    /// Whether a field has the type that the format gives it. Unknown fields may have any.
+    fn allows(self, field: i64, kind: u8) -> bool {
+        let types: &[u8] = match self {
+            Self::Footer => &FOOTER_TYPES,
+            Self::Schema(_) => &SCHEMA_TYPES,
+            Self::RowGroup => &ROW_GROUP_TYPES,
+            Self::Column => &COLUMN_TYPES,
+            Self::Chunk => &CHUNK_TYPES,
+            Self::Elsewhere => &[],
+        };
+        let known = usize::try_from(field - 1).ok().and_then(|i| types.get(i));
+        known.is_none_or(|&expected| expected == kind)
+    }
+
+    /// The place of a structure, or of the structures of a list, in a field.
+    fn inside(self, field: i64, count: u64) -> Self {
+        match (self, field) {
+            (Self::Footer, SCHEMA_FIELD) => Self::Schema(count),
+            (Self::Footer, 4) => Self::RowGroup,
+            (Self::RowGroup, 1) => Self::Column,
+            (Self::Column, 3) => Self::Chunk,
+            _ => Self::Elsewhere,
+        }
+    }
 }
 
 /// The bytes that are left. Every step returns `None` if they cannot be what they declare.
@@ -120,8 +169,12 @@ impl Walk<'_> {
                 0 => self.signed()?,
                 delta => field.checked_add(i64::from(delta))?,
             };
-            match (place, field, head & 15) {
-                (Place::Schema(elements), CHILDREN_FIELD, 3..=6) => {
+            let kind = head & 15;
+            if !(1..=i64::from(i16::MAX)).contains(&field) || !place.allows(field, kind) {
+                return None;
+            }
+            match (place, field, kind) {
+                (Place::Schema(elements), CHILDREN_FIELD, _) => {
                     let children = self.signed()?;
                     if children < 0 || children as u64 > elements {
                         return None;
@@ -129,14 +182,13 @@ impl Walk<'_> {
                 }
                 // The value of a truth value is its type.
                 (_, _, 1 | 2) => {}
-                (Place::Footer, SCHEMA_FIELD, kind @ 9) => self.value(kind, depth, true)?,
-                (_, _, kind) => self.value(kind, depth, false)?,
+                _ => self.value(kind, depth, (place, field))?,
             }
         }
     }
 
-    /// Passes over a value of this type.
-    fn value(&mut self, kind: u8, depth: usize, schema: bool) -> Option<()> {
+    /// Passes over a value of this type in a field of a place.
+    fn value(&mut self, kind: u8, depth: usize, at: (Place, i64)) -> Option<()> {
         match kind {
             1..=3 => self.skip(1),
             4..=6 => self.unsigned().map(drop),
@@ -145,15 +197,15 @@ impl Walk<'_> {
                 let len = self.unsigned()?;
                 self.skip(len)
             }
-            9 | 10 => self.list(depth, schema),
+            LIST | 10 => self.list(depth, at),
             11 => self.map(depth),
-            12 => self.structure(Place::Elsewhere, depth + 1),
+            STRUCT => self.structure(at.0.inside(at.1, 0), depth + 1),
             13 => self.skip(16),
             _ => None,
         }
     }
 
-    fn list(&mut self, depth: usize, schema: bool) -> Option<()> {
+    fn list(&mut self, depth: usize, (place, field): (Place, i64)) -> Option<()> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -165,10 +217,16 @@ impl Walk<'_> {
         if count > self.rest.len() as u64 {
             return None;
         }
+        let inside = place.inside(field, count);
+        let is_structure = head & 15 == STRUCT;
+        if !is_structure && !matches!(inside, Place::Elsewhere) {
+            return None;
+        }
         for _ in 0..count {
-            match head & 15 {
-                12 if schema => self.structure(Place::Schema(count), depth + 1)?,
-                kind => self.value(kind, depth + 1, false)?,
+            if is_structure {
+                self.structure(inside, depth + 1)?;
+            } else {
+                self.value(head & 15, depth + 1, (Place::Elsewhere, 0))?;
             }
         }
         Some(())
@@ -184,8 +242,8 @@ impl Walk<'_> {
             return None;
         }
         for _ in 0..count {
-            self.value(kinds >> 4, depth + 1, false)?;
-            self.value(kinds & 15, depth + 1, false)?;
+            self.value(kinds >> 4, depth + 1, (Place::Elsewhere, 0))?;
+            self.value(kinds & 15, depth + 1, (Place::Elsewhere, 0))?;
         }
         Some(())
     }
