@@ -72,6 +72,10 @@ pub fn covers(family: &AnyFamily, row: &Predicted, y: f64, trials: f64) -> bool 
 
 /// A count of this mean: Poisson, or negative binomial if it varies more.
 fn count(y: f64, mean: f64, row: &Predicted) -> bool {
+    // P(Y >= 1) is at most the mean, which may also have underflowed to 0
+    if mean < TAIL {
+        return y < 0.5;
+    }
     // the variance is mean + mean^2 excess
     let excess = (row.dispersion.max(1.0) - 1.0) / mean + row.variance.exp_m1();
     let size = 1.0 / excess;
@@ -170,6 +174,18 @@ mod tests {
         };
         assert!(held(1.0) < held(2.0) && held(2.0) < held(6.0), "{}", held(2.0));
         assert_eq!(held(1.0), 9);
+    }
+
+    #[test]
+    fn a_mean_of_nearly_0_covers_0_alone() {
+        let poisson: AnyFamily = Poisson.into();
+        for mean in [0.0, 1e-300, 1e-3, 0.024] {
+            for dispersion in [1.0, 3.0] {
+                let row = Predicted { linear: -9.0, variance: 0.0, dispersion, mean };
+                let inside = [0.0, 1.0, 2.0].map(|y| covers(&poisson, &row, y, 1.0));
+                assert_eq!(inside, [true, false, false], "{mean} {dispersion}");
+            }
+        }
     }
 
     #[test]
