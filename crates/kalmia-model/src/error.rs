@@ -87,9 +87,11 @@ pub enum Error {
     NoModel,
     /// The matrices of so many coefficients would not fit into the memory that is free.
     #[error(
-        "method {method} with {dim} coefficients needs {} of memory, the square of their number; \
-         {} are free, and half of that may be used",
+        "method {method} with {dim} coefficients{} needs {} of memory, {}; {} are free, and half of \
+         that may be used",
+        classes(*.learners),
         kalmia::memory::text(*.needed),
+        square(*.learners),
         kalmia::memory::text(*.available)
     )]
     Memory {
@@ -97,7 +99,9 @@ pub enum Error {
         method: &'static str,
         /// Number of coefficients.
         dim: usize,
-        /// Bytes of the matrices.
+        /// Number of learners, one per class.
+        learners: usize,
+        /// Bytes of all matrices.
         needed: usize,
         /// Bytes that are free.
         available: usize,
@@ -110,6 +114,19 @@ pub enum Error {
         /// Why the learner cannot take it, and what to use.
         reason: LearnerError,
     },
+}
+
+/// Several learners, as a phrase.
+fn classes(learners: usize) -> String {
+    if learners > 1 { format!(" and {learners} classes") } else { String::new() }
+}
+
+/// What so many learners grow with.
+fn square(learners: usize) -> &'static str {
+    match learners {
+        0 | 1 => "the square of their number",
+        _ => "the square of the coefficients for each class",
+    }
 }
 
 /// The parameters of a method, as a phrase.

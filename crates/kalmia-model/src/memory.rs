@@ -27,40 +27,56 @@ fn available() -> Option<usize> {
 /// [`Method::build`]: crate::Method::build
 pub fn check_memory<F: Family>(learner: &AnyLearner<F>, dim: usize) -> Result<()> {
     let held = if learner.count() == 0 { 0 } else { learner.memory(learner.dim()) };
-    let needed = learner.memory(dim);
-    if needed.saturating_sub(held) < MIN_BYTES {
-        return Ok(());
-    }
-    within(needed, held, available(), dim, learner.method())
+    Need::of(learner, dim, 1).check(held)
+}
+
+/// The same for so many learners like this untrained one.
+pub(crate) fn check_several<F: Family>(
+    learner: &AnyLearner<F>,
+    dim: usize,
+    learners: usize,
+) -> Result<()> {
+    Need::of(learner, dim, learners).check(0)
 }
 
 /// Refuses to copy a learner for which there is no room beside itself. Call it before a copy that
 /// a failed call returns to.
 pub fn check_copy_memory<F: Family>(learner: &AnyLearner<F>) -> Result<()> {
-    let dim = learner.dim();
-    let needed = learner.memory(dim);
-    if needed < MIN_BYTES {
-        return Ok(());
-    }
-    if Vec::<u8>::new().try_reserve_exact(needed).is_err() {
-        return Err(kalmia::Error::OutOfMemory { bytes: needed }.into());
-    }
-    within(needed, 0, available(), dim, learner.method())
+    learner.require_copy()?;
+    Need::of(learner, learner.dim(), 1).check(0)
 }
 
-/// The decision, for memory of a given size.
-fn within(
-    needed: usize,
-    held: usize,
-    available: Option<usize>,
-    dim: usize,
+/// Learners that would be there.
+struct Need {
     method: &'static str,
-) -> Result<()> {
-    match available {
-        Some(available) if (needed - held) as f64 > MAX_SHARE * available as f64 => {
-            Err(Error::Memory { method, dim, needed, available })
+    dim: usize,
+    learners: usize,
+    bytes: usize,
+}
+
+impl Need {
+    fn of<F: Family>(learner: &AnyLearner<F>, dim: usize, learners: usize) -> Self {
+        let bytes = learner.memory(dim).saturating_mul(learners);
+        Self { method: learner.method(), dim, learners, bytes }
+    }
+
+    /// Refuses what does not fit beside the bytes that are held already.
+    fn check(&self, held: usize) -> Result<()> {
+        if self.bytes.saturating_sub(held) < MIN_BYTES {
+            return Ok(());
         }
-        _ => Ok(()),
+        self.within(held, available())
+    }
+
+    /// The decision, for memory of a given size.
+    fn within(&self, held: usize, available: Option<usize>) -> Result<()> {
+        let Self { method, dim, learners, bytes } = *self;
+        match available {
+            Some(available) if (bytes - held) as f64 > MAX_SHARE * available as f64 => {
+                Err(Error::Memory { method, dim, learners, needed: bytes, available })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -82,17 +98,23 @@ mod tests {
 
     #[test]
     fn half_of_the_free_memory_is_the_limit() {
-        let needed = auto(1).memory(10_001);
+        let need = Need::of(&auto(1), 10_001, 1);
+        let needed = need.bytes;
         assert!(needed > 9_600_000_000 && needed < 9_700_000_000, "{needed}");
-        assert!(within(needed, 0, Some(2 * needed), 10_001, "auto").is_ok());
-        assert!(within(needed, 0, None, 10_001, "auto").is_ok());
-        let refused = within(needed, 0, Some(8_000_000_000), 10_001, "auto").unwrap_err();
+        assert!(need.within(0, Some(2 * needed)).is_ok());
+        assert!(need.within(0, None).is_ok());
+        let refused = need.within(0, Some(8_000_000_000)).unwrap_err();
         let text = refused.to_string();
         for part in ["10001 coefficients", "9.6 GB", "8.0 GB", "method auto"] {
             assert!(text.contains(part), "{text}");
         }
         // what it holds already is not taken again
-        assert!(within(needed, needed / 2, Some(needed + 2), 10_001, "auto").is_ok());
+        assert!(need.within(needed / 2, Some(needed + 2)).is_ok());
+        // three classes take three times as much
+        let three = Need::of(&auto(1), 10_001, 3);
+        assert_eq!(three.bytes, 3 * needed);
+        let text = three.within(0, Some(2 * needed)).unwrap_err().to_string();
+        assert!(text.contains("10001 coefficients and 3 classes needs 28.8 GB"), "{text}");
     }
 
     #[test]
@@ -104,6 +126,6 @@ mod tests {
         let row = kalmia::Rows::new(2, &[1.0, 2.0], &[1.0]).unwrap();
         small.learn(row).unwrap();
         assert!(matches!(check_memory(&small, 3_000_000), Err(Error::Memory { .. })));
-        assert!(check_memory(&small, 3).is_ok());
+        assert!(check_memory(&small, 3).is_ok() && check_copy_memory(&small).is_ok());
     }
 }

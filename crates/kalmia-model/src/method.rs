@@ -5,7 +5,7 @@ mod name;
 pub use name::MethodName;
 
 use crate::error::{Error, Result};
-use crate::memory::check_memory;
+use crate::memory::check_several;
 use crate::parameters::{Parameter, Parameters};
 use kalmia::rule::AnyRule;
 use kalmia::{
@@ -176,8 +176,20 @@ impl Method {
     /// The learner for `dim` coefficients; `intercept` says that the first one is the constant.
     /// Refused if its matrices would take more than half of the memory that is free.
     pub fn build(&self, family: AnyFamily, dim: usize, intercept: bool) -> Result<AnyLearner> {
-        check_memory(&self.learner(family, dim.min(1), intercept)?, dim)?;
+        self.check_memory(family, dim, intercept, 1)?;
         self.learner(family, dim, intercept)
+    }
+
+    /// Refuses `learners` learners that would together take more than half of the memory that is
+    /// free. For several classes; [`Method::build`] checks one.
+    pub fn check_memory(
+        &self,
+        family: AnyFamily,
+        dim: usize,
+        intercept: bool,
+        learners: usize,
+    ) -> Result<()> {
+        check_several(&self.learner(family, dim.min(1), intercept)?, dim, learners)
     }
 
     fn learner(&self, family: AnyFamily, dim: usize, intercept: bool) -> Result<AnyLearner> {

@@ -5,13 +5,11 @@ use crate::error::{input, model as refuse};
 use crate::file::Provenance;
 use crate::kinds::wrap;
 use crate::learner::Learner;
-use kalmia::AnyLearner;
 use kalmia::evaluate::Metrics;
 use kalmia_model::{
     Error, FamilyChoice, History, Method, MethodName, Parameter, Parameters, Settings,
-    SourceFormat, check_memory, number_text,
+    SourceFormat, number_text,
 };
-use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -122,35 +120,12 @@ pub fn model<'py>(
     settings.check().map_err(refuse)?;
     let family = family.parse().map_err(crate::error::plain)?;
     let dim = features + usize::from(intercept);
-    let small = method.build(family, usize::from(intercept), intercept).map_err(translate)?;
-    check_room(&small, dim, learners)?;
+    method.check_memory(family, dim, intercept, learners).map_err(translate)?;
     let learner = method.build(family, dim, intercept).map_err(translate)?;
     let metrics = Metrics::new(family).map_err(crate::error::plain)?;
     let mut learner = Learner::new(ByFamily::BuiltIn(learner), intercept, Some(metrics));
     learner.provenance = Some(Arc::new(Provenance { settings, history: History::default() }));
     wrap(py, learner)
-}
-
-/// Refuses several learners of `dim` coefficients that would take more than half of the free
-/// memory together. Memory grows with the square of the coefficients, so they take as much as one
-/// learner with more of them.
-fn check_room(like: &AnyLearner, dim: usize, learners: usize) -> PyResult<()> {
-    if learners <= 1 {
-        return Ok(());
-    }
-    let equivalent = (dim as f64 * (learners as f64).sqrt()).ceil() as usize;
-    match check_memory(like, equivalent) {
-        Err(Error::Memory { method, needed, available, .. }) => {
-            Err(PyMemoryError::new_err(format!(
-                "method {method} with {dim} coefficients and {learners} classes needs {} of \
-                 memory, the square of the coefficients for each class; {} are free, and half of \
-                 that may be used: leave features out",
-                kalmia::memory::text(needed),
-                kalmia::memory::text(available)
-            )))
-        }
-        other => other.map_err(refuse),
-    }
 }
 
 /// The parameters that a method takes, with their defaults.

@@ -7,6 +7,7 @@ use super::{
 use crate::covariance::{Factored, Kernel};
 use crate::error::{Error, Result};
 use crate::family::{AnyFamily, Family};
+use crate::linalg::require_memory;
 use crate::observe::Observer;
 use crate::predict::{MixturePrediction, Prediction};
 use crate::rows::{Inputs, Rows};
@@ -129,6 +130,12 @@ impl<F: Family> AnyLearner<F> {
             // the inner learner, and the copy that a refused row returns to
             Self::Averaged(inner) => inner.inner().memory(dim).saturating_mul(2),
         }
+    }
+
+    /// Refuses if the allocator has no room for a copy beside the learner. A clone would then end
+    /// the process.
+    pub fn require_copy(&self) -> Result<()> {
+        require_memory(self.memory(self.dim()))
     }
 }
 
