@@ -43,6 +43,28 @@ pub enum Error {
         /// The method.
         method: MethodName,
     },
+    /// Two parameters were given that decide the same thing.
+    #[error(
+        "method {method} got both {} and {}: each decides {what}, so give one",
+        .one.name(),
+        .other.name()
+    )]
+    Conflict {
+        /// The method.
+        method: MethodName,
+        /// One parameter.
+        one: Parameter,
+        /// The other.
+        other: Parameter,
+        /// What both decide.
+        what: &'static str,
+    },
+    /// No scale has this name.
+    #[error("the scale of truncated is a number, `paper` (1) or `bercu` (1e-10), not `{given}`")]
+    Scale {
+        /// The text given.
+        given: String,
+    },
     /// The family's dispersion was given to a method that learns it.
     #[error(
         "`{family}` fixes the dispersion, which method auto learns from the rows: leave the number \
@@ -95,8 +117,8 @@ pub enum Error {
         kalmia::memory::text(*.available)
     )]
     Memory {
-        /// The method's name.
-        method: &'static str,
+        /// The method.
+        method: String,
         /// Number of coefficients.
         dim: usize,
         /// Number of learners, one per class.

@@ -2,7 +2,7 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | Which algorithm, parameters and defaults? | [`Method`], [`MethodName`], [`Parameters`] |
+//! | Which algorithm, parameters and defaults? | [`Method`], [`Algorithm`], [`MethodName`], [`Parameters`] |
 //! | Which family does the target ask for? | [`FamilyChoice`] |
 //! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |
 //! | Who writes the file? | [`Model::save`], [`Model::load`] |
@@ -38,9 +38,9 @@ pub use family::{FamilyChoice, FamilyHint, InferredFamily, parse_family};
 pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};
 pub use history::{History, Merge, Repeat, Run};
 pub use memory::{check_copy_memory, check_memory};
-pub use method::{Method, MethodName};
+pub use method::{Algorithm, Method, MethodName, NewtonConstants};
 pub use model::Model;
-pub use parameters::{Parameter, Parameters};
+pub use parameters::{Parameter, Parameters, parse_scale};
 pub use settings::{Difference, Settings, SourceFormat};
 pub use summary::{Dispersion, LastHalfScores, Overdispersion, Scores, Summary};
 pub use weights::{WeightKind, Weights};

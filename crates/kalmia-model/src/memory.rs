@@ -48,7 +48,7 @@ pub fn check_copy_memory<F: Family>(learner: &AnyLearner<F>) -> Result<()> {
 
 /// Learners that would be there.
 struct Need {
-    method: &'static str,
+    method: String,
     dim: usize,
     learners: usize,
     bytes: usize,
@@ -57,7 +57,7 @@ struct Need {
 impl Need {
     fn of<F: Family>(learner: &AnyLearner<F>, dim: usize, learners: usize) -> Self {
         let bytes = learner.memory(dim).saturating_mul(learners);
-        Self { method: learner.method(), dim, learners, bytes }
+        Self { method: learner.title(), dim, learners, bytes }
     }
 
     /// Refuses what does not fit beside the bytes that are held already.
@@ -70,7 +70,8 @@ impl Need {
 
     /// The decision, for memory of a given size.
     fn within(&self, held: usize, available: Option<usize>) -> Result<()> {
-        let Self { method, dim, learners, bytes } = *self;
+        let Self { ref method, dim, learners, bytes } = *self;
+        let method = method.clone();
         match available {
             Some(available) if (bytes - held) as f64 > MAX_SHARE * available as f64 => {
                 Err(Error::Memory { method, dim, learners, needed: bytes, available })

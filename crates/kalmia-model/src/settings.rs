@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::family::FamilyChoice;
-use crate::method::Method;
+use crate::method::{Algorithm, Method};
 use crate::weights::WeightKind;
 use kalmia_data::{BadRows, EncoderOptions, Format, SourceOptions};
 use serde::{Deserialize, Serialize};
@@ -94,8 +94,8 @@ impl Settings {
     /// Refuses choices that contradict each other: a family with a dispersion, and the method that
     /// learns it. Files of earlier versions may hold such a pair, so reading does not check.
     pub fn check(&self) -> Result<()> {
-        match (self.method, self.family.fixed_dispersion()) {
-            (Method::Auto { .. }, Some(family)) => {
+        match (self.method.algorithm, self.family.fixed_dispersion()) {
+            (Algorithm::Auto { .. }, Some(family)) => {
                 Err(Error::DispersionNotTaken { family: family.into() })
             }
             _ => Ok(()),

@@ -25,6 +25,9 @@ pub struct Summary {
     pub family: String,
     /// The method's name.
     pub method: String,
+    /// Whether the coefficients are the mean of that method's iterates. The scores are then those of
+    /// the iterates.
+    pub averaged: bool,
     /// The target column.
     pub target: String,
     /// The label that counts as 1, if labels are texts.
@@ -163,6 +166,7 @@ impl Summary {
             imputed: counts.imputed,
             family: model.family().name().into(),
             method: model.learner.method().into(),
+            averaged: matches!(model.learner, AnyLearner::Averaged(_)),
             target: model.target().into(),
             positive: model.encoder.target().and_then(Target::positive).map(String::from),
             coefficients: model.coefficients(LEVEL)?,
@@ -226,6 +230,7 @@ impl Dispersion {
                 let learned = of_family.is_some() || auto.dispersion() != 1.0;
                 Self { value: learned.then(|| auto.dispersion()), learned }
             }
+            AnyLearner::Averaged(averaged) => Self::of(averaged.inner()),
             _ => Self { value: of_family, learned: false },
         }
     }

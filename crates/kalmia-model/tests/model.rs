@@ -3,7 +3,7 @@
 
 use kalmia::Learner;
 use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions};
-use kalmia_model::{Error, FamilyChoice, Method, Model, RowError, Settings, load_set, save_set};
+use kalmia_model::{Algorithm, Error, FamilyChoice, Model, RowError, Settings, load_set, save_set};
 use std::path::{Path, PathBuf};
 
 /// Rows per block in these tests.
@@ -162,7 +162,11 @@ fn a_file_with_flat_settings_loads() {
     let loaded = Model::load(&golden).unwrap();
     assert_eq!(loaded.version, "0.1.0");
     let model = loaded.content;
-    assert!(matches!(model.settings.method, Method::Auto { .. }), "{:?}", model.settings);
+    assert!(
+        matches!(model.settings.method.algorithm, Algorithm::Auto { .. }),
+        "{:?}",
+        model.settings
+    );
     assert_eq!(model.settings.family, FamilyChoice::INFERRED);
     assert_eq!((model.learner.count(), model.target()), (1500, "y"));
     assert_eq!(model.coefficients(0.95).unwrap().len(), 4);

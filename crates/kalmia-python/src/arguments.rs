@@ -63,6 +63,27 @@ impl NameArgument<'_> {
     }
 }
 
+/// The scale of the rule "truncated": a number, or a name.
+#[derive(FromPyObject)]
+pub enum ScaleArgument {
+    Number(f64),
+    Name(String),
+}
+
+impl ScaleArgument {
+    /// The number.
+    pub fn value(self) -> PyResult<f64> {
+        match self {
+            Self::Number(value) => Ok(value),
+            Self::Name(name) => kalmia_model::parse_scale(&name).map_err(|_| {
+                input(format!(
+                    "scale is {name:?}: give a number, \"paper\" (1) or \"bercu\" (1e-10)"
+                ))
+            }),
+        }
+    }
+}
+
 /// The prior with this mean and covariance, from a number, a vector of variances or a matrix.
 pub fn prior(
     dim: usize,
@@ -122,7 +143,12 @@ pub fn rule(
         let number =
             || value.extract::<f64>().map_err(|_| input(format!("{key} must be a number")));
         match (key.as_str(), &rule) {
-            ("scale", AnyRule::Truncated(_)) => scale = number()?,
+            ("scale", AnyRule::Truncated(_)) => {
+                let given = value.extract::<ScaleArgument>().map_err(|_| {
+                    input(format!("scale is {}: give a number or \"bercu\"", shown(&value)))
+                })?;
+                scale = given.value()?;
+            }
             ("beta", AnyRule::Truncated(_)) => beta = number()?,
             ("forget", _) => drift = Drift::Forget { factor: number()? },
             ("walk", _) => drift = Drift::Walk { variances: vec![number()?; dim] },

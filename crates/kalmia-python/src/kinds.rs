@@ -107,11 +107,19 @@ fn filter<F: kalmia::Family>(
 /// exp_concavity : float
 ///     Exp-concavity constant of the losses over the ball.
 /// gradient_bound : float, optional
-///     Bound on the norm of the gradients.
+///     Bound G on the norm of the gradients; ``sqrt(dim)`` by default, which is right for features
+///     within [-1, 1] and labels. gamma is ``min(1 / (4 * G * D), exp_concavity) / 2``, D being the
+///     radius.
 /// covariance : float or array_like, optional
 ///     The first P; by default (gamma radius)^2.
 /// multiplier : float
-///     Multiplies the step 1/gamma.
+///     Multiplies the step 1/gamma; Theorem 3 of the paper needs 3.
+/// diameter : bool
+///     Whether D is the ball's diameter, as in Theorem 3, instead of its radius.
+/// gamma : float, optional
+///     gamma itself, whatever the constants are.
+/// theta : array_like of shape (dim,), optional
+///     The first coefficients, inside the ball; 0 by default.
 ///
 /// Examples
 /// --------
@@ -127,8 +135,10 @@ pub struct OnlineNewtonStep;
 impl OnlineNewtonStep {
     #[new]
     #[pyo3(signature = (dim, family, radius, exp_concavity, gradient_bound=None, covariance=None,
-                        multiplier=1.0))]
+                        multiplier=1.0, *, diameter=false, gamma=None, theta=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     fn new(
+        py: Python<'_>,
         dim: usize,
         family: FamilyArgument<'_>,
         radius: f64,
@@ -136,16 +146,26 @@ impl OnlineNewtonStep {
         gradient_bound: Option<f64>,
         covariance: Option<&Bound<'_, PyAny>>,
         multiplier: f64,
+        diameter: bool,
+        gamma: Option<f64>,
+        theta: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let family = family.built_in()?;
-        let start = covariance.map(|covariance| prior(dim, None, Some(covariance))).transpose()?;
         let mut settings = OnlineNewtonSettings::new(radius, exp_concavity)
             .and_then(|s| s.with_multiplier(multiplier))
             .map_err(plain)?;
         if let Some(bound) = gradient_bound {
             settings = settings.with_gradient_bound(bound).map_err(plain)?;
         }
-        if let Some(start) = start {
+        if let Some(gamma) = gamma {
+            settings = settings.with_gamma(gamma).map_err(plain)?;
+        }
+        if diameter {
+            settings = settings.with_diameter();
+        }
+        if covariance.is_some() || theta.is_some() {
+            let variance = (settings.gamma(dim) * radius).powi(2).into_pyobject(py)?.into_any();
+            let start = prior(dim, theta, Some(covariance.unwrap_or(&variance)))?;
             settings = settings.with_start(start).map_err(plain)?;
         }
         let newton = kalmia::OnlineNewtonStep::new(family, dim, settings).map_err(plain)?;
@@ -164,8 +184,10 @@ impl OnlineNewtonStep {
 ///     As for :class:`Filter`.
 /// horizon : int
 ///     Number of rows that will be learned.
-/// step : float
-///     Step size.
+/// step : float, optional
+///     Step size; ``1 / (2 * dim * sqrt(horizon))`` by default.
+/// oracle : float, optional
+///     Norm of the coefficients to be found: the step is then ``oracle / sqrt(dim * horizon)``.
 ///
 /// Examples
 /// --------
@@ -180,15 +202,26 @@ pub struct AveragedSGD;
 #[pymethods]
 impl AveragedSGD {
     #[new]
-    #[pyo3(signature = (dim, family, horizon, step))]
+    #[pyo3(signature = (dim, family, horizon, step=None, *, oracle=None))]
     fn new(
         dim: usize,
         family: FamilyArgument<'_>,
         horizon: u64,
-        step: f64,
+        step: Option<f64>,
+        oracle: Option<f64>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let sgd =
-            kalmia::AveragedSgd::new(family.built_in()?, dim, horizon, step).map_err(plain)?;
+        let family = family.built_in()?;
+        let sgd = match (step, oracle) {
+            (Some(_), Some(_)) => {
+                return Err(input(
+                    "step and oracle are both given: each decides the step, give one",
+                ));
+            }
+            (Some(step), None) => kalmia::AveragedSgd::new(family, dim, horizon, step),
+            (None, Some(norm)) => kalmia::AveragedSgd::oracle(family, dim, horizon, norm),
+            (None, None) => kalmia::AveragedSgd::plain(family, dim, horizon),
+        };
+        let sgd = sgd.map_err(plain)?;
         let learner = Learner::bare(ByFamily::BuiltIn(AnyLearner::Sgd(sgd)));
         Ok(PyClassInitializer::from(learner).add_subclass(Self))
     }

@@ -46,7 +46,7 @@ mod _kalmia {
     #[pymodule_export]
     use super::learner::Learner;
     #[pymodule_export]
-    use super::method::{method_defaults, model};
+    use super::method::{default_texts, method_defaults, model};
     #[pymodule_export]
     use super::prediction::Prediction;
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Methods by their names, with parameters by Python's names.
 
 use crate::any::ByFamily;
+use crate::arguments::ScaleArgument;
 use crate::error::{input, model as refuse};
 use crate::file::Provenance;
 use crate::kinds::wrap;
@@ -18,6 +19,8 @@ use std::sync::Arc;
 fn name(parameter: Parameter) -> &'static str {
     match parameter {
         Parameter::Prior => "prior_variance",
+        // a keyword of Python
+        Parameter::Lambda => "lam",
         other => other.name(),
     }
 }
@@ -45,11 +48,16 @@ fn name(parameter: Parameter) -> &'static str {
 /// prior_variance : float, optional
 ///     Variance of every coefficient before the first row (the filters).
 /// scale, beta : float, optional
-///     The threshold ``scale * t ** -beta`` under the curvature (``"truncated"``).
-/// radius, exp_concavity, gradient_bound : float, optional
+///     The threshold ``scale * t ** -beta`` under the curvature (``"truncated"``); the scale
+///     ``"bercu"`` is 1e-10.
+/// radius, exp_concavity, gradient_bound, lam, multiplier : float, optional
 ///     The constants of ``"ons"``.
-/// horizon, step : optional
-///     Number of rows to come and step size (``"asgd"``).
+/// diameter : bool
+///     Whether D in the gamma of ``"ons"`` is the ball's diameter.
+/// horizon, step, oracle : optional
+///     Number of rows to come, step size, or the norm that gives the oracle step (``"asgd"``).
+/// averaged : bool
+///     Whether the model is the mean of the iterates.
 /// weights : {"frequency", "precision"}
 ///     What weights mean: rows, or precision relative to their mean.
 /// shuffle : int, optional
@@ -70,8 +78,9 @@ fn name(parameter: Parameter) -> &'static str {
 #[pyfunction]
 #[pyo3(signature = (method, family, features, *, intercept=true, rows=None, drift=None,
                     prior_variance=None, scale=None, beta=None, radius=None, exp_concavity=None,
-                    gradient_bound=None, horizon=None, step=None, weights="frequency",
-                    shuffle=None, learners=1))]
+                    gradient_bound=None, lam=None, multiplier=None, diameter=false, horizon=None,
+                    step=None, oracle=None, averaged=false, weights="frequency", shuffle=None,
+                    learners=1))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn model<'py>(
     py: Python<'py>,
@@ -82,13 +91,18 @@ pub fn model<'py>(
     rows: Option<u64>,
     drift: Option<&str>,
     prior_variance: Option<f64>,
-    scale: Option<f64>,
+    scale: Option<ScaleArgument>,
     beta: Option<f64>,
     radius: Option<f64>,
     exp_concavity: Option<f64>,
     gradient_bound: Option<f64>,
+    lam: Option<f64>,
+    multiplier: Option<f64>,
+    diameter: bool,
     horizon: Option<u64>,
     step: Option<f64>,
+    oracle: Option<f64>,
+    averaged: bool,
     weights: &str,
     shuffle: Option<u64>,
     learners: usize,
@@ -96,13 +110,18 @@ pub fn model<'py>(
     let parameters = Parameters {
         drift: drift.map(crate::arguments::drift).transpose()?,
         prior: prior_variance,
-        scale,
+        scale: scale.map(ScaleArgument::value).transpose()?,
         beta,
         radius,
         exp_concavity,
         gradient_bound,
+        lambda: lam,
+        multiplier,
+        diameter,
         horizon,
         step,
+        oracle,
+        averaged,
     };
     let method = method.parse().and_then(|name| Method::new(name, &parameters));
     let mut method = method.map_err(translate)?;
@@ -145,7 +164,7 @@ pub fn model<'py>(
 /// --------
 /// >>> from kalmia._kalmia import method_defaults
 /// >>> method_defaults("truncated")
-/// {'prior_variance': 1.0, 'scale': 1.0, 'beta': 0.49}
+/// {'prior_variance': 1.0, 'scale': 1.0, 'beta': 0.49, 'averaged': False}
 #[pyfunction]
 pub fn method_defaults<'py>(py: Python<'py>, method: &str) -> PyResult<Bound<'py, PyDict>> {
     let method: Method = method.parse().map_err(translate)?;
@@ -166,9 +185,24 @@ pub fn by_name<'py>(py: Python<'py>, method: &Method) -> PyResult<Bound<'py, PyD
             Parameter::Radius => dict.set_item(key, values.radius)?,
             Parameter::ExpConcavity => dict.set_item(key, values.exp_concavity)?,
             Parameter::GradientBound => dict.set_item(key, values.gradient_bound)?,
+            Parameter::Lambda => dict.set_item(key, values.lambda)?,
+            Parameter::Multiplier => dict.set_item(key, values.multiplier)?,
+            Parameter::Diameter => dict.set_item(key, values.diameter)?,
             Parameter::Horizon => dict.set_item(key, values.horizon)?,
             Parameter::Step => dict.set_item(key, values.step)?,
+            Parameter::Oracle => dict.set_item(key, values.oracle)?,
+            Parameter::Averaged => dict.set_item(key, values.averaged)?,
         }
+    }
+    Ok(dict)
+}
+
+/// The default of each parameter in words, by Python's names.
+#[pyfunction]
+pub fn default_texts(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for parameter in Parameter::ALL {
+        dict.set_item(name(parameter), parameter.default_text())?;
     }
     Ok(dict)
 }
@@ -191,6 +225,11 @@ fn translate(error: Error) -> PyErr {
                 others.join(", "),
             ))
         }
+        Error::Conflict { method, one, other, what } => input(format!(
+            "method '{method}' got both {} and {}: each decides {what}, so give one",
+            name(one),
+            name(other)
+        )),
         Error::NeedsHorizon => input(
             "method 'asgd' needs horizon, the number of rows to come; only `fit` can count them",
         ),
@@ -199,8 +238,10 @@ fn translate(error: Error) -> PyErr {
             let value = number_text(value);
             input(format!("prior_variance is {value}: it must be a finite number above 0"))
         }
-        Error::Learner(kalmia::Error::Parameter { name, value, expected }) => {
-            input(format!("{name} is {}: it {expected}", number_text(value)))
+        Error::Learner(kalmia::Error::Parameter { name: parameter, value, expected }) => {
+            let found = Parameter::ALL.into_iter().find(|known| known.name() == parameter);
+            let parameter = found.map_or(parameter, name);
+            input(format!("{parameter} is {}: it {expected}", number_text(value)))
         }
         other => refuse(other),
     }

@@ -6,7 +6,9 @@ use clap::Args;
 use clap::builder::TypedValueParser;
 use kalmia::DriftMode;
 use kalmia_data::{EncoderOptions, Missing};
-use kalmia_model::{Error as ModelError, FamilyChoice, MethodName, Parameters, WeightKind};
+use kalmia_model::{
+    Error as ModelError, FamilyChoice, MethodName, Parameters, WeightKind, parse_scale,
+};
 use std::path::PathBuf;
 
 const FIT_EXAMPLES: &str = "\
@@ -137,8 +139,10 @@ pub struct LearnArgs {
     /// Prior variance of the coefficients (ekf, truncated, implicit, moment) [default: 1]
     #[arg(long, allow_negative_numbers = true, value_name = "V", help_heading = "Method")]
     pub prior: Option<f64>,
-    /// At row t, the curvature is raised to at least SCALE * t^-BETA (truncated) [default: 1]
+    /// At row t, the curvature is raised to at least SCALE * t^-BETA (truncated): a number, or
+    /// `bercu` for 1e-10 [default: 1]
     #[arg(long, allow_negative_numbers = true, value_name = "SCALE", help_heading = "Method")]
+    #[arg(value_parser = scale)]
     pub scale: Option<f64>,
     /// Exponent of that bound (truncated) [default: 0.49]
     #[arg(long, allow_negative_numbers = true, value_name = "BETA", help_heading = "Method")]
@@ -146,18 +150,37 @@ pub struct LearnArgs {
     /// Radius of the ball that the coefficients are confined to (ons) [default: 10]
     #[arg(long, allow_negative_numbers = true, value_name = "R", help_heading = "Method")]
     pub radius: Option<f64>,
-    /// Exp-concavity constant of the losses over the ball (ons) [default: 1 / (4 R)]
+    /// Exp-concavity constant of the losses over the ball (ons) [default: 1 / (4 radius)]
     #[arg(long, allow_negative_numbers = true, value_name = "A", help_heading = "Method")]
     pub exp_concavity: Option<f64>,
-    /// Bound on the norm of the gradients (ons) [default: none]
+    /// Bound G on the norm of the gradients (ons): gamma = min(1 / (4 G D), A) / 2. The default is
+    /// right for features within [-1, 1] and labels; d is the number of coefficients
+    /// [default: sqrt(d)]
     #[arg(long, allow_negative_numbers = true, value_name = "G", help_heading = "Method")]
     pub gradient_bound: Option<f64>,
-    /// Number of rows to learn (asgd); by default kalmia reads the files once to count them
+    /// The first precision matrix is L times the identity (ons) [default: 1 / (gamma radius)^2]
+    #[arg(long, allow_negative_numbers = true, value_name = "L", help_heading = "Method")]
+    pub lambda: Option<f64>,
+    /// The step is K / gamma (ons); Theorem 3 of the paper needs 3 [default: 1]
+    #[arg(long, allow_negative_numbers = true, value_name = "K", help_heading = "Method")]
+    pub multiplier: Option<f64>,
+    /// Let D in gamma be the ball's diameter, as in Theorem 3, instead of its radius (ons)
+    #[arg(long, help_heading = "Method")]
+    pub diameter: bool,
+    /// Number of rows to learn (asgd); kalmia reads the files once to count them
+    /// [default: the number of rows]
     #[arg(long, value_name = "N", value_parser = whole, help_heading = "Method")]
     pub horizon: Option<u64>,
-    /// Step size (asgd) [default: 1 / (2 d sqrt(N)), d the number of coefficients]
+    /// Step size (asgd); d is the number of coefficients [default: 1 / (2 d sqrt(horizon))]
     #[arg(long, allow_negative_numbers = true, value_name = "STEP", help_heading = "Method")]
     pub step: Option<f64>,
+    /// Take the step NORM / sqrt(d horizon) for true coefficients of this norm (asgd)
+    #[arg(long, allow_negative_numbers = true, value_name = "NORM", help_heading = "Method")]
+    pub oracle: Option<f64>,
+    /// Keep the mean of the coefficients with which each row was predicted (all but asgd, which
+    /// does so). It has no standard errors; its progressive loss is that of the iterates
+    #[arg(long, help_heading = "Method")]
+    pub averaged: bool,
 }
 
 impl LearnArgs {
@@ -171,10 +194,20 @@ impl LearnArgs {
             radius: self.radius,
             exp_concavity: self.exp_concavity,
             gradient_bound: self.gradient_bound,
+            lambda: self.lambda,
+            multiplier: self.multiplier,
+            diameter: self.diameter,
             horizon: self.horizon,
             step: self.step,
+            oracle: self.oracle,
+            averaged: self.averaged,
         }
     }
+}
+
+/// A scale as a number or by its name.
+fn scale(text: &str) -> Result<f64, String> {
+    parse_scale(text).map_err(|error| error.to_string())
 }
 
 /// A family; the parser's message already has its name.
@@ -216,7 +249,7 @@ fn drift_modes() -> impl TypedValueParser<Value = DriftMode> {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use kalmia_model::{Method, Parameter};
+    use kalmia_model::Parameter;
 
     #[test]
     fn the_help_states_the_defaults_of_the_methods() {
@@ -226,18 +259,13 @@ mod tests {
             let arg = fit.get_arguments().find(|arg| arg.get_id() == name).unwrap();
             arg.get_help().unwrap().to_string()
         };
-        let of = |method: &str| method.parse::<Method>().unwrap().parameters();
-        let stated = |name: &str, value: String| {
-            assert!(help(name).contains(&format!("[default: {value}]")), "{name}: {}", help(name));
-        };
-        stated("drift", of("auto").drift.unwrap().name().into());
-        stated("prior", of("moment").prior.unwrap().to_string());
-        stated("scale", of("truncated").scale.unwrap().to_string());
-        stated("beta", of("truncated").beta.unwrap().to_string());
-        stated("radius", of("ons").radius.unwrap().to_string());
-        assert_eq!(of("ons").exp_concavity, of("ons").radius.map(|r| 1.0 / (4.0 * r)));
         for parameter in Parameter::ALL {
-            help(parameter.name());
+            let text = help(parameter.name()).replace('\n', " ");
+            let stated = text.contains(&format!("[default: {}]", parameter.default_text()));
+            // a flag is off, and the oracle's step is another default
+            let silent =
+                matches!(parameter, Parameter::Diameter | Parameter::Averaged | Parameter::Oracle);
+            assert_eq!(stated, !silent, "{}: {text}", parameter.name());
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::args::{CompareArgs, FitArgs, Names, RoleArgs, SourceArgs};
 use crate::error::{Failure, Result, option};
 use kalmia::DriftMode;
 use kalmia_data::EncoderOptions;
-use kalmia_model::{Method, MethodName, Parameter, Settings, SourceFormat};
+use kalmia_model::{Algorithm, Method, MethodName, Parameter, Settings, SourceFormat};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ impl FitPlan {
         args.plot.as_deref().map(picture).transpose()?;
         let method = Method::new(args.method, &args.learn.parameters())?;
         let shuffle = args.shuffle.then(|| args.seed.unwrap_or(0));
-        if shuffle.is_some() && method == (Method::Auto { drift: DriftMode::Adapt }) {
+        if shuffle.is_some() && method.algorithm == ADAPT {
             return Err(Failure::usage(
                 "--drift adapt follows changes over time, which --shuffle removes: give one of \
                  the two",
@@ -134,9 +134,10 @@ impl ComparePlan {
     pub fn name(&self, settings: &Settings) -> String {
         let method = settings.method.name();
         let twice = self.settings.iter().filter(|s| s.method.name() == method).count() > 1;
-        match settings.method {
-            Method::Auto { drift: DriftMode::Adapt } if twice => format!("{method} --drift adapt"),
-            _ => method.to_string(),
+        if settings.method.algorithm == ADAPT && twice {
+            format!("{method} --drift adapt")
+        } else {
+            method.to_string()
         }
     }
 
@@ -169,7 +170,7 @@ impl ComparePlan {
             compared.push(Method::new(name, &given.only(name.takes()))?);
             // beside the default, which follows a drift only if it is certain
             if name == MethodName::Auto && !named && given.drift.is_none() {
-                compared.push(Method::Auto { drift: DriftMode::Adapt });
+                compared.push(ADAPT.into());
             }
         }
         let settings = compared.into_iter().map(|method| Settings {
@@ -189,6 +190,9 @@ impl ComparePlan {
         })
     }
 }
+
+/// The default learner that follows changes from the start.
+const ADAPT: Algorithm = Algorithm::Auto { drift: DriftMode::Adapt };
 
 /// The methods that `compare` runs unless it is given others, the safest first.
 const COMPARED: [MethodName; 7] = [

@@ -61,9 +61,10 @@ impl FitSummary {
     pub fn text(&self) -> String {
         let model = &self.model;
         let mut out = format!(
-            "{} of {} by {}, {}",
+            "{} of {} by {}{}, {}",
             model.family,
             target(&model.target, model.positive.as_deref()),
+            if model.averaged { "averaged " } else { "" },
             model.method,
             counted(model.rows, "row")
         );
@@ -73,11 +74,11 @@ impl FitSummary {
         if model.imputed > 0 {
             let _ = write!(out, ", {} imputed", counted(model.imputed, "value"));
         }
-        let _ = writeln!(
-            out,
-            "\n\nprogressive: every row predicted before it was learned, so this is performance \
-             on new data"
-        );
+        let says = match model.averaged {
+            true => "by the iterates, of which the coefficients below are the mean",
+            false => "so this is performance on new data",
+        };
+        let _ = writeln!(out, "\n\nprogressive: every row predicted before it was learned, {says}");
         out.push_str(&scores_text(&model.progressive));
         if let Some(dispersion) = model.dispersion {
             let name = if model.family == "gaussian" { "noise variance" } else { "dispersion" };

@@ -19,6 +19,7 @@ use std::fmt::Write;
 struct Inspection<'a> {
     version: String,
     method: &'static str,
+    averaged: bool,
     family: AnyFamily,
     rows: u64,
     skipped: u64,
@@ -69,6 +70,7 @@ fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
     Ok(Inspection {
         version,
         method: model.learner.method(),
+        averaged: matches!(model.learner, AnyLearner::Averaged(_)),
         family: model.family(),
         rows: model.learner.count(),
         skipped: model.encoder.counts().skipped,
@@ -93,10 +95,11 @@ fn columns(encoder: &Encoder) -> Vec<ColumnView<'_>> {
 
 fn text(view: &Inspection<'_>) -> String {
     let mut out = format!(
-        "{} of {} by {}, {}, {}, written by kalmia {}\n",
+        "{} of {} by {}{}, {}, {}, written by kalmia {}\n",
         view.family.name(),
         view.target
             .map_or_else(String::new, |target| report::target(&target.name, target.positive())),
+        if view.averaged { "averaged " } else { "" },
         view.method,
         counted(view.rows, "row"),
         counted(view.features as u64, "feature"),

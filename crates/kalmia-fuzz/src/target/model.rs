@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use kalmia::Family;
 use kalmia::evaluate::Progressive;
 use kalmia_data::{Block, Encoder, EncoderOptions, Input, Missing, Mode, Reader, SourceOptions};
-use kalmia_model::{Error, History, Method, Model, Settings, Summary};
+use kalmia_model::{Algorithm, Error, History, Method, Model, Settings, Summary};
 
 use super::forge::{forged, mend};
 use super::reading::GOOD;
@@ -58,7 +58,8 @@ fn table(rows: usize, family: &str) -> String {
 fn seeds() -> &'static [Vec<u8>] {
     static SEEDS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     SEEDS.get_or_init(|| {
-        let methods = ["auto", "auto:adapt", "ekf", "truncated", "implicit", "moment", "ons"];
+        let methods =
+            ["auto", "auto:adapt", "ekf", "truncated", "implicit", "moment", "ons", "averaged"];
         let families = ["gaussian", "bernoulli", "poisson", "gamma", "binomial:4"];
         let mut seeds = Vec::new();
         for method in methods {
@@ -75,7 +76,8 @@ fn seeds() -> &'static [Vec<u8>] {
 
 fn fitted(method: &str, family: &str, rows: usize) -> Result<Model, Error> {
     let method = match method {
-        "auto:adapt" => Method::Auto { drift: kalmia::DriftMode::Adapt },
+        "auto:adapt" => Algorithm::Auto { drift: kalmia::DriftMode::Adapt }.into(),
+        "averaged" => Method { averaged: true, ..Method::default() },
         name => name.parse()?,
     };
     let options = EncoderOptions {

@@ -68,11 +68,13 @@ impl MethodName {
     pub fn takes(self) -> &'static [Parameter] {
         use Parameter::*;
         match self {
-            Self::Auto => &[Drift],
-            Self::Ekf | Self::Implicit | Self::Moment => &[Prior],
-            Self::Truncated => &[Prior, Scale, Beta],
-            Self::Ons => &[Radius, ExpConcavity, GradientBound],
-            Self::Asgd => &[Horizon, Step],
+            Self::Auto => &[Drift, Averaged],
+            Self::Ekf | Self::Implicit | Self::Moment => &[Prior, Averaged],
+            Self::Truncated => &[Prior, Scale, Beta, Averaged],
+            Self::Ons => {
+                &[Radius, ExpConcavity, GradientBound, Lambda, Multiplier, Diameter, Averaged]
+            }
+            Self::Asgd => &[Horizon, Step, Oracle],
         }
     }
 }

@@ -221,7 +221,7 @@ impl Learner {
                 Err(input(format!(
                     "method '{}' keeps no covariance; intervals for the mean need method='auto' \
                      or a filter",
-                    inner.method()
+                    inner.title()
                 )))
             })?;
         }

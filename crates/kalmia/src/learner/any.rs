@@ -99,6 +99,14 @@ impl<F: Family> AnyLearner<F> {
         }
     }
 
+    /// The method in words for messages: `ekf`, or `averaged ekf` for the mean of its iterates.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Averaged(inner) => format!("averaged {}", inner.inner().title()),
+            _ => self.method().into(),
+        }
+    }
+
     /// Whether the learner keeps a covariance of its coefficients. Without one there are no
     /// standard errors, and predictions are plug-in.
     pub fn has_covariance(&self) -> bool {
@@ -148,8 +156,8 @@ impl<F: Family + PartialEq> AnyLearner<F> {
             (Self::Auto(a), Self::Auto(b)) => Ok(a.merge(b)?.map(Self::Auto)),
             _ => Err(Error::State(format!(
                 "a model of method {} cannot be merged with one of {}",
-                self.method(),
-                other.method()
+                self.title(),
+                other.title()
             ))),
         }
     }

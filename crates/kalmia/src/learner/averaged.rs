@@ -1,7 +1,7 @@
 //! The mean of another learner's iterates.
 
 use super::checkpoint::{Checkpoint, Transactional};
-use super::{Learner, Predict, fixed_features};
+use super::{Learner, Predict};
 use crate::error::{Result, require, require_count, require_len};
 use crate::observe::{Observer, RowView, reborrow};
 use crate::predict::Prediction;
@@ -103,6 +103,12 @@ impl<L: Learner + Clone> Averaged<L> {
         Ok(Self::resumed(inner, state.count, state.mean))
     }
 
+    /// Gives the buffers of a row as many coefficients as the mean has.
+    fn resize(&mut self) {
+        self.iterate.resize(self.running.mean.len(), 0.0);
+        self.checkpoint = Checkpoint::default();
+    }
+
     /// Learns row `i`, then adds the iterate before it to the mean. An error changes nothing.
     fn row(
         &mut self,
@@ -169,9 +175,20 @@ impl<L: Predict + Clone> Predict for Averaged<L> {
         None
     }
 
-    /// Refused: the iterates in the mean have as many coefficients as they had.
+    /// As the inner learner does. The new coefficient was 0 in every iterate of the mean, because
+    /// its feature was 0 in every row.
     fn grow(&mut self) -> Result<()> {
-        Err(fixed_features("a mean of iterates"))
+        self.running.inner.grow()?;
+        self.running.mean.push(0.0);
+        self.resize();
+        Ok(())
+    }
+
+    fn shrink(&mut self) -> Result<()> {
+        self.running.inner.shrink()?;
+        self.running.mean.pop();
+        self.resize();
+        Ok(())
     }
 }
 

@@ -154,7 +154,7 @@ impl<F: Family> Sample for AnyLearner<F> {
             Self::Newton(_) | Self::Sgd(_) | Self::Averaged(_) => Err(Error::State(format!(
                 "method {} keeps no covariance, so there is nothing to draw from; use auto, or a \
                  filter such as moment",
-                self.method()
+                self.title()
             ))),
         }
     }

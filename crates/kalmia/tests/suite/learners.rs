@@ -16,7 +16,7 @@ type Newton<C = Factored> = OnlineNewtonStep<Bernoulli, C>;
 
 /// From $P_1 = I$, so that the first steps are long and the projection has work to do.
 fn newton<C: Covariance>(dim: usize, radius: f64, gamma: f64) -> Newton<C> {
-    let settings = OnlineNewtonSettings::new(radius, 2.0 * gamma).unwrap();
+    let settings = OnlineNewtonSettings::new(radius, 1.0).unwrap().with_gamma(gamma).unwrap();
     OnlineNewtonStep::with_covariance(
         Bernoulli,
         dim,
@@ -53,8 +53,8 @@ proptest! {
         let radius = ln_radius.exp();
         let lambda = ln_lambda.exp();
         let start = Prior::isotropic(dim, 1.0 / lambda).unwrap();
-        let settings = OnlineNewtonSettings::new(radius, 2.0 * gamma)
-            .and_then(|settings| settings.with_multiplier(multiplier)?.with_start(start))
+        let settings = OnlineNewtonSettings::new(radius, 1.0)
+            .and_then(|settings| settings.with_gamma(gamma)?.with_multiplier(multiplier)?.with_start(start))
             .unwrap();
         let mut learner: Newton = OnlineNewtonStep::new(Bernoulli, dim, settings).unwrap();
         let star: Vec<f64> = star[..dim].iter().map(|s| s * radius / (dim as f64).sqrt()).collect();
@@ -147,7 +147,7 @@ fn paper_experiment_behaves_as_its_text_says_and_needs_few_factors() {
         long_steps.learn(data.plain()).unwrap();
         assert!(long_steps.projections() > 300, "{}", long_steps.projections());
         assert!(long_steps.factors() <= 3 * long_steps.projections(), "{}", long_steps.factors());
-        let settings = OnlineNewtonSettings::new(radius, 2.0 * gamma).unwrap();
+        let settings = OnlineNewtonSettings::new(radius, 1.0).unwrap().with_gamma(gamma).unwrap();
         let mut default: Newton = OnlineNewtonStep::new(Bernoulli, 11, settings).unwrap();
         default.learn(data.plain()).unwrap();
         if gamma < 1e-10 {
@@ -163,18 +163,24 @@ fn settings_give_the_constants_of_the_paper() {
     let d = 11.0f64;
     let settings =
         OnlineNewtonSettings::new(radius, 2.5e-2).unwrap().with_gradient_bound(d.sqrt()).unwrap();
-    assert_eq!(settings.gamma(), 0.0125);
+    assert_eq!(settings.gamma(11), 0.0125);
     // erratum E16: with the diameter the gradient bound is what counts, 0.00735 for R = 1.1
     // |theta*|/10
     let theorem = settings.clone().for_theorem_3();
-    assert!((theorem.gamma() - 0.5 / (8.0 * d.sqrt() * radius)).abs() < 1e-17);
-    assert!((theorem.rule().unwrap().step_size() * theorem.gamma() - 3.0).abs() < 1e-15);
+    assert!((theorem.gamma(11) - 0.5 / (8.0 * d.sqrt() * radius)).abs() < 1e-17);
+    assert!((theorem.rule(11).unwrap().step_size() * theorem.gamma(11) - 3.0).abs() < 1e-15);
     let ball = OnlineNewtonSettings::logistic(11, radius).unwrap();
-    assert!((ball.gamma() / (0.5 * (-radius * d.sqrt()).exp()) - 1.0).abs() < 1e-14);
+    assert!((ball.gamma(11) / (0.5 * (-radius * d.sqrt()).exp()) - 1.0).abs() < 1e-14);
     // erratum E28: P_1 = (gamma R)^2 I by default
     let learner: Newton = OnlineNewtonStep::new(Bernoulli, 11, settings).unwrap();
     assert!((learner.covariance().entry(3, 3) / (0.0125f64 * radius).powi(2) - 1.0).abs() < 1e-15);
     assert!((learner.precision()[0] * learner.covariance().entry(0, 0) - 1.0).abs() < 1e-15);
+    // without a bound given it is sqrt(d), so gamma is 1/(8 sqrt(11) 10), not alpha/2
+    let plain = OnlineNewtonSettings::new(10.0, 0.025).unwrap();
+    let bound = plain.clone().with_gradient_bound(d.sqrt()).unwrap();
+    assert_eq!(plain.gamma(11), bound.gamma(11));
+    assert!((plain.gamma(11) - 0.003_768_891_807_222_046).abs() < 1e-17);
+    assert_eq!(plain.clone().with_diameter().gamma(11), plain.gamma(11) / 2.0);
     // the paper's steps, 1 / (2 d sqrt N) and |theta*| / sqrt(d N)
     let plain = AveragedSgd::plain(Bernoulli, 11, 400).unwrap().step();
     assert_eq!(plain, default_step(11, 400).unwrap());
@@ -362,6 +368,24 @@ fn weights_and_offsets_are_those_of_the_loss() {
 }
 
 #[test]
+fn settings_of_earlier_files_keep_their_gamma() {
+    let old = r#"{"radius":2.0,"exp_concavity":0.3,"gradient_bound":null,"multiplier":1.0,
+                  "diameter":false,"start":null}"#;
+    let old: OnlineNewtonSettings = serde_json::from_str(old).unwrap();
+    assert_eq!(old.gamma(9), 0.15);
+    let bounded = r#"{"radius":2.0,"exp_concavity":0.3,"gradient_bound":4.0,"multiplier":1.0,
+                      "diameter":false,"start":null}"#;
+    let bounded: OnlineNewtonSettings = serde_json::from_str(bounded).unwrap();
+    assert_eq!(bounded.gamma(9), 0.5 / 32.0);
+    let new = OnlineNewtonSettings::new(2.0, 0.3).unwrap();
+    assert_eq!(new.gamma(9), 0.5 / 24.0);
+    for settings in [old, bounded, new] {
+        let file = serde_json::to_string(&settings).unwrap();
+        assert_eq!(serde_json::from_str::<OnlineNewtonSettings>(&file).unwrap(), settings);
+    }
+}
+
+#[test]
 fn bad_parameters_and_states_are_named() {
     let parameter = |result: Result<OnlineNewtonSettings>, expected: &str| {
         assert!(
@@ -375,6 +399,7 @@ fn bad_parameters_and_states_are_named() {
     parameter(OnlineNewtonSettings::new(2.0, f64::NAN), "exp_concavity");
     parameter(good.clone().with_gradient_bound(-1.0), "gradient_bound");
     parameter(good.clone().with_multiplier(0.0), "multiplier");
+    parameter(good.clone().with_gamma(f64::NAN), "gamma");
     parameter(
         good.clone().with_start(Prior::isotropic(1, 1.0).unwrap().with_mean(&[2.5]).unwrap()),
         "start",
@@ -439,6 +464,32 @@ fn a_mean_of_any_learner_is_stored_and_resumes_bit_for_bit() {
     assert_eq!(means[0].to_bits(), means[1].to_bits());
     assert_eq!(resumed.method(), "moment");
     assert!(resumed.standard_errors().is_none() && !resumed.has_covariance());
-    assert!(matches!(resumed.grow(), Err(Error::State(_))));
-    assert!(matches!(resumed.merge(&any), Err(Error::State(_))));
+    assert_eq!(resumed.title(), "averaged moment");
+    let refused = resumed.merge(&any).unwrap_err().to_string();
+    assert!(refused.contains("method averaged moment"), "{refused}");
+}
+
+#[test]
+fn a_mean_that_grew_is_the_mean_that_had_the_feature_all_along() {
+    let wide = Data::logistic(3, 40, 2.0, 6);
+    let filter = |dim: usize| {
+        let prior = Prior::isotropic(dim, 1.0).unwrap();
+        AnyLearner::Filter(Filter::new(Bernoulli, AnyRule::Ekf, prior).unwrap())
+    };
+    let mut x = wide.x.clone();
+    x.chunks_exact_mut(3).take(20).for_each(|row| row[2] = 0.0);
+    let narrow: Vec<f64> = x.chunks_exact(3).take(20).flat_map(|row| &row[..2]).copied().collect();
+    let mut always = AnyLearner::averaged(filter(3));
+    always.learn(Rows::new(3, &x, &wide.y).unwrap()).unwrap();
+    let mut grown = AnyLearner::averaged(filter(2));
+    grown.learn(Rows::new(2, &narrow, &wide.y[..20]).unwrap()).unwrap();
+    let before = grown.state();
+    grown.grow().unwrap();
+    grown.shrink().unwrap();
+    assert_eq!(grown.state(), before);
+    grown.grow().unwrap();
+    grown.learn(Rows::new(3, &x[60..], &wide.y[20..]).unwrap()).unwrap();
+    assert!(norm(&minus(grown.coefficients(), always.coefficients())) < 1e-14);
+    let newton = AnyLearner::Newton(newton::<Factored>(2, 1.0, 0.1));
+    assert!(matches!(AnyLearner::averaged(newton).grow(), Err(Error::State(_))));
 }

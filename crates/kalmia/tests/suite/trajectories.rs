@@ -110,11 +110,12 @@ fn check_filter<F: Family, R: Rule, C: Covariance>(
 
 fn check_newton<C: Covariance>(file: &File, case: &Case) {
     let what = |name: &str| format!("{} {} {}: {name}", case.algorithm, case.params, C::NAME);
-    let settings = OnlineNewtonSettings::new(case.param("D"), 2.0 * case.param("gamma"))
+    let settings = OnlineNewtonSettings::new(case.param("D"), 1.0)
+        .and_then(|s| s.with_gamma(case.param("gamma")))
         .and_then(|s| s.with_multiplier(case.param("mult")))
         .and_then(|s| s.with_start(Prior::isotropic(3, 1.0 / case.param("lam"))?))
         .unwrap();
-    assert_eq!(settings.gamma(), case.param("gamma"));
+    assert_eq!(settings.gamma(3), case.param("gamma"));
     let newton = OnlineNewtonStep::with_covariance::<C>(Bernoulli, 3, settings).unwrap();
     let mut last = newton.clone();
     let found = trace(&mut last, file, &file.y_pm1);

@@ -83,7 +83,7 @@ impl<F: Family> OnlineNewtonStep<F> {
         settings.check()?;
         // the covariance, the precision matrix and the factor of a projection
         require_memory(C::bytes(dim).saturating_mul(3))?;
-        let rule = settings.rule()?;
+        let rule = settings.rule(dim)?;
         let start = settings.start(dim)?;
         let belief = Belief {
             count: 0,

@@ -1,0 +1,205 @@
+//! The algorithms behind the methods, each with its constants.
+
+use super::MethodName;
+use crate::error::{Error, Result};
+use crate::parameters::{Parameter, Parameters};
+use kalmia::rule::AnyRule;
+use kalmia::{
+    AnyFamily, AnyLearner, Auto, AveragedSgd, DriftMode, Filter, OnlineNewtonSettings,
+    OnlineNewtonStep, Prior,
+};
+
+/// An algorithm with all of its parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Algorithm {
+    /// The default mixture.
+    Auto {
+        /// Whether the coefficients may move over time.
+        drift: DriftMode,
+    },
+    /// One filter.
+    Filter {
+        /// How one observation moves the belief.
+        rule: AnyRule,
+        /// Variance of every coefficient before the first row.
+        prior: f64,
+    },
+    /// The online Newton step.
+    OnlineNewton(NewtonConstants),
+    /// Averaged stochastic gradient descent.
+    AveragedSgd {
+        /// Number of rows to come; `None` until the caller knows it.
+        horizon: Option<u64>,
+        /// Step size; `None` for the default, which depends on the number of coefficients.
+        step: Option<f64>,
+        /// Norm of the coefficients to be found, for the oracle step.
+        oracle: Option<f64>,
+    },
+}
+
+/// The constants of the online Newton step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NewtonConstants {
+    /// Radius of the ball that holds the coefficients.
+    pub radius: f64,
+    /// Exp-concavity constant of the losses over the ball.
+    pub exp_concavity: f64,
+    /// Bound on the norm of the gradients; `None` for the root of the number of coefficients.
+    pub gradient_bound: Option<f64>,
+    /// The first precision matrix is this times the identity; `None` for `1 / (gamma radius)^2`.
+    pub lambda: Option<f64>,
+    /// The step is this over gamma.
+    pub multiplier: f64,
+    /// Whether `D` in gamma is the ball's diameter.
+    pub diameter: bool,
+}
+
+impl NewtonConstants {
+    /// The constants given, and the defaults of the others.
+    pub(super) fn new(given: &Parameters) -> Self {
+        let radius = given.radius.unwrap_or(10.0);
+        Self {
+            radius,
+            exp_concavity: given.exp_concavity.unwrap_or(0.25 / radius),
+            gradient_bound: given.gradient_bound,
+            lambda: given.lambda,
+            multiplier: given.multiplier.unwrap_or(1.0),
+            diameter: given.diameter,
+        }
+    }
+
+    /// As the library takes them, for `dim` coefficients.
+    pub fn settings(&self, dim: usize) -> Result<OnlineNewtonSettings> {
+        let mut settings = OnlineNewtonSettings::new(self.radius, self.exp_concavity)?
+            .with_multiplier(self.multiplier)?;
+        if let Some(bound) = self.gradient_bound {
+            settings = settings.with_gradient_bound(bound)?;
+        }
+        if self.diameter {
+            settings = settings.with_diameter();
+        }
+        if let Some(lambda) = self.lambda {
+            if !(lambda > 0.0 && lambda.is_finite()) {
+                return Err(Error::Learner(kalmia::Error::Parameter {
+                    name: Parameter::Lambda.name(),
+                    value: lambda,
+                    expected: "must be finite and positive",
+                }));
+            }
+            settings = settings.with_start(Prior::isotropic(dim, 1.0 / lambda)?)?;
+        }
+        Ok(settings)
+    }
+}
+
+impl Algorithm {
+    pub(super) fn name(&self) -> MethodName {
+        match self {
+            Self::Auto { .. } => MethodName::Auto,
+            Self::Filter { rule: AnyRule::Ekf, .. } => MethodName::Ekf,
+            Self::Filter { rule: AnyRule::Truncated(_), .. } => MethodName::Truncated,
+            Self::Filter { rule: AnyRule::Implicit, .. } => MethodName::Implicit,
+            Self::Filter { rule: AnyRule::MomentMatch, .. } => MethodName::Moment,
+            Self::OnlineNewton(_) => MethodName::Ons,
+            Self::AveragedSgd { .. } => MethodName::Asgd,
+        }
+    }
+
+    pub(super) fn parameters(&self) -> Parameters {
+        let none = Parameters::default();
+        match *self {
+            Self::Auto { drift } => Parameters { drift: Some(drift), ..none },
+            Self::Filter { rule, prior } => {
+                let threshold = match rule {
+                    AnyRule::Truncated(rule) => Some(rule),
+                    _ => None,
+                };
+                Parameters {
+                    prior: Some(prior),
+                    scale: threshold.map(|rule| rule.scale()),
+                    beta: threshold.map(|rule| rule.beta()),
+                    ..none
+                }
+            }
+            Self::OnlineNewton(constants) => Parameters {
+                radius: Some(constants.radius),
+                exp_concavity: Some(constants.exp_concavity),
+                gradient_bound: constants.gradient_bound,
+                lambda: constants.lambda,
+                multiplier: Some(constants.multiplier),
+                diameter: constants.diameter,
+                ..none
+            },
+            Self::AveragedSgd { horizon, step, oracle } => {
+                Parameters { horizon, step, oracle, ..none }
+            }
+        }
+    }
+
+    /// The same for `rows` rows, if the number is needed.
+    pub(super) fn with_horizon(self, rows: u64) -> Self {
+        match self {
+            Self::AveragedSgd { horizon: None, step, oracle } => {
+                Self::AveragedSgd { horizon: Some(rows), step, oracle }
+            }
+            other => other,
+        }
+    }
+
+    /// The learner for `dim` coefficients, the first of them the constant if `intercept`.
+    pub(super) fn learner(
+        &self,
+        family: AnyFamily,
+        dim: usize,
+        intercept: bool,
+    ) -> Result<AnyLearner> {
+        Ok(match *self {
+            Self::Auto { drift } => {
+                let builder = Auto::builder(family, dim).drift(drift);
+                let builder = if intercept { builder.intercept() } else { builder };
+                AnyLearner::Auto(builder.build()?)
+            }
+            Self::Filter { rule, prior } => {
+                AnyLearner::Filter(Filter::new(family, rule, Prior::isotropic(dim, prior)?)?)
+            }
+            Self::OnlineNewton(constants) => {
+                let settings = constants.settings(dim)?;
+                AnyLearner::Newton(OnlineNewtonStep::new(family, dim, settings)?)
+            }
+            Self::AveragedSgd { horizon, step, oracle } => {
+                let horizon = horizon.ok_or(Error::NeedsHorizon)?;
+                AnyLearner::Sgd(match (step, oracle) {
+                    (Some(step), _) => AveragedSgd::new(family, dim, horizon, step)?,
+                    (None, Some(norm)) => AveragedSgd::oracle(family, dim, horizon, norm)?,
+                    (None, None) => AveragedSgd::plain(family, dim, horizon)?,
+                })
+            }
+        })
+    }
+
+    /// Refuses values outside their domains, before any row is read.
+    pub(super) fn check(&self) -> Result<()> {
+        let bad = |parameter: Parameter, value: f64, expected| {
+            let name = parameter.name();
+            Err(Error::Learner(kalmia::Error::Parameter { name, value, expected }))
+        };
+        // the library's constructors check; one coefficient is enough to ask them
+        match self.with_horizon(1) {
+            Self::AveragedSgd { horizon: Some(0), .. } => {
+                bad(Parameter::Horizon, 0.0, "must be at least 1")
+            }
+            Self::AveragedSgd { step: Some(_), oracle: Some(_), .. } => Err(Error::Conflict {
+                method: MethodName::Asgd,
+                one: Parameter::Step,
+                other: Parameter::Oracle,
+                what: "the step",
+            }),
+            Self::AveragedSgd { oracle: Some(norm), .. } if !(norm > 0.0 && norm.is_finite()) => {
+                bad(Parameter::Oracle, norm, "must be finite and positive")
+            }
+            // a learner might also need a start, which is given beside the method
+            Self::OnlineNewton(constants) => constants.settings(1).map(|_| ()),
+            algorithm => algorithm.learner("gaussian".parse()?, 1, false).map(|_| ()),
+        }
+    }
+}
