@@ -156,6 +156,17 @@ fn model_text(error: &ModelError, command: &Command) -> String {
             let given = option(*parameter);
             format!("--method {method} takes no {given}; it takes {}", taken.join(", "))
         }
+        ModelError::Conflict { method, one, other, what } => format!(
+            "--method {method} got both {} and {}: each decides {what}, so give one",
+            option(*one),
+            option(*other)
+        ),
+        ModelError::StartNotTaken { method } => format!(
+            "--method {method} takes no --start; ekf, truncated, implicit, moment and ons take it"
+        ),
+        ModelError::NoCertificate { method } => format!(
+            "--method {method} has no --certificate; ekf, truncated, implicit and moment have it"
+        ),
         ModelError::Learner(LearnerError::Parameter { name, value, expected })
             if command.chooses()
                 && let Some(parameter) = Parameter::ALL.into_iter().find(|p| p.name() == *name) =>

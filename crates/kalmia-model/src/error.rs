@@ -65,6 +65,24 @@ pub enum Error {
         /// The text given.
         given: String,
     },
+    /// The start of the coefficients does not fit.
+    #[error("the start {problem}")]
+    Start {
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
+    /// A start was given to a method that takes none.
+    #[error("method {method} takes no start; ekf, truncated, implicit, moment and ons take one")]
+    StartNotTaken {
+        /// The method.
+        method: MethodName,
+    },
+    /// The certificate was asked of a method that has none.
+    #[error("method {method} has no certificate; ekf, truncated, implicit and moment have one")]
+    NoCertificate {
+        /// The method.
+        method: MethodName,
+    },
     /// The family's dispersion was given to a method that learns it.
     #[error(
         "`{family}` fixes the dispersion, which method auto learns from the rows: leave the number \

@@ -3,18 +3,21 @@
 //! | question | answer |
 //! |---|---|
 //! | Which algorithm, parameters and defaults? | [`Method`], [`Algorithm`], [`MethodName`], [`Parameters`] |
+//! | Where do the coefficients start? | [`Start`] |
 //! | Which family does the target ask for? | [`FamilyChoice`] |
 //! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |
 //! | Who writes the file? | [`Model::save`], [`Model::load`] |
 //! | How do other programs get a model? | [`onnx`], [`json_export`] |
 //! | What do weights mean? | [`WeightKind`], [`Weights`] |
 //! | What do the coefficients say? | [`Model::coefficients`], [`Summary`] |
+//! | What does Lemma 6 of the paper say of the fit? | [`CertificateReport`] |
 //! | Was there a drift, and is it followed? | [`DriftStatus`] |
 //! | Is there memory for so many features? | [`check_memory`] |
 //! | Which row of which file is at fault? | [`RowError`] |
 //!
 //! Front ends translate: options in, text out. They add no decision of their own.
 
+mod certificate;
 mod coefficients;
 mod drift;
 mod error;
@@ -27,9 +30,11 @@ mod method;
 mod model;
 mod parameters;
 mod settings;
+mod start;
 mod summary;
 mod weights;
 
+pub use certificate::CertificateReport;
 pub use coefficients::{Coefficient, coefficients};
 pub use drift::DriftStatus;
 pub use error::{Error, Result, RowError, number_text};
@@ -42,5 +47,6 @@ pub use method::{Algorithm, Method, MethodName, NewtonConstants};
 pub use model::Model;
 pub use parameters::{Parameter, Parameters, parse_scale};
 pub use settings::{Difference, Settings, SourceFormat};
+pub use start::{Spread, Start};
 pub use summary::{Dispersion, LastHalfScores, Overdispersion, Scores, Summary};
 pub use weights::{WeightKind, Weights};

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::memory::check_several;
 use crate::parameters::{Parameter, Parameters};
 use kalmia::rule::AnyRule;
-use kalmia::{AnyFamily, AnyLearner, DriftMode, Truncated};
+use kalmia::{AnyFamily, AnyLearner, DriftMode, Prior, Truncated};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -148,6 +148,20 @@ impl Method {
     pub fn build(&self, family: AnyFamily, dim: usize, intercept: bool) -> Result<AnyLearner> {
         self.check_memory(family, dim, intercept, 1)?;
         self.learner(family, dim, intercept)
+    }
+
+    /// The same from a prior, of as many coefficients as the prior has: a filter's, or `w_1` and
+    /// `P_1` of `ons`. [`Start::prior`](crate::Start::prior) makes it from what a user gives.
+    pub fn build_from(&self, family: AnyFamily, prior: Prior) -> Result<AnyLearner> {
+        self.check_memory(family, prior.dim(), false, 1)?;
+        let learner = self.algorithm.learner_from(family, prior)?;
+        Ok(if self.averaged { AnyLearner::averaged(learner) } else { learner })
+    }
+
+    /// The prior from which [`Method::build`] starts, for `dim` coefficients. Refused for methods
+    /// that take no start.
+    pub fn prior(&self, dim: usize) -> Result<Prior> {
+        self.algorithm.prior(dim)
     }
 
     /// Refuses `learners` learners that would together take more than half of the memory that is

@@ -5,6 +5,7 @@ use crate::error::{Error, Result, RowError};
 use crate::history::History;
 use crate::memory::check_memory;
 use crate::settings::Settings;
+use crate::start::Start;
 use crate::weights::{WeightKind, Weights};
 use kalmia::evaluate::Metrics;
 use kalmia::file::Metadata;
@@ -35,11 +36,36 @@ impl Model {
     /// A model that has learned nothing, for the columns that `encoder` knows. Refuses settings
     /// that contradict each other.
     pub fn new(settings: Settings, family: AnyFamily, encoder: Encoder) -> Result<Self> {
-        settings.check()?;
         let intercept = encoder.options().intercept;
+        let learner = settings.method.build(family, encoder.dim(), intercept)?;
+        Self::with_learner(settings, family, encoder, learner)
+    }
+
+    /// As [`Model::new`], with coefficients that start elsewhere; `start` must name those that
+    /// `encoder` knows.
+    pub fn started(
+        settings: Settings,
+        start: &Start,
+        family: AnyFamily,
+        encoder: Encoder,
+    ) -> Result<Self> {
+        let names: Vec<_> = encoder.features().iter().map(|feature| &*feature.name).collect();
+        let prior = start.prior(&names, settings.method.prior(names.len())?)?;
+        let learner = settings.method.build_from(family, prior)?;
+        Self::with_learner(settings, family, encoder, learner)
+    }
+
+    fn with_learner(
+        settings: Settings,
+        family: AnyFamily,
+        encoder: Encoder,
+        learner: AnyLearner,
+    ) -> Result<Self> {
+        settings.check()?;
+        let metrics = Metrics::new(family)?;
         Ok(Self {
-            learner: settings.method.build(family, encoder.dim(), intercept)?,
-            metrics: Metrics::new(family)?,
+            learner,
+            metrics: if settings.certificate { metrics.with_certificate() } else { metrics },
             encoder,
             settings,
             weights: Weights::default(),

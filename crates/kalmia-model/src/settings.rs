@@ -16,6 +16,12 @@ pub struct Settings {
     /// The method and its parameters.
     #[serde(flatten)]
     pub method: Method,
+    /// The [digest](crate::Start::digest) of the start of the coefficients, if one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// Whether the terms of the certificate are summed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub certificate: bool,
     /// What weights mean.
     #[serde(default, skip_serializing_if = "WeightKind::is_default")]
     pub weight_kind: WeightKind,
@@ -92,8 +98,12 @@ pub struct Difference {
 
 impl Settings {
     /// Refuses choices that contradict each other: a family with a dispersion, and the method that
-    /// learns it. Files of earlier versions may hold such a pair, so reading does not check.
+    /// learns it; a certificate, and a method that has none. Files of earlier versions may hold such a pair, so reading does not check.
     pub fn check(&self) -> Result<()> {
+        let filter = matches!(self.method.algorithm, Algorithm::Filter { .. });
+        if self.certificate && !filter {
+            return Err(Error::NoCertificate { method: self.method.name() });
+        }
         match (self.method.algorithm, self.family.fixed_dispersion()) {
             (Algorithm::Auto { .. }, Some(family)) => {
                 Err(Error::DispersionNotTaken { family: family.into() })

@@ -1,5 +1,6 @@
 //! What a model reports about itself, as `fit --json` and the service print it.
 
+use crate::certificate::CertificateReport;
 use crate::coefficients::Coefficient;
 use crate::drift::DriftStatus;
 use crate::error::Result;
@@ -46,6 +47,9 @@ pub struct Summary {
     pub sorted: bool,
     /// What was found about drift, if the method looks for it.
     pub drift: Option<DriftStatus>,
+    /// The certificate, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<CertificateReport>,
 }
 
 /// Averages over rows.
@@ -179,6 +183,10 @@ impl Summary {
             sorted: model.metrics.is_sorted(),
             drift: DriftStatus::new(&model.learner, Some(progressive.loss)),
             progressive,
+            certificate: match model.metrics.certificate() {
+                Some(sums) => CertificateReport::new(&model.learner, sums)?,
+                None => None,
+            },
         })
     }
 }

@@ -9,8 +9,9 @@ use crate::learner::Learner;
 use kalmia::evaluate::Metrics;
 use kalmia_model::{
     Error, FamilyChoice, History, Method, MethodName, Parameter, Parameters, Settings,
-    SourceFormat, number_text,
+    SourceFormat, Spread, Start, number_text,
 };
+use numpy::{AllowTypeChange, PyArrayLike1, PyArrayLike2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -45,8 +46,11 @@ fn name(parameter: Parameter) -> &'static str {
 ///     Number of rows to come, if it is known: the horizon of ``"asgd"`` unless that is given.
 /// drift : {"detect", "off", "adapt"}, optional
 ///     Whether the coefficients may move over time (``"auto"``).
-/// prior_variance : float, optional
-///     Variance of every coefficient before the first row (the filters).
+/// prior_variance : float or array_like, optional
+///     Variance of every coefficient before the first row (the filters), a variance for each, or
+///     their covariance matrix, the constant first. The last two are for ``"ons"`` too.
+/// prior_mean : array_like, optional
+///     The coefficients before the first row, the constant first (the filters and ``"ons"``).
 /// scale, beta : float, optional
 ///     The threshold ``scale * t ** -beta`` under the curvature (``"truncated"``); the scale
 ///     ``"bercu"`` is 1e-10.
@@ -58,6 +62,8 @@ fn name(parameter: Parameter) -> &'static str {
 ///     Number of rows to come, step size, or the norm that gives the oracle step (``"asgd"``).
 /// averaged : bool
 ///     Whether the model is the mean of the iterates.
+/// certificate : bool
+///     Whether the terms of Lemma 6 are summed (the filters).
 /// weights : {"frequency", "precision"}
 ///     What weights mean: rows, or precision relative to their mean.
 /// shuffle : int, optional
@@ -77,10 +83,10 @@ fn name(parameter: Parameter) -> &'static str {
 /// (3, 'auto')
 #[pyfunction]
 #[pyo3(signature = (method, family, features, *, intercept=true, rows=None, drift=None,
-                    prior_variance=None, scale=None, beta=None, radius=None, exp_concavity=None,
+                    prior_variance=None, prior_mean=None, scale=None, beta=None, radius=None, exp_concavity=None,
                     gradient_bound=None, lam=None, multiplier=None, diameter=false, horizon=None,
-                    step=None, oracle=None, averaged=false, weights="frequency", shuffle=None,
-                    learners=1))]
+                    step=None, oracle=None, averaged=false, certificate=false,
+                    weights="frequency", shuffle=None, learners=1))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn model<'py>(
     py: Python<'py>,
@@ -90,7 +96,8 @@ pub fn model<'py>(
     intercept: bool,
     rows: Option<u64>,
     drift: Option<&str>,
-    prior_variance: Option<f64>,
+    prior_variance: Option<&Bound<'py, PyAny>>,
+    prior_mean: Option<&Bound<'py, PyAny>>,
     scale: Option<ScaleArgument>,
     beta: Option<f64>,
     radius: Option<f64>,
@@ -103,13 +110,16 @@ pub fn model<'py>(
     step: Option<f64>,
     oracle: Option<f64>,
     averaged: bool,
+    certificate: bool,
     weights: &str,
     shuffle: Option<u64>,
     learners: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let variance = prior_variance.and_then(|given| given.extract::<f64>().ok());
+    let start = start(prior_mean, prior_variance.filter(|_| variance.is_none()))?;
     let parameters = Parameters {
         drift: drift.map(crate::arguments::drift).transpose()?,
-        prior: prior_variance,
+        prior: variance,
         scale: scale.map(ScaleArgument::value).transpose()?,
         beta,
         radius,
@@ -123,7 +133,11 @@ pub fn model<'py>(
         oracle,
         averaged,
     };
-    let method = method.parse().and_then(|name| Method::new(name, &parameters));
+    let name: MethodName = method.parse().map_err(translate)?;
+    if let Some(start) = &start {
+        start.check(name, &parameters).map_err(translate)?;
+    }
+    let method = Method::new(name, &parameters);
     let mut method = method.map_err(translate)?;
     if let Some(rows) = rows {
         method = method.with_horizon(rows);
@@ -132,19 +146,69 @@ pub fn model<'py>(
     let settings = Settings {
         family: choice,
         method,
+        start: start.as_ref().map(Start::digest),
+        certificate,
         weight_kind: weights.parse().map_err(refuse)?,
         shuffle,
         source: SourceFormat::default(),
     };
-    settings.check().map_err(refuse)?;
+    settings.check().map_err(translate)?;
     let family = family.parse().map_err(crate::error::plain)?;
     let dim = features + usize::from(intercept);
     method.check_memory(family, dim, intercept, learners).map_err(translate)?;
-    let learner = method.build(family, dim, intercept).map_err(translate)?;
-    let metrics = Metrics::new(family).map_err(crate::error::plain)?;
+    let learner = match &start {
+        None => method.build(family, dim, intercept),
+        // in the order of the coefficients, which have no names here
+        Some(start) => method
+            .prior(dim)
+            .and_then(|default| start.prior(&vec![""; dim], default))
+            .and_then(|prior| method.build_from(family, prior)),
+    };
+    let learner = learner.map_err(|error| match error {
+        Error::Learner(kalmia::Error::NotPositiveDefinite { .. }) if start.is_some() => input(
+            "prior_variance is not positive definite: give variances above 0, or a symmetric \
+             matrix with positive eigenvalues",
+        ),
+        other => translate(other),
+    })?;
+    let mut metrics = Metrics::new(family).map_err(crate::error::plain)?;
+    if certificate {
+        metrics = metrics.with_certificate();
+    }
     let mut learner = Learner::new(ByFamily::BuiltIn(learner), intercept, Some(metrics));
     learner.provenance = Some(Arc::new(Provenance { settings, history: History::default() }));
     wrap(py, learner)
+}
+
+/// A mean and a covariance that are vectors or matrices; `None` if neither is given.
+fn start(
+    mean: Option<&Bound<'_, PyAny>>,
+    covariance: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Start>> {
+    if mean.is_none() && covariance.is_none() {
+        return Ok(None);
+    }
+    let vector = |given: &Bound<'_, PyAny>| -> Option<Vec<f64>> {
+        let values: PyArrayLike1<'_, f64, AllowTypeChange> = given.extract().ok()?;
+        Some(values.as_array().iter().copied().collect())
+    };
+    let mean = mean
+        .map(|given| vector(given).ok_or_else(|| input("prior_mean must be a vector of numbers")))
+        .transpose()?;
+    let covariance = match covariance {
+        None => None,
+        Some(given) => Some(match vector(given) {
+            Some(variances) => Spread::Variances(variances),
+            None => {
+                let matrix: PyArrayLike2<'_, f64, AllowTypeChange> =
+                    given.extract().map_err(|_| {
+                        input("prior_variance must be a number, a vector or a matrix of numbers")
+                    })?;
+                Spread::Matrix(matrix.as_array().rows().into_iter().map(|r| r.to_vec()).collect())
+            }
+        }),
+    };
+    Ok(Some(Start { coefficients: Vec::new(), mean, covariance }))
 }
 
 /// The parameters that a method takes, with their defaults.
@@ -229,6 +293,17 @@ fn translate(error: Error) -> PyErr {
             "method '{method}' got both {} and {}: each decides {what}, so give one",
             name(one),
             name(other)
+        )),
+        Error::Start { problem } => {
+            input(format!("the prior {}", problem.replace("lambda", name(Parameter::Lambda))))
+        }
+        Error::StartNotTaken { method } => input(format!(
+            "method '{method}' takes no prior_mean and no matrix of prior_variance; 'ekf', \
+             'truncated', 'implicit', 'moment' and 'ons' take them"
+        )),
+        Error::NoCertificate { method } => input(format!(
+            "method '{method}' has no certificate; 'ekf', 'truncated', 'implicit' and 'moment' \
+             have one"
         )),
         Error::NeedsHorizon => input(
             "method 'asgd' needs horizon, the number of rows to come; only `fit` can count them",

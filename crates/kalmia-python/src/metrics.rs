@@ -1,11 +1,30 @@
 //! Progressive evaluation as Python sees it.
 
 use kalmia::evaluate::Metrics;
+use kalmia_model::CertificateReport;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// Groups of equal weight in which calibration is shown.
 const GROUPS: usize = 10;
+
+/// A certificate by the names of its terms.
+pub fn certificate<'py>(
+    report: &CertificateReport,
+    py: Python<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("rows", report.rows)?;
+    dict.set_item("loss", report.loss)?;
+    dict.set_item("movement", report.movement)?;
+    dict.set_item("log_det_growth", report.log_det_growth)?;
+    dict.set_item("bound", report.bound)?;
+    dict.set_item("printed_bound", report.printed_bound)?;
+    dict.set_item("hindsight", report.hindsight)?;
+    dict.set_item("regret", report.regret)?;
+    dict.set_item("text", report.text())?;
+    Ok(dict)
+}
 
 /// The averages by name.
 pub fn report<'py>(metrics: &Metrics, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

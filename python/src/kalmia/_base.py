@@ -15,6 +15,7 @@ from ._inputs import Inputs
 from ._kalmia import Learner, model
 from ._learning import Learning
 from ._parameters import (
+    FLAGS,
     MADE_WITH,
     METHOD_PARAMETERS,
     check_flag,
@@ -38,6 +39,8 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
     shuffle = None
     random_state = None
     weights = "frequency"
+    prior_mean = lam = multiplier = oracle = None
+    diameter = averaged = certificate = False
 
     def _set_parameters(self, given: dict[str, Any]) -> None:
         """Stores a constructor's parameters unchanged, which scikit-learn's `clone` requires."""
@@ -57,7 +60,9 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         `rows` is the number of rows to come, if known, and `shuffle` the seed of their order.
         """
         check_names(method=self.method, drift=self.drift, weights=self.weights)
-        check_numbers({name: getattr(self, name) for name in METHOD_PARAMETERS if name != "drift"})
+        given = {name: getattr(self, name) for name in METHOD_PARAMETERS}
+        check_numbers({name: given[name] for name in given if name not in (*FLAGS, "drift")})
+        given |= {name: check_flag(name, given[name]) for name in FLAGS}
         return model(
             self.method,
             self._family_name(),
@@ -67,7 +72,7 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
             weights=self.weights,
             shuffle=shuffle,
             learners=learners,
-            **{name: getattr(self, name) for name in METHOD_PARAMETERS},
+            **given,
         )
 
     def _family_name(self) -> str:
@@ -159,6 +164,22 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         nobody can know, is left out of both, except for labels.
         """
         return self._learner.progressive
+
+    @property
+    def certificate_(self) -> dict[str, Any] | list[dict[str, Any]] | None:
+        """What Lemma 6 of the paper says about the rows learned; None without ``certificate``.
+
+        ``"bound"`` bounds the linearized regret against the final coefficients, whatever the rows
+        are: ``"movement"``, half the sum of the squared steps, plus half the squared distance from
+        the start in units of the prior. ``"printed_bound"`` is that of the paper, with a larger
+        second term. ``"log_det_growth"`` is twice the information of the rows, in nats, and
+        ``"loss"`` the total loss of the coefficients before each row. For `LinearRegression`
+        ``"regret"`` is exact: that loss minus ``"hindsight"``, the smallest ridge loss. A list,
+        one per class, if there are more than two.
+        """
+        check_is_fitted(self, "learners_")
+        found = [learner.certificate for learner in self.learners_]
+        return found[0] if len(found) == 1 else found
 
     @property
     def progressive_loss_(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from threading import RLock
 from typing import Any
 
+from ._parameters import same
 from .errors import InputError
 
 
@@ -32,7 +33,7 @@ class LearningCall:
         """Refuses parameters that were changed after the learner was made."""
         for name, value in self._attributes.get("_made_with", {}).items():
             now = self._attributes[name]
-            if now is not value and now != value:
+            if now is not value and not same(now, value):
                 self._lock.release()
                 raise InputError(
                     f"{name} was {value!r} when the model was fitted and is now {now!r}: call fit "

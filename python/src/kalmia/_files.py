@@ -28,11 +28,15 @@ def _python(estimator: Any, schema: Schema) -> dict[str, Any]:
     classes = getattr(estimator, "classes_", None)
     names = list(getattr(estimator, "feature_names_in_", schema.columns))
     # the command trims names, and numbers columns without one
+    made = estimator.get_params() | getattr(estimator, "_made_with", {})
     renamed = {} if names == schema.columns else {"names": names}
     return renamed | {
         "estimator": type(estimator).__name__,
         # as they were when the learners were made, whatever has been set since
-        "parameters": estimator.get_params() | getattr(estimator, "_made_with", {}),
+        "parameters": {
+            name: np.asarray(value).tolist() if np.ndim(value) > 0 else value
+            for name, value in made.items()
+        },
         "named": hasattr(estimator, "feature_names_in_"),
         "classes": None if classes is None else _stored_classes(classes),
     }
@@ -126,6 +130,10 @@ def _taken(parameters: dict[str, Any]) -> dict[str, Any]:
     """The parameters without values for other methods, which earlier versions stored."""
     taken = method_defaults(parameters["method"])
     others = [name for name in METHOD_PARAMETERS if name not in taken]
+    # not among the defaults of methods, and no earlier version had them
+    others = [name for name in others if name not in ("prior_mean", "certificate")]
+    if np.ndim(parameters.get("prior_variance")) > 0 and "prior_variance" in others:
+        others.remove("prior_variance")
     if parameters["method"] == "auto":
         others += ["noise_variance", "dispersion"]
     return {name: value for name, value in parameters.items() if name not in others}

@@ -167,6 +167,10 @@ class Learner:
     @property
     def intercept(self) -> bool: ...
     @property
+    def averaged(self) -> bool: ...
+    @property
+    def certificate(self) -> dict[str, Any] | None: ...
+    @property
     def progressive(self) -> dict[str, Any] | None: ...
     def to_bytes(self) -> bytes: ...
     def copy(self) -> Learner: ...
@@ -181,7 +185,7 @@ class Filter(Learner):
         rule: str = "ekf",
         theta: ArrayLike | None = None,
         covariance: float | ArrayLike | None = None,
-        **rule_parameters: float,
+        **rule_parameters: float | str,
     ) -> Filter: ...
 
 class OnlineNewtonStep(Learner):
@@ -194,10 +198,22 @@ class OnlineNewtonStep(Learner):
         gradient_bound: float | None = None,
         covariance: float | ArrayLike | None = None,
         multiplier: float = 1.0,
+        *,
+        diameter: bool = False,
+        gamma: float | None = None,
+        theta: ArrayLike | None = None,
     ) -> OnlineNewtonStep: ...
 
 class AveragedSGD(Learner):
-    def __new__(cls, dim: int, family: str, horizon: int, step: float) -> AveragedSGD: ...
+    def __new__(
+        cls,
+        dim: int,
+        family: str,
+        horizon: int,
+        step: float | None = None,
+        *,
+        oracle: float | None = None,
+    ) -> AveragedSGD: ...
     @property
     def iterate(self) -> Vector: ...
 
@@ -266,6 +282,7 @@ def river_row(index: dict[str, int], x: dict[Any, Any], known: bool) -> Vector |
 def predict_mean(learner: Learner, x: ArrayLike) -> float: ...
 def shrink(learner: Learner, features: int) -> None: ...
 def method_defaults(method: str) -> dict[str, Any]: ...
+def default_texts() -> dict[str, str]: ...
 def model(
     method: str,
     family: str,
@@ -274,14 +291,21 @@ def model(
     intercept: bool = True,
     rows: int | None = None,
     drift: str | None = None,
-    prior_variance: float | None = None,
-    scale: float | None = None,
+    prior_variance: float | ArrayLike | None = None,
+    prior_mean: ArrayLike | None = None,
+    scale: float | str | None = None,
     beta: float | None = None,
     radius: float | None = None,
     exp_concavity: float | None = None,
     gradient_bound: float | None = None,
+    lam: float | None = None,
+    multiplier: float | None = None,
+    diameter: bool = False,
     horizon: int | None = None,
     step: float | None = None,
+    oracle: float | None = None,
+    averaged: bool = False,
+    certificate: bool = False,
     weights: str = "frequency",
     shuffle: int | None = None,
     learners: int = 1,

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ._kalmia import merge
+from ._parameters import same
 from .errors import InputError, StateError
 
 
@@ -22,7 +23,7 @@ def merged(a: Any, b: Any) -> Any:
     check_is_fitted(b, "learners_")
     for name, value in a._made_with.items():
         other = b._made_with.get(name)
-        if value is not other and value != other:
+        if not same(value, other):
             raise InputError(
                 f"the models cannot be merged: {name} is {value!r} in one and {other!r} in the "
                 "other; fit both with the same parameters"

@@ -11,6 +11,7 @@ from .errors import InputError
 
 MethodName = Literal["auto", "ekf", "truncated", "implicit", "moment", "ons", "asgd"]
 DriftName = Literal["detect", "off", "adapt"]
+ScaleName = Literal["paper", "bercu"]
 WeightName = Literal["frequency", "precision"]
 
 #: The docstring section on the parameters that every estimator has.
@@ -20,9 +21,14 @@ PARAMETERS = """Parameters
         The algorithm. ``"auto"`` needs no other parameter and accepts features of any scale. The
         others are the algorithms of the paper: scale the features to about 1 before using them.
         A parameter below that the method does not take is refused.
-    prior_variance : float, optional
+    prior_variance : float or array_like, optional
         Variance of each coefficient before the first row; 1 by default. Filters only (``"ekf"``,
-        ``"truncated"``, ``"implicit"``, ``"moment"``); ``"auto"`` learns it.
+        ``"truncated"``, ``"implicit"``, ``"moment"``); ``"auto"`` learns it. An array holds one
+        variance per coefficient or their covariance matrix, the intercept first, and is for
+        ``"ons"`` too. Levels that appear later get the variance of the last coefficient.
+    prior_mean : array_like, optional
+        The coefficients before the first row, the intercept first; 0 by default. For the filters
+        and ``"ons"``.
     fit_intercept : bool
         Whether to learn an intercept.
     drift : {"detect", "off", "adapt"}, optional
@@ -32,20 +38,41 @@ PARAMETERS = """Parameters
         ``"adapt"`` tracks them from row 129 on, without waiting for a detection. Tracking helps
         the next rows, not rows far ahead.
     scale, beta : float, optional
-        The curvature is at least ``scale * t ** -beta`` at row ``t``; 1 and 0.49 by default.
-        ``"truncated"`` only.
+        The curvature is at least ``scale * t ** -beta`` at row ``t``; 1 and 0.49 by default. The
+        scale ``"bercu"`` is the 1e-10 of Bercu, Godichon and Portier. ``"truncated"`` only.
     radius : float, optional
         Radius of the ball that holds the coefficients of ``"ons"``; 10 by default.
     exp_concavity : float, optional
         Exp-concavity constant of ``"ons"``; ``1 / (4 * radius)`` by default.
     gradient_bound : float, optional
-        Upper bound on the gradient's norm for ``"ons"``; none by default.
+        Upper bound ``G`` on the gradient's norm for ``"ons"``; ``sqrt(d)`` by default, where ``d``
+        is the number of coefficients, intercept included. That is right for features within
+        [-1, 1] and labels. ``gamma = min(1 / (4 * G * D), exp_concavity) / 2``, where ``D`` is the
+        radius.
+    lam : float, optional
+        The first precision matrix of ``"ons"`` is ``lam`` times the identity;
+        ``1 / (gamma * radius) ** 2`` by default.
+    multiplier : float, optional
+        The step of ``"ons"`` is ``multiplier / gamma``; 1 by default. Theorem 3 of the paper needs
+        3.
+    diameter : bool
+        Whether ``D`` in the gamma of ``"ons"`` is the ball's diameter, as in Theorem 3.
     horizon : int, optional
         Total number of rows for ``"asgd"``. `fit` uses the number of rows that it is given. Set it
         before `partial_fit`, which cannot know how many rows will follow.
     step : float, optional
         Step size of ``"asgd"``; ``1 / (2 * d * sqrt(horizon))`` by default, where ``d`` is the
         number of coefficients, intercept included.
+    oracle : float, optional
+        Norm of the true coefficients for ``"asgd"``; none by default. The step is then
+        ``oracle / sqrt(d * horizon)``.
+    averaged : bool
+        Whether the model is the mean of the coefficients with which each row was predicted. It
+        then has no covariance: no standard errors, and intervals leave out that the coefficients
+        are uncertain. The progressive loss is that of the iterates. ``"asgd"`` is averaged already
+        and refuses it.
+    certificate : bool
+        Whether `certificate_` is kept, which bounds the regret of a filter on any rows.
     shuffle : bool, optional
         Whether `fit` learns the rows in random order, so that the order in which they are given
         hardly matters. True by default, except with ``drift="adapt"``, which follows changes from
@@ -65,15 +92,25 @@ PARAMETERS = """Parameters
 #: The parameters of methods. None stands for the method's default.
 METHOD_PARAMETERS = (
     "prior_variance",
+    "prior_mean",
     "drift",
     "scale",
     "beta",
     "radius",
     "exp_concavity",
     "gradient_bound",
+    "lam",
+    "multiplier",
+    "diameter",
     "horizon",
     "step",
+    "oracle",
+    "averaged",
+    "certificate",
 )
+
+#: Those of them that are true or false.
+FLAGS = ("diameter", "averaged", "certificate")
 
 
 #: What a learner is made with. Changes after that need a call of `fit`.
@@ -114,9 +151,29 @@ def check_numbers(given: dict[str, Any]) -> None:
     kalmia.errors.InputError: prior_variance is 'big': give a number
     """
     for name, value in given.items():
+        # the compiled module checks what is inside
+        if name == "scale" and isinstance(value, str):
+            continue
+        if name in ("prior_variance", "prior_mean") and np.ndim(value) > 0:
+            continue
         number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
         if value is not None and not number:
             raise InputError(f"{name} is {value!r}: give a number")
+
+
+def same(one: Any, two: Any) -> bool:
+    """Whether two values of a parameter are equal, arrays included.
+
+    Examples
+    --------
+    >>> same([1.0, 2.0], np.array([1.0, 2.0])), same(None, [1.0]), same(1.0, 2.0)
+    (True, False, False)
+    """
+    if one is two:
+        return True
+    if np.ndim(one) > 0 or np.ndim(two) > 0:
+        return bool(np.array_equal(one, two))
+    return bool(one == two)
 
 
 def seed(random_state: Any) -> int:

@@ -110,7 +110,8 @@ class Summary:
                 names = [f"{estimator.classes_[k]}: {name}" for name in names]
             rows += learner.coefficients(names, level)
         first = learners[0]
-        notes = [f"{first.count} rows, one pass, method {first.method}"]
+        averaged = "averaged " if first.averaged else ""
+        notes = [f"{first.count} rows, one pass, method {averaged}{first.method}"]
         notes += _loss_notes(estimator)
         if first.dispersion is not None:
             learned = " (learned; standard errors include it)" if first.method == "auto" else ""
@@ -118,6 +119,8 @@ class Summary:
         if first.dispersion_note is not None:
             notes.append(first.dispersion_note)
         notes += _drift_notes(estimator)
+        if len(learners) == 1 and first.certificate is not None:
+            notes.append(f"certificate: {first.certificate['text']}")
         title = f"{type(estimator).__name__} ({first.family})"
         return cls(title, tuple(rows), level, tuple(notes), tuple(learners))
 

@@ -35,6 +35,15 @@ pub struct FitArgs {
     pub method: MethodName,
     #[command(flatten)]
     pub learn: LearnArgs,
+    /// Start from these coefficients and this covariance (ekf, truncated, implicit, moment, ons): a
+    /// JSON file with the keys coefficients (names), mean (numbers) and covariance (a variance, one
+    /// per coefficient, or the rows of a matrix)
+    #[arg(long, value_name = "JSON", help_heading = "Method")]
+    pub start: Option<PathBuf>,
+    /// Add the certificate of the fit, Lemma 6 of the paper: a bound on the regret that holds for
+    /// any rows (ekf, truncated, implicit, moment)
+    #[arg(long, help_heading = "Method")]
+    pub certificate: bool,
     /// Write the model here
     #[arg(long, short, value_name = "MODEL")]
     pub output: Option<PathBuf>,

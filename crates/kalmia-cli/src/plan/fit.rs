@@ -5,8 +5,10 @@ use crate::args::{CompareArgs, FitArgs, Names, RoleArgs, SourceArgs};
 use crate::error::{Failure, Result, option};
 use kalmia::DriftMode;
 use kalmia_data::EncoderOptions;
-use kalmia_model::{Algorithm, Method, MethodName, Parameter, Settings, SourceFormat};
-use std::path::PathBuf;
+use kalmia_model::{
+    Algorithm, Error as ModelError, Method, MethodName, Parameter, Settings, SourceFormat, Start,
+};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A fit, ready to run.
@@ -18,6 +20,8 @@ pub struct FitPlan {
     pub encoder: EncoderOptions,
     /// What is learned, and how.
     pub settings: Settings,
+    /// Where the coefficients start, if not where the method has them.
+    pub start: Option<(Start, PathBuf)>,
     /// Where the model goes.
     pub output: Option<PathBuf>,
     /// Whether the summary is JSON.
@@ -98,6 +102,11 @@ impl FitPlan {
         }
         let source = SourcePlan::new(&args.source)?;
         let mut files = Files::default().source(&source);
+        let mut start = None;
+        if let Some(path) = &args.start {
+            files = files.reads("the start", path);
+            start = Some((read_start(path, args)?, path.clone()));
+        }
         if let Some(path) = &args.resume {
             files = files.continues("the checkpoint", path, output.map(PathBuf::as_path));
         }
@@ -109,6 +118,8 @@ impl FitPlan {
         let settings = Settings {
             family: args.roles.family.clone(),
             method,
+            start: start.as_ref().map(|(start, _)| start.digest()),
+            certificate: args.certificate,
             weight_kind: args.roles.weight_kind,
             shuffle,
             source: SourceFormat::from(&source.options),
@@ -116,6 +127,7 @@ impl FitPlan {
         settings.check()?;
         Ok(Self {
             settings,
+            start,
             shuffle,
             encoder: roles(&args.roles, &args.source),
             source,
@@ -126,6 +138,30 @@ impl FitPlan {
             every,
             resume: args.resume.clone(),
         })
+    }
+}
+
+/// The start of the coefficients in a file.
+fn read_start(path: &Path, args: &FitArgs) -> Result<Start> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("--start {}: {error}", path.display())))?;
+    let start = Start::from_json(&text).map_err(|error| start_failure(path, error))?;
+    start
+        .check(args.method, &args.learn.parameters())
+        .map_err(|error| start_failure(path, error))?;
+    Ok(start)
+}
+
+/// A refusal of the file of `--start`, with its name.
+pub fn start_failure(path: &Path, error: ModelError) -> Failure {
+    match error {
+        ModelError::Start { problem } => {
+            Failure::usage(format!("--start {}: the start {problem}", path.display()))
+        }
+        ModelError::Learner(cause) => {
+            Failure::usage(format!("--start {}: {cause}", path.display()))
+        }
+        other => other.into(),
     }
 }
 
@@ -176,6 +212,8 @@ impl ComparePlan {
         let settings = compared.into_iter().map(|method| Settings {
             family: args.roles.family.clone(),
             method,
+            start: None,
+            certificate: false,
             weight_kind: args.roles.weight_kind,
             shuffle: None,
             source: SourceFormat::from(&source.options),

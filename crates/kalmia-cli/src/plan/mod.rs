@@ -4,7 +4,7 @@ mod files;
 mod fit;
 
 pub use files::Files;
-pub use fit::{ComparePlan, Every, FitPlan};
+pub use fit::{ComparePlan, Every, FitPlan, start_failure};
 
 use crate::args::SourceArgs;
 use crate::error::{Failure, Result};

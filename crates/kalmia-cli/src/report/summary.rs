@@ -88,6 +88,9 @@ impl FitSummary {
             };
             let _ = writeln!(out, "{name} {}{how}", number(dispersion));
         }
+        if let Some(certificate) = &model.certificate {
+            let _ = writeln!(out, "certificate  {}", certificate.text());
+        }
         out.push('\n');
         out.push_str(&coefficient_table(&model.coefficients));
         if let Some(drift) = model.drift.as_ref().and_then(|drift| drift.note("--drift adapt")) {

@@ -6,7 +6,7 @@ use crate::format::{command_line, counted, grouped, shell_word};
 use crate::interrupt;
 use crate::learn::{Feed, Pass, Start, count_rows, family, report_columns, report_left_out};
 use crate::output::{self, ModelOutput};
-use crate::plan::FitPlan;
+use crate::plan::{FitPlan, start_failure};
 use crate::progress::Ui;
 use crate::report::{self, Curve, FitSummary};
 use kalmia::Learner;
@@ -97,7 +97,11 @@ fn fresh(plan: &FitPlan, output: Option<&mut ModelOutput>, ui: Ui) -> Result<Fit
         None => (Feed::InOrder(&mut reader), block),
     };
     let family = family(&settings.family, &feed.target(&encoder)?, ui)?;
-    let mut model = Model::new(settings, family, encoder)?;
+    let mut model = match &plan.start {
+        Some((start, path)) => Model::started(settings, start, family, encoder)
+            .map_err(|error| start_failure(path, error))?,
+        None => Model::new(settings, family, encoder)?,
+    };
     if let Some(note) = memory_note(&model) {
         ui.note(&note);
     }

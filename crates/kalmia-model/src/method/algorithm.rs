@@ -159,9 +159,7 @@ impl Algorithm {
                 let builder = if intercept { builder.intercept() } else { builder };
                 AnyLearner::Auto(builder.build()?)
             }
-            Self::Filter { rule, prior } => {
-                AnyLearner::Filter(Filter::new(family, rule, Prior::isotropic(dim, prior)?)?)
-            }
+            Self::Filter { .. } => self.learner_from(family, self.prior(dim)?)?,
             Self::OnlineNewton(constants) => {
                 let settings = constants.settings(dim)?;
                 AnyLearner::Newton(OnlineNewtonStep::new(family, dim, settings)?)
@@ -175,6 +173,28 @@ impl Algorithm {
                 })
             }
         })
+    }
+
+    /// The learner that starts from this prior.
+    pub(super) fn learner_from(&self, family: AnyFamily, prior: Prior) -> Result<AnyLearner> {
+        match *self {
+            Self::Filter { rule, .. } => Ok(AnyLearner::Filter(Filter::new(family, rule, prior)?)),
+            Self::OnlineNewton(constants) => {
+                let dim = prior.dim();
+                let settings = constants.settings(dim)?.with_start(prior)?;
+                Ok(AnyLearner::Newton(OnlineNewtonStep::new(family, dim, settings)?))
+            }
+            _ => Err(Error::StartNotTaken { method: self.name() }),
+        }
+    }
+
+    /// The prior that the constants give.
+    pub(super) fn prior(&self, dim: usize) -> Result<Prior> {
+        match *self {
+            Self::Filter { prior, .. } => Ok(Prior::isotropic(dim, prior)?),
+            Self::OnlineNewton(constants) => Ok(constants.settings(dim)?.start(dim)?),
+            _ => Err(Error::StartNotTaken { method: self.name() }),
+        }
     }
 
     /// Refuses values outside their domains, before any row is read.

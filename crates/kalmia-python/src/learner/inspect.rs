@@ -4,8 +4,8 @@ use super::Learner;
 use crate::any::{self, either};
 use crate::error::{input, model, plain};
 use kalmia::learner::Sample;
-use kalmia::{Family, Learner as _, Predict};
-use kalmia_model::{Dispersion, Overdispersion};
+use kalmia::{AnyLearner, Family, Learner as _, Predict};
+use kalmia_model::{CertificateReport, Dispersion, Overdispersion};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -181,6 +181,12 @@ impl Learner {
         Ok(self.state(py)?.learner.dim())
     }
 
+    /// Whether the coefficients are the mean of the method's iterates.
+    #[getter]
+    fn averaged(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(either!(&self.state(py)?.learner, inner => matches!(inner, AnyLearner::Averaged(_))))
+    }
+
     /// Name of the method.
     #[getter]
     fn method(&self, py: Python<'_>) -> PyResult<&'static str> {
@@ -197,6 +203,18 @@ impl Learner {
     #[getter]
     fn intercept(&self) -> bool {
         self.intercept
+    }
+
+    /// The certificate of the rows learned, as a dictionary; None unless it was asked for.
+    #[getter]
+    fn certificate<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let state = self.state(py)?;
+        let (Some(inner), Some(metrics)) = (state.learner.built_in(), &state.metrics) else {
+            return Ok(None);
+        };
+        let Some(sums) = metrics.certificate() else { return Ok(None) };
+        let report = CertificateReport::new(inner, sums).map_err(model)?;
+        report.map(|report| crate::metrics::certificate(&report, py)).transpose()
     }
 
     /// Metrics of the predictions made before each row was learned, as a dictionary; None if the

@@ -1,6 +1,6 @@
 //! The terms of Lemma recursive_bound, summed while the recursion runs, for any data.
 
-use crate::error::{Result, require_len};
+use crate::error::{Result, require, require_count, require_len};
 use crate::family::Family;
 use crate::learner::Prior;
 use crate::linalg::{cholesky_lower, solve_lower};
@@ -46,6 +46,18 @@ pub struct Certificate {
 }
 
 impl Certificate {
+    /// Refuses sums that no rows give.
+    pub(super) fn check(&self) -> Result<()> {
+        require_count("rows", self.rows)?;
+        for (name, sum) in [("movement", self.movement), ("log_det_growth", self.log_det_growth)] {
+            require(sum >= 0.0, name, sum, "must be 0 or more")?;
+        }
+        for (name, sum) in [("loss", self.loss), ("contracted_loss", self.contracted_loss)] {
+            require(!sum.is_nan(), name, sum, "must be a number")?;
+        }
+        Ok(())
+    }
+
     /// Rows seen.
     pub fn rows(&self) -> u64 {
         self.rows
@@ -72,6 +84,10 @@ impl Certificate {
     /// P_{t+1}x + \frac12\|\theta_1-\theta^*\|^2_{P_1^{-1}}$.
     pub fn sharp_bound(&self, prior: &Prior, comparator: &[f64]) -> Result<f64> {
         let distance = distance(prior, comparator)?;
+        if let Some(variances) = prior.variances() {
+            let scaled = distance.iter().zip(variances).map(|(d, v)| d * d / v);
+            return Ok(self.movement + 0.5 * scaled.sum::<f64>());
+        }
         let mut factor = prior.matrix();
         cholesky_lower(&mut factor, prior.dim(), "covariance")?;
         let mut z = distance;
@@ -84,7 +100,11 @@ impl Certificate {
     /// twice that of [`Certificate::sharp_bound`].
     pub fn printed_bound(&self, prior: &Prior, comparator: &[f64]) -> Result<f64> {
         let distance = distance(prior, comparator)?;
-        Ok(self.movement + square(&distance) / smallest_eigenvalue(prior.matrix(), prior.dim()))
+        let smallest = match prior.variances() {
+            Some(variances) => variances.iter().copied().fold(f64::INFINITY, f64::min),
+            None => smallest_eigenvalue(prior.matrix(), prior.dim()),
+        };
+        Ok(self.movement + square(&distance) / smallest)
     }
 
     /// $\min_\theta \sum_t w_t\ell(y_t,\theta^\top x_t + o_t) +

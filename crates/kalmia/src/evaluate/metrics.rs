@@ -1,6 +1,6 @@
 //! Progressive evaluation and its course over the rows, as stored in model files.
 
-use super::{Cadence, Order, Progressive, Trace};
+use super::{Cadence, Certificate, Order, Progressive, Trace};
 use crate::error::{Error, Result};
 use crate::family::AnyFamily;
 use crate::observe::{Observer, RowView};
@@ -32,6 +32,8 @@ pub struct Metrics {
     pub order: Order,
     loss: Trace,
     baseline: Trace,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    certificate: Option<Certificate>,
 }
 
 /// The mean losses after some number of rows.
@@ -54,7 +56,19 @@ impl Metrics {
             order: Order::default(),
             loss: trace()?,
             baseline: trace()?,
+            certificate: None,
         })
+    }
+
+    /// The same, with the terms of the [`Certificate`], for a static filter. Call it before the
+    /// first row.
+    pub fn with_certificate(self) -> Self {
+        Self { certificate: Some(Certificate::default()), ..self }
+    }
+
+    /// The terms of the certificate, if they are summed.
+    pub fn certificate(&self) -> Option<&Certificate> {
+        self.certificate.as_ref()
     }
 
     /// Refuses a value read from a file that no rows of this family can give.
@@ -65,6 +79,7 @@ impl Metrics {
         self.progressive.check_restored()?;
         self.order.check()?;
         self.loss.check()?;
+        self.certificate.as_ref().map_or(Ok(()), Certificate::check)?;
         self.baseline.check()
     }
 
@@ -98,7 +113,10 @@ impl Metrics {
 
 impl Observer for Metrics {
     fn row(&mut self, row: &RowView<'_>) {
-        let Self { progressive, order, loss, baseline } = self;
+        let Self { progressive, order, loss, baseline, certificate } = self;
+        if let Some(certificate) = certificate {
+            certificate.row(row);
+        }
         Observer::row(progressive, row);
         Observer::row(order, row);
         let rows = progressive.rows();
@@ -109,6 +127,6 @@ impl Observer for Metrics {
     }
 
     fn uses_loss(&self) -> bool {
-        self.progressive.uses_loss()
+        self.certificate.is_some() || self.progressive.uses_loss()
     }
 }

@@ -24,6 +24,7 @@ struct Predicted {
     dispersion: f64,
     mean: f64,
     loss: f64,
+    step: Step,
 }
 
 enum Message {
@@ -129,7 +130,7 @@ impl MetricsThread {
 
 impl Predicted {
     fn view(&self, index: usize) -> RowView<'_> {
-        let Self { observation, linear, variance, dispersion, mean, loss } = *self;
+        let Self { observation, linear, variance, dispersion, mean, loss, step } = *self;
         RowView {
             index,
             x: &[],
@@ -140,15 +141,15 @@ impl Predicted {
             mean,
             loss,
             gradient: 0.0,
-            step: Step::NONE,
+            step,
         }
     }
 }
 
 impl Observer for MetricsThread {
     fn row(&mut self, row: &RowView<'_>) {
-        let RowView { observation, linear, variance, dispersion, mean, loss, .. } = *row;
-        self.rows.push(Predicted { observation, linear, variance, dispersion, mean, loss });
+        let RowView { observation, linear, variance, dispersion, mean, loss, step, .. } = *row;
+        self.rows.push(Predicted { observation, linear, variance, dispersion, mean, loss, step });
     }
 
     fn uses_loss(&self) -> bool {

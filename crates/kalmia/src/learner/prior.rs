@@ -105,6 +105,14 @@ impl Prior {
         }
     }
 
+    /// The variances of all coefficients, if $P_1$ is kept as a diagonal.
+    pub(crate) fn variances(&self) -> Option<&[f64]> {
+        match &self.spread {
+            Spread::Full(_) => None,
+            Spread::Diagonal(variances) => Some(variances),
+        }
+    }
+
     /// $P_1$ in the form `C`.
     pub fn covariance<C: Covariance>(&self) -> Result<C> {
         match &self.spread {

@@ -155,8 +155,8 @@ impl OnlineNewtonSettings {
         OnlineNewton::new(self.gamma(dim))?.with_multiplier(self.multiplier)
     }
 
-    /// $w_1$ and $P_1$.
-    pub(super) fn start(&self, dim: usize) -> error::Result<Prior> {
+    /// $w_1$ and $P_1$ of a learner of `dim` coefficients.
+    pub fn start(&self, dim: usize) -> error::Result<Prior> {
         match &self.start {
             Some(start) => {
                 require_len("start", start.dim(), dim)?;
