@@ -28,7 +28,7 @@ from kalmia import (
     LogisticRegression,
     PoissonRegression,
 )
-from kalmia._kalmia import method_defaults
+from kalmia._kalmia import default_texts, method_defaults
 from kalmia._parameters import METHOD_PARAMETERS, PARAMETERS
 
 ORDER = "rows are learned in order, so a weight of 2 is not two rows at other places"
@@ -338,23 +338,33 @@ def test_the_docstring_states_the_defaults_of_the_methods():
         "scale": r"at row ``t``; (\S+) and",
         "beta": r"at row ``t``; \S+ and (\S+) by default",
         "radius": r"coefficients of ``\"ons\"``; (\S+) by default",
-        "gradient_bound": r"norm for ``\"ons\"``; (none) by default",
+        "multiplier": r"``multiplier / gamma``; (\S+) by default",
+        "gradient_bound": r"norm for ``\"ons\"``; ``(\S+)`` by default",
+        "exp_concavity": r"constant of ``\"ons\"``; ``(.*?)`` by default",
+        "lam": r"times the identity; ``(.*?)`` by default",
+        "step": r"Step size of ``\"asgd\"``; ``(.*?)`` by default",
+        "oracle": r"coefficients for ``\"asgd\"``; (\S+) by default",
     }
     text = " ".join(PARAMETERS.split())
     found = {name: re.search(pattern, text)[1] for name, pattern in stated.items()}
+    # one table of defaults serves the command and Python, which writes formulas in its own way
+    texts = default_texts()
+    for name, shown in found.items():
+        assert shown.replace(" ** ", "^").replace(" * ", " ") == texts[name], name
     seen = set()
     for method in re.search(r"method : \{(.*?)\}", text)[1].replace('"', "").split(", "):
         defaults = method_defaults(method)
         seen |= set(defaults)
         for name in stated.keys() & defaults.keys():
             value = defaults[name]
-            shown = "none" if value is None else value if name == "drift" else f"{value:g}"
-            assert found[name] == shown, (method, name)
-    assert seen == set(METHOD_PARAMETERS)
+            if value is not None and name != "exp_concavity":
+                assert found[name] == (value if name == "drift" else f"{value:g}"), (method, name)
+    assert seen == set(METHOD_PARAMETERS) - {"prior_mean", "certificate"}
+    assert set(texts) == seen
     ons = method_defaults("ons")
     assert "``1 / (4 * radius)`` by default" in text
     assert ons["exp_concavity"] == 1.0 / (4.0 * ons["radius"])
-    assert method_defaults("asgd") == {"horizon": None, "step": None}
+    assert method_defaults("asgd") == {"horizon": None, "step": None, "oracle": None}
     X, y = load_diabetes(return_X_y=True)
     rows, features = X.shape
     step = 1.0 / (2.0 * (features + 1) * math.sqrt(rows))
@@ -416,7 +426,7 @@ def test_the_constructors_agree():
         LogisticRegression: "class_weight",
     }
     common = parameters(PoissonRegression)
-    assert len(common) == 14
+    assert len(common) == 21
     for kind in (LogisticRegression, LinearRegression, PoissonRegression, GammaRegression):
         # scikit-learn reads the parameters of each class from its own constructor
         assert "__init__" in vars(kind)

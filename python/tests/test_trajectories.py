@@ -34,7 +34,8 @@ def learner(case):
     if algorithm == "ons":
         constants = {
             "radius": given["D"],
-            "exp_concavity": 2.0 * given["gamma"],
+            "exp_concavity": 1.0,
+            "gamma": given["gamma"],
             "multiplier": given["mult"],
         }
         return kalmia.OnlineNewtonStep(3, "bernoulli", covariance=1.0 / given["lam"], **constants)

@@ -16,6 +16,8 @@ mod hostile;
 #[cfg(unix)]
 #[path = "cli/interrupt.rs"]
 mod interrupt;
+#[path = "cli/methods.rs"]
+mod methods;
 #[path = "cli/model.rs"]
 mod model;
 #[path = "cli/outputs.rs"]
