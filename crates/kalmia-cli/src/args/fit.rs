@@ -276,5 +276,16 @@ mod tests {
                 matches!(parameter, Parameter::Diameter | Parameter::Averaged | Parameter::Oracle);
             assert_eq!(stated, !silent, "{}: {text}", parameter.name());
         }
+        // the page of the command has the same defaults, the horizon's with a word more
+        let page = include_str!("../../../../docs/command.md");
+        for parameter in Parameter::ALL {
+            let option = format!("`--{}`", parameter.name().replace('_', "-"));
+            let default = match parameter {
+                Parameter::Diameter | Parameter::Averaged => String::new(),
+                Parameter::Horizon => format!(" [{}, counted first]", parameter.default_text()),
+                _ => format!(" [{}]", parameter.default_text()),
+            };
+            assert!(page.contains(&format!("{option}{default}")), "{option}{default}");
+        }
     }
 }

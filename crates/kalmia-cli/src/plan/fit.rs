@@ -3,7 +3,7 @@
 use super::{Files, SourcePlan, picture};
 use crate::args::{CompareArgs, FitArgs, Names, RoleArgs, SourceArgs};
 use crate::error::{Failure, Result, option};
-use kalmia::DriftMode;
+use kalmia::{DriftMode, Error as LearnerError};
 use kalmia_data::EncoderOptions;
 use kalmia_model::{
     Algorithm, Error as ModelError, Method, MethodName, Parameter, Settings, SourceFormat, Start,
@@ -158,6 +158,13 @@ pub fn start_failure(path: &Path, error: ModelError) -> Failure {
         ModelError::Start { problem } => {
             Failure::usage(format!("--start {}: the start {problem}", path.display()))
         }
+        ModelError::Learner(cause @ LearnerError::NotPositiveDefinite { .. }) => {
+            Failure::usage(format!(
+                "--start {}: {cause}; give variances above 0, or a symmetric matrix with positive \
+                 eigenvalues",
+                path.display()
+            ))
+        }
         ModelError::Learner(cause) => {
             Failure::usage(format!("--start {}: {cause}", path.display()))
         }
@@ -189,6 +196,13 @@ impl ComparePlan {
             new
         });
         let given = args.learn.parameters();
+        if given.averaged {
+            return Err(Failure::usage(
+                "compare takes no --averaged: it judges the predictions made before each row, \
+                 which are those of the iterates; `fit --averaged` and `evaluate` on other rows \
+                 judge the mean",
+            ));
+        }
         let unused = Parameter::ALL.into_iter().find(|parameter| {
             given.has(*parameter) && !methods.iter().any(|m| m.takes().contains(parameter))
         });

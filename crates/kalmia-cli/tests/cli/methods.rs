@@ -80,16 +80,19 @@ fn an_averaged_model_is_kept_continued_and_predicts() {
         let predicted = |model: &str| folder.ok(&format!("--quiet predict {model} t.csv"));
         assert_eq!(predicted("m.kalmia"), predicted("whole.kalmia"));
         let shown = folder.ok("inspect whole.kalmia");
-        assert!(shown.contains(&format!("by averaged {method}, 2000 rows")), "{shown}");
+        assert!(shown.contains(&format!("by averaged {method}, 2 000 rows")), "{shown}");
         let plain = fit(&folder, &format!("--method {method}"));
         assert_ne!(plain, estimates(&whole), "{method}");
     }
     let text = folder.ok("--quiet fit t.csv -t y --method ekf --averaged");
-    assert!(text.contains("by averaged ekf, 2000 rows"), "{text}");
+    assert!(text.contains("by averaged ekf, 2 000 rows"), "{text}");
     assert!(text.contains("by the iterates, of which the coefficients below are the mean"));
     folder
         .run("fit t.csv -t y --method asgd --averaged")
         .fails(2, &["--method asgd takes no --averaged; it takes --horizon, --step, --oracle"]);
+    folder
+        .run("compare t.csv -t y --averaged")
+        .fails(2, &["compare takes no --averaged: it judges the predictions made before each row"]);
     folder.run("merge m.kalmia whole.kalmia -o both.kalmia").fails(2, &["averaged ons"]);
 }
 
@@ -152,7 +155,7 @@ fn a_filter_starts_where_it_is_told() {
         ),
         (
             r#"{"coefficients": ["(intercept)", "x"], "covariance": [[1, 2], [2, 1]]}"#,
-            "--start bad.json: covariance",
+            "`covariance` is not positive definite: pivot 0 is -3; give variances above 0, or a",
         ),
     ] {
         folder.write("bad.json", file);
