@@ -165,7 +165,7 @@ def test_the_certificate_is_that_of_the_lemma(tmp_path):
     [
         ({"method": "asgd", "averaged": True}, "method 'asgd' takes no averaged; it takes horizon"),
         ({"method": "asgd", "step": 0.1, "oracle": 1.0}, "got both step and oracle: each decides"),
-        ({"method": "truncated", "scale": "berku"}, "scale is \"berku\": give a number"),
+        ({"method": "truncated", "scale": "berku"}, 'scale is "berku": give a number'),
         ({"method": "ekf", "averaged": "no"}, "averaged is 'no': give True or False"),
         ({"method": "ons", "lam": -1.0}, "lam is -1: it must be finite and positive"),
         ({"method": "ekf", "lam": 1.0}, "method 'ekf' takes no lam; it takes prior_variance"),

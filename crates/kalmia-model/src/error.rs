@@ -127,8 +127,8 @@ pub enum Error {
     NoModel,
     /// The matrices of so many coefficients would not fit into the memory that is free.
     #[error(
-        "method {method} with {dim} coefficients{} needs {} of memory, {}; {} are free, and half of \
-         that may be used",
+        "method {method} with {dim} coefficients{} needs {} of memory, {}; {} are free, and half \
+         of that may be used",
         classes(*.learners),
         kalmia::memory::text(*.needed),
         square(*.learners),

@@ -2,7 +2,7 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | Which algorithm, parameters and defaults? | [`Method`], [`Algorithm`], [`MethodName`], [`Parameters`] |
+//! | Which algorithm, parameters, defaults? | [`Method`], [`Algorithm`], [`Parameters`] |
 //! | Where do the coefficients start? | [`Start`] |
 //! | Which family does the target ask for? | [`FamilyChoice`] |
 //! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |

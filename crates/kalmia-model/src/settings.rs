@@ -98,7 +98,8 @@ pub struct Difference {
 
 impl Settings {
     /// Refuses choices that contradict each other: a family with a dispersion, and the method that
-    /// learns it; a certificate, and a method that has none. Files of earlier versions may hold such a pair, so reading does not check.
+    /// learns it; a certificate, and a method that has none. Files of earlier versions may hold
+    /// such a pair, so reading does not check.
     pub fn check(&self) -> Result<()> {
         let filter = matches!(self.method.algorithm, Algorithm::Filter { .. });
         if self.certificate && !filter {

@@ -26,8 +26,8 @@ pub struct Summary {
     pub family: String,
     /// The method's name.
     pub method: String,
-    /// Whether the coefficients are the mean of that method's iterates. The scores are then those of
-    /// the iterates.
+    /// Whether the coefficients are the mean of that method's iterates. The scores are then those
+    /// of the iterates.
     pub averaged: bool,
     /// The target column.
     pub target: String,

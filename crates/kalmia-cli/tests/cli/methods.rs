@@ -129,7 +129,10 @@ fn a_filter_starts_where_it_is_told() {
     folder.write("t.csv", "x,y\n0.5,1.25\n-1,0.5\n2,3\n");
     // in another order than the model's; the covariance [[2, 1], [1, 2]] in the model's order has
     // the precision [[2, -1], [-1, 2]] / 3
-    let full = r#"{"coefficients": ["x", "(intercept)"], "mean": [0.5, -1], "covariance": [[2, 1], [1, 2]]}"#;
+    let full = concat!(
+        r#"{"coefficients": ["x", "(intercept)"], "mean": [0.5, -1], "#,
+        r#""covariance": [[2, 1], [1, 2]]}"#
+    );
     folder.write("full.json", full);
     folder.write("mean.json", r#"{"coefficients": ["(intercept)", "x"], "mean": [-1, 0.5]}"#);
     let words = "--quiet fit t.csv -t y --family gaussian:1 --method ekf --json --start";

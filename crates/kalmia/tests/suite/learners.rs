@@ -54,7 +54,8 @@ proptest! {
         let lambda = ln_lambda.exp();
         let start = Prior::isotropic(dim, 1.0 / lambda).unwrap();
         let settings = OnlineNewtonSettings::new(radius, 1.0)
-            .and_then(|settings| settings.with_gamma(gamma)?.with_multiplier(multiplier)?.with_start(start))
+            .and_then(|settings| settings.with_gamma(gamma)?.with_multiplier(multiplier))
+            .and_then(|settings| settings.with_start(start))
             .unwrap();
         let mut learner: Newton = OnlineNewtonStep::new(Bernoulli, dim, settings).unwrap();
         let star: Vec<f64> = star[..dim].iter().map(|s| s * radius / (dim as f64).sqrt()).collect();
