@@ -5,7 +5,7 @@
 //! returns the value, the probability with which the statement holds and its numerical side
 //! conditions. A quantity that overflows is given by its natural logarithm. If the paper's text and
 //! proof differ, [`Variant`] chooses between the two. [`registry()`] lists the closed forms by
-//! name.
+//! name, and [`errata()`] the misprints and open readings of the paper.
 //!
 //! ```
 //! use kalmia_theory::{LocalizedLinear, UniformDesign, Variant};
@@ -28,6 +28,7 @@ mod bound;
 pub mod convergence;
 pub mod descent;
 pub mod design;
+mod errata;
 pub mod exp_concavity;
 pub mod local;
 pub mod logistic;
@@ -43,6 +44,7 @@ mod value;
 pub use convergence::{ConvergenceProb, ConvergenceThreshold, CoroConvergenceTau};
 pub use descent::{BoundF, EquivalenceLnorm};
 pub use design::{AsgdSteps, LogisticConstants, UniformDesign};
+pub use errata::{Effect, Erratum, errata, errata_of, erratum};
 pub use local::{LocalizedBounded, LocalizedLinear, ProofConstants};
 pub use logistic::{ResultLogistic, TruncationExcess};
 pub use ons::{OnsConstants, RefinementMahdavi};
