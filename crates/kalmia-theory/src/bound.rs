@@ -12,8 +12,8 @@ pub(crate) trait Field: Copy {
     const KIND: Kind;
     /// What a value must be to be read, as a phrase.
     const EXPECTED: &'static str;
-    /// The number whose domain is checked.
-    fn number(self) -> f64;
+    /// The number whose domain is checked, if there is one.
+    fn number(self) -> Option<f64>;
     /// Reads it from a dynamic value.
     fn read(value: &Value) -> Option<Self>;
 }
@@ -22,8 +22,8 @@ impl Field for f64 {
     const KIND: Kind = Kind::Real;
     const EXPECTED: &'static str = "a number";
 
-    fn number(self) -> f64 {
-        self
+    fn number(self) -> Option<f64> {
+        Some(self)
     }
 
     fn read(value: &Value) -> Option<Self> {
@@ -35,8 +35,8 @@ impl Field for u64 {
     const KIND: Kind = Kind::Integer;
     const EXPECTED: &'static str = "a whole number from 0 to 2^53";
 
-    fn number(self) -> f64 {
-        self as f64
+    fn number(self) -> Option<f64> {
+        Some(self as f64)
     }
 
     fn read(value: &Value) -> Option<Self> {
@@ -45,12 +45,26 @@ impl Field for u64 {
     }
 }
 
+/// A number, or `auto` for one that the closed form chooses.
+impl Field for Option<f64> {
+    const KIND: Kind = Kind::Real;
+    const EXPECTED: &'static str = "a number or `auto`";
+
+    fn number(self) -> Option<f64> {
+        self
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        if value.as_text() == Some("auto") { Some(None) } else { value.as_number().map(Some) }
+    }
+}
+
 impl Field for Variant {
     const KIND: Kind = Kind::Variant;
     const EXPECTED: &'static str = "`paper` or `corrected`";
 
-    fn number(self) -> f64 {
-        0.0
+    fn number(self) -> Option<f64> {
+        None
     }
 
     fn read(value: &Value) -> Option<Self> {
@@ -105,6 +119,11 @@ pub(crate) fn read<T: Field>(
             }
         }
     })
+}
+
+/// Whether a statement that holds with at least this probability says anything.
+pub(crate) fn says_something(probability: f64) -> bool {
+    probability > 0.0
 }
 
 /// Requires $\Lambda_{\min}\le D_X^2$, true of every law of $X$ with $\|X\|\le D_X$; the closed
@@ -168,8 +187,8 @@ macro_rules! bound {
             /// Checks the parameters and evaluates the closed form.
             pub fn evaluate(self) -> ::kalmia::Result<$output> {
                 let numbers = [$($crate::bound::Field::number(self.$field)),+];
-                for (parameter, x) in Self::PARAMETERS.iter().zip(numbers) {
-                    $crate::bound::check(parameter, x)?;
+                for (parameter, number) in Self::PARAMETERS.iter().zip(numbers) {
+                    number.map_or(Ok(()), |x| $crate::bound::check(parameter, x))?;
                 }
                 self.formula()
             }

@@ -33,6 +33,13 @@ impl Logs {
         })
     }
 
+    /// $\ln\ln t_{\min}$ of Theorem 12.
+    fn threshold(&self) -> f64 {
+        8.0 * (LN_2 + self.d_x) + 2.0 * self.c + 3.0 * (self.one_plus_kappa - self.lambda_min)
+            - 1.5 * self.rest
+            - 2.0 * self.eps
+    }
+
     /// $\ln C_1$,
     /// $C_1=\frac{\Lambda_{\min}^6(1-2\beta)\varepsilon^4}{2^{16}D_X^{12}C^2(1+\kappa)^6}$.
     fn c1(&self) -> f64 {
@@ -84,10 +91,7 @@ output! {
 impl ConvergenceThreshold {
     fn formula(self) -> Result<ConvergenceThresholdOutput> {
         let ln = Logs::new(self.d_x, self.lambda_min, self.norm_star, self.eps, self.beta, self.c)?;
-        let ln_ln_t_min =
-            8.0 * (LN_2 + ln.d_x) + 2.0 * ln.c + 3.0 * (ln.one_plus_kappa - ln.lambda_min)
-                - 1.5 * ln.rest
-                - 2.0 * ln.eps;
+        let ln_ln_t_min = ln.threshold();
         Ok(ConvergenceThresholdOutput { ln_ln_t_min, ln_t_min: ln_ln_t_min.exp() })
     }
 }
@@ -136,6 +140,8 @@ output! {
     ln_minus_ln_term2: Option<f64>, "ln_minus_ln_term2";
     /// Logarithm of the bound; it says nothing when not negative.
     ln_bound: f64, "ln_bound";
+    /// Whether $t$ is beyond the threshold of [`ConvergenceThreshold`] and the bound below 1.
+    applies: bool, "applies";
 }
 
 impl ConvergenceProb {
@@ -150,13 +156,15 @@ impl ConvergenceProb {
         let ln_root_minus_one = half + (-(-half).exp_m1()).ln();
         let ln_decay = ln_c2 + (1.0 - 2.0 * self.beta) * ln_root_minus_one;
         let (ln_term2, ln_minus_ln_term2) = second_term(ln_t, ln_decay);
+        let ln_bound = ln_add(ln_term1, ln_term2);
         Ok(ConvergenceProbOutput {
             ln_c1,
             ln_c2,
             ln_term1,
             ln_term2,
             ln_minus_ln_term2,
-            ln_bound: ln_add(ln_term1, ln_term2),
+            ln_bound,
+            applies: ln_t.ln() >= ln.threshold() && ln_bound < 0.0,
         })
     }
 }
@@ -181,7 +189,8 @@ bound! {
     ///
     /// Errata E8 (corrected: $\max\big(3(1-2\beta)^{-3/2},5(1-2\beta)^{-1}\big)$ replaces
     /// $3(1-2\beta)^{-3/2}$; it differs for $\beta<0.32$), E9 (the proof needs $\varepsilon
-    /// D_X\le1$) and E30 ($\tau$ is to be rounded up).
+    /// D_X\le1$) and E30. Where it applies, $\ln\tau_b>10^8$: $\tau$ is outside binary64, so only
+    /// its logarithm is given and rounding it up changes nothing.
     CoroConvergenceTau -> CoroConvergenceTauOutput:
         "coro_convergence_tau", "coro:convergence", "1-delta";
     "Corollary 13: convergence time of the truncated filter for logistic regression."
@@ -201,7 +210,7 @@ bound! {
     beta: f64, "beta", BelowHalf;
     /// Largest eigenvalue of $P_1$.
     lmax_p1: f64, "lmaxP1", Positive;
-    /// As printed or corrected.
+    /// As printed (3/(1-2beta)^(3/2)) or corrected (at least 5/(1-2beta)).
     variant: Variant, "variant", Variant = "paper";
 }
 

@@ -3,7 +3,7 @@
 
 use crate::bound::{bound, check_design, output, require};
 use crate::design::ln_kappa;
-use crate::special::{power_sum, softplus};
+use crate::special::{ln_add, power_sum, softplus};
 use kalmia::Result;
 
 bound! {
@@ -57,7 +57,7 @@ impl EquivalenceLnorm {
 }
 
 bound! {
-    /// Proof of Theorem 12 and **Lemma 21** (`lemma:bound_f`), for whole $1\le k<t$:
+    /// Proof of Theorem 12, for whole $1\le k<t$:
     /// $$f(k,t)=\frac\eta2+\frac{D_\eta^2}{D_X^2}\sum_{s=k}^{t-1}\frac1s-2D_X^4C^2\sum_{s=k}^{t-1}
     /// \frac1{s^{2(1-\beta)}},$$
     /// and $f_0(t)$, where $\eta-(L(\hat\theta_1)-L(\theta^*))$ replaces $\eta/2$ and $k=1$. Where
@@ -68,7 +68,7 @@ bound! {
     ///
     /// Errata E22 (the step $P_s\succcurlyeq I/(sD_X^2)$ needs $\lambda_{\min}(P_1)\ge D_X^{-2}$)
     /// and E31 (conditioning on $A_C$).
-    BoundF -> BoundFOutput: "bound_f", "lemma:bound_f", "deterministic";
+    DescentF -> DescentFOutput: "descent_f", "app:logistic_convergence", "deterministic";
     "The functions f(k,t) and f_0(t) in the proof of Theorem 12, exactly, with the Azuma exponents."
     /// First index of the sums.
     k: u64, "k", AtLeastOne;
@@ -90,7 +90,7 @@ bound! {
 
 output! {
     /// The two functions, whether the inequality applies, and its exponents.
-    BoundFOutput;
+    DescentFOutput;
     /// $f(k,t)$.
     f: f64, "f";
     /// $f_0(t)$.
@@ -105,8 +105,8 @@ output! {
     azuma_f0: f64, "azuma_f0";
 }
 
-impl BoundF {
-    fn formula(self) -> Result<BoundFOutput> {
+impl DescentF {
+    fn formula(self) -> Result<DescentFOutput> {
         require(self.k < self.t, "k", self.k as f64, "must be less than t")?;
         let k = self.k as f64;
         let last = (self.t - 1) as f64;
@@ -119,13 +119,90 @@ impl BoundF {
         };
         let f = 0.5 * self.eta + drift(k);
         let f0 = self.eta - self.l1_gap + drift(1.0);
-        Ok(BoundFOutput {
+        Ok(DescentFOutput {
             f,
             f0,
             applies_f: f > 0.0,
             applies_f0: f0 > 0.0,
             azuma_f: -f * f * rest * (k - 1.0).powf(rest).max(0.5) / (8.0 * spread),
             azuma_f0: -f0 * f0 * rest / (16.0 * spread),
+        })
+    }
+}
+
+bound! {
+    /// **Lemma 21** (`lemma:bound_f`), the lower bounds on $f(k,t)$ and $f_0(t)$ of [`DescentF`]. For
+    /// $$t\ge\max\bigg(e^{\frac{16D_X^6C^2}{D_\eta^2(1-2\beta)}},\
+    /// \Big(1+\Big(\frac{8D_X^4C^2}{\eta(1-2\beta)}\Big)^{\frac1{1-2\beta}}\Big)^2\bigg),$$
+    /// $f(k,t)\ge\frac{D_\eta^2}{4D_X^2}\ln t$ if $1\le k<\sqrt t$, and $f(k,t)\ge\frac\eta4$ if
+    /// $\sqrt t\le k<t$. For
+    /// $t\ge\exp\big(\frac{2D_X^2}{D_\eta^2}(L(\hat\theta_1)-L(\theta^*)
+    /// +\frac{4D_X^4C^2}{1-2\beta})\big)$, $f_0(t)\ge\frac{D_\eta^2}{2D_X^2}\ln t$.
+    BoundF -> BoundFOutput: "bound_f", "lemma:bound_f", "deterministic";
+    "Lemma 21: from which time on f(k,t) and f_0(t) have simple lower bounds, and these bounds."
+    /// Natural logarithm of the time.
+    ln_t: f64, "ln_t", NonNegative;
+    /// Excess risk.
+    eta: f64, "eta", Positive;
+    /// Lower bound on the gradient's norm.
+    d_eta: f64, "D_eta", Positive;
+    /// $D_X$, the supremum of the norm of X.
+    d_x: f64, "D_X", Positive;
+    /// Constant C of the event $A_C$.
+    c: f64, "C", Positive;
+    /// Exponent of the truncation.
+    beta: f64, "beta", BelowHalf;
+    /// Excess risk of the first estimate.
+    l1_gap: f64, "L1gap", NonNegative;
+}
+
+output! {
+    /// The thresholds of Lemma 21 as logarithms, and its lower bounds.
+    BoundFOutput;
+    /// $\ln\ln$ of the first threshold for $f$.
+    ln_ln_t_first: f64, "ln_ln_t_first";
+    /// $\ln$ of the second threshold for $f$.
+    ln_t_second: f64, "ln_t_second";
+    /// $\ln$ of the larger of the two, infinite when it overflows.
+    ln_t_min: f64, "ln_t_min";
+    /// $\ln\ln$ of the threshold for $f_0$.
+    ln_ln_t_min0: f64, "ln_ln_t_min0";
+    /// $\ln$ of the threshold for $f_0$, infinite when it overflows.
+    ln_t_min0: f64, "ln_t_min0";
+    /// The lower bound on $f(k,t)$ for $k<\sqrt t$.
+    f_early: f64, "f_early";
+    /// The lower bound on $f(k,t)$ for $k\ge\sqrt t$.
+    f_late: f64, "f_late";
+    /// The lower bound on $f_0(t)$.
+    f0: f64, "f0";
+    /// Whether $t$ is beyond both thresholds for $f$.
+    applies_f: bool, "applies_f";
+    /// Whether $t$ is beyond the threshold for $f_0$.
+    applies_f0: bool, "applies_f0";
+}
+
+impl BoundF {
+    fn formula(self) -> Result<BoundFOutput> {
+        let rest = 1.0 - 2.0 * self.beta;
+        // ln(D_X^4 C^2 / (1-2 beta)) and ln(D_X^2 / D_eta^2): the factors overflow apart.
+        let ln_spread = 4.0 * self.d_x.ln() + 2.0 * self.c.ln() - rest.ln();
+        let ln_ratio = 2.0 * (self.d_x / self.d_eta).ln();
+        let ln_ln_t_first = 16f64.ln() + ln_spread + ln_ratio;
+        let ln_t_second = 2.0 * softplus(((8.0 / self.eta).ln() + ln_spread) / rest);
+        let ln_ln_t_min0 = 2f64.ln() + ln_ratio + ln_add(self.l1_gap.ln(), 4f64.ln() + ln_spread);
+        let ln_ln_t = self.ln_t.ln();
+        let slope = (self.d_eta / self.d_x).powi(2);
+        Ok(BoundFOutput {
+            ln_ln_t_first,
+            ln_t_second,
+            ln_t_min: ln_ln_t_first.exp().max(ln_t_second),
+            ln_ln_t_min0,
+            ln_t_min0: ln_ln_t_min0.exp(),
+            f_early: 0.25 * slope * self.ln_t,
+            f_late: 0.25 * self.eta,
+            f0: 0.5 * slope * self.ln_t,
+            applies_f: ln_ln_t >= ln_ln_t_first && self.ln_t >= ln_t_second,
+            applies_f0: ln_ln_t >= ln_ln_t_min0,
         })
     }
 }

@@ -107,10 +107,10 @@ static ERRATA: [Erratum; 32] = [
     new(
         "E3",
         Harmless,
-        &["localized_bounded", "localized_linear"],
+        &["certificate", "localized_bounded", "localized_linear"],
         "Lemma 6 prints an initial term twice as large as its proof gives; for the truncated \
          filter it holds with alpha_t, not with l''",
-        "Keep the printed factor in the bounds; test the sharp one",
+        "Keep the printed factor in the bounds; `certificate` gives both",
     ),
     new(
         "E4",
@@ -122,7 +122,7 @@ static ERRATA: [Erratum; 32] = [
     new(
         "E5",
         Harmless,
-        &["logistic_constants", "localized_bounded"],
+        &["logistic_constants", "localized_bounded", "localized_bounded_rho"],
         "rho_eps = e^{-eps D_X}: two points of the ball need e^{-2 eps D_X}, the proofs do not",
         "Keep the printed value; give the other one beside it",
     ),
@@ -219,14 +219,14 @@ static ERRATA: [Erratum; 32] = [
     new(
         "E18",
         Number,
-        &["tau_delta_linear"],
+        &["tau_delta_linear", "tau_order"],
         "Corollary 24 bounds a squared distance by eps/2 and prints eps in tau_2 and tau_3",
         "Replace eps by eps^2",
     ),
     new(
         "E19",
         Number,
-        &["resultHsu", "tau_delta_linear"],
+        &["resultHsu", "tau_delta_linear", "tau_order"],
         "Lemma 23 and Corollary 24 print norm(theta*); the proof has norm(theta_1 - theta*)",
         "Use norm(theta_1 - theta*); the two agree for theta_1 = 0",
     ),
@@ -248,7 +248,7 @@ static ERRATA: [Erratum; 32] = [
     new(
         "E22",
         Harmless,
-        &["bound_f"],
+        &["descent_f"],
         "The proof of Theorem 12 uses P_s >= I/(s D_X^2)",
         "It needs lambda_min(P_1) >= 1/D_X^2, which holds in the experiments",
     ),
@@ -308,7 +308,7 @@ static ERRATA: [Erratum; 32] = [
     new(
         "E30",
         Harmless,
-        &["coro_convergence_tau", "tau_delta_linear"],
+        &["coro_convergence_tau", "tau_delta_linear", "tau_order"],
         "tau is a whole number (Assumption 5), its formulas are not; the order estimate asks for \
          eps^{-1}/Lmin <= 1",
         "Round tau up where it is finite; read eps^{-1}/Lmin >= 1",
@@ -316,7 +316,7 @@ static ERRATA: [Erratum; 32] = [
     new(
         "E31",
         Harmless,
-        &["convergence_threshold", "convergence_prob", "bound_f"],
+        &["convergence_threshold", "convergence_prob", "descent_f"],
         "The proof of Theorem 12 applies a martingale inequality given an event of the future",
         "As printed: the bound holds for the joint event",
     ),

@@ -1,5 +1,8 @@
-//! The closed forms of the paper: every bound, convergence time and constant, evaluated on your own
+//! The closed forms of the paper: its bounds, convergence times and constants, evaluated on your own
 //! numbers.
+//!
+//! Theorems 1, 2, 3, 10, 12 and 14, Corollaries 13 and 24, Proposition 11 and Lemmas 4, 6, 9 and 15
+//! to 23 are here. Propositions 5, 7 and 8 compare functions of the data and have no closed form.
 //!
 //! Each statement is a struct whose fields are its parameters and whose `evaluate` checks them and
 //! returns the value, the probability with which the statement holds and its numerical side
@@ -25,14 +28,18 @@
 //! vacuous, that is, not positive.
 
 mod bound;
+pub mod certificate;
 pub mod convergence;
 pub mod descent;
 pub mod design;
 mod errata;
 pub mod exp_concavity;
 pub mod local;
+pub mod local_rho;
 pub mod logistic;
+pub mod martingale;
 pub mod ons;
+pub mod order;
 pub mod quadratic;
 mod registry;
 pub mod ridge;
@@ -41,19 +48,23 @@ pub mod trace;
 pub mod truncated;
 mod value;
 
+pub use certificate::Certificate;
 pub use convergence::{ConvergenceProb, ConvergenceThreshold, CoroConvergenceTau};
-pub use descent::{BoundF, EquivalenceLnorm};
+pub use descent::{BoundF, DescentF, EquivalenceLnorm};
 pub use design::{AsgdSteps, LogisticConstants, UniformDesign};
 pub use errata::{Effect, Erratum, errata, errata_of, erratum};
 pub use local::{LocalizedBounded, LocalizedLinear, ProofConstants};
+pub use local_rho::LocalizedBoundedRho;
 pub use logistic::{ResultLogistic, TruncationExcess};
+pub use martingale::{Corobercu, Martingale, SimultaneousSupermartingale};
 pub use ons::{OnsConstants, RefinementMahdavi};
+pub use order::TauOrder;
 pub use quadratic::{QuadraticFirst, ResultLinear};
 pub use registry::{
     Domain, Entry, Inputs, Kind, Outputs, Parameter, RegistryError, find, registry,
 };
 pub use ridge::{ResultHsu, TauDeltaLinear};
-pub use trace::{SumTrace, SumTraceLinear};
+pub use trace::{QuadraticLinear, SumTrace, SumTraceLinear};
 pub use truncated::{BoundP, CDelta, ConcentrationTropp};
 pub use value::{Value, Values};
 

@@ -2,7 +2,7 @@
 //! their proofs.
 
 use crate::Variant;
-use crate::bound::{bound, output};
+use crate::bound::{bound, output, says_something};
 use kalmia::Result;
 
 bound! {
@@ -51,9 +51,12 @@ output! {
     dev_term: f64, "dev_term";
     /// Their sum.
     total: f64, "total";
+    /// The sum over $n$: by Jensen's inequality a bound on the excess risk of the mean of
+    /// $\hat\theta_{\tau+1},\dots,\hat\theta_{\tau+n}$.
+    average: f64, "average";
     /// $1-3\delta$.
     probability: f64, "prob";
-    /// Whether $\rho_\varepsilon>0.95$.
+    /// Whether $\rho_\varepsilon>0.95$ and the probability is positive.
     applies: bool, "applies";
 }
 
@@ -65,13 +68,16 @@ impl LocalizedBounded {
         let init_term = 5.0 * self.lmax_p_inv * self.eps * self.eps;
         let shift = self.eps * self.d_x;
         let dev_term = 30.0 * (2.0 * self.kappa + self.h * shift * shift) * -self.delta.ln();
+        let total = log_term + init_term + dev_term;
+        let probability = 1.0 - 3.0 * self.delta;
         Ok(LocalizedBoundedOutput {
             log_term,
             init_term,
             dev_term,
-            total: log_term + init_term + dev_term,
-            probability: 1.0 - 3.0 * self.delta,
-            applies: self.rho > 0.95,
+            total,
+            average: total / self.n as f64,
+            probability,
+            applies: self.rho > 0.95 && says_something(probability),
         })
     }
 }
@@ -121,8 +127,13 @@ output! {
     dev_term: f64, "dev_term";
     /// Their sum.
     total: f64, "total";
+    /// The sum over $n$: by Jensen's inequality a bound on the excess risk of the mean of
+    /// $\hat\theta_{\tau+1},\dots,\hat\theta_{\tau+n}$.
+    average: f64, "average";
     /// $1-5\delta$.
     probability: f64, "prob";
+    /// Whether the probability is positive.
+    applies: bool, "applies";
 }
 
 impl LocalizedLinear {
@@ -141,12 +152,16 @@ impl LocalizedLinear {
         };
         let dev_term =
             constant * (sigma2 * (4.0 + leverage / 4.0) + app2 + 2.0 * shift2) * -self.delta.ln();
+        let total = log_term + init_term + dev_term;
+        let probability = 1.0 - 5.0 * self.delta;
         Ok(LocalizedLinearOutput {
             log_term,
             init_term,
             dev_term,
-            total: log_term + init_term + dev_term,
-            probability: 1.0 - 5.0 * self.delta,
+            total,
+            average: total / self.n as f64,
+            probability,
+            applies: says_something(probability),
         })
     }
 }

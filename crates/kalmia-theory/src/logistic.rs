@@ -1,7 +1,8 @@
 //! The cumulative risk of the truncated filter from the first step on: Theorem 10 and what the
 //! truncation adds to it.
 
-use crate::bound::{bound, output};
+use crate::Variant;
+use crate::bound::{bound, output, says_something};
 use crate::design::ln_kappa;
 use crate::special::{ln_add, power_sum};
 use kalmia::Result;
@@ -16,9 +17,8 @@ bound! {
     /// +\tau\Big(\frac1{300}+D_X\|\hat\theta_1-\theta^*\|\Big)
     /// +\tau^2\frac{\lambda_{\max}(P_1)D_X^2}2.$$
     ///
-    /// Errata E7 (the truncation adds the `extra_bound` of [`TruncationExcess`], see
-    /// [`ResultLogisticOutput::ln_total_with_excess`]) and E23 (the probability could be
-    /// $1-3\delta$).
+    /// Errata E7 (corrected: the truncation adds the `extra_bound` of [`TruncationExcess`] with
+    /// `beta` and $\tau$) and E23 (the probability could be $1-3\delta$).
     ResultLogistic -> ResultLogisticOutput: "result_logistic", "th:result_logistic", "1-4delta";
     "Theorem 10: cumulative risk of the truncated filter for logistic regression."
     /// Dimension.
@@ -39,6 +39,10 @@ bound! {
     lmax_p1_inv: f64, "lmaxP1inv", Positive;
     /// Natural logarithm of the convergence time; -inf for tau = 0.
     ln_tau: f64, "ln_tau", Log;
+    /// Exponent of the truncation; the printed bound does not depend on it.
+    beta: f64, "beta", BelowHalf = "0.49";
+    /// As printed, or corrected (with what the truncation adds).
+    variant: Variant, "variant", Variant = "paper";
 }
 
 output! {
@@ -60,12 +64,19 @@ output! {
     ln_tau_term: f64, "ln_tau_term";
     /// The term quadratic in $\tau$.
     ln_tau2_term: f64, "ln_tau2_term";
+    /// What the truncation adds; $-\infty$ (the logarithm of 0) as printed.
+    ln_excess_term: f64, "ln_excess_term";
     /// The sum of the first three terms.
     ln_local: f64, "ln_local";
     /// The sum of all terms.
     ln_total: f64, "ln_total";
+    /// The sum over $n$: by Jensen's inequality a bound on the excess risk of
+    /// $(\hat\theta_1+\dots+\hat\theta_n)/n$.
+    ln_average: f64, "ln_average";
     /// $1-4\delta$.
     probability: f64, "prob";
+    /// Whether the probability is positive.
+    applies: bool, "applies";
 }
 
 impl ResultLogistic {
@@ -81,6 +92,13 @@ impl ResultLogistic {
         let ln_tau_term = self.ln_tau + (1.0 / 300.0 + self.d_x * self.dist1).ln();
         let ln_tau2_term = 2.0 * self.ln_tau + (0.5 * self.lmax_p1 * norm2).ln();
         let ln_local = ln_add(ln_log_term, ln_add(ln_init_term, ln_dev_term));
+        let ln_excess_term = match self.variant {
+            Variant::Paper => f64::NEG_INFINITY,
+            Variant::Corrected => excess(self.beta, self.ln_tau.exp()).extra_bound.ln(),
+        };
+        let phase = ln_add(ln_excess_term, ln_add(ln_tau_term, ln_tau2_term));
+        let ln_total = ln_add(ln_local, phase);
+        let probability = 1.0 - 4.0 * self.delta;
         Ok(ResultLogisticOutput {
             eps,
             ln_kappa: ln_kappa(self.d_x, self.norm_star, eps),
@@ -90,18 +108,13 @@ impl ResultLogistic {
             ln_dev_term,
             ln_tau_term,
             ln_tau2_term,
+            ln_excess_term,
             ln_local,
-            ln_total: ln_add(ln_local, ln_add(ln_tau_term, ln_tau2_term)),
-            probability: 1.0 - 4.0 * self.delta,
+            ln_total,
+            ln_average: ln_total - (self.n as f64).ln(),
+            probability,
+            applies: says_something(probability),
         })
-    }
-}
-
-impl ResultLogisticOutput {
-    /// The logarithm of the bound with what the truncation adds (erratum E7), given
-    /// [`TruncationExcessOutput::extra_bound`].
-    pub fn ln_total_with_excess(&self, extra_bound: f64) -> f64 {
-        ln_add(self.ln_total, extra_bound.ln())
     }
 }
 
@@ -133,20 +146,25 @@ output! {
 
 impl TruncationExcess {
     fn formula(self) -> Result<TruncationExcessOutput> {
-        let last_t = self.last();
-        let excess = power_sum(1.0, last_t, self.beta) - 0.25 * last_t;
-        Ok(TruncationExcessOutput { excess, extra_bound: excess / 75.0, last_t })
+        Ok(excess(self.beta, self.tau))
     }
+}
 
-    /// The largest whole $t\le\tau$ with $t<4^{1/\beta}$.
-    fn last(self) -> f64 {
-        let limit = 4f64.powf(1.0 / self.beta);
-        let mut last = limit.min(self.tau).floor();
-        // At the limit itself rounding decides nothing reliably, the weight does; beyond 2^53 the
-        // term is zero to working precision.
-        while (1.0..9e15).contains(&last) && last.powf(-self.beta) <= 0.25 {
-            last -= 1.0;
-        }
-        last
+/// The excess up to `tau`, which may be infinite: the sum ends at $4^{1/\beta}$.
+fn excess(beta: f64, tau: f64) -> TruncationExcessOutput {
+    let last_t = last_above_quarter(beta, tau);
+    let excess = power_sum(1.0, last_t, beta) - 0.25 * last_t;
+    TruncationExcessOutput { excess, extra_bound: excess / 75.0, last_t }
+}
+
+/// The largest whole $t\le\tau$ with $t<4^{1/\beta}$.
+fn last_above_quarter(beta: f64, tau: f64) -> f64 {
+    let limit = 4f64.powf(1.0 / beta);
+    let mut last = limit.min(tau).floor();
+    // At the limit itself rounding decides nothing reliably, the weight does; beyond 2^53 the
+    // term is zero to working precision.
+    while (1.0..9e15).contains(&last) && last.powf(-beta) <= 0.25 {
+        last -= 1.0;
     }
+    last
 }

@@ -1,6 +1,6 @@
 //! The Online Newton Step: its step size and the bound of Theorem 3.
 
-use crate::bound::{bound, output};
+use crate::bound::{bound, output, says_something};
 use crate::exp_concavity::ln_ball_constant;
 use kalmia::Result;
 
@@ -95,8 +95,13 @@ output! {
     dev_term: f64, "dev_term";
     /// Their sum.
     total: f64, "total";
+    /// The sum over $n$: by Jensen's inequality a bound on the excess risk of
+    /// $(w_1+\dots+w_n)/n$.
+    average: f64, "average";
     /// $1-2\delta$.
     probability: f64, "prob";
+    /// Whether the probability is positive.
+    applies: bool, "applies";
 }
 
 impl RefinementMahdavi {
@@ -108,13 +113,17 @@ impl RefinementMahdavi {
         let init_term = self.lambda * gamma / 6.0 * self.diameter * self.diameter;
         let spread = (self.g * self.diameter).powi(2);
         let dev_term = (12.0 / gamma + 4.0 * gamma * spread / 3.0) * -self.delta.ln();
+        let total = log_term + init_term + dev_term;
+        let probability = 1.0 - 2.0 * self.delta;
         Ok(RefinementMahdaviOutput {
             gamma,
             log_term,
             init_term,
             dev_term,
-            total: log_term + init_term + dev_term,
-            probability: 1.0 - 2.0 * self.delta,
+            total,
+            average: total / self.n as f64,
+            probability,
+            applies: says_something(probability),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The Kalman filter in the quadratic setting from the first step on: Lemma 22 and Theorem 14.
 
 use crate::Variant;
-use crate::bound::{bound, output};
+use crate::bound::{bound, output, says_something};
 use crate::local::LocalizedLinear;
 use kalmia::Result;
 
@@ -64,8 +64,9 @@ bound! {
     /// +D_{\rm app})^2}3\tau^3.$$
     ///
     /// Errata E11 (115 printed, 140 proved), E12 ($r=\|\hat\theta_1-\theta^*\|^2$ printed,
-    /// $r=\|\hat\theta_1-\theta^*\|$ proved) and E17 (unless $P_1=p_1I$, multiply `dist1` by the
-    /// root of the condition number of $P_1$).
+    /// $r=\|\hat\theta_1-\theta^*\|$ proved) and E17 (unless $P_1=p_1I$, the proof needs
+    /// $r=\|\hat\theta_1-\theta^*\|\sqrt{\lambda_{\max}(P_1)/\lambda_{\min}(P_1)}$; the printed
+    /// bound does not depend on `condP1`).
     ResultLinear -> ResultLinearOutput: "result_linear", "th:result_linear", "1-6delta";
     "Theorem 14: cumulative risk of the Kalman filter, quadratic loss."
     /// Dimension.
@@ -90,7 +91,9 @@ bound! {
     dist1: f64, "dist1", NonNegative;
     /// Convergence time.
     tau: f64, "tau", NonNegative;
-    /// As printed (115, squared distance) or corrected (140, distance).
+    /// Condition number of $P_1$, 1 for a multiple of the identity.
+    cond_p1: f64, "condP1", AtLeastOne = "1";
+    /// As printed (115, squared distance) or corrected (140, distance, condition number).
     variant: Variant, "variant", Variant = "paper";
 }
 
@@ -109,8 +112,13 @@ output! {
     tau3_term: f64, "tau3_term";
     /// Their sum.
     total: f64, "total";
+    /// The sum over $n$: by Jensen's inequality a bound on the excess risk of
+    /// $(\hat\theta_1+\dots+\hat\theta_n)/n$.
+    average: f64, "average";
     /// $1-6\delta$.
     probability: f64, "prob";
+    /// Whether the probability is positive.
+    applies: bool, "applies";
 }
 
 impl ResultLinear {
@@ -131,20 +139,24 @@ impl ResultLinear {
         .evaluate()?;
         let start = match variant {
             Variant::Paper => dist1 * dist1,
-            Variant::Corrected => dist1,
+            Variant::Corrected => dist1 * self.cond_p1.sqrt(),
         };
         let reach = start + 3.0 * lmax_p1 * d_x * sigma * -delta.ln();
         let tau_term = d_x * d_x * (5.0 * eps * eps + 2.0 * reach * reach) * tau;
         let speed = lmax_p1 * d_x * d_x * (3.0 * sigma + d_app);
         let tau3_term = 2.0 * speed * speed / 3.0 * tau.powi(3);
+        let total = local.total + tau_term + tau3_term;
+        let probability = 1.0 - 6.0 * delta;
         Ok(ResultLinearOutput {
             log_term: local.log_term,
             init_term: local.init_term,
             dev_term: local.dev_term,
             tau_term,
             tau3_term,
-            total: local.total + tau_term + tau3_term,
-            probability: 1.0 - 6.0 * delta,
+            total,
+            average: total / self.n as f64,
+            probability,
+            applies: says_something(probability),
         })
     }
 }

@@ -4,7 +4,8 @@ use strsim::levenshtein;
 
 use crate::value::{Value, Values};
 use crate::{
-    convergence, descent, design, local, logistic, ons, quadratic, ridge, trace, truncated,
+    certificate, convergence, descent, design, local, local_rho, logistic, martingale, ons, order,
+    quadratic, ridge, trace, truncated,
 };
 
 /// Parameters by name.
@@ -214,15 +215,21 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-static REGISTRY: [Entry; 24] = [
+static REGISTRY: [Entry; 32] = [
     design::UniformDesign::ENTRY,
     design::LogisticConstants::ENTRY,
     ons::OnsConstants::ENTRY,
     design::AsgdSteps::ENTRY,
     local::LocalizedBounded::ENTRY,
+    local_rho::LocalizedBoundedRho::ENTRY,
     local::LocalizedLinear::ENTRY,
     ons::RefinementMahdavi::ENTRY,
+    martingale::Corobercu::ENTRY,
+    certificate::Certificate::ENTRY,
+    martingale::Martingale::ENTRY,
+    martingale::SimultaneousSupermartingale::ENTRY,
     trace::SumTrace::ENTRY,
+    trace::QuadraticLinear::ENTRY,
     trace::SumTraceLinear::ENTRY,
     local::ProofConstants::ENTRY,
     truncated::BoundP::ENTRY,
@@ -234,14 +241,16 @@ static REGISTRY: [Entry; 24] = [
     convergence::CoroConvergenceTau::ENTRY,
     logistic::ResultLogistic::ENTRY,
     logistic::TruncationExcess::ENTRY,
+    descent::DescentF::ENTRY,
     descent::BoundF::ENTRY,
     quadratic::QuadraticFirst::ENTRY,
     quadratic::ResultLinear::ENTRY,
     ridge::ResultHsu::ENTRY,
     ridge::TauDeltaLinear::ENTRY,
+    order::TauOrder::ENTRY,
 ];
 
-/// Every closed form of the paper, in the order of the paper.
+/// The closed forms: bounds, convergence times and constants of the paper, statement by statement.
 pub fn registry() -> &'static [Entry] {
     &REGISTRY
 }

@@ -88,7 +88,7 @@ bound! {
     norm_star: f64, "nstar", NonNegative;
     /// $p_1$, with $P_1=p_1I$.
     p1: f64, "p1", Positive;
-    /// As printed or corrected.
+    /// As printed (norm of theta*) or corrected (norm of theta_1 - theta*).
     variant: Variant, "variant", Variant = "paper";
 }
 
@@ -166,7 +166,8 @@ bound! {
     ///
     /// As printed, $A_3'$ has another bracket than $A_3$. Corrected: $\varepsilon^2$ for
     /// $\varepsilon$ (E18), $\|\hat\theta_1-\theta^*\|$ for $\|\theta^*\|$ (E19) and $A_3'=A_3$
-    /// (E20). The proof needs $\delta\le e^{-2}$ (E21); $\tau$ is to be rounded up (E30).
+    /// (E20). The proof needs $\delta\le e^{-2}$ (E21). $\tau$ is rounded up, in both
+    /// readings: Assumption 5 asks for a whole number (E30).
     TauDeltaLinear -> TauDeltaLinearOutput: "tau_delta_linear", "coro:tau_delta_linear", "1-delta";
     "Corollary 24: convergence time of the Kalman filter."
     /// Dimension.
@@ -189,7 +190,7 @@ bound! {
     norm_star: f64, "nstar", NonNegative;
     /// $p_1$, with $P_1=p_1I$.
     p1: f64, "p1", Positive;
-    /// As printed or corrected.
+    /// As printed, or corrected (eps^2, norm of theta_1 - theta*, one bracket in tau3).
     variant: Variant, "variant", Variant = "paper";
 }
 
@@ -202,7 +203,7 @@ output! {
     tau2: f64, "tau2";
     /// $\tau_3$.
     tau3: f64, "tau3";
-    /// $\tau$.
+    /// $\tau$, the largest of the three, rounded up.
     tau: f64, "tau";
     /// $1-\delta$.
     probability: f64, "prob";
@@ -239,7 +240,7 @@ impl TauDeltaLinear {
             tau1,
             tau2,
             tau3,
-            tau: tau1.max(tau2).max(tau3),
+            tau: tau1.max(tau2).max(tau3).ceil(),
             probability: 1.0 - self.delta,
             applies: self.delta <= (-2.0f64).exp(),
         })

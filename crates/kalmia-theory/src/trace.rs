@@ -1,4 +1,4 @@
-//! The telescoping sums of Lemmas `sumtrace` and `sumtrace_linear`.
+//! The telescoping sums of Lemmas 16 and 18, and the quadratic terms of Lemma 17.
 
 use crate::bound::{bound, output};
 use kalmia::Result;
@@ -98,6 +98,66 @@ impl SumTraceLinear {
             log_term,
             dev_term,
             bound: log_term + dev_term,
+            probability: 1.0 - self.delta,
+        })
+    }
+}
+
+bound! {
+    /// **Lemma 17** (`lemma:quadratic_linear`), with
+    /// $Q_t=(\hat\theta_t-\theta^*)^TX_tX_t^T(\hat\theta_t-\theta^*)$. On $A_k^\varepsilon$, for all
+    /// $n\ge1$ simultaneously,
+    /// $$\sum_{t=k+1}^{k+n}(\hat\theta_t-\theta^*)^T\nabla_t\nabla_t^T(\hat\theta_t-\theta^*)
+    /// \le3(8\sigma^2+D_{\rm app}^2+\varepsilon^2D_X^2)\sum_{t=k+1}^{k+n}Q_t
+    /// +12\varepsilon^2D_X^2\sigma^2\ln\delta^{-1},$$
+    /// and almost surely, for $\|\hat\theta_t-\theta^*\|\le\varepsilon$,
+    /// $$(\hat\theta_t-\theta^*)^T\mathbb E[\nabla_t\nabla_t^T\mid\mathcal F_{t-1}]
+    /// (\hat\theta_t-\theta^*)\le3(\sigma^2+D_{\rm app}^2+\varepsilon^2D_X^2)\,
+    /// \mathbb E[Q_t\mid\mathcal F_{t-1}].$$
+    QuadraticLinear -> QuadraticLinearOutput:
+        "quadratic_linear", "lemma:quadratic_linear", "1-delta on A_k^eps";
+    "Lemma 17: the quadratic terms of the Kalman filter's gradients."
+    /// Radius of the local region.
+    eps: f64, "eps", Positive;
+    /// Confidence parameter.
+    delta: f64, "delta", Probability;
+    /// Sub-gaussian proxy of the noise (not squared).
+    sigma: f64, "sigma", NonNegative;
+    /// Approximation error $D_{\rm app}$ of Assumption 4.
+    d_app: f64, "Dapp", NonNegative;
+    /// $D_X$, the supremum of the norm of X.
+    d_x: f64, "D_X", Positive;
+    /// Sum of $Q_t$.
+    sum_q: f64, "sumQ", NonNegative = "0";
+}
+
+output! {
+    /// The factors of Lemma 17 and its right-hand side.
+    QuadraticLinearOutput;
+    /// The factor of $\sum Q_t$.
+    slope: f64, "slope";
+    /// The deviation term.
+    dev_term: f64, "dev_term";
+    /// The right-hand side for the given $\sum Q_t$.
+    bound: f64, "bound";
+    /// The factor of $\mathbb E[Q_t\mid\mathcal F_{t-1}]$, almost surely.
+    conditional_slope: f64, "conditional_slope";
+    /// $1-\delta$, on $A_k^\varepsilon$.
+    probability: f64, "prob";
+}
+
+impl QuadraticLinear {
+    fn formula(self) -> Result<QuadraticLinearOutput> {
+        let sigma2 = self.sigma * self.sigma;
+        let shift2 = (self.eps * self.d_x).powi(2);
+        let rest = self.d_app * self.d_app + shift2;
+        let slope = 3.0 * (8.0 * sigma2 + rest);
+        let dev_term = 12.0 * shift2 * sigma2 * -self.delta.ln();
+        Ok(QuadraticLinearOutput {
+            slope,
+            dev_term,
+            bound: slope * self.sum_q + dev_term,
+            conditional_slope: 3.0 * (sigma2 + rest),
             probability: 1.0 - self.delta,
         })
     }

@@ -139,7 +139,7 @@ output! {
     ln_prob_bound: f64, "ln_prob_bound";
     /// $4^{1/(1-\beta)}$.
     t_min: f64, "t_min";
-    /// Whether $t\ge4^{1/(1-\beta)}$.
+    /// Whether $t\ge4^{1/(1-\beta)}$ and the bound on the probability is below 1.
     applies: bool, "applies";
 }
 
@@ -151,11 +151,12 @@ impl ConcentrationTropp {
         let size = t.powf(rest);
         let ratio = self.lambda_min / (self.d_x * self.d_x);
         let t_min = 4f64.powf(1.0 / rest);
+        let ln_prob_bound = (self.d as f64).ln() - size * ratio * ratio / 10.0;
         Ok(ConcentrationTroppOutput {
             level: self.lambda_min * size / (4.0 * rest),
-            ln_prob_bound: (self.d as f64).ln() - size * ratio * ratio / 10.0,
+            ln_prob_bound,
             t_min,
-            applies: t >= t_min,
+            applies: t >= t_min && ln_prob_bound < 0.0,
         })
     }
 }

@@ -56,3 +56,23 @@ fn errata_are_found_by_id_and_by_what_they_concern() {
         assert!(errata_of(entry.name).next().is_some(), "{}", entry.name);
     }
 }
+
+/// The changelog counts the closed forms and names those with a correction.
+#[test]
+fn the_changelog_counts_the_closed_forms() {
+    let log = include_str!("../../../CHANGELOG.md");
+    assert!(log.contains(&format!("{} closed forms of the paper", registry().len())));
+    let corrected: Vec<_> =
+        registry().iter().filter(|entry| entry.has_variants()).map(|entry| entry.name).collect();
+    let listed = [
+        "localized_linear",
+        "certificate",
+        "coro_convergence_tau",
+        "result_logistic",
+        "result_linear",
+        "resultHsu",
+        "tau_delta_linear",
+        "tau_order",
+    ];
+    assert_eq!(corrected, listed);
+}

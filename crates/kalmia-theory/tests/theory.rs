@@ -3,7 +3,7 @@
 //!
 //! `data/bounds_cases.json` holds the reference values: the paper's formulas evaluated at 60
 //! digits, independently of this crate (`out` as printed in the paper, `out_corrected` with its
-//! errata).
+//! errata). `data/closed_forms.py` writes many of them, from the text of the paper.
 
 use std::collections::BTreeMap;
 
@@ -111,9 +111,13 @@ fn bad_parameters_are_named() {
                 ("rho", _) => &[0.0, 1.1],
                 ("d" | "n" | "m" | "N" | "k", _) => &[0.0, -1.0],
                 ("t" | "condP1", _) => &[0.0, -3.0],
-                ("sigma" | "Dapp" | "nstar" | "dist1" | "L1gap" | "D_eta" | "ln_t" | "tau", _) => {
-                    &[-1.0]
-                }
+                ("D_eta", "bound_f") => &[0.0, -1.0],
+                ("outside", _) => &[-0.1, 1.0],
+                (
+                    "sigma" | "Dapp" | "nstar" | "dist1" | "L1gap" | "D_eta" | "ln_t" | "tau"
+                    | "quad" | "sumQ",
+                    _,
+                ) => &[-1.0],
                 ("variant" | "ln_tau", _) => &[],
                 _ => &[0.0, -1.0],
             };
@@ -207,7 +211,7 @@ fn relations_between_parameters_are_checked() {
             .unwrap_err()
             .to_string()
     };
-    assert!(error("bound_f", "k", 50.0).contains("less than t"));
+    assert!(error("descent_f", "k", 50.0).contains("less than t"));
     for entry in registry()
         .iter()
         .filter(|e| ["Lmin", "D_X"].iter().all(|p| e.parameters.iter().any(|q| q.name == *p)))
@@ -338,9 +342,9 @@ fn sums_agree_with_loops() {
         }
     }
     let base =
-        BoundF { k: 3, t: 4000, eta: 0.3, d_eta: 0.4, d_x: 1.2, c: 0.3, beta: 0.2, l1_gap: 0.1 };
+        DescentF { k: 3, t: 4000, eta: 0.3, d_eta: 0.4, d_x: 1.2, c: 0.3, beta: 0.2, l1_gap: 0.1 };
     for (k, t) in [(1u32, 2), (1, 300), (63, 65), (64, 4000), (500, 501)] {
-        let out = BoundF { k: k.into(), t: t.into(), ..base }.evaluate().unwrap();
+        let out = DescentF { k: k.into(), t: t.into(), ..base }.evaluate().unwrap();
         let drift = |from: u32| -> f64 {
             (from..t)
                 .map(|s| {
@@ -471,6 +475,8 @@ fn theorem_10_agrees_with_plain_arithmetic_and_contains_theorem_1() {
         lmax_p1: 2.0,
         lmax_p1_inv: 0.5,
         ln_tau: 40f64.ln(),
+        beta: 0.49,
+        variant: Variant::Paper,
     };
     let out = bound.evaluate().unwrap();
     let tau = 40.0;
@@ -497,7 +503,10 @@ fn theorem_10_agrees_with_plain_arithmetic_and_contains_theorem_1() {
     let theorem1 = theorem1.evaluate().unwrap();
     assert!(theorem1.applies && theorem1.total <= local);
     let extra = TruncationExcess { beta: 0.49, tau }.evaluate().unwrap().extra_bound;
-    assert!(close(out.ln_total_with_excess(extra).exp(), total + extra, 1e-12));
+    let corrected = ResultLogistic { variant: Variant::Corrected, ..bound }.evaluate().unwrap();
+    assert!(close(corrected.ln_total.exp(), total + extra, 1e-12));
+    assert!(close(corrected.ln_excess_term.exp(), extra, 1e-12));
+    assert_eq!(out.ln_excess_term, f64::NEG_INFINITY);
 }
 
 const LINEAR: ResultLinear = ResultLinear {
@@ -512,6 +521,7 @@ const LINEAR: ResultLinear = ResultLinear {
     lmax_p1_inv: 0.5,
     dist1: 1.4,
     tau: 25.0,
+    cond_p1: 1.0,
     variant: Variant::Corrected,
 };
 
@@ -529,13 +539,14 @@ fn theorem_14_sums_lemma_22_and_theorem_2() {
         lmax_p1_inv,
         dist1,
         tau,
+        cond_p1,
         variant,
     } = LINEAR;
     let out = LINEAR.evaluate().unwrap();
     // The first tau risks by Lemma 22, the others by Theorem 2 with the matrix grown by tau rows.
     let first: f64 = (1..=tau as u64)
         .map(|t| {
-            QuadraticFirst { t, delta, sigma, d_app, d_x, lmax_p1, dist1, cond_p1: 1.0 }
+            QuadraticFirst { t, delta, sigma, d_app, d_x, lmax_p1, dist1, cond_p1 }
                 .evaluate()
                 .unwrap()
                 .bound
@@ -636,7 +647,8 @@ fn corollary_24_delivers_what_it_promises() {
             variant,
             ..
         } = base;
-        for t in [out.tau.ceil(), 3.0 * out.tau.ceil(), 1e3 * out.tau.ceil()] {
+        assert!(out.tau.fract() == 0.0 && out.tau >= out.tau1.max(out.tau2).max(out.tau3));
+        for t in [out.tau, 3.0 * out.tau, 1e3 * out.tau] {
             // The union bound of the proof takes Lemma 23 at delta / t^2.
             let delta = delta / (t * t);
             let t = t as u64;
@@ -662,7 +674,7 @@ fn corollary_24_delivers_what_it_promises() {
     let still = TauDeltaLinear { sigma: 0.0, d_app: 0.0, dist1: 0.0, norm_star: 0.0, ..base }
         .evaluate()
         .unwrap();
-    assert_eq!((still.tau2, still.tau3, still.tau), (0.0, 0.0, still.tau1));
+    assert_eq!((still.tau2, still.tau3, still.tau), (0.0, 0.0, still.tau1.ceil()));
 }
 
 #[test]
