@@ -277,7 +277,7 @@ static ERRATA: [Erratum; 32] = [
     new(
         "E26",
         Procedure,
-        &["comparison1", "comparison10"],
+        &["sphere_minimum", "comparison1", "comparison10"],
         "The optimistic exp-concavity constants 1.5e-14 and 2.5e-2 are a minimum over 1000 points \
          of the sphere; the paper does not say of what",
         "Read the constant of the risk at each point; the figures use the published numbers",

@@ -47,6 +47,10 @@ impl fmt::Display for Value {
         match self {
             Value::Null => f.write_str("null"),
             Value::Bool(b) => b.fmt(f),
+            // in full, a large number would be hundreds of digits long
+            Value::Number(x) if *x != 0.0 && !(1e-5..1e15).contains(&x.abs()) => {
+                fmt::LowerExp::fmt(x, f)
+            }
             Value::Number(x) => x.fmt(f),
             Value::Text(text) => text.fmt(f),
         }

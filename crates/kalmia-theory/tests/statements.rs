@@ -338,3 +338,69 @@ fn the_order_follows_the_convergence_time() {
     assert!(close(out.order, out.a * out.a.ln(), 1e-15) && out.applies);
     assert!(!order(10.0, Variant::Paper).applies);
 }
+
+/// The moments of draws approach those of the paper's design, and a late feature counts as 0.
+#[test]
+fn moments_of_rows_estimate_the_design() {
+    let design = UniformDesign { m: 10 }.evaluate().unwrap();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
+    let mut moments = DesignMoments::default();
+    assert!(moments.estimate().is_none());
+    let mut x = [1.0; 11];
+    let mut largest: f64 = 0.0;
+    for _ in 0..20_000 {
+        x[1..].iter_mut().for_each(|slot| *slot = rng.random());
+        largest = largest.max(x.iter().map(|v| v * v).sum::<f64>());
+        moments.add(&x);
+    }
+    let found = moments.estimate().unwrap();
+    assert_eq!((found.rows, found.d), (20_000, 11));
+    assert!((found.lambda_min / design.lambda_min - 1.0).abs() < 0.03, "{}", found.lambda_min);
+    assert!(found.d_x <= design.d_x && close(found.d_x, largest.sqrt(), 1e-15));
+
+    let mut late = DesignMoments::default();
+    late.add(&[2.0]);
+    late.add(&[0.0, 4.0]);
+    let late = late.estimate().unwrap();
+    // the mean of xx' is diag(2, 8)
+    assert_eq!((late.d, late.d_x, late.lambda_min), (2, 4.0, 2.0));
+    let mut collinear = DesignMoments::default();
+    [1.0, 2.0, 3.0].iter().for_each(|&v| collinear.add(&[v, 2.0 * v]));
+    assert!(collinear.estimate().unwrap().lambda_min.abs() < 1e-14);
+}
+
+/// The published constant for theta*/10 is an ordinary draw, and the study is reproducible.
+#[test]
+fn the_sphere_study_is_reproducible_and_covers_the_published_constant() {
+    let theta = [-0.9, 0.0, 0.3, -0.9, 0.4, -0.9, 1.5, 0.0, -0.7, 0.1, 0.0].to_vec();
+    let study = SphereStudy { draws: 500, repeats: 4, ..SphereStudy::new(theta) };
+    let minima = study.run().unwrap();
+    assert_eq!(minima, study.run().unwrap());
+    assert_ne!(minima, SphereStudy { seed: 2, ..study.clone() }.run().unwrap());
+    assert!(close(minima.radius, 1.1 * 5.43f64.sqrt(), 1e-12));
+    assert!(close(minima.ln_proved, -minima.radius * 11f64.sqrt(), 1e-12));
+    assert!(minima.ln_minima.iter().all(|&ln| ln > minima.ln_proved && ln < 0.0));
+    assert!(minima.ln_minima.contains(&minima.ln_median()));
+    // ln(2.5e-2) = -3.69; the 5 and 95 % quantiles are -3.77 and -3.08
+    assert!((-4.4..-2.8).contains(&minima.ln_median()), "{minima:?}");
+    let wider = SphereStudy { radius: Some(2.0 * minima.radius), ..study.clone() };
+    assert!(wider.run().unwrap().ln_median() < minima.ln_median());
+    for (bad, name) in [
+        (SphereStudy { theta: vec![], ..study.clone() }, "theta"),
+        (SphereStudy { theta: vec![0.0, f64::NAN], ..study.clone() }, "theta"),
+        (SphereStudy { theta: vec![0.0, 0.0], ..study.clone() }, "radius"),
+        (SphereStudy { draws: 10, ..study.clone() }, "draws"),
+        (SphereStudy { repeats: 0, ..study.clone() }, "repeats"),
+        (SphereStudy { points: 0, ..study }, "points"),
+    ] {
+        let error = bad.run().unwrap_err().to_string();
+        assert!(error.contains(&format!("`{name}`")), "{error}");
+    }
+}
+
+#[test]
+fn values_are_shown_with_an_exponent_where_digits_would_fill_a_line() {
+    let shown = [6.37e248, 1e15, 123456.0, 0.25, 0.0, -2.5e-7].map(|x| Value::from(x).to_string());
+    assert_eq!(shown, ["6.37e248", "1e15", "123456", "0.25", "0", "-2.5e-7"]);
+    assert_eq!(serde_json::to_string(&Value::from(6.37e248)).unwrap(), "6.37e+248");
+}

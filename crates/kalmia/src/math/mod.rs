@@ -1,5 +1,6 @@
 //! Mathematics that knows nothing of families or learners: special functions, roots, quadrature.
 
+mod eigenvalue;
 mod elementary;
 mod invert;
 mod law;
@@ -11,6 +12,7 @@ mod smooth_step;
 mod special;
 mod student;
 
+pub use eigenvalue::smallest_eigenvalue;
 pub use elementary::{dot, logistic};
 pub(crate) use elementary::{exp, exp_m1, ln_1p, ln_1p_unit, ln_ratio, softplus, twice_artanh};
 pub(crate) use invert::smallest;
