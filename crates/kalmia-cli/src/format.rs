@@ -31,6 +31,17 @@ pub fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
+/// Up to seven significant digits without zeros at the end; whole numbers below 1e10 in full, and an
+/// exponent for very large and very small numbers.
+pub fn brief(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || !value.is_finite() || (size < 1e10 && value.fract() == 0.0) {
+        return format!("{value}");
+    }
+    let rounded = format!("{value:.6e}").parse().unwrap_or(value);
+    if (1e-4..1e10).contains(&size) { format!("{rounded}") } else { format!("{rounded:e}") }
+}
+
 /// This command as it can be typed again.
 pub fn command_line() -> String {
     std::env::args().map(|word| shell_word(&word)).collect::<Vec<_>>().join(" ")
@@ -82,6 +93,17 @@ mod tests {
     fn digits_are_grouped_from_the_right() {
         let shown = [0, 12, 123, 1234, 1_234_567].map(grouped);
         assert_eq!(shown, ["0", "12", "123", "1 234", "1 234 567"]);
+    }
+
+    #[test]
+    fn brief_numbers_stay_short() {
+        let shown =
+            [6.370_123_456e248, 1.0 / 12.0, 2_531_769_872.0, 0.75, 3e-9, 0.0, 123.456_789_1]
+                .map(brief);
+        let expected =
+            ["6.370123e248", "0.08333333", "2531769872", "0.75", "3e-9", "0", "123.4568"];
+        assert_eq!(shown, expected);
+        assert_eq!(brief(f64::NEG_INFINITY), "-inf");
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn dispatch(cli: &Cli) -> error::Result<()> {
         Command::Compare(args) => run::compare::run(args, ui),
         Command::Export(args) => run::export::run(args),
         Command::Reproduce(args) => run::reproduce::run(args, ui),
-        Command::Bounds(args) => run::bounds::run(args),
+        Command::Bounds(args) => run::bounds::run(args, ui),
         Command::Completions(args) => run::shell::completions(args),
         Command::Man(args) => run::shell::man(args, ui),
     }

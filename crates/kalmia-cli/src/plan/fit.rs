@@ -258,7 +258,7 @@ const COMPARED: [MethodName; 7] = [
 ];
 
 /// What the columns are for.
-fn roles(args: &RoleArgs, source: &SourceArgs) -> EncoderOptions {
+pub fn roles(args: &RoleArgs, source: &SourceArgs) -> EncoderOptions {
     EncoderOptions {
         target: args.target.clone(),
         positive: args.positive.clone(),

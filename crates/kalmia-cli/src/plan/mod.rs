@@ -1,7 +1,7 @@
 //! From arguments to a plan: everything that can be refused before a row is read.
 
 mod files;
-mod fit;
+pub(crate) mod fit;
 
 pub use files::Files;
 pub use fit::{ComparePlan, Every, FitPlan, start_failure};

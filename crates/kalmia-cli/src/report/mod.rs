@@ -6,7 +6,7 @@ mod summary;
 mod table;
 
 pub use coefficients::coefficient_table;
-pub use picture::{Curve, losses};
+pub use picture::{Curve, losses, write_picture};
 pub use summary::{FitSummary, SORTED_NOTE, scores_text};
 pub use table::Table;
 

@@ -3,7 +3,7 @@
 use crate::error::{Failure, Result};
 use crate::output;
 use kalmia::evaluate::CoursePoint;
-use kalmia_chart::{Axis, Color, Plot, Point, Series, compose};
+use kalmia_chart::{Axis, Color, Plot, Point, Scene, Series, compose};
 use std::path::Path;
 
 /// A curve of a picture.
@@ -56,7 +56,11 @@ pub fn losses(path: &Path, title: &str, curves: &[Curve]) -> Result<()> {
         y,
         marks: Vec::new(),
     };
-    let scene = compose("progressive loss against rows", &[plot]);
+    write_picture(path, &compose("progressive loss against rows", &[plot]))
+}
+
+/// Writes a scene as PNG or SVG, by the extension of the file.
+pub fn write_picture(path: &Path, scene: &Scene) -> Result<()> {
     let png = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png"));
     let bytes = match png {
         true => scene.to_png(2.0).map_err(|error| Failure::Other(error.to_string()))?,

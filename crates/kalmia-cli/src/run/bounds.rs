@@ -1,35 +1,70 @@
-//! `kalmia bounds`: the paper's closed forms by name, for one set of constants or for a file of
-//! cases.
+//! `kalmia bounds`: the paper's closed forms by name, for one set of constants, along one of them,
+//! for a file of cases, or with constants estimated from rows.
+
+mod cases;
+mod data;
+mod sphere;
+mod sweep;
+mod words;
 
 use crate::args::BoundsArgs;
 use crate::error::{Failure, Result};
+use crate::format::brief;
 use crate::output;
-use crate::plan::Files;
+use crate::progress::Ui;
 use crate::report::Table;
-use kalmia_theory::{Entry, Inputs, RegistryError, find, registry};
+use data::{Estimates, Filled};
+use kalmia_theory::{Entry, Inputs, RegistryError, Value as Quantity, errata_of, find, registry};
 use serde_json::{Map, Value};
 use std::fmt::Write;
-use std::path::Path;
+use sweep::Sweep;
+use words::Request;
 
 /// Runs the command.
-pub fn run(args: &BoundsArgs) -> Result<()> {
-    let json = args.words.iter().any(|word| word == "--json");
-    let words: Vec<&str> =
-        args.words.iter().map(|word| &**word).filter(|word| *word != "--json").collect();
+pub fn run(args: &BoundsArgs, ui: Ui) -> Result<()> {
+    let words: Vec<&str> = args.words.iter().map(|word| &**word).collect();
     match &words[..] {
-        ["list"] => list(json),
-        ["evaluate", file] => evaluate(file),
+        ["list"] => list(false),
+        ["list", "--json"] | ["--json", "list"] => list(true),
+        ["evaluate", file] | ["evaluate", file, "--json"] => cases::evaluate(file),
         ["list" | "evaluate", ..] => {
             Err(Failure::usage("give `kalmia bounds list` or `kalmia bounds evaluate FILE.json`"))
         }
+        [sphere::NAME, rest @ ..] => sphere::run(rest),
         [name, rest @ ..] => {
             let entry = find(name).map_err(|error| Failure::usage(error.to_string()))?;
             if rest.iter().any(|word| matches!(*word, "--help" | "-h")) {
                 return output::print(&describe(entry));
             }
-            one(entry, &parameters(rest)?, json)
+            evaluate(entry, Request::new(entry, rest)?, ui)
         }
         [] => Err(Failure::usage("give `list`, `evaluate FILE.json`, or the name of a bound")),
+    }
+}
+
+/// Evaluates a bound once or along a sweep, after estimating from data what was not given.
+fn evaluate(entry: &'static Entry, mut request: Request, ui: Ui) -> Result<()> {
+    let sweep = request.sweep.as_deref().map(|text| Sweep::parse(entry, text)).transpose()?;
+    if let Some(sweep) = &sweep
+        && request.inputs.get(sweep.parameter).is_some()
+    {
+        let name = sweep.parameter;
+        return Err(Failure::usage(format!(
+            "--{name} and --sweep {name}=... contradict each other: give one of the two"
+        )));
+    }
+    let mut estimates = None;
+    if !request.data.is_empty() {
+        let swept = sweep.as_ref().map(|sweep| sweep.parameter);
+        let found = Estimates::read(&request.data, request.plot.as_deref(), ui)?;
+        let filled = found.fill(entry, &mut request.inputs, swept)?;
+        estimates = Some(filled);
+    }
+    // if a variant was asked for, only that one is shown
+    let both = request.inputs.get("variant").is_none();
+    match sweep {
+        None => one(entry, &request, both, estimates.as_ref()),
+        Some(sweep) => along(entry, &request, &sweep, both, estimates.as_ref()),
     }
 }
 
@@ -47,10 +82,10 @@ fn list(json: bool) -> Result<()> {
         return output::print_json(&entries.iter().map(view).collect::<Vec<_>>());
     }
     let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+    let estimate = (sphere::NAME, sphere::SUMMARY);
+    let all = entries.iter().map(|entry| (entry.name, entry.summary)).chain([estimate]);
     let mut text = String::new();
-    entries
-        .iter()
-        .for_each(|entry| text.push_str(&format!("{:<width$}  {}\n", entry.name, entry.summary)));
+    all.for_each(|(name, summary)| text.push_str(&format!("{name:<width$}  {summary}\n")));
     output::print(&text)
 }
 
@@ -70,6 +105,28 @@ fn describe(entry: &Entry) -> String {
             parameter.domain.phrase()
         );
     }
+    let mut errata = errata_of(entry.name).peekable();
+    if errata.peek().is_some() {
+        text.push_str("\nerrata\n");
+    }
+    for erratum in errata {
+        let _ = writeln!(
+            text,
+            "  {} ({}): {}\n    here: {}",
+            erratum.id, erratum.effect, erratum.subject, erratum.decision
+        );
+    }
+    let variants = match entry.has_variants() {
+        true => "both are shown, as printed and corrected; --variant chooses one",
+        false => "the errata change no number, so there is one value",
+    };
+    let _ = writeln!(text, "\nvariants: {variants}");
+    text.push_str(
+        "\noptions\n  --sweep NAME=FROM:TO:COUNT varies one parameter, or --sweep NAME=A,B,C\n  \
+         --outputs A,B the outputs to list and draw\n  --plot FILE draws the sweep as .svg or .png\n  \
+         --data FILE --target COLUMN estimates d, n, D_X, Lmin, nstar, dist1 and sigma from rows\n  \
+         --json prints all outputs\n",
+    );
     text
 }
 
@@ -79,33 +136,12 @@ fn plain(text: &str) -> String {
     text.replace('$', "").replace('{', "(").replace('}', ")")
 }
 
-/// `--name value` and `--name=value`, in any order. A name may have hyphens for its underscores.
-fn parameters(words: &[&str]) -> Result<Inputs> {
-    let mut inputs = Inputs::default();
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        let name = word
-            .strip_prefix("--")
-            .ok_or_else(|| Failure::usage(format!("`{word}`: give parameters as --name value")))?;
-        let (name, value) = match name.split_once('=') {
-            Some((name, value)) => (name, value),
-            None => (
-                name,
-                *rest.next().ok_or_else(|| Failure::usage(format!("--{name} has no value")))?,
-            ),
-        };
-        inputs = inputs.with(name.replace('-', "_"), value.to_owned());
-    }
-    Ok(inputs)
-}
-
-fn one(entry: &Entry, inputs: &Inputs, json: bool) -> Result<()> {
+fn one(entry: &Entry, request: &Request, both: bool, estimates: Option<&Filled>) -> Result<()> {
     let fail = |error: RegistryError| Failure::usage(error.to_string());
-    let out = entry.evaluate(inputs).map_err(fail)?;
-    // if a variant was asked for, only that one is shown
-    let asked = inputs.iter().any(|(name, _)| name == "variant");
-    let corrected = if asked { None } else { entry.evaluate_corrected(inputs).map_err(fail)? };
-    if json {
+    let out = entry.evaluate(&request.inputs).map_err(fail)?;
+    let corrected =
+        if both { entry.evaluate_corrected(&request.inputs).map_err(fail)? } else { None };
+    if request.json {
         let mut object = Map::from_iter([
             ("name".to_owned(), entry.name.into()),
             ("out".to_owned(), value_of(&out)?),
@@ -113,6 +149,7 @@ fn one(entry: &Entry, inputs: &Inputs, json: bool) -> Result<()> {
         if let Some(corrected) = &corrected {
             object.insert("out_corrected".into(), value_of(corrected)?);
         }
+        object.extend(estimates.map(|filled| ("estimated".to_owned(), filled.json())));
         return output::print_json(&object);
     }
     let mut table = match corrected {
@@ -120,81 +157,53 @@ fn one(entry: &Entry, inputs: &Inputs, json: bool) -> Result<()> {
         None => Table::new(["", "value"]),
     };
     for (name, value) in out.iter() {
-        let other = corrected.as_ref().map(|c| {
-            c.iter().find(|(n, _)| *n == name).map_or(String::new(), |(_, v)| v.to_string())
-        });
-        table.row([name.to_owned(), value.to_string()].into_iter().chain(other));
+        let other = corrected.as_ref().map(|c| c.get(name).map_or(String::new(), shown));
+        table.row([name.to_owned(), shown(value)].into_iter().chain(other));
     }
-    output::print(&format!("{}\nholds: {}\n\n{}", entry.summary, entry.holds, table.render()))
+    output::print(&format!("{}{}", heading(entry, estimates), table.render()))
+}
+
+/// What is printed above the values.
+fn heading(entry: &Entry, estimates: Option<&Filled>) -> String {
+    let estimated = estimates.map_or(String::new(), |filled| format!("\n{}", filled.text()));
+    format!("{}\nholds: {}\n{estimated}\n", entry.summary, entry.holds)
+}
+
+fn along(
+    entry: &Entry,
+    request: &Request,
+    sweep: &Sweep,
+    both: bool,
+    estimates: Option<&Filled>,
+) -> Result<()> {
+    let points = sweep.run(entry, &request.inputs, both)?;
+    let Some(first) = points.first() else {
+        return Err(Failure::usage("--sweep has no value"));
+    };
+    let outputs = sweep::chosen(entry, &request.outputs, &first.out)?;
+    if let Some(path) = &request.plot {
+        sweep::draw(path, entry, sweep::picture(entry, sweep, &points, &outputs))?;
+    }
+    if request.json {
+        let mut object = sweep::json(entry.name, sweep, &points)?;
+        if let Some(filled) = estimates {
+            object["estimated"] = filled.json();
+        }
+        return output::print_json(&object);
+    }
+    let table = sweep::table(sweep, &points, &outputs);
+    output::print(&format!("{}{table}", heading(entry, estimates)))
+}
+
+/// A value for people: short numbers, and a word for what is outside binary64.
+fn shown(value: &Quantity) -> String {
+    match value {
+        Quantity::Number(x) => brief(*x),
+        Quantity::Null => "overflows".into(),
+        other => other.to_string(),
+    }
 }
 
 fn value_of(values: &Inputs) -> Result<Value> {
     serde_json::to_value(values).map_err(|error| Failure::Other(error.to_string()))
-}
-
-/// Problems of a file that one message lists.
-const LISTED: usize = 20;
-
-/// Fills in `out` (and `out_corrected`) of every case of a file. All cases that cannot be evaluated
-/// are reported together.
-fn evaluate(file: &str) -> Result<()> {
-    Files::default().reads("the input", Path::new(file)).check()?;
-    let bad = |reason: String| Failure::usage(format!("{file}: {reason}"));
-    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
-    let mut document: Value =
-        serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
-    let functions =
-        document.get_mut("functions").and_then(Value::as_object_mut).ok_or_else(|| {
-            bad("there is no object `functions`; `kalmia bounds --help` shows the format".into())
-        })?;
-    let mut problems = Vec::new();
-    for (name, function) in functions {
-        if let Err(problem) = fill_function(name, function, &mut problems) {
-            problems.push(problem);
-        }
-    }
-    if problems.is_empty() {
-        return output::print_json(&document);
-    }
-    let rest = problems.len().saturating_sub(LISTED);
-    problems.truncate(LISTED);
-    if rest > 0 {
-        problems.push(format!("and {rest} more"));
-    }
-    Err(bad(problems.join("\n")))
-}
-
-/// Fills in the cases of one bound; what is wrong with a case joins `problems`.
-fn fill_function(
-    name: &str,
-    function: &mut Value,
-    problems: &mut Vec<String>,
-) -> std::result::Result<(), String> {
-    let entry = find(name).map_err(|error| error.to_string())?;
-    let cases = function.get_mut("cases").and_then(Value::as_array_mut);
-    let cases = cases.ok_or_else(|| format!("`{name}` has no array `cases`"))?;
-    for (i, case) in cases.iter_mut().enumerate() {
-        if let Err(reason) = fill_case(entry, case) {
-            let label = case
-                .get("name")
-                .and_then(Value::as_str)
-                .map_or(format!("number {}", i + 1), |label| format!("`{label}`"));
-            problems.push(format!("`{name}`, case {label}: {reason}"));
-        }
-    }
-    Ok(())
-}
-
-fn fill_case(entry: &Entry, case: &mut Value) -> std::result::Result<(), String> {
-    let case = case.as_object_mut().ok_or("it is not a JSON object")?;
-    let input = case.get("in").cloned().ok_or("there is no `in`, the object of its parameters")?;
-    let inputs: Inputs = serde_json::from_value(input).map_err(|error| error.to_string())?;
-    let out = entry.evaluate(&inputs).map_err(|error| error.to_string())?;
-    let corrected = entry.evaluate_corrected(&inputs).map_err(|error| error.to_string())?;
-    let json = |values: &Inputs| serde_json::to_value(values).map_err(|error| error.to_string());
-    case.insert("out".into(), json(&out)?);
-    if let Some(corrected) = corrected {
-        case.insert("out_corrected".into(), json(&corrected)?);
-    }
-    Ok(())
 }
