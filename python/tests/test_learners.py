@@ -327,3 +327,46 @@ def test_control_c_stops_a_long_call_and_changes_nothing():
         timer.cancel()
     assert time.monotonic() < start + 30.0
     assert filter.count % 400_000 == 0
+
+
+def test_bounds_estimate_what_rows_show():
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(500, 3))
+    design = np.column_stack([np.ones(500), rows])
+    found = kalmia.bounds.estimate(rows)
+    assert found["n"] == 500 and found["d"] == 4
+    assert found["D_X"] == pytest.approx(np.linalg.norm(design, axis=1).max(), rel=1e-14)
+    assert found["Lmin"] == pytest.approx(np.linalg.eigvalsh(design.T @ design / 500)[0], rel=1e-9)
+    plain = kalmia.bounds.estimate(rows, fit_intercept=False)
+    assert plain["d"] == 3 and "nstar" not in plain
+    y = 1 + rows @ [2.0, -1.0, 0.0] + 0.5 * rng.normal(size=500)
+    model = kalmia.LinearRegression().fit(rows, y)
+    found = kalmia.bounds.estimate(rows, model)
+    norm = np.linalg.norm([model.intercept_, *model.coef_])
+    assert found["nstar"] == found["dist1"] == pytest.approx(norm, rel=1e-12)
+    assert found["sigma"] == pytest.approx(0.5, rel=0.1)
+    labels = kalmia.LogisticRegression().fit(rows, y > 1)
+    found = kalmia.bounds.estimate(rows, labels)
+    assert found["nstar"] > 1 and "sigma" not in found
+    with pytest.raises(kalmia.InputError, match="no rows"):
+        kalmia.bounds.estimate(rows[:0])
+    rows[3, 1] = np.nan
+    with pytest.raises(kalmia.InputError, match="row 3, column 1"):
+        kalmia.bounds.estimate(rows)
+
+
+def test_the_minimum_over_a_sphere_is_reproducible():
+    settings = dict(points=30, draws=200, repeats=4)
+    found = kalmia.bounds.sphere_minimum([-0.9, 0.3, 1.5], **settings)
+    assert found == kalmia.bounds.sphere_minimum([-0.9, 0.3, 1.5], **settings, seed=1)
+    minima = found["ln_minima"]
+    assert minima == sorted(minima) and len(minima) == 4 and minima[0] > found["ln_proved"]
+    assert found["radius"] == pytest.approx(1.1 * np.linalg.norm([-0.9, 0.3, 1.5]))
+    with pytest.raises(kalmia.InputError, match="draws"):
+        kalmia.bounds.sphere_minimum([1.0, 2.0], draws=1)
+
+
+def test_docstrings_of_bounds_name_their_errata():
+    assert "E11 (changes a number)" in kalmia.bounds.localized_linear.__doc__
+    assert "condP1" in kalmia.bounds.result_linear.__doc__
+    assert "Errata" not in kalmia.bounds.C_delta.__doc__

@@ -39,7 +39,7 @@ pub fn brief(value: f64) -> String {
         return format!("{value}");
     }
     let rounded = format!("{value:.6e}").parse().unwrap_or(value);
-    if (1e-4..1e10).contains(&size) { format!("{rounded}") } else { format!("{rounded:e}") }
+    if (1e-4..1e7).contains(&size) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 /// This command as it can be typed again.

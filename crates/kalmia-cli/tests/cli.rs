@@ -3,6 +3,8 @@
 #[path = "cli/harness.rs"]
 mod harness;
 
+#[path = "cli/bounds.rs"]
+mod bounds;
 #[path = "cli/checkpoint.rs"]
 mod checkpoint;
 #[path = "cli/examples.rs"]

@@ -1,11 +1,12 @@
 //! The paper's closed forms by name.
 
-use crate::error::{input, raise};
-use kalmia_theory::{self as theory, RegistryError, Value};
+use crate::error::{input, plain, raise};
+use crate::table::blocks;
+use kalmia_theory::{self as theory, DesignMoments, RegistryError, SphereStudy, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Every closed form: a list of dictionaries with name, summary, label, holds and parameters.
+/// Every closed form: a list of dictionaries with name, summary, label, holds, parameters and errata.
 #[pyfunction]
 pub fn bound_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
@@ -26,6 +27,9 @@ pub fn bound_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
             parameters.append(one)?;
         }
         item.set_item("parameters", parameters)?;
+        let errata = theory::errata_of(entry.name);
+        let errata = errata.map(|e| (e.id, e.effect.phrase(), e.subject, e.decision));
+        item.set_item("errata", PyList::new(py, errata)?)?;
         list.append(item)?;
     }
     Ok(list)
@@ -61,5 +65,59 @@ pub fn bound_evaluate<'py>(
             Value::Text(text) => values.set_item(key, text.as_ref())?,
         }
     }
+    Ok(values)
+}
+
+/// The largest norm of the rows and the smallest eigenvalue of the mean of xx'; `None` without rows.
+#[pyfunction]
+pub fn design_estimate<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    intercept: bool,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let mut moments = DesignMoments::default();
+    let mut row = Vec::new();
+    for block in blocks(py, x)? {
+        let block = block?;
+        for (i, features) in block.as_array().rows().into_iter().enumerate() {
+            row.clear();
+            row.extend(intercept.then_some(1.0));
+            row.extend(features.iter());
+            if let Some(j) = features.iter().position(|value| !value.is_finite()) {
+                return Err(input(format!(
+                    "X has {} in row {i}, column {j}; leave out or fill in such rows",
+                    features[j]
+                )));
+            }
+            moments.add(&row);
+        }
+    }
+    let Some(design) = moments.estimate() else { return Ok(None) };
+    let values = PyDict::new(py);
+    values.set_item("n", design.rows)?;
+    values.set_item("d", design.d)?;
+    values.set_item("D_X", design.d_x)?;
+    values.set_item("Lmin", design.lambda_min)?;
+    Ok(Some(values))
+}
+
+/// Minima of the exp-concavity constant of the logistic risk over random points of a sphere.
+#[pyfunction]
+pub fn sphere_minima<'py>(
+    py: Python<'py>,
+    theta: Vec<f64>,
+    radius: Option<f64>,
+    points: usize,
+    draws: usize,
+    repeats: usize,
+    seed: u64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let study = SphereStudy { theta, radius, points, draws, repeats, seed };
+    let minima = py.detach(|| study.run()).map_err(plain)?;
+    let values = PyDict::new(py);
+    values.set_item("radius", minima.radius)?;
+    values.set_item("ln_median", minima.ln_median())?;
+    values.set_item("ln_proved", minima.ln_proved)?;
+    values.set_item("ln_minima", minima.ln_minima)?;
     Ok(values)
 }

@@ -34,7 +34,7 @@ mod _kalmia {
     #[pymodule_export]
     use super::arrow::ArrowBlocks;
     #[pymodule_export]
-    use super::bounds::{bound_evaluate, bound_list};
+    use super::bounds::{bound_evaluate, bound_list, design_estimate, sphere_minima};
     #[pymodule_export]
     use super::export::export_model;
     #[pymodule_export]

@@ -6,7 +6,7 @@ use serde_json::Value;
 #[test]
 fn bounds_are_listed_described_and_evaluated() {
     let folder = Folder::new("bounds");
-    assert_eq!(folder.ok("bounds list").lines().count(), 32);
+    assert_eq!(folder.ok("bounds list").lines().count(), 33);
     assert!(folder.ok("bounds uniform_design --help").contains("--m "));
     let one = folder.json("bounds uniform_design --m 10 --json");
     assert!((number(&one, "out.bulk") - 1.0 / 12.0).abs() < 1e-15);
