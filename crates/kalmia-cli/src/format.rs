@@ -31,8 +31,8 @@ pub fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Up to seven significant digits without zeros at the end; whole numbers below 1e10 in full, and an
-/// exponent for very large and very small numbers.
+/// Up to seven significant digits without zeros at the end; whole numbers below 1e10 in full, and
+/// an exponent for very large and very small numbers.
 pub fn brief(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || !value.is_finite() || (size < 1e10 && value.fract() == 0.0) {

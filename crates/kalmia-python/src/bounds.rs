@@ -6,7 +6,8 @@ use kalmia_theory::{self as theory, DesignMoments, RegistryError, SphereStudy, V
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Every closed form: a list of dictionaries with name, summary, label, holds, parameters and errata.
+/// Every closed form: a list of dictionaries with name, summary, label, holds, parameters and
+/// errata.
 #[pyfunction]
 pub fn bound_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
@@ -68,7 +69,8 @@ pub fn bound_evaluate<'py>(
     Ok(values)
 }
 
-/// The largest norm of the rows and the smallest eigenvalue of the mean of xx'; `None` without rows.
+/// The largest norm of the rows and the smallest eigenvalue of the mean of xx'; `None` without
+/// rows.
 #[pyfunction]
 pub fn design_estimate<'py>(
     py: Python<'py>,

@@ -131,7 +131,8 @@ impl DescentF {
 }
 
 bound! {
-    /// **Lemma 21** (`lemma:bound_f`), the lower bounds on $f(k,t)$ and $f_0(t)$ of [`DescentF`]. For
+    /// **Lemma 21** (`lemma:bound_f`), the lower bounds on $f(k,t)$ and $f_0(t)$ of [`DescentF`].
+    /// For
     /// $$t\ge\max\bigg(e^{\frac{16D_X^6C^2}{D_\eta^2(1-2\beta)}},\
     /// \Big(1+\Big(\frac{8D_X^4C^2}{\eta(1-2\beta)}\Big)^{\frac1{1-2\beta}}\Big)^2\bigg),$$
     /// $f(k,t)\ge\frac{D_\eta^2}{4D_X^2}\ln t$ if $1\le k<\sqrt t$, and $f(k,t)\ge\frac\eta4$ if

@@ -1,5 +1,5 @@
-//! The closed forms of the paper: its bounds, convergence times and constants, evaluated on your own
-//! numbers.
+//! The closed forms of the paper: its bounds, convergence times and constants, evaluated on your
+//! own numbers.
 //!
 //! Theorems 1, 2, 3, 10, 12 and 14, Corollaries 13 and 24, Proposition 11 and Lemmas 4, 6, 9 and 15
 //! to 23 are here. Propositions 5, 7 and 8 compare functions of the data and have no closed form.

@@ -5,9 +5,9 @@ use kalmia::Result;
 
 bound! {
     /// **Theorem 1** (`th:localized_bounded`) for any $\rho_\varepsilon>\frac12$, as the remark
-    /// before it says. The proof, with $\frac12<c<\rho_\varepsilon$ in place of 0.75, $s>0$ in place
-    /// of 0.1, $a=(e^s-1)/s$ and $\lambda\kappa_\varepsilon=\frac{c-a/2}{a+3/2}>0$, gives for all
-    /// $n\ge1$ simultaneously
+    /// before it says. The proof, with $\frac12<c<\rho_\varepsilon$ in place of 0.75, $s>0$ in
+    /// place of 0.1, $a=(e^s-1)/s$ and $\lambda\kappa_\varepsilon=\frac{c-a/2}{a+3/2}>0$, gives for
+    /// all $n\ge1$ simultaneously
     /// $$\sum_{t=\tau+1}^{\tau+n}L(\hat\theta_t)-L(\theta^*)
     /// \le\frac{\rho_\varepsilon}{\rho_\varepsilon-c}\bigg(\frac d2\kappa_\varepsilon\ln\Big(1
     /// +n\frac{h_\varepsilon\lambda_{\max}(P_1)D_X^2}d\Big)

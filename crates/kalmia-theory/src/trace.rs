@@ -105,8 +105,8 @@ impl SumTraceLinear {
 
 bound! {
     /// **Lemma 17** (`lemma:quadratic_linear`), with
-    /// $Q_t=(\hat\theta_t-\theta^*)^TX_tX_t^T(\hat\theta_t-\theta^*)$. On $A_k^\varepsilon$, for all
-    /// $n\ge1$ simultaneously,
+    /// $Q_t=(\hat\theta_t-\theta^*)^TX_tX_t^T(\hat\theta_t-\theta^*)$. On $A_k^\varepsilon$, for
+    /// all $n\ge1$ simultaneously,
     /// $$\sum_{t=k+1}^{k+n}(\hat\theta_t-\theta^*)^T\nabla_t\nabla_t^T(\hat\theta_t-\theta^*)
     /// \le3(8\sigma^2+D_{\rm app}^2+\varepsilon^2D_X^2)\sum_{t=k+1}^{k+n}Q_t
     /// +12\varepsilon^2D_X^2\sigma^2\ln\delta^{-1},$$

@@ -80,7 +80,7 @@ def _make(entry: dict[str, Any]) -> Callable[..., dict[str, Value]]:
 
 
 def estimate(X: Any, model: Any = None, *, fit_intercept: bool = True) -> dict[str, Value]:
-    """Estimate the constants of the theorems that rows show, by the names of the bounds' parameters.
+    """Estimate the constants of the theorems that rows show, by the names of the parameters.
 
     ``D_X`` is the largest norm of a row, so the supremum can only be larger. ``Lmin`` is the
     smallest eigenvalue of the mean of ``x x'``; it is not positive, up to rounding, if the features

@@ -89,6 +89,16 @@ fn list(json: bool) -> Result<()> {
     output::print(&text)
 }
 
+/// The end of every bound's help.
+const OPTIONS: &str = "
+options
+  --sweep NAME=FROM:TO:COUNT varies one parameter, or --sweep NAME=A,B,C
+  --outputs A,B the outputs to list and draw
+  --plot FILE draws the sweep as .svg or .png
+  --data FILE --target COLUMN estimates d, n, D_X, Lmin, nstar, dist1 and sigma from rows
+  --json prints all outputs
+";
+
 fn describe(entry: &Entry) -> String {
     let mut text = format!(
         "{}: {}\nin the paper: {}\nholds: {}\n\nparameters\n",
@@ -121,12 +131,7 @@ fn describe(entry: &Entry) -> String {
         false => "the errata change no number, so there is one value",
     };
     let _ = writeln!(text, "\nvariants: {variants}");
-    text.push_str(
-        "\noptions\n  --sweep NAME=FROM:TO:COUNT varies one parameter, or --sweep NAME=A,B,C\n  \
-         --outputs A,B the outputs to list and draw\n  --plot FILE draws the sweep as .svg or .png\n  \
-         --data FILE --target COLUMN estimates d, n, D_X, Lmin, nstar, dist1 and sigma from rows\n  \
-         --json prints all outputs\n",
-    );
+    text.push_str(OPTIONS);
     text
 }
 

@@ -289,7 +289,8 @@ NEW = {
         "a vacuous probability": dict(LOCAL, **KAPPA10, n=100, delta=0.4, rho=0.9512),
     },
     "localized_bounded_rho": {
-        "constants of Theorem 1": dict(LOCAL, **KAPPA10, n=100, delta=0.05, rho=0.95, c=0.75, s=0.1),
+        "constants of Theorem 1": dict(LOCAL, **KAPPA10, n=100, delta=0.05, rho=0.95, c=0.75,
+                                       s=0.1),
         "auto at 0.95": dict(LOCAL, **KAPPA10, n=10**6, delta=0.05, rho=0.95),
         "near one half": dict(LOCAL, n=7, eps=0.2, kappa=3.5, h=0.25, delta=0.01, rho=0.515625),
         "quadratic": dict(LOCAL, n=10, eps=2.0, kappa=30.0, h=1.0, delta=0.4, rho=1.0, s=0.25),

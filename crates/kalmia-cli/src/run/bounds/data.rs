@@ -105,10 +105,10 @@ impl Estimates {
             return Ok(filled);
         }
         Err(Failure::usage(format!(
-            "{}`{}` also needs {}, which rows do not show: give a value for each",
-            filled.text(),
+            "`{}` also needs {}, which rows do not show: give a value for each\n{}",
             entry.name,
-            missing.join(", ")
+            missing.join(", "),
+            filled.text().trim_end()
         )))
     }
 

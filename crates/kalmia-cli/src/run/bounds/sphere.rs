@@ -19,8 +19,8 @@ const HELP: &str = "\
 in the paper: sec:experiments, the optimistic constants 1.5e-14 and 2.5e-2
 holds: it is an estimate, and random: other points give another minimum
 
-X = (1, Z) with Z uniform on the unit cube, and labels of the logistic model theta. Each repeat draws
-new points and new rows, and gives one minimum.
+X = (1, Z) with Z uniform on the unit cube, and labels of the logistic model theta. Each repeat
+draws new points and new rows, and gives one minimum.
 
 parameters
   --theta the coefficients, the first one for the constant feature: --theta=-0.9,0,0.3

@@ -45,8 +45,8 @@ impl Sweep {
     pub fn parse(entry: &'static Entry, text: &str) -> Result<Self> {
         let bad = |reason: String| {
             Failure::usage(format!(
-                "--sweep `{text}`: {reason}; give NAME=FROM:TO:COUNT, such as n=1:1e6:25, or a list \
-                 such as eps=0.01,0.1,1"
+                "--sweep `{text}`: {reason}; give NAME=FROM:TO:COUNT, such as n=1:1e6:25, or a \
+                 list such as eps=0.01,0.1,1"
             ))
         };
         let (name, values) = text.split_once('=').ok_or_else(|| bad("there is no `=`".into()))?;
