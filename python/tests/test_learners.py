@@ -348,6 +348,9 @@ def test_bounds_estimate_what_rows_show():
     labels = kalmia.LogisticRegression().fit(rows, y > 1)
     found = kalmia.bounds.estimate(rows, labels)
     assert found["nstar"] > 1 and "sigma" not in found
+    three = kalmia.LogisticRegression().fit(rows, np.arange(500) % 3)
+    with pytest.raises(kalmia.InputError, match="3 classes"):
+        kalmia.bounds.estimate(rows, three)
     with pytest.raises(kalmia.InputError, match="no rows"):
         kalmia.bounds.estimate(rows[:0])
     rows[3, 1] = np.nan

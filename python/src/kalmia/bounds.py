@@ -21,6 +21,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ._kalmia import bound_evaluate, bound_list, design_estimate, sphere_minima
 from .errors import InputError
 
@@ -113,8 +115,13 @@ def estimate(X: Any, model: Any = None, *, fit_intercept: bool = True) -> dict[s
     if values is None:
         raise InputError("X has no rows; give at least one")
     if model is not None:
-        theta = [*model.coef_.ravel(), *([model.intercept_] if fit_intercept else [])]
-        norm = sum(float(value) ** 2 for value in theta) ** 0.5
+        if np.ndim(model.coef_) == 2 and len(model.coef_) > 1:
+            raise InputError(
+                f"model has {len(model.coef_)} classes; the theorems are about two: fit one "
+                "class against the others"
+            )
+        # without an intercept, intercept_ is 0
+        norm = float(np.hypot(np.linalg.norm(model.coef_), np.linalg.norm(model.intercept_)))
         values.update(nstar=norm, dist1=norm)
         linear = getattr(model, "_family", None) == "gaussian"
         noise = model.dispersion_ if linear else None
