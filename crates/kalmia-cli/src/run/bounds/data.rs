@@ -5,12 +5,13 @@ use crate::error::{Failure, Result};
 use crate::format::{brief, counted};
 use crate::interrupt;
 use crate::learn::{Feed, Next, Start, family, next, report_columns, report_left_out};
-use crate::plan::{Files, SourcePlan, roles};
+use crate::plan::fit::roles;
+use crate::plan::{Files, SourcePlan};
 use crate::progress::Ui;
 use clap::Parser;
 use kalmia::{DriftMode, Family};
 use kalmia_data::EncoderOptions;
-use kalmia_model::{Dispersion, Method, Model, Settings, SourceFormat};
+use kalmia_model::{Dispersion, Method, MethodName, Model, Parameters, Settings};
 use kalmia_theory::{DesignEstimate, DesignMoments, Entry, Inputs};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -168,12 +169,13 @@ fn fit(
     report_columns(&encoder, ui);
     let target = Feed::InOrder(&mut reader).target(&encoder)?;
     let family = family(&args.roles.family, &target, ui)?;
+    // one set of coefficients for all rows, as the theorems have
+    let still = Parameters { drift: Some(DriftMode::Off), ..Parameters::default() };
     let settings = Settings {
         family: args.roles.family.clone(),
-        method: Method::Auto { drift: DriftMode::Off },
+        method: Method::new(MethodName::Auto, &still)?,
         weight_kind: args.roles.weight_kind,
-        shuffle: None,
-        source: SourceFormat::from(&source.options),
+        ..Settings::default()
     };
     let mut model = Model::new(settings, family, encoder)?;
     let mut moments = DesignMoments::default();
