@@ -75,8 +75,8 @@ impl Axis {
         let first = (self.low.log10() + 1e-3).floor() as i32;
         let last = (self.high.log10() - 1e-3).ceil() as i32;
         let stride = ((last - first) / 9 + 1).max(1);
-        // With fewer than two powers of ten in range, 2 and 5 times a power get labels too.
-        let short = (first..=last).filter(|&decade| inside(10f64.powi(decade))).count() < 2;
+        // With fewer than three powers of ten in range, 2 and 5 times a power get labels too.
+        let short = (first..=last).filter(|&decade| inside(10f64.powi(decade))).count() < 3;
         let text = |k: i32, decade: i32| match (short, decade) {
             // in full, because there are few
             (true, -4..=5) => plain(f64::from(k) * 10f64.powi(decade), (-decade).max(0) as usize),

@@ -81,6 +81,9 @@ const COLUMNS: usize = 2;
 const TICK_SIZE: f64 = 12.0;
 const TICK_GAP: f64 = 9.0;
 const AXIS_LABEL: f64 = 30.0;
+/// Size of the labels of marks, and the distance of two lines of them.
+const MARK_SIZE: f64 = 11.5;
+const MARK_LINE: f64 = 15.0;
 /// Half the width of an arrow, and its height.
 const ARROW: f64 = 6.0;
 /// Opacity of bands and of the area below a filled curve.
@@ -261,6 +264,7 @@ impl Canvas<'_> {
     }
 
     fn marks(&mut self) {
+        let mut taken: Vec<[f64; 3]> = Vec::new();
         for mark in &self.plot.marks {
             let place = self.plot.x.place(mark.x);
             if !(0.0..=1.0).contains(&place) {
@@ -273,8 +277,15 @@ impl Canvas<'_> {
             let near_edge = x > self.right() - 90.0;
             let shift = if near_edge { -5.0 } else { 5.0 };
             let anchor = if near_edge { Anchor::End } else { Anchor::Start };
-            let at = Point::new(x + shift, self.top + 15.0);
-            self.scene.text(at, 11.5, anchor, mark.label.clone());
+            let length = width(&mark.label, MARK_SIZE);
+            let from = if near_edge { x + shift - length } else { x + shift };
+            // A label that would lie on an earlier one goes a line below it.
+            let mut y = self.top + 15.0;
+            while taken.iter().any(|t| t[2] == y && from < t[1] && t[0] < from + length) {
+                y += MARK_LINE;
+            }
+            taken.push([from, from + length, y]);
+            self.scene.text(Point::new(x + shift, y), MARK_SIZE, anchor, mark.label.clone());
         }
     }
 

@@ -1,15 +1,12 @@
-//! Speed of the Monte Carlo kernels against the library's learners, on the same replicates.
+//! Speed of the Monte Carlo kernel against the library's learners, on the same replicates.
 //!
-//! Both sides learn rows that were drawn before, so only learning is timed: the kernels eight
+//! Both sides learn rows that were drawn before, so only learning is timed: the kernel eight
 //! replicates side by side, the library one replicate after the other. Every block of rows counts
 //! with its best time over the rounds, because other work on the machine only adds time.
 //! `cargo bench -p kalmia-lab`; without `--bench` (as `cargo test` runs it) only a few rows.
 
-use kalmia::{
-    Averaged, AveragedSgd, Bernoulli, Dense, Ekf, Filter, Gaussian, Learner, OnlineNewtonSettings,
-    OnlineNewtonStep, Prior, Rows, Truncated,
-};
-use kalmia_lab::kernel::{Asgd, Filter as Lanes, Ons, OnsConstants, Rule};
+use kalmia::{Averaged, Bernoulli, Dense, Ekf, Filter, Gaussian, Learner, Prior, Rows, Truncated};
+use kalmia_lab::kernel::{Filter as Lanes, Rule};
 use kalmia_lab::lanes::LANES;
 use kalmia_lab::random::Streams;
 use kalmia_lab::world::{Block, D, World};
@@ -19,10 +16,6 @@ use std::time::{Duration, Instant};
 
 /// Rows between two calls, as in the experiments of the library's learners.
 const BLOCK: usize = 1000;
-/// Norm of $\theta^*$ in the setting of the bench.
-const NORM: f64 = 2.330_236;
-/// The optimistic exp-concavity constant of the paper.
-const EXP_CONCAVITY: f64 = 2.5e-2;
 
 fn main() {
     let full = std::env::args().any(|a| a == "--bench");
@@ -31,8 +24,6 @@ fn main() {
     let bench = Bench { blocks, rounds };
     bench.drawing();
     bench.filters();
-    bench.online_newton();
-    bench.averaged_gradient();
 }
 
 struct Bench {
@@ -80,27 +71,6 @@ impl Bench {
         let dense =
             || -> Filter<_, _, Dense> { Filter::with_covariance(family(), Ekf, prior()).unwrap() };
         self.compare("Kalman filter, dense", World::Quadratic, kalman, dense, Lanes::learn);
-    }
-
-    fn online_newton(&self) {
-        let constants = OnsConstants::new(NORM, EXP_CONCAVITY);
-        let lanes = || Ons::paper(constants);
-        let settings = OnlineNewtonSettings::new(constants.radius, EXP_CONCAVITY)
-            .and_then(|settings| settings.with_gradient_bound((D as f64).sqrt()))
-            .unwrap();
-        let library = || -> OnlineNewtonStep<_, Dense> {
-            OnlineNewtonStep::with_covariance(Bernoulli, D, settings.clone()).unwrap()
-        };
-        self.compare("ONS", World::Weak, lanes, library, Ons::learn);
-        let averaged = || Averaged::new(library());
-        self.compare("ONS and its average", World::Weak, lanes, averaged, Ons::learn);
-    }
-
-    fn averaged_gradient(&self) {
-        let horizon = self.rows() as u64;
-        let lanes = || Asgd::plain(&[horizon]);
-        let library = || AveragedSgd::plain(Bernoulli, D, horizon).unwrap();
-        self.compare("ASGD of one horizon", World::Weak, lanes, library, Asgd::learn);
     }
 
     /// Prints rows of single replicates per second on both sides. That both sides end at the same

@@ -27,6 +27,20 @@ pub enum Error {
         /// What is legal, as a phrase.
         expected: &'static str,
     },
+    /// An experiment file that cannot be read.
+    #[error("the experiment cannot be read: {reason}")]
+    ExperimentFile {
+        /// What and where, with the line of the file.
+        reason: String,
+    },
+    /// A key of an experiment file outside its domain.
+    #[error("experiment: {key}: {reason}")]
+    Experiment {
+        /// The key, with its section.
+        key: String,
+        /// What is wrong, and what is legal.
+        reason: String,
+    },
     /// The output folder or a file in it cannot be written.
     #[error("cannot write {path}: {source}")]
     Output {
@@ -38,6 +52,9 @@ pub enum Error {
     /// A learner of the library refused its input.
     #[error(transparent)]
     Learner(#[from] kalmia::Error),
+    /// A method of an experiment was refused.
+    #[error(transparent)]
+    Method(#[from] kalmia_model::Error),
     /// A picture could not be drawn or encoded.
     #[error(transparent)]
     Picture(#[from] kalmia_chart::Error),

@@ -81,6 +81,12 @@ impl V {
         self.zip(other, |a, b| if a > b { a } else { b })
     }
 
+    /// The smaller of two numbers.
+    #[inline(always)]
+    pub fn min(self, other: V) -> V {
+        self.zip(other, |a, b| if a < b { a } else { b })
+    }
+
     /// In each lane `yes` if `self >= 0`, else `no`.
     #[inline(always)]
     pub fn select(self, yes: V, no: V) -> V {

@@ -76,6 +76,39 @@ pub fn misspecified_star() -> [f64; D] {
     full
 }
 
+/// $E[\sigma'(\theta^\top X)XX^\top]$ for a $\theta$ whose coefficients vanish outside the active
+/// coordinates, such as $\theta^*$ and $\theta^*/10$.
+///
+/// The trace of the inverse is right to 4 digits for $\theta^*/10$, and to 2 % for $\theta^*$,
+/// whose weights are peaked.
+pub fn logistic_hessian(theta: &[f64; D]) -> [[f64; D]; D] {
+    let rule = gauss_legendre::<NODES>();
+    // Place of an active coordinate among the nodes; the others have moments of their own.
+    let mut place = [None; D];
+    place[0] = Some(0);
+    ACTIVE.iter().enumerate().for_each(|(k, &j)| place[j] = Some(k + 1));
+    debug_assert!((0..D).all(|j| place[j].is_some() || theta[j] == 0.0));
+    let mut moments = [[0.0; K]; K];
+    for (x, weight) in nodes(&rule) {
+        let u = theta[0] + (1..K).map(|k| theta[ACTIVE[k - 1]] * x[k]).sum::<f64>();
+        let p = Bernoulli.mean(u);
+        let second = weight * p * (1.0 - p);
+        for i in 0..K {
+            for j in 0..K {
+                moments[i][j] += second * x[i] * x[j];
+            }
+        }
+    }
+    // A coordinate of its own is uniform and independent: mean 1/2, mean square 1/3.
+    std::array::from_fn(|i| {
+        std::array::from_fn(|j| match (place[i], place[j]) {
+            (Some(i), Some(j)) => moments[i][j],
+            (Some(k), None) | (None, Some(k)) => 0.5 * moments[0][k],
+            (None, None) => moments[0][0] * if i == j { 1.0 / 3.0 } else { 0.25 },
+        })
+    })
+}
+
 /// Every node of the product rule: $(1, z)$ and its weight.
 fn nodes(rule: &[Node; NODES]) -> impl Iterator<Item = ([f64; K], f64)> {
     (0..NODES.pow(ACTIVE.len() as u32)).map(move |mut index| {
@@ -128,6 +161,7 @@ pub(crate) fn solve<const N: usize>(mut h: [[f64; N]; N], mut b: [f64; N]) -> [f
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::second_moment;
 
     #[test]
     fn rule_integrates_polynomials_of_degree_13() {
@@ -135,6 +169,25 @@ mod tests {
         for degree in 0..14 {
             let integral: f64 = rule.iter().map(|node| node.weight * node.x.powi(degree)).sum();
             assert!((integral - 1.0 / f64::from(degree + 1)).abs() < 1e-14, "degree {degree}");
+        }
+    }
+
+    /// $\operatorname{tr}H^{-1}$ against values by quadrature with more nodes and by many draws.
+    #[test]
+    fn hessian_has_its_trace_and_its_moments() {
+        for (world, expected, tolerance) in
+            [(World::Weak, 803.5, 1e-4), (World::Strong, 16_550.0, 0.02)]
+        {
+            let h = logistic_hessian(&world.generator());
+            let trace: f64 = (0..D)
+                .map(|j| solve(h, std::array::from_fn(|i| f64::from(u8::from(i == j))))[j])
+                .sum();
+            assert!((trace / expected - 1.0).abs() < tolerance, "{world:?}: {trace}");
+        }
+        // At 0 the weight is 1/4 and the matrix a quarter of E[XX'].
+        let h = logistic_hessian(&[0.0; D]);
+        for (got, moment) in h.iter().flatten().zip(second_moment().iter().flatten()) {
+            assert!((got - moment / 4.0).abs() < 1e-12, "{got} against {moment}/4");
         }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::claims::claims;
 use crate::error::{Error, Result};
-use crate::experiment::Panel;
-use crate::figures::{Finished, make};
+use crate::experiment::Experiment;
+use crate::figures::{Finished, make, own};
 use crate::output::Folder;
 use crate::report::Report;
 use crate::settings::{Figure, Settings};
@@ -40,13 +40,42 @@ pub fn reproduce(
     cancel: &AtomicBool,
 ) -> Result<Report> {
     settings.validate()?;
+    run_figures(figures.len(), settings, progress, cancel, |index, workers| {
+        make(figures[index], settings, workers)
+    })
+}
+
+/// Runs an experiment of one's own and writes the same files. The settings decide how long it
+/// runs; `command` is what the report names to make it again.
+pub fn run_experiment(
+    experiment: &Experiment,
+    command: &str,
+    settings: &Settings,
+    progress: &dyn Progress,
+    cancel: &AtomicBool,
+) -> Result<Report> {
+    settings.validate()?;
+    run_figures(1, settings, progress, cancel, |_, workers| {
+        let finished = own(experiment, settings.length(), workers)?;
+        Ok(Finished { command: command.into(), ..finished })
+    })
+}
+
+/// Makes the figures one after the other, writes their files and the report.
+fn run_figures(
+    count: usize,
+    settings: &Settings,
+    progress: &dyn Progress,
+    cancel: &AtomicBool,
+    make: impl Fn(usize, &Workers) -> Result<Finished>,
+) -> Result<Report> {
     let folder = Folder::open(&settings.out)?;
     let workers = Workers { threads: settings.worker_count(), progress, cancel };
     let start = Instant::now();
     let mut report = Report { settings: settings.clone(), ..Report::default() };
-    for &figure in figures {
+    for index in 0..count {
         let begun = Instant::now();
-        match make(figure, settings, &workers) {
+        match make(index, &workers) {
             Ok(mut finished) => {
                 report.files.extend(write_figure(&folder, &finished)?);
                 finished.elapsed = begun.elapsed();
@@ -60,8 +89,7 @@ pub fn reproduce(
             Err(error) => return Err(error),
         }
     }
-    let panels: Vec<&Panel> = report.figures.iter().flat_map(|f| &f.panels).collect();
-    report.claims = claims(&panels);
+    report.claims = claims(&report.figures);
     report.elapsed = start.elapsed();
     if !report.figures.is_empty() {
         report.files.push(folder.write("report.html", report.to_html().as_bytes())?);

@@ -1,10 +1,11 @@
 //! The figures by name, and the settings of the simulations.
 
 use crate::error::{Error, Result};
+use crate::experiment::Length;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Largest horizon accepted: the `bounds` figure runs 300 times as long.
+/// Largest horizon accepted: the `bounds` figure runs 150 times as long.
 const MAX_HORIZON: u64 = 10_000_000_000;
 
 /// A figure of the report.
@@ -18,21 +19,42 @@ pub enum Figure {
     Comparison10,
     /// Density and mean squared error in the misspecified setting.
     Misspecified,
+    /// The ONS over its initial matrix.
+    Lambda,
+    /// The filters over their prior variance.
+    Prior,
+    /// The truncated EKF over its threshold.
+    Truncation,
+    /// Coverage of the filters' intervals.
+    Coverage,
+    /// Linear regression.
+    Quadratic,
+    /// Errors and time over the dimension, errors over the conditioning.
+    Scaling,
     /// The EKF beside the library's other rules.
     Beyond,
-    /// Cumulative excess risk and $\lambda_{\max}(P_t)$ beside the paper's bounds.
+    /// Cumulative excess risks and convergence times beside the paper's bounds.
     Bounds,
+    /// Distance, truncation and $\lambda_{\max}(P_t)$ over the two phases.
+    Phases,
 }
 
 impl Figure {
     /// Every figure, in the order of the report.
-    pub const ALL: [Figure; 6] = [
+    pub const ALL: [Figure; 13] = [
         Figure::Comparison1,
         Figure::Density,
         Figure::Comparison10,
         Figure::Misspecified,
+        Figure::Lambda,
+        Figure::Prior,
+        Figure::Truncation,
+        Figure::Coverage,
+        Figure::Quadratic,
+        Figure::Scaling,
         Figure::Beyond,
         Figure::Bounds,
+        Figure::Phases,
     ];
 
     /// The name in commands and files.
@@ -42,8 +64,15 @@ impl Figure {
             Figure::Density => "density",
             Figure::Comparison10 => "comparison10",
             Figure::Misspecified => "misspecified",
+            Figure::Lambda => "lambda",
+            Figure::Prior => "prior",
+            Figure::Truncation => "truncation",
+            Figure::Coverage => "coverage",
+            Figure::Quadratic => "quadratic",
+            Figure::Scaling => "scaling",
             Figure::Beyond => "beyond",
             Figure::Bounds => "bounds",
+            Figure::Phases => "phases",
         }
     }
 
@@ -54,8 +83,15 @@ impl Figure {
             Figure::Density => "Density of the Bernoulli parameter",
             Figure::Comparison10 => "Mean squared error for θ*/10",
             Figure::Misspecified => "The misspecified setting",
+            Figure::Lambda => "The initial matrix of the ONS",
+            Figure::Prior => "The first variance of the filters",
+            Figure::Truncation => "The threshold of the truncated EKF",
+            Figure::Coverage => "Do the filters' intervals hold?",
+            Figure::Quadratic => "Linear regression: the Kalman filter is ridge regression",
+            Figure::Scaling => "Dimension, conditioning and cost",
             Figure::Beyond => "Beyond the paper: the library's other rules on the same rows",
             Figure::Bounds => "The theorems beside simulation",
+            Figure::Phases => "The two phases of the EKF",
         }
     }
 
@@ -106,10 +142,13 @@ pub struct Settings {
     pub threads: usize,
     /// Folder for the figures and the report; created if absent.
     pub out: PathBuf,
+    /// $\lambda$ of the first matrix $P_1^{-1} = \lambda I$ of every ONS of the comparisons; `None`
+    /// for $1/(\gamma R)^2$ (erratum E28).
+    pub ons_lambda: Option<f64>,
 }
 
 impl Default for Settings {
-    /// Horizon $10^5$ and 100 replicates, as in the paper.
+    /// 100 replicates, as in the paper, of $10^5$ rows. The paper's text gives no horizon.
     fn default() -> Self {
         Self {
             horizon: 100_000,
@@ -117,6 +156,7 @@ impl Default for Settings {
             seed: 1,
             threads: 0,
             out: PathBuf::from("reproduction"),
+            ons_lambda: None,
         }
     }
 }
@@ -139,6 +179,13 @@ impl Settings {
                 "must be at least 2 (for a standard error) and at most 1e6",
             );
         }
+        if let Some(lambda) = self.ons_lambda.filter(|v| !(1e-150..=1e150).contains(v)) {
+            return refuse(
+                "ons-lambda",
+                format!("{lambda:e}"),
+                "must be positive, from 1e-150 to 1e150",
+            );
+        }
         if self.threads > 1024 {
             return refuse(
                 "threads",
@@ -149,17 +196,36 @@ impl Settings {
         Ok(())
     }
 
+    /// The length of the paper's experiments.
+    pub fn length(&self) -> Length {
+        Length { horizon: self.horizon, replicates: self.replicates, seed: self.seed }
+    }
+
+    /// The length of an experiment with many runs: fewer rows and replicates by these factors, but
+    /// at least 10 rows and 2 replicates.
+    pub fn shorter(&self, rows: u64, replicates: usize) -> Length {
+        Length {
+            horizon: (self.horizon / rows).max(self.horizon.min(10)),
+            replicates: (self.replicates / replicates).max(2),
+            seed: self.seed,
+        }
+    }
+
+    /// The command that makes a figure again with these settings.
+    pub fn command(&self, figure: &str) -> String {
+        let lambda = self.ons_lambda.map_or(String::new(), |v| format!(" --ons-lambda {v:e}"));
+        format!(
+            "kalmia reproduce {figure} --horizon {} --replicates {} --seed {}{lambda}",
+            self.horizon, self.replicates, self.seed
+        )
+    }
+
     /// The number of threads to start.
     pub fn worker_count(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
             n => n,
         }
-    }
-
-    /// The rows at which curves are evaluated; see [`checkpoints`].
-    pub fn checkpoints(&self) -> Vec<u64> {
-        checkpoints(self.horizon)
     }
 }
 

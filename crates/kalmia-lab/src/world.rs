@@ -14,6 +14,18 @@ pub const THETA: [f64; D] = [-9.0, 0.0, 3.0, -9.0, 4.0, -9.0, 15.0, 0.0, -7.0, 1
 /// $\theta_1 = \theta^*/10$.
 pub const SECOND_INTERCEPT: f64 = 1.5;
 
+/// $E[XX^\top]$ of $X = (1, Z)$.
+pub fn second_moment() -> [[f64; D]; D] {
+    std::array::from_fn(|i| {
+        std::array::from_fn(|j| match (i, j) {
+            (0, 0) => 1.0,
+            (0, _) | (_, 0) => 0.5,
+            _ if i == j => 1.0 / 3.0,
+            _ => 0.25,
+        })
+    })
+}
+
 /// How $y$ follows from $X$.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum World {

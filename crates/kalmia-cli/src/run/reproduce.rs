@@ -5,15 +5,21 @@ use crate::error::{Failure, Result, refused_value};
 use crate::format::grouped;
 use crate::interrupt;
 use crate::output;
+use crate::plan::Files;
 use crate::progress::{Ui, terminal_bar};
 use crate::report::Table;
 use indicatif::ProgressBar;
-use kalmia_lab::{Error, Figure, Progress, Report, Settings, Workers};
+use kalmia_lab::{Error, Experiment, Figure, Progress, Report, Settings, Workers};
 use std::io::{IsTerminal, stderr};
+use std::path::Path;
 use std::sync::Mutex;
 
 /// Runs the command.
 pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
+    if let Some(name) = &args.print_config {
+        let file = Experiment::built_in().iter().find(|(known, _)| known == name);
+        return output::print(file.map_or("", |(_, text)| text));
+    }
     interrupt::catch();
     let bar = Bar::new(ui.talks());
     if args.figures.iter().any(|name| name == "theta-star") {
@@ -29,15 +35,11 @@ pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
         return theta_star(args, &bar);
     }
     let figures = Figure::parse_list(args.figures.iter().map(|name| &**name)).map_err(failure)?;
-    let settings = Settings {
-        horizon: args.horizon.unwrap_or(100_000),
-        replicates: args.replicates.unwrap_or(100) as usize,
-        seed: args.seed,
-        threads: args.threads,
-        out: args.out.clone(),
+    let report = match &args.config {
+        Some(file) => own_experiment(args, file, &bar)?,
+        None => kalmia_lab::reproduce(&figures, &settings(args, None), &bar, interrupt::flag())
+            .map_err(failure)?,
     };
-    let report =
-        kalmia_lab::reproduce(&figures, &settings, &bar, interrupt::flag()).map_err(failure)?;
     if args.json {
         output::print_json(&report.to_json())?;
     } else {
@@ -47,10 +49,47 @@ pub fn run(args: &ReproduceArgs, ui: Ui) -> Result<()> {
         let kept = report.figures.len();
         return Err(Failure::Interrupted(format!(
             "interrupted: {kept} of {} figures are finished and kept",
-            figures.len()
+            figures.len().max(1)
         )));
     }
     Ok(())
+}
+
+/// The settings of a run; an experiment file may say how long it is.
+fn settings(args: &ReproduceArgs, file: Option<&Experiment>) -> Settings {
+    let default = Settings::default();
+    let horizon = args.horizon.or(file.and_then(|f| f.horizon)).unwrap_or(default.horizon);
+    let given = args.replicates.map(|n| n as usize);
+    let replicates = given.or(file.and_then(|f| f.replicates)).unwrap_or(default.replicates);
+    Settings {
+        horizon,
+        replicates,
+        seed: args.seed,
+        threads: args.threads,
+        out: args.out.clone(),
+        ons_lambda: args.ons_lambda,
+    }
+}
+
+/// Runs an experiment file.
+fn own_experiment(args: &ReproduceArgs, file: &Path, bar: &Bar) -> Result<Report> {
+    Files::default().reads("the experiment", file).check()?;
+    let bad = |reason: String| Failure::usage(format!("{}: {reason}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+    let name = file.file_stem().map_or_else(|| "experiment".into(), |s| s.to_string_lossy());
+    let mut experiment =
+        Experiment::from_toml(&name, &text).map_err(|error| bad(error.to_string()))?;
+    if let Some(lambda) = args.ons_lambda {
+        experiment.set_ons_lambda(lambda);
+    }
+    let settings = settings(args, Some(&experiment));
+    let command = settings.command(&format!("--config {}", file.display()));
+    kalmia_lab::run_experiment(&experiment, &command, &settings, bar, interrupt::flag()).map_err(
+        |error| match error {
+            Error::Experiment { .. } => bad(error.to_string()),
+            other => failure(other),
+        },
+    )
 }
 
 /// The claims with their verdicts, and where the report is.
@@ -59,7 +98,8 @@ fn summary(report: &Report) -> String {
     for group in report.claims.chunk_by(|a, b| a.text == b.text) {
         text += &format!("{}\n", group[0].text);
         group.iter().for_each(|claim| {
-            text += &format!("    {:<24}  {}\n", claim.panel, claim.verdict.word())
+            let at = claim.horizon.map_or(String::new(), |n| format!("n = {}", grouped(n)));
+            text += &format!("    {:<24}  {at:<13}  {}\n", claim.panel, claim.verdict.words())
         });
     }
     if !text.is_empty() {
@@ -110,7 +150,7 @@ fn theta_star(args: &ReproduceArgs, bar: &Bar) -> Result<()> {
 /// Bad requests are usage, the rest is failure.
 fn failure(error: Error) -> Failure {
     match error {
-        Error::UnknownFigure { .. } => Failure::usage(error.to_string()),
+        Error::UnknownFigure { .. } | Error::Experiment { .. } => Failure::usage(error.to_string()),
         Error::Setting { name, value, expected } => {
             Failure::usage(refused_value(&format!("--{name}"), value, expected))
         }

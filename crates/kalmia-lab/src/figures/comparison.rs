@@ -1,16 +1,14 @@
 //! The comparisons of the paper: `comparison1`, `comparison10` and `misspecified`.
 
 use super::density::{density_csv, density_plot};
-use super::{Finished, Picture, finished, mse_picture, norm, sample};
-use crate::density::{Density, mode_means};
+use super::{BANDS, Finished, Picture, announce, mse, sample};
+use crate::density::{Density, group_means};
 use crate::error::Result;
-use crate::experiment::{Comparison, Panel, PanelSpec};
-use crate::kernel::OnsConstants;
+use crate::experiment::{Experiment, Panel};
 use crate::number::scientific;
-use crate::quadrature::misspecified_star;
 use crate::settings::{Figure, Settings};
 use crate::workers::Workers;
-use crate::world::{D, World};
+use crate::world::World;
 use kalmia_chart::{Mark, compose};
 
 /// The published optimistic exp-concavity constant for $\theta^*$, as printed: it is a minimum over
@@ -19,112 +17,100 @@ pub const OPTIMISTIC_STRONG: f64 = 1.5e-14;
 /// The published optimistic constant for $\theta^*/10$.
 pub const OPTIMISTIC_WEAK: f64 = 2.5e-2;
 
-fn compare(
+/// Runs the experiments of the paper by name, with `--ons-lambda` if it was given.
+fn panels(
+    figure: Figure,
+    names: &[&str],
     settings: &Settings,
     workers: &Workers,
-    figure: Figure,
-    world: World,
-    star: [f64; D],
-    panels: &[PanelSpec],
 ) -> Result<Vec<Panel>> {
-    let comparison = Comparison {
-        world,
-        star,
-        panels: panels.to_vec(),
-        checkpoints: settings.checkpoints(),
-        replicates: settings.replicates,
-        seed: settings.seed,
-    };
-    workers.progress.start(figure.name(), comparison.units());
-    comparison.run(workers)
+    let length = settings.length();
+    let mut experiments =
+        names.iter().map(|name| Experiment::of_the_paper(name)).collect::<Result<Vec<_>>>()?;
+    if let Some(lambda) = settings.ons_lambda {
+        experiments.iter_mut().for_each(|experiment| experiment.set_ons_lambda(lambda));
+    }
+    let runs: Vec<_> = experiments.iter().map(|experiment| (experiment, length)).collect();
+    announce(figure, &runs, workers);
+    experiments.iter().map(|experiment| experiment.run(length, workers)).collect()
+}
+
+/// `e^(−R√d)` of a panel, R = 1.1 ‖θ*‖.
+pub(crate) fn theoretical_constant(panel: &Panel) -> f64 {
+    let d = panel.population.star.len() as f64;
+    (-1.1 * panel.population.norm() * d.sqrt()).exp()
+}
+
+fn initial_matrix(settings: &Settings) -> String {
+    match settings.ons_lambda {
+        Some(lambda) => format!("P₁⁻¹ = {} I as asked", scientific(lambda, 1)),
+        None => "P₁⁻¹ = I/(γR)², which the paper does not give (E28)".into(),
+    }
 }
 
 pub(super) fn comparison1(settings: &Settings, workers: &Workers) -> Result<Finished> {
-    let panels = compare(
-        settings,
-        workers,
-        Figure::Comparison1,
-        World::Strong,
-        World::Strong.generator(),
-        &[PanelSpec { name: "comparison1", exp_concavity: OPTIMISTIC_STRONG }],
-    )?;
+    let panels = panels(Figure::Comparison1, &["comparison1"], settings, workers)?;
     let caption = format!(
-        "Mean squared error for θ* = (−9, 0, 3, −9, 4, −9, 15, 0, −7, 1, 0), P₁ = I, {}. The ONS \
-         uses the published optimistic exp-concavity constant 1.5·10⁻¹⁴ in place of e^(−D√d) = \
-         {}.",
-        sample(settings),
-        scientific(OnsConstants::exp_concavity(norm(&World::Strong.generator())), 1)
+        "Mean squared error for θ* = (−9, 0, 3, −9, 4, −9, 15, 0, −7, 1, 0), P₁ = I, {}, {BANDS}. \
+         The ONS uses the published optimistic exp-concavity constant 1.5·10⁻¹⁴ in place of \
+         e^(−D√d) = {}, and {}.",
+        sample(settings.length()),
+        scientific(theoretical_constant(&panels[0]), 1),
+        initial_matrix(settings)
     );
-    let picture = mse_picture(&panels[0], "θ*, ONS constant 1.5·10⁻¹⁴", caption, 1);
+    let pictures = vec![mse::picture(&panels[0], caption, 1)];
     let paper = "“Mean squared error in log-log scale for θ*. The ONS is applied with our \
         optimistic exp-concavity constant 1.5·10⁻¹⁴ instead of e^(−D√d) ≈ 1.2·10⁻³⁷. We observe \
         that the algorithm still almost doesn't move.” “In the first setting the truncation \
         deteriorates the performance of the EKF.”";
-    Ok(finished(Figure::Comparison1, paper, vec![picture], panels))
+    Ok(Finished { paper: paper.into(), pictures, panels, ..Finished::default() })
 }
 
 pub(super) fn comparison10(settings: &Settings, workers: &Workers) -> Result<Finished> {
-    let star = World::Weak.generator();
-    let theory = OnsConstants::exp_concavity(norm(&star));
-    let constants = [
-        PanelSpec { name: "comparison10_theory", exp_concavity: theory },
-        PanelSpec { name: "comparison10_optimistic", exp_concavity: OPTIMISTIC_WEAK },
-    ];
-    let panels = compare(settings, workers, Figure::Comparison10, World::Weak, star, &constants)?;
+    let names = ["comparison10_theory", "comparison10_optimistic"];
+    let panels = panels(Figure::Comparison10, &names, settings, workers)?;
     let caption = |constant: String| {
         format!(
-            "Mean squared error for θ*/10, P₁ = I, {}. The ONS uses the exp-concavity constant \
-             {constant}.",
-            sample(settings)
+            "Mean squared error for θ*/10, P₁ = I, {}, {BANDS}. The ONS uses the exp-concavity \
+             constant {constant}, and {}.",
+            sample(settings.length()),
+            initial_matrix(settings)
         )
     };
+    let theory = format!("e^(−D√d) = {}", scientific(theoretical_constant(&panels[0]), 2));
     let pictures = vec![
-        mse_picture(
-            &panels[0],
-            "θ*/10, ONS constant 2.0·10⁻⁴",
-            caption(format!("e^(−D√d) = {}", scientific(theory, 2))),
-            1,
-        ),
-        mse_picture(
-            &panels[1],
-            "θ*/10, ONS constant 2.5·10⁻²",
-            caption("2.5·10⁻², the published optimistic one".into()),
-            1,
-        ),
+        mse::picture(&panels[0], caption(theory), 1),
+        mse::picture(&panels[1], caption("2.5·10⁻², the published optimistic one".into()), 1),
     ];
     let paper = "“Mean squared error in log-log scale for θ*/10. The ONS is applied with the \
         exp-concavity constant e^(−D√d) ≈ 2.0·10⁻⁴ (left) and with our optimistic exp-concavity \
         constant 2.5·10⁻² (right).” “Averaging is crucial in order to obtain a low mean squared \
         error for the ONS, whereas it is useless for the static EKF.”";
-    Ok(finished(Figure::Comparison10, paper, pictures, panels))
+    Ok(Finished { paper: paper.into(), pictures, panels, ..Finished::default() })
 }
 
 pub(super) fn misspecified(settings: &Settings, workers: &Workers) -> Result<Finished> {
-    let star = misspecified_star();
-    let constant = OnsConstants::exp_concavity(norm(&star));
-    let panels = compare(
-        settings,
-        workers,
-        Figure::Misspecified,
-        World::Misspecified,
-        star,
-        &[PanelSpec { name: "misspecified", exp_concavity: constant }],
-    )?;
+    let panels = panels(Figure::Misspecified, &["misspecified"], settings, workers)?;
     let density = Density::draw("misspecified", World::Misspecified, settings.seed);
-    let modes = mode_means(settings.seed);
+    let means = group_means(settings.seed);
+    let modes = density.modes();
     let mut plot = density_plot("Bernoulli parameter of the two processes", &density, false);
-    plot.marks = modes.iter().map(|&x| Mark { x, label: format!("mean {x:.2}") }).collect();
+    let mark = |label: &str, x: f64| Mark { x, label: format!("{label} {x:.2}") };
+    plot.marks = vec![mark("mean", means[0]), mark("mean", means[1])];
+    plot.marks.extend(modes.map(|x| mark("mode", x)));
     let density_caption = format!(
-        "Misspecified setting: density of the Bernoulli parameter, 10⁶ draws; dashed, the means \
-         {:.4} and {:.4} of the two processes.",
-        modes[0], modes[1]
+        "Misspecified setting: density of the Bernoulli parameter, 10⁶ draws. Its modes are near \
+         {:.3} and {:.3}; what the paper calls modes, 0.28 and 0.79, are the means {:.4} and {:.4} \
+         of the two processes (E32).",
+        modes[0], modes[1], means[0], means[1]
     );
     let caption = format!(
-        "Misspecified setting: mean squared error, P₁ = I, {}. θ* by quadrature, norm {:.6}; the \
-         ONS uses e^(−D√d) = {}.",
-        sample(settings),
-        norm(&star),
-        scientific(constant, 2)
+        "Misspecified setting: mean squared error, P₁ = I, {}, {BANDS}. θ* by quadrature, norm \
+         {:.6}; the ONS uses e^(−D√d) = {}, and {}.",
+        sample(settings.length()),
+        panels[0].population.norm(),
+        scientific(theoretical_constant(&panels[0]), 2),
+        initial_matrix(settings)
     );
     let pictures = vec![
         Picture {
@@ -133,13 +119,12 @@ pub(super) fn misspecified(settings: &Settings, workers: &Workers) -> Result<Fin
             csv: density_csv(&[&density]),
             caption: density_caption,
         },
-        mse_picture(&panels[0], "misspecified, ONS constant 3.0·10⁻³", caption, 1),
+        mse::picture(&panels[0], caption, 1),
     ];
     let paper = "“Misspecified setting. Density (left) of the Bernoulli parameter with two modes \
-        at 0.28 and 0.79. Mean squared error (right) where the ONS is applied with the \
-        exp-concavity constant e^(−D√d) ≈ 3.0·10⁻³ and θ* is estimated with 10⁹ iterations of \
-        the static EKF.”";
-    let mut finished = finished(Figure::Misspecified, paper, pictures, panels);
-    finished.densities = vec![density];
-    Ok(finished)
+        at E[(1+e^(−θ₁ᵀX))⁻¹] ≈ 0.28 and E[(1+e^(−θ₂ᵀX))⁻¹] ≈ 0.79. Mean squared error (right) \
+        where the ONS is applied with the exp-concavity constant e^(−D√d) ≈ 3.0·10⁻³ and θ* is \
+        estimated with 10⁹ iterations of the static EKF.”";
+    let densities = vec![density];
+    Ok(Finished { paper: paper.into(), pictures, panels, densities, ..Finished::default() })
 }

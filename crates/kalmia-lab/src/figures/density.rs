@@ -1,6 +1,6 @@
 //! The figure `density`, and density plots for others.
 
-use super::{Finished, Picture, finished};
+use super::{Finished, Picture};
 use crate::density::{Bin, Density};
 use crate::settings::{Figure, Settings};
 use crate::workers::Workers;
@@ -28,9 +28,12 @@ pub(super) fn density(settings: &Settings, workers: &Workers) -> Finished {
     let paper = "“Density of (1+e^(−θ*'X))⁻¹ for θ* (left, the ordinate is in log scale) and \
         θ*/10 (right) with 10⁶ samples.” “This choice of θ* yields a distribution of the \
         Bernoulli parameter that is almost degenerated on the values 0 with small mass at 1.”";
-    let mut finished = finished(Figure::Density, paper, vec![picture], Vec::new());
-    finished.densities = vec![left, right];
-    finished
+    Finished {
+        paper: paper.into(),
+        pictures: vec![picture],
+        densities: vec![left, right],
+        ..Finished::default()
+    }
 }
 
 pub(super) fn density_plot(title: &str, density: &Density, log: bool) -> Plot {

@@ -31,9 +31,18 @@ struct Step {
 }
 
 impl Rule {
-    /// The step for the row at time `t` (from 1).
+    /// A threshold that is not below that of any row from time `t` on; 0 without truncation.
+    fn threshold(self, t: u64) -> f64 {
+        match self {
+            Rule::Truncated { scale, beta } => scale * (t as f64).powf(-beta),
+            _ => 0.0,
+        }
+    }
+
+    /// The step for the row at time `t` (from 1); `ceiling` is the threshold at an earlier time, or
+    /// at this one.
     #[inline(always)]
-    fn step(self, y: V, m: V, s: V, t: u64) -> Step {
+    fn step(self, y: V, m: V, s: V, t: u64, ceiling: V) -> Step {
         match self {
             // With e = exp(-|m|), alpha = e/(1+e)^2, so gain and contraction have the common
             // denominator (1+e)^2 + e s.
@@ -44,10 +53,14 @@ impl Rule {
                 let gain = (y * m).select(e, V::ONE) * one_e * q * y;
                 Step { gain, contraction: e * q }
             }
-            Rule::Truncated { scale, beta } => {
+            Rule::Truncated { .. } => {
                 let e = exp_abs(m);
                 let r = (V::ONE + e).recip();
-                let alpha = (e * r * r).max(V::splat(scale * (t as f64).powf(-beta)));
+                let mut alpha = e * r * r;
+                // Powers are slow; above the ceiling in every lane there is nothing to truncate.
+                if (alpha - ceiling).0.iter().any(|&gap| gap < 0.0) {
+                    alpha = alpha.max(V::splat(self.threshold(t)));
+                }
                 let q = alpha.mul_add(s, V::ONE).recip();
                 let gain = (y * m).select(e * r, r) * q * y;
                 Step { gain, contraction: alpha * q }
@@ -104,6 +117,7 @@ impl Filter {
             trace.predictions.clear();
             trace.theta.clear();
         }
+        let ceiling = V::splat(self.rule.threshold(self.rows + 1));
         for (x, &y) in block.x[rows.clone()].iter().zip(&block.y[rows]) {
             self.rows += 1;
             let s = self.belief.multiply_row(x);
@@ -112,7 +126,7 @@ impl Filter {
                 trace.predictions.push(m);
                 trace.theta.push(self.theta);
             }
-            let step = self.rule.step(y, m, s, self.rows);
+            let step = self.rule.step(y, m, s, self.rows, ceiling);
             self.belief.contract(step.contraction);
             for j in 0..D {
                 self.sum[j] += self.theta[j];

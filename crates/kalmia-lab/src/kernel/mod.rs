@@ -1,12 +1,12 @@
-//! The algorithms of the paper as kernels for $d = 11$ on eight replicates at once.
+//! The filters of the paper as a kernel for $d = 11$ on eight replicates at once, for the long
+//! simulations of the figure `bounds`.
 //!
-//! Each kernel is the recursion of the library's learner of the same name; tests compare it with
-//! that learner and with a plain scalar version. After $n$ rows a kernel gives the last iterate
-//! $\hat\theta_{n+1}$ and the mean of the iterates that predicted,
-//! $(\hat\theta_1+\dots+\hat\theta_n)/n$ (decision E29).
+//! The kernel is the recursion of the library's filter; tests compare it with that filter and with
+//! a plain scalar version. After $n$ rows it gives the last iterate $\hat\theta_{n+1}$ and the mean
+//! of the iterates that predicted, $(\hat\theta_1+\dots+\hat\theta_n)/n$ (erratum E29).
 //!
-//! The kernels exist for their speed: millions of rows per second on one core, over all replicates,
-//! against the library's fastest form of each learner (`cargo bench -p kalmia-lab`).
+//! It exists for its speed: millions of rows per second on one core, over all replicates, against
+//! the library's fastest form of each filter (`cargo bench -p kalmia-lab`).
 //!
 //! | | kernel | library | ratio |
 //! |---|---:|---:|---:|
@@ -14,29 +14,16 @@
 //! | EKF and its average | 83 | 8.1 | 10.3 |
 //! | truncated EKF | 68 | 11 | 6.2 |
 //! | Kalman filter | 109 | 33 | 3.3 |
-//! | ONS | 23 | 4.5 | 5.1 |
-//! | ONS and its average | 23 | 3.5 | 6.5 |
-//! | ASGD | 178 | 22 | 8.2 |
 
-mod asgd;
 mod filter;
-mod ons;
 
-pub use asgd::Asgd;
 pub use filter::{Filter, Rule, Trace};
-pub use ons::{Ons, OnsConstants};
 
 use crate::lanes::{V, dot};
 use crate::world::D;
 
 /// Entries of a symmetric matrix kept once.
 pub(crate) const PACKED: usize = D * (D + 1) / 2;
-
-/// $-\ell' = z/(1+e^{zu})$ of the logistic loss; `e` is $e^{-|u|}$.
-#[inline(always)]
-fn residual(z: V, u: V, e: V) -> V {
-    (z * u).select(e, V::ONE) * (V::ONE + e).recip() * z
-}
 
 /// $e^{-|u|}$.
 #[inline(always)]
@@ -125,16 +112,4 @@ impl Belief {
         }
         p
     }
-}
-
-/// $Pv$.
-#[inline(always)]
-fn multiply(p: &[V; PACKED], v: &[V; D]) -> [V; D] {
-    let mut u = [V::ZERO; D];
-    for i in 0..D {
-        for j in 0..D {
-            u[i] = p[place(i.min(j), i.max(j))].mul_add(v[j], u[i]);
-        }
-    }
-    u
 }

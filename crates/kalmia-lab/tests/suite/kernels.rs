@@ -1,7 +1,7 @@
 //! The kernels against plain scalar versions of the algorithms on the same rows.
 
-use crate::common::{self, Matrix, Ons as PlainOns, identity, mat_vec, residual};
-use kalmia_lab::kernel::{Asgd, Filter, Ons, OnsConstants, Rule};
+use crate::common::{self, identity, mat_vec, residual};
+use kalmia_lab::kernel::{Filter, Rule};
 use kalmia_lab::lanes::{LANES, V};
 use kalmia_lab::statistics::largest;
 use kalmia_lab::world::{Block, D, World};
@@ -89,91 +89,4 @@ fn truncated_ekf_is_algorithm_2() {
 #[test]
 fn kalman_filter_is_ridge_regression() {
     check_filter(World::Quadratic, Rule::Kalman, |_, _| 1.0, |y, m| y - m);
-}
-
-#[test]
-fn online_newton_step_is_algorithm_3_with_the_exact_projection() {
-    // The paper's constants, and a small ball with a large step that is left all the time.
-    let small = OnsConstants { radius: 0.5, gamma: 0.05 };
-    for (world, constants, p1) in [
-        (World::Weak, OnsConstants::new(543f64.sqrt() / 10.0, 2.5e-2), None),
-        (World::Strong, OnsConstants::new(543f64.sqrt(), 1.5e-14), None),
-        (World::Weak, small, Some(1.0)),
-        (World::Misspecified, small, Some(100.0)),
-    ] {
-        let (block, pieces) = rows(world);
-        let p1 = p1.unwrap_or(constants.p1());
-        let mut kernel = Ons::new(constants, p1);
-        pieces.into_iter().for_each(|piece| kernel.learn(&block, piece));
-        let mut projections = 0;
-        for l in 0..LANES {
-            let mut plain = PlainOns::new(constants.radius, constants.gamma, p1);
-            (0..ROWS).for_each(|i| {
-                let (x, y) = row(&block, i, l);
-                plain.learn(&x, y);
-            });
-            assert_close("last", lane(&kernel.last(), l), plain.w, 1e-8);
-            assert_close(
-                "average",
-                lane(&kernel.average(), l),
-                plain.sum.map(|s| s / ROWS as f64),
-                1e-9,
-            );
-            projections += plain.projections;
-        }
-        assert_eq!(kernel.projections(), projections);
-        assert!(
-            constants != small || projections > ROWS as u64,
-            "the small ball is left often: {projections}"
-        );
-    }
-}
-
-#[test]
-fn asgd_is_rerun_for_every_horizon() {
-    let (block, pieces) = rows(World::Weak);
-    let horizons = [1, 2, 50, 77, 1000, ROWS as u64];
-    let mut plain = Asgd::plain(&horizons);
-    let mut oracle = Asgd::oracle(&horizons, 2.33);
-    for piece in pieces {
-        plain.learn(&block, piece.clone());
-        oracle.learn(&block, piece);
-    }
-    for (index, &n) in horizons.iter().enumerate() {
-        for (kernel, gamma) in
-            [(&plain, 1.0 / (22.0 * (n as f64).sqrt())), (&oracle, 2.33 / (11.0 * n as f64).sqrt())]
-        {
-            for l in 0..LANES {
-                let mut theta = [0.0; D];
-                let mut sum = [0.0; D];
-                for i in 0..n as usize {
-                    let (x, y) = row(&block, i, l);
-                    (0..D).for_each(|j| sum[j] += theta[j] / n as f64);
-                    let m: f64 = (0..D).map(|j| theta[j] * x[j]).sum();
-                    (0..D).for_each(|j| theta[j] += gamma * residual(y, m) * x[j]);
-                }
-                assert_close("asgd", lane(&kernel.average(index), l), sum, 1e-12);
-            }
-        }
-    }
-}
-
-/// The conditions of optimality, which no implementation detail can fake: $P^{-1}(w-v) + \mu w = 0$
-/// with $\mu \ge 0$.
-#[test]
-fn plain_projection_satisfies_the_conditions_of_optimality() {
-    let mut p: Matrix = identity(2.0);
-    let mut v = [0.0; D];
-    for (i, v) in v.iter_mut().enumerate() {
-        let x: [f64; D] = std::array::from_fn(|j| ((i * 7 + j * 3) % 11) as f64 / 11.0);
-        common::add_precision(&mut p, &x, 3.0);
-        *v = 1.0 + i as f64;
-    }
-    let w = common::project(&p, &v, 2.0);
-    assert!((w.iter().map(|a| a * a).sum::<f64>().sqrt() - 2.0).abs() < 1e-12);
-    // v - w = mu P w.
-    let pw = mat_vec(&p, &w);
-    let mu = (v[0] - w[0]) / pw[0];
-    assert!(mu > 0.0);
-    (0..D).for_each(|j| assert!((v[j] - w[j] - mu * pw[j]).abs() < 1e-9, "coordinate {j}"));
 }

@@ -1,10 +1,7 @@
 //! The kernels against the library's learners of the same name, on the same rows.
 
-use kalmia::{
-    Averaged, AveragedSgd, Bernoulli, Ekf, Filter, Learner, OnlineNewtonSettings, OnlineNewtonStep,
-    Prior, Rows, Truncated,
-};
-use kalmia_lab::kernel::{Asgd, Filter as Lanes, Ons, OnsConstants, Rule};
+use kalmia::{Averaged, Bernoulli, Ekf, Filter, Learner, Prior, Rows, Truncated};
+use kalmia_lab::kernel::{Filter as Lanes, Rule};
 use kalmia_lab::lanes::V;
 use kalmia_lab::statistics::largest;
 use kalmia_lab::world::{Block, D, World};
@@ -57,41 +54,5 @@ fn filters_agree() {
         kernel.learn(&block, 0..ROWS);
         let filter = Filter::new(Bernoulli, Truncated::paper(), prior()).unwrap();
         assert_averaged("truncated", filter, &x, &y, kernel.last(), kernel.average());
-    }
-}
-
-#[test]
-fn online_newton_steps_agree() {
-    let norm = 543f64.sqrt() / 10.0;
-    for alpha in [2.5e-2, OnsConstants::exp_concavity(norm)] {
-        let (block, x, y) = rows(World::Weak);
-        let constants = OnsConstants::new(norm, alpha);
-        let mut kernel = Ons::paper(constants);
-        kernel.learn(&block, 0..ROWS);
-        let settings = OnlineNewtonSettings::new(constants.radius, alpha)
-            .unwrap()
-            .with_gradient_bound((D as f64).sqrt())
-            .unwrap();
-        let library = OnlineNewtonStep::new(Bernoulli, D, settings).unwrap();
-        assert_averaged("ons", library, &x, &y, kernel.last(), kernel.average());
-    }
-}
-
-#[test]
-fn averaged_gradients_agree() {
-    let (block, x, y) = rows(World::Weak);
-    let horizons = [10, ROWS as u64];
-    let mut plain = Asgd::plain(&horizons);
-    let mut oracle = Asgd::oracle(&horizons, 2.0);
-    plain.learn(&block, 0..ROWS);
-    oracle.learn(&block, 0..ROWS);
-    for (index, &n) in horizons.iter().enumerate() {
-        let rows = Rows::new(D, &x[..n as usize * D], &y[..n as usize]).unwrap();
-        let mut library = AveragedSgd::plain(Bernoulli, D, n).unwrap();
-        library.learn(rows).unwrap();
-        assert_same("asgd", plain.average(index), library.coefficients());
-        let mut library = AveragedSgd::oracle(Bernoulli, D, n, 2.0).unwrap();
-        library.learn(rows).unwrap();
-        assert_same("asgd oracle", oracle.average(index), library.coefficients());
     }
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod experiments;
 mod kernels;
 mod library;
 mod reproduce;

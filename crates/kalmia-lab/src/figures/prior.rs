@@ -1,0 +1,73 @@
+//! The figure `prior`: how much the first variance $P_1 = p_1 I$ matters.
+
+use super::sweep::{self, Line};
+use super::{Finished, Picture, announce, sample};
+use crate::error::Result;
+use crate::experiment::{Experiment, MethodSpec};
+use crate::settings::{Figure, Settings};
+use crate::workers::Workers;
+use kalmia_chart::{Color, compose};
+
+const PAPER: &str = "The paper takes P₁ = I. “There are initialization parameters …, but they have \
+    no impact on the leading terms of our bounds.”";
+
+/// The values of $p_1$.
+const PRIORS: [f64; 5] = [0.1, 1.0, 10.0, 100.0, 1000.0];
+
+/// The filters with a prior.
+const FILTERS: [(&str, &str); 4] = [
+    ("ekf", "EKF"),
+    ("truncated", "truncated EKF"),
+    ("implicit", "implicit"),
+    ("moment", "moment matching"),
+];
+
+pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished> {
+    let length = settings.shorter(10, 1);
+    let experiments = [("comparison1", "prior"), ("comparison10_theory", "prior10")];
+    let experiments = experiments
+        .map(|(setting, name)| experiment(setting, name))
+        .into_iter()
+        .collect::<Result<Vec<_>>>()?;
+    let runs: Vec<_> = experiments.iter().map(|e| (e, length)).collect();
+    announce(Figure::Prior, &runs, workers);
+    let panels = experiments.iter().map(|e| e.run(length, workers)).collect::<Result<Vec<_>>>()?;
+    let palette = Color::PALETTE;
+    let colors = [palette[0], palette[7], palette[1], palette[2]];
+    let mut lines: Vec<Line> = FILTERS
+        .iter()
+        .zip(colors)
+        .map(|(&(method, label), color)| Line { method, label: label.into(), color, dash: &[] })
+        .collect();
+    let auto = "auto (no prior to choose)";
+    lines.push(Line { method: "auto", label: auto.into(), color: palette[3], dash: &[7.0, 3.0] });
+    let titles = ["θ*", "θ*/10"];
+    let plots: Vec<_> = panels
+        .iter()
+        .zip(titles)
+        .map(|(panel, title)| sweep::plot(panel, title, "prior", "p₁", &lines))
+        .collect();
+    let caption = format!(
+        "Mean squared error at the last row over the first variance P₁ = p₁ I, {}. The best p₁ of \
+         the EKF depends on θ*, which the user does not know; `auto` has none to choose.",
+        sample(length)
+    );
+    let picture = Picture {
+        name: "prior".into(),
+        scene: compose(&caption, &plots),
+        csv: sweep::csv(&panels.iter().collect::<Vec<_>>()),
+        caption,
+    };
+    Ok(Finished { paper: PAPER.into(), pictures: vec![picture], panels, ..Finished::default() })
+}
+
+fn experiment(setting: &str, name: &str) -> Result<Experiment> {
+    let mut experiment = Experiment::of_the_paper(setting)?;
+    experiment.methods = FILTERS
+        .iter()
+        .map(|(method, label)| MethodSpec::new(method, label).with_grid("prior", &PRIORS))
+        .chain([MethodSpec::new("auto", "auto")])
+        .collect();
+    experiment.name = name.into();
+    Ok(experiment)
+}
