@@ -44,7 +44,7 @@ pub struct ReproduceArgs {
     pub replicates: Option<u64>,
     /// First matrix lambda I of every online Newton step of the comparisons; the paper gives none
     /// [default: 1/(gamma R)^2]
-    #[arg(long, value_name = "LAMBDA")]
+    #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true)]
     pub ons_lambda: Option<f64>,
     /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]

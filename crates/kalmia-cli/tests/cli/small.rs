@@ -122,10 +122,42 @@ fn reproduce_draws_what_is_asked_and_refuses_the_rest() {
         ("density --horizon 0", "--horizon 0: must be at least 1"),
         ("density --replicates 1", "--replicates 1: must be at least 2"),
         ("density --threads 2000", "--threads 2000: must be at most 1024"),
+        ("density --ons-lambda -3", "--ons-lambda -3e0: must be positive"),
         ("theta-star --iterations 0", "--iterations 0: must be at least 1"),
     ] {
         folder.run(&format!("reproduce {words}")).fails(2, &[said]);
     }
+}
+
+/// A printed experiment runs as a file and gives the numbers of the figure; the page of the
+/// documentation has one that runs, too.
+#[test]
+fn experiments_of_the_report_and_of_ones_own_are_files() {
+    let folder = Folder::new("experiment");
+    folder.write("mine.toml", folder.ok("reproduce --print-config comparison1"));
+    let length = "--horizon 200 --replicates 3 --json --out";
+    let own = folder.json(&format!("--quiet reproduce --config mine.toml {length} own"));
+    let figure = folder.json(&format!("--quiet reproduce comparison1 {length} figure"));
+    assert_eq!(
+        own["figures"]["mine"]["algorithms"],
+        figure["figures"]["comparison1"]["algorithms"]
+    );
+    let with = format!("--quiet reproduce comparison1 --ons-lambda 1 {length} lambda");
+    let changed = folder.json(&with);
+    let ons = |report: &Value| {
+        report["figures"]["comparison1"]["algorithms"]["ons"]["mse"][3].as_f64().unwrap()
+    };
+    assert!((ons(&changed) / ons(&figure) - 1.0).abs() > 0.1);
+    assert!(changed["commands"]["comparison1"].as_str().unwrap().contains("--ons-lambda 1e0"));
+    let page = include_str!("../../../../docs/laboratory.md");
+    let (_, rest) = page.split_once("```toml").unwrap();
+    folder.write("page.toml", rest.split_once("```").unwrap().0);
+    folder.ok("--quiet reproduce --config page.toml --horizon 200 --replicates 2 --out page");
+    assert!(folder.path("page/page_coverage.csv").is_file());
+    folder.run("reproduce --config absent.toml").fails(2, &["absent.toml"]);
+    folder.write("bad.toml", "titel = 1");
+    folder.run("reproduce --config bad.toml --out bad").fails(2, &["bad.toml", "titel"]);
+    assert!(!folder.path("bad").exists());
 }
 
 #[test]
