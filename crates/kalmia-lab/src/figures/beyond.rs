@@ -1,7 +1,7 @@
 //! The figure `beyond`: the library's other rules on the rows of the paper, with the batch maximum
 //! likelihood.
 
-use super::{BANDS, Finished, Picture, announce, mse, sample};
+use super::{BANDS, Finished, Picture, mse, run_all, sample};
 use crate::error::Result;
 use crate::experiment::{Experiment, MethodSpec};
 use crate::settings::{Figure, Settings};
@@ -27,9 +27,7 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
             .map(|(setting, name, title)| experiment(setting, name, title))
             .into_iter()
             .collect::<Result<Vec<_>>>()?;
-    let runs: Vec<_> = experiments.iter().map(|e| (e, length)).collect();
-    announce(Figure::Beyond, &runs, workers);
-    let panels = experiments.iter().map(|e| e.run(length, workers)).collect::<Result<Vec<_>>>()?;
+    let panels = run_all(Figure::Beyond, &experiments, length, workers)?;
     let caption = format!(
         "Mean squared error on the rows of the comparisons, {}, {BANDS}. `auto` weighs \
          moment-matching filters of several prior variances by their past predictions. With θ*/10 \

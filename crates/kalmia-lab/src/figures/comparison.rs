@@ -1,7 +1,7 @@
 //! The comparisons of the paper: `comparison1`, `comparison10` and `misspecified`.
 
 use super::density::{density_csv, density_plot};
-use super::{BANDS, Finished, Picture, announce, mse, sample};
+use super::{BANDS, Finished, Picture, mse, run_all, sample};
 use crate::density::{Density, group_means};
 use crate::error::Result;
 use crate::experiment::{Experiment, Panel};
@@ -24,15 +24,12 @@ fn panels(
     settings: &Settings,
     workers: &Workers,
 ) -> Result<Vec<Panel>> {
-    let length = settings.length();
     let mut experiments =
         names.iter().map(|name| Experiment::of_the_paper(name)).collect::<Result<Vec<_>>>()?;
     if let Some(lambda) = settings.ons_lambda {
         experiments.iter_mut().for_each(|experiment| experiment.set_ons_lambda(lambda));
     }
-    let runs: Vec<_> = experiments.iter().map(|experiment| (experiment, length)).collect();
-    announce(figure, &runs, workers);
-    experiments.iter().map(|experiment| experiment.run(length, workers)).collect()
+    run_all(figure, &experiments, settings.length(), workers)
 }
 
 /// `e^(−R√d)` of a panel, R = 1.1 ‖θ*‖.

@@ -1,6 +1,6 @@
 //! The figure `coverage`: how often the filters' 95 % intervals hold $\theta^*$.
 
-use super::{Finished, Picture, announce, sample};
+use super::{Finished, Picture, run_all, sample};
 use crate::error::Result;
 use crate::experiment::{Experiment, MethodSpec, Panel};
 use crate::settings::{Figure, Settings};
@@ -21,9 +21,7 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
     .map(|(setting, name)| experiment(setting, name))
     .into_iter()
     .collect::<Result<Vec<_>>>()?;
-    let runs: Vec<_> = experiments.iter().map(|e| (e, length)).collect();
-    announce(Figure::Coverage, &runs, workers);
-    let panels = experiments.iter().map(|e| e.run(length, workers)).collect::<Result<Vec<_>>>()?;
+    let panels = run_all(Figure::Coverage, &experiments, length, workers)?;
     let titled = [("θ*/10", &panels[0]), ("misspecified", &panels[1]), ("θ*", &panels[2])];
     let mut picture = picture(&titled, "coverage");
     picture.caption = format!(

@@ -2,9 +2,9 @@
 //! does not give.
 
 use super::sweep::{self, Line};
-use super::{Finished, Picture, announce, sample};
+use super::{Finished, Picture, run_all, sample};
 use crate::error::Result;
-use crate::experiment::{Experiment, Kind, Length, MethodSpec, Panel};
+use crate::experiment::{Experiment, Kind, MethodSpec, Panel};
 use crate::number::scientific;
 use crate::settings::{Figure, Settings};
 use crate::workers::Workers;
@@ -49,11 +49,9 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
     let length = settings.shorter(1, 5);
     let experiments =
         SETTINGS.iter().map(|name| experiment(name)).collect::<Result<Vec<Experiment>>>()?;
-    let runs: Vec<(&Experiment, Length)> = experiments.iter().map(|e| (e, length)).collect();
-    announce(Figure::Lambda, &runs, workers);
+    let panels = run_all(Figure::Lambda, &experiments, length, workers)?;
     let mut sweeps = Vec::new();
-    for (experiment, setting) in experiments.iter().zip(SETTINGS) {
-        let panel = experiment.run(length, workers)?;
+    for ((experiment, setting), panel) in experiments.iter().zip(SETTINGS).zip(panels) {
         let default_lambda = default_lambda(experiment, &panel)?;
         sweeps.push(Sweep { setting: setting.into(), panel, default_lambda });
     }

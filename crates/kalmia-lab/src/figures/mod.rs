@@ -98,10 +98,16 @@ pub fn make(figure: Figure, settings: &Settings, workers: &Workers) -> Result<Fi
     })
 }
 
-/// Starts the progress bar of a figure that runs these experiments.
-fn announce(figure: Figure, runs: &[(&Experiment, Length)], workers: &Workers) {
-    let units = runs.iter().map(|(experiment, length)| experiment.units(*length)).sum();
+/// Runs the experiments of a figure, with one progress bar for all of them.
+fn run_all(
+    figure: Figure,
+    experiments: &[Experiment],
+    length: Length,
+    workers: &Workers,
+) -> Result<Vec<Panel>> {
+    let units = experiments.iter().map(|experiment| experiment.units(length)).sum();
     workers.progress.start(figure.name(), units);
+    experiments.iter().map(|experiment| experiment.run(length, workers)).collect()
 }
 
 /// `100 replicates of 10⁵ rows`.

@@ -1,7 +1,7 @@
 //! The figure `prior`: how much the first variance $P_1 = p_1 I$ matters.
 
 use super::sweep::{self, Line};
-use super::{Finished, Picture, announce, sample};
+use super::{Finished, Picture, run_all, sample};
 use crate::error::Result;
 use crate::experiment::{Experiment, MethodSpec};
 use crate::settings::{Figure, Settings};
@@ -29,9 +29,7 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
         .map(|(setting, name)| experiment(setting, name))
         .into_iter()
         .collect::<Result<Vec<_>>>()?;
-    let runs: Vec<_> = experiments.iter().map(|e| (e, length)).collect();
-    announce(Figure::Prior, &runs, workers);
-    let panels = experiments.iter().map(|e| e.run(length, workers)).collect::<Result<Vec<_>>>()?;
+    let panels = run_all(Figure::Prior, &experiments, length, workers)?;
     let palette = Color::PALETTE;
     let colors = [palette[0], palette[7], palette[1], palette[2]];
     let mut lines: Vec<Line> = FILTERS

@@ -1,6 +1,6 @@
 //! The figure `quadratic`: linear regression, where the filter is ridge regression row by row.
 
-use super::{BANDS, Finished, announce, mse, sample};
+use super::{BANDS, Finished, mse, run_all, sample};
 use crate::error::Result;
 use crate::experiment::Experiment;
 use crate::settings::{Figure, Settings};
@@ -16,9 +16,7 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
         .map(Experiment::of_the_paper)
         .into_iter()
         .collect::<Result<Vec<_>>>()?;
-    let runs: Vec<_> = experiments.iter().map(|e| (e, length)).collect();
-    announce(Figure::Quadratic, &runs, workers);
-    let panels = experiments.iter().map(|e| e.run(length, workers)).collect::<Result<Vec<_>>>()?;
+    let panels = run_all(Figure::Quadratic, &experiments, length, workers)?;
     let caption = |what: &str| {
         format!(
             "Mean squared error for y = θᵀx + {what}, θ = θ*/10, P₁ = I, {}, {BANDS}.",

@@ -1,7 +1,7 @@
 //! The figure `truncation`: Algorithm 2 over its threshold $c\,t^{-\beta}$.
 
 use super::sweep;
-use super::{Finished, Picture, announce, sample};
+use super::{Finished, Picture, run_all, sample};
 use crate::error::Result;
 use crate::experiment::{Experiment, MethodSpec, Panel};
 use crate::number::scientific;
@@ -21,9 +21,7 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
         .map(|(setting, name)| experiment(setting, name))
         .into_iter()
         .collect::<Result<Vec<_>>>()?;
-    let runs: Vec<_> = experiments.iter().map(|e| (e, length)).collect();
-    announce(Figure::Truncation, &runs, workers);
-    let panels = experiments.iter().map(|e| e.run(length, workers)).collect::<Result<Vec<_>>>()?;
+    let panels = run_all(Figure::Truncation, &experiments, length, workers)?;
     let plots = [plot(&panels[0], "θ*"), plot(&panels[1], "θ*/10")];
     let caption = format!(
         "Mean squared error of the truncated EKF at the last row over β and c of its threshold \

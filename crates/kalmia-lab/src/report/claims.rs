@@ -12,7 +12,10 @@ pub(super) fn claims_section(claims: &[Claim], tables: &[String]) -> String {
     }
     let counted = |verdict| {
         let number = claims.iter().filter(|c| c.verdict == verdict).count();
-        format!("{number} {}", verdict.words())
+        match verdict {
+            Verdict::Depends => format!("{number} that depend on a choice the paper does not give"),
+            decided => format!("{number} {}", decided.words()),
+        }
     };
     let mut out = format!(
         "<h2 id=\"claims\">The paper's claims</h2>\n<p>{}. Comparisons are between methods on the \
@@ -22,7 +25,7 @@ pub(super) fn claims_section(claims: &[Claim], tables: &[String]) -> String {
          <th>rests on</th></tr>\n",
         Verdict::ALL.map(counted).join(", ")
     );
-    let mut number = 0;
+    let mut number = 1;
     for group in claims.chunk_by(|a, b| a.text == b.text) {
         let mut head = format!("<td rowspan=\"{}\">{}</td>", group.len(), escape(group[0].text));
         for claim in group {

@@ -98,7 +98,7 @@ fn figure_section(finished: &Finished, report: &Report) -> String {
 
 /// Links to the claims that a figure decides.
 fn back_links(figure: &str, report: &Report) -> String {
-    let claims = report.claims.iter().enumerate().filter(|(_, c)| c.figure.name() == figure);
+    let claims = (1..).zip(&report.claims).filter(|(_, c)| c.figure.name() == figure);
     let links: Vec<String> = claims
         .map(|(k, claim)| format!("<a href=\"#claim{k}\">{k} ({})</a>", claim.verdict.word()))
         .collect();
@@ -144,8 +144,7 @@ fn errata_section(report: &Report) -> String {
          <tr><th></th><th>subject</th><th>effect</th><th>decision</th><th>claims</th></tr>\n",
     );
     for erratum in errata() {
-        let claims =
-            report.claims.iter().enumerate().filter(|(_, c)| c.errata.contains(&erratum.id));
+        let claims = (1..).zip(&report.claims).filter(|(_, c)| c.errata.contains(&erratum.id));
         let links: Vec<String> =
             claims.map(|(k, _)| format!("<a href=\"#claim{k}\">{k}</a>")).collect();
         out.push_str(&format!(
