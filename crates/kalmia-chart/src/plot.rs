@@ -347,3 +347,30 @@ impl Canvas<'_> {
         self.scene.text(Point::new(x + LEGEND_SAMPLE, y + 4.0), 12.0, Anchor::Start, label);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_of_near_marks_stand_on_lines_of_their_own() {
+        let mark = |x: f64| Mark { x, label: format!("mean {x}") };
+        let plot = Plot {
+            title: String::new(),
+            x: Axis::linear("x", 0.0, 1.0),
+            y: Axis::linear("y", 0.0, 1.0),
+            series: Vec::new(),
+            marks: vec![mark(0.2), mark(0.25), mark(0.7)],
+        };
+        let scene = compose("marks", &[plot]);
+        let height = |label: &str| {
+            let at = scene.shapes.iter().find_map(|shape| match shape {
+                Shape::Text { at, text, .. } if text == label => Some(at.y),
+                _ => None,
+            });
+            at.expect("every mark has its label")
+        };
+        assert_eq!(height("mean 0.25") - height("mean 0.2"), MARK_LINE);
+        assert_eq!(height("mean 0.7"), height("mean 0.2"));
+    }
+}
