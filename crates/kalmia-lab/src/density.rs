@@ -59,7 +59,7 @@ impl Density {
     }
 
     /// The centers of the highest bins in the lower and in the upper half, after a mean over
-    /// [`WINDOW`] bins on each side: the modes of a density with two.
+    /// two bins on each side: the modes of a density with two.
     pub fn modes(&self) -> [f64; 2] {
         let height = |k: usize| -> f64 {
             let window = k.saturating_sub(WINDOW)..=(k + WINDOW).min(BINS - 1);
@@ -73,7 +73,7 @@ impl Density {
         [highest(0..BINS / 2), highest(BINS / 2..BINS)]
     }
 
-    /// Draws within [`WINDOW`] bins of a value.
+    /// Draws within two bins of a value.
     pub fn around(&self, value: f64) -> u64 {
         let bin = ((value * BINS as f64) as usize).min(BINS - 1);
         self.counts[bin.saturating_sub(WINDOW)..=(bin + WINDOW).min(BINS - 1)].iter().sum()

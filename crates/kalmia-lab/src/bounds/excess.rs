@@ -37,7 +37,7 @@ impl Excess {
     }
 }
 
-/// The relative error of [`Excess::Local`] in the ball of radius $\varepsilon$.
+/// The relative error of `Excess::Local` in the ball of radius $\varepsilon$.
 ///
 /// The excess is $E[\Delta^2\int_0^1(1-s)\sigma'(m^*+s\Delta)ds]$ with $|\Delta|\le\varepsilon
 /// D_X$, and $\sigma'(m^*+s\Delta)/\sigma'(m^*)$ lies between $e^{\pm s|\Delta|}$. So the excess is
