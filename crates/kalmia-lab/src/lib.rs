@@ -20,6 +20,7 @@ pub mod figures;
 pub mod kernel;
 pub mod lanes;
 pub mod likelihood;
+mod matrix;
 mod number;
 pub mod output;
 pub mod quadrature;

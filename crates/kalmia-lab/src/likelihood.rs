@@ -1,6 +1,7 @@
 //! The batch maximum likelihood of logistic regression, by Newton's method.
 
 use crate::lanes::dispatch;
+use crate::matrix::{add_square, dot};
 use kalmia::internals::{cholesky_lower, solve_cholesky};
 
 /// $\arg\max_\theta \prod_t p_\theta(y_t\mid x_t)$ over rows with targets -1 and 1, from `start`;
@@ -17,7 +18,7 @@ pub fn maximum_likelihood(x: &[f64], y: &[f64], start: &[f64]) -> Option<Vec<f64
         cholesky_lower(&mut factor, d, "Hessian").ok()?;
         let mut step = here.gradient.clone();
         solve_cholesky(&factor, d, &mut step);
-        let decrement: f64 = step.iter().zip(&here.gradient).map(|(s, g)| s * g).sum();
+        let decrement = dot(&step, &here.gradient);
         if decrement < 1e-16 * y.len() as f64 {
             return Some(theta);
         }
@@ -63,7 +64,7 @@ impl Expansion {
             smallest_margin: f64::INFINITY,
         };
         for (x, &y) in x.chunks_exact(d).zip(y) {
-            let margin = y * x.iter().zip(theta).map(|(x, t)| x * t).sum::<f64>();
+            let margin = y * dot(x, theta);
             let e = (-margin.abs()).exp();
             let r = 1.0 / (1.0 + e);
             sum.smallest_margin = sum.smallest_margin.min(margin);
@@ -71,11 +72,7 @@ impl Expansion {
             let first = -y * if margin >= 0.0 { e * r } else { r };
             let second = e * r * r;
             sum.gradient.iter_mut().zip(x).for_each(|(g, x)| *g += first * x);
-            // Whole columns: the compiler vectorizes a full length better than a triangle.
-            for (column, xj) in sum.hessian.chunks_exact_mut(d).zip(x) {
-                let weight = second * xj;
-                column.iter_mut().zip(x).for_each(|(h, xi)| *h += weight * xi);
-            }
+            add_square(&mut sum.hessian, x, second);
         }
         sum
     }

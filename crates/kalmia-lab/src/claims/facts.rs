@@ -40,8 +40,7 @@ pub(super) fn claims(figures: &[Finished]) -> Vec<Claim> {
 }
 
 fn constant(panel: &Panel, printed: f64, figure: Figure) -> Claim {
-    let radius = 1.1 * panel.population.norm();
-    let value = (-radius * (panel.population.star.len() as f64).sqrt()).exp();
+    let value = panel.population.ball_constant();
     let claim = Claim::of_numbers(PRINTED, figure, &panel.name, rounds_to(value, printed, 2));
     let evidence =
         format!("{} with D = 1.1 ‖θ*‖; printed {}", scientific(value, 3), scientific(printed, 1));

@@ -6,6 +6,7 @@ use super::panel::Curve;
 use super::sandwich::Sandwich;
 use crate::error::{Error, Result};
 use crate::likelihood::maximum_likelihood;
+use crate::matrix::add_square;
 use kalmia::internals::{cholesky_lower, solve_cholesky};
 use kalmia::{AnyFamily, AnyLearner, Bernoulli, Gaussian, Learner, Predict, Rows};
 use kalmia_model::Method;
@@ -162,12 +163,4 @@ fn family(data: &Data) -> Result<AnyFamily> {
         Loss::Logistic => Bernoulli.into(),
         Loss::Quadratic => Gaussian::new(1.0)?.into(),
     })
-}
-
-/// $A \mathrel{+}= w\,xx^\top$, by columns.
-pub(super) fn add_square(a: &mut [f64], x: &[f64], w: f64) {
-    for (column, xj) in a.chunks_exact_mut(x.len()).zip(x) {
-        let weight = w * xj;
-        column.iter_mut().zip(x).for_each(|(a, xi)| *a += weight * xi);
-    }
 }

@@ -1,7 +1,9 @@
 //! How the rows of an experiment are drawn: the law of $x$, and how $y$ follows from it.
 
 use crate::error::{Error, Result};
+use crate::matrix::dot;
 use crate::random::replicate_state;
+use kalmia::{Bernoulli, Family};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -193,11 +195,6 @@ impl Data {
     }
 }
 
-/// $a^\top b$.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 /// Draws the rows of one replicate, one after the other.
 pub(crate) struct Sampler<'a> {
     data: &'a Data,
@@ -252,7 +249,7 @@ impl Sampler<'_> {
         match self.data.loss {
             Loss::Quadratic => self.data.noise.mul_add(self.normal(), u),
             Loss::Logistic => {
-                let probability = 1.0 / (1.0 + (-u).exp());
+                let probability = Bernoulli.mean(u);
                 if self.uniform() < probability { 1.0 } else { -1.0 }
             }
         }

@@ -122,6 +122,12 @@ impl Experiment {
         Self::from_toml(name, text)
     }
 
+    /// Other methods on the rows of an experiment of the report.
+    pub(crate) fn on_rows_of(setting: &str, name: &str, methods: Vec<MethodSpec>) -> Result<Self> {
+        let experiment = Self::of_the_paper(setting)?;
+        Ok(Self { name: name.into(), methods, ..experiment })
+    }
+
     /// Gives every ONS this initial matrix $P_1^{-1} = \lambda I$.
     pub fn set_ons_lambda(&mut self, lambda: f64) {
         for spec in self.methods.iter_mut().filter(|spec| spec.method == "ons") {

@@ -1,8 +1,9 @@
 //! What is true of the law of an experiment: $\theta^*$, and the error that no method beats in the
 //! limit.
 
-use super::data::{Data, Loss, dot};
+use super::data::{Data, Loss};
 use crate::error::{Error, Result};
+use crate::matrix::{add_square, dot};
 use kalmia::internals::{cholesky_lower, solve_cholesky};
 use kalmia::{Bernoulli, Family};
 
@@ -67,6 +68,12 @@ impl Population {
     /// $\|\theta^*\|$.
     pub fn norm(&self) -> f64 {
         dot(&self.star, &self.star).sqrt()
+    }
+
+    /// $e^{-R\sqrt d}$ with $R = 1.1\|\theta^*\|$: the paper's exp-concavity constant of the
+    /// logistic loss on its ball, for features in the unit cube.
+    pub fn ball_constant(&self) -> f64 {
+        (-1.1 * self.norm() * (self.star.len() as f64).sqrt()).exp()
     }
 
     /// $(\hat\theta-\theta^*)^\top H(\hat\theta-\theta^*)$.
@@ -137,19 +144,9 @@ impl Expansion {
         for x in x.chunks_exact(d) {
             let row = row_expansion(data, x, dot(theta, x));
             sum.loss += share * row.loss;
-            for j in 0..d {
-                let xj = share * x[j];
-                sum.gradient[j] += row.first * xj;
-                let entries = j * d..(j + 1) * d;
-                for ((h, g), xi) in sum.hessian[entries.clone()]
-                    .iter_mut()
-                    .zip(&mut sum.gradient_square[entries])
-                    .zip(x)
-                {
-                    *h += row.second * xj * xi;
-                    *g += row.first_square * xj * xi;
-                }
-            }
+            sum.gradient.iter_mut().zip(x).for_each(|(g, x)| *g += share * row.first * x);
+            add_square(&mut sum.hessian, x, share * row.second);
+            add_square(&mut sum.gradient_square, x, share * row.first_square);
         }
         sum
     }

@@ -1,6 +1,6 @@
 //! Standard errors that hold under misspecification: $P\,(\sum_t\ell_t'^2x_tx_t^\top)\,P$.
 
-use super::contestant::add_square;
+use crate::matrix::{add_square, dot};
 use kalmia::{Observer, Predict, RowView};
 
 /// Sums $\ell_t'^2x_tx_t^\top$ over the rows that a learner learns, each at the prediction made
@@ -23,9 +23,7 @@ impl Sandwich {
         (0..d)
             .map(|j| {
                 let column: Vec<f64> = (0..d).map(|i| entry(i, j)).collect();
-                let quadratic = |(k, row): (usize, &[f64])| {
-                    column[k] * row.iter().zip(&column).map(|(m, c)| m * c).sum::<f64>()
-                };
+                let quadratic = |(k, row): (usize, &[f64])| column[k] * dot(row, &column);
                 self.middle.chunks_exact(d).enumerate().map(quadratic).sum::<f64>().sqrt()
             })
             .collect()

@@ -1,12 +1,11 @@
 //! The figure `beyond`: the library's other rules on the rows of the paper, with the batch maximum
 //! likelihood.
 
-use super::{BANDS, Finished, Picture, mse, run_all, sample};
+use super::{BANDS, Finished, mse, run_all, sample, sweep};
 use crate::error::Result;
 use crate::experiment::{Experiment, MethodSpec};
 use crate::settings::{Figure, Settings};
 use crate::workers::Workers;
-use kalmia_chart::compose;
 
 const PAPER: &str = "Not in the paper: it takes P₁ = I and says that the initialization has no \
     impact on the leading terms of its bounds. Here the same rows are given to rules that cannot \
@@ -37,26 +36,18 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
         sample(length)
     );
     let plots: Vec<_> = panels.iter().map(|panel| mse::plot(panel, DRAWN_FROM)).collect();
-    let picture = Picture {
-        name: "beyond".into(),
-        scene: compose(&caption, &plots),
-        csv: super::sweep::csv(&panels.iter().collect::<Vec<_>>()),
-        caption,
-    };
-    Ok(Finished { paper: PAPER.into(), pictures: vec![picture], panels, ..Finished::default() })
+    Ok(sweep::finished("beyond", PAPER, caption, &plots, panels))
 }
 
 fn experiment(setting: &str, name: &str, title: &str) -> Result<Experiment> {
-    let mut experiment = Experiment::of_the_paper(setting)?;
     let wide = |method: &str, label: &str| MethodSpec::new(method, label).with("prior", WIDE_PRIOR);
-    experiment.methods = vec![
+    let methods = vec![
         MethodSpec::new("ekf", "EKF, P₁ = I"),
         wide("implicit", "implicit, 100 I"),
         wide("moment", "moment matching, 100 I"),
         MethodSpec::new("auto", "auto (default)"),
         MethodSpec::new("maximum_likelihood", "maximum likelihood (batch)"),
     ];
-    experiment.name = name.into();
-    experiment.title = title.into();
-    Ok(experiment)
+    let experiment = Experiment::on_rows_of(setting, name, methods)?;
+    Ok(Experiment { title: title.into(), ..experiment })
 }

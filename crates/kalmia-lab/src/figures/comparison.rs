@@ -32,12 +32,6 @@ fn panels(
     run_all(figure, &experiments, settings.length(), workers)
 }
 
-/// `e^(−R√d)` of a panel, R = 1.1 ‖θ*‖.
-pub(crate) fn theoretical_constant(panel: &Panel) -> f64 {
-    let d = panel.population.star.len() as f64;
-    (-1.1 * panel.population.norm() * d.sqrt()).exp()
-}
-
 fn initial_matrix(settings: &Settings) -> String {
     match settings.ons_lambda {
         Some(lambda) => format!("P₁⁻¹ = {} I as asked", scientific(lambda, 1)),
@@ -52,7 +46,7 @@ pub(super) fn comparison1(settings: &Settings, workers: &Workers) -> Result<Fini
          The ONS uses the published optimistic exp-concavity constant 1.5·10⁻¹⁴ in place of \
          e^(−D√d) = {}, and {}.",
         sample(settings.length()),
-        scientific(theoretical_constant(&panels[0]), 1),
+        scientific(panels[0].population.ball_constant(), 1),
         initial_matrix(settings)
     );
     let pictures = vec![mse::picture(&panels[0], caption, 1)];
@@ -74,7 +68,7 @@ pub(super) fn comparison10(settings: &Settings, workers: &Workers) -> Result<Fin
             initial_matrix(settings)
         )
     };
-    let theory = format!("e^(−D√d) = {}", scientific(theoretical_constant(&panels[0]), 2));
+    let theory = format!("e^(−D√d) = {}", scientific(panels[0].population.ball_constant(), 2));
     let pictures = vec![
         mse::picture(&panels[0], caption(theory), 1),
         mse::picture(&panels[1], caption("2.5·10⁻², the published optimistic one".into()), 1),
@@ -106,7 +100,7 @@ pub(super) fn misspecified(settings: &Settings, workers: &Workers) -> Result<Fin
          {:.6}; the ONS uses e^(−D√d) = {}, and {}.",
         sample(settings.length()),
         panels[0].population.norm(),
-        scientific(theoretical_constant(&panels[0]), 2),
+        scientific(panels[0].population.ball_constant(), 2),
         initial_matrix(settings)
     );
     let pictures = vec![

@@ -34,15 +34,13 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
 }
 
 fn experiment(setting: &str, name: &str) -> Result<Experiment> {
-    let mut experiment = Experiment::of_the_paper(setting)?;
-    experiment.methods = vec![
+    let methods = vec![
         MethodSpec::new("ekf", "EKF"),
         MethodSpec::new("moment", "moment matching, p₁ = 100").with("prior", 100.0),
         MethodSpec::new("auto", "auto"),
     ];
-    experiment.coverage = true;
-    experiment.name = name.into();
-    Ok(experiment)
+    let experiment = Experiment::on_rows_of(setting, name, methods)?;
+    Ok(Experiment { coverage: true, ..experiment })
 }
 
 /// Coverage along the rows, a plot per panel.

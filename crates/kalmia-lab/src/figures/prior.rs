@@ -1,12 +1,12 @@
 //! The figure `prior`: how much the first variance $P_1 = p_1 I$ matters.
 
 use super::sweep::{self, Line};
-use super::{Finished, Picture, run_all, sample};
+use super::{Finished, run_all, sample};
 use crate::error::Result;
 use crate::experiment::{Experiment, MethodSpec};
 use crate::settings::{Figure, Settings};
 use crate::workers::Workers;
-use kalmia_chart::{Color, compose};
+use kalmia_chart::Color;
 
 const PAPER: &str = "The paper takes P₁ = I. “There are initialization parameters …, but they have \
     no impact on the leading terms of our bounds.”";
@@ -50,22 +50,12 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
          the EKF depends on θ*, which the user does not know; `auto` has none to choose.",
         sample(length)
     );
-    let picture = Picture {
-        name: "prior".into(),
-        scene: compose(&caption, &plots),
-        csv: sweep::csv(&panels.iter().collect::<Vec<_>>()),
-        caption,
-    };
-    Ok(Finished { paper: PAPER.into(), pictures: vec![picture], panels, ..Finished::default() })
+    Ok(sweep::finished("prior", PAPER, caption, &plots, panels))
 }
 
 fn experiment(setting: &str, name: &str) -> Result<Experiment> {
-    let mut experiment = Experiment::of_the_paper(setting)?;
-    experiment.methods = FILTERS
-        .iter()
-        .map(|(method, label)| MethodSpec::new(method, label).with_grid("prior", &PRIORS))
-        .chain([MethodSpec::new("auto", "auto")])
-        .collect();
-    experiment.name = name.into();
-    Ok(experiment)
+    let swept =
+        |(method, label): &(&str, &str)| MethodSpec::new(method, label).with_grid("prior", &PRIORS);
+    let methods = FILTERS.iter().map(swept).chain([MethodSpec::new("auto", "auto")]).collect();
+    Experiment::on_rows_of(setting, name, methods)
 }

@@ -1,6 +1,6 @@
 //! The figure `scaling`: errors over the dimension and the conditioning, and the cost of a row.
 
-use super::{Finished, Picture, sample};
+use super::{Finished, Picture, run_all, sample};
 use crate::error::Result;
 use crate::experiment::{Data, Experiment, Features, Law, Loss, MethodSpec, Panel};
 use crate::settings::{Figure, Settings};
@@ -49,22 +49,17 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
     let length = settings.shorter(10, 5);
     let by_dimension = DIMENSIONS.map(|d| experiment(d, 1.0, format!("dimension_{d}")));
     let by_condition = CONDITIONS.map(|k| experiment(FIXED_DIMENSION, k, format!("condition_{k}")));
-    let all = || by_dimension.iter().chain(&by_condition);
-    let units = all().map(|experiment| experiment.units(length)).sum();
-    workers.progress.start(Figure::Scaling.name(), units);
-    let run = |experiments: &[Experiment]| -> Result<Vec<Panel>> {
-        experiments.iter().map(|experiment| experiment.run(length, workers)).collect()
-    };
-    let dimensions = run(&by_dimension)?;
-    let conditions = run(&by_condition)?;
+    let all: Vec<Experiment> = by_dimension.into_iter().chain(by_condition).collect();
+    let panels = run_all(Figure::Scaling, &all, length, workers)?;
+    let (dimensions, conditions) = panels.split_at(DIMENSIONS.len());
     let cost = TIMED.into_iter().map(measure).collect::<Result<Vec<Cost>>>()?;
     let plots = [
-        ratio_plot("over the dimension", "d", DIMENSIONS.map(|d| d as f64), &dimensions),
+        ratio_plot("over the dimension", "d", DIMENSIONS.map(|d| d as f64), dimensions),
         ratio_plot(
             "over the conditioning",
             "largest / smallest variance of a feature",
             CONDITIONS,
-            &conditions,
+            conditions,
         ),
         cost_plot(&cost),
     ];
@@ -78,7 +73,7 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
     let picture = Picture {
         name: "scaling".into(),
         scene: compose(&caption, &plots),
-        csv: csv(&dimensions, &conditions, &cost),
+        csv: csv(dimensions, conditions, &cost),
         caption,
     };
     Ok(Finished {

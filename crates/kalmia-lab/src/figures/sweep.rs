@@ -1,8 +1,8 @@
 //! Pictures of the mean squared error at one number of rows over the values of a parameter.
 
-use super::mse;
+use super::{Finished, Picture, mse};
 use crate::experiment::Panel;
-use kalmia_chart::{Axis, Band, Color, Plot, Point, Series};
+use kalmia_chart::{Axis, Band, Color, Plot, Point, Series, compose};
 
 /// One line of a sweep: a method's entry, with its name in the legend.
 pub(super) struct Line<'a> {
@@ -63,6 +63,23 @@ pub(super) fn plot(panel: &Panel, title: &str, parameter: &str, x: &str, lines: 
         series,
         marks: Vec::new(),
     }
+}
+
+/// A figure of one picture with the errors of all panels.
+pub(super) fn finished(
+    name: &str,
+    paper: &str,
+    caption: String,
+    plots: &[Plot],
+    panels: Vec<Panel>,
+) -> Finished {
+    let picture = Picture {
+        name: name.into(),
+        scene: compose(&caption, plots),
+        csv: csv(&panels.iter().collect::<Vec<_>>()),
+        caption,
+    };
+    Finished { paper: paper.into(), pictures: vec![picture], panels, ..Finished::default() }
 }
 
 /// All panels' errors in one CSV file.

@@ -1,13 +1,13 @@
 //! The figure `truncation`: Algorithm 2 over its threshold $c\,t^{-\beta}$.
 
 use super::sweep;
-use super::{Finished, Picture, run_all, sample};
+use super::{Finished, run_all, sample};
 use crate::error::Result;
 use crate::experiment::{Experiment, MethodSpec, Panel};
 use crate::number::scientific;
 use crate::settings::{Figure, Settings};
 use crate::workers::Workers;
-use kalmia_chart::{Axis, Color, Plot, Point, Series, compose};
+use kalmia_chart::{Axis, Color, Plot, Point, Series};
 
 const PAPER: &str = "“In the first setting the truncation deteriorates the performance of the \
     EKF.” The paper has c = 1 and β = 0.49; Bercu, Godichon and Portier c = 10⁻¹⁰.";
@@ -28,23 +28,14 @@ pub(super) fn figure(settings: &Settings, workers: &Workers) -> Result<Finished>
          c t^(−β), {}. The EKF has no threshold.",
         sample(length)
     );
-    let picture = Picture {
-        name: "truncation".into(),
-        scene: compose(&caption, &plots),
-        csv: sweep::csv(&panels.iter().collect::<Vec<_>>()),
-        caption,
-    };
-    Ok(Finished { paper: PAPER.into(), pictures: vec![picture], panels, ..Finished::default() })
+    Ok(sweep::finished("truncation", PAPER, caption, &plots, panels))
 }
 
 fn experiment(setting: &str, name: &str) -> Result<Experiment> {
-    let mut experiment = Experiment::of_the_paper(setting)?;
     let truncated = MethodSpec::new("truncated", "truncated EKF")
         .with_grid("beta", &BETAS)
         .with_grid("scale", &SCALES);
-    experiment.methods = vec![MethodSpec::new("ekf", "EKF"), truncated];
-    experiment.name = name.into();
-    Ok(experiment)
+    Experiment::on_rows_of(setting, name, vec![MethodSpec::new("ekf", "EKF"), truncated])
 }
 
 /// A line per scale over the exponents.
