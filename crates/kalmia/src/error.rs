@@ -39,6 +39,27 @@ pub enum Error {
         /// The value found.
         value: f64,
     },
+    /// An index of a sparse row that is repeated, out of order or too large.
+    #[error("row {row}, index {index}: {problem}")]
+    SparseIndex {
+        /// Row within the call, from 0.
+        row: usize,
+        /// The index found.
+        index: u32,
+        /// What is wrong with it, and what to do.
+        problem: &'static str,
+    },
+    /// A row has a feature that no row had, and the learner is full.
+    #[error(
+        "row {row}: more than {limit} features; raise the limit, hash the features into fewer, \
+         or leave some out"
+    )]
+    TooManyFeatures {
+        /// Row within the call, from 0.
+        row: usize,
+        /// The most features that the learner takes.
+        limit: usize,
+    },
     /// A target outside the family's domain.
     #[error(
         "row {row}: target {value} is not legal for the {family} family, which takes {expected}"
@@ -115,7 +136,7 @@ pub enum Error {
     /// The allocator has not enough memory for the learner's matrices, or for larger ones.
     #[error(
         "{} of memory are needed but not available; matrices grow with the square of the number \
-         of features, so leave features out",
+         of features, so leave features out or use `Wide`",
         crate::memory::text(*.bytes)
     )]
     OutOfMemory {
@@ -134,6 +155,7 @@ impl Error {
             self,
             Error::Length { .. }
                 | Error::Feature { .. }
+                | Error::SparseIndex { .. }
                 | Error::Target { .. }
                 | Error::RowExtra { .. }
                 | Error::Diverged { .. }
@@ -144,6 +166,8 @@ impl Error {
     pub fn row(&self) -> Option<usize> {
         match *self {
             Error::Feature { row, .. }
+            | Error::SparseIndex { row, .. }
+            | Error::TooManyFeatures { row, .. }
             | Error::Target { row, .. }
             | Error::RowExtra { row, .. }
             | Error::Diverged { row, .. }
@@ -157,6 +181,8 @@ impl Error {
     pub fn at_row(mut self, at: usize) -> Self {
         match &mut self {
             Error::Feature { row, .. }
+            | Error::SparseIndex { row, .. }
+            | Error::TooManyFeatures { row, .. }
             | Error::Target { row, .. }
             | Error::RowExtra { row, .. }
             | Error::Diverged { row, .. }
@@ -210,6 +236,8 @@ mod tests {
         let name = "weight";
         for error in [
             Error::Feature { row, column: 1, value },
+            Error::SparseIndex { row, index: 3, problem: "is repeated" },
+            Error::TooManyFeatures { row, limit: 9 },
             Error::Target { row, value, family: "poisson".into(), expected: expected.into() },
             Error::RowExtra { row, name, value, expected },
             Error::Diverged { row, quantity: "x'Px", value },

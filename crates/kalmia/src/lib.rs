@@ -40,6 +40,7 @@ pub mod observe;
 pub mod predict;
 pub mod rows;
 pub mod rule;
+pub mod sparse;
 mod step;
 
 pub use covariance::{Dense, Factored};
@@ -47,12 +48,13 @@ pub use error::{Error, Result};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{
     AnyLearner, Auto, Averaged, AveragedSgd, DriftMode, Filter, Learner, OnlineNewtonSettings,
-    OnlineNewtonStep, Predict, Prior,
+    OnlineNewtonStep, Predict, Prior, Wide,
 };
 pub use observe::{Observer, RowView};
 pub use predict::Prediction;
 pub use rows::{Inputs, Rows};
 pub use rule::{Ekf, Implicit, MomentMatch, Rule, Truncated};
+pub use sparse::{SparseInputs, SparseMatrix, SparseRow, SparseRows};
 
 /// Internals for the benches and tests of this crate; no part of the public interface.
 #[doc(hidden)]

@@ -96,6 +96,22 @@ impl<'a> Rows<'a> {
         Ok(Self { dim, x, y, weight: None, offset: None })
     }
 
+    /// Targets, weights and offsets alone; the lengths must agree.
+    #[inline(always)]
+    pub(crate) fn without_features(
+        y: &'a [f64],
+        weight: Option<&'a [f64]>,
+        offset: Option<&'a [f64]>,
+    ) -> Self {
+        Self { dim: 0, x: &[], y, weight, offset }
+    }
+
+    /// The same observations with `dim` features each.
+    pub(crate) fn with_dense(self, dim: usize, x: &'a [f64]) -> Result<Self> {
+        require_len("x", x.len(), dim * self.y.len())?;
+        Ok(Self { dim, x, ..self })
+    }
+
     /// The same rows with other features.
     pub(crate) fn with_features(mut self, x: &'a [f64]) -> Self {
         debug_assert_eq!(x.len(), self.x.len());
@@ -206,6 +222,12 @@ impl<'a> Inputs<'a> {
         let len = x.len() / dim.max(1);
         require_len("x", x.len(), dim * len)?;
         Ok(Self { dim, x, len, offset: None, unseen: None })
+    }
+
+    /// `len` rows of `dim` features, which may be 0.
+    pub(crate) fn of_len(dim: usize, x: &'a [f64], len: usize) -> Self {
+        debug_assert_eq!(x.len(), dim * len);
+        Self { dim, x, len, offset: None, unseen: None }
     }
 
     /// With an offset per row (added to the linear predictor).

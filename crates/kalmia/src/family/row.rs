@@ -59,7 +59,6 @@ impl Rows<'_> {
     /// [`Rows::validate`], and whether all numbers are at most [`MAX_MODERATE`] in size.
     pub(crate) fn check<F: Family>(&self, family: &F, dim: usize) -> Result<bool> {
         require_len("row", self.dim(), dim)?;
-        let moderate = |values: &[f64]| first_beyond(MAX_MODERATE, values).is_none();
         let x = self.features();
         let mut all = moderate(x);
         if !all && let Some(at) = first_beyond(MAX_FEATURE, x) {
@@ -69,6 +68,12 @@ impl Rows<'_> {
                 value: x[at],
             });
         }
+        all &= self.check_observations(family)?;
+        Ok(all)
+    }
+
+    /// Checks targets, weights and offsets; whether all are at most [`MAX_MODERATE`] in size.
+    pub(crate) fn check_observations<F: Family>(&self, family: &F) -> Result<bool> {
         for (row, &value) in self.targets().iter().enumerate() {
             if family.canonical(value).is_none() {
                 return Err(Error::Target {
@@ -89,9 +94,13 @@ impl Rows<'_> {
             |offset| offset.abs() <= MAX_FEATURE,
         )?;
         // weights are: `MAX_WEIGHT` is no larger
-        all &= moderate(self.targets()) && self.offsets().is_none_or(moderate);
-        Ok(all)
+        Ok(moderate(self.targets()) && self.offsets().is_none_or(moderate))
     }
+}
+
+/// Whether all values are at most [`MAX_MODERATE`] in size.
+fn moderate(values: &[f64]) -> bool {
+    first_beyond(MAX_MODERATE, values).is_none()
 }
 
 /// Refuses the first illegal weight or offset.

@@ -5,7 +5,7 @@
 
 use super::split::MAX_DEPTH;
 use super::{FORMAT, ModelFile, Problem, Tensor, Tensors};
-use crate::covariance::packed::numbers;
+use crate::covariance::packed::{NumberType, Packed};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -54,11 +54,13 @@ fn header(file: &ModelFile) -> Vec<u8> {
     let mut text = format!("{{\"{METADATA}\":{}", json!(texts));
     let mut start = 0;
     for (name, tensor) in &file.tensors {
-        let (end, shape) = match tensor {
-            Tensor::Scalar(_) => (start + 8, vec![]),
-            Tensor::Array(bytes) => (start + bytes.len(), vec![bytes.len() / 8]),
+        let (end, kind, shape) = match tensor {
+            Tensor::Scalar(_) => (start + 8, NumberType::F64, vec![]),
+            Tensor::Array(kind, bytes) => {
+                (start + bytes.len(), *kind, vec![bytes.len() / kind.size()])
+            }
         };
-        let info = json!({"data_offsets": [start, end], "dtype": "F64", "shape": shape});
+        let info = json!({"data_offsets": [start, end], "dtype": kind.name(), "shape": shape});
         text += &format!(",{}:{info}", json!(name));
         start = end;
     }
@@ -207,12 +209,14 @@ fn tensors(header: &Header, data: &[u8]) -> Result<Tensors, Problem> {
         // in bounds and in order, as `Header::data_len` checked
         let bytes = &data[info.data_offsets.0 as usize..info.data_offsets.1 as usize];
         let len = bytes.len() as u64;
-        let tensor = match (info.dtype.as_str(), info.shape.as_slice(), len) {
-            ("F64", [count], _) if count.checked_mul(8) == Some(len) => {
-                Tensor::Array(bytes.to_vec())
+        let kind = NumberType::ALL.into_iter().find(|kind| kind.name() == info.dtype);
+        let tensor = match (kind, info.shape.as_slice(), len) {
+            (Some(kind), [count], _) if count.checked_mul(kind.size() as u64) == Some(len) => {
+                Tensor::Array(kind, bytes.to_vec())
             }
-            ("F64", [], 8) => Tensor::Scalar(numbers(bytes).next().expect("8 bytes are a number")),
-            (dtype, shape, _) => {
+            (Some(NumberType::F64), [], 8) => Tensor::Scalar(f64::from_bytes(bytes)),
+            (_, shape, _) => {
+                let dtype = &info.dtype;
                 return Err(Problem::Header(format!(
                     "tensor `{name}` is {dtype} of shape {shape:?} in {len} bytes"
                 )));

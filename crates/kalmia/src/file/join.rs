@@ -2,7 +2,7 @@
 
 use super::split::REFERENCE;
 use super::{Problem, Tensor, Tensors};
-use crate::covariance::packed::numbers;
+use crate::covariance::packed::{NumberType, numbers};
 use serde::de::value::{Error, MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
@@ -32,8 +32,9 @@ fn plain_segment(segment: &Segment) -> String {
 enum Source<'a> {
     Json(&'a Value),
     Float(f64),
+    Whole(u32),
     /// Little-endian bytes.
-    Floats(&'a [u8]),
+    Numbers(NumberType, &'a [u8]),
 }
 
 /// A value of the state, to be read.
@@ -55,7 +56,7 @@ impl<'a> Node<'a> {
         let tensor = name.as_str().and_then(|name| self.tensors.get(name));
         match tensor.filter(|_| entries.len() == 1) {
             Some(Tensor::Scalar(number)) => Ok(Source::Float(*number)),
-            Some(Tensor::Array(bytes)) => Ok(Source::Floats(bytes)),
+            Some(Tensor::Array(kind, bytes)) => Ok(Source::Numbers(*kind, bytes)),
             None => Err(Error::custom(format_args!("tensor {name} is not in the file"))),
         }
     }
@@ -95,7 +96,17 @@ impl<'de> Deserializer<'de> for Node<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.resolved()? {
             Source::Float(number) => visitor.visit_f64(number),
-            Source::Floats(bytes) => self.sequence(numbers(bytes).map(Source::Float), visitor),
+            Source::Whole(number) => visitor.visit_u32(number),
+            Source::Numbers(NumberType::F64, bytes) => {
+                self.sequence(numbers(bytes).map(Source::Float), visitor)
+            }
+            Source::Numbers(NumberType::F32, bytes) => {
+                let wider = numbers::<f32>(bytes).map(f64::from);
+                self.sequence(wider.map(Source::Float), visitor)
+            }
+            Source::Numbers(NumberType::U32, bytes) => {
+                self.sequence(numbers(bytes).map(Source::Whole), visitor)
+            }
             Source::Json(Value::Array(items)) => {
                 self.sequence(items.iter().map(Source::Json), visitor)
             }

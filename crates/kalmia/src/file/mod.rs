@@ -1,6 +1,6 @@
 //! Model files: any serde state, bit for bit, in a checked, versioned and deterministic container.
 //!
-//! The container is safetensors: a JSON header and F64 tensors. [`save`] and [`load`] do it all;
+//! The container is safetensors: a JSON header and tensors of F64, F32 or U32. [`save`] and [`load`] do it all;
 //! [`ModelFile`] is for bytes that do not live in a file, and for readers that accept several
 //! kinds. [`ModelFile::new`] turns the state into JSON and moves numbers into tensors where JSON
 //! would be large (arrays of 16 numbers or more) or cannot hold them (NaN and infinities).
@@ -36,6 +36,7 @@ pub use atomic::{check_writable, replace};
 pub use claim::Claim;
 pub use error::{FileError, Problem};
 
+use crate::covariance::packed::NumberType;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -58,14 +59,14 @@ pub type Metadata = Map<String, Value>;
 enum Tensor {
     Scalar(f64),
     /// Little-endian bytes, as in the file.
-    Array(Vec<u8>),
+    Array(NumberType, Vec<u8>),
 }
 
 impl Tensor {
     fn with_bytes<T>(&self, f: impl FnOnce(&[u8]) -> T) -> T {
         match self {
             Self::Scalar(number) => f(&number.to_le_bytes()),
-            Self::Array(bytes) => f(bytes),
+            Self::Array(_, bytes) => f(bytes),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::container::METADATA;
 use super::{Problem, Tensor, Tensors};
-use crate::covariance::packed::{FLOAT64_LE, bytes, numbers};
+use crate::covariance::packed::{NumberType, bytes, numbers};
 use ciborium::Value as Tree;
 use serde::Serialize;
 use serde_json::Value;
@@ -75,15 +75,23 @@ impl Split {
                 }
             },
             Tree::Map(entries) => self.object(entries),
-            Tree::Tag(FLOAT64_LE, content) => match *content {
-                Tree::Bytes(bytes) if bytes.len() >= 8 * MIN_TENSOR_LEN => {
-                    Ok(self.reference(Tensor::Array(bytes)))
-                }
-                Tree::Bytes(bytes) => Ok(self.floats(numbers(&bytes).collect())),
-                _ => Err("a tagged array of numbers must be a byte string".into()),
-            },
+            Tree::Tag(tag, content) => self.tagged(tag, *content),
             // how CBOR holds numbers that do not fit into 64 bits
             _ => Err("integers of 128 bits cannot be stored".into()),
+        }
+    }
+
+    /// A packed array. A short one of `f64` takes less room in the JSON.
+    fn tagged(&mut self, tag: u64, content: Tree) -> Result<Value, String> {
+        let kind = NumberType::ALL.into_iter().find(|kind| kind.tag() == tag);
+        match (kind, content) {
+            (Some(NumberType::F64), Tree::Bytes(bytes)) if bytes.len() < 8 * MIN_TENSOR_LEN => {
+                Ok(self.floats(numbers(&bytes).collect()))
+            }
+            (Some(kind), Tree::Bytes(bytes)) => Ok(self.reference(Tensor::Array(kind, bytes))),
+            (Some(_), _) => Err("a tagged array of numbers must be a byte string".into()),
+            // how CBOR holds numbers that do not fit into 64 bits
+            (None, _) => Err("integers of 128 bits cannot be stored".into()),
         }
     }
 
@@ -119,7 +127,7 @@ impl Split {
         if floats.len() < MIN_TENSOR_LEN && floats.iter().all(|number| number.is_finite()) {
             return floats.into();
         }
-        self.reference(Tensor::Array(bytes(floats.into_iter())))
+        self.reference(Tensor::Array(NumberType::F64, bytes(floats.into_iter())))
     }
 
     /// Stores a tensor under the current place. Keys with dots can make two places look alike; the

@@ -2,7 +2,7 @@
 
 use super::{
     Auto, AutoState, Averaged, AveragedSgd, AveragedSgdState, AveragedState, Filter, FilterState,
-    Learner, Merged, OnlineNewtonState, OnlineNewtonStep, Predict,
+    Learner, Merged, OnlineNewtonState, OnlineNewtonStep, Predict, Wide, WideState,
 };
 use crate::covariance::{Factored, Kernel};
 use crate::error::{Error, Result};
@@ -12,13 +12,17 @@ use crate::observe::Observer;
 use crate::predict::{MixturePrediction, Prediction};
 use crate::rows::{Inputs, Rows};
 use crate::rule::{AnyRule, Rule};
+use crate::sparse::{SparseInputs, SparseRows};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// One of the learners of the crate, over a family `F` that is by default chosen at run time too.
 #[derive(Debug, Clone)]
 pub enum AnyLearner<F = AnyFamily> {
     /// The default mixture.
     Auto(Auto<F>),
+    /// The default mixture for sparse and wide rows.
+    Wide(Box<Wide<F>>),
     /// A single filter.
     Filter(Filter<F, AnyRule>),
     /// The online Newton step.
@@ -36,6 +40,8 @@ pub enum AnyLearner<F = AnyFamily> {
 pub enum AnyState<F = AnyFamily> {
     /// Of the default mixture.
     Auto(AutoState<F>),
+    /// Of the default mixture for sparse and wide rows.
+    Wide(WideState<F>),
     /// Of a filter.
     Filter(FilterState<F, AnyRule>),
     /// Of the online Newton step.
@@ -50,6 +56,7 @@ macro_rules! each {
     ($any:expr, $inner:ident => $body:expr) => {
         match $any {
             AnyLearner::Auto($inner) => $body,
+            AnyLearner::Wide($inner) => $body,
             AnyLearner::Filter($inner) => $body,
             AnyLearner::Newton($inner) => $body,
             AnyLearner::Sgd($inner) => $body,
@@ -68,6 +75,7 @@ impl<F: Family> AnyLearner<F> {
     pub fn state(&self) -> AnyState<F> {
         match self {
             Self::Auto(inner) => AnyState::Auto(inner.state()),
+            Self::Wide(inner) => AnyState::Wide(inner.state()),
             Self::Filter(inner) => AnyState::Filter(inner.state()),
             Self::Newton(inner) => AnyState::Newton(inner.state()),
             Self::Sgd(inner) => AnyState::Sgd(inner.state()),
@@ -79,6 +87,7 @@ impl<F: Family> AnyLearner<F> {
     pub fn restore(state: AnyState<F>) -> Result<Self> {
         Ok(match state {
             AnyState::Auto(state) => Self::Auto(Auto::restore(state)?),
+            AnyState::Wide(state) => Self::Wide(Box::new(Wide::restore(state)?)),
             AnyState::Filter(state) => Self::Filter(Filter::restore(state)?),
             AnyState::Newton(state) => Self::Newton(OnlineNewtonStep::restore(state)?),
             AnyState::Sgd(state) => Self::Sgd(AveragedSgd::restore(state)?),
@@ -92,6 +101,7 @@ impl<F: Family> AnyLearner<F> {
     pub fn method(&self) -> &'static str {
         match self {
             Self::Auto(_) => "auto",
+            Self::Wide(_) => "wide",
             Self::Filter(inner) => inner.rule().name(),
             Self::Newton(_) => "ons",
             Self::Sgd(_) => "asgd",
@@ -110,7 +120,7 @@ impl<F: Family> AnyLearner<F> {
     /// Whether the learner keeps a covariance of its coefficients. Without one there are no
     /// standard errors, and predictions are plug-in.
     pub fn has_covariance(&self) -> bool {
-        matches!(self, Self::Auto(_) | Self::Filter(_))
+        matches!(self, Self::Auto(_) | Self::Wide(_) | Self::Filter(_))
     }
 }
 
@@ -130,6 +140,7 @@ impl<F: Family> AnyLearner<F> {
         let matrices = |count: usize| Factored::bytes(dim).saturating_mul(count);
         match self {
             Self::Auto(inner) => inner.memory(dim),
+            Self::Wide(inner) => inner.memory(dim),
             // the covariance, and the copy that a refused row returns to
             Self::Filter(_) => matrices(2),
             // the same with the precision matrix, and the factor that a projection takes
@@ -153,6 +164,9 @@ impl<F: Family + PartialEq> AnyLearner<F> {
     pub fn merge(&self, other: &Self) -> Result<Merged<Self>> {
         match (self, other) {
             (Self::Filter(a), Self::Filter(b)) => Ok(a.merge(b)?.map(Self::Filter)),
+            (Self::Wide(a), Self::Wide(b)) => {
+                Ok(a.merge(b)?.map(|merged| Self::Wide(Box::new(merged))))
+            }
             (Self::Auto(a), Self::Auto(b)) => Ok(a.merge(b)?.map(Self::Auto)),
             _ => Err(Error::State(format!(
                 "a model of method {} cannot be merged with one of {}",
@@ -172,7 +186,7 @@ impl<F: Family> Learner for AnyLearner<F> {
         each!(self, inner => inner.count())
     }
 
-    fn coefficients(&self) -> &[f64] {
+    fn coefficients(&self) -> Cow<'_, [f64]> {
         each!(self, inner => inner.coefficients())
     }
 
@@ -182,6 +196,18 @@ impl<F: Family> Learner for AnyLearner<F> {
         observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
         each!(self, inner => inner.learn_observed(rows, observer))
+    }
+
+    fn learn_sparse_observed(
+        &mut self,
+        rows: SparseRows<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
+        each!(self, inner => inner.learn_sparse_observed(rows, observer))
+    }
+
+    fn linear(&self, x: &[f64]) -> Result<f64> {
+        each!(self, inner => inner.linear(x))
     }
 }
 
@@ -198,6 +224,7 @@ impl<F: Family> Predict for AnyLearner<F> {
             |prediction: Result<Prediction<F>>| MixturePrediction::new(vec![(1.0, prediction?)]);
         match self {
             Self::Auto(inner) => inner.predict(x, offset),
+            Self::Wide(inner) => inner.predict(x, offset),
             Self::Filter(inner) => alone(inner.predict(x, offset)),
             Self::Newton(inner) => alone(inner.predict(x, offset)),
             Self::Sgd(inner) => alone(inner.predict(x, offset)),
@@ -216,10 +243,30 @@ impl<F: Family> Predict for AnyLearner<F> {
         };
         match self {
             Self::Auto(inner) => inner.predict_many(inputs, take),
+            Self::Wide(inner) => inner.predict_many(inputs, take),
             Self::Filter(inner) => inner.predict_many(inputs, &mut alone),
             Self::Newton(inner) => inner.predict_many(inputs, &mut alone),
             Self::Sgd(inner) => inner.predict_many(inputs, &mut alone),
             Self::Averaged(inner) => inner.predict_many(inputs, &mut alone),
+        }
+    }
+
+    fn predict_sparse(
+        &self,
+        inputs: SparseInputs<'_>,
+        take: &mut dyn FnMut(usize, &MixturePrediction<F>) -> Result<()>,
+    ) -> Result<()> {
+        let mut mixture = None;
+        let mut alone = |i: usize, prediction: &Prediction<F>| {
+            take(i, MixturePrediction::refill(&mut mixture, [(1.0, prediction.clone())])?)
+        };
+        match self {
+            Self::Auto(inner) => inner.predict_sparse(inputs, take),
+            Self::Wide(inner) => inner.predict_sparse(inputs, take),
+            Self::Filter(inner) => inner.predict_sparse(inputs, &mut alone),
+            Self::Newton(inner) => inner.predict_sparse(inputs, &mut alone),
+            Self::Sgd(inner) => inner.predict_sparse(inputs, &mut alone),
+            Self::Averaged(inner) => inner.predict_sparse(inputs, &mut alone),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::observe::{Observer, RowView, reborrow};
 use crate::predict::Prediction;
 use crate::rows::Rows;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// After $t$ rows, $\frac1t(w_1+\dots+w_t)$: the mean of the coefficients with which the inner
 /// learner predicted each row (erratum E29), $w_1$ before any. By convexity a bound on the inner
@@ -118,7 +119,7 @@ impl<L: Learner + Clone> Averaged<L> {
     ) -> Result<()> {
         let Running { inner, count, mean } = &mut self.running;
         let one = rows.slice(i..i + 1);
-        self.iterate.copy_from_slice(inner.coefficients());
+        self.iterate.copy_from_slice(&inner.coefficients());
         let learned = match observer {
             None => inner.learn(one),
             Some(observer) => {
@@ -143,8 +144,8 @@ impl<L: Learner + Clone> Learner for Averaged<L> {
         self.running.inner.count()
     }
 
-    fn coefficients(&self) -> &[f64] {
-        &self.running.mean
+    fn coefficients(&self) -> Cow<'_, [f64]> {
+        Cow::Borrowed(&self.running.mean)
     }
 
     fn learn_observed(

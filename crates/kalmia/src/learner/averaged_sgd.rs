@@ -10,6 +10,7 @@ use crate::predict::Prediction;
 use crate::rows::Rows;
 use crate::rule::Step;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// $\theta_{t+1} = \theta_t - \gamma\,\ell'(y_t, \theta_t^\top x_t)\,x_t$ from $\theta_1 = 0$ with
 /// a constant step; the coefficients are the mean of $\theta_1, \dots, \theta_t$ after $t$ rows
@@ -174,8 +175,8 @@ impl<F: Family> Learner for AveragedSgd<F> {
         self.count
     }
 
-    fn coefficients(&self) -> &[f64] {
-        &self.iterates.mean
+    fn coefficients(&self) -> Cow<'_, [f64]> {
+        Cow::Borrowed(&self.iterates.mean)
     }
 
     fn learn_observed(

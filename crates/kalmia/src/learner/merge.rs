@@ -57,8 +57,8 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
             ));
         }
         let dim = self.dim();
-        let a = Natural::new(self.coefficients(), &self.covariance().matrix())?;
-        let b = Natural::new(other.coefficients(), &other.covariance().matrix())?;
+        let a = Natural::new(&self.coefficients(), &self.covariance().matrix())?;
+        let b = Natural::new(&other.coefficients(), &other.covariance().matrix())?;
         let prior = Natural::new(self.prior().mean(), &self.prior().matrix())?;
         let combine = |a: &[f64], b: &[f64], prior: &[f64]| -> Vec<f64> {
             (0..a.len()).map(|i| a[i] + b[i] - prior[i]).collect()

@@ -12,6 +12,7 @@ mod merge;
 mod online_newton;
 mod prior;
 mod sample;
+mod wide;
 
 pub use any::{AnyLearner, AnyState};
 pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight};
@@ -27,12 +28,15 @@ pub use online_newton::{
 };
 pub use prior::Prior;
 pub use sample::{PosteriorDraw, Sample};
+pub use wide::{Wide, WideBuilder, WideState, WideWeight};
 
 use crate::error::{Error, Result, require_len};
 use crate::family::Family;
 use crate::observe::Observer;
 use crate::predict::Predictive;
 use crate::rows::{Inputs, Rows, check_features};
+use crate::sparse::{SparseInputs, SparseRows};
+use std::borrow::Cow;
 
 /// An algorithm that learns rows one after the other.
 ///
@@ -44,8 +48,8 @@ pub trait Learner {
     /// Rows learned so far.
     fn count(&self) -> u64;
 
-    /// The coefficients that predict now.
-    fn coefficients(&self) -> &[f64];
+    /// The coefficients that predict now, [`dim`](Self::dim) of them.
+    fn coefficients(&self) -> Cow<'_, [f64]>;
 
     /// Learns rows in order and shows each to the observer first. How rows are cut into calls does
     /// not change the result. A batch with an illegal row is refused as a whole.
@@ -55,6 +59,22 @@ pub trait Learner {
     /// Learns rows in order.
     fn learn(&mut self, rows: Rows<'_>) -> Result<()> {
         self.learn_observed(rows, None)
+    }
+
+    /// As [`learn_observed`](Self::learn_observed), for sparse rows. Learners with a dense
+    /// covariance write the batch out as dense rows, so their batches must fit into memory;
+    /// [`RowView::x`](crate::RowView::x) is then the dense row, otherwise it is empty.
+    fn learn_sparse_observed(
+        &mut self,
+        rows: SparseRows<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
+        rows.densified(self.dim(), |rows| self.learn_observed(rows, observer))
+    }
+
+    /// Learns sparse rows in order.
+    fn learn_sparse(&mut self, rows: SparseRows<'_>) -> Result<()> {
+        self.learn_sparse_observed(rows, None)
     }
 
     /// The linear predictor $\theta^\top x$.
@@ -92,6 +112,22 @@ pub trait Predict: Learner {
         for i in 0..inputs.len() {
             let prediction = self.predict(inputs.x(i), inputs.offset(i));
             take(i, &prediction.map_err(|error| error.at_row(i))?)?;
+        }
+        Ok(())
+    }
+
+    /// As [`predict_many`](Self::predict_many), for sparse rows.
+    fn predict_sparse(
+        &self,
+        inputs: SparseInputs<'_>,
+        take: &mut dyn FnMut(usize, &Self::Prediction) -> Result<()>,
+    ) -> Result<()> {
+        inputs.check(self.dim() as u64)?;
+        for first in (0..inputs.len()).step_by(labels::PREDICTED_ROWS) {
+            let rows = first..inputs.len().min(first + labels::PREDICTED_ROWS);
+            inputs.densified(self.dim(), rows, |rows| {
+                self.predict_many(rows, &mut |i, prediction| take(first + i, prediction))
+            })?;
         }
         Ok(())
     }

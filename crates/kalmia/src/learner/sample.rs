@@ -151,6 +151,9 @@ impl<F: Family> Sample for AnyLearner<F> {
         match self {
             Self::Auto(inner) => inner.draw(draws, rng),
             Self::Filter(inner) => inner.draw(draws, rng),
+            Self::Wide(_) => Err(Error::State(
+                "a wide model draws no coefficients; ask for the mean and its interval".into(),
+            )),
             Self::Newton(_) | Self::Sgd(_) | Self::Averaged(_) => Err(Error::State(format!(
                 "method {} keeps no covariance, so there is nothing to draw from; use auto, or a \
                  filter such as moment",

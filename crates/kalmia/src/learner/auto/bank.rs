@@ -4,12 +4,13 @@ use super::center::center;
 use super::dispersion::{Dispersion, Kind};
 use super::member::{Member, MomentMatcher};
 use super::posterior::posterior;
+use super::report::MixtureRow;
 use super::sentinel::{Sentinel, WatchedRow};
 use crate::covariance::{Covariance, Factored};
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
 use crate::linalg::Threads;
-use crate::observe::{Observer, RowView, observation};
+use crate::observe::{Observer, observation};
 use crate::rows::{Observation, Rows};
 use crate::rule::Evidence;
 
@@ -43,7 +44,7 @@ impl<F: Family> Context<'_, F> {
 
 /// A member's belief about the linear predictor of one row, in units of the dispersion.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct MemberBelief {
+pub(in crate::learner) struct MemberBelief {
     pub weight: f64,
     pub prior_size: f64,
     pub residual: f64,
@@ -116,13 +117,13 @@ impl<C: Covariance> Bank<C> {
             let observation = observation(context.family, &rows, i);
             let evidence = self.weigh(&context, &observation, i);
             if let Some(observer) = &mut observer {
-                let loss = if with_loss {
-                    -self.log_density(&context, &observation, i, evidence)
-                } else {
-                    f64::NAN
+                let row = MixtureRow {
+                    family: context.family,
+                    dispersion: context.dispersion,
+                    observation,
+                    evidence,
                 };
-                let view = self.row_view(&context, rows, observation, i, evidence);
-                observer.row(&RowView { index: context.first + i, loss, ..view });
+                observer.row(&self.row_view(&context, rows, row, i, with_loss));
             }
             if context.sentinel.is_some() {
                 let linear = self.linear(i);

@@ -20,7 +20,7 @@ const MAX_GUESS: f64 = 1e9;
 /// How the dispersion is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(in crate::learner) enum Kind {
     /// There is none.
     None,
     /// Normal noise: exact, Student predictive.
@@ -33,7 +33,7 @@ pub(super) enum Kind {
 
 /// The part of the dispersion's belief that all members share.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Dispersion {
+pub(in crate::learner) struct Dispersion {
     pub kind: Kind,
     /// Guess before the rows, from the warm-up.
     pub guess: f64,
@@ -50,7 +50,7 @@ pub(super) struct Dispersion {
 }
 
 /// For fields that older files do not have.
-pub(super) fn is_zero(value: &f64) -> bool {
+pub(in crate::learner) fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 

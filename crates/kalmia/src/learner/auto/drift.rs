@@ -101,7 +101,7 @@ impl<F: Family> super::Auto<F> {
             return;
         }
         let start = Start::of_mixture(bank, &self.dispersion, self.scales.centers());
-        let noise = self.scales.variances(self.prior_scale.slopes, Basis::Centered);
+        let noise = self.scales.variances(self.prior.scale.slopes, Basis::Centered);
         // a belief too ill-conditioned for the dense form stays static
         if let Ok(bank) = Bank::random_walk(start, &noise, self.scales.centers()) {
             self.stage = Stage::RandomWalk(bank);

@@ -4,7 +4,7 @@ use crate::family::Family;
 
 /// A member's weight and its belief about the linear predictor, offset included.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LinearBelief {
+pub(in crate::learner) struct LinearBelief {
     pub weight: f64,
     pub linear: f64,
     pub variance: f64,
@@ -18,7 +18,7 @@ const MAX_AVERAGED_VARIANCE: f64 = 1.0;
 /// For families whose mean grows without bound (the log link) the average is dominated by the least
 /// certain member. If any member's variance exceeds 1, the weighted-median member is used instead,
 /// with its variance capped at 1.
-pub(super) fn predicted_mean<F: Family>(
+pub(in crate::learner) fn predicted_mean<F: Family>(
     family: &F,
     beliefs: impl Iterator<Item = LinearBelief> + Clone,
 ) -> f64 {

@@ -55,7 +55,7 @@ impl Clone for Predictions {
 
 /// The family at unit dispersion, and the dispersion. Beliefs are stored divided by the dispersion,
 /// but moment matching of a skewed family needs the dispersion itself.
-pub(super) struct MomentMatcher<'a, F> {
+pub(in crate::learner) struct MomentMatcher<'a, F> {
     pub family: &'a F,
     pub dispersion: f64,
 }
@@ -70,7 +70,7 @@ impl<F> Copy for MomentMatcher<'_, F> {}
 
 impl<F: Family> MomentMatcher<'_, F> {
     #[inline(always)]
-    fn moments(&self, observation: &Observation, m: f64, s: f64) -> Moments {
+    pub fn moments(&self, observation: &Observation, m: f64, s: f64) -> Moments {
         let phi = self.dispersion;
         if phi == 1.0 {
             return moments(self.family, observation, m, s);

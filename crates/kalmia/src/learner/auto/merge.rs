@@ -55,7 +55,7 @@ impl<F: Family + PartialEq> Auto<F> {
         };
         let gathered = Gathered::of(other, theirs)?;
         let dim = self.dim;
-        let slopes = self.prior_scale.slopes;
+        let slopes = self.prior.scale.slopes;
         self.scales.adopt(&other.scales, |j, scale| {
             bank.members
                 .iter_mut()

@@ -17,29 +17,29 @@
 //! | `sentinel`, `scores`, `corrector` | the watch for a drift: its evidence, its cost |
 //! | `state`, `merge` | storing and merging |
 
-mod bank;
+pub(super) mod bank;
 mod builder;
 mod center;
 mod coefficients;
 mod corrector;
-mod dispersion;
+pub(super) mod dispersion;
 mod drift;
-mod mean;
-mod member;
+pub(super) mod mean;
+pub(super) mod member;
 mod merge;
-mod posterior;
-mod predict;
-mod prior;
-mod report;
+pub(super) mod posterior;
+pub(super) mod predict;
+pub(super) mod prior;
+pub(super) mod report;
 mod review;
 mod sample;
-mod scale;
+pub(super) mod scale;
 mod scores;
 mod sentinel;
 mod shrink;
 mod stage;
 mod state;
-mod warm_up;
+pub(super) mod warm_up;
 
 pub use builder::AutoBuilder;
 pub use drift::DriftMode;
@@ -55,10 +55,11 @@ use crate::rows::Rows;
 use bank::Context;
 use dispersion::Dispersion;
 pub use prior::PRIOR_SIZES;
-use prior::PriorScale;
+use prior::PriorCenter;
 use scale::Scales;
 use sentinel::Sentinel;
 use stage::Stage;
+use std::borrow::Cow;
 use warm_up::WarmUpRows;
 
 /// Process noise of the members that follow a drift, relative to the prior of size 1 of centered
@@ -113,9 +114,7 @@ pub struct Auto<F> {
     count: u64,
     scales: Scales,
     dispersion: Dispersion,
-    prior_scale: PriorScale,
-    /// Prior mean of the intercept, if there is one.
-    intercept_mean: f64,
+    prior: PriorCenter,
     warm_up: Option<WarmUpRows>,
     stage: Stage,
     sentinel: Sentinel,
@@ -149,8 +148,7 @@ impl<F: Family> Auto<F> {
             drift,
             count: 0,
             scales,
-            prior_scale: PriorScale::default(),
-            intercept_mean: 0.0,
+            prior: PriorCenter::default(),
             warm_up: Some(WarmUpRows::default()),
             stage: Stage::default(),
             sentinel: Sentinel::default(),
@@ -232,7 +230,7 @@ impl<F: Family> Auto<F> {
                 self.chunk(rows.slice(0..at), first, reborrow(&mut observer))?;
                 return self.chunk(rows.slice(at..rows.len()), first + at, observer);
             }
-            let slopes = self.prior_scale.slopes;
+            let slopes = self.prior.scale.slopes;
             for i in 0..rows.len() {
                 let stage = &mut self.stage;
                 self.scales.complete(rows.x(i), |j, scale| stage.set_prior(j, slopes, scale));
@@ -288,8 +286,8 @@ impl<F: Family> Learner for Auto<F> {
         self.count
     }
 
-    fn coefficients(&self) -> &[f64] {
-        &self.mean
+    fn coefficients(&self) -> Cow<'_, [f64]> {
+        Cow::Borrowed(&self.mean)
     }
 
     fn learn_observed(

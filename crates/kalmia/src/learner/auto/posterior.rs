@@ -8,7 +8,7 @@ use crate::rule::Evidence;
 const MAX_CLOSE_LOG: f64 = 1.0;
 
 /// The weights after a row, in `next`; returns the evidence of the mixture.
-pub(super) fn posterior(
+pub(in crate::learner) fn posterior(
     weights: impl Iterator<Item = f64> + Clone,
     evidence: &[Evidence],
     next: &mut [f64],
@@ -31,7 +31,7 @@ pub(super) fn posterior(
 }
 
 /// The same if `next` holds the log evidences; returns that of the mixture.
-pub(super) fn posterior_of_logs(
+pub(in crate::learner) fn posterior_of_logs(
     weights: impl Iterator<Item = f64> + Clone,
     next: &mut [f64],
 ) -> f64 {

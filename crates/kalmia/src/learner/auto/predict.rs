@@ -3,7 +3,7 @@
 use super::Auto;
 use super::bank::MemberBelief;
 use super::coefficients::RowBeliefs;
-use super::dispersion::Kind;
+use super::dispersion::{Dispersion, Kind};
 use super::mean::{LinearBelief, predicted_mean};
 use super::stage::each_bank;
 use crate::error::{Result, require, require_len};
@@ -14,6 +14,39 @@ use crate::linalg::row_products;
 use crate::predict::{MixturePrediction, Prediction};
 use crate::rows::{Inputs, check_features};
 
+/// A member's prediction from its belief in units of the dispersion.
+pub(in crate::learner) fn member_prediction<F: Family>(
+    family: &F,
+    dispersion: &Dispersion,
+    belief: MemberBelief,
+    offset: f64,
+) -> Result<Prediction<F>> {
+    let estimate = dispersion.estimate(belief.residual);
+    let family = family.fast().with_dispersion_unchecked(estimate);
+    let prediction = Prediction::new(family, belief.linear + offset, estimate * belief.variance)?;
+    let degrees = dispersion.degrees();
+    if degrees.is_finite() {
+        return prediction.with_degrees_of_freedom(degrees);
+    }
+    if dispersion.kind == Kind::Quasi {
+        return prediction.with_overdispersion(estimate);
+    }
+    Ok(prediction)
+}
+
+/// Replaces the mean where a vague belief of an unbounded mean would dominate the average.
+pub(in crate::learner) fn moderate<F: Family>(family: &F, mixture: &mut MixturePrediction<F>) {
+    if family.bounded_gradient() || family.normal_noise().is_some() {
+        return;
+    }
+    let belief = |(weight, prediction): &(f64, Prediction<F>)| LinearBelief {
+        weight: *weight,
+        linear: prediction.linear,
+        variance: prediction.linear_variance,
+    };
+    mixture.mean = predicted_mean(family, mixture.parts().iter().map(belief));
+}
+
 impl<F: Family> Auto<F> {
     /// A member's prediction, with `unseen` features that no row had, each of the prior's size
     /// whatever its value.
@@ -23,18 +56,9 @@ impl<F: Family> Auto<F> {
         offset: f64,
         unseen: f64,
     ) -> Result<Prediction<F>> {
-        let dispersion = self.dispersion.estimate(belief.residual);
-        let s = belief.variance + unseen * belief.prior_size * self.prior_scale.slopes;
-        let family = self.family.fast().with_dispersion_unchecked(dispersion);
-        let prediction = Prediction::new(family, belief.linear + offset, dispersion * s)?;
-        let degrees = self.dispersion.degrees();
-        if degrees.is_finite() {
-            return prediction.with_degrees_of_freedom(degrees);
-        }
-        if self.dispersion.kind == Kind::Quasi {
-            return prediction.with_overdispersion(dispersion);
-        }
-        Ok(prediction)
+        let variance = belief.variance + unseen * belief.prior_size * self.prior.scale.slopes;
+        let belief = MemberBelief { variance, ..belief };
+        member_prediction(&self.family, &self.dispersion, belief, offset)
     }
 
     /// Sets features that no row had to 0; returns how many there were.
@@ -72,19 +96,6 @@ impl<F: Family> Auto<F> {
         }
         seen
     }
-
-    /// Replaces the mean where a vague belief of an unbounded mean would dominate the average.
-    fn moderate(&self, mixture: &mut MixturePrediction<F>) {
-        if self.family.bounded_gradient() || self.family.normal_noise().is_some() {
-            return;
-        }
-        let belief = |(weight, prediction): &(f64, Prediction<F>)| LinearBelief {
-            weight: *weight,
-            linear: prediction.linear,
-            variance: prediction.linear_variance,
-        };
-        mixture.mean = predicted_mean(&self.family, mixture.parts().iter().map(belief));
-    }
 }
 
 impl<F: Family> Predict for Auto<F> {
@@ -106,7 +117,7 @@ impl<F: Family> Predict for Auto<F> {
         let parts =
             self.stage.beliefs(&seen).into_iter().map(member).collect::<Result<Vec<_>>>()?;
         let mut mixture = MixturePrediction::new(parts)?;
-        self.moderate(&mut mixture);
+        moderate(&self.family, &mut mixture);
         Ok(mixture)
     }
 
@@ -134,7 +145,7 @@ impl<F: Family> Predict for Auto<F> {
                         parts.push((belief.weight, part));
                     }
                     let mixture = MixturePrediction::refill(&mut mixture, parts.drain(..))?;
-                    self.moderate(mixture);
+                    moderate(&self.family, mixture);
                     take(first + i, mixture)?;
                 }
             });
@@ -192,7 +203,7 @@ impl<F: Family> Predict for Auto<F> {
         self.dim += 1;
         self.scales.grow();
         self.mean.push(0.0);
-        self.stage.grow(self.prior_scale.slopes);
+        self.stage.grow(self.prior.scale.slopes);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //! weight that each prior starts with.
 
 use super::bank::Bank;
-use super::dispersion::Kind;
+use super::dispersion::{Dispersion, Kind};
 use super::member::Member;
 use super::warm_up::WarmUpRows;
 use super::{Auto, Stage};
@@ -32,7 +32,7 @@ const MIN_NOISE: f64 = 1e-12;
 /// it has none (a year) centered ones do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Basis {
+pub(in crate::learner) enum Basis {
     /// Features less their means, in units of their standard deviation.
     #[default]
     Centered,
@@ -49,7 +49,7 @@ impl Basis {
 /// Prior variances of the coefficients in units of the dispersion (1 for families without one).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(from = "[f64; 2]", into = "[f64; 2]")]
-pub(super) struct PriorScale {
+pub(in crate::learner) struct PriorScale {
     /// Of a slope, relative to the prior size and the scale of its feature.
     pub slopes: f64,
     /// Of the intercept, if there is one.
@@ -95,8 +95,8 @@ struct TargetSpread {
 }
 
 impl TargetSpread {
-    fn of(kept: &WarmUpRows) -> Self {
-        let values = || kept.observations().map(|o| o.y - o.offset);
+    fn of(rows: impl Iterator<Item = Observation> + Clone) -> Self {
+        let values = || rows.clone().map(|o| o.y - o.offset);
         let rows = values().count() as f64;
         let mean = values().sum::<f64>() / rows;
         let deviation: f64 = values().map(|v| (v - mean).powi(2)).sum();
@@ -111,54 +111,94 @@ impl TargetSpread {
 
 /// The constant linear predictor that fits the rows best under the log link; half a count if there
 /// is none.
-fn log_level(kept: &WarmUpRows) -> Option<f64> {
-    let total = |f: &dyn Fn(Observation) -> f64| kept.observations().map(f).sum::<f64>();
+fn log_level(rows: impl Iterator<Item = Observation> + Clone) -> Option<f64> {
+    let total = |f: &dyn Fn(Observation) -> f64| rows.clone().map(f).sum::<f64>();
     let y = total(&|o| o.weight * o.y);
     let exposure = total(&|o| o.weight * o.offset.exp());
     let level = (if y > 0.0 { y } else { 0.5 } / exposure).ln();
     level.is_finite().then_some(level)
 }
 
-impl<F: Family> Auto<F> {
-    /// Centers the prior on the kept rows: the intercept starts at their level, and for normal
-    /// noise the prior's width is relative to the spread of `y`. So shifting or scaling `y` changes
-    /// predictions by just that.
-    pub(super) fn center_prior(&mut self, kept: &WarmUpRows) {
-        if self.dispersion.kind == Kind::Normal {
-            self.center_normal_prior(&TargetSpread::of(kept));
+/// Where the prior of a mixture lies: how wide its coefficients are, and the intercept's mean.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in crate::learner) struct PriorCenter {
+    pub scale: PriorScale,
+    /// Prior mean of the intercept, if there is one.
+    pub intercept_mean: f64,
+}
+
+impl PriorCenter {
+    /// Centers the prior on rows: the intercept starts at their level, and for normal noise the
+    /// prior's width is relative to the spread of `y`. So shifting or scaling `y` changes
+    /// predictions by just that. `noise` is the estimate of the dispersion from the rows so far.
+    pub fn center<F: Family>(
+        &mut self,
+        family: &F,
+        dispersion: &mut Dispersion,
+        noise: f64,
+        intercept: bool,
+        rows: impl Iterator<Item = Observation> + Clone,
+    ) {
+        if dispersion.kind == Kind::Normal {
+            self.center_normal(dispersion, noise, intercept, &TargetSpread::of(rows));
             return;
         }
-        if self.dispersion.kind == Kind::Quasi && kept.observations().any(|o| o.y.fract() != 0.0) {
+        if dispersion.kind == Kind::Quasi && rows.clone().any(|o| o.y.fract() != 0.0) {
             // a rate per unit of exposure, which is the weight
-            self.dispersion.weight_is_size = true;
+            dispersion.weight_is_size = true;
         }
         // The prior is one of the linear predictor, whatever the dispersion.
-        let PriorScale { slopes, intercept } = PriorScale::default();
-        let guess = self.dispersion.guess;
-        self.prior_scale = PriorScale { slopes: slopes / guess, intercept: intercept / guess };
-        if self.scales.has_intercept() && self.family.fast().log_link() {
-            self.intercept_mean = log_level(kept).unwrap_or(0.0);
+        let PriorScale { slopes, intercept: level } = PriorScale::default();
+        let guess = dispersion.guess;
+        self.scale = PriorScale { slopes: slopes / guess, intercept: level / guess };
+        if intercept && family.fast().log_link() {
+            self.intercept_mean = log_level(rows).unwrap_or(0.0);
         }
     }
 
-    fn center_normal_prior(&mut self, targets: &TargetSpread) {
+    fn center_normal(
+        &mut self,
+        dispersion: &mut Dispersion,
+        noise: f64,
+        intercept: bool,
+        targets: &TargetSpread,
+    ) {
         let TargetSpread { rows, mean, mean_square, variance } = *targets;
         if rows == 0.0 {
             return;
         }
-        let intercept = self.scales.has_intercept();
-        let estimate = self.dispersion();
         let spread = if intercept && variance > 0.0 { variance } else { mean_square };
         if intercept {
             self.intercept_mean = mean;
-            self.dispersion.spent = 1.0;
+            dispersion.spent = 1.0;
         }
         if spread > 0.0 {
-            self.dispersion.guess =
-                if rows < 3.0 { spread } else { estimate.clamp(MIN_NOISE * spread, spread) };
-            let slopes = (spread / self.dispersion.guess).max(1.0);
-            self.prior_scale = PriorScale { slopes, intercept: FLAT * slopes };
+            dispersion.guess =
+                if rows < 3.0 { spread } else { noise.clamp(MIN_NOISE * spread, spread) };
+            let slopes = (spread / dispersion.guess).max(1.0);
+            self.scale = PriorScale { slopes, intercept: FLAT * slopes };
         }
+    }
+
+    /// Prior variance of the intercept under a prior of size `p`, in units of the dispersion.
+    pub fn intercept_variance(&self, dispersion: &Dispersion, p: f64) -> f64 {
+        let normal = dispersion.kind == Kind::Normal;
+        if normal { self.scale.intercept } else { self.scale.intercept * p.max(1.0) }
+    }
+}
+
+impl<F: Family> Auto<F> {
+    /// Centers the prior on the kept rows.
+    pub(super) fn center_prior(&mut self, kept: &WarmUpRows) {
+        let noise = self.dispersion();
+        let intercept = self.scales.has_intercept();
+        self.prior.center(
+            &self.family,
+            &mut self.dispersion,
+            noise,
+            intercept,
+            kept.observations(),
+        );
     }
 
     /// New members from the prior at the current scales.
@@ -201,7 +241,7 @@ impl<F: Family> Auto<F> {
     pub(super) fn prior_mean(&self) -> Buffer {
         let mut mean = Buffer::zeros(self.dim);
         if self.scales.has_intercept() {
-            mean[0] = self.intercept_mean;
+            mean[0] = self.prior.intercept_mean;
         }
         mean
     }
@@ -214,11 +254,9 @@ impl<F: Family> Auto<F> {
         basis: Basis,
         old: Option<Factored>,
     ) -> Result<Factored> {
-        let PriorScale { slopes, intercept } = self.prior_scale;
-        let mut variances = self.scales.variances(p * slopes, basis);
+        let mut variances = self.scales.variances(p * self.prior.scale.slopes, basis);
         if self.scales.has_intercept() {
-            let normal = self.dispersion.kind == Kind::Normal;
-            variances[0] = if normal { intercept } else { intercept * p.max(1.0) };
+            variances[0] = self.prior.intercept_variance(&self.dispersion, p);
         }
         let centers = match basis {
             Basis::Centered => self.scales.centers(),

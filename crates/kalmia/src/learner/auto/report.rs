@@ -1,9 +1,8 @@
 //! What observers are shown of a row: the mixture's prediction, density and mean.
 
-use super::bank::{Bank, Context};
-use super::dispersion::Kind;
+use super::bank::{Bank, Context, MemberBelief};
+use super::dispersion::{Dispersion, Kind};
 use super::mean::{LinearBelief, predicted_mean};
-use super::member::Member;
 use super::posterior::posterior_of_logs;
 use crate::covariance::Covariance;
 use crate::family::{Family, FastPaths};
@@ -12,46 +11,86 @@ use crate::predict::Prediction;
 use crate::rows::{Observation, Rows};
 use crate::rule::{Evidence, moments};
 
-impl<C: Covariance> Bank<C> {
-    /// The log density that the mixture predicted for row `i`, that of one observation whatever its
-    /// weight; `evidence` is what moved the weights.
-    pub(super) fn log_density<F: Family>(
-        &self,
-        context: &Context<'_, F>,
-        observation: &Observation,
-        i: usize,
-        evidence: Evidence,
-    ) -> f64 {
-        let dispersion = &*context.dispersion;
+/// One row under a mixture: what its members share, and the evidence that moved their weights.
+pub(in crate::learner) struct MixtureRow<'a, F> {
+    pub family: &'a F,
+    pub dispersion: &'a Dispersion,
+    pub observation: Observation,
+    pub evidence: Evidence,
+}
+
+impl<F: Family> MixtureRow<'_, F> {
+    /// The log density that the mixture predicted, that of one observation whatever its weight.
+    pub fn log_density(&self, beliefs: impl Iterator<Item = MemberBelief> + Clone) -> f64 {
+        let Self { family, dispersion, observation, evidence } = *self;
         if observation.weight == 1.0 && !dispersion.is_pearson() {
             let common = match dispersion.kind {
                 Kind::Normal => dispersion.common_term(1.0),
-                _ => context.family.log_base(observation.y),
+                _ => family.log_base(observation.y),
             };
             return evidence.ln() + common;
         }
-        let single = Observation { weight: 1.0, ..*observation };
-        let member = |member: &Member<C>| {
-            let m = member.predictions.linear[i];
-            let s = member.predictions.variance[i];
-            if dispersion.kind == Kind::Normal {
-                let added = dispersion.residual(context.family, &single, m, s, member.residual);
-                return dispersion.member_term(member.residual, added, 1.0, s)
-                    + dispersion.common_term(1.0);
-            }
-            let estimate = dispersion.estimate(member.residual);
-            let family = context.family.fast().with_dispersion_unchecked(estimate);
-            if dispersion.kind == Kind::Quasi {
-                let linear = m + observation.offset;
-                return Prediction::new(family, linear, estimate * s)
-                    .and_then(|prediction| prediction.with_overdispersion(estimate))
-                    .map_or(f64::NAN, |prediction| prediction.log_density(observation.y));
-            }
-            moments(&family, &single, m, estimate * s).evidence.ln()
-                + family.log_base(observation.y)
+        let mut logs: Vec<f64> =
+            beliefs.clone().map(|belief| self.member_density(belief)).collect();
+        posterior_of_logs(beliefs.map(|belief| belief.weight), &mut logs)
+    }
+
+    /// The log density that a member predicted.
+    fn member_density(&self, belief: MemberBelief) -> f64 {
+        let Self { family, dispersion, observation, .. } = *self;
+        let single = Observation { weight: 1.0, ..observation };
+        let MemberBelief { residual, linear: m, variance: s, .. } = belief;
+        if dispersion.kind == Kind::Normal {
+            let added = dispersion.residual(family, &single, m, s, residual);
+            return dispersion.member_term(residual, added, 1.0, s) + dispersion.common_term(1.0);
+        }
+        let estimate = dispersion.estimate(residual);
+        let family = family.fast().with_dispersion_unchecked(estimate);
+        if dispersion.kind == Kind::Quasi {
+            return Prediction::new(family, m + observation.offset, estimate * s)
+                .and_then(|prediction| prediction.with_overdispersion(estimate))
+                .map_or(f64::NAN, |prediction| prediction.log_density(observation.y));
+        }
+        moments(&family, &single, m, estimate * s).evidence.ln() + family.log_base(observation.y)
+    }
+
+    /// The variance of the linear predictor around `linear`, within the members and between them.
+    pub fn variance(&self, linear: f64, beliefs: impl Iterator<Item = MemberBelief>) -> f64 {
+        let part = |belief: MemberBelief| {
+            let within = self.dispersion.estimate(belief.residual) * belief.variance;
+            belief.weight * (within + (belief.linear - linear).powi(2))
         };
-        let mut logs: Vec<f64> = self.members.iter().map(member).collect();
-        posterior_of_logs(self.members.iter().map(|member| member.weight), &mut logs)
+        beliefs.map(part).sum()
+    }
+
+    /// The mean that the mixture predicted.
+    pub fn mean(&self, beliefs: impl Iterator<Item = MemberBelief> + Clone) -> f64 {
+        let Self { family, dispersion, observation, evidence } = *self;
+        // For labels the evidence already contains the mean, unless a weight has sharpened it.
+        if observation.weight == 1.0
+            && let Some(mean) = family.fast().mean_from_evidence(observation.y, evidence)
+        {
+            return mean;
+        }
+        let belief = |belief: MemberBelief| LinearBelief {
+            weight: belief.weight,
+            linear: belief.linear + observation.offset,
+            variance: dispersion.estimate(belief.residual) * belief.variance,
+        };
+        predicted_mean(family, beliefs.map(belief))
+    }
+}
+
+impl<C: Covariance> Bank<C> {
+    /// The members' beliefs about row `i` of the chunk, in units of the dispersion.
+    fn row_beliefs(&self, i: usize) -> impl Iterator<Item = MemberBelief> + Clone {
+        self.members.iter().map(move |member| MemberBelief {
+            weight: member.weight,
+            prior_size: member.p,
+            residual: member.residual,
+            linear: member.predictions.linear[i],
+            variance: member.predictions.variance[i],
+        })
     }
 
     /// The mixture's linear predictor of row `i`.
@@ -62,58 +101,29 @@ impl<C: Covariance> Bank<C> {
         }
     }
 
-    /// Row `i` for an observer: the mixture's prediction, the heaviest member's step. The caller
-    /// fills in the loss.
+    /// Row `i` for an observer: the mixture's prediction, the heaviest member's step. Without a
+    /// loss if the observer uses none.
     pub(super) fn row_view<'a, F: Family>(
         &self,
         context: &Context<'_, F>,
         rows: Rows<'a>,
-        observation: Observation,
+        row: MixtureRow<'_, F>,
         i: usize,
-        evidence: Evidence,
+        with_loss: bool,
     ) -> RowView<'a> {
         let linear = self.linear(i);
-        let part = |member: &Member<C>| {
-            let m = member.predictions.linear[i];
-            let s = member.predictions.variance[i];
-            let within = context.dispersion.estimate(member.residual) * s;
-            member.weight * (within + (m - linear).powi(2))
-        };
         let best = self.best();
         RowView {
-            index: i,
+            index: context.first + i,
             x: rows.x(i),
-            observation,
+            observation: row.observation,
             linear,
-            variance: self.members.iter().map(part).sum(),
+            variance: row.variance(linear, self.row_beliefs(i)),
             dispersion: self.dispersion(context.dispersion),
-            mean: self.mean_of_row(context, &observation, evidence, i),
-            loss: 0.0,
+            mean: row.mean(self.row_beliefs(i)),
+            loss: if with_loss { -row.log_density(self.row_beliefs(i)) } else { f64::NAN },
             gradient: best.predictions.slope[i],
             step: best.predictions.step[i],
         }
-    }
-
-    /// The mean that the mixture predicts for row `i`.
-    fn mean_of_row<F: Family>(
-        &self,
-        context: &Context<'_, F>,
-        observation: &Observation,
-        evidence: Evidence,
-        i: usize,
-    ) -> f64 {
-        let family = context.family;
-        // For labels the evidence already contains the mean, unless a weight has sharpened it.
-        if observation.weight == 1.0
-            && let Some(mean) = family.fast().mean_from_evidence(observation.y, evidence)
-        {
-            return mean;
-        }
-        let belief = |member: &Member<C>| LinearBelief {
-            weight: member.weight,
-            linear: member.predictions.linear[i] + observation.offset,
-            variance: context.dispersion.estimate(member.residual) * member.predictions.variance[i],
-        };
-        predicted_mean(family, self.members.iter().map(belief))
     }
 }

@@ -39,7 +39,7 @@ impl<F: Family> Auto<F> {
                     coefficients,
                     family: self.family.fast().with_dispersion_unchecked(dispersion),
                     overdispersion: (self.dispersion.kind == Kind::Quasi).then_some(dispersion),
-                    unseen_variance: dispersion * member.p * self.prior_scale.slopes,
+                    unseen_variance: dispersion * member.p * self.prior.scale.slopes,
                 });
             }
         }

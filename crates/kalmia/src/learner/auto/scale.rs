@@ -15,7 +15,7 @@ const OFF_CENTER: f64 = 1.25;
 
 /// Running size of each feature, then its frozen scale.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(super) struct Scales {
+pub(in crate::learner) struct Scales {
     /// Whether feature 0 is the constant 1, so that the others are centered.
     intercept: bool,
     rows: f64,
@@ -164,6 +164,11 @@ impl Scales {
     pub fn variances(&self, p: f64, basis: Basis) -> Vec<f64> {
         let scales = if basis.is_centered() { &self.scale } else { &self.size };
         scales.iter().map(|&scale| variance(p, scale)).collect()
+    }
+
+    /// The scale of feature `j`; 0 while it has been zero in every row.
+    pub fn scale(&self, j: usize) -> f64 {
+        self.scale[j]
     }
 
     pub fn centers(&self) -> &[f64] {

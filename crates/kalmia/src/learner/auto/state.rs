@@ -3,7 +3,7 @@
 use super::bank::Bank;
 use super::dispersion::{Dispersion, is_zero};
 use super::member::Member;
-use super::prior::{Basis, PriorScale};
+use super::prior::{Basis, PriorCenter, PriorScale};
 use super::scale::Scales;
 use super::sentinel::Sentinel;
 use super::stage::each_bank;
@@ -142,8 +142,8 @@ impl<F: Family> Auto<F> {
             count: self.count,
             scales: self.scales.clone(),
             dispersion: self.dispersion,
-            prior_scale: self.prior_scale,
-            intercept_mean: self.intercept_mean,
+            prior_scale: self.prior.scale,
+            intercept_mean: self.prior.intercept_mean,
             warm_up: self.warm_up.clone(),
             form: each_bank!(&self.stage, bank => form(bank)),
             centers: each_bank!(&self.stage, bank => bank.centers.clone()),
@@ -194,8 +194,7 @@ impl<F: Family> Auto<F> {
             count: state.count,
             scales: state.scales,
             dispersion: state.dispersion,
-            prior_scale: state.prior_scale,
-            intercept_mean: state.intercept_mean,
+            prior: PriorCenter { scale: state.prior_scale, intercept_mean: state.intercept_mean },
             warm_up: state.warm_up,
             stage,
             sentinel: state.sentinel.restored(),

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 /// Rows of the warm-up, those of weight 0 not counted. Before row 3, and before the powers of two
 /// up to it, the scales are taken anew and all rows so far re-run.
-pub(super) const WARM_UP_ROWS: usize = 128;
+pub(in crate::learner) const WARM_UP_ROWS: usize = 128;
 /// Re-runs for families whose moments depend on the dispersion: both are found in turns.
-const PEARSON_RUNS: usize = 3;
+pub(in crate::learner) const PEARSON_RUNS: usize = 3;
 
 /// The rows of the warm-up.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

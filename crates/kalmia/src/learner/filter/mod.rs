@@ -16,6 +16,7 @@ use crate::linalg::{Buffer, Threads, require_memory};
 use crate::observe::Observer;
 use crate::rows::{MAX_MODERATE, Rows};
 use crate::rule::Rule;
+use std::borrow::Cow;
 use steps::Steps;
 
 /// A belief $N(\theta, P)$ about the coefficients, updated row by row. With the Gaussian family it
@@ -253,8 +254,8 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
         self.count
     }
 
-    fn coefficients(&self) -> &[f64] {
-        &self.belief.theta[..self.prior.dim()]
+    fn coefficients(&self) -> Cow<'_, [f64]> {
+        Cow::Borrowed(&self.belief.theta[..self.prior.dim()])
     }
 
     fn learn_observed(

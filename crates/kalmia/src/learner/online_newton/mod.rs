@@ -20,6 +20,7 @@ use crate::rows::Rows;
 use crate::rule::{OnlineNewton, Rule, Step};
 use projection::{Outside, Projector, multiply_lower, norm};
 use settings::{MAX_STEP, MIN_VARIANCE};
+use std::borrow::Cow;
 
 /// $A_{t+1} = A_t + \nabla_t\nabla_t^\top$, $w_{t+1} = \Pi_{A_{t+1}}\big(w_t - \frac k\gamma
 /// A_{t+1}^{-1}\nabla_t\big)$ with $\nabla_t = \ell'(y_t, w_t^\top x_t)\,x_t$ and $\Pi_A$ the exact
@@ -219,8 +220,8 @@ impl<F: Family, C: Covariance> Learner for OnlineNewtonStep<F, C> {
         self.belief.count
     }
 
-    fn coefficients(&self) -> &[f64] {
-        &self.belief.w[..self.dim()]
+    fn coefficients(&self) -> Cow<'_, [f64]> {
+        Cow::Borrowed(&self.belief.w[..self.dim()])
     }
 
     fn learn_observed(

@@ -1,0 +1,105 @@
+//! Choices that a [`Wide`] takes before its first row.
+
+use super::Wide;
+use crate::error::{Result, require};
+use crate::family::Family;
+use crate::learner::DriftMode;
+use crate::learner::auto::scale::Scales;
+
+/// Features besides the numbers that share a covariance, unless the builder is told otherwise. A
+/// larger core predicts hardly better on text, and its cost grows with the square.
+pub const CORE_FEATURES: usize = 32;
+
+/// Largest core, the numbers included: its cost per row and its memory grow with the square.
+const MAX_CORE: usize = 4096;
+
+/// Builds a [`Wide`]; made by [`Wide::builder`].
+///
+/// ```
+/// use kalmia::{Bernoulli, Learner, Wide};
+///
+/// // Features 0 to 2 are the constant and two numbers; all others are sparse.
+/// let wide = Wide::builder(Bernoulli).intercept().numbers(2).limit(1_000_000).build()?;
+/// assert_eq!(wide.dim(), 3);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct WideBuilder<F> {
+    family: F,
+    intercept: bool,
+    numbers: usize,
+    drift: DriftMode,
+    limit: usize,
+    core: usize,
+}
+
+impl<F: Family> WideBuilder<F> {
+    pub(super) fn new(family: F) -> Self {
+        Self {
+            family,
+            intercept: false,
+            numbers: 0,
+            drift: DriftMode::Off,
+            limit: u32::MAX as usize,
+            core: CORE_FEATURES,
+        }
+    }
+
+    /// Feature 0 is the constant 1, and its coefficient is not shrunk. Rows must list it.
+    pub fn intercept(self) -> Self {
+        self.with_intercept(true)
+    }
+
+    /// As [`intercept`](Self::intercept), if `intercept` is true.
+    pub fn with_intercept(mut self, intercept: bool) -> Self {
+        self.intercept = intercept;
+        self
+    }
+
+    /// The first `numbers` features, after the constant if there is one, are numbers: they are
+    /// centered (with an intercept), scaled by the first rows and kept in the core. A row that does
+    /// not list one has the value 0. The cost per row grows with the square of their number: of
+    /// very many, leave the others to the tail.
+    pub fn numbers(mut self, numbers: usize) -> Self {
+        self.numbers = numbers;
+        self
+    }
+
+    /// Whether the coefficients may move; off by default. With another mode a member whose
+    /// variances grow between the rows of a feature takes part; the weights decide how much it
+    /// counts, so [`DriftMode::Adapt`] and [`DriftMode::Detect`] are the same here.
+    pub fn drift(mut self, drift: DriftMode) -> Self {
+        self.drift = drift;
+        self
+    }
+
+    /// Most features; a batch with more is refused with [`TooManyFeatures`](crate::Error::TooManyFeatures). By default
+    /// memory is the limit.
+    pub fn limit(mut self, features: usize) -> Self {
+        self.limit = features;
+        self
+    }
+
+    /// Features besides the numbers that share a covariance, 32 by default. With 0
+    /// every feature but the numbers has a variance of its own. The cost per row grows with the
+    /// square.
+    pub fn core(mut self, features: usize) -> Self {
+        self.core = features;
+        self
+    }
+
+    /// The untrained learner.
+    pub fn build(self) -> Result<Wide<F>> {
+        let numbers = self.numbers.saturating_add(usize::from(self.intercept));
+        let core = numbers.saturating_add(self.core);
+        require(
+            core <= MAX_CORE,
+            "core",
+            core as f64,
+            "must be at most 4096 with the numbers: the cost per row grows with the square",
+        )?;
+        let scales = Scales::new(numbers, self.intercept);
+        Wide::untrained(self.family, scales, self.drift, self.limit, self.core)
+    }
+}

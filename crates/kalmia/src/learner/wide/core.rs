@@ -1,0 +1,295 @@
+//! The core: the features that almost every row has, with a covariance, all members side by side.
+//!
+//! The dense form $P \mathrel{-}= c\,(Px)(Px)^\top$. The entries of all members for a pair of
+//! features are neighbors, so a row of the matrix is one run of numbers whatever the number of
+//! members.
+
+use super::row::Entry;
+use crate::error::Result;
+use crate::linalg::{Buffer, require_memory};
+use crate::math::arch;
+use std::collections::HashMap;
+
+/// Numbers that are updated at a time; a multiple of every number of lanes.
+const RUN: usize = Buffer::LINE;
+
+/// Relative growth of the variances per row. Rounding loses about $10^{-16}$ per row, so this
+/// keeps the matrix positive definite, and it forgets nothing within $10^{10}$ rows.
+const STABILIZER: f64 = 1e-11;
+
+/// A feature that moved from the tail to the core.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Promoted {
+    /// Its slot in the tail.
+    pub slot: u32,
+    /// The unit of the feature.
+    pub scale: f64,
+}
+
+/// The beliefs of all members about the features of the core.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Core {
+    lanes: usize,
+    /// Leading features that are numbers.
+    numbers: usize,
+    capacity: usize,
+    promoted: Vec<Promoted>,
+    /// Numbers between two rows of the matrix.
+    stride: usize,
+    p: Buffer,
+    theta: Buffer,
+    /// Scratch: $Px$ of the current row.
+    px: Buffer,
+}
+
+impl Core {
+    /// Room for the numbers and `promoted` other features.
+    pub fn new(promoted: usize, numbers: usize, lanes: usize) -> Result<Self> {
+        let capacity = numbers + promoted;
+        let stride = Buffer::padded(capacity * lanes);
+        require_memory(stride.saturating_mul(capacity).saturating_mul(size_of::<f64>()))?;
+        Ok(Self {
+            lanes,
+            numbers,
+            capacity,
+            promoted: Vec::with_capacity(promoted),
+            stride,
+            p: Buffer::zeros(stride * capacity),
+            theta: Buffer::zeros(stride),
+            px: Buffer::zeros(stride),
+        })
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.p.len() * size_of::<f64>()
+    }
+
+    /// Features in use.
+    pub fn len(&self) -> usize {
+        self.numbers + self.promoted.len()
+    }
+
+    /// Features besides the numbers that fit.
+    pub fn room(&self) -> usize {
+        self.capacity - self.len()
+    }
+
+    /// Features besides the numbers that can be in it.
+    pub fn size(&self) -> usize {
+        self.capacity - self.numbers
+    }
+
+    /// The features besides the numbers.
+    pub fn promoted(&self) -> &[Promoted] {
+        &self.promoted
+    }
+
+    /// Back to numbers alone, independent, with mean 0.
+    pub fn clear(&mut self) {
+        self.promoted.clear();
+        self.p.fill(0.0);
+        self.theta.fill(0.0);
+    }
+
+    /// Mean of feature `i` under member `k`.
+    pub fn mean(&self, i: usize, k: usize) -> f64 {
+        self.theta[i * self.lanes + k]
+    }
+
+    /// Entry $(i,j)$ of member `k`'s covariance.
+    pub fn entry(&self, i: usize, j: usize, k: usize) -> f64 {
+        self.p[i * self.stride + j * self.lanes + k]
+    }
+
+    /// Sets the belief of member `k` about feature `i`, which is independent of the others.
+    pub fn set(&mut self, i: usize, k: usize, mean: f64, variance: f64) {
+        self.theta[i * self.lanes + k] = mean;
+        self.p[i * self.stride + i * self.lanes + k] = variance;
+    }
+
+    /// Appends a feature, independent of the others; returns its place. The caller sets its belief.
+    pub fn promote(&mut self, feature: Promoted) -> usize {
+        debug_assert!(self.room() > 0);
+        self.promoted.push(feature);
+        self.len() - 1
+    }
+
+    /// Takes the new slots of its features.
+    pub fn move_slots(&mut self, moved: &HashMap<u32, u32>) {
+        for feature in &mut self.promoted {
+            feature.slot = moved.get(&feature.slot).copied().unwrap_or(feature.slot);
+        }
+    }
+
+    /// Takes means and the lower triangle of the covariance, as many as it has features.
+    pub fn fill(&mut self, means: &[f64], covariance: &[f64]) {
+        let lanes = self.lanes;
+        self.theta[..means.len()].copy_from_slice(means);
+        let mut entries = covariance.chunks_exact(lanes);
+        for i in 0..self.len() {
+            for (j, entry) in (0..=i).zip(&mut entries) {
+                self.p[i * self.stride + j * lanes..][..lanes].copy_from_slice(entry);
+                self.p[j * self.stride + i * lanes..][..lanes].copy_from_slice(entry);
+            }
+        }
+    }
+
+    /// Adds $\theta^\top z$ to `m` and $z^\top Pz$ to `s`, member by member, and keeps $Pz$ for
+    /// [`take_step`](Self::take_step).
+    pub fn add_sums(&mut self, entries: &[Entry], m: &mut [f64; 8], s: &mut [f64; 8]) {
+        let used = Buffer::padded(self.len() * self.lanes);
+        let Self { lanes, stride, p, theta, px, .. } = self;
+        arch().dispatch(Product { used, stride: *stride, p, entries, px });
+        add_sums(*lanes, entries, theta, px, m, s);
+    }
+
+    /// $\theta \mathrel{+}= g\,Pz$ and $P \mathrel{-}= c\,(Pz)(Pz)^\top$, member by member, for the
+    /// row of the last [`add_sums`](Self::add_sums).
+    pub fn take_step(&mut self, gain: &[f64; 8], contraction: &[f64; 8]) {
+        let rows = self.len();
+        let Self { lanes, stride, p, theta, px, .. } = self;
+        arch().dispatch(Update {
+            rows,
+            lanes: *lanes,
+            stride: *stride,
+            p,
+            theta,
+            px,
+            gain: repeated(gain, *lanes),
+            contraction: repeated(contraction, *lanes),
+        });
+    }
+
+    /// Adds `variance` to each feature but the first `fixed` under member `k`, to at most `most`.
+    pub fn walk(&mut self, k: usize, fixed: usize, variance: f64, most: f64) {
+        for i in fixed..self.len() {
+            let entry = &mut self.p[i * self.stride + i * self.lanes + k];
+            *entry = (*entry + variance).min(most.max(*entry));
+        }
+    }
+
+    /// $\theta^\top z$ and $z^\top Pz$ of a row under member `k`.
+    pub fn belief(&self, entries: &[Entry], k: usize) -> (f64, f64) {
+        let mut m = 0.0;
+        let mut s = 0.0;
+        for a in entries {
+            m += self.mean(a.at as usize, k) * a.z;
+            for b in entries {
+                s += a.z * b.z * self.entry(a.at as usize, b.at as usize, k);
+            }
+        }
+        (m, s)
+    }
+
+    /// Keeps these members alone.
+    pub fn keep_lanes(&mut self, kept: &[usize]) -> Result<()> {
+        let mut smaller = Self::new(self.size(), self.numbers, kept.len())?;
+        smaller.promoted.extend_from_slice(&self.promoted);
+        for i in 0..self.len() {
+            for (k, &lane) in kept.iter().enumerate() {
+                smaller.theta[i * kept.len() + k] = self.mean(i, lane);
+                for j in 0..self.len() {
+                    smaller.p[i * smaller.stride + j * kept.len() + k] = self.entry(i, j, lane);
+                }
+            }
+        }
+        *self = smaller;
+        Ok(())
+    }
+}
+
+/// A number per member, repeated over a run.
+fn repeated(per_member: &[f64; 8], lanes: usize) -> [f64; RUN] {
+    std::array::from_fn(|i| per_member[i % lanes])
+}
+
+#[inline(always)]
+fn add_sums(
+    lanes: usize,
+    entries: &[Entry],
+    theta: &[f64],
+    px: &[f64],
+    m: &mut [f64; 8],
+    s: &mut [f64; 8],
+) {
+    for &Entry { at, z } in entries {
+        let first = at as usize * lanes;
+        let means = &theta[first..][..lanes];
+        let products = &px[first..][..lanes];
+        for k in 0..lanes {
+            m[k] += means[k] * z;
+            s[k] += products[k] * z;
+        }
+    }
+}
+
+/// $Pz$.
+struct Product<'a> {
+    used: usize,
+    stride: usize,
+    p: &'a [f64],
+    entries: &'a [Entry],
+    px: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        let Self { used, stride, p, entries, px } = self;
+        let px = S::as_mut_simd_f64s(&mut px[..used]).0;
+        px.fill(simd.splat_f64s(0.0));
+        for &Entry { at, z } in entries {
+            let row = S::as_simd_f64s(&p[at as usize * stride..][..used]).0;
+            let z = simd.splat_f64s(z);
+            for (px, p) in px.iter_mut().zip(row) {
+                *px = simd.mul_add_f64s(z, *p, *px);
+            }
+        }
+    }
+}
+
+/// The step of all members.
+struct Update<'a> {
+    rows: usize,
+    lanes: usize,
+    stride: usize,
+    p: &'a mut [f64],
+    theta: &'a mut [f64],
+    px: &'a [f64],
+    gain: [f64; RUN],
+    contraction: [f64; RUN],
+}
+
+impl pulp::WithSimd for Update<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        let Self { rows, lanes, stride, p, theta, px, gain, contraction } = self;
+        let used = Buffer::padded(rows * lanes);
+        add_product(simd, &gain, &px[..used], &mut theta[..used]);
+        for i in 0..rows {
+            let own = &px[i * lanes..][..lanes];
+            let factor = std::array::from_fn(|k| -contraction[k] * own[k & (lanes - 1)]);
+            let row = &mut p[i * stride..][..used];
+            add_product(simd, &factor, &px[..used], row);
+            for entry in &mut row[i * lanes..][..lanes] {
+                *entry *= 1.0 + STABILIZER;
+            }
+        }
+    }
+}
+
+/// Adds `factor * x` to `to`, the factors repeated from run to run.
+#[inline(always)]
+fn add_product<S: pulp::Simd>(simd: S, factor: &[f64; RUN], x: &[f64], to: &mut [f64]) {
+    let factor = S::as_simd_f64s(factor).0;
+    let runs = S::as_mut_simd_f64s(to).0.chunks_exact_mut(factor.len());
+    for (to, x) in runs.zip(S::as_simd_f64s(x).0.chunks_exact(factor.len())) {
+        for ((to, x), factor) in to.iter_mut().zip(x).zip(factor) {
+            *to = simd.mul_add_f64s(*factor, *x, *to);
+        }
+    }
+}

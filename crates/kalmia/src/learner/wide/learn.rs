@@ -1,0 +1,193 @@
+//! One row: predicted by all members, weighed, learned.
+
+use super::{MAX_LANES, Wide};
+use crate::error::{Error, Result};
+use crate::family::Family;
+use crate::learner::auto::bank::MemberBelief;
+use crate::learner::auto::dispersion::Kind;
+use crate::learner::auto::member::MomentMatcher;
+use crate::learner::auto::report::MixtureRow;
+use crate::observe::{Observer, RowView, observation};
+use crate::rows::Observation;
+use crate::rule::{Evidence, Moments, Step};
+use crate::sparse::{SparseRow, SparseRows};
+
+/// Largest $\alpha s$ of a row, which keeps the precision of the dense core.
+const MAX_ALPHA_S: f64 = 1e7;
+
+/// What the members predict for a row and do with it.
+struct Decisions {
+    linear: [f64; MAX_LANES],
+    /// The share of $s$ that each member believes.
+    variance: [f64; MAX_LANES],
+    slope: [f64; MAX_LANES],
+    step: [Step; MAX_LANES],
+    evidence: [Evidence; MAX_LANES],
+    /// What the row adds to the residual sums.
+    added: [f64; MAX_LANES],
+}
+
+impl<F: Family> Wide<F> {
+    /// Learns row `i` of validated rows.
+    pub(super) fn learn_row(
+        &mut self,
+        rows: SparseRows<'_>,
+        i: usize,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
+        if self.warm_up.is_some() {
+            return self.warm_up(rows, i, observer);
+        }
+        let observed = observation(&self.family, &rows.observations(), i);
+        self.step(rows.x(i), observed, i, observer)?;
+        self.count += 1;
+        if !self.keeps_all
+            && let Some(kept) = self.members.review(self.count)
+        {
+            self.members.keep(&kept);
+            self.tail.keep_lanes(&kept);
+            self.core.keep_lanes(&kept)?;
+        }
+        Ok(())
+    }
+
+    /// Predicts and learns a row; `index` is its number for the observer.
+    pub(super) fn step(
+        &mut self,
+        x: SparseRow<'_>,
+        observation: Observation,
+        index: usize,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
+        // A row of weight 0 is predicted, and nothing else.
+        let ignored = observation.weight == 0.0;
+        let mut m = [0.0; MAX_LANES];
+        let mut s = [0.0; MAX_LANES];
+        if ignored {
+            let mut row = std::mem::take(&mut self.row);
+            self.look_up(x, &mut row);
+            self.sums(&row, &mut m, &mut s);
+            self.row = row;
+        } else {
+            self.enter(x);
+            self.tail.add_sums(&self.row.tail, &mut m, &mut s);
+            self.core.add_sums(&self.row.core, &mut m, &mut s);
+        }
+        let decisions = self.decide(&observation, &m, &s)?;
+        let lanes = self.members.lanes();
+        let evidence = self.members.weigh(&decisions.evidence[..lanes]);
+        if let Some(observer) = observer {
+            self.notify(&decisions, observation, evidence, index, observer);
+        }
+        if ignored {
+            return Ok(());
+        }
+        let gain = decisions.step.map(|step| step.gain);
+        let contraction = decisions.step.map(|step| step.contraction);
+        self.tail.take_step(&self.row.tail, &gain, &contraction);
+        self.core.take_step(&gain, &contraction);
+        let fixed = usize::from(self.scales.has_intercept());
+        for walk in &self.row.walks {
+            self.core.walk(walk.lane, fixed, walk.per_row, walk.most);
+        }
+        self.members.move_weights(&decisions.added[..lanes]);
+        self.dispersion.count(observation.weight);
+        Ok(())
+    }
+
+    /// The members' predictions and steps for a row with $m = \theta^\top x$ and $s = x^\top Px$.
+    fn decide(
+        &self,
+        observation: &Observation,
+        m: &[f64; MAX_LANES],
+        s: &[f64; MAX_LANES],
+    ) -> Result<Decisions> {
+        let matcher = MomentMatcher {
+            family: &self.family,
+            dispersion: if self.dispersion.is_pearson() { self.dispersion.guess } else { 1.0 },
+        };
+        let mut decisions = Decisions {
+            linear: *m,
+            variance: [0.0; MAX_LANES],
+            slope: [0.0; MAX_LANES],
+            step: [Step::NONE; MAX_LANES],
+            evidence: [Evidence::Log(0.0); MAX_LANES],
+            added: [0.0; MAX_LANES],
+        };
+        let unbounded = !self.family.bounded_gradient();
+        for (k, member) in self.members.all.iter().enumerate() {
+            // rounding may leave a tiny negative number
+            let all = s[k].max(0.0);
+            let mut believed = member.assumption.share * all;
+            let mut moments = matcher.moments(observation, m[k], believed);
+            let alpha_s = moments.step.curvature * all;
+            if unbounded && alpha_s * (1.0 - member.assumption.share) > 1.0 {
+                // a smaller share would carry the linear predictor past what the row asks for
+                believed = all * (1.0 - 1.0 / alpha_s);
+                moments = matcher.moments(observation, m[k], believed);
+            }
+            let Moments { evidence, slope, step } = moments;
+            if !(m[k].is_finite() && step.gain.is_finite() && (step.curvature * all).is_finite()) {
+                return Err(Error::Diverged {
+                    row: 0,
+                    quantity: "the linear predictor's variance",
+                    value: all,
+                });
+            }
+            let curvature = match step.curvature * all > MAX_ALPHA_S {
+                true => MAX_ALPHA_S / all,
+                false => step.curvature,
+            };
+            // the belief contracts by all of s, whatever share was believed
+            decisions.step[k] = Step::new(step.gain, curvature, all);
+            decisions.variance[k] = believed;
+            decisions.slope[k] = slope;
+            let residual = member.residual;
+            let added =
+                self.dispersion.residual(&self.family, observation, m[k], believed, residual);
+            decisions.added[k] = added;
+            decisions.evidence[k] = match self.dispersion.kind {
+                Kind::Normal => {
+                    let weight = observation.weight;
+                    Evidence::Log(self.dispersion.member_term(residual, added, weight, believed))
+                }
+                _ => evidence,
+            };
+        }
+        Ok(decisions)
+    }
+
+    /// Shows the mixture's prediction and the heaviest member's step.
+    fn notify(
+        &self,
+        decisions: &Decisions,
+        observation: Observation,
+        evidence: Evidence,
+        index: usize,
+        observer: &mut dyn Observer,
+    ) {
+        let beliefs = self.members.all.iter().enumerate().map(|(k, member)| MemberBelief {
+            weight: member.weight,
+            prior_size: member.assumption.prior_size,
+            residual: member.residual,
+            linear: decisions.linear[k],
+            variance: decisions.variance[k],
+        });
+        let family = &self.family;
+        let row = MixtureRow { family, dispersion: &self.dispersion, observation, evidence };
+        let linear = beliefs.clone().map(|belief| belief.weight * belief.linear).sum();
+        let best = self.members.heaviest();
+        observer.row(&RowView {
+            index,
+            x: &[],
+            observation,
+            linear,
+            variance: row.variance(linear, beliefs.clone()),
+            dispersion: self.dispersion(),
+            mean: row.mean(beliefs.clone()),
+            loss: if observer.uses_loss() { -row.log_density(beliefs) } else { f64::NAN },
+            gradient: decisions.slope[best],
+            step: decisions.step[best],
+        });
+    }
+}

@@ -1,0 +1,227 @@
+//! The members of the mixture: what each assumes, how their weights move, and which ones leave.
+
+use super::MAX_LANES;
+use crate::error::{Result, require};
+use crate::learner::DriftMode;
+use crate::learner::auto::posterior::posterior;
+use crate::rule::Evidence;
+use serde::{Deserialize, Serialize};
+
+/// What a member assumes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Assumption {
+    /// Prior variance relative to the scale of a feature.
+    pub prior_size: f64,
+    /// Share of $s$ that the member believes. The tail takes features as independent, so $s$ is
+    /// too large where they are correlated, and steps would be too small.
+    pub share: f64,
+    /// Variance that a feature regains per row, relative to its prior; 0 for a static member.
+    pub process_noise: f64,
+}
+
+const fn fixed(prior_size: f64, share: f64) -> Assumption {
+    Assumption { prior_size, share, process_noise: 0.0 }
+}
+
+/// The members at the start. Chosen on text, hashed words and character n-grams, where the best
+/// member has a prior size from 0.3 to 10 and a share from 0.15 to 0.5; a share of 1 is right for
+/// rows with one feature.
+const ASSUMPTIONS: [Assumption; MAX_LANES] = [
+    fixed(0.1, 0.15),
+    fixed(0.3, 0.15),
+    fixed(1.0, 0.5),
+    fixed(1.0, 0.3),
+    fixed(3.0, 0.15),
+    fixed(3.0, 1.0),
+    fixed(10.0, 0.4),
+    Assumption { prior_size: 0.3, share: 0.3, process_noise: 1e-4 },
+];
+
+/// The last member if nothing may move.
+const STATIC_LAST: Assumption = fixed(0.3, 0.3);
+
+/// Share of the weight that members exchange per row: one that is right only later comes back.
+const WEIGHT_EXCHANGE: f64 = 1e-4;
+
+/// Rows of the first review; the next are at its doublings.
+const FIRST_REVIEW: u64 = 4096;
+
+/// Members stay until those with the largest mean weights since the last review have this share.
+const MIN_SHARE_KEPT: f64 = 0.98;
+
+/// A member of a [`Wide`](super::Wide) that is still in the mixture.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WideWeight {
+    /// Prior variance relative to the scale of a feature.
+    pub prior_size: f64,
+    /// Share of $x^\top Px$ that the member believes.
+    pub variance_share: f64,
+    /// Variance that a feature regains per row relative to its prior, 0 for a static member.
+    pub process_noise: f64,
+    /// Share of the mixture.
+    pub weight: f64,
+}
+
+/// One member.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Member {
+    pub assumption: Assumption,
+    /// Share of the mixture.
+    pub weight: f64,
+    /// Its residual sum, for the dispersion.
+    pub residual: f64,
+    /// Sum of its weights since the last review.
+    pub total: f64,
+}
+
+impl Member {
+    /// Refuses numbers that no member can have.
+    pub fn check(&self) -> Result<()> {
+        let Assumption { prior_size, share, process_noise } = self.assumption;
+        require(prior_size > 0.0 && prior_size.is_finite(), "prior size", prior_size, POSITIVE)?;
+        require(share > 0.0 && share <= 1.0, "share", share, "must be above 0, at most 1")?;
+        for value in [process_noise, self.weight, self.residual, self.total] {
+            require(value >= 0.0 && value.is_finite(), "member", value, "must be 0 or more")?;
+        }
+        Ok(())
+    }
+}
+
+const POSITIVE: &str = "must be positive and finite";
+
+/// The members, as many as there are lanes: 8, 4, 2 or 1.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Members {
+    pub all: Vec<Member>,
+    /// Of a row: the weights after it.
+    next: [f64; MAX_LANES],
+}
+
+impl Members {
+    pub fn new(drift: DriftMode) -> Self {
+        let mut assumptions = ASSUMPTIONS;
+        if drift == DriftMode::Off {
+            assumptions[MAX_LANES - 1] = STATIC_LAST;
+        }
+        if let Ok(t) = std::env::var("WM") { for (a, e) in assumptions.iter_mut().zip(t.split(',')) { let f: Vec<f64> = e.split(':').map(|x| x.parse().unwrap()).collect(); *a = Assumption { prior_size: f[0], share: f[1], process_noise: f.get(2).copied().unwrap_or(0.0) }; } }
+        let member = |assumption| Member {
+            assumption,
+            weight: 1.0 / MAX_LANES as f64,
+            residual: 0.0,
+            total: 0.0,
+        };
+        Self::from(assumptions.map(member).to_vec())
+    }
+
+    pub fn lanes(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The lane of the largest weight.
+    pub fn heaviest(&self) -> usize {
+        let weight = |k: &usize| self.all[*k].weight;
+        (0..self.all.len()).max_by(|a, b| weight(a).total_cmp(&weight(b))).unwrap_or(0)
+    }
+
+    /// The member with the largest weight.
+    pub fn best(&self) -> &Member {
+        &self.all[self.heaviest()]
+    }
+
+    pub fn weights(&self) -> Vec<WideWeight> {
+        let weight = |member: &Member| WideWeight {
+            prior_size: member.assumption.prior_size,
+            variance_share: member.assumption.share,
+            process_noise: member.assumption.process_noise,
+            weight: member.weight,
+        };
+        self.all.iter().map(weight).collect()
+    }
+
+    /// The mixture's evidence of a row; [`move_weights`](Self::move_weights) then takes the weights
+    /// after it.
+    pub fn weigh(&mut self, evidence: &[Evidence]) -> Evidence {
+        let weights = self.all.iter().map(|member| member.weight);
+        posterior(weights, evidence, &mut self.next[..evidence.len()])
+    }
+
+    /// Moves the weights after a row, and the residual sums by `added`.
+    pub fn move_weights(&mut self, added: &[f64]) {
+        let even = WEIGHT_EXCHANGE / self.all.len() as f64;
+        let several = self.all.len() > 1;
+        for ((member, next), added) in self.all.iter_mut().zip(self.next).zip(added) {
+            member.residual += added;
+            if several {
+                member.weight = (1.0 - WEIGHT_EXCHANGE) * next + even;
+                member.total += member.weight;
+            }
+        }
+    }
+
+    /// The lanes that stay after `count` rows, if members leave then: as many as a power of two,
+    /// those of the largest weights since the last review. A member with process noise stays,
+    /// because what it is for may come late.
+    pub fn review(&mut self, count: u64) -> Option<Vec<usize>> {
+        if count < FIRST_REVIEW || !count.is_power_of_two() {
+            return None;
+        }
+        let walks = |k: usize| self.all[k].assumption.process_noise > 0.0;
+        let all: f64 = self.all.iter().map(|member| member.total).sum();
+        let mut order: Vec<usize> = (0..self.all.len()).collect();
+        order.sort_by(|&a, &b| self.all[b].total.total_cmp(&self.all[a].total));
+        let mut share = 0.0;
+        let heavy = |&&k: &&usize| {
+            let needed = share < MIN_SHARE_KEPT * all;
+            share += self.all[k].total;
+            needed
+        };
+        let needed = order.iter().take_while(heavy).count();
+        let late = order[needed..].iter().filter(|&&k| walks(k)).count();
+        let lanes = (needed + late).max(1).next_power_of_two();
+        // a stable sort: first those with process noise, then by weight
+        order.sort_by_key(|&k| !walks(k));
+        order.truncate(lanes);
+        order.sort_unstable();
+        let leave = lanes < self.all.len();
+        self.all.iter_mut().for_each(|member| member.total = 0.0);
+        leave.then_some(order)
+    }
+
+    /// Keeps these lanes alone.
+    pub fn keep(&mut self, lanes: &[usize]) {
+        self.all = lanes.iter().map(|&k| self.all[k]).collect();
+        let total: f64 = self.all.iter().map(|member| member.weight).sum();
+        self.all.iter_mut().for_each(|member| member.weight /= total);
+    }
+}
+
+impl From<Vec<Member>> for Members {
+    fn from(all: Vec<Member>) -> Self {
+        Self { all, next: [0.0; MAX_LANES] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_totals(totals: [f64; MAX_LANES]) -> Members {
+        let mut members = Members::new(DriftMode::Adapt);
+        members.all.iter_mut().zip(totals).for_each(|(member, total)| member.total = total);
+        members
+    }
+
+    #[test]
+    fn members_leave_by_powers_of_two_and_one_that_walks_stays() {
+        let mut members = with_totals([50.0, 0.0, 35.0, 14.0, 0.0, 0.5, 0.0, 0.5]);
+        assert_eq!(members.review(FIRST_REVIEW - 1), None);
+        assert_eq!(members.review(FIRST_REVIEW), Some(vec![0, 2, 3, 7]));
+        members.keep(&[0, 2, 3, 7]);
+        assert_eq!(members.lanes(), 4);
+        assert!((members.all.iter().map(|m| m.weight).sum::<f64>() - 1.0).abs() < 1e-15);
+        let mut alone = with_totals([99.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5]);
+        assert_eq!(alone.review(2 * FIRST_REVIEW), Some(vec![0, 7]));
+        let mut all = with_totals([20.0; MAX_LANES]);
+        assert_eq!(all.review(2 * FIRST_REVIEW), None);
+    }
+}

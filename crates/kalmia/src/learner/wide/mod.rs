@@ -1,0 +1,263 @@
+//! The default learner for sparse and wide rows: a mixture of moment-matching filters whose cost
+//! per row depends on the features of the row alone.
+//!
+//! A belief about a million coefficients cannot keep a full covariance. It has two parts: the
+//! *core*, the features that almost every row has, with a covariance; and the *tail*, all others,
+//! with a variance each. The recursion is the one of every filter,
+//!
+//! $$m = \theta^\top x, \qquad s = x_c^\top P x_c + \sum_{j \in \text{tail}} x_j^2 v_j,$$
+//!
+//! one scalar step, and each part moves by its own $Px$.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `builder` | choices before the first row |
+//! | `member` | the members: prior size, share of $s$, weight; which ones leave |
+//! | `tail`, `core` | the two parts of the belief, all members side by side |
+//! | `row` | a row in the coordinates of the belief |
+//! | `learn`, `warm_up` | one row; the first rows, which are learned again at better scales |
+//! | `predict`, `coefficients` | predictions; coefficients and their covariance |
+//! | `prune` | a smaller model |
+//! | `state`, `merge` | storing and merging |
+
+mod builder;
+mod coefficients;
+mod core;
+mod learn;
+mod member;
+mod merge;
+mod predict;
+mod prune;
+mod row;
+mod state;
+mod tail;
+#[cfg(test)]
+mod tests;
+mod warm_up;
+
+pub use builder::WideBuilder;
+pub use member::WideWeight;
+pub use state::WideState;
+
+use super::auto::dispersion::Dispersion;
+use super::auto::prior::PriorCenter;
+use super::auto::scale::Scales;
+use super::{Checkpoint, DriftMode, Learner};
+use crate::error::Result;
+use crate::family::{Family, FastPaths};
+use crate::observe::Observer;
+use crate::rows::Rows;
+use crate::sparse::{SparseMatrix, SparseRows};
+use core::Core;
+use member::Members;
+use row::RowEntries;
+use std::borrow::Cow;
+use tail::Tail;
+use warm_up::WarmUpRows;
+
+/// Members at the start, and numbers side by side for each feature.
+const MAX_LANES: usize = 8;
+
+/// The default learner for sparse rows: text, hashed features, identifiers, one-hot categories.
+///
+/// Nothing is to be tuned or scaled. Features are known by any `u32`; memory grows with the
+/// features seen, and a row costs as much as it has features. Use [`Auto`](super::Auto) below some
+/// thousand features, where a full covariance is affordable: it predicts better and its standard
+/// errors are exact. Here a feature outside the core is taken as independent of all others, so the
+/// standard errors of correlated features are too small.
+///
+/// [`WideBuilder::numbers`] says how many leading features are numbers that every row has: they
+/// are centered, scaled and kept in the core.
+///
+/// ```
+/// use kalmia::{Bernoulli, Learner, Predict, SparseInputs, SparseMatrix, SparseRows, Wide};
+///
+/// let mut wide = Wide::builder(Bernoulli).intercept().build()?; // feature 0 is the constant 1
+/// let x = SparseMatrix::new(&[0, 2, 4, 6], &[0, 17, 0, 90_000, 0, 17], &[1.0; 6])?;
+/// wide.learn_sparse(SparseRows::new(x, &[1.0, 0.0, 1.0])?)?;
+/// let next = SparseMatrix::new(&[0, 2], &[0, 17], &[1.0, 1.0])?;
+/// wide.predict_sparse(SparseInputs::new(next), &mut |_, prediction| {
+///     assert!(prediction.mean > 0.5);
+///     Ok(())
+/// })?;
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Wide<F> {
+    /// With unit dispersion.
+    family: F,
+    drift: DriftMode,
+    /// Most features.
+    limit: usize,
+    count: u64,
+    /// Of the leading features that are numbers.
+    scales: Scales,
+    dispersion: Dispersion,
+    prior: PriorCenter,
+    warm_up: Option<WarmUpRows>,
+    members: Members,
+    core: Core,
+    tail: Tail,
+    /// Scratch: the current row.
+    row: RowEntries,
+    /// Drops no member: for a test that measures what dropping costs.
+    keeps_all: bool,
+}
+
+impl<F: Family> Wide<F> {
+    /// An untrained learner without an intercept; see [`builder`](Self::builder) for others.
+    pub fn new(family: F) -> Result<Self> {
+        Self::builder(family).build()
+    }
+
+    /// Choices before the first row.
+    pub fn builder(family: F) -> WideBuilder<F> {
+        WideBuilder::new(family)
+    }
+
+    fn untrained(
+        family: F,
+        scales: Scales,
+        drift: DriftMode,
+        limit: usize,
+        core_size: usize,
+    ) -> Result<Self> {
+        let family = family.fast().with_dispersion_unchecked(1.0);
+        let mut wide = Self {
+            dispersion: Dispersion::new(&family),
+            family,
+            drift,
+            limit,
+            count: 0,
+            members: Members::new(drift),
+            core: Core::new(core_size, scales.dim(), MAX_LANES)?,
+            tail: Tail::new(MAX_LANES),
+            row: RowEntries::new(scales.dim()),
+            scales,
+            prior: PriorCenter::default(),
+            warm_up: Some(WarmUpRows::default()),
+            keeps_all: false,
+        };
+        wide.rebuild();
+        Ok(wide)
+    }
+
+    /// Leading features that are numbers, the intercept included.
+    pub fn numbers(&self) -> usize {
+        self.scales.dim()
+    }
+
+    /// Most features that the learner takes; see [`WideBuilder::limit`].
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// With another limit on the number of features, at any time.
+    pub fn with_limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The drift mode.
+    pub fn drift_mode(&self) -> DriftMode {
+        self.drift
+    }
+
+    /// Features that share a covariance, besides the numbers.
+    pub fn core_features(&self) -> usize {
+        self.core.promoted().len()
+    }
+
+    /// The estimated dispersion (noise variance, or Gamma's $\phi$); 1 for families without one.
+    pub fn dispersion(&self) -> f64 {
+        self.dispersion.estimate(self.members.best().residual)
+    }
+
+    /// The members still in the mixture.
+    pub fn weights(&self) -> Vec<WideWeight> {
+        self.members.weights()
+    }
+
+    /// Bytes that the learner takes with so many features, at most.
+    pub fn memory(&self, features: usize) -> usize {
+        Tail::bytes(self.tail.lanes(), features).saturating_add(self.core.bytes())
+    }
+
+    /// All rows of a call; a row that cannot be learned leaves the rows before it learned.
+    fn run(&mut self, rows: SparseRows<'_>, mut observer: Option<&mut dyn Observer>) -> Result<()> {
+        for i in 0..rows.len() {
+            self.learn_row(rows, i, crate::observe::reborrow(&mut observer))
+                .map_err(|error| error.at_row(i))?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a batch whose new features would exceed the limit, before anything is learned.
+    fn check_limit(&self, rows: SparseRows<'_>) -> Result<()> {
+        let room = self.limit.saturating_sub(self.tail.len());
+        // entries are at least as many as new features
+        if rows.features().entries() <= room {
+            return Ok(());
+        }
+        let mut new = std::collections::HashSet::new();
+        for row in 0..rows.len() {
+            let unknown =
+                |index: &u32| *index as usize >= self.numbers() && self.tail.find(*index).is_none();
+            new.extend(rows.x(row).indices.iter().copied().filter(unknown));
+            if new.len() > room {
+                return Err(crate::Error::TooManyFeatures { row, limit: self.limit });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<F: Family> Learner for Wide<F> {
+    /// The numbers and the features seen so far.
+    fn dim(&self) -> usize {
+        self.numbers() + self.tail.len()
+    }
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// In the order of [`Wide::features`].
+    fn coefficients(&self) -> Cow<'_, [f64]> {
+        Cow::Owned(self.mean())
+    }
+
+    /// Column `j` of dense rows is feature `j`; zeros are left out.
+    fn learn_observed(
+        &mut self,
+        rows: Rows<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
+        rows.check(&self.family, rows.dim())?;
+        let parts = row::SparseParts::of_dense(rows.features(), rows.dim(), rows.len());
+        let features = SparseMatrix::new(&parts.starts, &parts.indices, &parts.values)?;
+        self.learn_sparse_observed(SparseRows::with_observations(features, rows), observer)
+    }
+
+    fn learn_sparse_observed(
+        &mut self,
+        rows: SparseRows<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
+        let moderate = rows.features().check(u64::MAX)?
+            & rows.observations().check_observations(&self.family)?;
+        self.check_limit(rows)?;
+        self.tail.reserve(&rows)?;
+        if moderate {
+            // validated rows of moderate size cannot fail
+            return self.run(rows, observer);
+        }
+        Checkpoint::default().transaction(self, |wide| wide.run(rows, observer))
+    }
+
+    fn linear(&self, x: &[f64]) -> Result<f64> {
+        crate::rows::check_features(x, x.len())?;
+        let parts = row::SparseParts::of_dense(x, x.len(), 1);
+        Ok(self.mean_linear(parts.row(0)))
+    }
+}

@@ -1,0 +1,147 @@
+//! Predictions of the mixture.
+
+use super::row::{RowEntries, SparseParts};
+use super::{MAX_LANES, Wide};
+use crate::error::{Error, Result, require};
+use crate::family::{Family, FastPaths};
+use crate::learner::auto::bank::MemberBelief;
+use crate::learner::auto::predict::{member_prediction, moderate};
+use crate::learner::{Learner, Predict};
+use crate::predict::{MixturePrediction, Prediction};
+use crate::rows::{Inputs, check_features};
+use crate::sparse::{SparseInputs, SparseRow};
+
+impl<F: Family> Wide<F> {
+    /// $m$ and $s$ of a row that [`look_up`](Self::look_up) prepared, member by member, as they
+    /// will be when the row is learned next.
+    pub(super) fn sums(
+        &self,
+        row: &RowEntries,
+        m: &mut [f64; MAX_LANES],
+        s: &mut [f64; MAX_LANES],
+    ) {
+        let mut walks = Vec::new();
+        self.walks(&mut walks);
+        self.tail.add_sums(&row.tail, m, s);
+        for walk in &walks {
+            for entry in &row.tail {
+                let variance = self.tail.record(entry.at)[self.tail.lanes() + walk.lane];
+                let away = (self.count as u32).wrapping_sub(self.tail.slot(entry.at).last_row);
+                let grown = walk.after(f64::from(variance), away) - f64::from(variance);
+                s[walk.lane] += entry.z * entry.z * grown;
+            }
+        }
+        for (k, prior) in self.prior_variances().enumerate() {
+            let (linear, variance) = self.core.belief(&row.core, k);
+            m[k] += linear;
+            s[k] += variance + row.unseen * prior;
+        }
+    }
+
+    /// The members' predictions of a row.
+    fn parts(
+        &self,
+        x: SparseRow<'_>,
+        offset: f64,
+        unseen: u32,
+        row: &mut RowEntries,
+        parts: &mut Vec<(f64, Prediction<F>)>,
+    ) -> Result<()> {
+        self.look_up(x, row);
+        row.unseen += f64::from(unseen);
+        let mut m = [0.0; MAX_LANES];
+        let mut s = [0.0; MAX_LANES];
+        self.sums(row, &mut m, &mut s);
+        parts.clear();
+        for (k, member) in self.members.all.iter().enumerate() {
+            let belief = MemberBelief {
+                weight: member.weight,
+                prior_size: member.assumption.prior_size,
+                residual: member.residual,
+                linear: m[k],
+                variance: member.assumption.share * s[k].max(0.0),
+            };
+            let prediction = member_prediction(&self.family, &self.dispersion, belief, offset)?;
+            parts.push((member.weight, prediction));
+        }
+        Ok(())
+    }
+
+    /// $\theta^\top x$ at the mixture's mean.
+    pub(super) fn mean_linear(&self, x: SparseRow<'_>) -> f64 {
+        let mut row = RowEntries::new(self.numbers());
+        self.look_up(x, &mut row);
+        let mut m = [0.0; MAX_LANES];
+        let mut s = [0.0; MAX_LANES];
+        self.sums(&row, &mut m, &mut s);
+        self.members.all.iter().zip(m).map(|(member, m)| member.weight * m).sum()
+    }
+}
+
+impl<F: Family> Predict for Wide<F> {
+    type Family = F;
+    type Prediction = MixturePrediction<F>;
+
+    fn family(&self) -> F {
+        self.family.fast().with_dispersion_unchecked(self.dispersion())
+    }
+
+    /// Column `j` of a dense row is feature `j`.
+    fn predict(&self, x: &[f64], offset: f64) -> Result<MixturePrediction<F>> {
+        check_features(x, x.len())?;
+        require(offset.is_finite(), "offset", offset, "must be finite")?;
+        let dense = SparseParts::of_dense(x, x.len(), 1);
+        let mut row = RowEntries::new(self.numbers());
+        let mut parts = Vec::new();
+        self.parts(dense.row(0), offset, 0, &mut row, &mut parts)?;
+        let mut mixture = MixturePrediction::new(parts)?;
+        moderate(&self.family, &mut mixture);
+        Ok(mixture)
+    }
+
+    fn predict_many(
+        &self,
+        inputs: Inputs<'_>,
+        take: &mut dyn FnMut(usize, &MixturePrediction<F>) -> Result<()>,
+    ) -> Result<()> {
+        inputs.check(inputs.dim())?;
+        let dense = SparseParts::of_dense(inputs.features(), inputs.dim(), inputs.len());
+        let offsets: Vec<f64> = (0..inputs.len()).map(|i| inputs.offset(i)).collect();
+        let unseen: Vec<u32> = (0..inputs.len()).map(|i| inputs.unseen(i)).collect();
+        let sparse = SparseInputs::new(dense.matrix()?);
+        self.predict_sparse(sparse.with_offsets(&offsets)?.with_unseen(&unseen)?, take)
+    }
+
+    fn predict_sparse(
+        &self,
+        inputs: SparseInputs<'_>,
+        take: &mut dyn FnMut(usize, &MixturePrediction<F>) -> Result<()>,
+    ) -> Result<()> {
+        inputs.check(u64::MAX)?;
+        let mut row = RowEntries::new(self.numbers());
+        let mut parts = Vec::new();
+        let mut mixture = None;
+        for i in 0..inputs.len() {
+            self.parts(inputs.x(i), inputs.offset(i), inputs.unseen(i), &mut row, &mut parts)
+                .map_err(|error| error.at_row(i))?;
+            let mixture = MixturePrediction::refill(&mut mixture, parts.drain(..))?;
+            moderate(&self.family, mixture);
+            take(i, mixture)?;
+        }
+        Ok(())
+    }
+
+    /// Of two coefficients in the order of [`Wide::features`]. Two features outside the core are
+    /// independent within a member.
+    fn covariance_entry(&self, i: usize, j: usize) -> Option<f64> {
+        (i < self.dim() && j < self.dim()).then(|| self.entry(i, j))
+    }
+
+    fn degrees_of_freedom(&self) -> f64 {
+        self.dispersion.degrees()
+    }
+
+    fn grow(&mut self) -> Result<()> {
+        Err(Error::State("a wide learner takes new features by itself, from the rows".into()))
+    }
+}

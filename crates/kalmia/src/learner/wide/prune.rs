@@ -1,0 +1,50 @@
+//! A smaller model: features whose coefficient is small beside its standard error are left out.
+
+use super::Wide;
+use super::tail::Place;
+use crate::error::{Result, require};
+use crate::family::Family;
+use crate::learner::{Learner, Predict};
+
+impl<F: Family> Wide<F> {
+    /// Leaves out the features of the tail whose coefficient is less than `min_z` standard errors
+    /// from 0, and returns how many. They are then features that no row had, so predictions lose
+    /// their small effect and become a little less certain; measure what it costs on rows. The core
+    /// and the numbers stay, and so do all features during the first 128 rows.
+    ///
+    /// ```
+    /// use kalmia::{Bernoulli, Learner, SparseMatrix, SparseRows, Wide};
+    ///
+    /// let mut wide = Wide::new(Bernoulli)?;
+    /// let starts: Vec<usize> = (0..=300).collect();
+    /// let indices: Vec<u32> = (0..300).map(|i| i % 100).collect();
+    /// let y: Vec<f64> = (0..300).map(|i| f64::from(i % 100 < 50)).collect();
+    /// let x = SparseMatrix::new(&starts, &indices, &[1.0; 300])?;
+    /// wide.learn_sparse(SparseRows::new(x, &y)?)?;
+    /// assert_eq!(wide.prune(100.0)?, 100); // three rows are no strong evidence
+    /// # Ok::<(), kalmia::Error>(())
+    /// ```
+    pub fn prune(&mut self, min_z: f64) -> Result<usize> {
+        require(min_z >= 0.0 && min_z.is_finite(), "min_z", min_z, "must be finite, 0 or more")?;
+        if self.warm_up.is_some() {
+            return Ok(0);
+        }
+        let numbers = self.numbers();
+        let means = self.coefficients();
+        let keeps = |slot: usize| {
+            let index = self.tail.slots()[slot].index;
+            let at = numbers + slot;
+            let deviation = self.covariance_entry(at, at).unwrap_or(0.0).max(0.0).sqrt();
+            matches!(self.tail.find(index), Some(Place::Core(_)))
+                || means[at].abs() >= min_z * deviation
+        };
+        let kept: Vec<u32> = (0..self.tail.len()).filter(|&s| keeps(s)).map(|s| s as u32).collect();
+        let dropped = self.tail.len() - kept.len();
+        let moved = self.tail.keep_slots(&kept);
+        self.core.move_slots(&moved);
+        for (at, feature) in (numbers as u32..).zip(self.core.promoted()) {
+            self.tail.promote(feature.slot, at);
+        }
+        Ok(dropped)
+    }
+}

@@ -1,0 +1,391 @@
+//! The tail: features with a variance each, and the map from a feature to its place.
+//!
+//! The means and variances of all members stand side by side in one cache line per feature, so a
+//! row touches one line per feature whatever the number of members.
+
+use super::row::Entry;
+use crate::error::{Error, Result};
+use crate::linalg::require_memory;
+use crate::math::arch;
+use crate::sparse::SparseRows;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Numbers of a cache line.
+const LINE: usize = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C, align(64))]
+struct Line([f32; LINE]);
+
+/// What is known of a feature beside the belief.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Slot {
+    pub index: u32,
+    /// Rows that had it, at most [`u32::MAX`].
+    pub seen: u32,
+    /// Rows learned before its last row, modulo $2^{32}$.
+    pub last_row: u32,
+    /// Its unit, the geometric mean of its first values; the belief is one of features in it.
+    pub scale: f64,
+}
+
+/// Where a feature is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Tail(u32),
+    Core(u32),
+}
+
+/// Entries of a batch that are reserved for without counting how many are new.
+const MAX_UNCOUNTED: usize = 1 << 18;
+
+/// The bit that marks a place in the core.
+const CORE: u32 = 1 << 31;
+
+impl Place {
+    fn packed(self) -> u32 {
+        match self {
+            Self::Tail(slot) => slot,
+            Self::Core(at) => at | CORE,
+        }
+    }
+
+    fn unpacked(packed: u32) -> Self {
+        if packed & CORE == 0 { Self::Tail(packed) } else { Self::Core(packed & !CORE) }
+    }
+}
+
+/// Mixes the bits of an index by a multiplication; indices are not secret, so nothing stronger is
+/// needed.
+#[derive(Debug, Clone, Default)]
+struct IndexHasher(u64);
+
+impl Hasher for IndexHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
+    }
+
+    #[inline(always)]
+    fn write_u32(&mut self, index: u32) {
+        let mixed = (self.0 ^ u64::from(index)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // the table takes its bits from both ends
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+/// The beliefs of all members about the features outside the core.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Tail {
+    lanes: usize,
+    /// Per feature the members' means, then their variances.
+    lines: Vec<Line>,
+    slots: Vec<Slot>,
+    places: HashMap<u32, u32, BuildHasherDefault<IndexHasher>>,
+}
+
+/// A member's variance that grows while a feature is away.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Walk {
+    pub lane: usize,
+    /// Variance added per row.
+    pub per_row: f64,
+    /// Largest variance: that of the prior.
+    pub most: f64,
+}
+
+impl Tail {
+    pub fn new(lanes: usize) -> Self {
+        Self { lanes, lines: Vec::new(), slots: Vec::new(), places: HashMap::default() }
+    }
+
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Features, those that moved to the core included.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    pub fn slot(&self, slot: u32) -> &Slot {
+        &self.slots[slot as usize]
+    }
+
+    pub fn clear(&mut self) {
+        self.lines.clear();
+        self.slots.clear();
+        self.places.clear();
+    }
+
+    /// Bytes of so many features.
+    pub fn bytes(lanes: usize, features: usize) -> usize {
+        // a map keeps at most 7 of 8 places occupied, and doubles
+        let each = 2 * lanes * size_of::<f32>() + size_of::<Slot>() + 2 * size_of::<[u32; 2]>() + 2;
+        features.saturating_mul(each)
+    }
+
+    #[inline(always)]
+    pub fn find(&self, index: u32) -> Option<Place> {
+        self.places.get(&index).copied().map(Place::unpacked)
+    }
+
+    /// Refuses a batch if there is no memory for the features that it may bring.
+    pub fn reserve(&mut self, rows: &SparseRows<'_>) -> Result<()> {
+        let entries = rows.features().entries();
+        let free = self.slots.capacity() - self.slots.len();
+        if free >= entries {
+            return Ok(());
+        }
+        // counting the new features costs more than room for a batch of usual size
+        let new = if entries <= MAX_UNCOUNTED {
+            entries
+        } else {
+            rows.features().distinct(|index| self.find(index).is_none())
+        };
+        if free >= new {
+            return Ok(());
+        }
+        let more = new.max(self.slots.len() / 2);
+        let bytes = Self::bytes(self.lanes, self.slots.len() + more);
+        require_memory(bytes)?;
+        let lines = (more * 2 * self.lanes).div_ceil(LINE);
+        let reserved = self.slots.try_reserve_exact(more).is_ok()
+            && self.lines.try_reserve_exact(lines).is_ok()
+            && self.places.try_reserve(more).is_ok();
+        if reserved { Ok(()) } else { Err(Error::OutOfMemory { bytes }) }
+    }
+
+    /// A feature that no row had, of mean 0 with these variances.
+    pub fn insert(&mut self, index: u32, scale: f64, variances: impl Iterator<Item = f64>) -> u32 {
+        let slot = self.slots.len() as u32;
+        self.slots.push(Slot { index, seen: 0, last_row: 0, scale });
+        let numbers = 2 * self.lanes * self.slots.len();
+        if self.lines.len() * LINE < numbers {
+            self.lines.push(Line([0.0; LINE]));
+        }
+        self.places.insert(index, Place::Tail(slot).packed());
+        let lanes = self.lanes;
+        let record = self.record_mut(slot);
+        record[..lanes].fill(0.0);
+        for (to, variance) in record[lanes..].iter_mut().zip(variances) {
+            *to = variance as f32;
+        }
+        slot
+    }
+
+    /// The feature is in the core from now on.
+    pub fn promote(&mut self, slot: u32, at: u32) {
+        let index = self.slots[slot as usize].index;
+        self.places.insert(index, Place::Core(at).packed());
+    }
+
+    /// Counts a row that has the feature; returns the rows since the last one, and how many had it
+    /// before.
+    #[inline(always)]
+    pub fn visit(&mut self, slot: u32, row: u64) -> (u32, u32) {
+        let known = &mut self.slots[slot as usize];
+        let seen = known.seen;
+        let away = (row as u32).wrapping_sub(known.last_row);
+        known.seen = seen.saturating_add(1);
+        known.last_row = row as u32;
+        (away, seen)
+    }
+
+    /// Gives the feature another unit: the prior is exchanged for that of the new unit, and what the
+    /// rows have shown is kept.
+    pub fn rescale(&mut self, slot: u32, scale: f64, priors: impl Iterator<Item = f64>) {
+        let ratio = scale / self.slots[slot as usize].scale;
+        let lanes = self.lanes;
+        let (means, variances) = self.record_mut(slot).split_at_mut(lanes);
+        for ((mean, variance), prior) in means.iter_mut().zip(variances).zip(priors) {
+            // in the new unit all numbers are those of a coefficient `ratio` times as large
+            let old = f64::from(*variance) * ratio * ratio;
+            let evidence = (1.0 / old - 1.0 / (prior * ratio * ratio)).max(0.0);
+            let new = 1.0 / (evidence + 1.0 / prior);
+            *mean = (f64::from(*mean) * ratio * new / old) as f32;
+            *variance = new as f32;
+        }
+        self.slots[slot as usize].scale = scale;
+    }
+
+    #[inline(always)]
+    fn numbers(&self) -> &[f32] {
+        // SAFETY: `Line` is `repr(C)` over exactly LINE f32 values, without padding.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.lines.len() * LINE) }
+    }
+
+    #[inline(always)]
+    fn numbers_mut(&mut self) -> &mut [f32] {
+        let len = self.lines.len() * LINE;
+        // SAFETY: as in `numbers`, and the borrow is unique.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), len) }
+    }
+
+    /// The members' means, then their variances.
+    #[inline(always)]
+    pub fn record(&self, slot: u32) -> &[f32] {
+        let len = 2 * self.lanes;
+        &self.numbers()[slot as usize * len..][..len]
+    }
+
+    #[inline(always)]
+    pub fn record_mut(&mut self, slot: u32) -> &mut [f32] {
+        let len = 2 * self.lanes;
+        &mut self.numbers_mut()[slot as usize * len..][..len]
+    }
+
+    /// Lets variances grow by the rows that a feature was away.
+    #[inline(always)]
+    pub fn walk(&mut self, slot: u32, away: u32, walks: &[Walk]) {
+        let lanes = self.lanes;
+        for walk in walks {
+            let variance = &mut self.record_mut(slot)[lanes + walk.lane];
+            *variance = walk.after(f64::from(*variance), away) as f32;
+        }
+    }
+
+    /// Adds $\sum\theta_jz_j$ to `m` and $\sum v_jz_j^2$ to `s`, member by member.
+    pub fn add_sums(&self, entries: &[Entry], m: &mut [f64; 8], s: &mut [f64; 8]) {
+        let numbers = self.numbers();
+        match self.lanes {
+            8 => arch().dispatch(AddSums::<8> { numbers, entries, m, s }),
+            4 => arch().dispatch(AddSums::<4> { numbers, entries, m, s }),
+            2 => arch().dispatch(AddSums::<2> { numbers, entries, m, s }),
+            _ => arch().dispatch(AddSums::<1> { numbers, entries, m, s }),
+        }
+    }
+
+    /// $\theta_j \mathrel{+}= g\,v_jz_j$ and $v_j \mathrel{-}= c\,(v_jz_j)^2$, member by member.
+    pub fn take_step(&mut self, entries: &[Entry], gain: &[f64; 8], contraction: &[f64; 8]) {
+        let lanes = self.lanes;
+        let numbers = self.numbers_mut();
+        match lanes {
+            8 => arch().dispatch(TakeStep::<8> { numbers, entries, gain, contraction }),
+            4 => arch().dispatch(TakeStep::<4> { numbers, entries, gain, contraction }),
+            2 => arch().dispatch(TakeStep::<2> { numbers, entries, gain, contraction }),
+            _ => arch().dispatch(TakeStep::<1> { numbers, entries, gain, contraction }),
+        }
+    }
+
+    /// Keeps these members alone.
+    pub fn keep_lanes(&mut self, kept: &[usize]) {
+        let mut smaller = Self::new(kept.len());
+        smaller.lines = vec![Line([0.0; LINE]); (2 * kept.len() * self.slots.len()).div_ceil(LINE)];
+        for slot in 0..self.slots.len() as u32 {
+            let from = self.record(slot);
+            let to = smaller.record_mut(slot);
+            for (k, &lane) in kept.iter().enumerate() {
+                to[k] = from[lane];
+                to[kept.len() + k] = from[self.lanes + lane];
+            }
+        }
+        self.lines = smaller.lines;
+        self.lanes = kept.len();
+    }
+
+    /// Keeps these slots alone; the new slot of each old one.
+    pub fn keep_slots(&mut self, kept: &[u32]) -> HashMap<u32, u32> {
+        let slots = kept.iter().map(|&slot| self.slots[slot as usize]).collect();
+        let records: Vec<f32> =
+            kept.iter().flat_map(|&slot| self.record(slot).iter().copied()).collect();
+        *self = Self::from_parts(self.lanes, slots, &records);
+        kept.iter().copied().zip(0..).collect()
+    }
+
+    /// All records, feature after feature.
+    pub fn records(&self) -> &[f32] {
+        &self.numbers()[..2 * self.lanes * self.slots.len()]
+    }
+
+    /// From what [`slots`](Self::slots), [`records`](Self::records) and [`find`](Self::find) gave.
+    pub fn from_parts(lanes: usize, slots: Vec<Slot>, records: &[f32]) -> Self {
+        let mut tail = Self::new(lanes);
+        tail.lines = vec![Line([0.0; LINE]); records.len().div_ceil(LINE)];
+        tail.numbers_mut()[..records.len()].copy_from_slice(records);
+        tail.places = (0u32..).zip(&slots).map(|(slot, s)| (s.index, slot)).collect();
+        tail.slots = slots;
+        tail
+    }
+
+    /// Whether no feature occurs twice.
+    pub fn is_consistent(&self) -> bool {
+        self.places.len() == self.slots.len()
+    }
+}
+
+impl Walk {
+    /// The variance after `away` rows without the feature.
+    #[inline(always)]
+    pub fn after(&self, variance: f64, away: u32) -> f64 {
+        // rounding may have left it slightly above the prior
+        (variance + self.per_row * f64::from(away)).min(self.most.max(variance))
+    }
+}
+
+struct AddSums<'a, const L: usize> {
+    numbers: &'a [f32],
+    entries: &'a [Entry],
+    m: &'a mut [f64; 8],
+    s: &'a mut [f64; 8],
+}
+
+impl<const L: usize> pulp::WithSimd for AddSums<'_, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) {
+        let Self { numbers, entries, m, s } = self;
+        let mut means = [0.0; L];
+        let mut variances = [0.0; L];
+        for &Entry { at, z } in entries {
+            let record = &numbers[at as usize * 2 * L..][..2 * L];
+            for k in 0..L {
+                means[k] += f64::from(record[k]) * z;
+                variances[k] += f64::from(record[L + k]) * (z * z);
+            }
+        }
+        for k in 0..L {
+            m[k] += means[k];
+            s[k] += variances[k];
+        }
+    }
+}
+
+struct TakeStep<'a, const L: usize> {
+    numbers: &'a mut [f32],
+    entries: &'a [Entry],
+    gain: &'a [f64; 8],
+    contraction: &'a [f64; 8],
+}
+
+impl<const L: usize> pulp::WithSimd for TakeStep<'_, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) {
+        let Self { numbers, entries, gain, contraction } = self;
+        let mut g = [0.0; L];
+        let mut c = [0.0; L];
+        g.copy_from_slice(&gain[..L]);
+        c.copy_from_slice(&contraction[..L]);
+        for &Entry { at, z } in entries {
+            let record = &mut numbers[at as usize * 2 * L..][..2 * L];
+            for k in 0..L {
+                let v = f64::from(record[L + k]);
+                let px = v * z;
+                record[k] = (f64::from(record[k]) + g[k] * px) as f32;
+                // c px z < 1 in exact arithmetic
+                record[L + k] = (v - c[k] * px * px).max(f64::from(f32::MIN_POSITIVE)) as f32;
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The first rows, which are kept and learned again while scales and noise are not known.
+
+use super::row::SparseParts;
+use super::{MAX_LANES, Members, Wide};
+use crate::error::Result;
+use crate::family::Family;
+use crate::learner::auto::warm_up::{PEARSON_RUNS, WARM_UP_ROWS};
+use crate::observe::{Observer, observation};
+use crate::rows::{Observation, Rows};
+use crate::sparse::{SparseRow, SparseRows};
+use serde::{Deserialize, Serialize};
+
+/// The rows of the warm-up.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct WarmUpRows {
+    /// Number of entries of each row.
+    entries: Vec<u32>,
+    indices: Vec<u32>,
+    values: Vec<f64>,
+    y: Vec<f64>,
+    weight: Vec<f64>,
+    offset: Vec<f64>,
+}
+
+impl WarmUpRows {
+    fn push(&mut self, x: SparseRow<'_>, observation: Observation) {
+        self.entries.push(x.indices.len() as u32);
+        self.indices.extend_from_slice(x.indices);
+        self.values.extend_from_slice(x.values);
+        self.y.push(observation.y);
+        self.weight.push(observation.weight);
+        self.offset.push(observation.offset);
+    }
+
+    fn len(&self) -> usize {
+        self.y.len()
+    }
+
+    fn observations(&self) -> impl Iterator<Item = Observation> + Clone {
+        let values = self.y.iter().zip(&self.weight).zip(&self.offset);
+        values.map(|((&y, &weight), &offset)| Observation { y, weight, offset })
+    }
+
+    fn features(&self) -> SparseParts {
+        let ends = self.entries.iter().scan(0, |end, &entries| {
+            *end += entries as usize;
+            Some(*end)
+        });
+        SparseParts {
+            starts: std::iter::once(0).chain(ends).collect(),
+            indices: self.indices.clone(),
+            values: self.values.clone(),
+        }
+    }
+
+    /// Checks a restored value.
+    pub fn check<F: Family>(&self, family: &F) -> Result<()> {
+        let parts = self.features();
+        let features = parts.matrix()?;
+        features.check(u64::MAX)?;
+        crate::error::require_len("weight", self.weight.len(), self.y.len())?;
+        crate::error::require_len("offset", self.offset.len(), self.y.len())?;
+        let rows = Rows::without_features(&self.y, Some(&self.weight), Some(&self.offset));
+        rows.check_observations(family)?;
+        SparseRows::new(features, &self.y).map(|_| ())
+    }
+
+    /// Calls `take` with the rows.
+    pub fn with_rows<T>(&self, take: impl FnOnce(SparseRows<'_>) -> Result<T>) -> Result<T> {
+        let parts = self.features();
+        let rows = SparseRows::new(parts.matrix()?, &self.y)?;
+        take(rows.with_weights(&self.weight)?.with_offsets(&self.offset)?)
+    }
+}
+
+impl<F: Family> Wide<F> {
+    /// Learns row `i` during the warm-up.
+    pub(super) fn warm_up(
+        &mut self,
+        rows: SparseRows<'_>,
+        i: usize,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
+        let x = rows.x(i);
+        let observed = observation(&self.family, &rows.observations(), i);
+        // A row of weight 0 leaves the schedule as it is.
+        if observed.weight == 0.0 {
+            self.step(x, observed, i, observer)?;
+            self.count += 1;
+            return Ok(());
+        }
+        let t = self.warm_up.as_ref().map_or(0, WarmUpRows::len) + 1;
+        let mut row = std::mem::take(&mut self.row);
+        self.look_up(x, &mut row);
+        self.scales.add(row.numbers());
+        self.row = row;
+        // After two rows the spread of `y` is known for the first time.
+        if t.is_power_of_two() || t == 3 {
+            self.rerun()?;
+        }
+        self.step(x, observed, i, observer)?;
+        self.count += 1;
+        match &mut self.warm_up {
+            Some(kept) if t < WARM_UP_ROWS => kept.push(x, rows.observation(i)),
+            _ => self.warm_up = None,
+        }
+        Ok(())
+    }
+
+    /// Takes the scales anew and learns the rows so far from the prior at these scales.
+    fn rerun(&mut self) -> Result<()> {
+        let kept = self.warm_up.take().unwrap_or_default();
+        let count = self.count;
+        self.scales.freeze();
+        for _ in 0..if self.dispersion.is_pearson() { PEARSON_RUNS } else { 1 } {
+            let noise = self.dispersion();
+            let intercept = self.scales.has_intercept();
+            let observations = kept.observations();
+            self.prior.center(&self.family, &mut self.dispersion, noise, intercept, observations);
+            self.rebuild();
+            kept.with_rows(|rows| {
+                (0..rows.len()).try_for_each(|i| {
+                    let observed = observation(&self.family, &rows.observations(), i);
+                    self.step(rows.x(i), observed, i, None)?;
+                    self.count += 1;
+                    Ok(())
+                })
+            })?;
+            if self.dispersion.is_pearson() && kept.len() > 0 {
+                self.dispersion.guess_from(self.members.best().residual);
+            }
+        }
+        self.count = count;
+        self.warm_up = Some(kept);
+        Ok(())
+    }
+
+    /// The prior at the current scales, and nothing learned.
+    pub(super) fn rebuild(&mut self) {
+        debug_assert_eq!(self.tail.lanes(), MAX_LANES);
+        self.members = Members::new(self.drift);
+        self.tail.clear();
+        self.core.clear();
+        self.count = 0;
+        self.dispersion.rows = 0.0;
+        for (k, variance) in self.prior_variances().enumerate() {
+            for j in 0..self.numbers() {
+                self.core.set(j, k, 0.0, variance);
+            }
+            if self.scales.has_intercept() {
+                let size = self.members.all[k].assumption.prior_size;
+                let variance = self.prior.intercept_variance(&self.dispersion, size);
+                self.core.set(0, k, self.prior.intercept_mean, variance);
+            }
+        }
+    }
+}
