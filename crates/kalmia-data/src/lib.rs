@@ -39,6 +39,7 @@ mod chunks;
 mod encoder;
 mod error;
 mod fingerprint;
+mod hash;
 mod infer;
 mod input;
 mod looks;
@@ -52,9 +53,11 @@ mod schema;
 mod shuffle;
 mod sniff;
 mod source;
+mod sparse;
 mod stoppable;
 mod target;
 mod text;
+mod tokens;
 
 pub use block::Block;
 pub use encoder::{Counts, Encoder, INTERCEPT};
@@ -63,14 +66,17 @@ pub use error::{
     NameHint, Remedy, Result, RowProblem, SettingProblem, ValueProblem, nearest,
 };
 pub use fingerprint::{Content, Fingerprint};
+pub use hash::{FeatureHash, PrefixHash};
 pub use input::Input;
 pub use looks::{Look, Remark};
-pub use options::{BadRows, EncoderOptions, Format, Missing, Mode, SourceOptions};
+pub use options::{BadRows, EncoderOptions, Format, Missing, Mode, SourceOptions, WideRows};
 pub use reader::{LateMember, LeftOut, Position, Progress, Reader};
 pub use scalar::MISSING;
 pub use schema::{Column, Feature, Kind, Level, Levels, Meaning};
 pub use shuffle::{Shuffle, Shuffled};
 #[cfg(feature = "arrow")]
 pub use source::arrow::{NotNumeric, kind_of, numbers};
+pub use sparse::{FIRST_UNNAMED, SparseBlock, SparseRow};
 pub use target::{Coding, Target};
 pub use text::{TextBlock, TextKind, TextReader};
+pub use tokens::{Analyzer, TokenScratch};
