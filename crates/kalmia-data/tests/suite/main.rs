@@ -9,3 +9,4 @@ mod formats;
 mod hostile;
 mod reading;
 mod recognition;
+mod wide;
