@@ -6,7 +6,8 @@
 //!   |  source: CSV, TSV, JSON Lines, libsvm, Parquet, Arrow
 //! Batch     up to 1024 rows, one plain column (numbers or texts) per used column
 //!   |  Encoder: kinds, levels, missing values, target
-//! Block     rows x dim numbers, row after row, with targets, weights and offsets
+//! Block     rows x dim numbers, row after row, with targets, weights and offsets;
+//!           sparse rows from a wide encoder
 //! ```
 //!
 //! **Why batches are not Arrow record batches.** CSV parsed into Arrow arrays would pay for
@@ -24,6 +25,12 @@
 //! else category. Typed formats declare them; numbers in quotes are numbers, in JSON too. A later
 //! value that does not fit is an error that names file, row, line, column and value. [`MISSING`]
 //! lists what counts as missing.
+//!
+//! **Sparse rows.** Text, hashed features, categories of very many levels and libsvm would make
+//! dense rows of mostly zeros. A wide encoder ([`WideRows`]) gives [`SparseBlock`]s in their place.
+//! Named features keep their numbers; tokens, hashed levels and libsvm indices need no entry in the
+//! schema and have indices from [`FIRST_UNNAMED`] on. [`FeatureHash`] and [`Analyzer`] give the
+//! numbers and tokens of scikit-learn.
 //!
 //! **Resuming.** [`Encoder`] and [`Position`] are plain data. Stored together after a block and
 //! restored with [`Reader::seek`], they give the blocks of an uninterrupted reading;

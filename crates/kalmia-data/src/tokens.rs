@@ -12,9 +12,10 @@ const MAX_LENGTH: u8 = 16;
 
 /// How a text is cut into tokens, as scikit-learn's `CountVectorizer` does it.
 ///
-/// Texts are lower-cased first. One difference: signs that belong to a letter by Unicode's property
-/// *Alphabetic*, such as the vowel signs of Devanagari and Thai, stay within their word here, and
-/// end it in scikit-learn.
+/// Texts are lower-cased first. One difference: characters that are no letters but have Unicode's
+/// property *Alphabetic*, such as the vowel signs of Devanagari and circled letters, stay within
+/// their word here, and end it in scikit-learn. Both know the letters of the Unicode version that
+/// they were built with.
 ///
 /// In options and files it is written as text.
 ///

@@ -37,8 +37,9 @@ pub struct EncoderOptions {
     /// Most features accepted; each category level counts as one, hashed features do not count.
     pub max_features: usize,
     /// Columns read as text: each is cut into tokens, and a token is a hashed feature that is 1 if
-    /// the row has it, however often. The hash is that of `column=token`. A column with another
-    /// role, or excluded, is refused.
+    /// the row has it, however often. The hash is that of `column=token`. A text that is one of
+    /// [`crate::MISSING`] is missing. A column that is also a category, excluded, or has another
+    /// role is refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub text: Vec<String>,
     /// How texts are cut into tokens.
