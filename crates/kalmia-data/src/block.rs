@@ -2,18 +2,23 @@
 
 use crate::batch::Origin;
 use crate::error::Location;
+use crate::sparse::SparseBlock;
 
 /// A block of encoded rows. Its buffers are reused from block to block.
 ///
 /// `x` holds row after row, each of `dim` features: seen as a matrix it is $X$, $d \times B$, by
 /// columns. Features that appear for the first time in this block are at the end of every row, zero
 /// before they appear.
+///
+/// If the encoder is wide ([`crate::Encoder::is_wide`]), the rows are in `sparse` and `x` is empty.
 #[derive(Debug, Clone, Default)]
 pub struct Block {
-    /// Features per row.
+    /// Features per row; the named ones, if the rows are sparse.
     pub dim: usize,
-    /// The features, `rows() * dim` of them.
+    /// The features, `rows() * dim` of them; none if the rows are sparse.
     pub x: Vec<f64>,
+    /// The features of a wide encoder, in place of `x`.
+    pub sparse: Option<SparseBlock>,
     /// The targets; `NaN` if a row to predict has none.
     pub y: Vec<f64>,
     /// The weights, if a column gives them.
@@ -42,8 +47,11 @@ impl Block {
         self.y.len()
     }
 
-    /// The features of row `i`.
+    /// The features of row `i`; nothing if the rows are sparse, see [`SparseBlock::row`].
     pub fn row(&self, i: usize) -> &[f64] {
+        if self.sparse.is_some() {
+            return &[];
+        }
         &self.x[i * self.dim..(i + 1) * self.dim]
     }
 

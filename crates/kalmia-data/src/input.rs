@@ -275,12 +275,12 @@ mod tests {
         assert!(matches!(Input::resolve(&["no/such/file.csv"]), Err(Error::Io { .. })));
         assert!(matches!(Input::resolve(&["src/*.nothing"]), Err(Error::NoMatch { .. })));
         assert!(matches!(Input::resolve(&["-", "-"]), Err(Error::Setting(_))));
-        let names: Vec<_> = Input::resolve(&["src/o*.rs", "src/batch.rs"])
+        let names: Vec<_> = Input::resolve(&["src/b*.rs", "src/batch.rs"])
             .unwrap()
             .iter()
             .map(|i| i.name().to_owned())
             .collect();
         assert_eq!(names.last().unwrap(), "src/batch.rs");
-        assert!(names.contains(&"src/options.rs".to_owned()));
+        assert!(names.contains(&"src/block.rs".to_owned()));
     }
 }

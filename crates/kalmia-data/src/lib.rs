@@ -6,7 +6,8 @@
 //!   |  source: CSV, TSV, JSON Lines, libsvm, Parquet, Arrow
 //! Batch     up to 1024 rows, one plain column (numbers or texts) per used column
 //!   |  Encoder: kinds, levels, missing values, target
-//! Block     rows x dim numbers, row after row, with targets, weights and offsets
+//! Block     rows x dim numbers, row after row, with targets, weights and offsets;
+//!           sparse rows from a wide encoder
 //! ```
 //!
 //! **Why batches are not Arrow record batches.** CSV parsed into Arrow arrays would pay for
@@ -25,6 +26,12 @@
 //! value that does not fit is an error that names file, row, line, column and value. [`MISSING`]
 //! lists what counts as missing.
 //!
+//! **Sparse rows.** Text, hashed features, categories of very many levels and libsvm would make
+//! dense rows of mostly zeros. A wide encoder ([`WideRows`]) gives [`SparseBlock`]s in their place.
+//! Named features keep their numbers; tokens, hashed levels and libsvm indices need no entry in the
+//! schema and have indices from [`FIRST_UNNAMED`] on. [`FeatureHash`] and [`Analyzer`] give the
+//! numbers and tokens of scikit-learn.
+//!
 //! **Resuming.** [`Encoder`] and [`Position`] are plain data. Stored together after a block and
 //! restored with [`Reader::seek`], they give the blocks of an uninterrupted reading;
 //! [`Reader::check_unchanged`] refuses other files.
@@ -39,6 +46,7 @@ mod chunks;
 mod encoder;
 mod error;
 mod fingerprint;
+mod hash;
 mod infer;
 mod input;
 mod looks;
@@ -52,9 +60,11 @@ mod schema;
 mod shuffle;
 mod sniff;
 mod source;
+mod sparse;
 mod stoppable;
 mod target;
 mod text;
+mod tokens;
 
 pub use block::Block;
 pub use encoder::{Counts, Encoder, INTERCEPT};
@@ -63,14 +73,17 @@ pub use error::{
     NameHint, Remedy, Result, RowProblem, SettingProblem, ValueProblem, nearest,
 };
 pub use fingerprint::{Content, Fingerprint};
+pub use hash::{FeatureHash, PrefixHash};
 pub use input::Input;
 pub use looks::{Look, Remark};
-pub use options::{BadRows, EncoderOptions, Format, Missing, Mode, SourceOptions};
+pub use options::{BadRows, EncoderOptions, Format, Missing, Mode, SourceOptions, WideRows};
 pub use reader::{LateMember, LeftOut, Position, Progress, Reader};
 pub use scalar::MISSING;
 pub use schema::{Column, Feature, Kind, Level, Levels, Meaning};
 pub use shuffle::{Shuffle, Shuffled};
 #[cfg(feature = "arrow")]
 pub use source::arrow::{NotNumeric, kind_of, numbers};
+pub use sparse::{FIRST_UNNAMED, SparseBlock, SparseRow};
 pub use target::{Coding, Target};
 pub use text::{TextBlock, TextKind, TextReader};
+pub use tokens::{Analyzer, TokenScratch};

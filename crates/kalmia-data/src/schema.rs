@@ -21,6 +21,8 @@ pub enum Kind {
     Boolean,
     /// A feature for each level but the first seen.
     Category,
+    /// A hashed feature for each token. Never inferred: see [`crate::EncoderOptions::text`].
+    Text,
 }
 
 impl Kind {
@@ -28,7 +30,7 @@ impl Kind {
         match self {
             Kind::Number => Want::Number,
             Kind::Boolean => Want::Boolean,
-            Kind::Category => Want::Text,
+            Kind::Category | Kind::Text => Want::Text,
         }
     }
 }
@@ -67,7 +69,7 @@ pub struct Column {
     pub name: String,
     /// Its kind, once the first block was seen.
     pub kind: Option<Kind>,
-    /// The feature that holds its value, unless it is a category.
+    /// The feature that holds its value, unless it is a category or text.
     pub feature: Option<usize>,
     /// The feature that is 1 if the value is missing, once one was.
     pub missing: Option<usize>,

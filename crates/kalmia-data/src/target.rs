@@ -129,7 +129,9 @@ impl Target {
         self.coding = Some(match kind {
             Kind::Number => Coding::Number,
             Kind::Boolean => Coding::Boolean,
-            Kind::Category => self.labels(column, positive, &origin.location(0).file)?,
+            Kind::Category | Kind::Text => {
+                self.labels(column, positive, &origin.location(0).file)?
+            }
         });
         let mut values: Vec<f64> =
             (0..column.len()).filter_map(|i| self.code(column, i).ok().flatten()).collect();

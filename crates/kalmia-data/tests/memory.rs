@@ -10,20 +10,22 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use common::{gzip, zstandard};
 use kalmia_data::{
-    Block, Encoder, EncoderOptions, Error, Input, Missing, Mode, Reader, SourceOptions,
+    Block, Encoder, EncoderOptions, Error, Input, Missing, Mode, Reader, SourceOptions, WideRows,
 };
 
-/// Counts the bytes in use and their peak.
+/// Counts the bytes in use, their peak and the allocations.
 struct Counting;
 
 static USED: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call is passed on to the system allocator unchanged; only counters are kept beside.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let used = USED.fetch_add(layout.size(), Relaxed) + layout.size();
         PEAK.fetch_max(used, Relaxed);
+        ALLOCATIONS.fetch_add(1, Relaxed);
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
@@ -142,6 +144,44 @@ fn peak_memory_is_that_of_a_few_blocks() {
                 "{name}, threaded {threaded}: {few} bytes, then {many}"
             );
         }
+    }
+}
+
+/// Allocations per row of a reading with sparse rows, in few large blocks.
+fn allocations_per_row(name: &str, bytes: Vec<u8>, options: EncoderOptions) -> f64 {
+    let source = SourceOptions { threaded: false, block_rows: 4096, ..SourceOptions::default() };
+    let mut encoder = Encoder::new(EncoderOptions { wide: WideRows::Always, ..options });
+    let inputs = vec![Input::memory(name, bytes)];
+    let mut reader = Reader::open(inputs, source, &mut encoder, Mode::Learn).unwrap();
+    let mut block = Block::new();
+    // buffers grow in the first block
+    assert!(reader.next_block(&mut encoder, &mut block).unwrap());
+    let before = ALLOCATIONS.load(Relaxed);
+    let mut rows = 0;
+    while reader.next_block(&mut encoder, &mut block).unwrap() {
+        rows += block.rows();
+    }
+    (ALLOCATIONS.load(Relaxed) - before) as f64 / rows as f64
+}
+
+#[test]
+fn sparse_rows_are_written_without_an_allocation_per_row() {
+    let _turn = TURN.lock().unwrap();
+    let y = || EncoderOptions::target("y");
+    let mut texts = String::from("y,t\n");
+    (0..40_000).for_each(|i| texts += &format!("{},Größe {} good PLOT {}\n", i % 2, i, i % 77));
+    for hash_bits in [None, Some(20)] {
+        let of_svm = EncoderOptions { target: None, hash_bits, ..y() };
+        let svm = allocations_per_row("t.svm", libsvm(40_000), of_svm);
+        assert!(svm < 0.01, "libsvm, hash bits {hash_bits:?}: {svm}");
+        for analyzer in ["words", "words:2", "characters:2-4"] {
+            let analyzer = analyzer.parse().unwrap();
+            let of_text = EncoderOptions { text: vec!["t".into()], analyzer, hash_bits, ..y() };
+            let text = allocations_per_row("t.csv", texts.clone().into_bytes(), of_text);
+            assert!(text < 0.01, "text, {analyzer}, hash bits {hash_bits:?}: {text}");
+        }
+        let levels = allocations_per_row("t.csv", csv(40_000), EncoderOptions { hash_bits, ..y() });
+        assert!(levels < 0.01, "levels, hash bits {hash_bits:?}: {levels}");
     }
 }
 

@@ -78,6 +78,7 @@ impl ArrowBlocks {
             Kind::Number => "number",
             Kind::Boolean => "boolean",
             Kind::Category => "category",
+            Kind::Text => "text",
         };
         let fields = self.schema.fields().iter();
         fields.map(|field| kalmia_data::kind_of(field.data_type()).map(name)).collect()

@@ -271,6 +271,7 @@ pub fn roles(args: &RoleArgs, source: &SourceArgs) -> EncoderOptions {
         missing: args.missing,
         na_values: source.na_values.clone(),
         max_features: args.max_features,
+        ..EncoderOptions::default()
     }
 }
 

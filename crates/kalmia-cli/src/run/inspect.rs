@@ -113,6 +113,7 @@ fn text(view: &Inspection<'_>) -> String {
             Some(Kind::Category) => {
                 format!("category of {}", counted(column.levels.len() as u64, "level"))
             }
+            Some(Kind::Text) => "text".into(),
             None => "not seen".into(),
         };
         table.row([column.name.into(), kind]);

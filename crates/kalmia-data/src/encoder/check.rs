@@ -1,7 +1,9 @@
 //! Whether a stored encoder can be used: a file may hold anything.
 
 use super::Encoder;
-use crate::schema::{Column, Kind, Meaning};
+use crate::options::WideRows;
+use crate::schema::{Column, Feature, Kind, Meaning};
+use crate::sparse::FIRST_UNNAMED;
 
 /// Counts above this would overflow as rows are added.
 const MAX_COUNT: u64 = u64::MAX / 2;
@@ -31,6 +33,7 @@ impl Encoder {
         {
             return Err(format!("a count of {count} is too large"));
         }
+        self.check_wide()?;
         let both = if self.sparse { !self.columns.is_empty() } else { self.keys.len() > 0 };
         if both {
             return Err("columns and libsvm indices exclude each other".into());
@@ -50,6 +53,37 @@ impl Encoder {
         }
         match places.used.iter().position(|used| !used) {
             Some(unused) => Err(format!("no column has the feature number {unused}")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Encoder {
+    /// Checks what sparse rows rely on, and that dense rows need none of it.
+    fn check_wide(&self) -> Result<(), String> {
+        self.check_hashing().map_err(|error| error.to_string())?;
+        let has_text = self.columns.iter().any(|column| column.kind == Some(Kind::Text));
+        if !self.is_wide() && (has_text || self.options.hash_bits.is_some()) {
+            return Err("text and hashed features need sparse rows".into());
+        }
+        if self.wide.is_some() && self.options.wide != WideRows::Auto {
+            return Err("sparse rows were decided on without being asked for".into());
+        }
+        if !self.is_wide() {
+            return Ok(());
+        }
+        if self.keys.len() > 0 {
+            return Err("sparse rows need no list of libsvm indices".into());
+        }
+        if self.dim() >= FIRST_UNNAMED as usize {
+            return Err(format!("{} named features are too many", self.dim()));
+        }
+        if !self.columns.iter().filter_map(|column| column.feature).is_sorted() {
+            return Err("the numbers are not in the order of their columns".into());
+        }
+        let value = |feature: &&Feature| feature.meaning == Meaning::Value;
+        match self.features.iter().skip(self.number_features()).find(value) {
+            Some(late) => Err(format!("the number `{}` comes after other features", late.name)),
             None => Ok(()),
         }
     }
@@ -86,8 +120,9 @@ impl Places<'_> {
             return Err(format!("the mean of column `{name}` is {}", column.mean));
         }
         let levels = column.levels.as_slice();
-        let is_category = kind == Kind::Category;
-        if is_category == column.feature.is_some() || !(is_category || levels.is_empty()) {
+        let is_number = matches!(kind, Kind::Number | Kind::Boolean);
+        let has_levels = kind == Kind::Category && self.encoder.has_named_levels();
+        if is_number != column.feature.is_some() || !(has_levels || levels.is_empty()) {
             return Err(format!("column `{name}` has features of another kind"));
         }
         if let Some(feature) = column.feature {

@@ -32,15 +32,18 @@ impl Encoder {
             None if sparse => "label".into(),
             None => return Err(SettingProblem::NoTarget.into()),
         };
+        self.check_hashing()?;
         self.check_roles(file, names, &target)?;
         self.columns = if sparse { Vec::new() } else { self.feature_columns(names, &target) };
-        let found = self.columns.len();
+        self.decide_by_columns();
+        // a text column makes hashed features only
+        let found = self.columns.iter().filter(|column| column.kind != Some(Kind::Text)).count();
         let limit = self.options.max_features;
         if found > limit {
             let file = file.into();
             return Err(SettingProblem::TooManyFeatureColumns { file, found, limit }.into());
         }
-        if found == 0 && !self.options.intercept && !sparse {
+        if self.columns.is_empty() && !self.options.intercept && !sparse {
             return Err(SettingProblem::NoFeatures { file: file.into() }.into());
         }
         self.target = Some(Target::new(target));
@@ -54,7 +57,11 @@ impl Encoder {
         let roles = [Some(target), o.weight.as_deref(), o.offset.as_deref()].into_iter().flatten();
         let unused: HashSet<&str> = roles.chain(o.exclude.iter().map(|s| &**s)).collect();
         let categorical: HashSet<&str> = o.categorical.iter().map(|s| &**s).collect();
-        let kind = |name: &str| categorical.contains(name).then_some(Kind::Category);
+        let text: HashSet<&str> = o.text.iter().map(|s| &**s).collect();
+        let kind = |name: &str| match () {
+            () if text.contains(name) => Some(Kind::Text),
+            () => categorical.contains(name).then_some(Kind::Category),
+        };
         let chosen = o.features.as_deref().unwrap_or(names);
         let used = chosen.iter().filter(|name| !unused.contains(name.as_str()));
         used.map(|name| Column::new(name.clone(), kind(name))).collect()
@@ -68,13 +75,20 @@ impl Encoder {
         let features = o.features.iter().flatten();
         let lists = o.exclude.iter().chain(&o.categorical).chain(features.clone()).map(|s| &**s);
         // libsvm has no header: indices named as features or excluded are looked up as they come.
-        for name in single.clone().chain(lists.filter(|_| !self.sparse)) {
+        let text = o.text.iter().map(|s| &**s);
+        for name in single.clone().chain(text.clone()).chain(lists.filter(|_| !self.sparse)) {
             if !known.contains(name) {
                 return Err(no_column(file, name, names));
             }
         }
         let mut roles = HashSet::new();
         let excluded = |name: &str| o.exclude.iter().any(|other| other == name);
+        for name in text {
+            let categorical = o.categorical.iter().any(|other| other == name);
+            if categorical || excluded(name) || single.clone().any(|other| other == name) {
+                return Err(SettingProblem::TwoRoles { column: name.into() }.into());
+            }
+        }
         for name in single.chain(features.map(|s| &**s)) {
             if !roles.insert(name) || excluded(name) {
                 return Err(SettingProblem::TwoRoles { column: name.into() }.into());
@@ -134,7 +148,7 @@ impl Encoder {
                 let look = match kind {
                     Kind::Category => looks::of_category(values),
                     Kind::Number => looks::of_numbers(texts.as_ref(), &values.numbers),
-                    Kind::Boolean => None,
+                    Kind::Boolean | Kind::Text => None,
                 };
                 if let Some((look, example)) = look {
                     self.remarks.push(Remark { column: column.name.clone(), look, example });
@@ -149,14 +163,15 @@ impl Encoder {
         Ok(())
     }
 
-    /// Gives the constant and each column that is no category its feature.
+    /// Gives the constant and each column of numbers or truth values its feature. They come first,
+    /// because no other feature is added before the kinds are settled.
     pub(super) fn add_features(&mut self) {
         if self.options.intercept {
             let meaning = Meaning::Intercept;
             self.features.push(Feature { name: INTERCEPT.into(), column: None, meaning });
         }
         for (i, column) in self.columns.iter_mut().enumerate() {
-            if column.kind == Some(Kind::Category) {
+            if matches!(column.kind, Some(Kind::Category | Kind::Text)) {
                 continue;
             }
             column.feature = Some(self.features.len());

@@ -6,7 +6,7 @@ use super::Encoder;
 use crate::batch::{Batch, Origin, Values};
 use crate::block::Block;
 use crate::error::{Error, Result, ValueProblem};
-use crate::options::{Missing, Mode};
+use crate::options::{EncoderOptions, Missing, Mode};
 use crate::scalar;
 use crate::schema::{Column, Feature, Kind, Meaning};
 
@@ -18,14 +18,14 @@ pub(super) const ABSENT: u32 = u32::MAX - 1;
 /// A feature that appears for the first time. Sorted by row and column, so the order of the
 /// features does not depend on where blocks begin.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Birth {
+pub(super) struct Birth {
     row: u32,
     column: usize,
-    what: New,
+    pub what: New,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum New {
+pub(super) enum New {
     Missing,
     Level(u32),
     Index(u32),
@@ -35,6 +35,27 @@ enum New {
 struct Coded {
     codes: Vec<u32>,
     first_absent: Option<u32>,
+}
+
+/// The libsvm indices that the options choose.
+pub(super) struct KeyFilter {
+    only: Option<HashSet<u32>>,
+    exclude: HashSet<u32>,
+}
+
+impl KeyFilter {
+    pub fn new(options: &EncoderOptions) -> Self {
+        // `07` is no index: names are compared as texts
+        let key = |name: &String| name.parse().ok().filter(|key: &u32| key.to_string() == *name);
+        let keys = |names: &Vec<String>| names.iter().filter_map(key).collect();
+        Self { only: options.features.as_ref().map(keys), exclude: keys(&options.exclude) }
+    }
+
+    #[inline]
+    pub fn takes(&self, key: u32) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&key))
+            && (self.exclude.is_empty() || !self.exclude.contains(&key))
+    }
 }
 
 impl Encoder {
@@ -61,11 +82,20 @@ impl Encoder {
         self.counts.unknown_members += batch.unknown_members;
         let mut births = Vec::new();
         let codes = self.codes(batch, block, mode, &mut births)?;
-        self.new_entries(batch, block, mode, &mut births);
+        if !self.is_wide() {
+            self.new_entries(batch, block, mode, &mut births);
+        }
+        if self.is_undecided() && mode == Mode::Learn && !block.index.is_empty() {
+            self.decide_by_block(&mut births, block.index.len());
+        }
         count_unseen(&codes, block);
         births.sort_unstable();
         self.grow(births, block)?;
-        self.place(batch, block, &codes, mode);
+        if self.is_wide() {
+            self.place_wide(batch, block, &codes, mode)?;
+        } else {
+            self.place(batch, block, &codes, mode);
+        }
         self.place_roles(batch, block, mode)?;
         block.first_row = batch.first_row;
         block.rows_read = batch.rows;
@@ -125,9 +155,11 @@ impl Encoder {
         births: &mut Vec<Birth>,
     ) -> Result<Vec<Vec<u32>>> {
         let mut all = Vec::with_capacity(self.columns.len());
+        let named = self.has_named_levels();
         for (i, (column, values)) in self.columns.iter_mut().zip(&batch.columns).enumerate() {
-            let Coded { codes, first_absent } = if column.kind != Some(Kind::Category) {
-                let absent = |row: &&u32| values.numbers[**row as usize].is_nan();
+            let is_category = column.kind == Some(Kind::Category);
+            let Coded { codes, first_absent } = if !(is_category && named) {
+                let absent = |row: &&u32| missing(values, **row as usize);
                 Coded { codes: Vec::new(), first_absent: block.index.iter().find(absent).copied() }
             } else if mode == Mode::Learn {
                 learned_codes(column, values, block, |row, code| {
@@ -147,9 +179,10 @@ impl Encoder {
     /// The features that new libsvm indices add.
     fn new_entries(&mut self, batch: &Batch, block: &Block, mode: Mode, births: &mut Vec<Birth>) {
         let mut seen = HashSet::new();
+        let filter = KeyFilter::new(&self.options);
         for entry in &batch.entries {
             if self.keys.feature(entry.key).is_some()
-                || !self.wants_key(entry.key)
+                || !filter.takes(entry.key)
                 || !kept(block, entry.row)
             {
                 continue;
@@ -160,15 +193,6 @@ impl Encoder {
                 births.push(Birth { row: entry.row, column: 0, what: New::Index(entry.key) });
             }
         }
-    }
-
-    fn wants_key(&self, key: u32) -> bool {
-        let o = &self.options;
-        if o.features.is_none() && o.exclude.is_empty() {
-            return true;
-        }
-        let name = key.to_string();
-        o.features.as_ref().is_none_or(|f| f.contains(&name)) && !o.exclude.contains(&name)
     }
 
     /// Gives each new feature its place at the end.

@@ -5,7 +5,9 @@ mod check;
 mod choose;
 mod encode;
 mod place;
+mod place_wide;
 mod undo;
+mod wide;
 
 pub(crate) use choose::no_column;
 
@@ -53,6 +55,9 @@ pub struct Encoder {
     chosen: bool,
     /// Whether the kinds of the columns are known.
     settled: bool,
+    /// Whether rows are sparse, once [`crate::WideRows::Auto`] has decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wide: Option<bool>,
     /// What a missing value does in this process, if not what the options say; never stored.
     #[serde(skip)]
     missing: Option<Missing>,
@@ -75,6 +80,7 @@ impl Encoder {
             counts: Counts::default(),
             chosen: false,
             settled: false,
+            wide: None,
             missing: None,
             remarks: Vec::new(),
         }
@@ -89,8 +95,8 @@ impl Encoder {
     /// An encoder for columns whose names and kinds are known, without reading any data.
     ///
     /// Use it if rows come as numbers and only the schema of a model file is wanted. The target's
-    /// values so far are taken to be 0 and 1. A category starts without levels. Labels in `coding`
-    /// set `options.positive`.
+    /// values so far are taken to be 0 and 1. A category starts without levels. A text column needs
+    /// [`crate::WideRows::Auto`] or `Always`. Labels in `coding` set `options.positive`.
     ///
     /// Fails if a column is declared twice, or if the labels are equal or stand for missing values.
     ///
@@ -120,9 +126,13 @@ impl Encoder {
         let kinds: HashMap<String, Kind> =
             names.iter().cloned().zip(columns.iter().map(|column| column.1)).collect();
         for name in &names {
-            let category = kinds.get(name) == Some(&Kind::Category);
-            if category && !options.categorical.contains(name) {
-                options.categorical.push(name.clone());
+            let list = match kinds.get(name) {
+                Some(Kind::Category) => &mut options.categorical,
+                Some(Kind::Text) => &mut options.text,
+                Some(Kind::Number | Kind::Boolean) | None => continue,
+            };
+            if !list.contains(name) {
+                list.push(name.clone());
             }
         }
 

@@ -19,6 +19,7 @@ impl Encoder {
     ) {
         let dim = self.features.len();
         block.dim = dim;
+        block.sparse = None;
         block.x.clear();
         block.x.resize(dim * block.index.len(), 0.0);
         if dim == 0 {

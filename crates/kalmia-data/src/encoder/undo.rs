@@ -12,6 +12,7 @@ pub(super) struct Mark {
     keys: usize,
     columns: Vec<ColumnMark>,
     coding: Option<Coding>,
+    wide: Option<bool>,
     counts: Counts,
 }
 
@@ -35,6 +36,7 @@ impl Encoder {
             keys: self.keys.len(),
             columns: columns.collect(),
             coding: self.target.as_ref().and_then(|target| target.coding.clone()),
+            wide: self.wide,
             counts: self.counts,
         }
     }
@@ -51,6 +53,7 @@ impl Encoder {
         if let Some(target) = &mut self.target {
             target.coding = mark.coding;
         }
+        self.wide = mark.wide;
         self.counts = mark.counts;
     }
 }

@@ -155,6 +155,31 @@ pub enum SettingProblem {
         /// The label to be coded 1.
         positive: String,
     },
+    /// [`crate::EncoderOptions::hash_bits`] is out of range.
+    #[error(
+        "{bits} hash bits: give 1 to 30; hashed features share 2^bits weights, so each bit more \
+         doubles the memory and halves the share of features that collide"
+    )]
+    HashBits {
+        /// The value given.
+        bits: u8,
+    },
+    /// A text names no way to cut texts into tokens.
+    #[error(
+        "`{}` is no analyzer; give `words`, `words:2` (runs of up to 2 words, at most 16) or \
+         `characters:2-4` (pieces of 2 to 4 characters, at most 16)",
+        excerpt(.text.as_bytes())
+    )]
+    Analyzer {
+        /// The text given.
+        text: String,
+    },
+    /// Text or hashed features were asked for of an encoder whose rows are dense.
+    #[error("{what} need sparse rows; use the method auto or wide")]
+    NeedsWide {
+        /// `text columns` or `hash bits`.
+        what: &'static str,
+    },
     /// Means were asked for of an encoder that keeps none.
     #[error(
         "missing values cannot become means: none were kept when the rows were learned; learn \
@@ -233,6 +258,11 @@ pub enum RowProblem {
         /// What is wrong with it.
         problem: EntryProblem,
     },
+    /// The values of several libsvm indices with the same hash add up to more than a number holds.
+    #[error(
+        "the values of hashed indices add up to a number that is not finite; use more hash bits"
+    )]
+    HashedSum,
     /// The rows of one block hold more text than memory should.
     #[error("the rows of one block hold more than {limit} bytes; read fewer rows per block")]
     BlockTooLarge {
@@ -260,6 +290,12 @@ pub enum EntryProblem {
     /// Its index is not above the one before.
     #[error("is out of order: indices must ascend within a row")]
     NotAscending,
+    /// Its index does not fit beside the named features of a sparse row.
+    #[error("has an index of 2^31 or more; renumber the indices, or hash them (hash bits)")]
+    IndexTooLarge,
+    /// Its index has more than 32 bits.
+    #[error("has an index of 2^32 or more; renumber the indices")]
+    IndexOutOfRange,
     /// Its value is missing or infinite.
     #[error("has a value that is missing or not finite")]
     NotFinite,

@@ -1,5 +1,7 @@
 //! Reads libsvm: a label, then `index:value` pairs in ascending order; absent indices are zero.
 
+use std::num::{IntErrorKind, ParseIntError};
+
 use super::lines::{LineRow, LineRows};
 use super::{Plan, Source, bad_field};
 use crate::batch::{Batch, Entry};
@@ -36,7 +38,7 @@ fn add(row: LineRow<'_>, plan: &Plan, batch: &mut Batch) -> Result<()> {
             let problem = RowProblem::Entry { entry: excerpt(word), problem };
             Error::Row { at: row.location(), problem }
         };
-        let (key, value) = pair(word).ok_or_else(|| refuse(EntryProblem::NotAPair))?;
+        let (key, value) = pair(word).map_err(refuse)?;
         if previous >= Some(key) {
             return Err(refuse(EntryProblem::NotAscending));
         }
@@ -54,10 +56,17 @@ fn content(line: &[u8]) -> &[u8] {
     line[..memchr::memchr(b'#', line).unwrap_or(line.len())].trim_ascii()
 }
 
-fn pair(word: &[u8]) -> Option<(u32, f64)> {
-    let colon = memchr::memchr(b':', word)?;
-    let key = std::str::from_utf8(&word[..colon]).ok()?.parse().ok()?;
-    Some((key, fast_float2::parse(&word[colon + 1..]).ok()?))
+fn pair(word: &[u8]) -> std::result::Result<(u32, f64), EntryProblem> {
+    let read = || {
+        let colon = memchr::memchr(b':', word)?;
+        let key = std::str::from_utf8(&word[..colon]).ok()?.parse::<u32>();
+        let too_large = |e: &ParseIntError| *e.kind() == IntErrorKind::PosOverflow;
+        if key.as_ref().is_err_and(too_large) {
+            return Some(Err(EntryProblem::IndexOutOfRange));
+        }
+        Some(Ok((key.ok()?, fast_float2::parse(&word[colon + 1..]).ok()?)))
+    };
+    read().unwrap_or(Err(EntryProblem::NotAPair))
 }
 
 impl Source for Libsvm {

@@ -4,7 +4,7 @@
 use crate::common::{Table, blocks_of, csv, gzip, read};
 use kalmia_data::{
     Block, Encoder, EncoderOptions, Error, Format, Input, Missing, Mode, Reader, Remedy,
-    SourceOptions,
+    SourceOptions, WideRows,
 };
 use proptest::prelude::*;
 
@@ -155,9 +155,14 @@ fn try_all(name: &str, bytes: &[u8], format: Option<Format>, chunk: usize) {
         .unwrap_or("")
         .trim()
         .to_owned();
-    for target in [Some(first), Some("y".to_owned()), None] {
+    let forms = [(WideRows::Never, None), (WideRows::Always, None), (WideRows::Auto, Some(3))];
+    for (target, (wide, hash_bits)) in
+        [Some(first), Some("y".to_owned()), None].iter().flat_map(|t| forms.map(|form| (t, form)))
+    {
         let options = EncoderOptions {
-            target,
+            target: target.clone(),
+            wide,
+            hash_bits,
             missing: Missing::Mean,
             max_features: 64,
             ..EncoderOptions::default()
@@ -171,8 +176,12 @@ fn try_all(name: &str, bytes: &[u8], format: Option<Format>, chunk: usize) {
         };
         let mut block = Block::new();
         while let Ok(true) = reader.next_block(&mut encoder, &mut block) {
-            assert_eq!(block.x.len(), block.dim * block.rows());
-            assert!(block.x.iter().all(|v| v.is_finite()), "only finite features get through");
+            let (values, count) = match &block.sparse {
+                None => (&block.x, block.dim * block.rows()),
+                Some(rows) => (&rows.values, rows.indices.len()),
+            };
+            assert_eq!((values.len(), block.sparse.is_some()), (count, encoder.is_wide()));
+            assert!(values.iter().all(|v| v.is_finite()), "only finite features get through");
         }
     }
 }

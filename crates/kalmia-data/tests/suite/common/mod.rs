@@ -1,6 +1,8 @@
 //! Small helpers that the tests share: reading everything, and tables written in every format.
 #![allow(dead_code)]
 
+pub mod sparse;
+
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 
 use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, Result, SourceOptions};

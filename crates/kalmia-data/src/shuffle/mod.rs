@@ -1,17 +1,21 @@
 //! Rows in random order, in bounded memory: more rows than fit go to temporary files.
 
-use crate::block::Block;
-use crate::target::Target;
-use std::fs::{self, File, OpenOptions};
+mod spill;
+
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::block::Block;
+use crate::sparse::{SparseBlock, SparseRow};
+use crate::target::Target;
+use spill::Spill;
 
 /// Buckets that rows are dealt to. Rows beyond the memory given may be 64 times as many, if the
 /// memory is to hold each bucket when it is read back.
 const BUCKETS: usize = 64;
-/// Numbers of a record before its features: file, row, line, target, weight, offset, features.
+/// Numbers of a record before its features: file, row, line, target, weight, offset, and the count
+/// of the numbers that follow. These are the features of a dense row, or an index and a value per
+/// entry of a sparse one; numbers of 64 bits hold every index.
 const HEAD: usize = 7;
 /// Rows of a block.
 const BLOCK_ROWS: usize = 1024;
@@ -62,6 +66,8 @@ struct Frame {
     /// Whether a target is not a whole number, 0 or more.
     other_numbers: bool,
     dim: usize,
+    /// Whether the rows are sparse, once there was one.
+    sparse: Option<bool>,
     weight: bool,
     offset: bool,
     files: Arc<Vec<String>>,
@@ -87,8 +93,15 @@ impl Shuffle {
         }
     }
 
-    /// Takes the rows of a block. Fails if a temporary file cannot be written.
+    /// Takes the rows of a block. Fails if a temporary file cannot be written, or if some rows are
+    /// sparse and others dense, which one encoder never gives.
     pub fn add(&mut self, block: &Block) -> io::Result<()> {
+        if block.rows() > 0 {
+            let sparse = block.sparse.is_some();
+            if *self.frame.sparse.get_or_insert(sparse) != sparse {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, MIXED));
+            }
+        }
         self.frame.dim = self.frame.dim.max(block.dim);
         self.frame.weight = block.weight.is_some();
         self.frame.offset = block.offset.is_some();
@@ -104,10 +117,20 @@ impl Shuffle {
                 block.y[i],
                 block.weight.as_ref().map_or(1.0, |weight| weight[i]),
                 block.offset.as_ref().map_or(0.0, |offset| offset[i]),
-                block.dim as f64,
+                0.0,
             ]);
-            bucket.numbers.extend_from_slice(block.row(i));
-            self.held += HEAD + block.dim;
+            let start = bucket.numbers.len();
+            match &block.sparse {
+                None => bucket.numbers.extend_from_slice(block.row(i)),
+                Some(rows) => {
+                    let SparseRow { indices, values } = rows.row(i);
+                    let pairs = indices.iter().zip(values);
+                    bucket.numbers.extend(pairs.flat_map(|(i, value)| [f64::from(*i), *value]));
+                }
+            }
+            let count = bucket.numbers.len() - start;
+            bucket.numbers[start - 1] = count as f64;
+            self.held += HEAD + count;
             if self.held > self.capacity {
                 self.buckets.iter_mut().try_for_each(Bucket::spill)?;
                 self.held = 0;
@@ -130,6 +153,9 @@ impl Shuffle {
         }
     }
 }
+
+/// The error for rows of both forms.
+const MIXED: &str = "sparse and dense rows cannot be shuffled together; use one encoder for all";
 
 impl Frame {
     fn see(&mut self, y: f64) {
@@ -174,11 +200,14 @@ impl Shuffled {
 
     /// Takes the next rows; false at the end. Fails if a temporary file cannot be read.
     pub fn next_block(&mut self, block: &mut Block) -> io::Result<bool> {
-        let Frame { dim, weight, offset, files, .. } = &self.frame;
+        let Frame { dim, sparse, weight, offset, files, .. } = &self.frame;
         let dim = *dim;
         block.dim = dim;
         block.x.clear();
+        block.sparse = sparse.unwrap_or(false).then(|| block.sparse.take().unwrap_or_default());
+        block.sparse.iter_mut().for_each(SparseBlock::clear);
         block.y.clear();
+        block.unseen.clear();
         block.index.clear();
         block.weight = weight.then(Vec::new);
         block.offset = offset.then(Vec::new);
@@ -200,9 +229,16 @@ impl Shuffled {
             block.y.push(record[3]);
             block.weight.iter_mut().for_each(|weight| weight.push(record[4]));
             block.offset.iter_mut().for_each(|offset| offset.push(record[5]));
-            block.x.extend_from_slice(&record[HEAD..HEAD + record[6] as usize]);
-            // features that appeared later were 0 here
-            block.x.resize((row + 1) * dim, 0.0);
+            let features = &record[HEAD..HEAD + record[6] as usize];
+            if let Some(rows) = &mut block.sparse {
+                let (pairs, _) = features.as_chunks::<2>();
+                pairs.iter().for_each(|&[index, value]| rows.push(index as u32, value));
+                rows.end_row();
+            } else {
+                block.x.extend_from_slice(features);
+                // features that appeared later were 0 here
+                block.x.resize((row + 1) * dim, 0.0);
+            }
             block.index.push(row as u32);
         }
         block.rows_read = block.y.len();
@@ -248,46 +284,6 @@ impl Bucket {
         // chunks have the size asked for
         let stored = words.map(|word| f64::from_le_bytes(word.try_into().unwrap_or_default()));
         Ok(stored.chain(self.numbers).collect())
-    }
-}
-
-/// A temporary file that is removed when it is no longer used.
-struct Spill {
-    file: File,
-    path: PathBuf,
-}
-
-impl Spill {
-    fn create() -> io::Result<Self> {
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let folder = std::env::temp_dir();
-        loop {
-            let number = MADE.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!("kalmia-shuffle-{}-{number}", std::process::id()));
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            match options.open(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-                Ok(file) => {
-                    // an open file without a name outlives no crash; elsewhere it goes at the end
-                    #[cfg(unix)]
-                    fs::remove_file(&path)?;
-                    return Ok(Self { file, path });
-                }
-            }
-        }
-    }
-}
-
-impl Drop for Spill {
-    fn drop(&mut self) {
-        if cfg!(not(unix)) {
-            // a file that cannot be removed is left to the system
-            let _ = fs::remove_file(&self.path);
-        }
     }
 }
 

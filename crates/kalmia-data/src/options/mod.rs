@@ -1,5 +1,9 @@
 //! The options: how files are read, what the columns are for, and what a missing value does.
 
+mod encoder;
+
+pub use encoder::{EncoderOptions, WideRows};
+
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -203,62 +207,6 @@ impl FromStr for Missing {
         let known = Self::ALL.into_iter().find(|missing| missing.name() == name);
         let legal = "error, skip and mean";
         Ok(known.ok_or_else(|| unknown(name, "policy for missing values", legal))?)
-    }
-}
-
-/// What the columns are for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EncoderOptions {
-    /// The column to predict; libsvm's is `label` and may be left out.
-    pub target: Option<String>,
-    /// The label of a two-valued target that counts as 1; by default the larger of the two as text.
-    pub positive: Option<String>,
-    /// A column of row weights, which multiply the loss.
-    pub weight: Option<String>,
-    /// A column added to each row's linear predictor.
-    pub offset: Option<String>,
-    /// The feature columns, in order; by default every column without another role.
-    pub features: Option<Vec<String>>,
-    /// Columns to leave out.
-    pub exclude: Vec<String>,
-    /// Columns read as categories even if they hold numbers or dates. Levels are the texts of the
-    /// file; typed formats give numbers their shortest text (`1`, not `1.0`).
-    pub categorical: Vec<String>,
-    /// Whether the first feature is the constant 1.
-    pub intercept: bool,
-    /// What a missing value does.
-    pub missing: Missing,
-    /// Further texts that stand for a missing value, besides [`crate::MISSING`]. A text that is a
-    /// number, such as `-999`, stands for every way to write that number. Stored with the encoder:
-    /// rows that are read later have the same missing values.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub na_values: Vec<String>,
-    /// Most features accepted; each category level counts as one.
-    pub max_features: usize,
-}
-
-impl Default for EncoderOptions {
-    fn default() -> Self {
-        Self {
-            target: None,
-            positive: None,
-            weight: None,
-            offset: None,
-            features: None,
-            exclude: Vec::new(),
-            categorical: Vec::new(),
-            intercept: true,
-            missing: Missing::Error,
-            na_values: Vec::new(),
-            max_features: 32_768,
-        }
-    }
-}
-
-impl EncoderOptions {
-    /// The defaults, with a target.
-    pub fn target(name: impl Into<String>) -> Self {
-        Self { target: Some(name.into()), ..Self::default() }
     }
 }
 
