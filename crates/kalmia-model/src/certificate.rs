@@ -42,8 +42,8 @@ impl CertificateReport {
             loss: sums.loss(),
             movement: sums.movement(),
             log_det_growth: sums.log_det_growth(),
-            bound: sums.sharp_bound(prior, end)?,
-            printed_bound: sums.printed_bound(prior, end)?,
+            bound: sums.sharp_bound(prior, &end)?,
+            printed_bound: sums.printed_bound(prior, &end)?,
             hindsight: sums.hindsight(&family),
             regret: sums.regret(&family),
         }))

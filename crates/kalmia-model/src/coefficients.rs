@@ -33,7 +33,7 @@ pub fn coefficients<'a, F: Family>(
     let errors = learner.standard_errors();
     let degrees = learner.degrees_of_freedom();
     let mut table = Vec::with_capacity(learner.dim());
-    for (j, (name, &estimate)) in names.zip(learner.coefficients()).enumerate() {
+    for (j, (name, &estimate)) in names.zip(&*learner.coefficients()).enumerate() {
         let mut line = Coefficient {
             name: name.into(),
             estimate,

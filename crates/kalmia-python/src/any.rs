@@ -65,12 +65,12 @@ impl AnyModel {
 /// `None` for learners that keep no matrix.
 pub fn covariance<F: Family>(learner: &AnyLearner<F>) -> Option<Vec<f64>> {
     match learner {
-        AnyLearner::Auto(inner) => {
-            let dim = inner.dim();
+        AnyLearner::Auto(_) | AnyLearner::Wide(_) => {
+            let dim = learner.dim();
             let mut matrix = vec![0.0; dim * dim];
             for i in 0..dim {
                 for j in 0..=i {
-                    let value = inner.covariance_entry(i, j)?;
+                    let value = learner.covariance_entry(i, j)?;
                     matrix[i * dim + j] = value;
                     matrix[j * dim + i] = value;
                 }

@@ -378,7 +378,8 @@ enum Class {
 
 fn class(learner: &AnyModel) -> Class {
     either!(learner, inner => match inner {
-        AnyLearner::Auto(_) => Class::Auto,
+        // a wide model is the default learner, too, whose rows happen to be sparse
+        AnyLearner::Auto(_) | AnyLearner::Wide(_) => Class::Auto,
         AnyLearner::Filter(_) => Class::Filter,
         AnyLearner::Newton(_) => Class::OnlineNewtonStep,
         AnyLearner::Sgd(_) => Class::AveragedSgd,

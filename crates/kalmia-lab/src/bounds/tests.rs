@@ -269,7 +269,7 @@ fn online_newton_is_the_one_of_theorem_3() {
         for (n, (x, y)) in (1..).zip(block.x.iter().zip(&block.y)) {
             let x = x.map(|v| v.0[replicate % LANES]);
             let inner = |w: &[f64]| w.iter().zip(x).map(|(a, b)| a * b).sum::<f64>();
-            let m = inner(learner.coefficients());
+            let m = inner(&learner.coefficients());
             let m_star = inner(&star);
             let p = 1.0 / (1.0 + (-m_star).exp());
             total += p * (m_star - m) + m.exp().ln_1p() - m_star.exp().ln_1p();

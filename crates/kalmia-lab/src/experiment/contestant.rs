@@ -127,17 +127,17 @@ impl Contestant {
                 };
                 let errors = if *intervals { last.standard_errors() } else { None };
                 let mut all =
-                    vec![Estimate { standard_errors: errors, ..plain(last.coefficients()) }];
-                all.extend(average.map(|averaged| plain(averaged.coefficients())));
+                    vec![Estimate { standard_errors: errors, ..plain(&last.coefficients()) }];
+                all.extend(average.map(|averaged| plain(&averaged.coefficients())));
                 if let Some(sandwich) = sandwich {
                     let errors = Some(sandwich.standard_errors(last));
-                    all.push(Estimate { standard_errors: errors, ..plain(last.coefficients()) });
+                    all.push(Estimate { standard_errors: errors, ..plain(&last.coefficients()) });
                 }
                 all
             }
             Self::PerHorizon { runs, finished } => {
                 *finished = index + 1;
-                vec![plain(runs[index].coefficients())]
+                vec![plain(&runs[index].coefficients())]
             }
             Self::MaximumLikelihood { x, y, start } => {
                 let best = maximum_likelihood(x, y, start);

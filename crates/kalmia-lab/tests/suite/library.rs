@@ -37,8 +37,8 @@ fn assert_averaged<L: Learner + Clone>(
 ) {
     let mut averaged = Averaged::new(inner);
     averaged.learn(Rows::new(D, x, y).unwrap()).unwrap();
-    assert_same(what, last, averaged.inner().coefficients());
-    assert_same(&format!("{what}, averaged"), average, averaged.coefficients());
+    assert_same(what, last, &averaged.inner().coefficients());
+    assert_same(&format!("{what}, averaged"), average, &averaged.coefficients());
 }
 
 #[test]

@@ -37,7 +37,7 @@ impl Linear {
             let mut weights = Vec::new();
             let mut constant = 0.0;
             let features = model.encoder.features().iter();
-            for (feature, &coefficient) in features.zip(model.learner.coefficients()) {
+            for (feature, &coefficient) in features.zip(&*model.learner.coefficients()) {
                 if feature.meaning == Meaning::Intercept {
                     constant += coefficient;
                 } else {

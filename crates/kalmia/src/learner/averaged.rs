@@ -26,7 +26,7 @@ use std::borrow::Cow;
 /// averaged.learn(Rows::new(1, &[1.0, 1.0], &[1.0, 1.0])?)?;
 /// // theta_1, theta_2, theta_3 = 0, 1/2, 2/3
 /// assert!((averaged.inner().coefficients()[0] - 2.0 / 3.0).abs() < 1e-15);
-/// assert_eq!(averaged.coefficients(), [0.25]);
+/// assert_eq!(*averaged.coefficients(), [0.25]);
 /// # Ok::<(), kalmia::Error>(())
 /// ```
 #[derive(Debug, Clone)]

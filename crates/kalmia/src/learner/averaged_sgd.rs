@@ -26,7 +26,7 @@ use std::borrow::Cow;
 ///
 /// let mut sgd = AveragedSgd::plain(Bernoulli, 2, 4)?; // gamma = 1/8
 /// sgd.learn(Rows::new(2, &[1.0, 0.5, 1.0, -1.0], &[1.0, 0.0])?)?;
-/// assert_eq!(sgd.coefficients(), [1.0 / 32.0, 1.0 / 64.0]); // the mean of 0 and (1/16, 1/32)
+/// assert_eq!(*sgd.coefficients(), [1.0 / 32.0, 1.0 / 64.0]); // the mean of 0 and (1/16, 1/32)
 /// # Ok::<(), kalmia::Error>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -59,7 +59,7 @@ fn as_good_as_maximum_likelihood_on_the_papers_data() {
         let (x, y) = paper(seed, 10_000, 1.0);
         let mut auto = Auto::new(Bernoulli, 11).unwrap();
         auto.learn(Rows::new(11, &x, &y).unwrap()).unwrap();
-        auto_error += distance(auto.coefficients(), 1.0) / 30.0;
+        auto_error += distance(&auto.coefficients(), 1.0) / 30.0;
         batch_error += distance(&maximum_likelihood(&x, &y), 1.0) / 30.0;
     }
     println!("squared error: auto {auto_error:.3}, maximum likelihood {batch_error:.3}");
@@ -99,7 +99,7 @@ fn coefficients_of_the_first_rows_are_calm() {
         let (x, y) = paper(seed, 16, 0.1);
         let mut auto = Auto::new(Bernoulli, 11).unwrap();
         auto.learn(Rows::new(11, &x, &y).unwrap()).unwrap();
-        error += distance(auto.coefficients(), 0.1) / 40.0;
+        error += distance(&auto.coefficients(), 0.1) / 40.0;
     }
     assert!(error < 120.0, "{error}");
 }

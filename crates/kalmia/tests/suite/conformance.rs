@@ -115,7 +115,7 @@ fn compare<C: Covariance>(
                 "{label}: s of row {i}, {s_error}"
             );
         }
-        assert!(gap(filter.coefficients(), &book.theta, 1.0) < 1e-9, "{label}: theta");
+        assert!(gap(&filter.coefficients(), &book.theta, 1.0) < 1e-9, "{label}: theta");
         assert!(gap(&filter.covariance().matrix(), &book.p, 0.0) < 1e-9, "{label}: P");
     }
 }
@@ -181,7 +181,7 @@ fn weights_and_offsets<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         .unwrap();
     c.learn(data.rows()).unwrap();
     assert!(
-        gap(&b.coefficients()[..dim], c.coefficients(), 1.0) < 1e-9,
+        gap(&b.coefficients()[..dim], &c.coefficients(), 1.0) < 1e-9,
         "{} {family:?} {rule:?}: offsets",
         C::NAME
     );
@@ -212,7 +212,10 @@ fn gaussian_weights_are_repeats_and_offsets_are_subtracted() {
             }
             let mut repeated = filter::<C>(family, rule, &prior(3, 0.1, 1.0));
             repeated.learn(Rows::new(3, &x, &y).unwrap()).unwrap();
-            assert!(gap(weighted.coefficients(), repeated.coefficients(), 1.0) < 1e-11, "{rule:?}");
+            assert!(
+                gap(&weighted.coefficients(), &repeated.coefficients(), 1.0) < 1e-11,
+                "{rule:?}"
+            );
             assert!(
                 gap(&weighted.covariance().matrix(), &repeated.covariance().matrix(), 0.0) < 1e-11,
                 "{rule:?}"
@@ -235,7 +238,7 @@ fn proportions_weighted_by_trials_are_counts() {
         data.y.iter_mut().for_each(|y| *y /= 7.0);
         data.weight.iter_mut().for_each(|w| *w *= 7.0);
         b.learn(data.rows()).unwrap();
-        assert!(gap(a.coefficients(), b.coefficients(), 1.0) < 1e-10, "{rule:?}");
+        assert!(gap(&a.coefficients(), &b.coefficients(), 1.0) < 1e-10, "{rule:?}");
         assert!(gap(&a.covariance().matrix(), &b.covariance().matrix(), 0.0) < 1e-10, "{rule:?}");
     }
 }
@@ -315,7 +318,7 @@ fn grows<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         grown.learn(wide.rows().slice(20..40)).unwrap();
         always.learn(wide.rows().slice(20..40)).unwrap();
         let label = format!("{} {family:?} {rule:?} d = {dim}", C::NAME);
-        assert!(gap(grown.coefficients(), always.coefficients(), 1.0) < 1e-12, "{label}");
+        assert!(gap(&grown.coefficients(), &always.coefficients(), 1.0) < 1e-12, "{label}");
         assert!(
             gap(&grown.covariance().matrix(), &always.covariance().matrix(), 0.0) < 1e-12,
             "{label}"
@@ -341,7 +344,7 @@ fn merges<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         all.learn(data.rows()).unwrap();
         let same = a.merge(&empty).unwrap().into_inner();
         assert!(
-            gap(same.coefficients(), a.coefficients(), 1.0) < 1e-9,
+            gap(&same.coefficients(), &a.coefficients(), 1.0) < 1e-9,
             "{label}: with an empty one"
         );
         assert!(
@@ -357,7 +360,7 @@ fn merges<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         let merged = merged.into_inner();
         assert_eq!(merged.count(), rows as u64);
         if exact {
-            assert!(gap(merged.coefficients(), all.coefficients(), 1.0) < 1e-9, "{label}: theta");
+            assert!(gap(&merged.coefficients(), &all.coefficients(), 1.0) < 1e-9, "{label}: theta");
             assert!(
                 gap(&merged.covariance().matrix(), &all.covariance().matrix(), 0.0) < 1e-9,
                 "{label}: P"
@@ -374,7 +377,7 @@ fn merges<C: Covariance>(family: AnyFamily, rule: AnyRule) {
                 .map(|((a, b), s)| a + b - s)
                 .collect();
             assert!(gap(&natural(&merged).a, &sum, 0.0) < 1e-9, "{label}: precision");
-            let part = |f: &Any<C>| natural(f).times(f.coefficients());
+            let part = |f: &Any<C>| natural(f).times(&f.coefficients());
             let first = start.times(prior.mean());
             let eta: Vec<f64> =
                 part(&a).iter().zip(part(&b)).zip(&first).map(|((a, b), s)| a + b - s).collect();
@@ -401,7 +404,7 @@ fn predicts<C: Covariance>(family: AnyFamily, rule: AnyRule) {
         let x = data.rows().x(i);
         let offset = 0.2;
         let prediction = filter.predict(x, offset).unwrap();
-        near(prediction.linear, dot(filter.coefficients(), x) + offset, 1e-12, 1.0);
+        near(prediction.linear, dot(&filter.coefficients(), x) + offset, 1e-12, 1.0);
         near(prediction.linear_variance, p.quadratic(x), 1e-11, 1e-6);
         near(prediction.plug_in, family.mean(prediction.linear), 1e-14, 0.0);
         let Interval { lower: low, upper: high } = prediction.interval(0.9).unwrap();

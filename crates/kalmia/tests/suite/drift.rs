@@ -34,7 +34,7 @@ fn off_is_static<C: Covariance>() {
             filter.learn(data.rows()).unwrap();
         }
         assert_eq!(off.state(), plain.state());
-        assert!(gap(still.coefficients(), plain.coefficients(), 1.0) < 1e-12);
+        assert!(gap(&still.coefficients(), &plain.coefficients(), 1.0) < 1e-12);
         assert!(gap(&still.covariance().matrix(), &plain.covariance().matrix(), 0.0) < 1e-12);
     }
 }
@@ -108,7 +108,7 @@ fn forgetting<C: Covariance>() {
                 let p = reference.precision.inverse();
                 for filter in [&whole, &cut] {
                     let gaps = (
-                        gap(filter.coefficients(), &reference.theta, 1.0),
+                        gap(&filter.coefficients(), &reference.theta, 1.0),
                         gap(&filter.covariance().matrix(), &p.a, 0.0),
                     );
                     assert!(gaps.0 < 1e-9 && gaps.1 < 1e-9, "{label}: {gaps:?}");
@@ -148,7 +148,7 @@ fn random_walk<C: Covariance>() {
                     filter.learn(data.rows().slice(range)).unwrap();
                 }
                 assert!(
-                    gap(filter.coefficients(), &book.theta, 1.0) < 1e-9,
+                    gap(&filter.coefficients(), &book.theta, 1.0) < 1e-9,
                     "{} {family:?} {rule} {dim}",
                     C::NAME
                 );
@@ -212,7 +212,7 @@ fn drifting_filters_follow_a_change_and_the_static_one_does_not() {
     let error = |drift: Drift| {
         let mut filter = filter::<Dense>(&family, "moment", &prior).with_drift(drift).unwrap();
         filter.learn(Rows::new(2, &x, &y).unwrap()).unwrap();
-        common::norm(&common::minus(filter.coefficients(), &truth(rows)))
+        common::norm(&common::minus(&filter.coefficients(), &truth(rows)))
     };
     let still = error(Drift::Off);
     assert!(still > 1.5, "{still}");
@@ -256,7 +256,7 @@ fn forgetting_stays_accurate_for_ever() {
             filter::<Factored>(&family, "ekf", &prior(dim)).with_drift(drift).unwrap();
         dense.learn(data.rows()).unwrap();
         factored.learn(data.rows()).unwrap();
-        assert!(gap(dense.coefficients(), factored.coefficients(), 1.0) < 1e-11);
+        assert!(gap(&dense.coefficients(), &factored.coefficients(), 1.0) < 1e-11);
         assert!(gap(&dense.covariance().matrix(), &factored.covariance().matrix(), 0.0) < 1e-11);
     }
 }

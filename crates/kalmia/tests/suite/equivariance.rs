@@ -197,7 +197,7 @@ fn a_row_of_weight_zero_is_no_row() {
         let others: Vec<f64> = weighted.map(|(mean, _)| *mean).collect();
         let size = means.iter().fold(1.0, |size: f64, mean| size.max(mean.abs()));
         assert_same(&others, &means, 1e-9 * size, family.name());
-        assert_same(auto.coefficients(), plain.coefficients(), 1e-9 * size, family.name());
+        assert_same(&auto.coefficients(), &plain.coefficients(), 1e-9 * size, family.name());
     }
 }
 
@@ -218,7 +218,7 @@ fn a_doubled_row_is_a_row_of_weight_two() {
         let one = Rows::new(DIM, row, std::slice::from_ref(&y)).unwrap();
         weighted.learn(one.with_weights(&[2.0]).unwrap()).unwrap();
     }
-    assert_same(weighted.coefficients(), doubled.coefficients(), 1e-9, "coefficient");
+    assert_same(&weighted.coefficients(), &doubled.coefficients(), 1e-9, "coefficient");
     let errors = weighted.standard_errors().unwrap();
     assert_same(&errors, &doubled.standard_errors().unwrap(), 1e-9, "standard error");
     assert_same(&[weighted.dispersion()], &[doubled.dispersion()], 1e-9, "dispersion");

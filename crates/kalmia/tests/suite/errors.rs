@@ -434,7 +434,7 @@ fn enormous_weights_are_exact_or_refused() {
                 Ok(()) => {
                     let errors = factored.standard_errors().unwrap();
                     for (j, (d, f)) in
-                        dense.coefficients().iter().zip(factored.coefficients()).enumerate()
+                        dense.coefficients().iter().zip(&*factored.coefficients()).enumerate()
                     {
                         assert!(
                             (d - f).abs() < 0.1 * errors[j],

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 ///
 /// `predict` comes before `learner`, because a learner returns a prediction, and a prediction needs
 /// a belief but no learner.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "math",
     "memory",
     "error",
     "rows",
+    "sparse",
     "step",
     "family",
     "rule",

@@ -84,7 +84,7 @@ fn a_square_root_gives_the_covariance() {
         ("factored", factored.sample_coefficients(DRAWS, &mut rng(2)).unwrap()),
         ("dense", dense.sample_coefficients(DRAWS, &mut rng(3)).unwrap()),
     ] {
-        check_moments(what, &draws, factored.coefficients(), |i, j| {
+        check_moments(what, &draws, &factored.coefficients(), |i, j| {
             factored.covariance_entry(i, j).unwrap()
         });
     }
@@ -103,7 +103,7 @@ fn draws_of_the_mixture_have_its_moments() {
             let draws = auto.sample_coefficients(DRAWS, &mut rng(7)).unwrap();
             // Student's law is wider than its scale; members differ little after 30 rows
             let wider = if degrees.is_finite() { degrees / (degrees - 2.0) } else { 1.0 };
-            check_moments(&what, &draws, auto.coefficients(), |i, j| {
+            check_moments(&what, &draws, &auto.coefficients(), |i, j| {
                 wider * auto.covariance_entry(i, j).unwrap()
             });
         }

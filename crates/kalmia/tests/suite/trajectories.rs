@@ -72,7 +72,7 @@ fn trace<L: Learner>(learner: &mut L, file: &File, y: &[f64]) -> Trace {
             trace.loss += seen.loss;
         };
         learner.learn_observed(Rows::new(x.len(), x, &[*y]).unwrap(), Some(&mut watch)).unwrap();
-        trace.coefficients.extend(learner.coefficients());
+        trace.coefficients.extend(&*learner.coefficients());
     }
     trace
 }
@@ -105,7 +105,7 @@ fn check_filter<F: Family, R: Rule, C: Covariance>(
     );
     let mut batch = Filter::with_covariance::<C>(family, rule, prior).unwrap();
     batch.learn(Rows::new(3, &file.x.concat(), y).unwrap()).unwrap();
-    assert_close(&what("theta in one batch"), batch.coefficients(), &found.coefficients[36..]);
+    assert_close(&what("theta in one batch"), &batch.coefficients(), &found.coefficients[36..]);
 }
 
 fn check_newton<C: Covariance>(file: &File, case: &Case) {
@@ -143,7 +143,7 @@ fn check_gradient(file: &File, case: &Case) {
     for (x, y) in file.x.iter().zip(&file.y_pm1) {
         sgd.learn(Rows::new(3, x, &[*y]).unwrap()).unwrap();
         iterates.extend(sgd.iterate());
-        means.extend(sgd.coefficients());
+        means.extend(&*sgd.coefficients());
     }
     assert_close("asgd: theta", &iterates, &case.out::<Vec<Vec<f64>>>("theta").concat());
     assert_close("asgd: average", &means, &case.out::<Vec<Vec<f64>>>("avg").concat());

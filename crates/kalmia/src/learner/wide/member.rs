@@ -23,10 +23,10 @@ const fn fixed(prior_size: f64, share: f64) -> Assumption {
     Assumption { prior_size, share, process_noise: 0.0 }
 }
 
-/// The members at the start. Chosen on text, hashed words and character n-grams, where the best
-/// member has a prior size from 0.3 to 10 and a share from 0.15 to 0.5; a share of 1 is right for
-/// rows with one feature.
-const ASSUMPTIONS: [Assumption; MAX_LANES] = [
+/// The members at the start for labels. Chosen on text, hashed words and character n-grams, where
+/// the best member has a prior size from 0.3 to 10 and a share from 0.15 to 0.5; a share of 1 is
+/// right for rows with one feature.
+const FOR_LABELS: [Assumption; MAX_LANES] = [
     fixed(0.1, 0.15),
     fixed(0.3, 0.15),
     fixed(1.0, 0.5),
@@ -34,11 +34,24 @@ const ASSUMPTIONS: [Assumption; MAX_LANES] = [
     fixed(3.0, 0.15),
     fixed(3.0, 1.0),
     fixed(10.0, 0.4),
-    Assumption { prior_size: 0.3, share: 0.3, process_noise: 1e-4 },
+    fixed(0.3, 0.3),
 ];
 
-/// The last member if nothing may move.
-const STATIC_LAST: Assumption = fixed(0.3, 0.3);
+/// The members at the start for other targets, where one word changes the linear predictor less:
+/// by a tenth of a deviation of `y`, or of a factor of $e$.
+const FOR_NUMBERS: [Assumption; MAX_LANES] = [
+    fixed(0.01, 0.3),
+    fixed(0.03, 0.1),
+    fixed(0.03, 0.4),
+    fixed(0.1, 0.1),
+    fixed(0.1, 0.5),
+    fixed(0.3, 0.3),
+    fixed(1.0, 1.0),
+    fixed(0.1, 0.3),
+];
+
+/// Process noise of the last member, unless nothing may move.
+const PROCESS_NOISE: f64 = 1e-4;
 
 /// Share of the weight that members exchange per row: one that is right only later comes back.
 const WEIGHT_EXCHANGE: f64 = 1e-4;
@@ -98,12 +111,12 @@ pub(super) struct Members {
 }
 
 impl Members {
-    pub fn new(drift: DriftMode) -> Self {
-        let mut assumptions = ASSUMPTIONS;
-        if drift == DriftMode::Off {
-            assumptions[MAX_LANES - 1] = STATIC_LAST;
+    /// The members at the start; `labels` if the slope of the loss is bounded.
+    pub fn new(drift: DriftMode, labels: bool) -> Self {
+        let mut assumptions = if labels { FOR_LABELS } else { FOR_NUMBERS };
+        if drift != DriftMode::Off {
+            assumptions[MAX_LANES - 1].process_noise = PROCESS_NOISE;
         }
-        if let Ok(t) = std::env::var("WM") { for (a, e) in assumptions.iter_mut().zip(t.split(',')) { let f: Vec<f64> = e.split(':').map(|x| x.parse().unwrap()).collect(); *a = Assumption { prior_size: f[0], share: f[1], process_noise: f.get(2).copied().unwrap_or(0.0) }; } }
         let member = |assumption| Member {
             assumption,
             weight: 1.0 / MAX_LANES as f64,
@@ -206,7 +219,7 @@ mod tests {
     use super::*;
 
     fn with_totals(totals: [f64; MAX_LANES]) -> Members {
-        let mut members = Members::new(DriftMode::Adapt);
+        let mut members = Members::new(DriftMode::Adapt, true);
         members.all.iter_mut().zip(totals).for_each(|(member, total)| member.total = total);
         members
     }

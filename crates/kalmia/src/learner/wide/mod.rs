@@ -43,7 +43,7 @@ use super::auto::dispersion::Dispersion;
 use super::auto::prior::PriorCenter;
 use super::auto::scale::Scales;
 use super::{Checkpoint, DriftMode, Learner};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths};
 use crate::observe::Observer;
 use crate::rows::Rows;
@@ -123,13 +123,14 @@ impl<F: Family> Wide<F> {
         core_size: usize,
     ) -> Result<Self> {
         let family = family.fast().with_dispersion_unchecked(1.0);
+        let labels = family.bounded_gradient();
         let mut wide = Self {
             dispersion: Dispersion::new(&family),
             family,
             drift,
             limit,
             count: 0,
-            members: Members::new(drift),
+            members: Members::new(drift, labels),
             core: Core::new(core_size, scales.dim(), MAX_LANES)?,
             tail: Tail::new(MAX_LANES),
             row: RowEntries::new(scales.dim()),
@@ -205,7 +206,7 @@ impl<F: Family> Wide<F> {
                 |index: &u32| *index as usize >= self.numbers() && self.tail.find(*index).is_none();
             new.extend(rows.x(row).indices.iter().copied().filter(unknown));
             if new.len() > room {
-                return Err(crate::Error::TooManyFeatures { row, limit: self.limit });
+                return Err(Error::TooManyFeatures { row, limit: self.limit });
             }
         }
         Ok(())

@@ -138,7 +138,7 @@ impl<F: Family> Wide<F> {
     /// The prior at the current scales, and nothing learned.
     pub(super) fn rebuild(&mut self) {
         debug_assert_eq!(self.tail.lanes(), MAX_LANES);
-        self.members = Members::new(self.drift);
+        self.members = Members::new(self.drift, self.family.bounded_gradient());
         self.tail.clear();
         self.core.clear();
         self.count = 0;
