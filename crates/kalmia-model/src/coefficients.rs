@@ -1,7 +1,7 @@
 //! The coefficient table.
 
 use crate::error::Result;
-use kalmia::{AnyLearner, Family, Gaussian, Learner, Predict, Prediction};
+use kalmia::{AnyLearner, Family, Gaussian, Learner, Predict, Prediction, Wide};
 use serde::Serialize;
 
 /// One coefficient. A method without a covariance knows its estimate only.
@@ -32,10 +32,51 @@ pub fn coefficients<'a, F: Family>(
 ) -> Result<Vec<Coefficient>> {
     let errors = learner.standard_errors();
     let degrees = learner.degrees_of_freedom();
-    let mut table = Vec::with_capacity(learner.dim());
-    for (j, (name, &estimate)) in names.zip(&*learner.coefficients()).enumerate() {
-        let mut line = Coefficient {
-            name: name.into(),
+    let estimates = learner.coefficients();
+    names
+        .zip(&*estimates)
+        .enumerate()
+        .map(|(j, (name, &estimate))| {
+            let error = errors.as_ref().map(|errors| errors[j]);
+            Coefficient::new(name.into(), estimate, error, degrees, level)
+        })
+        .collect()
+}
+
+/// The coefficients of a wide learner: its numbers, and of the others at most `others`, those that
+/// are the most standard errors from 0. `name` names a feature.
+pub(crate) fn main_coefficients<F: Family>(
+    learner: &Wide<F>,
+    others: usize,
+    name: impl Fn(u32) -> String,
+    level: f64,
+) -> Result<Vec<Coefficient>> {
+    let estimates = learner.coefficients();
+    let errors = learner.standard_errors().unwrap_or_default();
+    let z = |j: &usize| (estimates[*j] / errors[*j]).abs();
+    let mut rest: Vec<usize> = (learner.numbers()..learner.dim()).collect();
+    rest.sort_by(|a, b| z(b).total_cmp(&z(a)));
+    rest.truncate(others);
+    let features = learner.features();
+    let degrees = learner.degrees_of_freedom();
+    (0..learner.numbers())
+        .chain(rest)
+        .map(|j| {
+            Coefficient::new(name(features[j]), estimates[j], Some(errors[j]), degrees, level)
+        })
+        .collect()
+}
+
+impl Coefficient {
+    fn new(
+        name: String,
+        estimate: f64,
+        error: Option<f64>,
+        degrees: f64,
+        level: f64,
+    ) -> Result<Self> {
+        let mut line = Self {
+            name,
             estimate,
             std_error: None,
             z: None,
@@ -43,12 +84,11 @@ pub fn coefficients<'a, F: Family>(
             lower: None,
             upper: None,
         };
-        if let Some(errors) = &errors {
-            add_belief(&mut line, errors[j], degrees, level)?;
+        if let Some(error) = error {
+            add_belief(&mut line, error, degrees, level)?;
         }
-        table.push(line);
+        Ok(line)
     }
-    Ok(table)
 }
 
 /// Fills in what needs the covariance.

@@ -28,8 +28,8 @@ pub enum Error {
     File(#[from] FileError),
     /// No method has this name.
     #[error(
-        "no method is named `{name}`; the methods are auto, ekf, truncated, implicit, moment, ons \
-         and asgd"
+        "no method is named `{name}`; the methods are auto, wide, ekf, truncated, implicit, moment, \
+         ons and asgd"
     )]
     UnknownMethod {
         /// The name given.
@@ -65,6 +65,12 @@ pub enum Error {
         /// The text given.
         given: String,
     },
+    /// Sparse rows were given to a method that keeps a matrix of all features.
+    #[error("method {method} takes no text and no hashed features; use auto or wide, not averaged")]
+    NotWide {
+        /// The method.
+        method: MethodName,
+    },
     /// The start of the coefficients does not fit.
     #[error("the start {problem}")]
     Start {
@@ -85,7 +91,7 @@ pub enum Error {
     },
     /// The family's dispersion was given to a method that learns it.
     #[error(
-        "`{family}` fixes the dispersion, which method auto learns from the rows: leave the number \
+        "`{family}` fixes the dispersion, which methods auto and wide learn from the rows: leave the number \
          out, or use a method that takes it, such as ekf"
     )]
     DispersionNotTaken {
@@ -122,6 +128,12 @@ pub enum Error {
         /// The larger value.
         high: f64,
     },
+    /// A wide model was to be written as an ONNX graph.
+    #[error(
+        "a wide model has no ONNX graph: its features are words and hashed values, not columns of \
+         numbers; export it as JSON"
+    )]
+    NoOnnx,
     /// A file of models was to be written without a model.
     #[error("there is no model to write")]
     NoModel,
@@ -197,7 +209,7 @@ impl RowError {
         };
         let feature = match cause {
             LearnerError::Feature { column, .. } => {
-                encoder.features().get(column).map(|feature| feature.name.clone())
+                u32::try_from(column).ok().map(|index| encoder.feature_name(index))
             }
             _ => None,
         };
@@ -226,6 +238,11 @@ impl fmt::Display for RowError {
             LearnerError::RowExtra { name, value, expected, .. } => {
                 write!(f, "{name} is {}, expected {expected}", number_text(*value))
             }
+            LearnerError::TooManyFeatures { limit, .. } => write!(
+                f,
+                "more than {limit} features, which is what half of the free memory holds; hash \
+                 them into fewer, or leave columns out"
+            ),
             LearnerError::Diverged { quantity, value, .. } => {
                 write!(f, "the recursion diverged, {quantity} is {value:e}")
             }

@@ -7,7 +7,7 @@ pub use onnx::onnx;
 
 use crate::error::{Error, Result};
 use crate::model::Model;
-use kalmia::{AnyFamily, Learner, Predict};
+use kalmia::{AnyFamily, AnyLearner, Learner, Predict};
 use serde_json::{Value, json};
 
 /// How the linear predictor becomes a mean.
@@ -72,6 +72,11 @@ fn json_model(model: &Model, version: &str) -> Result<Value> {
     let row = |i: usize| {
         (0..dim).map(|j| model.learner.covariance_entry(i, j)).collect::<Option<Vec<f64>>>()
     };
+    // the covariance of a wide model would be nearly all zeros
+    let covariance = match model.learner {
+        AnyLearner::Wide(_) => None,
+        _ => (0..dim).map(row).collect::<Option<Vec<_>>>(),
+    };
     let family = model.family();
     let degrees = model.learner.degrees_of_freedom();
     Ok(json!({
@@ -84,7 +89,7 @@ fn json_model(model: &Model, version: &str) -> Result<Value> {
         "columns": model.encoder.columns(),
         "features": model.encoder.features(),
         "coefficients": model.coefficients(0.95)?,
-        "covariance": (0..dim).map(row).collect::<Option<Vec<_>>>(),
+        "covariance": covariance,
         "degrees_of_freedom": degrees.is_finite().then_some(degrees),
     }))
 }

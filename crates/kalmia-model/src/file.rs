@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::history::History;
+use crate::memory::with_feature_limit;
 use crate::model::Model;
 use crate::settings::Settings;
 use crate::weights::Weights;
@@ -53,6 +54,26 @@ struct Read {
 }
 
 impl Read {
+    /// Whether the learner takes the features that the encoder makes.
+    fn check_features(
+        encoder: &Encoder,
+        learner: &AnyLearner,
+    ) -> std::result::Result<(), String> {
+        let (found, expected) = match (learner, encoder.is_wide()) {
+            (AnyLearner::Wide(wide), true) => {
+                // of very many numbers some are taken as sparse features
+                (wide.numbers(), wide.numbers().min(encoder.number_features()))
+            }
+            (AnyLearner::Wide(_), false) => return Err("sparse rows, but dense columns".into()),
+            (_, true) => return Err("dense rows, but sparse columns".into()),
+            (dense, false) => (dense.dim(), encoder.dim()),
+        };
+        match found == expected {
+            true => Ok(()),
+            false => Err(format!("{found} coefficients for {expected} features")),
+        }
+    }
+
     /// The model, if everything in it belongs together: a file may hold anything.
     fn model(self, metadata: Metadata) -> std::result::Result<Model, Problem> {
         let misfit =
@@ -65,13 +86,11 @@ impl Read {
             .map_err(|error| misfit("metrics")(error.to_string()))?;
         self.history.check().map_err(misfit("history"))?;
         self.weights.check().map_err(misfit("weights"))?;
-        if learner.dim() != self.encoder.dim() {
-            return Err(misfit("learner")(format!(
-                "{} coefficients for {} features",
-                learner.dim(),
-                self.encoder.dim()
-            )));
-        }
+        let learner = match learner {
+            AnyLearner::Wide(wide) => AnyLearner::Wide(Box::new(with_feature_limit(*wide))),
+            dense => dense,
+        };
+        Self::check_features(&self.encoder, &learner).map_err(misfit("learner"))?;
         Ok(Model {
             learner,
             encoder: self.encoder,

@@ -1,7 +1,7 @@
 //! Whether the machine has the memory that a learner is about to take.
 
 use crate::error::{Error, Result};
-use kalmia::{AnyLearner, Family, Learner};
+use kalmia::{AnyLearner, Family, Learner, Wide};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 /// A learner below this size is built without a look at the machine.
@@ -18,6 +18,16 @@ fn available() -> Option<usize> {
     let free = system.available_memory();
     let free = system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory));
     (free > 0).then(|| usize::try_from(free).unwrap_or(usize::MAX))
+}
+
+/// Limits the features of a wide learner to those that fit into half of the memory that is free.
+pub(crate) fn with_feature_limit<F: Family>(learner: Wide<F>) -> Wide<F> {
+    let Some(free) = available() else { return learner };
+    // a growing table needs room for the old one and the new one
+    let each = learner.memory(1 << 20).div_ceil(1 << 20).max(1);
+    let more = (MAX_SHARE * free as f64) as usize / (2 * each);
+    let limit = learner.dim().saturating_add(more).min(learner.limit());
+    learner.with_limit(limit)
 }
 
 /// Refuses to let `learner` have `dim` coefficients if its matrices would then take more than half

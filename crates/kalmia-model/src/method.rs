@@ -13,6 +13,7 @@ use crate::memory::check_several;
 use crate::parameters::{Parameter, Parameters};
 use kalmia::rule::AnyRule;
 use kalmia::{AnyFamily, AnyLearner, DriftMode, Prior, Truncated};
+use kalmia_data::WideRows;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +25,7 @@ use std::str::FromStr;
 ///
 /// | parameter | default | methods | what it is |
 /// |---|---|---|---|
-/// | `drift` | detect | auto | whether coefficients may move: `off`, `detect` or `adapt` |
+/// | `drift` | detect | auto, wide | whether coefficients may move: `off`, `detect` or `adapt` |
 /// | `prior` | 1 | ekf, truncated, implicit, moment | variance of every coefficient before row 1 |
 /// | `scale` | 1 | truncated | threshold `scale * t^-beta` of Algorithm 2; `bercu` is 1e-10 |
 /// | `beta` | 0.49 | truncated | exponent of that threshold |
@@ -37,13 +38,17 @@ use std::str::FromStr;
 /// | `horizon` | the number of rows | asgd | rows to come, which the caller must supply |
 /// | `step` | 1 / (2 d sqrt(horizon)) | asgd | step size |
 /// | `oracle` | none | asgd | norm of the true coefficients: step oracle / sqrt(d horizon) |
-/// | `averaged` | no | all but asgd | the model is the mean of the iterates |
+/// | `averaged` | no | all but wide and asgd | the model is the mean of the iterates |
 ///
 /// **The constants of `ons`.** `gamma = min(1 / (4 G D), alpha) / 2` as in the paper, `D` being the
 /// radius, as in its experiments, or the diameter. Given `radius` alone, the term of `G` decides.
 /// Given `exp_concavity` too, the smaller term does. `G = sqrt(d)` is that of the experiments:
 /// right for features within [-1, 1] and a loss of slope at most 1, such as that of labels. Give
 /// `gradient_bound` for others.
+///
+/// **Sparse rows.** Text, hashed features and very many columns or levels make rows with millions
+/// of features, most of them 0. `auto` takes them as `wide` does, which can also be named; the other
+/// methods keep a matrix and refuse them.
 ///
 /// **Averaging.** An averaged model predicts by the mean of the coefficients with which each row
 /// was predicted. It has no covariance: no standard errors, and intervals leave out that the
@@ -95,6 +100,7 @@ impl Method {
         let prior = given.prior.unwrap_or(1.0);
         let algorithm = match name {
             MethodName::Auto => Algorithm::Auto { drift: given.drift.unwrap_or(DriftMode::Detect) },
+            MethodName::Wide => Algorithm::Wide { drift: given.drift.unwrap_or(DriftMode::Detect) },
             MethodName::Ekf => Algorithm::Filter { rule: AnyRule::Ekf, prior },
             MethodName::Implicit => Algorithm::Filter { rule: AnyRule::Implicit, prior },
             MethodName::Moment => Algorithm::Filter { rule: AnyRule::MomentMatch, prior },
@@ -148,6 +154,30 @@ impl Method {
     pub fn build(&self, family: AnyFamily, dim: usize, intercept: bool) -> Result<AnyLearner> {
         self.check_memory(family, dim, intercept, 1)?;
         self.learner(family, dim, intercept)
+    }
+
+    /// The learner for sparse rows whose first `numbers` features, the constant included, are
+    /// numbers. Only `auto` and `wide`, not averaged, take such rows. The features seen may take
+    /// half of the memory that is free.
+    pub fn build_wide(
+        &self,
+        family: AnyFamily,
+        numbers: usize,
+        intercept: bool,
+    ) -> Result<AnyLearner> {
+        if self.averaged {
+            return Err(Error::NotWide { method: self.name() });
+        }
+        self.algorithm.wide_learner(family, numbers, intercept)
+    }
+
+    /// Which rows an encoder should make for this method.
+    pub fn rows(&self) -> WideRows {
+        match self.algorithm {
+            Algorithm::Wide { .. } => WideRows::Always,
+            Algorithm::Auto { .. } if !self.averaged => WideRows::Auto,
+            _ => WideRows::Never,
+        }
     }
 
     /// The same from a prior, of as many coefficients as the prior has: a filter's, or `w_1` and

@@ -1,6 +1,6 @@
 //! The model: a learner with the encoder, metrics, settings and history that belong to it.
 
-use crate::coefficients::{Coefficient, coefficients};
+use crate::coefficients::{Coefficient, coefficients, main_coefficients};
 use crate::error::{Error, Result, RowError};
 use crate::history::History;
 use crate::memory::check_memory;
@@ -10,8 +10,11 @@ use crate::weights::{WeightKind, Weights};
 use kalmia::evaluate::Metrics;
 use kalmia::file::Metadata;
 use kalmia::predict::MixturePrediction;
-use kalmia::{AnyFamily, AnyLearner, Inputs, Learner, Observer, Predict, Rows};
-use kalmia_data::{Block, Encoder};
+use kalmia::{
+    AnyFamily, AnyLearner, Inputs, Learner, Observer, Predict, Rows, SparseInputs, SparseMatrix,
+    SparseRows,
+};
+use kalmia_data::{Block, Encoder, SparseBlock};
 
 /// Everything that a model needs to predict, to continue learning and to explain itself.
 #[derive(Debug, Clone)]
@@ -37,7 +40,11 @@ impl Model {
     /// that contradict each other.
     pub fn new(settings: Settings, family: AnyFamily, encoder: Encoder) -> Result<Self> {
         let intercept = encoder.options().intercept;
-        let learner = settings.method.build(family, encoder.dim(), intercept)?;
+        let learner = if encoder.is_wide() {
+            settings.method.build_wide(family, encoder.number_features(), intercept)?
+        } else {
+            settings.method.build(family, encoder.dim(), intercept)?
+        };
         Self::with_learner(settings, family, encoder, learner)
     }
 
@@ -90,15 +97,8 @@ impl Model {
     /// Metrics and history are the caller's: pass a copy of [`Model::metrics`], or a
     /// [`kalmia::evaluate::MetricsThread`], as the observer and store it back after the rows.
     pub fn learn(&mut self, block: &Block, observer: Option<&mut dyn Observer>) -> Result<()> {
-        if self.learner.dim() < block.dim {
-            check_memory(&self.learner, block.dim)?;
-        }
-        while self.learner.dim() < block.dim {
-            let feature = self.encoder.features().get(self.learner.dim());
-            let feature = feature.map_or("?", |feature| &feature.name);
-            self.learner
-                .grow()
-                .map_err(|reason| Error::LateFeature { feature: feature.into(), reason })?;
+        if block.sparse.is_none() {
+            self.grow_to(block.dim)?;
         }
         let mut weights = self.weights;
         let scaled = block.weight.as_ref().and_then(|given| match self.settings.weight_kind {
@@ -113,11 +113,30 @@ impl Model {
                 None
             }
         });
-        let rows = rows_of(block, scaled.as_ref().or(block.weight.as_ref()))?;
-        self.learner
-            .learn_observed(rows, observer)
-            .map_err(|cause| RowError::locate(cause, block, &self.encoder))?;
+        let weight = scaled.as_ref().or(block.weight.as_ref());
+        let learned = match &block.sparse {
+            Some(sparse) => sparse_rows_of(sparse, block, weight)
+                .and_then(|rows| self.learner.learn_sparse_observed(rows, observer)),
+            None => rows_of(block, weight)
+                .and_then(|rows| self.learner.learn_observed(rows, observer)),
+        };
+        learned.map_err(|cause| RowError::locate(cause, block, &self.encoder))?;
         self.weights = weights;
+        Ok(())
+    }
+
+    /// Lets the learner grow to `dim` coefficients.
+    fn grow_to(&mut self, dim: usize) -> Result<()> {
+        if self.learner.dim() < dim {
+            check_memory(&self.learner, dim)?;
+        }
+        while self.learner.dim() < dim {
+            let feature = self.encoder.features().get(self.learner.dim());
+            let feature = feature.map_or("?", |feature| &feature.name);
+            self.learner
+                .grow()
+                .map_err(|reason| Error::LateFeature { feature: feature.into(), reason })?;
+        }
         Ok(())
     }
 
@@ -134,26 +153,82 @@ impl Model {
         block: &Block,
         take: &mut dyn FnMut(usize, &MixturePrediction<AnyFamily>) -> kalmia::Result<()>,
     ) -> Result<()> {
-        let mut predict = || match block.dim {
+        let mut predict = || match &block.sparse {
+            Some(sparse) => self.learner.predict_sparse(sparse_inputs_of(sparse, block)?, take),
             // without features there is no telling how many rows there are
-            0 => (0..block.rows()).try_for_each(|i| {
+            None if block.dim == 0 => (0..block.rows()).try_for_each(|i| {
                 let offset = block.offset.as_ref().map_or(0.0, |offset| offset[i]);
                 take(i, &self.learner.predict(&[], offset)?)
             }),
-            _ => self.learner.predict_many(inputs_of(block)?, take),
+            None => self.learner.predict_many(inputs_of(block)?, take),
         };
         predict().map_err(|cause| RowError::locate(cause, block, &self.encoder))
     }
 
-    /// The coefficients in the order of the features, with intervals of probability `level`.
+    /// The coefficients in the order of the features, with intervals of probability `level`; those
+    /// of a wide model in the order in which features appeared.
     pub fn coefficients(&self, level: f64) -> Result<Vec<Coefficient>> {
+        if let AnyLearner::Wide(wide) = &self.learner {
+            let names: Vec<String> =
+                wide.features().into_iter().map(|i| self.encoder.feature_name(i)).collect();
+            return coefficients(&self.learner, names.iter().map(|name| &**name), level);
+        }
         let names = self.encoder.features().iter().map(|feature| feature.name.as_str());
         coefficients(&self.learner, names, level)
     }
+
+    /// The coefficients that a summary lists: all, or of a wide model the numbers and the 100 others
+    /// that are the most standard errors from 0, the strongest first.
+    pub fn main_coefficients(&self, level: f64) -> Result<Vec<Coefficient>> {
+        match &self.learner {
+            AnyLearner::Wide(wide) => {
+                main_coefficients(wide, LISTED, |i| self.encoder.feature_name(i), level)
+            }
+            _ => self.coefficients(level),
+        }
+    }
+}
+
+/// Coefficients of a wide model that a summary lists besides the numbers.
+const LISTED: usize = 100;
+
+/// A sparse block as learners take it, with these weights.
+fn sparse_rows_of<'a>(
+    sparse: &'a SparseBlock,
+    block: &'a Block,
+    weight: Option<&'a Vec<f64>>,
+) -> kalmia::Result<SparseRows<'a>> {
+    let mut rows = SparseRows::new(matrix_of(sparse)?, &block.y)?;
+    if let Some(weight) = weight {
+        rows = rows.with_weights(weight)?;
+    }
+    if let Some(offset) = &block.offset {
+        rows = rows.with_offsets(offset)?;
+    }
+    Ok(rows)
+}
+
+/// A sparse block as predictions take it.
+fn sparse_inputs_of<'a>(
+    sparse: &'a SparseBlock,
+    block: &'a Block,
+) -> kalmia::Result<SparseInputs<'a>> {
+    let mut inputs = SparseInputs::new(matrix_of(sparse)?);
+    if let Some(offset) = &block.offset {
+        inputs = inputs.with_offsets(offset)?;
+    }
+    if !block.unseen.is_empty() {
+        inputs = inputs.with_unseen(&block.unseen)?;
+    }
+    Ok(inputs)
+}
+
+fn matrix_of(sparse: &SparseBlock) -> kalmia::Result<SparseMatrix<'_>> {
+    SparseMatrix::new(&sparse.starts, &sparse.indices, &sparse.values)
 }
 
 /// A block as learners take it, with these weights.
-fn rows_of<'a>(block: &'a Block, weight: Option<&'a Vec<f64>>) -> Result<Rows<'a>> {
+fn rows_of<'a>(block: &'a Block, weight: Option<&'a Vec<f64>>) -> kalmia::Result<Rows<'a>> {
     let mut rows = Rows::new(block.dim, &block.x, &block.y)?;
     if let Some(weight) = weight {
         rows = rows.with_weights(weight)?;

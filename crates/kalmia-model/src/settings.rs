@@ -106,7 +106,7 @@ impl Settings {
             return Err(Error::NoCertificate { method: self.method.name() });
         }
         match (self.method.algorithm, self.family.fixed_dispersion()) {
-            (Algorithm::Auto { .. }, Some(family)) => {
+            (Algorithm::Auto { .. } | Algorithm::Wide { .. }, Some(family)) => {
                 Err(Error::DispersionNotTaken { family: family.into() })
             }
             _ => Ok(()),
@@ -143,6 +143,8 @@ fn fields(settings: &Settings, columns: &EncoderOptions) -> Map<String, Value> {
     };
     let mut all = object(serde_json::to_value(settings));
     all.extend(object(serde_json::to_value(columns)));
+    // it follows from the method, and files of earlier versions have none
+    all.remove("wide");
     all
 }
 

@@ -35,7 +35,10 @@ pub struct Summary {
     pub positive: Option<String>,
     /// Losses of predictions made before each row was learned.
     pub progressive: Scores,
-    /// The coefficients, with 95 % intervals.
+    /// Number of coefficients.
+    pub features: usize,
+    /// The coefficients, with 95 % intervals; of a wide model the numbers and the 100 others that
+    /// are the most standard errors from 0.
     pub coefficients: Vec<Coefficient>,
     /// Noise variance or dispersion, if the family has one or the method learns one.
     pub dispersion: Option<f64>,
@@ -173,7 +176,8 @@ impl Summary {
             averaged: matches!(model.learner, AnyLearner::Averaged(_)),
             target: model.target().into(),
             positive: model.encoder.target().and_then(Target::positive).map(String::from),
-            coefficients: model.coefficients(LEVEL)?,
+            features: model.learner.dim(),
+            coefficients: model.main_coefficients(LEVEL)?,
             dispersion: dispersion.value,
             dispersion_learned: dispersion.learned,
             overdispersion: Overdispersion::find(
@@ -237,6 +241,10 @@ impl Dispersion {
             AnyLearner::Auto(auto) => {
                 let learned = of_family.is_some() || auto.dispersion() != 1.0;
                 Self { value: learned.then(|| auto.dispersion()), learned }
+            }
+            AnyLearner::Wide(wide) => {
+                let learned = of_family.is_some() || wide.dispersion() != 1.0;
+                Self { value: learned.then(|| wide.dispersion()), learned }
             }
             AnyLearner::Averaged(averaged) => Self::of(averaged.inner()),
             _ => Self { value: of_family, learned: false },

@@ -5,7 +5,7 @@ use super::names::{Names, described, named, whole};
 use clap::Args;
 use clap::builder::TypedValueParser;
 use kalmia::DriftMode;
-use kalmia_data::{EncoderOptions, Missing};
+use kalmia_data::{Analyzer, EncoderOptions, Missing};
 use kalmia_model::{
     Error as ModelError, FamilyChoice, MethodName, Parameters, WeightKind, parse_scale,
 };
@@ -16,6 +16,8 @@ Examples:
   kalmia fit flights.csv --target late
   kalmia fit 'day-*.csv.gz' --target visits --family poisson -o visits.kalmia
   kalmia fit people.parquet --target income --exclude id --categorical zip --missing mean
+  kalmia fit mails.csv --target spam --text subject,body --analyzer words:2
+  kalmia fit clicks.libsvm --hash 22
   kalmia fit big.csv --target y -o m.kalmia --checkpoint-every 30s
   kalmia fit big.csv --target y -o m.kalmia --resume m.kalmia     (after an interruption)
   zcat log.csv.gz | kalmia fit - --target clicked --json
@@ -30,7 +32,8 @@ pub struct FitArgs {
     pub source: SourceArgs,
     #[command(flatten)]
     pub roles: RoleArgs,
-    /// How to learn; `auto` has nothing to tune, the others are single algorithms
+    /// How to learn; `auto` has nothing to tune and becomes `wide` where the rows call for it, the
+    /// others are single algorithms
     #[arg(long, value_parser = methods(), default_value = "auto")]
     pub method: MethodName,
     #[command(flatten)]
@@ -114,6 +117,17 @@ pub struct RoleArgs {
     /// Columns to read as categories even if they hold numbers
     #[arg(long, value_name = "A,B", help_heading = "Columns")]
     pub categorical: Vec<Names>,
+    /// Columns of text: each word is a feature, hashed; see --analyzer and --hash
+    #[arg(long, value_name = "A,B", help_heading = "Columns")]
+    pub text: Vec<Names>,
+    /// What the features of a text are: words, words:2 (words and pairs of neighbors) or
+    /// characters:2-4 (runs of 2 to 4 characters within words)
+    #[arg(long, value_name = "KIND", default_value_t, help_heading = "Columns")]
+    pub analyzer: Analyzer,
+    /// Hash words, category levels and libsvm indices into 2^BITS features, so that memory is
+    /// bounded whatever the rows hold; 1 to 30. Words are always hashed [default for words: 18]
+    #[arg(long, value_name = "BITS", help_heading = "Columns")]
+    pub hash: Option<u8>,
     /// A column of row weights: a weight of 2 counts as the row twice
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub weight: Option<String>,
@@ -142,7 +156,7 @@ pub struct RoleArgs {
 /// Parameters of the methods. A method refuses those that it does not take.
 #[derive(Debug, Clone, Args)]
 pub struct LearnArgs {
-    /// Whether coefficients may change over time (auto) [default: detect]
+    /// Whether coefficients may change over time (auto, wide) [default: detect]
     #[arg(long, value_parser = drift_modes(), help_heading = "Method")]
     pub drift: Option<DriftMode>,
     /// Prior variance of the coefficients (ekf, truncated, implicit, moment) [default: 1]

@@ -44,7 +44,9 @@ impl Levels {
 /// Categories with very many levels, or nearly as many as rows.
 fn crowded(encoder: &Encoder) -> impl Iterator<Item = &Column> {
     let rows = encoder.counts().rows;
-    encoder.columns().iter().filter(move |column| {
+    // a wide model is made for many levels
+    let columns = if encoder.is_wide() { &[] } else { encoder.columns() };
+    columns.iter().filter(move |column| {
         let levels = column.levels.as_slice().len();
         levels > MANY_LEVELS || (rows >= MIN_ROWS && 10 * levels as u64 >= 9 * rows)
     })

@@ -4,7 +4,7 @@ use super::{Files, SourcePlan, picture};
 use crate::args::{CompareArgs, FitArgs, Names, RoleArgs, SourceArgs};
 use crate::error::{Failure, Result, option};
 use kalmia::{DriftMode, Error as LearnerError};
-use kalmia_data::EncoderOptions;
+use kalmia_data::{EncoderOptions, WideRows};
 use kalmia_model::{
     Algorithm, Error as ModelError, Method, MethodName, Parameter, Settings, SourceFormat, Start,
 };
@@ -129,7 +129,7 @@ impl FitPlan {
             settings,
             start,
             shuffle,
-            encoder: roles(&args.roles, &args.source),
+            encoder: roles(&args.roles, &args.source, method.rows()),
             source,
             output: output.cloned(),
             json: args.json,
@@ -223,6 +223,13 @@ impl ComparePlan {
                 compared.push(ADAPT.into());
             }
         }
+        // one encoder serves all methods, so rows are sparse if every method that was named, or the
+        // default, takes them
+        let wide = match named {
+            true => compared.iter().map(Method::rows).min(),
+            false => compared.first().map(Method::rows),
+        };
+        let wide = wide.unwrap_or_default();
         let settings = compared.into_iter().map(|method| Settings {
             family: args.roles.family.clone(),
             method,
@@ -234,7 +241,7 @@ impl ComparePlan {
         });
         Ok(Self {
             settings: settings.collect(),
-            encoder: roles(&args.roles, &args.source),
+            encoder: roles(&args.roles, &args.source, wide),
             source,
             named,
             json: args.json,
@@ -258,8 +265,12 @@ const COMPARED: [MethodName; 7] = [
 ];
 
 /// What the columns are for.
-pub fn roles(args: &RoleArgs, source: &SourceArgs) -> EncoderOptions {
+pub fn roles(args: &RoleArgs, source: &SourceArgs, wide: WideRows) -> EncoderOptions {
     EncoderOptions {
+        text: Names::all(&args.text),
+        analyzer: args.analyzer,
+        hash_bits: args.hash,
+        wide,
         target: args.target.clone(),
         positive: args.positive.clone(),
         weight: args.weight.clone(),
@@ -271,7 +282,6 @@ pub fn roles(args: &RoleArgs, source: &SourceArgs) -> EncoderOptions {
         missing: args.missing,
         na_values: source.na_values.clone(),
         max_features: args.max_features,
-        ..EncoderOptions::default()
     }
 }
 

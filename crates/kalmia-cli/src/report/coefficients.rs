@@ -1,8 +1,22 @@
 //! The coefficient table as text.
 
 use super::Table;
-use crate::format::number;
+use crate::format::{counted, number};
 use kalmia_model::Coefficient;
+
+/// Most lines of the table of a wide model; `--json` and `export` have more.
+const LISTED: usize = 25;
+
+/// The table, or of a model with more coefficients than were listed the first lines of it.
+pub fn main_coefficients(coefficients: &[Coefficient], features: usize) -> String {
+    if coefficients.len() == features {
+        return coefficient_table(coefficients);
+    }
+    let shown = &coefficients[..coefficients.len().min(LISTED)];
+    let text = coefficient_table(shown);
+    let features = counted(features as u64, "feature");
+    format!("{text}the strongest of {features}; `kalmia export MODEL` writes all\n")
+}
 
 /// The table; methods without a covariance have estimates only.
 pub fn coefficient_table(coefficients: &[Coefficient]) -> String {

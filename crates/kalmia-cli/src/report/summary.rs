@@ -1,6 +1,6 @@
 //! The summary of a fit or an update.
 
-use super::{coefficient_table, target};
+use super::{main_coefficients, target};
 use crate::format::{counted, grouped, number};
 use kalmia_model::{Model, Scores, Summary, WeightKind};
 use serde::Serialize;
@@ -43,7 +43,8 @@ impl FitSummary {
             notes.push(SORTED_NOTE.into());
         }
         if let Some(found) = self.model.overdispersion {
-            let remedy = (self.model.method != "auto").then_some("--method auto");
+            let learned = ["auto", "wide"].contains(&&*self.model.method);
+            let remedy = (!learned).then_some("--method auto");
             notes.push(format!("note: {}", found.text(&self.model.family, remedy)));
         }
         if let Some(mean) = self.unusual_weights {
@@ -92,7 +93,7 @@ impl FitSummary {
             let _ = writeln!(out, "certificate  {}", certificate.text());
         }
         out.push('\n');
-        out.push_str(&coefficient_table(&model.coefficients));
+        out.push_str(&main_coefficients(&model.coefficients, model.features));
         if let Some(drift) = model.drift.as_ref().and_then(|drift| drift.note("--drift adapt")) {
             let _ = writeln!(out, "\ndrift: {drift}");
         }

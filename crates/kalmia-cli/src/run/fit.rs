@@ -9,7 +9,7 @@ use crate::output::{self, ModelOutput};
 use crate::plan::{FitPlan, start_failure};
 use crate::progress::Ui;
 use crate::report::{self, Curve, FitSummary};
-use kalmia::Learner;
+use kalmia::{AnyLearner, Learner};
 use kalmia::evaluate::CoursePoint;
 use kalmia::file::Claim;
 use kalmia_data::{Block, Mode};
@@ -122,6 +122,9 @@ const MIN_NOTED_BYTES: usize = 1 << 30;
 
 /// What a large learner takes, before it takes it.
 fn memory_note(model: &Model) -> Option<String> {
+    if matches!(model.learner, AnyLearner::Wide(_)) {
+        return None;
+    }
     let dim = model.learner.dim();
     let bytes = model.learner.memory(dim);
     (bytes > MIN_NOTED_BYTES).then(|| {

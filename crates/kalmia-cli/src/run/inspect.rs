@@ -5,9 +5,9 @@ use crate::error::Result;
 use crate::format::{counted, number};
 use crate::output;
 use crate::plan::Files;
-use crate::report::{self, Table, coefficient_table, scores_text};
+use crate::report::{self, Table, main_coefficients, scores_text};
 use crate::visible::visible_line;
-use kalmia::learner::MemberWeight;
+use kalmia::learner::{MemberWeight, WideWeight};
 use kalmia::{AnyFamily, AnyLearner, Family, Learner};
 use kalmia_data::{Encoder, Kind};
 use kalmia_model::{Coefficient, History, Loaded, Model, Run, Scores, Settings};
@@ -43,9 +43,50 @@ struct ColumnView<'a> {
 #[derive(Serialize)]
 struct MemberView {
     prior_size: f64,
-    centered: bool,
+    /// Of a member of auto: whether its prior is that of centered features.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    centered: Option<bool>,
+    /// Of a member of wide: the share of the linear predictor's variance that it believes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variance_share: Option<f64>,
     process_noise: f64,
     weight: f64,
+}
+
+impl MemberView {
+    /// What sets the member apart besides its prior size.
+    fn kind(&self) -> String {
+        match (self.centered, self.variance_share) {
+            (Some(true), _) => "centered features".into(),
+            (Some(false), _) => "features as they come".into(),
+            (None, Some(share)) => format!("{} of the variance", number(share)),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+impl From<MemberWeight> for MemberView {
+    fn from(member: MemberWeight) -> Self {
+        Self {
+            prior_size: member.prior_size,
+            centered: Some(member.centered),
+            variance_share: None,
+            process_noise: member.process_noise,
+            weight: member.weight,
+        }
+    }
+}
+
+impl From<WideWeight> for MemberView {
+    fn from(member: WideWeight) -> Self {
+        Self {
+            prior_size: member.prior_size,
+            centered: None,
+            variance_share: Some(member.variance_share),
+            process_noise: member.process_noise,
+            weight: member.weight,
+        }
+    }
 }
 
 /// Runs the command.
@@ -57,15 +98,10 @@ pub fn run(args: &InspectArgs) -> Result<()> {
 }
 
 fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
-    let mixture = match &model.learner {
-        AnyLearner::Auto(auto) => Some(auto.weights()),
+    let mixture: Option<Vec<MemberView>> = match &model.learner {
+        AnyLearner::Auto(auto) => Some(auto.weights().into_iter().map(MemberView::from).collect()),
+        AnyLearner::Wide(wide) => Some(wide.weights().into_iter().map(MemberView::from).collect()),
         _ => None,
-    };
-    let member = |member: MemberWeight| MemberView {
-        prior_size: member.prior_size,
-        centered: member.centered,
-        process_noise: member.process_noise,
-        weight: member.weight,
     };
     Ok(Inspection {
         version,
@@ -77,9 +113,9 @@ fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
         features: model.learner.dim(),
         target: model.encoder.target(),
         columns: columns(&model.encoder),
-        coefficients: model.coefficients(0.95)?,
+        coefficients: model.main_coefficients(0.95)?,
         progressive: Scores::new(&model.metrics.progressive),
-        mixture: mixture.map(|weights| weights.into_iter().map(member).collect()),
+        mixture,
         settings: &model.settings,
         history: &model.history,
     })
@@ -118,17 +154,16 @@ fn text(view: &Inspection<'_>) -> String {
         };
         table.row([column.name.into(), kind]);
     }
-    let _ = write!(out, "\n{}\n{}", table.render(), coefficient_table(&view.coefficients));
+    let _ = write!(out, "\n{}\n{}", table.render(), main_coefficients(&view.coefficients, view.features));
     if view.progressive.loss.is_finite() {
         let _ = write!(out, "\nprogressive\n{}", scores_text(&view.progressive));
     }
     if let Some(members) = &view.mixture {
-        let mut table = Table::new(["mixture: prior size", "features", "process noise", "weight"]);
+        let mut table = Table::new(["mixture: prior size", "belief", "process noise", "weight"]);
         members.iter().for_each(|m| {
-            let features = if m.centered { "centered" } else { "as they come" };
             table.row([
                 number(m.prior_size),
-                features.into(),
+                m.kind(),
                 number(m.process_noise),
                 format!("{:.6}", m.weight),
             ]);

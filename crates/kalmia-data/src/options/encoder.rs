@@ -56,7 +56,7 @@ pub struct EncoderOptions {
 }
 
 /// Whether blocks have sparse rows, [`crate::Block::sparse`], in place of dense ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WideRows {
     /// Dense rows. Text columns and hash bits are refused.

@@ -5,7 +5,7 @@ use super::proto::Message;
 use super::{ExportOptions, Link};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use kalmia::{AnyFamily, Learner};
+use kalmia::{AnyFamily, AnyLearner, Learner};
 use kalmia_data::Meaning;
 
 /// `TensorProto.DataType.DOUBLE`.
@@ -60,6 +60,9 @@ impl Linear {
 /// are renormalized to sum to 1, and the metadata holds the classes.
 pub fn onnx(models: &[Model], options: &ExportOptions<'_>) -> Result<Vec<u8>> {
     let Some(first) = models.first() else { return Err(Error::NoModel) };
+    if models.iter().any(|model| matches!(model.learner, AnyLearner::Wide(_))) {
+        return Err(Error::NoOnnx);
+    }
     let Linear { names, weights, bias } = Linear::new(models);
     let columns = models.len() as u64;
     let sum = if options.offset { "sum" } else { "linear" };

@@ -2,18 +2,28 @@
 
 use super::MethodName;
 use crate::error::{Error, Result};
+use crate::memory::with_feature_limit;
 use crate::parameters::{Parameter, Parameters};
 use kalmia::rule::AnyRule;
 use kalmia::{
     AnyFamily, AnyLearner, Auto, AveragedSgd, DriftMode, Filter, OnlineNewtonSettings,
-    OnlineNewtonStep, Prior,
+    OnlineNewtonStep, Prior, Wide,
 };
+
+/// Number columns of a wide model that are centered and share a covariance; the cost per row grows
+/// with the square.
+const MAX_WIDE_NUMBERS: usize = 256;
 
 /// An algorithm with all of its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Algorithm {
     /// The default mixture.
     Auto {
+        /// Whether the coefficients may move over time.
+        drift: DriftMode,
+    },
+    /// The default mixture for sparse and wide rows.
+    Wide {
         /// Whether the coefficients may move over time.
         drift: DriftMode,
     },
@@ -96,6 +106,7 @@ impl Algorithm {
     pub(super) fn name(&self) -> MethodName {
         match self {
             Self::Auto { .. } => MethodName::Auto,
+            Self::Wide { .. } => MethodName::Wide,
             Self::Filter { rule: AnyRule::Ekf, .. } => MethodName::Ekf,
             Self::Filter { rule: AnyRule::Truncated(_), .. } => MethodName::Truncated,
             Self::Filter { rule: AnyRule::Implicit, .. } => MethodName::Implicit,
@@ -108,7 +119,9 @@ impl Algorithm {
     pub(super) fn parameters(&self) -> Parameters {
         let none = Parameters::default();
         match *self {
-            Self::Auto { drift } => Parameters { drift: Some(drift), ..none },
+            Self::Auto { drift } | Self::Wide { drift } => {
+                Parameters { drift: Some(drift), ..none }
+            }
             Self::Filter { rule, prior } => {
                 let threshold = match rule {
                     AnyRule::Truncated(rule) => Some(rule),
@@ -159,6 +172,7 @@ impl Algorithm {
                 let builder = if intercept { builder.intercept() } else { builder };
                 AnyLearner::Auto(builder.build()?)
             }
+            Self::Wide { .. } => self.wide_learner(family, dim, intercept)?,
             Self::Filter { .. } => self.learner_from(family, self.prior(dim)?)?,
             Self::OnlineNewton(constants) => {
                 let settings = constants.settings(dim)?;
@@ -173,6 +187,24 @@ impl Algorithm {
                 })
             }
         })
+    }
+
+    /// The learner for sparse rows whose first `numbers` features, the constant included, are
+    /// numbers. Of very many numbers the others are taken as sparse features.
+    pub(super) fn wide_learner(
+        &self,
+        family: AnyFamily,
+        numbers: usize,
+        intercept: bool,
+    ) -> Result<AnyLearner> {
+        let (Self::Auto { drift } | Self::Wide { drift }) = *self else {
+            return Err(Error::NotWide { method: self.name() });
+        };
+        let constant = usize::from(intercept);
+        let builder = Wide::builder(family).with_intercept(intercept).drift(drift);
+        let numbers = numbers.saturating_sub(constant).min(MAX_WIDE_NUMBERS);
+        let learner = builder.numbers(numbers).build()?;
+        Ok(AnyLearner::Wide(Box::new(with_feature_limit(learner))))
     }
 
     /// The learner that starts from this prior.

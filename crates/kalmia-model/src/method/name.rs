@@ -12,6 +12,8 @@ use std::str::FromStr;
 pub enum MethodName {
     /// `auto`, the default: nothing to tune, safe on any data.
     Auto,
+    /// `wide`: what `auto` becomes for text, hashed features and very many columns or levels.
+    Wide,
     /// `ekf`: the paper's Algorithm 1. Fast; may diverge on large features.
     Ekf,
     /// `truncated`: the paper's Algorithm 2, with a lower bound on the curvature.
@@ -28,8 +30,9 @@ pub enum MethodName {
 
 impl MethodName {
     /// All methods, the default first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Auto,
+        Self::Wide,
         Self::Ekf,
         Self::Truncated,
         Self::Implicit,
@@ -42,6 +45,7 @@ impl MethodName {
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
+            Self::Wide => "wide",
             Self::Ekf => "ekf",
             Self::Truncated => "truncated",
             Self::Implicit => "implicit",
@@ -55,6 +59,7 @@ impl MethodName {
     pub fn about(self) -> &'static str {
         match self {
             Self::Auto => "Mixture of moment-matching filters with several priors; nothing to tune",
+            Self::Wide => "The same for sparse rows: text, hashed features, very many columns",
             Self::Ekf => "Static extended Kalman filter (Algorithm 1 of the paper); may diverge",
             Self::Truncated => "Truncated extended Kalman filter (Algorithm 2); may diverge",
             Self::Implicit => "Implicit filter: solves each row's step exactly; cannot diverge",
@@ -69,6 +74,7 @@ impl MethodName {
         use Parameter::*;
         match self {
             Self::Auto => &[Drift, Averaged],
+            Self::Wide => &[Drift],
             Self::Ekf | Self::Implicit | Self::Moment => &[Prior, Averaged],
             Self::Truncated => &[Prior, Scale, Beta, Averaged],
             Self::Ons => {

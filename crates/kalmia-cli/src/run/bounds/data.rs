@@ -10,7 +10,7 @@ use crate::plan::{Files, SourcePlan};
 use crate::progress::Ui;
 use clap::Parser;
 use kalmia::{DriftMode, Family};
-use kalmia_data::EncoderOptions;
+use kalmia_data::{EncoderOptions, WideRows};
 use kalmia_model::{Dispersion, Method, MethodName, Model, Parameters, Settings};
 use kalmia_theory::{DesignEstimate, DesignMoments, Entry, Inputs};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ impl Estimates {
         let source = SourcePlan::new(&args.source)?;
         Files::default().source(&source).writes("--plot", plot).check()?;
         interrupt::catch();
-        let columns = roles(&args.roles, &args.source);
+        let columns = roles(&args.roles, &args.source, WideRows::Never);
         let (model, design) = fit(&args, &source, &columns, ui)?;
         let coefficients = model.coefficients(0.95)?;
         let norm = coefficients.iter().map(|one| one.estimate * one.estimate).sum::<f64>().sqrt();

@@ -1,6 +1,6 @@
 //! Choices that a [`Wide`] takes before its first row.
 
-use super::Wide;
+use super::{NO_LIMIT, Wide};
 use crate::error::{Result, require};
 use crate::family::Family;
 use crate::learner::DriftMode;
@@ -41,7 +41,7 @@ impl<F: Family> WideBuilder<F> {
             intercept: false,
             numbers: 0,
             drift: DriftMode::Off,
-            limit: u32::MAX as usize,
+            limit: NO_LIMIT,
             core: CORE_FEATURES,
         }
     }

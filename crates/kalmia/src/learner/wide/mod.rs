@@ -55,6 +55,9 @@ use std::borrow::Cow;
 use tail::Tail;
 use warm_up::WarmUpRows;
 
+/// Most features of a learner without a limit.
+const NO_LIMIT: usize = u32::MAX as usize;
+
 /// Members at the start, and numbers side by side for each feature.
 const MAX_LANES: usize = 8;
 

@@ -5,7 +5,7 @@ use super::member::{Member, Members};
 use super::row::RowEntries;
 use super::tail::{Slot, Tail};
 use super::warm_up::WarmUpRows;
-use super::{MAX_LANES, Wide};
+use super::{MAX_LANES, NO_LIMIT, Wide};
 use crate::error::{Error, Result, require, require_count, require_len};
 use crate::family::Family;
 use crate::learner::DriftMode;
@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 pub struct WideState<F> {
     family: F,
     drift: DriftMode,
-    limit: u64,
     count: u64,
     scales: Scales,
     dispersion: Dispersion,
@@ -160,7 +159,6 @@ impl<F: Family> Wide<F> {
         WideState {
             family: self.family.clone(),
             drift: self.drift,
-            limit: self.limit as u64,
             count: self.count,
             scales: self.scales.clone(),
             dispersion: self.dispersion,
@@ -173,7 +171,8 @@ impl<F: Family> Wide<F> {
         }
     }
 
-    /// A learner that continues from a state.
+    /// A learner that continues from a state. A limit on the features is no part of it: what fits
+    /// depends on the machine, so give it again by [`with_limit`](Self::with_limit).
     pub fn restore(state: WideState<F>) -> Result<Self> {
         let lanes = state.members.len();
         let legal = lanes.is_power_of_two() && lanes <= MAX_LANES;
@@ -200,7 +199,7 @@ impl<F: Family> Wide<F> {
         Ok(Self {
             family: state.family,
             drift: state.drift,
-            limit: usize::try_from(state.limit).unwrap_or(usize::MAX),
+            limit: NO_LIMIT,
             count: state.count,
             row: RowEntries::new(numbers),
             scales: state.scales,
