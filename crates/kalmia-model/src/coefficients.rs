@@ -61,9 +61,7 @@ pub(crate) fn main_coefficients<F: Family>(
     let degrees = learner.degrees_of_freedom();
     (0..learner.numbers())
         .chain(rest)
-        .map(|j| {
-            Coefficient::new(name(features[j]), estimates[j], Some(errors[j]), degrees, level)
-        })
+        .map(|j| Coefficient::new(name(features[j]), estimates[j], Some(errors[j]), degrees, level))
         .collect()
 }
 
@@ -75,15 +73,8 @@ impl Coefficient {
         degrees: f64,
         level: f64,
     ) -> Result<Self> {
-        let mut line = Self {
-            name,
-            estimate,
-            std_error: None,
-            z: None,
-            p: None,
-            lower: None,
-            upper: None,
-        };
+        let mut line =
+            Self { name, estimate, std_error: None, z: None, p: None, lower: None, upper: None };
         if let Some(error) = error {
             add_belief(&mut line, error, degrees, level)?;
         }

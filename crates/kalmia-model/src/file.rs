@@ -55,10 +55,7 @@ struct Read {
 
 impl Read {
     /// Whether the learner takes the features that the encoder makes.
-    fn check_features(
-        encoder: &Encoder,
-        learner: &AnyLearner,
-    ) -> std::result::Result<(), String> {
+    fn check_features(encoder: &Encoder, learner: &AnyLearner) -> std::result::Result<(), String> {
         let (found, expected) = match (learner, encoder.is_wide()) {
             (AnyLearner::Wide(wide), true) => {
                 // of very many numbers some are taken as sparse features

@@ -117,8 +117,9 @@ impl Model {
         let learned = match &block.sparse {
             Some(sparse) => sparse_rows_of(sparse, block, weight)
                 .and_then(|rows| self.learner.learn_sparse_observed(rows, observer)),
-            None => rows_of(block, weight)
-                .and_then(|rows| self.learner.learn_observed(rows, observer)),
+            None => {
+                rows_of(block, weight).and_then(|rows| self.learner.learn_observed(rows, observer))
+            }
         };
         learned.map_err(|cause| RowError::locate(cause, block, &self.encoder))?;
         self.weights = weights;

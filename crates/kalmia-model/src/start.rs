@@ -77,7 +77,9 @@ impl Start {
     /// Refuses a method that takes no start, and a variance that is given twice.
     pub fn check(&self, method: MethodName, given: &Parameters) -> Result<()> {
         let variance = match method {
-            MethodName::Auto | MethodName::Wide | MethodName::Asgd => return Err(Error::StartNotTaken { method }),
+            MethodName::Auto | MethodName::Wide | MethodName::Asgd => {
+                return Err(Error::StartNotTaken { method });
+            }
             MethodName::Ons => Parameter::Lambda,
             _ => Parameter::Prior,
         };
@@ -243,10 +245,7 @@ mod tests {
         let start = Start::from_json(text).unwrap();
         let none = Parameters::default();
         for method in MethodName::ALL {
-            let taken = !matches!(
-                method,
-                MethodName::Auto | MethodName::Wide | MethodName::Asgd
-            );
+            let taken = !matches!(method, MethodName::Auto | MethodName::Wide | MethodName::Asgd);
             assert_eq!(start.check(method, &none).is_ok(), taken, "{method}");
         }
         let prior = Parameters { prior: Some(2.0), ..none };

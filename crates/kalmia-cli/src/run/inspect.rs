@@ -154,7 +154,12 @@ fn text(view: &Inspection<'_>) -> String {
         };
         table.row([column.name.into(), kind]);
     }
-    let _ = write!(out, "\n{}\n{}", table.render(), main_coefficients(&view.coefficients, view.features));
+    let _ = write!(
+        out,
+        "\n{}\n{}",
+        table.render(),
+        main_coefficients(&view.coefficients, view.features)
+    );
     if view.progressive.loss.is_finite() {
         let _ = write!(out, "\nprogressive\n{}", scores_text(&view.progressive));
     }

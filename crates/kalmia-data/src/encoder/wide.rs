@@ -7,8 +7,11 @@ use crate::options::WideRows;
 use crate::schema::{Kind, Meaning};
 use crate::sparse::FIRST_UNNAMED;
 
-/// Features after the first block from which on rows are sparse under [`WideRows::Auto`].
-const MAX_DENSE_FEATURES: usize = 2000;
+/// Features of all kinds after the first block from which on rows are sparse under
+/// [`WideRows::Auto`]. Numbers predict better with a full covariance while one is affordable.
+const MAX_DENSE_FEATURES: usize = 5000;
+/// Levels and libsvm indices among them: rows have few of them, and more will appear.
+const MAX_DENSE_APPEARING: usize = 2000;
 /// Levels after the first block that a category may have, however few rows there were.
 const MAX_DENSE_LEVELS: usize = 256;
 /// Rows per level, in the first block, of a category whose levels will not go on growing.
@@ -102,7 +105,8 @@ impl Encoder {
             self.columns.iter().map(|column| column.levels.as_slice().len()).max().unwrap_or(0);
         let growing =
             most_levels > MAX_DENSE_LEVELS && most_levels.saturating_mul(MIN_ROWS_PER_LEVEL) > rows;
-        let many = self.features.len() + births.len() > MAX_DENSE_FEATURES;
+        let many = births.len() > MAX_DENSE_APPEARING
+            || self.features.len() + births.len() > MAX_DENSE_FEATURES;
         self.wide = Some(many || growing);
         if self.is_wide() {
             births.retain(|birth| !matches!(birth.what, New::Index(_)));

@@ -118,15 +118,15 @@ fn auto_decides_once_by_the_first_block() {
         let names: String = (0..n).map(|i| format!(",c{i}")).collect();
         format!("y{names}\n1{}\n", ",2".repeat(n))
     };
-    assert!(!is_wide(read(csv(columns(1999)), blocks_of(4), auto())));
-    assert!(is_wide(read(csv(columns(2000)), blocks_of(4), auto())));
+    assert!(!is_wide(read(csv(columns(4999)), blocks_of(4), auto())));
+    assert!(is_wide(read(csv(columns(5000)), blocks_of(4), auto())));
     let indices = |n: usize| {
         let pairs: String = (1..=n).map(|i| format!(" {i}:1")).collect();
         format!("1{pairs}\n0 1:1 5000:1\n")
     };
     let no_target = || EncoderOptions { target: None, ..auto() };
-    assert!(!is_wide(read(svm(&indices(1999)), blocks_of(1), no_target())));
-    let many = read(svm(&indices(2000)), blocks_of(1), no_target()).unwrap();
+    assert!(!is_wide(read(svm(&indices(2000)), blocks_of(1), no_target())));
+    let many = read(svm(&indices(2001)), blocks_of(1), no_target()).unwrap();
     assert_eq!(many.names(), ["(intercept)"]);
     assert_eq!(rows(&many)[1].len(), 3);
     let hashed = EncoderOptions { hash_bits: Some(10), ..auto() };
