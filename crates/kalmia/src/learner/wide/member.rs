@@ -57,10 +57,10 @@ const PROCESS_NOISE: f64 = 1e-4;
 const WEIGHT_EXCHANGE: f64 = 1e-4;
 
 /// Rows of the first review; the next are at its doublings.
-const FIRST_REVIEW: u64 = 4096;
+const FIRST_REVIEW: u64 = 2048;
 
 /// Members stay until those with the largest mean weights since the last review have this share.
-const MIN_SHARE_KEPT: f64 = 0.98;
+const MIN_SHARE_KEPT: f64 = 0.95;
 
 /// A member of a [`Wide`](super::Wide) that is still in the mixture.
 #[derive(Debug, Clone, Copy, PartialEq)]

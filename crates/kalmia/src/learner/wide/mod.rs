@@ -14,6 +14,7 @@
 //! | `builder` | choices before the first row |
 //! | `member` | the members: prior size, share of $s$, weight; which ones leave |
 //! | `tail`, `core` | the two parts of the belief, all members side by side |
+//! | `index` | the map from a feature to its place |
 //! | `row` | a row in the coordinates of the belief |
 //! | `learn`, `warm_up` | one row; the first rows, which are learned again at better scales |
 //! | `predict`, `coefficients` | predictions; coefficients and their covariance |
@@ -23,6 +24,7 @@
 mod builder;
 mod coefficients;
 mod core;
+mod index;
 mod learn;
 mod member;
 mod merge;
@@ -251,7 +253,7 @@ impl<F: Family> Learner for Wide<F> {
         let moderate = rows.features().check(u64::MAX)?
             & rows.observations().check_observations(&self.family)?;
         self.check_limit(rows)?;
-        self.tail.reserve(&rows)?;
+        self.tail.require_room(&rows)?;
         if moderate {
             // validated rows of moderate size cannot fail
             return self.run(rows, observer);

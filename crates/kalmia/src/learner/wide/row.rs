@@ -29,6 +29,8 @@ pub(super) struct RowEntries {
     numbers: Vec<f64>,
     /// Features that no row had; each adds the prior variance. Only for rows that are predicted.
     pub unseen: f64,
+    /// Scratch: where each feature is kept, if it was seen.
+    places: Vec<Option<Place>>,
     /// Scratch of [`Wide::walks`].
     pub walks: Vec<Walk>,
 }
@@ -112,8 +114,9 @@ impl<F: Family> Wide<F> {
         self.place_numbers(&mut row);
         let mut walks = std::mem::take(&mut row.walks);
         self.walks(&mut walks);
-        for (index, x) in rest.iter().filter(|(_, x)| *x != 0.0) {
-            let slot = match self.tail.find(index) {
+        self.tail.find_all(rest.indices, &mut row.places);
+        for (k, (index, x)) in rest.iter().enumerate().filter(|(_, (_, x))| *x != 0.0) {
+            let slot = match row.places[k] {
                 Some(Place::Tail(slot)) => slot,
                 Some(Place::Core(at)) => {
                     let feature = self.core.promoted()[at as usize - self.numbers()];

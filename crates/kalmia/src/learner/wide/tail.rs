@@ -3,13 +3,13 @@
 //! The means and variances of all members stand side by side in one cache line per feature, so a
 //! row touches one line per feature whatever the number of members.
 
+use super::index::PlaceIndex;
 use super::row::Entry;
-use crate::error::{Error, Result};
-use crate::linalg::require_memory;
+use crate::error::Result;
+use crate::linalg::{prefetch, require_memory};
 use crate::math::arch;
 use crate::sparse::SparseRows;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Numbers of a cache line.
 const LINE: usize = 16;
@@ -37,55 +37,31 @@ pub(super) enum Place {
     Core(u32),
 }
 
-/// Entries of a batch that are reserved for without counting how many are new.
-const MAX_UNCOUNTED: usize = 1 << 18;
-
 /// The bit that marks a place in the core.
 const CORE: u32 = 1 << 31;
 
 impl Place {
-    fn packed(self) -> u32 {
+    /// As one number, never [`u32::MAX`]: there are fewer features than that.
+    pub fn packed(self) -> u32 {
         match self {
             Self::Tail(slot) => slot,
             Self::Core(at) => at | CORE,
         }
     }
 
-    fn unpacked(packed: u32) -> Self {
+    pub fn unpacked(packed: u32) -> Self {
         if packed & CORE == 0 { Self::Tail(packed) } else { Self::Core(packed & !CORE) }
     }
 }
 
-/// Mixes the bits of an index by a multiplication; indices are not secret, so nothing stronger is
-/// needed.
-#[derive(Debug, Clone, Default)]
-struct IndexHasher(u64);
-
-impl Hasher for IndexHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
-    }
-
-    #[inline(always)]
-    fn write_u32(&mut self, index: u32) {
-        let mixed = (self.0 ^ u64::from(index)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // the table takes its bits from both ends
-        self.0 = mixed ^ (mixed >> 32);
-    }
-}
-
 /// The beliefs of all members about the features outside the core.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) struct Tail {
     lanes: usize,
     /// Per feature the members' means, then their variances.
     lines: Vec<Line>,
     slots: Vec<Slot>,
-    places: HashMap<u32, u32, BuildHasherDefault<IndexHasher>>,
+    places: PlaceIndex,
 }
 
 /// A member's variance that grows while a feature is away.
@@ -100,7 +76,7 @@ pub(super) struct Walk {
 
 impl Tail {
     pub fn new(lanes: usize) -> Self {
-        Self { lanes, lines: Vec::new(), slots: Vec::new(), places: HashMap::default() }
+        Self { lanes, lines: Vec::new(), slots: Vec::new(), places: PlaceIndex::new() }
     }
 
     pub fn lanes(&self) -> usize {
@@ -128,40 +104,39 @@ impl Tail {
 
     /// Bytes of so many features.
     pub fn bytes(lanes: usize, features: usize) -> usize {
-        // a map keeps at most 7 of 8 places occupied, and doubles
-        let each = 2 * lanes * size_of::<f32>() + size_of::<Slot>() + 2 * size_of::<[u32; 2]>() + 2;
+        // at least a quarter of the index is occupied
+        let each = 2 * lanes * size_of::<f32>() + size_of::<Slot>() + 4 * size_of::<u64>();
         features.saturating_mul(each)
+    }
+
+    /// The places of features in order. Their memory is loaded meanwhile, so that a row waits for
+    /// all of its features together.
+    pub fn find_all(&self, indices: &[u32], places: &mut Vec<Option<Place>>) {
+        indices.iter().for_each(|&index| self.places.prefetch(index));
+        places.clear();
+        for &index in indices {
+            let place = self.find(index);
+            if let Some(Place::Tail(slot)) = place {
+                prefetch(&self.slots, slot as usize);
+                prefetch(&self.lines, slot as usize * 2 * self.lanes / LINE);
+            }
+            places.push(place);
+        }
     }
 
     #[inline(always)]
     pub fn find(&self, index: u32) -> Option<Place> {
-        self.places.get(&index).copied().map(Place::unpacked)
+        self.places.find(index)
     }
 
     /// Refuses a batch if there is no memory for the features that it may bring.
-    pub fn reserve(&mut self, rows: &SparseRows<'_>) -> Result<()> {
-        let entries = rows.features().entries();
-        let free = self.slots.capacity() - self.slots.len();
-        if free >= entries {
+    pub fn require_room(&self, rows: &SparseRows<'_>) -> Result<()> {
+        // a vector that grows is held twice for a moment
+        let bytes = |new: usize| Self::bytes(self.lanes, 2 * (self.slots.len() + new));
+        if require_memory(bytes(rows.features().entries())).is_ok() {
             return Ok(());
         }
-        // counting the new features costs more than room for a batch of usual size
-        let new = if entries <= MAX_UNCOUNTED {
-            entries
-        } else {
-            rows.features().distinct(|index| self.find(index).is_none())
-        };
-        if free >= new {
-            return Ok(());
-        }
-        let more = new.max(self.slots.len() / 2);
-        let bytes = Self::bytes(self.lanes, self.slots.len() + more);
-        require_memory(bytes)?;
-        let lines = (more * 2 * self.lanes).div_ceil(LINE);
-        let reserved = self.slots.try_reserve_exact(more).is_ok()
-            && self.lines.try_reserve_exact(lines).is_ok()
-            && self.places.try_reserve(more).is_ok();
-        if reserved { Ok(()) } else { Err(Error::OutOfMemory { bytes }) }
+        require_memory(bytes(rows.features().distinct(|index| self.find(index).is_none())))
     }
 
     /// A feature that no row had, of mean 0 with these variances.
@@ -172,7 +147,7 @@ impl Tail {
         if self.lines.len() * LINE < numbers {
             self.lines.push(Line([0.0; LINE]));
         }
-        self.places.insert(index, Place::Tail(slot).packed());
+        self.places.insert(index, Place::Tail(slot));
         let lanes = self.lanes;
         let record = self.record_mut(slot);
         record[..lanes].fill(0.0);
@@ -185,7 +160,7 @@ impl Tail {
     /// The feature is in the core from now on.
     pub fn promote(&mut self, slot: u32, at: u32) {
         let index = self.slots[slot as usize].index;
-        self.places.insert(index, Place::Core(at).packed());
+        self.places.insert(index, Place::Core(at));
     }
 
     /// Counts a row that has the feature; returns the rows since the last one, and how many had it
@@ -311,7 +286,9 @@ impl Tail {
         let mut tail = Self::new(lanes);
         tail.lines = vec![Line([0.0; LINE]); records.len().div_ceil(LINE)];
         tail.numbers_mut()[..records.len()].copy_from_slice(records);
-        tail.places = (0u32..).zip(&slots).map(|(slot, s)| (s.index, slot)).collect();
+        for (slot, known) in (0u32..).zip(&slots) {
+            tail.places.insert(known.index, Place::Tail(slot));
+        }
         tail.slots = slots;
         tail
     }
