@@ -47,6 +47,7 @@ mod encoder;
 mod error;
 mod fingerprint;
 mod hash;
+mod hash_names;
 mod infer;
 mod input;
 mod looks;

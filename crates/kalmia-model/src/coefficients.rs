@@ -55,8 +55,11 @@ pub(crate) fn main_coefficients<F: Family>(
     let errors = learner.standard_errors().unwrap_or_default();
     let z = |j: &usize| (estimates[*j] / errors[*j]).abs();
     let mut rest: Vec<usize> = (learner.numbers()..learner.dim()).collect();
+    if rest.len() > others {
+        rest.select_nth_unstable_by(others, |a, b| z(b).total_cmp(&z(a)));
+        rest.truncate(others);
+    }
     rest.sort_by(|a, b| z(b).total_cmp(&z(a)));
-    rest.truncate(others);
     let features = learner.features();
     let degrees = learner.degrees_of_freedom();
     (0..learner.numbers())

@@ -11,7 +11,7 @@ pub use data::SourceArgs;
 pub use fit::{CompareArgs, FitArgs, RoleArgs};
 pub use model::{
     BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf,
-    ManArgs, MergeArgs, OutputFormat, PredictArgs, UpdateArgs,
+    ManArgs, MergeArgs, OutputFormat, PredictArgs, PruneArgs, UpdateArgs,
 };
 pub use names::Names;
 pub use reproduce::ReproduceArgs;
@@ -51,6 +51,8 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Combine two models that learned from different rows
     Merge(MergeArgs),
+    /// Make a wide model smaller, and measure what that costs
+    Prune(PruneArgs),
     /// Run every method on the same rows, side by side
     Compare(Box<CompareArgs>),
     /// Write a model as JSON or ONNX for other programs

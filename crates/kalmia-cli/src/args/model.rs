@@ -120,6 +120,32 @@ pub struct InspectArgs {
     pub json: bool,
 }
 
+/// `kalmia prune`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Features of a wide model whose coefficient is less than MIN_Z standard errors from 0 are left out.
+The rows show what that costs: both models predict them, and nothing is learned.
+
+Example:
+  kalmia prune spam.kalmia recent.csv --min-z 2 -o small.kalmia")]
+pub struct PruneArgs {
+    /// The model file
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub source: SourceArgs,
+    #[command(flatten)]
+    pub missing: MissingArgs,
+    /// Fewest standard errors from 0 of a coefficient that stays
+    #[arg(long, value_name = "MIN_Z", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub min_z: f64,
+    /// Write the smaller model here
+    #[arg(long, short, value_name = "MODEL")]
+    pub output: PathBuf,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `kalmia merge`.
 #[derive(Debug, Clone, Args)]
 pub struct MergeArgs {
@@ -217,13 +243,14 @@ pub struct ManArgs {
 }
 
 /// The commands that have a page. The parser cannot ask itself for them while it is built.
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "fit",
     "predict",
     "evaluate",
     "update",
     "inspect",
     "merge",
+    "prune",
     "compare",
     "export",
     "reproduce",

@@ -65,7 +65,8 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     output::print(&format!("{head}\n{}", scores_text(&result.scores)))
 }
 
-fn evaluate(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
+/// Adds the losses of a block under a model.
+pub fn evaluate(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
     let dispersion = Dispersion::of(&model.learner).value.unwrap_or(1.0);
     model.predict(block, &mut |i, prediction| {
         // without a weight column all rows weigh the same

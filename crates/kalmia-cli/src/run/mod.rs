@@ -8,6 +8,7 @@ pub mod fit;
 pub mod inspect;
 pub mod merge;
 pub mod predict;
+pub mod prune;
 pub mod reproduce;
 pub mod shell;
 pub mod update;

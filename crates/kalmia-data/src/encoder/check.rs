@@ -48,6 +48,8 @@ impl Encoder {
         for (key, feature) in self.keys.entries() {
             places.take(feature, None, &Meaning::Index(key))?;
         }
+        let hash = self.options.hash().map_err(|error| error.to_string())?;
+        self.hash_names.check(1 << hash.bits())?;
         if !self.keys.are_unique() {
             return Err("a libsvm index occurs twice".into());
         }

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, SettingProblem};
+use crate::hash_names::HashNames;
 use crate::looks::Remark;
 use crate::options::{EncoderOptions, Missing};
 use crate::schema::{Column, Feature, Keys, Kind};
@@ -50,6 +51,9 @@ pub struct Encoder {
     features: Vec<Feature>,
     pub(crate) sparse: bool,
     keys: Keys,
+    /// Of text columns and hashed levels.
+    #[serde(default, skip_serializing_if = "HashNames::is_empty")]
+    hash_names: HashNames,
     counts: Counts,
     /// Whether the header was seen; columns and target are then chosen.
     chosen: bool,
@@ -77,6 +81,7 @@ impl Encoder {
             features: Vec::new(),
             sparse: false,
             keys: Keys::default(),
+            hash_names: HashNames::default(),
             counts: Counts::default(),
             chosen: false,
             settled: false,

@@ -6,6 +6,7 @@ use crate::batch::{Batch, Entry, Origin};
 use crate::block::Block;
 use crate::error::{EntryProblem, Error, Result, RowProblem};
 use crate::hash::{FeatureHash, PrefixHash};
+use crate::hash_names::HashNames;
 use crate::options::{Missing, Mode};
 use crate::scalar;
 use crate::schema::{Column, Kind};
@@ -37,6 +38,8 @@ struct RowScratch {
     tokens: Vec<u32>,
     tokens_to_merge: usize,
     text: TokenScratch,
+    /// The encoder's own, while rows are learned.
+    names: Option<HashNames>,
 }
 
 /// What does not change from row to row.
@@ -81,22 +84,22 @@ impl Encoder {
             impute,
             learn_mean: impute && mode == Mode::Learn,
         };
-        let mut scratch = RowScratch::default();
-        let mut entries = &batch.entries[..];
-        for (i, &at) in block.index.iter().enumerate() {
-            scratch.clear();
-            if self.options.intercept {
-                rows.push(0, 1.0);
-            }
-            for (place, column) in self.columns.iter_mut().enumerate() {
-                let imputed = frame.column(column, place, i, at, &mut scratch, &mut rows)?;
-                self.counts.imputed += u64::from(imputed);
-            }
-            entries = &entries[entries.partition_point(|entry| entry.row < at)..];
-            let own = entries.iter().take_while(|entry| entry.row == at).count();
-            frame.entries(&entries[..own], &mut scratch)?;
-            scratch.end_row(&mut rows).map_err(|problem| frame.refuse(at, problem))?;
+        let mut scratch = RowScratch {
+            names: (mode == Mode::Learn).then(|| std::mem::take(&mut self.hash_names)),
+            ..RowScratch::default()
+        };
+        let placed = place_rows(
+            &frame,
+            &mut self.columns,
+            &block.index,
+            self.options.intercept,
+            &mut scratch,
+            &mut rows,
+        );
+        if let Some(names) = scratch.names {
+            self.hash_names = names;
         }
+        self.counts.imputed += placed?;
         block.sparse = Some(rows);
         Ok(())
     }
@@ -109,6 +112,33 @@ impl Encoder {
         };
         hashed.then(|| hash.after(column.name.as_bytes()).then(b"="))
     }
+}
+
+/// Writes all rows; the number of missing values that were replaced.
+fn place_rows(
+    frame: &Frame<'_>,
+    columns: &mut [Column],
+    index: &[u32],
+    intercept: bool,
+    scratch: &mut RowScratch,
+    rows: &mut SparseBlock,
+) -> Result<u64> {
+    let mut imputed = 0;
+    let mut entries = &frame.batch.entries[..];
+    for (i, &at) in index.iter().enumerate() {
+        scratch.clear();
+        if intercept {
+            rows.push(0, 1.0);
+        }
+        for (place, column) in columns.iter_mut().enumerate() {
+            imputed += u64::from(frame.column(column, place, i, at, scratch, rows)?);
+        }
+        entries = &entries[entries.partition_point(|entry| entry.row < at)..];
+        let own = entries.iter().take_while(|entry| entry.row == at).count();
+        frame.entries(&entries[..own], scratch)?;
+        scratch.end_row(rows).map_err(|problem| frame.refuse(at, problem))?;
+    }
+    Ok(imputed)
 }
 
 impl Frame<'_> {
@@ -169,13 +199,20 @@ impl Frame<'_> {
             crate::source::not_utf8(self.origin.location(at as usize), &column.name)
         })?;
         if column.kind != Some(Kind::Text) {
-            let index = FIRST_UNNAMED + prefix.index(bytes);
-            scratch.unnamed.push(Item { index, value: 1.0 });
+            let hash = prefix.index(bytes);
+            scratch.unnamed.push(Item { index: FIRST_UNNAMED + hash, value: 1.0 });
+            if let Some(names) = &mut scratch.names {
+                names.note(hash, &column.name, bytes);
+            }
             return Ok(());
         }
-        let RowScratch { tokens, tokens_to_merge, text: buffers, .. } = scratch;
+        let RowScratch { tokens, tokens_to_merge, text: buffers, names, .. } = scratch;
         self.analyzer.each(text, buffers, |token| {
-            tokens.push(prefix.index(token));
+            let hash = prefix.index(token);
+            tokens.push(hash);
+            if let Some(names) = names {
+                names.note(hash, &column.name, token);
+            }
             if tokens.len() >= *tokens_to_merge {
                 merge(tokens);
                 *tokens_to_merge = MIN_TOKENS_TO_MERGE.max(2 * tokens.len());

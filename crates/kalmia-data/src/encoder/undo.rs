@@ -10,6 +10,7 @@ use crate::target::Coding;
 pub(super) struct Mark {
     features: usize,
     keys: usize,
+    hash_names: usize,
     columns: Vec<ColumnMark>,
     coding: Option<Coding>,
     wide: Option<bool>,
@@ -34,6 +35,7 @@ impl Encoder {
         Mark {
             features: self.features.len(),
             keys: self.keys.len(),
+            hash_names: self.hash_names.len(),
             columns: columns.collect(),
             coding: self.target.as_ref().and_then(|target| target.coding.clone()),
             wide: self.wide,
@@ -44,6 +46,7 @@ impl Encoder {
     pub(super) fn undo(&mut self, mark: Mark) {
         self.features.truncate(mark.features);
         self.keys.truncate(mark.keys);
+        self.hash_names.truncate(mark.hash_names);
         for (column, before) in self.columns.iter_mut().zip(mark.columns) {
             column.levels.truncate(before.levels);
             column.missing = before.missing;

@@ -39,7 +39,8 @@ impl Encoder {
     }
 
     /// The name of an index of a sparse row: that of a named feature, a libsvm index as decimal, or
-    /// `#1234` for a hash. An index that no row has is shown as its number in parentheses.
+    /// for a hash what was hashed there first, `column=word`; `#1234` if that is not known, because
+    /// only the first 65 536 hashed features have names. An index that no row has is shown as its number in parentheses.
     ///
     /// ```
     /// use kalmia_data::{Encoder, EncoderOptions, FIRST_UNNAMED};
@@ -50,7 +51,9 @@ impl Encoder {
     pub fn feature_name(&self, index: u32) -> String {
         match (index.checked_sub(FIRST_UNNAMED), self.features.get(index as usize)) {
             (Some(key), _) if self.has_raw_keys() => key.to_string(),
-            (Some(hash), _) => format!("#{hash}"),
+            (Some(hash), _) => {
+                self.hash_names.get(hash).map_or_else(|| format!("#{hash}"), String::from)
+            }
             (None, Some(feature)) => feature.name.clone(),
             (None, None) => format!("({index})"),
         }

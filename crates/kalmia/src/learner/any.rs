@@ -282,6 +282,10 @@ impl<F: Family> Predict for AnyLearner<F> {
         each!(self, inner => inner.covariance_entry(i, j))
     }
 
+    fn standard_errors(&self) -> Option<Vec<f64>> {
+        each!(self, inner => inner.standard_errors())
+    }
+
     fn degrees_of_freedom(&self) -> f64 {
         each!(self, inner => inner.degrees_of_freedom())
     }

@@ -5,9 +5,9 @@ use crate::learn::count_rows;
 use crate::plan::ComparePlan;
 use crate::progress::Ui;
 use kalmia::evaluate::Metrics;
-use kalmia::{AnyFamily, Observer, RowView};
+use kalmia::{AnyFamily, DriftMode, Observer, RowView};
 use kalmia_data::{Block, Encoder};
-use kalmia_model::{Error as ModelError, Method, Model};
+use kalmia_model::{Algorithm, Error as ModelError, Method, Model};
 use std::time::{Duration, Instant};
 
 /// A method in the comparison.
@@ -37,8 +37,20 @@ pub fn contestants(
     ui: Ui,
 ) -> Result<Vec<Contestant>> {
     let mut all = Vec::new();
+    let mut dense = Vec::new();
     for settings in &plan.settings {
         let name = plan.name(settings);
+        if encoder.is_wide() && !plan.named {
+            match settings.method.algorithm {
+                // with sparse rows it is the same as detect
+                Algorithm::Auto { drift: DriftMode::Adapt } => continue,
+                Algorithm::Auto { .. } => {}
+                _ => {
+                    dense.push(name);
+                    continue;
+                }
+            }
+        }
         let mut settings = settings.clone();
         let mut start = || -> Result<Model> {
             if settings.method.needs_horizon() {
@@ -52,6 +64,10 @@ pub fn contestants(
             Err(error) if plan.named => return Err(error),
             Err(error) => ui.note(&format!("note: {name} is left out: {error}")),
         }
+    }
+    if !dense.is_empty() {
+        let names = dense.join(", ");
+        ui.note(&format!("note: left out, because they keep a matrix of all features: {names}"));
     }
     Ok(all)
 }

@@ -1,6 +1,7 @@
 //! The mixture's coefficients in the units of the data, and their covariance.
 
 use super::Wide;
+use super::member::Member;
 use super::tail::Place;
 use crate::family::Family;
 
@@ -81,9 +82,43 @@ impl<F: Family> Wide<F> {
         members.map(|(k, member)| member.weight * self.member_mean(terms, k)).sum()
     }
 
+    /// The slot of coefficient `i`, if it is one of the tail. Nearly all are, and their moments
+    /// need no terms.
+    fn tail_slot(&self, i: usize) -> Option<u32> {
+        let slot = i.checked_sub(self.numbers())? as u32;
+        (!self.tail.slot(slot).in_core).then_some(slot)
+    }
+
+    /// The mean of coefficient `i`.
+    fn mean_of(&self, i: usize) -> f64 {
+        let Some(slot) = self.tail_slot(i) else { return self.mixture_mean(&self.terms(i)) };
+        let means = self.members.all.iter().zip(self.tail.record(slot));
+        let mean: f64 = means.map(|(member, mean)| member.weight * f64::from(*mean)).sum();
+        mean / self.tail.slot(slot).scale
+    }
+
+    /// The variance of coefficient `i`, within the members and between them.
+    fn variance_of(&self, i: usize) -> f64 {
+        let Some(slot) = self.tail_slot(i) else { return self.entry(i, i) };
+        let (means, variances) = self.tail.record(slot).split_at(self.tail.lanes());
+        let scale = self.tail.slot(slot).scale;
+        let mean = scale * self.mean_of(i);
+        let members = self.members.all.iter().zip(means).zip(variances);
+        let part = |((member, &own), &variance): ((&Member, &f32), &f32)| {
+            let within = self.dispersion.estimate(member.residual) * f64::from(variance);
+            member.weight * (within + (f64::from(own) - mean).powi(2))
+        };
+        members.map(part).sum::<f64>() / (scale * scale)
+    }
+
     /// The mean of the coefficients.
     pub(super) fn mean(&self) -> Vec<f64> {
-        (0..self.numbers() + self.tail.len()).map(|i| self.mixture_mean(&self.terms(i))).collect()
+        (0..self.numbers() + self.tail.len()).map(|i| self.mean_of(i)).collect()
+    }
+
+    /// The standard errors of the coefficients.
+    pub(super) fn deviations(&self) -> Vec<f64> {
+        (0..self.numbers() + self.tail.len()).map(|i| self.variance_of(i).sqrt()).collect()
     }
 
     /// Entry $(i,j)$ of the coefficients' covariance, within the members and between them.
@@ -92,7 +127,7 @@ impl<F: Family> Wide<F> {
         let b = self.terms(j);
         let mean_a = self.mixture_mean(&a);
         let mean_b = self.mixture_mean(&b);
-        let part = |(k, member): (usize, &super::member::Member)| {
+        let part = |(k, member): (usize, &Member)| {
             let within = self.dispersion.estimate(member.residual) * self.member_entry(&a, &b, k);
             let between = (self.member_mean(&a, k) - mean_a) * (self.member_mean(&b, k) - mean_b);
             member.weight * (within + between)

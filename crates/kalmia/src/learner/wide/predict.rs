@@ -137,6 +137,10 @@ impl<F: Family> Predict for Wide<F> {
         (i < self.dim() && j < self.dim()).then(|| self.entry(i, j))
     }
 
+    fn standard_errors(&self) -> Option<Vec<f64>> {
+        Some(self.deviations())
+    }
+
     fn degrees_of_freedom(&self) -> f64 {
         self.dispersion.degrees()
     }

@@ -1,10 +1,8 @@
 //! A smaller model: features whose coefficient is small beside its standard error are left out.
 
 use super::Wide;
-use super::tail::Place;
 use crate::error::{Result, require};
 use crate::family::Family;
-use crate::learner::{Learner, Predict};
 
 impl<F: Family> Wide<F> {
     /// Leaves out the features of the tail whose coefficient is less than `min_z` standard errors
@@ -30,13 +28,11 @@ impl<F: Family> Wide<F> {
             return Ok(0);
         }
         let numbers = self.numbers();
-        let means = self.coefficients();
+        let means = self.mean();
+        let deviations = self.deviations();
         let keeps = |slot: usize| {
-            let index = self.tail.slots()[slot].index;
             let at = numbers + slot;
-            let deviation = self.covariance_entry(at, at).unwrap_or(0.0).max(0.0).sqrt();
-            matches!(self.tail.find(index), Some(Place::Core(_)))
-                || means[at].abs() >= min_z * deviation
+            self.tail.slots()[slot].in_core || means[at].abs() >= min_z * deviations[at]
         };
         let kept: Vec<u32> = (0..self.tail.len()).filter(|&s| keeps(s)).map(|s| s as u32).collect();
         let dropped = self.tail.len() - kept.len();

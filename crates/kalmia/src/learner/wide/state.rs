@@ -97,6 +97,7 @@ impl TailState {
                 index: self.indices[i],
                 seen: self.seen[i],
                 last_row: self.last_rows[i],
+                in_core: false,
                 scale,
             })
         };

@@ -26,6 +26,8 @@ pub(super) struct Slot {
     pub seen: u32,
     /// Rows learned before its last row, modulo $2^{32}$.
     pub last_row: u32,
+    /// Whether it has moved to the core; its record here is no longer used.
+    pub in_core: bool,
     /// Its unit, the geometric mean of its first values; the belief is one of features in it.
     pub scale: f64,
 }
@@ -142,7 +144,7 @@ impl Tail {
     /// A feature that no row had, of mean 0 with these variances.
     pub fn insert(&mut self, index: u32, scale: f64, variances: impl Iterator<Item = f64>) -> u32 {
         let slot = self.slots.len() as u32;
-        self.slots.push(Slot { index, seen: 0, last_row: 0, scale });
+        self.slots.push(Slot { index, seen: 0, last_row: 0, in_core: false, scale });
         let numbers = 2 * self.lanes * self.slots.len();
         if self.lines.len() * LINE < numbers {
             self.lines.push(Line([0.0; LINE]));
@@ -159,8 +161,9 @@ impl Tail {
 
     /// The feature is in the core from now on.
     pub fn promote(&mut self, slot: u32, at: u32) {
-        let index = self.slots[slot as usize].index;
-        self.places.insert(index, Place::Core(at));
+        let known = &mut self.slots[slot as usize];
+        known.in_core = true;
+        self.places.insert(known.index, Place::Core(at));
     }
 
     /// Counts a row that has the feature; returns the rows since the last one, and how many had it
