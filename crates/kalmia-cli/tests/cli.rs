@@ -32,6 +32,8 @@ mod reading;
 mod rows;
 #[path = "cli/small.rs"]
 mod small;
+#[path = "cli/sparse.rs"]
+mod sparse;
 #[path = "cli/terminal.rs"]
 mod terminal;
 #[path = "cli/wide.rs"]
