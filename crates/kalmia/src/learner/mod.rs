@@ -51,6 +51,12 @@ pub trait Learner {
     /// The coefficients that predict now, [`dim`](Self::dim) of them.
     fn coefficients(&self) -> Cow<'_, [f64]>;
 
+    /// Whether rows may bring features that [`dim`](Self::dim) does not count yet.
+    #[doc(hidden)]
+    fn takes_new_features(&self) -> bool {
+        false
+    }
+
     /// Learns rows in order and shows each to the observer first. How rows are cut into calls does
     /// not change the result. A batch with an illegal row is refused as a whole.
     fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>)
