@@ -43,7 +43,7 @@ pub mod rule;
 pub mod sparse;
 mod step;
 
-pub use covariance::{Dense, Factored};
+pub use covariance::{CoreTail, Dense, Factored};
 pub use error::{Error, Result};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{

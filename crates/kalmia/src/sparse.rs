@@ -80,6 +80,11 @@ impl<'a> SparseMatrix<'a> {
         self.len() == 0
     }
 
+    /// The indices of all rows.
+    pub(crate) fn indices(&self) -> &'a [u32] {
+        self.indices
+    }
+
     /// Number of entries.
     pub fn entries(&self) -> usize {
         self.indices.len()

@@ -10,7 +10,8 @@ use kalmia::covariance::Covariance;
 use kalmia::learner::Drift;
 use kalmia::rule::AnyRule;
 use kalmia::{
-    AnyFamily, Auto, Bernoulli, Dense, DriftMode, Factored, Filter, Learner, Predict, Prior,
+    AnyFamily, Auto, Bernoulli, CoreTail, Dense, DriftMode, Factored, Filter, Learner, Predict,
+    Prior, SparseMatrix, SparseRows, Wide,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -134,6 +135,44 @@ fn the_default_learner_allocates_nothing_once_it_has_settled() {
             assert_eq!(allocations(|| auto.learn(rows).unwrap()), 0, "{drift:?}, {batch} rows");
         }
     }
+}
+
+/// Sparse rows of five features out of 40.
+fn sparse_rows(rows: usize) -> (Vec<usize>, Vec<u32>, Vec<f64>, Vec<f64>) {
+    let starts = (0..=rows).map(|i| 5 * i).collect();
+    let indices = (0..rows as u32).flat_map(|i| (0..5).map(move |k| 8 * k + (i * (k + 3)) % 8));
+    let values = (0..5 * rows).map(|i| 1.0 + (i % 3) as f64);
+    let y = (0..rows).map(|i| f64::from(i % 3 == 0)).collect();
+    (starts, indices.collect(), values.collect(), y)
+}
+
+/// Learns sparse rows to warm up, then counts the allocations of batches of known features.
+fn sparse_batches<L: Learner>(label: &str, learner: &mut L) {
+    let (starts, indices, values, y) = sparse_rows(5000);
+    let batch = |rows: usize| {
+        let entries = 5 * rows;
+        let x = SparseMatrix::new(&starts[..=rows], &indices[..entries], &values[..entries]);
+        SparseRows::new(x.unwrap(), &y[..rows]).unwrap()
+    };
+    learner.learn_sparse(batch(5000)).unwrap();
+    for rows in [64, 1, 7, 64] {
+        let rows = batch(rows);
+        let count = allocations(|| learner.learn_sparse(rows).unwrap());
+        assert_eq!(count, 0, "{label}, {} rows", rows.len());
+    }
+}
+
+#[test]
+fn sparse_rows_of_known_features_allocate_nothing() {
+    for family in ["bernoulli", "gaussian", "poisson"] {
+        let family: AnyFamily = family.parse().unwrap();
+        for drift in [DriftMode::Off, DriftMode::Adapt] {
+            let mut wide = Wide::builder(family).drift(drift).build().unwrap();
+            sparse_batches(&format!("wide {family:?} {drift:?}"), &mut wide);
+        }
+    }
+    sparse_batches("core_tail", &mut filter::<CoreTail<8>>("bernoulli", "moment", 40));
+    sparse_batches("core_tail", &mut filter::<CoreTail<0>>("gaussian:2.5", "ekf", 40));
 }
 
 /// Products pack their operands into buffers that the `gemm` crate allocates and frees again: the

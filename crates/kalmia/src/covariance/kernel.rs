@@ -4,6 +4,7 @@ use super::block::{self, Outcome};
 use crate::error::Result;
 use crate::linalg::{Buffer, Threads};
 use crate::rule::Step;
+use crate::sparse::{SparseMatrix, SparseRow};
 use std::fmt::Debug;
 
 /// `decide(i, m, s)`: the step of row `i`, whose linear predictor is `m` with variance `s`. A trait
@@ -52,6 +53,21 @@ pub trait Kernel: Clone + Debug + Send + Sync {
         learn_in_turn(beliefs, x, decide, threads)
     }
 
+    /// How sparse rows are predicted; `None` if they must be written out as dense rows.
+    fn sparse(&self) -> Option<&dyn SparseKernel> {
+        None
+    }
+
+    /// How sparse rows are learned; `None` if they must be written out as dense rows.
+    fn sparse_mut(&mut self) -> Option<&mut dyn SparseKernel> {
+        None
+    }
+
+    /// Refuses if not every covariance of `dim` coefficients can be held.
+    fn require_any_matrix(_dim: usize) -> Result<()> {
+        Ok(())
+    }
+
     /// $x_i^\top Px_i$ of many rows, on several cores if they are worth it; never negative.
     fn variances(&self, x: &[f64], s: &mut [f64], threads: Threads);
 
@@ -92,6 +108,23 @@ pub trait Kernel: Clone + Debug + Send + Sync {
 
     /// The inverse of [`Kernel::parts`].
     fn from_parts(parts: &[f64], dim: usize) -> Result<Self>;
+}
+
+/// A form whose cost per sparse row depends on the features of the row alone.
+pub trait SparseKernel {
+    /// As [`Kernel::learn`]. If `guarded`, an error changes nothing, and a coefficient that is not
+    /// finite afterwards is an error.
+    fn learn_sparse(
+        &mut self,
+        theta: &mut Buffer,
+        x: SparseMatrix<'_>,
+        decide: &mut Decide<'_>,
+        guarded: bool,
+        threads: Threads,
+    ) -> Result<()>;
+
+    /// $x^\top Px$; `scratch` is kept from row to row.
+    fn sparse_variance(&self, x: SparseRow<'_>, scratch: &mut Vec<f64>) -> f64;
 }
 
 /// [`Kernel::learn_two`] without interleaving.

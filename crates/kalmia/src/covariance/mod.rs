@@ -1,6 +1,8 @@
-//! How `P` is stored and updated: dense symmetric or in factors, row by row or in exact blocks.
+//! How `P` is stored and updated: dense symmetric, in factors, or in factors for the frequent
+//! features alone; row by row or in exact blocks.
 
 mod block;
+mod core_tail;
 mod dense;
 mod factored;
 mod kernel;
@@ -10,10 +12,11 @@ mod pairs;
 mod simd_tests;
 mod variances;
 
+pub use core_tail::CoreTail;
 pub use dense::Dense;
 pub use factored::Factored;
 #[doc(hidden)]
-pub use kernel::{Decide, DecideTwo, Kernel};
+pub use kernel::{Decide, DecideTwo, Kernel, SparseKernel};
 
 use crate::error::{Error, Result, require, require_len};
 use crate::linalg::cholesky_lower;
@@ -22,8 +25,8 @@ use kernel::{Learn, LearnTwo, MIN_VARIANCE_SHARE, next_variance};
 /// The covariance $P$ of the coefficients: a positive definite matrix that learners update.
 ///
 /// Name it as a bound to be generic in the form: [`Factored`] never loses precision and is the
-/// default, [`Dense`] is faster, above all with process noise. The trait is sealed: the kernels
-/// that learn rows are internal.
+/// default, [`Dense`] is faster, above all with process noise, [`CoreTail`] is for sparse rows with
+/// very many features. The trait is sealed: the kernels that learn rows are internal.
 ///
 /// ```
 /// use kalmia::covariance::Covariance;

@@ -190,6 +190,10 @@ impl<F: Family> Learner for AnyLearner<F> {
         each!(self, inner => inner.coefficients())
     }
 
+    fn takes_new_features(&self) -> bool {
+        each!(self, inner => inner.takes_new_features())
+    }
+
     fn learn_observed(
         &mut self,
         rows: Rows<'_>,

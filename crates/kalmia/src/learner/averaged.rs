@@ -2,7 +2,7 @@
 
 use super::checkpoint::{Checkpoint, Transactional};
 use super::{Learner, Predict};
-use crate::error::{Result, require, require_count, require_len};
+use crate::error::{Error, Result, require, require_count, require_len};
 use crate::observe::{Observer, RowView, reborrow};
 use crate::predict::Prediction;
 use crate::rows::Rows;
@@ -153,6 +153,13 @@ impl<L: Learner + Clone> Learner for Averaged<L> {
         rows: Rows<'_>,
         mut observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
+        if self.running.inner.takes_new_features() {
+            return Err(Error::State(
+                "a mean of iterates needs a fixed number of features, and this learner takes new \
+                 ones from the rows; use it without the mean"
+                    .into(),
+            ));
+        }
         require_len("row", rows.dim(), self.dim())?;
         self.transaction(rows.len() > 1, |averaged| {
             (0..rows.len()).try_for_each(|i| averaged.row(&rows, i, reborrow(&mut observer)))

@@ -51,6 +51,12 @@ pub trait Learner {
     /// The coefficients that predict now, [`dim`](Self::dim) of them.
     fn coefficients(&self) -> Cow<'_, [f64]>;
 
+    /// Whether rows may bring features that [`dim`](Self::dim) does not count yet.
+    #[doc(hidden)]
+    fn takes_new_features(&self) -> bool {
+        false
+    }
+
     /// Learns rows in order and shows each to the observer first. How rows are cut into calls does
     /// not change the result. A batch with an illegal row is refused as a whole.
     fn learn_observed(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>)
@@ -122,14 +128,7 @@ pub trait Predict: Learner {
         inputs: SparseInputs<'_>,
         take: &mut dyn FnMut(usize, &Self::Prediction) -> Result<()>,
     ) -> Result<()> {
-        inputs.check(self.dim() as u64)?;
-        for first in (0..inputs.len()).step_by(labels::PREDICTED_ROWS) {
-            let rows = first..inputs.len().min(first + labels::PREDICTED_ROWS);
-            inputs.densified(self.dim(), rows, |rows| {
-                self.predict_many(rows, &mut |i, prediction| take(first + i, prediction))
-            })?;
-        }
-        Ok(())
+        predict_densified(self, inputs, take)
     }
 
     /// The predicted mean of each row. Where it does not depend on the covariance, as for the
@@ -178,6 +177,22 @@ pub trait Predict: Learner {
     fn shrink(&mut self) -> Result<()> {
         Err(fixed_features("this learner"))
     }
+}
+
+/// [`Predict::predict_sparse`] by dense rows.
+fn predict_densified<L: Predict + ?Sized>(
+    learner: &L,
+    inputs: SparseInputs<'_>,
+    take: &mut dyn FnMut(usize, &L::Prediction) -> Result<()>,
+) -> Result<()> {
+    inputs.check(learner.dim() as u64)?;
+    for first in (0..inputs.len()).step_by(labels::PREDICTED_ROWS) {
+        let rows = first..inputs.len().min(first + labels::PREDICTED_ROWS);
+        inputs.densified(learner.dim(), rows, |rows| {
+            learner.predict_many(rows, &mut |i, prediction| take(first + i, prediction))
+        })?;
+    }
+    Ok(())
 }
 
 /// The refusal of [`Predict::shrink`].

@@ -119,6 +119,25 @@ impl Factored {
         self
     }
 
+    /// $x^\top Px$ of a row given feature by feature.
+    pub(super) fn variance_of(&self, x: impl Fn(usize) -> f64) -> f64 {
+        let project = |j| self.column(j).iter().enumerate().map(|(i, u)| u * x(i)).sum::<f64>();
+        (0..self.dim).map(|j| self.d[j] * project(j).powi(2)).sum()
+    }
+
+    /// Removes coefficient `j`, which must be independent of the others.
+    pub(super) fn remove(&mut self, j: usize) {
+        let stride = self.stride;
+        for k in j + 1..self.dim {
+            let (to, from) = self.u.split_at_mut(k * stride);
+            let to = &mut to[(k - 1) * stride..];
+            to[..j].copy_from_slice(&from[..j]);
+            to[j..k].copy_from_slice(&from[j + 1..=k]);
+            self.d[k - 1] = self.d[k];
+        }
+        self.shrink();
+    }
+
     /// $P \mathrel{+}= q\,e_je_j^\top$ (Agee and Turner), $j^2$ operations.
     fn add_to_coordinate(&mut self, j: usize, q: f64, a: &mut [f64]) {
         a.fill(0.0);
@@ -147,8 +166,7 @@ impl Covariance for Factored {
     }
 
     fn variance(&self, x: &[f64]) -> f64 {
-        let project = |j| self.column(j).iter().zip(x).map(|(u, x)| u * x).sum::<f64>();
-        (0..self.dim).map(|j| self.d[j] * project(j).powi(2)).sum()
+        self.variance_of(|i| x[i])
     }
 
     fn entry(&self, i: usize, j: usize) -> f64 {

@@ -1,6 +1,7 @@
 //! The Kalman recursion: a family, a rule and a covariance form.
 
 mod predict;
+mod sparse;
 mod state;
 mod steps;
 
@@ -16,6 +17,7 @@ use crate::linalg::{Buffer, Threads, require_memory};
 use crate::observe::Observer;
 use crate::rows::{MAX_MODERATE, Rows};
 use crate::rule::Rule;
+use crate::sparse::SparseRows;
 use std::borrow::Cow;
 use steps::Steps;
 
@@ -256,6 +258,17 @@ impl<F: Family, R: Rule, C: Covariance> Learner for Filter<F, R, C> {
 
     fn coefficients(&self) -> Cow<'_, [f64]> {
         Cow::Borrowed(&self.belief.theta[..self.prior.dim()])
+    }
+
+    fn learn_sparse_observed(
+        &mut self,
+        rows: SparseRows<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<()> {
+        if self.takes_sparse() {
+            return self.learn_as_sparse(rows, observer);
+        }
+        rows.densified(self.dim(), |rows| self.learn_observed(rows, observer))
     }
 
     fn learn_observed(

@@ -5,11 +5,12 @@ use crate::covariance::Covariance;
 use crate::error::{Result, require_len};
 use crate::family::Family;
 use crate::learner::labels::{LabelBelief, PREDICTED_ROWS, predict_labels};
-use crate::learner::{Learner, Predict};
+use crate::learner::{Learner, Predict, predict_densified};
 use crate::linalg::row_products;
 use crate::predict::Prediction;
 use crate::rows::Inputs;
 use crate::rule::Rule;
+use crate::sparse::SparseInputs;
 
 impl<F: Family, R: Rule, C: Covariance> Predict for Filter<F, R, C> {
     type Family = F;
@@ -46,6 +47,17 @@ impl<F: Family, R: Rule, C: Covariance> Predict for Filter<F, R, C> {
             }
         }
         Ok(())
+    }
+
+    fn predict_sparse(
+        &self,
+        inputs: SparseInputs<'_>,
+        take: &mut dyn FnMut(usize, &Prediction<F>) -> Result<()>,
+    ) -> Result<()> {
+        match self.predict_as_sparse(inputs, take) {
+            Some(predicted) => predicted,
+            None => predict_densified(self, inputs, take),
+        }
     }
 
     fn predict_means(&self, inputs: Inputs<'_>, means: &mut [f64]) -> Result<()> {

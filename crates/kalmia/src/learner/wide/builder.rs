@@ -11,7 +11,7 @@ use crate::learner::auto::scale::Scales;
 pub const CORE_FEATURES: usize = 32;
 
 /// Largest core, the numbers included: its cost per row and its memory grow with the square.
-const MAX_CORE: usize = 4096;
+pub(super) const MAX_CORE: usize = 4096;
 
 /// Builds a [`Wide`]; made by [`Wide::builder`].
 ///

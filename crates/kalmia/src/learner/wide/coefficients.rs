@@ -32,10 +32,7 @@ impl<F: Family> Wide<F> {
 
     /// Coefficient `i` in coordinates of the belief. A number whose unit is not known yet has none.
     fn terms(&self, i: usize) -> Terms {
-        let number = |j: usize| {
-            let scale = self.scales.scale(j);
-            (scale != 0.0).then(|| (Coordinate::Core(j), 1.0 / scale))
-        };
+        let number = |j: usize| self.number_unit(j).map(|unit| (Coordinate::Core(j), 1.0 / unit));
         if i >= self.numbers() {
             let slot = (i - self.numbers()) as u32;
             let known = self.tail.slot(slot);

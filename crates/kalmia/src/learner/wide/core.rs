@@ -270,14 +270,35 @@ impl pulp::WithSimd for Update<'_> {
         let Self { rows, lanes, stride, p, theta, px, gain, contraction } = self;
         let used = Buffer::padded(rows * lanes);
         add_product(simd, &gain, &px[..used], &mut theta[..used]);
+        let factor = contraction.map(|c| -c);
         for i in 0..rows {
-            let own = &px[i * lanes..][..lanes];
-            let factor = std::array::from_fn(|k| -contraction[k] * own[k & (lanes - 1)]);
+            let own = std::array::from_fn(|k| px[i * lanes + (k & (lanes - 1))]);
             let row = &mut p[i * stride..][..used];
-            add_product(simd, &factor, &px[..used], row);
+            add_outer(simd, &factor, &own, &px[..used], row);
             for entry in &mut row[i * lanes..][..lanes] {
                 *entry *= 1.0 + STABILIZER;
             }
+        }
+    }
+}
+
+/// Adds `factor * (own * x)` to `to`, factors and own numbers repeated from run to run. The product
+/// of the two numbers comes first: entries $(i,j)$ and $(j,i)$ then stay equal to the last bit, and
+/// a stored lower triangle is the whole matrix.
+#[inline(always)]
+fn add_outer<S: pulp::Simd>(
+    simd: S,
+    factor: &[f64; RUN],
+    own: &[f64; RUN],
+    x: &[f64],
+    to: &mut [f64],
+) {
+    let factor = S::as_simd_f64s(factor).0;
+    let own = S::as_simd_f64s(own).0;
+    let runs = S::as_mut_simd_f64s(to).0.chunks_exact_mut(factor.len());
+    for (to, x) in runs.zip(S::as_simd_f64s(x).0.chunks_exact(factor.len())) {
+        for (((to, x), factor), own) in to.iter_mut().zip(x).zip(factor).zip(own) {
+            *to = simd.mul_add_f64s(*factor, simd.mul_f64s(*own, *x), *to);
         }
     }
 }

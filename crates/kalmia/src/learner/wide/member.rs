@@ -180,6 +180,10 @@ impl Members {
         }
         let walks = |k: usize| self.all[k].assumption.process_noise > 0.0;
         let all: f64 = self.all.iter().map(|member| member.total).sum();
+        if all <= 0.0 {
+            // rows of weight 0 alone since the last review
+            return None;
+        }
         let mut order: Vec<usize> = (0..self.all.len()).collect();
         order.sort_by(|&a, &b| self.all[b].total.total_cmp(&self.all[a].total));
         let mut share = 0.0;

@@ -54,7 +54,7 @@ use core::Core;
 use member::Members;
 use row::RowEntries;
 use std::borrow::Cow;
-use tail::Tail;
+use tail::{Place, Tail};
 use warm_up::WarmUpRows;
 
 /// Most features of a learner without a limit.
@@ -207,11 +207,28 @@ impl<F: Family> Wide<F> {
         }
         let mut new = std::collections::HashSet::new();
         for row in 0..rows.len() {
-            let unknown =
-                |index: &u32| *index as usize >= self.numbers() && self.tail.find(*index).is_none();
-            new.extend(rows.x(row).indices.iter().copied().filter(unknown));
+            // a zero that a row lists brings no feature
+            let unknown = |&(index, x): &(u32, f64)| {
+                x != 0.0 && index as usize >= self.numbers() && self.tail.find(index).is_none()
+            };
+            new.extend(rows.x(row).iter().filter(unknown).map(|(index, _)| index));
             if new.len() > room {
                 return Err(Error::TooManyFeatures { row, limit: self.limit });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses rows that led a coefficient of the tail out of the range of its `f32`. Targets of
+    /// moderate size cannot.
+    fn check_range(&self, rows: SparseRows<'_>) -> Result<()> {
+        for row in 0..rows.len() {
+            for index in rows.x(row).indices {
+                let Some(Place::Tail(slot)) = self.tail.find(*index) else { continue };
+                if let Some(&value) = self.tail.record(slot).iter().find(|v| !v.is_finite()) {
+                    let value = f64::from(value);
+                    return Err(Error::Diverged { row, quantity: "a coefficient", value });
+                }
             }
         }
         Ok(())
@@ -226,6 +243,10 @@ impl<F: Family> Learner for Wide<F> {
 
     fn count(&self) -> u64 {
         self.count
+    }
+
+    fn takes_new_features(&self) -> bool {
+        true
     }
 
     /// In the order of [`Wide::features`].
@@ -258,7 +279,10 @@ impl<F: Family> Learner for Wide<F> {
             // validated rows of moderate size cannot fail
             return self.run(rows, observer);
         }
-        Checkpoint::default().transaction(self, |wide| wide.run(rows, observer))
+        Checkpoint::default().transaction(self, |wide| {
+            wide.run(rows, observer)?;
+            wide.check_range(rows)
+        })
     }
 
     fn linear(&self, x: &[f64]) -> Result<f64> {

@@ -13,6 +13,9 @@ const SEEN_BEFORE_CORE: u32 = 16;
 /// Rows of a feature whose values give its unit.
 const SCALED_BY_ROWS: u32 = 8;
 
+/// Smallest unit of a feature. In it the square of a value of moderate size (1e30) is finite.
+pub(super) const MIN_UNIT: f64 = 1e-100;
+
 /// A feature's value in its unit, and its place in the tail or in the core.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Entry {
@@ -72,6 +75,12 @@ impl<F: Family> Wide<F> {
         sizes.into_iter().take(self.members.lanes()).map(move |size| size * slopes)
     }
 
+    /// The unit of the leading feature `j`; `None` while it has been zero in every row.
+    pub(super) fn number_unit(&self, j: usize) -> Option<f64> {
+        let scale = self.scales.scale(j);
+        (scale != 0.0).then(|| scale.max(MIN_UNIT))
+    }
+
     /// The members whose variances grow.
     pub(super) fn walks(&self, walks: &mut Vec<Walk>) {
         walks.clear();
@@ -89,11 +98,10 @@ impl<F: Family> Wide<F> {
     fn place_numbers(&self, row: &mut RowEntries) {
         let centers = self.scales.centers();
         for (j, &x) in row.numbers.iter().enumerate() {
-            let scale = self.scales.scale(j);
-            if scale == 0.0 {
+            let Some(scale) = self.number_unit(j) else {
                 row.unseen += f64::from(u8::from(x != 0.0));
                 continue;
-            }
+            };
             let constant = j == 0 && self.scales.has_intercept();
             let z = if constant { x } else { (x - centers[j]) / scale };
             if z != 0.0 {
@@ -124,7 +132,7 @@ impl<F: Family> Wide<F> {
                     self.tail.visit(feature.slot, self.count);
                     continue;
                 }
-                None => self.tail.insert(index, x.abs(), self.prior_variances()),
+                None => self.tail.insert(index, x.abs().max(MIN_UNIT), self.prior_variances()),
             };
             let (away, seen) = self.tail.visit(slot, self.count);
             if seen > 0 {
@@ -139,7 +147,7 @@ impl<F: Family> Wide<F> {
             if seen > 0 && seen < SCALED_BY_ROWS && x.abs() != scale {
                 // the geometric mean, which one outlier hardly moves
                 let share = 1.0 / f64::from(seen + 1);
-                let mean = scale * (x.abs() / scale).powf(share);
+                let mean = scale * (x.abs().max(MIN_UNIT) / scale).powf(share);
                 self.tail.rescale(slot, mean, self.prior_variances());
             }
             row.tail.push(Entry { at: slot, z: x / self.tail.slot(slot).scale });

@@ -1,8 +1,9 @@
 //! What a [`Wide`] needs to continue, bit for bit.
 
+use super::builder::MAX_CORE;
 use super::core::{Core, Promoted};
 use super::member::{Member, Members};
-use super::row::RowEntries;
+use super::row::{MIN_UNIT, RowEntries};
 use super::tail::{Slot, Tail};
 use super::warm_up::WarmUpRows;
 use super::{MAX_LANES, NO_LIMIT, Wide};
@@ -92,7 +93,8 @@ impl TailState {
         }
         let slot = |i: usize| {
             let scale = self.scales.get(i).copied().unwrap_or(1.0);
-            require(scale > 0.0 && scale.is_finite(), "scale", scale, "must be positive")?;
+            let legal = scale >= MIN_UNIT && scale.is_finite();
+            require(legal, "scale", scale, "must be at least 1e-100 and finite")?;
             Ok(Slot {
                 index: self.indices[i],
                 seen: self.seen[i],
@@ -128,7 +130,9 @@ impl CoreState {
 
     fn core(&self, numbers: usize, lanes: usize, tail: &mut Tail) -> Result<Core> {
         let len = numbers + self.slots.len();
-        require(self.size <= 4096, "core", self.size as f64, "must be at most 4096")?;
+        let capacity = self.size.saturating_add(numbers);
+        let expected = "must be at most 4096 with the numbers";
+        require(capacity <= MAX_CORE, "core", capacity as f64, expected)?;
         require(self.slots.len() <= self.size, "core", len as f64, "has more features than fit")?;
         require_len("core means", self.means.len(), len * lanes)?;
         require_len("core covariance", self.covariance.len(), len * (len + 1) / 2 * lanes)?;
@@ -185,7 +189,6 @@ impl<F: Family> Wide<F> {
         let total: f64 = state.members.iter().map(|member| member.weight).sum();
         require(total > 0.0 && total.is_finite(), "weights", total, "must add up to 1")?;
         let numbers = state.scales.dim();
-        require(numbers <= 4096, "numbers", numbers as f64, "must be at most 4096")?;
         state.scales.check(numbers)?;
         state.dispersion.check(&state.family)?;
         state.prior_scale.check()?;
@@ -196,6 +199,10 @@ impl<F: Family> Wide<F> {
             rows.check(&state.family)?;
         }
         let mut tail = state.tail.tail(lanes)?;
+        if let Some(slot) = tail.slots().iter().find(|slot| (slot.index as usize) < numbers) {
+            let index = f64::from(slot.index);
+            require(false, "feature", index, "must not be one of the leading numbers")?;
+        }
         let core = state.core.core(numbers, lanes, &mut tail)?;
         Ok(Self {
             family: state.family,

@@ -39,6 +39,12 @@ pub(super) enum Place {
     Core(u32),
 }
 
+/// Most standard deviations that a mean comes to by a change of its unit, if it had fewer before.
+const MAX_DEVIATIONS: f64 = 10.0;
+
+/// Largest mean after a change of its unit, far within the range of `f32`.
+const MAX_MEAN: f64 = 1e30;
+
 /// The bit that marks a place in the core.
 const CORE: u32 = 1 << 31;
 
@@ -189,8 +195,14 @@ impl Tail {
             let old = f64::from(*variance) * ratio * ratio;
             let evidence = (1.0 / old - 1.0 / (prior * ratio * ratio)).max(0.0);
             let new = 1.0 / (evidence + 1.0 / prior);
-            *mean = (f64::from(*mean) * ratio * new / old) as f32;
-            *variance = new as f32;
+            let moved = f64::from(*mean) * ratio * new / old;
+            // The evidence of a row that hardly moved the variance is lost in the rounding of
+            // `f32`, and the mean alone would grow with the wider prior without a bound.
+            let deviations = f64::from(mean.abs()) / f64::from(*variance).sqrt();
+            let most = (deviations.max(MAX_DEVIATIONS) * new.sqrt()).min(MAX_MEAN);
+            *mean = moved.clamp(-most, most) as f32;
+            // units that differ by more than 1e19 take a variance out of the range of `f32`
+            *variance = (new as f32).max(f32::MIN_POSITIVE);
         }
         self.slots[slot as usize].scale = scale;
     }
