@@ -70,7 +70,8 @@ def test_numbers_categories_and_words_are_one_model(tmp_path):
     frame, y = table()
     model = LogisticRegression(text="review").fit(frame, y)
     names = list(model.coef_names_)
-    assert "age" in names and "town=Lyon" in names and sum(n.startswith("#") for n in names) == 12
+    assert "age" in names and sum(name.startswith("town=") for name in names) == 2
+    assert sum(name.startswith("#") for name in names) == len(WORDS)
     assert model.coef_.shape == (1, len(names)) and model.n_features_seen_ == len(names)
     assert model.n_features_in_ == 3 and len(model.std_err_) == len(names) + 1
     assert model.score(frame, y) > 0.8
@@ -130,7 +131,9 @@ def test_illegal_settings_say_what_to_do():
 def test_a_libsvm_model_of_the_command_takes_sparse_matrices(run, tmp_path):
     rng = np.random.default_rng(0)
     X = sp.random(500, 40_000, 0.001, format="csr", random_state=1)
-    y = rng.normal(size=500) + np.asarray(X.sum(axis=1)).ravel()
+    # numbers that the file holds exactly: it has 16 significant digits
+    X.data = np.ceil(8.0 * X.data) / 8.0
+    y = np.round(8.0 * (rng.normal(size=500) + np.asarray(X.sum(axis=1)).ravel())) / 8.0
     data, path = tmp_path / "data.libsvm", tmp_path / "model.kalmia"
     dump_svmlight_file(X, y, str(data), zero_based=True)
     run("fit", data, "--family", "gaussian", "-o", path, "-q")
@@ -138,7 +141,7 @@ def test_a_libsvm_model_of_the_command_takes_sparse_matrices(run, tmp_path):
     model = LinearRegression(shuffle=False).fit(X, y)
     assert theirs.learners_[0].method == model.learners_[0].method == "wide"
     width = len(theirs.coef_)
-    assert_close(model.coef_[:width], theirs.coef_, rtol=1e-12)
+    assert_same(model.coef_[:width], theirs.coef_)
     assert_close(theirs.predict(X), model.predict(X), rtol=1e-12)
     assert_close(theirs.predict(X[:, :100]), theirs.predict(sp.hstack([X[:, :100], X[:, :100] * 0])))
     assert list(theirs.summary().params)[1].isdecimal()
