@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from unicodedata import unidata_version
 
 import matplotlib
 import numpy as np
@@ -97,6 +98,20 @@ def test_the_wide_comparison_runs_and_names_missing_peers(capsys, monkeypatch):
     (cells,) = re.findall(r"log-loss \| (.*) \|", text)
     losses = [float(cell.strip("* ")) for cell in cells.split("|")]
     assert len(losses) == 3 and max(losses) < np.log(2.0)
+
+
+@pytest.mark.skipif(unidata_version != "14.0.0", reason="the README has the names of Unicode 14")
+def test_the_readme_has_the_wide_loss_of_today():
+    (stated,) = re.findall(r"^\| character names \(.*?\| \**([0-9.]+)", README, re.MULTILINE)
+    data = wide.character_names()
+    found = wide.wide_losses(data, ["kalmia"])["kalmia"]
+    assert found == pytest.approx(float(stated), rel=2e-3)
+    # the text below the table: the best step, and a third of it
+    best, third = (
+        mean_loss(data.y, wide.ftrl_means(data.X, data.y, alpha, 0.0), labels=True)
+        for alpha in (3.0, 1.0)
+    )
+    assert best == pytest.approx(0.06035, rel=2e-3) and third == pytest.approx(0.077, rel=5e-3)
 
 
 def test_the_wide_set_is_the_names_of_characters():

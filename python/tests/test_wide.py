@@ -355,7 +355,7 @@ def test_what_a_wide_model_lacks_is_refused_in_the_words_of_the_library():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of an address space is Linux's")
 def test_a_million_columns_are_not_made_dense():
-    """One dense row takes 8 MB, so that a block of them would not fit; nor would a copy per row."""
+    """Neither as a whole, which would not fit, nor block by block, which would."""
     code = f"""
     import resource
     import numpy as np, scipy.sparse as sp
@@ -367,6 +367,10 @@ def test_a_million_columns_are_not_made_dense():
     starts = np.arange(0, n * entries + 1, entries)
     X = sp.csr_matrix((np.ones(n * entries), columns.ravel(), starts), shape=(n, width))
     y = (columns[:, 0] % 2).astype(int)
+    def refuse(*_, **__):
+        raise AssertionError("the matrix was made dense")
+    for kind in (sp.csr_matrix, sp.csr_array):
+        kind.todense = kind.toarray = refuse
     model = LogisticRegression().fit(X[:100], y[:100])
     limit(400)
     model.fit(X, y)
@@ -378,3 +382,13 @@ def test_a_million_columns_are_not_made_dense():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "40000 (1, 1000000) (20000,)\n"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_illegal_entries_of_narrow_matrices_are_named_too(value):
+    """They are made dense block by block, as before."""
+    X, y = labels(width=50)
+    X.data[X.indptr[9]] = value
+    where = f"in row 9, column {X.indices[X.indptr[9]]}: "
+    with pytest.raises(InputError, match=where):
+        LogisticRegression().fit(X, y)
