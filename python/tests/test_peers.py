@@ -2,15 +2,18 @@
 
 import re
 from pathlib import Path
+from unicodedata import unidata_version
 
 import matplotlib
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 matplotlib.use("Agg")
 
 from matplotlib import pyplot
 
+from kalmia.compare_peers import wide
 from kalmia.compare_peers.__main__ import main
 from kalmia.compare_peers.report import MAX_RATIO, draw, not_best, table
 from kalmia.compare_peers.run import losses, mean_loss
@@ -84,3 +87,44 @@ def test_the_readme_has_the_losses_of_today(key):
     (stated,) = re.findall(rf"^\| {data.name} \(.*?\| \**([0-9.]+)", README, re.MULTILINE)
     # processors differ in the last digits
     assert losses(data, ["kalmia"])["kalmia"] == pytest.approx(float(stated), rel=2e-3)
+
+
+def test_the_wide_comparison_runs_and_names_missing_peers(capsys, monkeypatch):
+    monkeypatch.setattr(wide, "find_spec", lambda name: None)
+    assert main(["--wide", "300"]) == 0
+    text = capsys.readouterr().out
+    assert "character names (300 x 262144), log-loss" in text
+    assert "Vowpal Wabbit is not installed and was left out: pip install vowpalwabbit" in text
+    (cells,) = re.findall(r"log-loss \| (.*) \|", text)
+    losses = [float(cell.strip("* ")) for cell in cells.split("|")]
+    assert len(losses) == 3 and max(losses) < np.log(2.0)
+
+
+@pytest.mark.skipif(unidata_version != "14.0.0", reason="the README has the names of Unicode 14")
+def test_the_readme_has_the_wide_loss_of_today():
+    (stated,) = re.findall(r"^\| character names \(.*?\| \**([0-9.]+)", README, re.MULTILINE)
+    data = wide.character_names()
+    found = wide.wide_losses(data, ["kalmia"])["kalmia"]
+    assert found == pytest.approx(float(stated), rel=2e-3)
+    # the text below the table: the best step, and a third of it
+    best, third = (
+        mean_loss(data.y, wide.ftrl_means(data.X, data.y, alpha, 0.0), labels=True)
+        for alpha in (3.0, 1.0)
+    )
+    assert best == pytest.approx(0.06035, rel=2e-3) and third == pytest.approx(0.077, rel=5e-3)
+
+
+def test_the_wide_set_is_the_names_of_characters():
+    data = wide.character_names(200)
+    assert data.X.shape == (200, 2**18) and set(data.y) == {0.0, 1.0}
+    assert (data.X.data == 1.0).all()
+
+
+def test_ftrl_takes_the_step_of_the_paper():
+    """Its second prediction, by hand: one row with one feature and the constant, twice."""
+    X = sp.csr_matrix(np.array([[1.0], [1.0]]))
+    found = wide.ftrl_means(X, np.array([1.0, 1.0]), alpha=2.0, l2=0.5)
+    # the first gradient is -0.5 for both, so z = -0.5, n = 0.25, w = 0.5 / ((1 + 0.5) / 2 + 0.5)
+    weight = 0.5 / (0.75 + 0.5)
+    assert found[0] == 0.5
+    assert found[1] == pytest.approx(1.0 / (1.0 + np.exp(-2.0 * weight)), rel=1e-12)

@@ -283,7 +283,7 @@ def test_a_growing_vocabulary_is_warned_of_once():
         warnings.simplefilter("error")
         model.learn_one(dict.fromkeys(words[:-25], 1.0), 1.0)
     with pytest.warns(
-        UserWarning, match=r"1000 features .* at least 8 MB: .*FeatureHasher\("
+        UserWarning, match=r'1000 features .* at least 8 MB: .*method="wide"'
     ) as all:
         for k in range(len(words) - 25, len(words)):
             model.learn_one({words[k]: 1.0}, 1.0)

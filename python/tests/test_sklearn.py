@@ -426,7 +426,7 @@ def test_the_constructors_agree():
         LogisticRegression: "class_weight",
     }
     common = parameters(PoissonRegression)
-    assert len(common) == 21
+    assert len(common) == 24
     for kind in (LogisticRegression, LinearRegression, PoissonRegression, GammaRegression):
         # scikit-learn reads the parameters of each class from its own constructor
         assert "__init__" in vars(kind)

@@ -1,9 +1,10 @@
 //! A learner or a prediction of either a built-in family or one made of Python callables.
 
 use crate::family::PyFamily;
+use crate::wide::WideRows;
 use kalmia::covariance::Covariance;
 use kalmia::predict::MixturePrediction;
-use kalmia::{AnyFamily, AnyLearner, Family, Learner, Predict, Result};
+use kalmia::{AnyFamily, AnyLearner, Error, Family, Learner, Predict, Result};
 use kalmia_model::DriftStatus;
 
 /// The same thing for a built-in (`B`) and for a custom family (`C`).
@@ -36,6 +37,36 @@ impl AnyModel {
         either!(self, inner => inner.dim())
     }
 
+    /// Whether rows are sparse.
+    pub fn is_wide(&self) -> bool {
+        either!(self, inner => matches!(inner, AnyLearner::Wide(_)))
+    }
+
+    /// What is known of `y` in a single sparse row.
+    pub fn predict_sparse(&self, row: &WideRows, offset: f64) -> Result<AnyPrediction> {
+        let offsets = [offset];
+        let inputs = row.inputs()?.with_offsets(&offsets)?;
+        let missing = || Error::State("there is no row to predict".into());
+        Ok(match self {
+            Self::BuiltIn(inner) => {
+                let mut found = None;
+                inner.predict_sparse(inputs, &mut |_, one| {
+                    found = Some(one.clone());
+                    Ok(())
+                })?;
+                ByFamily::BuiltIn(found.ok_or_else(missing)?)
+            }
+            Self::Custom(inner) => {
+                let mut found = None;
+                inner.predict_sparse(inputs, &mut |_, one| {
+                    found = Some(one.clone());
+                    Ok(())
+                })?;
+                ByFamily::Custom(found.ok_or_else(missing)?)
+            }
+        })
+    }
+
     /// What is known of `y` at `x`.
     pub fn predict(&self, x: &[f64], offset: f64) -> Result<AnyPrediction> {
         Ok(match self {
@@ -62,10 +93,10 @@ impl AnyModel {
 }
 
 /// The covariance of the coefficients, row by row; for the online Newton step, its matrix `P`.
-/// `None` for learners that keep no matrix.
+/// `None` for learners that keep no matrix, or only a part of it.
 pub fn covariance<F: Family>(learner: &AnyLearner<F>) -> Option<Vec<f64>> {
     match learner {
-        AnyLearner::Auto(_) | AnyLearner::Wide(_) => {
+        AnyLearner::Auto(_) => {
             let dim = learner.dim();
             let mut matrix = vec![0.0; dim * dim];
             for i in 0..dim {
@@ -79,7 +110,7 @@ pub fn covariance<F: Family>(learner: &AnyLearner<F>) -> Option<Vec<f64>> {
         }
         AnyLearner::Filter(inner) => Some(inner.covariance().matrix()),
         AnyLearner::Newton(inner) => Some(inner.covariance().matrix()),
-        AnyLearner::Sgd(_) | AnyLearner::Averaged(_) => None,
+        AnyLearner::Wide(_) | AnyLearner::Sgd(_) | AnyLearner::Averaged(_) => None,
     }
 }
 

@@ -2,11 +2,12 @@
 //! become features.
 
 use crate::error::input;
+use crate::wide::WideRows;
 use arrow_array::{
     ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use kalmia_data::{Block, Encoder, Error, Input, Mode, Reader, SourceOptions};
+use kalmia_data::{Block, Encoder, Error, Input, Mode, Reader, SourceOptions, SparseBlock};
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -23,14 +24,34 @@ pub struct Encoded {
     pub unseen: Vec<u32>,
 }
 
-struct Part {
-    dim: usize,
-    x: Vec<f64>,
+/// The rows of a block.
+enum Part {
+    Dense { dim: usize, x: Vec<f64> },
+    Sparse(SparseBlock),
 }
 
 impl Encoded {
+    /// The features of all rows: a matrix without the constant, or sparse rows if the encoder is
+    /// wide.
+    pub fn features<'py>(
+        self,
+        py: Python<'py>,
+        encoder: &Encoder,
+    ) -> PyResult<(Bound<'py, PyAny>, Self)> {
+        if !encoder.is_wide() {
+            return Ok((self.matrix(py, encoder)?.into_any(), self));
+        }
+        let sparse = |part| match part {
+            Part::Sparse(block) => Some(block),
+            Part::Dense { .. } => None,
+        };
+        let blocks: Vec<SparseBlock> = self.parts.into_iter().filter_map(sparse).collect();
+        let rows = WideRows::of_blocks(&blocks, encoder.columns().len());
+        Ok((Bound::new(py, rows)?.into_any(), Self { parts: Vec::new(), ..self }))
+    }
+
     /// The features of all rows without the constant. A row has 0 for features that came after it.
-    pub fn matrix<'py>(
+    fn matrix<'py>(
         &self,
         py: Python<'py>,
         encoder: &Encoder,
@@ -42,8 +63,9 @@ impl Encoded {
         let numbers = unsafe { matrix.as_slice_mut() }.map_err(|error| input(error.to_string()))?;
         let mut rows = numbers.chunks_exact_mut(dim.max(1));
         for part in &self.parts {
-            for (from, to) in part.x.chunks_exact(part.dim.max(1)).zip(&mut rows) {
-                to[..part.dim - constant].copy_from_slice(&from[constant..]);
+            let Part::Dense { dim, x } = part else { continue };
+            for (from, to) in x.chunks_exact((*dim).max(1)).zip(&mut rows) {
+                to[..dim - constant].copy_from_slice(&from[constant..]);
             }
         }
         Ok(matrix)
@@ -68,7 +90,10 @@ pub fn encode(
     let mut reader = Reader::open(vec![input], options, encoder, mode)?;
     let mut block = Block::new();
     while reader.next_block(encoder, &mut block)? {
-        all.parts.push(Part { dim: block.dim, x: std::mem::take(&mut block.x) });
+        all.parts.push(match block.sparse.take() {
+            Some(sparse) => Part::Sparse(sparse),
+            None => Part::Dense { dim: block.dim, x: std::mem::take(&mut block.x) },
+        });
         all.rows.extend((0..block.rows()).map(|i| block.input_row(i)));
         all.unseen.extend((0..block.rows()).map(|i| block.unseen(i)));
         if let (Some(offset), Some(part)) = (&mut all.offset, &block.offset) {

@@ -72,7 +72,11 @@ pub struct Rows<'a> {
 impl Rows<'_> {
     /// The exception for an error of the library in these rows.
     pub fn refuse(self, error: Error) -> PyErr {
+        let first_unnamed = kalmia_data::FIRST_UNNAMED as usize;
         let error = match error {
+            Error::Feature { row, column, value } if column >= first_unnamed => {
+                Error::Feature { row, column: column - first_unnamed, value }
+            }
             Error::Feature { row, column, value } if self.intercept => {
                 Error::Feature { row, column: column.saturating_sub(1), value }
             }

@@ -330,11 +330,15 @@ impl Auto {
     /// priors of centered features come first, then those of features as they come.
     #[getter]
     fn weights(slf: PyRef<'_, Self>) -> PyResult<Vec<(f64, f64, f64)>> {
-        let members = either!(&slf.as_super().state(slf.py())?.learner, inner => match inner {
-            AnyLearner::Auto(auto) => auto.weights(),
+        Ok(either!(&slf.as_super().state(slf.py())?.learner, inner => match inner {
+            AnyLearner::Auto(auto) => {
+                auto.weights().iter().map(|m| (m.prior_size, m.process_noise, m.weight)).collect()
+            }
+            AnyLearner::Wide(wide) => {
+                wide.weights().iter().map(|m| (m.prior_size, m.process_noise, m.weight)).collect()
+            }
             _ => Vec::new(),
-        });
-        Ok(members.iter().map(|m| (m.prior_size, m.process_noise, m.weight)).collect())
+        }))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::error::input;
 use crate::file::Provenance;
 use crate::shared::{Held, Shared};
 use crate::state::State;
+use crate::wide::WideRows;
 use kalmia::evaluate::Metrics;
 use kalmia::{Family, Learner as _, Predict};
 use kalmia_model::Weights;
@@ -19,6 +20,14 @@ use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 
 /// A vector that Python gives.
 pub type Numbers<'py> = PyArrayLike1<'py, f64, AllowTypeChange>;
+
+/// One row that Python gives.
+#[derive(FromPyObject)]
+pub enum RowArgument<'py> {
+    /// For a wide learner.
+    Wide(Bound<'py, WideRows>),
+    Dense(Numbers<'py>),
+}
 
 /// The base of the learners :class:`Filter`, :class:`OnlineNewtonStep`, :class:`AveragedSGD`,
 /// :class:`Averaged` and :class:`Auto`.
@@ -59,9 +68,16 @@ impl Learner {
         self.state.inner()
     }
 
-    /// One row with its constant, for a learner of `dim` coefficients.
-    pub fn row(&self, x: &Numbers<'_>, dim: usize) -> PyResult<Vec<f64>> {
+    /// One row with its constant, for a learner that is not wide.
+    pub fn row(&self, x: &Numbers<'_>, learner: &AnyModel) -> PyResult<Vec<f64>> {
         let x = x.as_array();
+        let dim = learner.dim();
+        if learner.is_wide() {
+            return Err(input(
+                "a wide learner takes no single rows of numbers: give its estimator a matrix of \
+                 one row",
+            ));
+        }
         let expected = dim - usize::from(self.intercept);
         if x.len() != expected {
             let alone = if self.intercept { " besides the intercept" } else { "" };

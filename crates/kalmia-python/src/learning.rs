@@ -5,9 +5,12 @@ use crate::error::{Rows as RowsOf, input, model};
 use crate::rows::{Features, flat};
 use crate::state::State;
 use crate::table;
+use crate::wide::WideRows;
 use kalmia::evaluate::MetricsThread;
 use kalmia::learner::Checkpoint;
-use kalmia::{Inputs, Learner, Observer, RowView, Rows};
+use kalmia::{
+    Inputs, Learner, Observer, Predict, RowView, Rows, SparseInputs, SparseMatrix, SparseRows,
+};
 use kalmia_model::check_copy_memory;
 use numpy::ndarray::{ArrayView1, s};
 use pyo3::prelude::*;
@@ -35,9 +38,48 @@ pub struct Call<'a, 'py> {
     pub first_row: usize,
 }
 
+/// The features of a table.
+#[derive(Clone, Copy)]
+enum Table<'x> {
+    Dense(Features<'x>),
+    Sparse(&'x WideRows),
+}
+
+/// The features of a block of rows.
+enum BlockFeatures<'b> {
+    Dense(&'b [f64]),
+    Sparse(SparseMatrix<'b>),
+}
+
+impl Table<'_> {
+    fn rows(&self) -> usize {
+        match self {
+            Self::Dense(features) => features.x.nrows(),
+            Self::Sparse(rows) => rows.rows(),
+        }
+    }
+
+    /// Calls `run` with the first row, the number of rows and the features of each block.
+    fn each_block_in(
+        &self,
+        order: Option<&[usize]>,
+        mut run: impl FnMut(usize, usize, BlockFeatures<'_>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        match self {
+            Self::Dense(features) => {
+                features.each_block_in(order, |first, n, x| run(first, n, BlockFeatures::Dense(x)))
+            }
+            Self::Sparse(rows) => {
+                rows.each_block_in(order, |first, n, x| run(first, n, BlockFeatures::Sparse(x)))
+            }
+        }
+    }
+}
+
 /// One table of a call, with the rows that came before it.
 struct Part<'x, 'a> {
-    features: Features<'x>,
+    table: Table<'x>,
+    intercept: bool,
     y: Cow<'a, [f64]>,
     weight: Option<Cow<'a, [f64]>>,
     offset: Option<Cow<'a, [f64]>>,
@@ -61,6 +103,14 @@ impl<'py> Call<'_, 'py> {
         mut means: Option<&mut Vec<f64>>,
     ) -> PyResult<()> {
         self.check_lengths()?;
+        if let Ok(rows) = self.x.cast::<WideRows>() {
+            let rows = rows.get();
+            self.check_total(rows.rows())?;
+            return self.transact(state, rows.is_one_block(), |state| {
+                self.learn_part(py, state, Table::Sparse(rows), 0, self.order, means)?;
+                Ok(())
+            });
+        }
         let order = self.order.filter(|_| table::is_matrix(self.x));
         let rearranged = match self.order {
             Some(places) if order.is_none() => Some(table::rearranged(py, self.x, places)?),
@@ -76,15 +126,27 @@ impl<'py> Call<'_, 'py> {
             self.check_total(features.x.nrows())?;
         }
         let one_step = is_last && features.is_one_block();
-        let all = |state: &mut State| {
-            let mut start = self.learn_part(py, state, features, 0, order, means.as_deref_mut())?;
+        self.transact(state, one_step, |state| {
+            let dense = Table::Dense(features);
+            let mut start = self.learn_part(py, state, dense, 0, order, means.as_deref_mut())?;
             for table in tables {
                 let table = table?;
-                let features = Features { x: table.as_array(), intercept: self.intercept };
-                start = self.learn_part(py, state, features, start, None, means.as_deref_mut())?;
+                let dense =
+                    Table::Dense(Features { x: table.as_array(), intercept: self.intercept });
+                start = self.learn_part(py, state, dense, start, None, means.as_deref_mut())?;
             }
             self.check_total(start)
-        };
+        })
+    }
+
+    /// Runs `all`, with a copy to return to if the learner cannot undo it itself: it can if it gets
+    /// all rows in one step.
+    fn transact(
+        &self,
+        state: &mut State,
+        one_step: bool,
+        all: impl FnOnce(&mut State) -> PyResult<()>,
+    ) -> PyResult<()> {
         let custom = state.learner.custom_family();
         let work = |state: &mut State| {
             let result = all(state);
@@ -105,18 +167,19 @@ impl<'py> Call<'_, 'py> {
         &self,
         py: Python<'py>,
         state: &mut State,
-        features: Features<'_>,
+        table: Table<'_>,
         start: usize,
         taken: Option<&[usize]>,
         means: Option<&mut Vec<f64>>,
     ) -> PyResult<usize> {
-        check_width(&features, state.learner.dim())?;
-        let end = start + features.x.nrows();
+        check_features(&table, &state.learner)?;
+        let end = start + table.rows();
         if end > self.y.len() {
             return Err(input(format!("X has more rows than y, which has {}", self.y.len())));
         }
         let part = Part {
-            features,
+            table,
+            intercept: self.intercept,
             y: flat(self.y.slice_move(s![start..end])),
             weight: self.weight.map(|weight| flat(weight.slice_move(s![start..end]))),
             offset: self.offset.map(|offset| flat(offset.slice_move(s![start..end]))),
@@ -154,8 +217,17 @@ impl<'py> Call<'_, 'py> {
     }
 }
 
-/// The learner must expect as many features as there are.
-fn check_width(features: &Features<'_>, dim: usize) -> PyResult<()> {
+/// The learner must expect such features: a wide one takes any, and the others as many as they
+/// have.
+fn check_features(table: &Table<'_>, learner: &AnyModel) -> PyResult<()> {
+    let features = match table {
+        _ if learner.is_wide() => return Ok(()),
+        Table::Dense(features) => features,
+        Table::Sparse(_) => {
+            return Err(input("sparse rows by index are for learners of method 'wide' alone"));
+        }
+    };
+    let dim = learner.dim();
     if features.dim() == dim {
         return Ok(());
     }
@@ -165,22 +237,47 @@ fn check_width(features: &Features<'_>, dim: usize) -> PyResult<()> {
 }
 
 impl Part<'_, '_> {
-    fn rows<'b>(&'b self, first: usize, n: usize, x: &'b [f64]) -> kalmia::Result<Rows<'b>> {
+    /// Learns the rows of one block.
+    fn learn_block(
+        &self,
+        learner: &mut AnyModel,
+        first: usize,
+        n: usize,
+        x: BlockFeatures<'_>,
+        observer: Option<&mut dyn Observer>,
+    ) -> kalmia::Result<()> {
         let range = first..first + n;
-        let mut rows = Rows::new(self.features.dim(), x, &self.y[range.clone()])?;
-        if let Some(weight) = &self.weight {
-            rows = rows.with_weights(&weight[range.clone()])?;
+        let y = &self.y[range.clone()];
+        let weight = self.weight.as_ref().map(|weight| &weight[range.clone()]);
+        let offset = self.offset.as_ref().map(|offset| &offset[range]);
+        match x {
+            BlockFeatures::Dense(x) => {
+                let mut rows = Rows::new(x.len() / n.max(1), x, y)?;
+                if let Some(weight) = weight {
+                    rows = rows.with_weights(weight)?;
+                }
+                if let Some(offset) = offset {
+                    rows = rows.with_offsets(offset)?;
+                }
+                either!(learner, inner => inner.learn_observed(rows, observer))
+            }
+            BlockFeatures::Sparse(x) => {
+                let mut rows = SparseRows::new(x, y)?;
+                if let Some(weight) = weight {
+                    rows = rows.with_weights(weight)?;
+                }
+                if let Some(offset) = offset {
+                    rows = rows.with_offsets(offset)?;
+                }
+                either!(learner, inner => inner.learn_sparse_observed(rows, observer))
+            }
         }
-        if let Some(offset) = &self.offset {
-            rows = rows.with_offsets(&offset[range])?;
-        }
-        Ok(rows)
     }
 
     /// Learns every row in order, without the interpreter's lock except to check for signals.
     fn learn(&self, state: &mut State, mut means: Option<&mut Vec<f64>>) -> PyResult<()> {
         let State { learner, metrics, .. } = state;
-        let large = self.features.x.nrows() >= MIN_ROWS_FOR_THREAD;
+        let large = self.table.rows() >= MIN_ROWS_FOR_THREAD;
         let mut thread =
             metrics.as_ref().filter(|_| large).map(|metrics| MetricsThread::start(metrics.clone()));
         // Rows that a block refuses must not count, so they wait here until it is learned.
@@ -188,18 +285,14 @@ impl Part<'_, '_> {
         let observed = metrics.is_some() || means.is_some();
         let buffered = metrics.is_some() && !large;
         let mut checked = Instant::now();
-        self.features.each_block_in(self.taken, |first, n, x| {
+        self.table.each_block_in(self.taken, |first, n, x| {
             // before the block: what was learned after the last check is complete
             if checked.elapsed() > SIGNAL_INTERVAL {
                 checked = Instant::now();
                 Python::attach(|py| py.check_signals())?;
             }
-            let place = RowsOf {
-                first: self.start + first,
-                intercept: self.features.intercept,
-                order: self.named,
-            };
-            let rows = self.rows(first, n, x).map_err(|error| place.refuse(error))?;
+            let place =
+                RowsOf { first: self.start + first, intercept: self.intercept, order: self.named };
             let mut watch = |row: &RowView<'_>| {
                 if let Some(thread) = &mut thread {
                     thread.row(row);
@@ -214,7 +307,7 @@ impl Part<'_, '_> {
             // without an observer, `auto` need not compute the mean of its mixture
             let observer: Option<&mut dyn Observer> =
                 if observed { Some(&mut watch) } else { None };
-            either!(&mut *learner, inner => inner.learn_observed(rows, observer))
+            self.learn_block(learner, first, n, x, observer)
                 .map_err(|error| place.refuse(error))?;
             if let Some(thread) = &mut thread {
                 thread.flush();
@@ -231,7 +324,7 @@ impl Part<'_, '_> {
     }
 }
 
-/// Blocks of rows to predict.
+/// Rows to predict.
 pub struct Query<'a, 'py> {
     pub x: &'a Bound<'py, PyAny>,
     pub offset: Option<ArrayView1<'a, f64>>,
@@ -240,56 +333,127 @@ pub struct Query<'a, 'py> {
     pub intercept: bool,
 }
 
+/// A block of rows to predict.
+#[derive(Clone, Copy)]
+pub enum AnyInputs<'a> {
+    Dense(Inputs<'a>),
+    Sparse(SparseInputs<'a>),
+}
+
+impl AnyInputs<'_> {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Dense(inputs) => inputs.len(),
+            Self::Sparse(inputs) => inputs.len(),
+        }
+    }
+
+    /// Calls `take` with the prediction of each row.
+    pub fn predict<P: Predict>(
+        self,
+        learner: &P,
+        take: &mut dyn FnMut(usize, &P::Prediction) -> kalmia::Result<()>,
+    ) -> kalmia::Result<()> {
+        match self {
+            Self::Dense(inputs) => learner.predict_many(inputs, take),
+            Self::Sparse(inputs) => learner.predict_sparse(inputs, take),
+        }
+    }
+}
+
 impl<'py> Query<'_, 'py> {
     /// Calls `run` with each block of rows, without the interpreter's lock.
     pub fn each_block(
         &self,
         py: Python<'py>,
         learner: &AnyModel,
-        mut run: impl FnMut(Inputs<'_>) -> kalmia::Result<()> + Send,
+        mut run: impl FnMut(AnyInputs<'_>) -> kalmia::Result<()> + Send,
     ) -> PyResult<()> {
-        let offset = self.offset;
-        let unseen = self.unseen;
-        let intercept = self.intercept;
+        if let Ok(rows) = self.x.cast::<WideRows>() {
+            let end = self.table(py, learner, Table::Sparse(rows.get()), 0, &mut run)?;
+            return self.check_end(end);
+        }
         let mut start = 0;
         for table in table::blocks(py, self.x)? {
             let table = table?;
-            let features = Features { x: table.as_array(), intercept };
-            check_width(&features, learner.dim())?;
-            let end = start + features.x.nrows();
-            if let Some(found) = offset.map(|offset| offset.len()).filter(|&found| found < end) {
-                return Err(input(format!("X has more rows than offset, which has {found}")));
-            }
-            if let Some(found) = unseen.map(|unseen| unseen.len()).filter(|&found| found < end) {
-                return Err(input(format!("X has more rows than unseen, which has {found}")));
-            }
-            let offset = offset.map(|offset| flat(offset.slice_move(s![start..end])));
-            let unseen = unseen.map(|unseen| unseen.slice_move(s![start..end]).to_vec());
-            let run = &mut run;
-            let result = py.detach(move || {
-                features.each_block(|first, n, x| {
-                    let place = RowsOf { first: start + first, intercept, order: None };
-                    Inputs::new(features.dim(), x)
-                        .and_then(|inputs| match &offset {
-                            Some(offset) => inputs.with_offsets(&offset[first..first + n]),
-                            None => Ok(inputs),
-                        })
-                        .and_then(|inputs| match &unseen {
-                            Some(unseen) => inputs.with_unseen(&unseen[first..first + n]),
-                            None => Ok(inputs),
-                        })
-                        .and_then(&mut *run)
-                        .map_err(|error| place.refuse(error))?;
-                    Python::attach(|py| py.check_signals())
-                })
-            });
-            learner.custom_family().map_or(Ok(()), |family| family.check())?;
-            result?;
-            start = end;
+            let features = Features { x: table.as_array(), intercept: self.intercept };
+            start = self.table(py, learner, Table::Dense(features), start, &mut run)?;
         }
-        match offset.map(|offset| offset.len()).filter(|&found| found != start) {
-            Some(found) => Err(input(format!("X has {start} rows, but offset has {found}"))),
+        self.check_end(start)
+    }
+
+    /// Calls `run` with the blocks of one table, after `start` rows; the number of rows so far.
+    fn table(
+        &self,
+        py: Python<'py>,
+        learner: &AnyModel,
+        table: Table<'_>,
+        start: usize,
+        run: &mut (impl FnMut(AnyInputs<'_>) -> kalmia::Result<()> + Send),
+    ) -> PyResult<usize> {
+        check_features(&table, learner)?;
+        let end = start + table.rows();
+        if let Some(found) = self.offset.map(|offset| offset.len()).filter(|&found| found < end) {
+            return Err(input(format!("X has more rows than offset, which has {found}")));
+        }
+        if let Some(found) = self.unseen.map(|unseen| unseen.len()).filter(|&found| found < end) {
+            return Err(input(format!("X has more rows than unseen, which has {found}")));
+        }
+        let offset = self.offset.map(|offset| flat(offset.slice_move(s![start..end])));
+        let unseen = self.unseen.map(|unseen| unseen.slice_move(s![start..end]).to_vec());
+        let intercept = self.intercept;
+        let result = py.detach(move || {
+            table.each_block_in(None, |first, n, x| {
+                let place = RowsOf { first: start + first, intercept, order: None };
+                let range = first..first + n;
+                let offset = offset.as_ref().map(|offset| &offset[range.clone()]);
+                let unseen = unseen.as_ref().map(|unseen| &unseen[range]);
+                inputs(x, n, offset, unseen)
+                    .and_then(&mut *run)
+                    .map_err(|error| place.refuse(error))?;
+                Python::attach(|py| py.check_signals())
+            })
+        });
+        learner.custom_family().map_or(Ok(()), |family| family.check())?;
+        result.map(|()| end)
+    }
+
+    fn check_end(&self, rows: usize) -> PyResult<()> {
+        match self.offset.map(|offset| offset.len()).filter(|&found| found != rows) {
+            Some(found) => Err(input(format!("X has {rows} rows, but offset has {found}"))),
             None => Ok(()),
+        }
+    }
+}
+
+/// The features of `n` rows as predictions take them.
+fn inputs<'b>(
+    x: BlockFeatures<'b>,
+    n: usize,
+    offset: Option<&'b [f64]>,
+    unseen: Option<&'b [u32]>,
+) -> kalmia::Result<AnyInputs<'b>> {
+    match x {
+        BlockFeatures::Dense(x) => {
+            let mut inputs = Inputs::new(x.len() / n.max(1), x)?;
+            if let Some(offset) = offset {
+                inputs = inputs.with_offsets(offset)?;
+            }
+            if let Some(unseen) = unseen {
+                inputs = inputs.with_unseen(unseen)?;
+            }
+            Ok(AnyInputs::Dense(inputs))
+        }
+        BlockFeatures::Sparse(x) => {
+            let mut inputs = SparseInputs::new(x);
+            if let Some(offset) = offset {
+                inputs = inputs.with_offsets(offset)?;
+            }
+            if let Some(unseen) = unseen {
+                inputs = inputs.with_unseen(unseen)?;
+            }
+            Ok(AnyInputs::Sparse(inputs))
         }
     }
 }

@@ -11,6 +11,7 @@ mod error;
 mod export;
 mod family;
 mod file;
+mod hash;
 mod json;
 mod kinds;
 mod learner;
@@ -25,6 +26,7 @@ mod shared;
 mod state;
 mod store;
 mod table;
+mod wide;
 
 use pyo3::prelude::*;
 
@@ -42,6 +44,8 @@ mod _kalmia {
     #[pymodule_export]
     use super::file::{load_model, save_model};
     #[pymodule_export]
+    use super::hash::{hash_features, hash_texts};
+    #[pymodule_export]
     use super::kinds::{Auto, Averaged, AveragedSGD, Filter, OnlineNewtonStep};
     #[pymodule_export]
     use super::learner::Learner;
@@ -50,11 +54,13 @@ mod _kalmia {
     #[pymodule_export]
     use super::prediction::Prediction;
     #[pymodule_export]
-    use super::river::{predict_mean, river_row, shrink};
+    use super::river::{predict_mean, river_row, shrink, wide_row};
     #[pymodule_export]
     use super::schema::Schema;
     #[pymodule_export]
     use super::store::{merge, restore};
+    #[pymodule_export]
+    use super::wide::WideRows;
     use super::*;
 
     #[pymodule_init]

@@ -34,8 +34,8 @@ fn name(parameter: Parameter) -> &'static str {
 /// Parameters
 /// ----------
 /// method : str
-///     ``"auto"``, ``"ekf"``, ``"truncated"``, ``"implicit"``, ``"moment"``, ``"ons"`` or
-///     ``"asgd"``.
+///     ``"auto"``, ``"wide"``, ``"ekf"``, ``"truncated"``, ``"implicit"``, ``"moment"``,
+///     ``"ons"`` or ``"asgd"``.
 /// family : str
 ///     As for :class:`Filter`.
 /// features : int
@@ -70,6 +70,9 @@ fn name(parameter: Parameter) -> &'static str {
 ///     The seed of the order in which rows are learned, for the record.
 /// learners : int
 ///     How many such learners there will be, one per class; memory must suffice for all.
+/// numbers : int, optional
+///     Makes a learner of sparse rows (``"auto"`` and ``"wide"``): how many of its leading
+///     features, without the constant, are numbers that every row has. `features` is not used.
 ///
 /// Returns
 /// -------
@@ -86,7 +89,7 @@ fn name(parameter: Parameter) -> &'static str {
                     prior_variance=None, prior_mean=None, scale=None, beta=None, radius=None,
                     exp_concavity=None, gradient_bound=None, lam=None, multiplier=None,
                     diameter=false, horizon=None, step=None, oracle=None, averaged=false,
-                    certificate=false, weights="frequency", shuffle=None, learners=1))]
+                    certificate=false, weights="frequency", shuffle=None, learners=1, numbers=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn model<'py>(
     py: Python<'py>,
@@ -114,6 +117,7 @@ pub fn model<'py>(
     weights: &str,
     shuffle: Option<u64>,
     learners: usize,
+    numbers: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let variance = prior_variance.and_then(|given| given.extract::<f64>().ok());
     let start = start(prior_mean, prior_variance.filter(|_| variance.is_none()))?;
@@ -155,11 +159,16 @@ pub fn model<'py>(
     settings.check().map_err(translate)?;
     let family = family.parse().map_err(crate::error::plain)?;
     let dim = features + usize::from(intercept);
-    method.check_memory(family, dim, intercept, learners).map_err(translate)?;
-    let learner = match &start {
-        None => method.build(family, dim, intercept),
+    if numbers.is_none() {
+        method.check_memory(family, dim, intercept, learners).map_err(translate)?;
+    }
+    let learner = match (&start, numbers) {
+        (None, Some(numbers)) => {
+            method.build_wide(family, numbers + usize::from(intercept), intercept)
+        }
+        (None, None) => method.build(family, dim, intercept),
         // in the order of the coefficients, which have no names here
-        Some(start) => method
+        (Some(start), _) => method
             .prior(dim)
             .and_then(|default| start.prior(&vec![""; dim], default))
             .and_then(|prior| method.build_from(family, prior)),

@@ -2,7 +2,8 @@
 
 use crate::any::either;
 use crate::error::plain;
-use crate::learner::{Learner, Numbers};
+use crate::learner::{Learner, RowArgument};
+use crate::wide::WideRows;
 use kalmia::{Inputs, Predict};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -38,35 +39,86 @@ pub fn river_row<'py>(
     known: bool,
 ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
     let mut row = vec![0.0; index.len()];
+    let fits = each_entry(index, x, known, |column, number| match row.get_mut(column) {
+        Some(place) => {
+            *place = number;
+            true
+        }
+        None => false,
+    })?;
+    Ok(fits.then(|| PyArray1::from_vec(py, row)))
+}
+
+/// The features of a River row for a wide learner; features that are absent are not listed.
+///
+/// Parameters
+/// ----------
+/// index, x, known
+///     As for :func:`river_row`.
+/// intercept : bool
+///     Whether the learner has a constant.
+///
+/// Returns
+/// -------
+/// WideRows or None
+///     One row; None as for :func:`river_row`.
+///
+/// Examples
+/// --------
+/// >>> from kalmia._kalmia import wide_row
+/// >>> wide_row({"a": 0, "b=x": 1}, {"b": "x", "c": 2.0}, False, True).entries
+/// 2
+#[pyfunction]
+pub fn wide_row(
+    index: &Bound<'_, PyDict>,
+    x: &Bound<'_, PyDict>,
+    known: bool,
+    intercept: bool,
+) -> PyResult<Option<WideRows>> {
+    let mut entries = Vec::with_capacity(x.len());
+    let first = u32::from(intercept);
+    let fits = each_entry(index, x, known, |column, number| {
+        let index = u32::try_from(column).ok().and_then(|column| column.checked_add(first));
+        entries.extend(index.map(|index| (index, number)));
+        index.is_some()
+    })?;
+    Ok(fits.then(|| WideRows::one(entries, intercept)))
+}
+
+/// Calls `take` with the column and the value of each feature; false if a feature lacks a column
+/// that it must have, a value is no finite number, or `take` says so.
+fn each_entry(
+    index: &Bound<'_, PyDict>,
+    x: &Bound<'_, PyDict>,
+    known: bool,
+    mut take: impl FnMut(usize, f64) -> bool,
+) -> PyResult<bool> {
     for (key, value) in x.iter() {
         let mut name =
             if key.is_exact_instance_of::<PyString>() { key } else { key.str()?.into_any() };
         let number = if let Ok(number) = value.cast::<PyFloat>() {
             number.value()
         } else if value.is_exact_instance_of::<PyString>() {
-            name = PyString::new(py, &format!("{name}={value}")).into_any();
+            name = PyString::new(x.py(), &format!("{name}={value}")).into_any();
             1.0
         } else if value.is_instance_of::<PyInt>() {
             match value.extract() {
                 Ok(number) => number,
-                Err(_) => return Ok(None),
+                Err(_) => return Ok(false),
             }
         } else {
-            return Ok(None);
+            return Ok(false);
         };
         if !number.is_finite() {
-            return Ok(None);
+            return Ok(false);
         }
         match index.get_item(name)? {
-            Some(column) => match row.get_mut(column.extract::<usize>()?) {
-                Some(place) => *place = number,
-                None => return Ok(None),
-            },
-            None if known => return Ok(None),
-            None => {}
+            Some(column) if !take(column.extract::<usize>()?, number) => return Ok(false),
+            None if known => return Ok(false),
+            _ => {}
         }
     }
-    Ok(Some(PyArray1::from_vec(py, row)))
+    Ok(true)
 }
 
 /// The mean predicted for one row: ``learner.predict(x).mean``, in less time.
@@ -89,9 +141,19 @@ pub fn river_row<'py>(
 /// >>> predict_mean(kalmia.Filter(2, "gaussian"), [1.0, 3.0])
 /// 0.0
 #[pyfunction]
-pub fn predict_mean(py: Python<'_>, learner: PyRef<'_, Learner>, x: Numbers<'_>) -> PyResult<f64> {
+pub fn predict_mean(
+    py: Python<'_>,
+    learner: PyRef<'_, Learner>,
+    x: RowArgument<'_>,
+) -> PyResult<f64> {
     let state = learner.state(py)?;
-    let x = learner.row(&x, state.learner.dim())?;
+    let x = match x {
+        RowArgument::Wide(row) => {
+            let found = state.learner.predict_sparse(row.get(), 0.0);
+            return found.map(|p| either!(p, p => p.mean)).map_err(plain);
+        }
+        RowArgument::Dense(x) => learner.row(&x, &state.learner)?,
+    };
     let mut mean = [0.0];
     if x.is_empty() {
         // no constant and no feature yet: the batch of no columns has no rows

@@ -33,15 +33,8 @@ impl Features<'_> {
     }
 
     /// Calls `run` with the first row, the number of rows and the numbers of each block, row by
-    /// row behind their constant. Nothing is copied if the layout allows it.
-    pub fn each_block(
-        &self,
-        run: impl FnMut(usize, usize, &[f64]) -> PyResult<()>,
-    ) -> PyResult<()> {
-        self.each_block_in(None, run)
-    }
-
-    /// As [`Features::each_block`], with the rows taken in the order given.
+    /// row behind their constant, the rows taken in the order given. Nothing is copied if the
+    /// layout allows it.
     pub fn each_block_in(
         &self,
         order: Option<&[usize]>,

@@ -5,8 +5,11 @@ use crate::columns::record_batch;
 use crate::encode::{Encoded, encode, refuse};
 use crate::error::input;
 use arrow_array::RecordBatchIterator;
-use kalmia_data::{Coding, Encoder, EncoderOptions, Kind, Meaning, Mode};
-use numpy::{PyArray1, PyArray2};
+use kalmia_data::{
+    Block, Coding, Encoder, EncoderOptions, Format, Input, Kind, Meaning, Mode, Reader,
+    SourceOptions, WideRows,
+};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
@@ -25,7 +28,14 @@ use pyo3::types::{PyDict, PyType};
 /// boolean : bool
 ///     Whether the target is a truth value.
 /// kinds : list of str, optional
-///     ``"number"``, ``"boolean"`` or ``"category"`` per column; all numbers by default.
+///     ``"number"``, ``"boolean"``, ``"category"`` or ``"text"`` per column; all numbers by
+///     default.
+/// wide : {"never", "auto", "always"}
+///     Whether rows are sparse, which texts and hash bits need.
+/// analyzer : str
+///     How texts are cut into tokens: ``"words"``, ``"words:2"``, ``"characters:2-4"``.
+/// hash_bits : int, optional
+///     If given, levels of categories are hashed too.
 ///
 /// Examples
 /// --------
@@ -39,7 +49,7 @@ pub struct Schema(pub Encoder);
 
 /// Features, the rows that they belong to, offsets, and unseen levels per row.
 type Arrays<'py> = (
-    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyAny>,
     Bound<'py, PyArray1<u64>>,
     Option<Bound<'py, PyArray1<f64>>>,
     Option<Bound<'py, PyArray1<u32>>>,
@@ -84,16 +94,29 @@ fn kind(name: &str) -> PyResult<Kind> {
         "number" => Ok(Kind::Number),
         "boolean" => Ok(Kind::Boolean),
         "category" => Ok(Kind::Category),
+        "text" => Ok(Kind::Text),
         other => Err(input(format!(
-            "kind {other:?} of a column: give \"number\", \"boolean\" or \"category\""
+            "kind {other:?} of a column: give \"number\", \"boolean\", \"category\" or \"text\""
         ))),
+    }
+}
+
+/// Whether rows are sparse, by name.
+fn wide_rows(name: &str) -> PyResult<WideRows> {
+    match name {
+        "never" => Ok(WideRows::Never),
+        "auto" => Ok(WideRows::Auto),
+        "always" => Ok(WideRows::Always),
+        other => Err(input(format!("wide is {other:?}: give \"never\", \"auto\" or \"always\""))),
     }
 }
 
 #[pymethods]
 impl Schema {
     #[new]
-    #[pyo3(signature = (names, target, labels=None, intercept=true, boolean=false, kinds=None))]
+    #[pyo3(signature = (names, target, labels=None, intercept=true, boolean=false, kinds=None, *,
+                        wide="never", analyzer="words", hash_bits=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python class")]
     fn new(
         names: Vec<String>,
         target: &str,
@@ -101,8 +124,20 @@ impl Schema {
         intercept: bool,
         boolean: bool,
         kinds: Option<Vec<String>>,
+        wide: &str,
+        analyzer: &str,
+        hash_bits: Option<u8>,
     ) -> PyResult<Self> {
-        let options = EncoderOptions { intercept, ..EncoderOptions::target(target) };
+        let defaults = EncoderOptions::target(target);
+        let options = EncoderOptions {
+            intercept,
+            wide: wide_rows(wide)?,
+            analyzer: analyzer.parse().map_err(refuse)?,
+            hash_bits,
+            // columns that the caller lists are no accident
+            max_features: defaults.max_features.max(names.len()),
+            ..defaults
+        };
         let kinds = match kinds {
             Some(kinds) => kinds.iter().map(|name| kind(name)).collect::<PyResult<Vec<_>>>()?,
             None => vec![Kind::Number; names.len()],
@@ -114,6 +149,72 @@ impl Schema {
         Encoder::from_columns(options, &columns, coding(labels, boolean))
             .map(Self)
             .map_err(|error| input(format!("the columns cannot be stored: {error}")))
+    }
+
+    /// The schema of sparse matrices: column ``j`` is the index ``j`` of the libsvm format.
+    ///
+    /// Parameters
+    /// ----------
+    /// intercept : bool
+    ///     Whether a constant comes first.
+    #[staticmethod]
+    #[pyo3(signature = (intercept=true))]
+    fn sparse(intercept: bool) -> PyResult<Self> {
+        let options = EncoderOptions { intercept, wide: WideRows::Always, ..Default::default() };
+        let source = SourceOptions {
+            format: Some(Format::Libsvm),
+            threaded: false,
+            ..SourceOptions::default()
+        };
+        let mut encoder = Encoder::new(options);
+        // the reader settles an encoder by its first row; this one has no features
+        let row = Input::memory("X", &b"0\n1\n"[..]);
+        Reader::open(vec![row], source, &mut encoder, Mode::Learn)
+            .and_then(|mut reader| reader.next_block(&mut encoder, &mut Block::new()))
+            .map_err(refuse)?;
+        encoder.reset_counts();
+        Ok(Self(encoder))
+    }
+
+    /// Whether rows are sparse.
+    #[getter]
+    fn is_wide(&self) -> bool {
+        self.0.is_wide()
+    }
+
+    /// Whether rows have indices in place of columns, as in the libsvm format.
+    #[getter]
+    fn is_sparse(&self) -> bool {
+        self.0.is_wide() && self.0.columns().is_empty() && self.0.options().hash_bits.is_none()
+    }
+
+    /// The columns that are texts.
+    #[getter]
+    fn texts(&self) -> Vec<String> {
+        self.0.options().text.clone()
+    }
+
+    /// How texts are cut into tokens.
+    #[getter]
+    fn analyzer(&self) -> String {
+        self.0.options().analyzer.to_string()
+    }
+
+    /// Bits of the hash, if levels are hashed.
+    #[getter]
+    fn hash_bits(&self) -> Option<u8> {
+        self.0.options().hash_bits
+    }
+
+    /// Number of columns of numbers and truth values.
+    #[getter]
+    fn numbers(&self) -> usize {
+        self.0.number_features() - usize::from(self.0.options().intercept)
+    }
+
+    /// The names of features by their indices in sparse rows.
+    fn feature_names(&self, indices: Vec<u32>) -> Vec<String> {
+        indices.into_iter().map(|index| self.0.feature_name(index)).collect()
     }
 
     /// The same columns with another coding of the target; see the constructor.
@@ -190,8 +291,10 @@ impl Schema {
     /// Whether each column is one number, so rows need no encoding.
     #[getter]
     fn is_numeric(&self) -> bool {
-        // a category has no feature before its second level
-        self.0.columns().iter().all(|column| column.kind != Some(Kind::Category))
+        // a category has no feature before its second level, and a text never has one
+        let is_number = |kind| !matches!(kind, Some(Kind::Category | Kind::Text));
+        self.0.columns().iter().all(|column| is_number(column.kind))
+            && self.0.options().hash_bits.is_none()
             && self
                 .0
                 .features()
@@ -211,7 +314,7 @@ impl Schema {
     ///
     /// Returns
     /// -------
-    /// X : ndarray of shape (n, features)
+    /// X : ndarray of shape (n, features), or WideRows
     ///     Without the rows that a missing value leaves out.
     /// rows : ndarray of shape (n,)
     ///     The place of each row in the table.
@@ -241,7 +344,7 @@ impl Schema {
 
 /// What `encode` returns.
 fn arrays<'py>(py: Python<'py>, found: Encoded, encoder: &Encoder) -> PyResult<Arrays<'py>> {
-    let features = found.matrix(py, encoder)?;
+    let (features, found) = found.features(py, encoder)?;
     let Encoded { rows, offset, unseen, .. } = found;
     Ok((
         features,

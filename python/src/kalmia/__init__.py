@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import bounds
 from ._files import load
+from ._hashing import FeatureHasher, TextHasher
 from ._kalmia import (
     Auto,
     Averaged,
@@ -37,6 +38,7 @@ __all__ = [
     "AveragedSGD",
     "DivergenceError",
     "Family",
+    "FeatureHasher",
     "Filter",
     "GammaRegression",
     "InputError",
@@ -49,6 +51,7 @@ __all__ = [
     "PoissonRegression",
     "Prediction",
     "StateError",
+    "TextHasher",
     "__version__",
     "bounds",
     "load",

@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from . import _files, _merge, _plots
+from . import _files, _merge, _plots, _wide
+from ._data import Rows
 from ._export import Exports
 from ._inputs import Inputs
-from ._kalmia import Learner, model
+from ._kalmia import Learner, Schema, model
 from ._learning import Learning
 from ._parameters import (
     FLAGS,
@@ -41,6 +42,8 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
     weights = "frequency"
     prior_mean = lam = multiplier = oracle = None
     diameter = averaged = certificate = False
+    text = hash_bits = None
+    analyzer = "words"
 
     def _set_parameters(self, given: dict[str, Any]) -> None:
         """Stores a constructor's parameters unchanged, which scikit-learn's `clone` requires."""
@@ -53,9 +56,9 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_lock"}
 
     def _new_learner(
-        self, features: int, rows: int | None, shuffle: int | None, learners: int = 1
+        self, first: Rows, rows: int | None, shuffle: int | None, learners: int = 1
     ) -> Learner:
-        """A learner of the estimator's method, one of `learners`.
+        """A learner of the estimator's method for such rows, one of `learners`.
 
         `rows` is the number of rows to come, if known, and `shuffle` the seed of their order.
         """
@@ -66,12 +69,13 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         return model(
             self.method,
             self._family_name(),
-            features,
+            first.X.shape[1],
             intercept=check_flag("fit_intercept", self.fit_intercept),
             rows=rows,
             weights=self.weights,
             shuffle=shuffle,
             learners=learners,
+            numbers=first.numbers,
             **given,
         )
 
@@ -94,10 +98,19 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
     def _theta(self) -> np.ndarray:
         """Coefficients, one row per learner, the intercept first (0 if there is none)."""
         check_is_fitted(self, "learners_")
-        theta = np.array([learner.theta for learner in self.learners_])
+        if self._wide:
+            found = [_wide.by_column(self, one, one.theta, 0.0) for one in self.learners_]
+        else:
+            found = [learner.theta for learner in self.learners_]
+        theta = np.array(found)
         if not self.learners_[0].intercept:
             theta = np.hstack([np.zeros((len(theta), 1)), theta])
         return theta
+
+    @property
+    def _wide(self) -> bool:
+        """Whether the model takes sparse rows."""
+        return _wide.is_wide(self.learners_[0])
 
     def _per_learner(self, attribute: str) -> np.ndarray | None:
         """An attribute of the learners: of the only one, or stacked; None if they lack it."""
@@ -111,7 +124,8 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
     def covariance_(self) -> np.ndarray | None:
         """Covariance of the coefficients, the intercept first if there is one.
 
-        One matrix, or one per class if there are more than two. None for ``"asgd"``.
+        One matrix, or one per class if there are more than two. None for ``"asgd"``, and for wide
+        models, which keep only a part of it; `std_err_` has their standard errors.
         """
         return self._per_learner("covariance")
 
@@ -121,15 +135,36 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
 
         A number is named after its column, and a level after column and value, as in
         ``color=red``. The first level of a column has no coefficient: the others are compared
-        with it.
+        with it. Words of texts, and levels with `hash_bits`, are named after their hash, as in
+        ``#1234``.
         """
         check_is_fitted(self, "learners_")
         return np.array(self._feature_names(), dtype=object)
 
     @property
     def std_err_(self) -> np.ndarray | None:
-        """Standard errors of the coefficients, in the order of `covariance_`."""
-        return self._per_learner("standard_errors")
+        """Standard errors of the coefficients, the intercept first if there is one.
+
+        A wide model takes features outside its core as independent, so the standard errors of
+        correlated features are too small. NaN for columns that were 0 in every row.
+        """
+        found = self._per_learner("standard_errors")
+        if found is None or not self._wide:
+            return found
+        errors = [
+            _wide.by_column(self, one, values, np.nan)
+            for one, values in zip(self.learners_, np.atleast_2d(found), strict=True)
+        ]
+        return errors[0] if len(errors) == 1 else np.array(errors)
+
+    @property
+    def n_features_seen_(self) -> int:
+        """Number of coefficients without the intercept; of a wide model, those of features seen.
+
+        A wide model has one per column, level or word that was not 0 in some row, and its memory
+        grows with them.
+        """
+        return self._learner.dim - int(self._learner.intercept)
 
     @property
     def drifts_(self) -> bool:
@@ -190,13 +225,28 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         return self.progressive_["loss"]
 
     def _feature_names(self) -> list[str]:
-        schema = getattr(self, "schema_", None)
+        schema: Schema | None = getattr(self, "schema_", None)
         if schema is not None and not schema.is_numeric:
-            return schema.features
+            learner = self.learners_[0]
+            seen = learner.features
+            if seen is None:
+                return schema.features
+            return schema.feature_names(seen[int(learner.intercept) :].tolist())
         names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"x{j}" for j in range(self.n_features_in_)]
-        return [str(name) for name in names]
+        if names is not None:
+            return [str(name) for name in names]
+        if schema is not None and schema.is_sparse:
+            prefix = "" if self._from_command else "x"
+            return [f"{prefix}{j}" for j in range(_wide.width(self))]
+        return [f"x{j}" for j in range(self.n_features_in_)]
+
+    def _main_coefficients(self, learner: Learner, level: float) -> list[Any]:
+        """The strongest coefficients of a wide learner."""
+        schema = _files.schema_of(self)
+        rows = learner.main_coefficients(schema, level)
+        if not schema.is_sparse or self._from_command:
+            return rows
+        return [(f"x{row[0]}" if row[0].isdecimal() else row[0], *row[1:]) for row in rows]
 
     def sample_coefficients(self, n: int = 1, random_state: Any = None) -> np.ndarray:
         """Draws coefficients from what is known of them.

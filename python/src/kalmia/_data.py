@@ -27,6 +27,8 @@ class Rows(NamedTuple):
     learners: Any = None
     #: The blocks of a stream that is learned as it comes; `X` is then empty, with its columns.
     blocks: ArrowBlocks | None = None
+    #: Leading features that are numbers, for a learner of sparse rows; None for dense rows.
+    numbers: int | None = None
 
     def pick(self, values: np.ndarray | None) -> np.ndarray | None:
         """From one value per row of the table, those of the rows in `X`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -71,15 +72,78 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def new_schema(names: list[str], kinds: list[Any], intercept: bool) -> Schema:
+def text_columns(given: Any) -> list[str]:
+    """The columns that are texts, from a name, several names or None.
+
+    Examples
+    --------
+    >>> text_columns(None), text_columns("review"), text_columns(("title", "review"))
+    ([], ['review'], ['title', 'review'])
+    """
+    names = [] if given is None else [given] if isinstance(given, str) else list(given)
+    wrong = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise InputError(f"text holds {wrong[0]!r}: give the names of columns")
+    return names
+
+
+def with_texts(names: list[str], kinds: list[Any], texts: list[str]) -> list[Any]:
+    """The kinds of columns, of which some are declared as texts.
+
+    Examples
+    --------
+    >>> with_texts(["age", "review"], ["number", "category"], ["review"])
+    ['number', 'text']
+    """
+    missing = [name for name in texts if name not in names]
+    if missing:
+        raise InputError(
+            f"text names the column {missing[0]!r}, which the table lacks: its columns are "
+            f"{names[:10]}"
+        )
+    for name, kind in zip(names, kinds, strict=True):
+        if name in texts and kind != "category":
+            raise InputError(
+                f"text names the column {name!r}, which holds no texts: leave it out of text, or "
+                "convert the column to texts"
+            )
+    return ["text" if name in texts else kind for name, kind in zip(names, kinds, strict=True)]
+
+
+def new_schema(
+    names: list[str],
+    kinds: list[Any],
+    intercept: bool,
+    *,
+    wide: Any,
+    analyzer: Any,
+    hash_bits: Any,
+) -> Schema:
     """A schema of columns that are not all numbers, before any row."""
+    if not isinstance(analyzer, str):
+        raise InputError(
+            f'analyzer is {analyzer!r}: give "words", "words:2" or "characters:2-4"'
+        )
+    whole = isinstance(hash_bits, numbers.Integral) and not isinstance(hash_bits, bool)
+    if hash_bits is not None and not (whole and 1 <= hash_bits <= 30):
+        raise InputError(f"hash_bits is {hash_bits!r}: give a whole number from 1 to 30")
     for name, kind in zip(names, kinds, strict=True):
         if kind is None:
             raise InputError(
                 f"column {name!r} holds neither numbers nor texts: turn dates and times into "
                 "numbers, such as days since a start, or into texts"
             )
-    return Schema(names, target_name(names), None, intercept, False, kinds)
+    return Schema(
+        names,
+        target_name(names),
+        None,
+        intercept,
+        False,
+        kinds,
+        wide=wide,
+        analyzer=analyzer,
+        hash_bits=None if hash_bits is None else int(hash_bits),
+    )
 
 
 def target_name(names: list[str]) -> str:

@@ -10,17 +10,24 @@ import numpy as np
 from ._encoding import target_name
 from ._kalmia import Schema, load_model, method_defaults, save_model
 from ._parameters import METHOD_PARAMETERS
+from ._wide import FIRST_UNNAMED, is_wide
 from .errors import ModelFileError
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Writes a fitted estimator; see `Estimator.save`."""
-    schema = getattr(estimator, "schema_", None)
-    if schema is None or (schema.is_numeric and not estimator._from_command):
-        schema = _schema(estimator)
-    elif not estimator._from_command:
-        schema = schema.with_coding(*_coding(estimator))
+    schema = schema_of(estimator)
     save_model(os.fspath(path), estimator.learners_, schema, _python(estimator, schema))
+
+
+def schema_of(estimator: Any) -> Schema:
+    """The columns of a fitted estimator as its file has them."""
+    schema: Schema | None = getattr(estimator, "schema_", None)
+    if schema is not None and estimator._from_command:
+        return schema
+    if schema is None or (schema.is_numeric and not schema.is_sparse):
+        return _schema(estimator)
+    return schema.with_coding(*_coding(estimator))
 
 
 def _python(estimator: Any, schema: Schema) -> dict[str, Any]:
@@ -29,7 +36,9 @@ def _python(estimator: Any, schema: Schema) -> dict[str, Any]:
     names = list(getattr(estimator, "feature_names_in_", schema.columns))
     # the command trims names, and numbers columns without one
     made = estimator.get_params() | getattr(estimator, "_made_with", {})
-    renamed = {} if names == schema.columns else {"names": names}
+    renamed: dict[str, Any] = {} if names == schema.columns else {"names": names}
+    if schema.is_sparse:
+        renamed["width"] = estimator.n_features_in_
     return renamed | {
         "estimator": type(estimator).__name__,
         # as they were when the learners were made, whatever has been set since
@@ -52,7 +61,9 @@ def _stored_classes(classes: np.ndarray) -> list[Any]:
 def _schema(estimator: Any) -> Schema:
     names = estimator._feature_names()
     labels, boolean = _coding(estimator)
-    return Schema(names, target_name(names), labels, estimator.learners_[0].intercept, boolean)
+    learner = estimator.learners_[0]
+    wide = "always" if is_wide(learner) else "never"
+    return Schema(names, target_name(names), labels, learner.intercept, boolean, wide=wide)
 
 
 def _coding(estimator: Any) -> tuple[tuple[str, str] | None, bool]:
@@ -80,7 +91,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         takes tables of pandas or polars and encodes them as the command does: unknown levels count
         as zeros, and a row that is left out for a missing value has the prediction NaN. If the
         command was given an offset, the table's column of that name is used, unless `offset` is
-        given.
+        given. A wide model of libsvm files takes matrices of any width, in which column j has
+        the index j.
 
     Examples
     --------
@@ -112,14 +124,25 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"model file {path}: no estimator has the family {family}")
     from_command = python is None
     python = python or {}
-    parameters = python.get("parameters") or {"method": method, "weights": kind, **found}
+    parameters = python.get("parameters") or {
+        "method": method,
+        "weights": kind,
+        "text": schema.texts or None,
+        "analyzer": schema.analyzer,
+        "hash_bits": schema.hash_bits,
+        **found,
+    }
     estimator = by_family[family](**_taken(parameters))
     estimator.learners_ = learners
     estimator._remember()
     estimator.schema_ = schema
     estimator._from_command = from_command
     estimator.n_features_in_ = len(schema.columns)
-    if python.get("named", True):
+    if schema.is_sparse:
+        seen = learners[0].features[int(learners[0].intercept) :]
+        last = int(seen.max(initial=FIRST_UNNAMED))
+        estimator.n_features_in_ = python.get("width", last - FIRST_UNNAMED + 1)
+    elif python.get("named", True):
         estimator.feature_names_in_ = np.array(python.get("names", schema.columns), dtype=object)
     if family == "bernoulli":
         estimator.classes_ = _classes(python.get("classes"), schema)
@@ -134,7 +157,7 @@ def _taken(parameters: dict[str, Any]) -> dict[str, Any]:
     others = [name for name in others if name not in ("prior_mean", "certificate")]
     if np.ndim(parameters.get("prior_variance")) > 0 and "prior_variance" in others:
         others.remove("prior_variance")
-    if parameters["method"] == "auto":
+    if parameters["method"] in ("auto", "wide"):
         others += ["noise_variance", "dispersion"]
     return {name: value for name, value in parameters.items() if name not in others}
 

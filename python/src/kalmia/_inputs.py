@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
 
-from . import _data, _encoding, _tables
+from . import _data, _encoding, _tables, _wide
 from ._kalmia import ArrowBlocks, Schema
 from ._parameters import check_flag
 from .errors import InputError
@@ -18,6 +18,11 @@ class Inputs:
     """The part of an estimator that reads tables and targets."""
 
     fit_intercept: bool
+    method: Any
+    averaged: Any
+    text: Any
+    analyzer: Any
+    hash_bits: Any
     n_features_in_: int
     #: Whether the command fitted the model, which takes columns by their names.
     _from_command = False
@@ -48,7 +53,10 @@ class Inputs:
         if reset:
             schema = self._text_schema(X, stream)
         if schema is not None and not schema.is_numeric:
-            return self._encoded(schema, X, stream, offset, learn)._replace(learners=learners)
+            rows = self._encoded(schema, X, stream, offset, learn)
+            after = rows.schema
+            numbers = after.numbers if after is not None and after.is_wide else None
+            return rows._replace(learners=learners, numbers=numbers)
         names = None
         if stream is not None and streamed is not None and hasattr(X, "read_next_batch"):
             return self._stream(stream, offset, streamed, reset)
@@ -62,7 +70,31 @@ class Inputs:
                 raise InputError(_encoding.no_offset(schema.offset))
         X = self._table(X, names, reset)
         rows = X.shape[0]
-        return _data.Rows(X, _data.offsets(offset, rows), rows, learners=learners)
+        found = _data.Rows(X, _data.offsets(offset, rows), rows, learners=learners)
+        if reset:
+            columns = X.shape[1]
+            sparse = _tables.is_sparse(X)
+            wide = _wide.takes_wide_rows(self.method, self.averaged, columns, sparse)
+            return self._new_wide(found, sparse) if wide else found
+        if learners is None or not _wide.is_wide(learners[0]):
+            return found
+        by_index = schema is not None and schema.is_sparse
+        if not by_index and not _tables.is_sparse(X):
+            return found
+        intercept = learners[0].intercept
+        return found._replace(X=_wide.sparse_rows(X, intercept, named=not by_index))
+
+    def _new_wide(self, rows: _data.Rows, sparse: bool) -> _data.Rows:
+        """The first rows of a wide model.
+
+        The columns of a sparse matrix are known by their numbers, as in the libsvm format. Those of
+        a dense matrix are numbers that every row has, which are centered.
+        """
+        intercept = check_flag("fit_intercept", self.fit_intercept)
+        if not sparse:
+            return rows._replace(numbers=rows.X.shape[1])
+        found = _wide.sparse_rows(rows.X, intercept, named=False)
+        return rows._replace(X=found, numbers=0, schema=Schema.sparse(intercept))
 
     def _stream(self, stream: ArrowBlocks, offset: Any, rows: int, reset: bool) -> _data.Rows:
         """The rows of a stream that can be read once, in blocks."""
@@ -74,17 +106,29 @@ class Inputs:
         if len(names) != self.n_features_in_:
             raise self._wrong_width(len(names))
         empty = np.empty((0, len(names)))
-        return _data.Rows(empty, _data.offsets(offset, rows), rows, blocks=stream)
+        wide = _wide.takes_wide_rows(self.method, self.averaged, len(names), sparse=False)
+        numbers = len(names) if wide else None
+        offset = _data.offsets(offset, rows)
+        return _data.Rows(empty, offset, rows, blocks=stream, numbers=numbers)
 
     def _text_schema(self, X: Any, stream: ArrowBlocks | None) -> Schema | None:
-        """A new schema, with the names of the columns, if some column is a category."""
+        """A new schema, with the names of the columns, if some column is a category or a text."""
+        texts = _encoding.text_columns(self.text)
+        hashed = bool(texts) or self.hash_bits is not None
         if stream is not None:
             names, kinds = stream.names, stream.kinds
         elif hasattr(X, "iloc") and hasattr(X, "columns"):
             names, kinds = [str(name) for name in X.columns], _encoding.frame_kinds(X)
+        elif hashed:
+            raise InputError(
+                f"{'text' if texts else 'hash_bits'} is for tables, but X is a "
+                f"{type(X).__name__}: give a table of pandas, polars or Arrow, or hash the "
+                "features before with kalmia.FeatureHasher or kalmia.TextHasher"
+            )
         else:
             return None
-        if "category" not in kinds:
+        kinds = _encoding.with_texts(names, kinds, texts)
+        if "category" not in kinds and not hashed:
             return None
         if stream is None:
             _tables.check_columns(X, texts=True)
@@ -93,7 +137,16 @@ class Inputs:
             self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         intercept = check_flag("fit_intercept", self.fit_intercept)
-        return _encoding.new_schema(names, kinds, intercept)
+        wide = _wide.table_rows(self.method, self.averaged)
+        if hashed and wide == "never":
+            averaged = " with averaged=True" if self.method == "auto" else ""
+            raise InputError(
+                f"method {self.method!r}{averaged} takes no text and no hashed features: use "
+                'method="auto" or "wide", not averaged'
+            )
+        return _encoding.new_schema(
+            names, kinds, intercept, wide=wide, analyzer=self.analyzer, hash_bits=self.hash_bits
+        )
 
     def _encoded(
         self, schema: Schema, X: Any, stream: ArrowBlocks | None, offset: Any, learn: bool
@@ -157,17 +210,21 @@ class Inputs:
         if names is None:
             _tables.check_columns(X)
             _tables.check_texts(X)
-            sparse = _tables.is_sparse(X)
-            found = validate_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=np.float64,
-                reset=reset,
-                # the learner itself checks every number of an array
-                ensure_all_finite=sparse,
-            )
-            if not sparse and not self._is_float64(X):
+            how: dict[str, Any] = {
+                "accept_sparse": "csr",
+                "dtype": np.float64,
+                # with row and column below; the learner itself checks every number of an array
+                "ensure_all_finite": False,
+            }
+            schema = getattr(self, "schema_", None)
+            if self._from_command and schema is not None and schema.is_sparse:
+                # a file of libsvm has no width
+                found = check_array(X, **how)
+            else:
+                found = validate_data(self, X, reset=reset, **how)
+            if _tables.is_sparse(X):
+                _wide.check_finite(found)
+            elif not self._is_float64(X):
                 self._check_finite(found)
             return found
         if reset:

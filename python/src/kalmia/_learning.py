@@ -129,7 +129,7 @@ class Learning:
         """
         if rows.blocks is not None and not copied:
             return [one.copy() for one in learners]
-        if rows.schema is None:
+        if rows.schema is None or rows.schema.is_wide:
             return learners
         known = learners[0].dim - int(learners[0].intercept)
         added = rows.X.shape[1] - known
@@ -147,7 +147,9 @@ class Learning:
     def _warn_levels(self, rows: Rows) -> None:
         """Warns of a column with nearly one level per row, most often an identifier."""
         for name, levels in [] if rows.schema is None else rows.schema.levels:
-            crowded = levels > MANY_LEVELS or (rows.given >= 50 and 10 * levels >= 9 * rows.given)
+            # sparse rows cost as much as they have features, however many levels there are
+            many = levels > MANY_LEVELS and rows.numbers is None
+            crowded = many or (rows.given >= 50 and 10 * levels >= 9 * rows.given)
             if crowded and name not in self._warned_levels:
                 self._warned_levels = (*self._warned_levels, name)
                 warnings.warn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -58,6 +59,9 @@ class LinearRegression(Regression):
         shuffle: bool | None = None,
         random_state: Any = None,
         weights: WeightName = "frequency",
+        text: str | Sequence[str] | None = None,
+        analyzer: str = "words",
+        hash_bits: int | None = None,
         noise_variance: float | None = None,
     ) -> None:
         self._set_parameters(locals())
@@ -112,6 +116,9 @@ class PoissonRegression(Regression):
         shuffle: bool | None = None,
         random_state: Any = None,
         weights: WeightName = "frequency",
+        text: str | Sequence[str] | None = None,
+        analyzer: str = "words",
+        hash_bits: int | None = None,
     ) -> None:
         self._set_parameters(locals())
 
@@ -161,6 +168,9 @@ class GammaRegression(Regression):
         shuffle: bool | None = None,
         random_state: Any = None,
         weights: WeightName = "frequency",
+        text: str | Sequence[str] | None = None,
+        analyzer: str = "words",
+        hash_bits: int | None = None,
         dispersion: float | None = None,
     ) -> None:
         self._set_parameters(locals())

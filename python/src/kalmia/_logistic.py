@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, Self, cast, overload
 
 import numpy as np
@@ -84,6 +85,9 @@ class LogisticRegression(ClassifierMixin, Estimator):
         shuffle: bool | None = None,
         random_state: Any = None,
         weights: WeightName = "frequency",
+        text: str | Sequence[str] | None = None,
+        analyzer: str = "words",
+        hash_bits: int | None = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
     ) -> None:
         self._set_parameters(locals())
@@ -103,7 +107,9 @@ class LogisticRegression(ClassifierMixin, Estimator):
         Parameters
         ----------
         X : matrix of shape (n, features)
-            numpy, pandas, polars, any Arrow stream, or scipy.sparse (made dense block by block).
+            numpy, pandas, polars, any Arrow stream, or scipy.sparse. A wide model learns sparse
+            rows as they are, with repeated entries summed; the others make them dense block by
+            block.
         y : array_like of shape (n,)
             Labels of at least two classes: numbers, booleans or strings, not a mixture.
         sample_weight : array_like of shape (n,), optional
@@ -198,7 +204,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
             if first:
                 known_rows = rows.given if reset else None
                 learners = [
-                    self._new_learner(rows.X.shape[1], known_rows, shuffle, count)
+                    self._new_learner(rows, known_rows, shuffle, count)
                     for _ in range(count)
                 ]
             else:

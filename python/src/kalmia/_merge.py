@@ -28,7 +28,7 @@ def merged(a: Any, b: Any) -> Any:
                 f"the models cannot be merged: {name} is {value!r} in one and {other!r} in the "
                 "other; fit both with the same parameters"
             )
-    one, two = a._feature_names(), b._feature_names()
+    one, two = _names(a), _names(b)
     if one != two:
         place = next((j for j, pair in enumerate(zip(one, two)) if pair[0] != pair[1]), None)
         shown = (
@@ -45,6 +45,11 @@ def merged(a: Any, b: Any) -> Any:
             f"the models cannot be merged: one has the classes {a.classes_.tolist()[:5]}, the "
             f"other {b.classes_.tolist()[:5]}; give both all labels as `classes`"
         )
+    if a.n_features_in_ != b.n_features_in_:
+        raise InputError(
+            f"the models cannot be merged: one has {a.n_features_in_} columns, the other "
+            f"{b.n_features_in_}; fit both on the same columns"
+        )
     try:
         pairs = [merge(*pair) for pair in zip(a.learners_, b.learners_, strict=True)]
     except StateError as error:
@@ -57,3 +62,13 @@ def merged(a: Any, b: Any) -> Any:
     result.merged_exactly_ = all(exact for _, exact in pairs)
     result._remember()
     return result
+
+
+def _names(estimator: Any) -> list[str]:
+    """The features that must agree: of a wide model those with a name, and not the hashed ones."""
+    schema = getattr(estimator, "schema_", None)
+    if schema is not None and schema.is_wide:
+        found: list[str] = schema.features
+        return found
+    names: list[str] = estimator._feature_names()
+    return names

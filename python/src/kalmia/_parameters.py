@@ -9,7 +9,7 @@ import numpy as np
 
 from .errors import InputError
 
-MethodName = Literal["auto", "ekf", "truncated", "implicit", "moment", "ons", "asgd"]
+MethodName = Literal["auto", "wide", "ekf", "truncated", "implicit", "moment", "ons", "asgd"]
 DriftName = Literal["detect", "off", "adapt"]
 ScaleName = Literal["paper", "bercu"]
 WeightName = Literal["frequency", "precision"]
@@ -17,8 +17,11 @@ WeightName = Literal["frequency", "precision"]
 #: The docstring section on the parameters that every estimator has.
 PARAMETERS = """Parameters
     ----------
-    method : {"auto", "ekf", "truncated", "implicit", "moment", "ons", "asgd"}
-        The algorithm. ``"auto"`` needs no other parameter and accepts features of any scale. The
+    method : {"auto", "wide", "ekf", "truncated", "implicit", "moment", "ons", "asgd"}
+        The algorithm. ``"auto"`` needs no other parameter and accepts features of any scale.
+        ``"wide"`` is what it becomes for very many features: more than 2000 columns of a sparse
+        matrix, 5000 of a dense one, columns of text, and levels that keep growing. A row then costs
+        as much as it has features, and memory grows with the features seen. The
         others are the algorithms of the paper: scale the features to about 1 before using them.
         A parameter below that the method does not take is refused.
     prior_variance : float or array_like, optional
@@ -87,6 +90,16 @@ PARAMETERS = """Parameters
         halves the variance of the row's target, relative to the other rows. Such weights are
         divided by their mean (in `partial_fit` by the mean so far), so a constant factor changes
         nothing, and standard errors are those of weighted least squares.
+    text : str or list of str, optional
+        Columns of a table that are cut into words. Each word is a feature that is 1 if the row has
+        it, known by the hash of ``column=word``. Other columns of text are categories.
+    analyzer : str
+        How texts are cut: ``"words"``, ``"words:2"`` (words and pairs of words) or
+        ``"characters:2-4"`` (pieces of 2 to 4 characters within words).
+    hash_bits : int, optional
+        Number of bits of the hash, 1 to 30. If it is given, levels of categories are hashed too, so
+        memory is bounded by ``2 ** hash_bits`` features. Words are always hashed, by default with
+        18 bits.
 """
 
 #: The parameters of methods. None stands for the method's default.
@@ -121,6 +134,9 @@ MADE_WITH = (
     "noise_variance",
     "dispersion",
     "class_weight",
+    "text",
+    "analyzer",
+    "hash_bits",
     *METHOD_PARAMETERS,
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ._wide import is_wide
 from .errors import InputError
 
 #: Learners from which the calibration is drawn without error bars, which would hide each other.
@@ -67,6 +68,11 @@ def _units(units: str | None, X: Any, has_errors: bool) -> str:
 
 def _deviations(estimator: Any, X: Any) -> np.ndarray:
     """The standard deviation of each feature, in the order of the coefficients."""
+    if is_wide(estimator.learners_[0]):
+        raise InputError(
+            "a wide model draws its strongest coefficients only, which need not be those of the "
+            'largest deviation: leave X out, and give units="z" or "raw"'
+        )
     table = estimator._rows(X).X
     if hasattr(table, "toarray"):
         table = table.toarray()

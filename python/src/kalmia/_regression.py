@@ -63,7 +63,9 @@ class Regression(RegressorMixin, Estimator):
         Parameters
         ----------
         X : matrix of shape (n, features)
-            numpy, pandas, polars, any Arrow stream, or scipy.sparse (made dense block by block).
+            numpy, pandas, polars, any Arrow stream, or scipy.sparse. A wide model learns sparse
+            rows as they are, with repeated entries summed; the others make them dense block by
+            block.
         y : array_like of shape (n,)
             Targets.
         sample_weight : array_like of shape (n,), optional
@@ -142,7 +144,7 @@ class Regression(RegressorMixin, Estimator):
             shuffle = self._shuffle_seed(reset, rows)
             if first:
                 known = rows.given if reset else None
-                learner = self._new_learner(rows.X.shape[1], known, shuffle)
+                learner = self._new_learner(rows, known, shuffle)
             else:
                 (learner,) = self._widened(self.learners_, rows, copied=False)
             # a refused first call discards the learner, so it needs no copy to return to
@@ -358,9 +360,9 @@ class Regression(RegressorMixin, Estimator):
         value = getattr(self, parameter)
         if value is None:
             return self._family
-        if self.method == "auto":
+        if self.method in ("auto", "wide"):
             raise InputError(
-                f"method 'auto' takes no {parameter}, because it learns it: leave it out, or use "
+                f"method {self.method!r} takes no {parameter}, because it learns it: leave it out, or use "
                 'another method, such as "ekf"'
             )
         try:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._kalmia import WideRows, wide_row
 from .errors import InputError
 
 Vector = NDArray[np.float64]
@@ -213,6 +214,32 @@ class Columns:
             if column is not None:
                 row[column] = value
         return row
+
+    def wide_row(self, pairs: Iterable[tuple[str, float]], intercept: bool) -> WideRows:
+        """The features of a row that have a column and are not 0, for a wide learner."""
+        known = {name: value for name, value in pairs if name in self.index}
+        found = wide_row(self.index, known, True, intercept)
+        assert found is not None, "the values are finite, and each has a column"
+        return found
+
+    def wide_table(self, features: dict[str, Vector], rows: int, intercept: bool) -> WideRows:
+        """As `wide_row`, of several rows."""
+        known = {self.index[name]: values for name, values in features.items() if name in self.index}
+        places = [np.flatnonzero(values) for values in known.values()]
+        total = np.concatenate(places) if places else np.empty(0, dtype=np.int64)
+        columns = np.repeat(
+            np.fromiter(known, dtype=np.int64, count=len(known)),
+            [len(found) for found in places],
+        )
+        kept = [values[found] for values, found in zip(known.values(), places, strict=True)]
+        data = np.concatenate(kept) if kept else np.empty(0)
+        order = np.lexsort((columns, total))
+        starts = np.zeros(rows + 1, dtype=np.int64)
+        np.cumsum(np.bincount(total, minlength=rows), out=starts[1:])
+        width = len(self.index)
+        return WideRows(
+            starts, columns[order], data[order], width, intercept=intercept, named=True
+        )
 
     def table(self, features: dict[str, Vector], rows: int) -> Vector:
         """The numbers of several rows; features without a column are ignored."""

@@ -13,7 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._files import _schema
-from ._kalmia import Auto, Learner, Schema, load_model, model, river_row, save_model, shrink
+from ._kalmia import (
+    Auto,
+    Learner,
+    Schema,
+    WideRows,
+    load_model,
+    model,
+    river_row,
+    save_model,
+    shrink,
+    wide_row,
+)
 from ._parameters import check_names
 from ._river_features import Columns, row_count, row_features, table_features
 from ._summary import Summary
@@ -22,7 +33,7 @@ from .errors import InputError, ModelFileError
 Vector = NDArray[np.float64]
 Row = Mapping[Any, Any]
 DriftName = Literal["detect", "off", "adapt"]
-MethodName = Literal["auto", "ekf", "truncated", "implicit", "moment"]
+MethodName = Literal["auto", "wide", "ekf", "truncated", "implicit", "moment"]
 Self = TypeVar("Self", bound="RiverModel")
 
 #: Features from which a model warns, once, that memory and time grow with their square.
@@ -33,14 +44,15 @@ INTERCEPT = "(intercept)"
 
 #: The docstring section on the parameters that both models have.
 PARAMETERS = """method
-        ``"auto"``, or one of the filters ``"ekf"``, ``"truncated"``, ``"implicit"`` and
-        ``"moment"``. The other methods cannot add features.
+        ``"auto"``; ``"wide"`` for words and other features without number, with which a row
+        costs as much as it has features; or one of the filters ``"ekf"``, ``"truncated"``,
+        ``"implicit"`` and ``"moment"``. The other methods cannot add features.
     prior_variance
         Variance of each coefficient before the first row; 1 by default. Filters only.
     fit_intercept
         Whether to learn an intercept.
     drift
-        What ``"auto"`` does when the coefficients change over time. ``"detect"``, the default,
+        What ``"auto"`` and ``"wide"`` do when the coefficients change over time. ``"detect"``, the default,
         keeps them constant until a change is detected and tracks them from then on. ``"off"``
         keeps them constant. ``"adapt"`` tracks them without waiting for a detection."""
 
@@ -79,7 +91,13 @@ class RiverModel:
             intercept=self.fit_intercept,
             prior_variance=self.prior_variance,
             drift=self.drift,
+            numbers=0 if self._wide else None,
         )
+
+    @property
+    def _wide(self) -> bool:
+        """Whether rows are sparse."""
+        return self.method == "wide"
 
     # -- growth -----------------------------------------------------------------------------------
 
@@ -89,6 +107,9 @@ class RiverModel:
         New features are appended in place and removed again if the row is refused: a copy of the
         covariances would take longer than learning the row.
         """
+        if self._wide:
+            self._learn_wide_row(x, targets, w)
+            return
         row = river_row(self._columns.index, x, True) if type(x) is dict else None
         if row is not None:
             for learner, y in zip(self._all_learners(), targets(), strict=True):
@@ -124,6 +145,25 @@ class RiverModel:
         if added:
             self._warn_of_many()
 
+    def _learn_wide_row(self, x: Row, targets: Callable[[], list[float]], w: float) -> None:
+        """Learns one row by learners that take new features by themselves."""
+        known = self._columns.index
+        row = wide_row(known, x, True, self.fit_intercept) if type(x) is dict else None
+        added = 0
+        if row is None:
+            pairs = row_features(x)
+            added = self._columns.add(name for name, _ in pairs)
+            row = self._columns.wide_row(pairs, self.fit_intercept)
+        learned = False
+        try:
+            for learner, y in zip(self._all_learners(), targets(), strict=True):
+                learner.learn(row, y, w)
+                learned = True
+        except BaseException:
+            if not learned:
+                self._columns.remove(added)
+            raise
+
     def _staged(self: Self, names: Iterable[str], new: bool) -> Self:
         """The model with a column for every name.
 
@@ -140,6 +180,8 @@ class RiverModel:
 
     def _widened(self, learner: Learner, added: int) -> Learner:
         """A copy of the learner with more features."""
+        if self._wide:
+            return learner.copy()
         if not self._columns.index and learner.count == 0:
             # `grow` copies the prior of the last feature, and there is none yet
             return self._new_learner(added)
@@ -155,7 +197,7 @@ class RiverModel:
     def _warn_of_many(self) -> None:
         """Warns once of a vocabulary that keeps growing: covariances are dense."""
         features = len(self._columns.index)
-        if self._warned or features < MANY_FEATURES:
+        if self._wide or self._warned or features < MANY_FEATURES:
             return
         self._warned = True
         matrices = sum(
@@ -166,20 +208,31 @@ class RiverModel:
         warnings.warn(
             f"this model has {features} features and keeps {matrices} covariance matrices, at "
             f"least {megabytes:.0f} MB: memory and time per row grow with the square of the number "
-            "of features. If the features are words, put river.preprocessing.FeatureHasher("
-            "n_features=256) before the model, or select features",
+            "of features. If the features are words or identifiers, use method=\"wide\", with which "
+            "a row costs as much as it has features; otherwise select features",
             UserWarning,
             stacklevel=4,
         )
 
     # -- rows -------------------------------------------------------------------------------------
 
-    def _row(self, x: Row) -> Vector:
+    def _row(self, x: Row) -> Vector | WideRows:
+        if self._wide:
+            known = self._columns.index
+            found = wide_row(known, x, False, self.fit_intercept) if type(x) is dict else None
+            if found is not None:
+                return found
+            return self._columns.wide_row(row_features(x), self.fit_intercept)
         row = river_row(self._columns.index, x, False) if type(x) is dict else None
         return self._columns.row(row_features(x)) if row is None else row
 
-    def _table(self, X: Any) -> Vector:
-        return self._columns.table(table_features(X), row_count(X))
+    def _table(self, X: Any) -> Vector | WideRows:
+        return self._feature_table(table_features(X), row_count(X))
+
+    def _feature_table(self, features: dict[str, Vector], rows: int) -> Vector | WideRows:
+        if self._wide:
+            return self._columns.wide_table(features, rows, self.fit_intercept)
+        return self._columns.table(features, rows)
 
     # -- what was learned -------------------------------------------------------------------------
 
@@ -199,6 +252,20 @@ class RiverModel:
     def _names(self) -> list[str]:
         return ([INTERCEPT] if self.fit_intercept else []) + self._feature_names()
 
+    def _by_name(self, learner: Learner, values: Vector, skip: int = 0) -> dict[str, float]:
+        """A learner's value per coefficient, without the first ones.
+
+        A wide learner has none of features that were always 0.
+        """
+        names = self._names()
+        places = learner.features
+        if places is not None:
+            names = [names[place] for place in places.tolist()]
+        return dict(zip(names[skip:], values[skip:].tolist(), strict=True))
+
+    def _main_coefficients(self, learner: Learner, level: float) -> list[Any]:
+        return learner.main_coefficients(self._schema(), level)
+
     def _by_label(self, of: Callable[[Learner], Any]) -> Any:
         """A value of the only learner, or of each learner by its label."""
         learners = self.learners_
@@ -210,10 +277,7 @@ class RiverModel:
     def weights(self) -> dict[Any, Any]:
         """The coefficient of each feature; with several labels, such a dictionary per label."""
         skip = int(self.fit_intercept)
-        names = self._feature_names()
-        return dict(
-            self._by_label(lambda one: dict(zip(names, one.theta[skip:].tolist(), strict=True)))
-        )
+        return dict(self._by_label(lambda one: self._by_name(one, one.theta, skip)))
 
     @property
     def intercept(self) -> Any:
@@ -230,7 +294,7 @@ class RiverModel:
         def errors(one: Learner) -> dict[str, float]:
             found = one.standard_errors
             assert found is not None, "River's methods all have a covariance"
-            return dict(zip(self._names(), found.tolist(), strict=True))
+            return self._by_name(one, found)
 
         return dict(self._by_label(errors))
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ._kalmia import Learner
+from ._wide import is_wide
 from .errors import InputError
+
+#: Coefficients of a wide model that the library lists besides the numbers.
+MAX_LISTED = 100
 
 COLUMNS = ("coef", "std err", "z", "P>|z|", "lower", "upper")
 
@@ -32,6 +37,10 @@ class Summary:
     notes: tuple[str, ...]
     #: The learners, one or one per class, that `conf_int` and `cov_params` ask.
     learners: tuple[Learner, ...] = field(default=(), repr=False, compare=False)
+    #: The rows of a wide model at another level; None for other models.
+    recompute: Callable[[float], list[tuple[Any, ...]]] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     @property
     def params(self) -> dict[str, float]:
@@ -63,7 +72,9 @@ class Summary:
             The lower and upper end of each; None for a method without a covariance.
         """
         rows = self.rows
-        if level is not None and level != self.level:
+        if level is not None and level != self.level and self.recompute is not None:
+            rows = tuple(self.recompute(level))
+        elif level is not None and level != self.level:
             names = iter(self.params)
             rows = tuple(
                 row
@@ -104,25 +115,47 @@ class Summary:
         """The summary of a fitted estimator."""
         rows: list[tuple[Any, ...]] = []
         learners = estimator.learners_
-        for k, learner in enumerate(learners):
-            names = (["(intercept)"] if learner.intercept else []) + estimator._feature_names()
-            if len(learners) > 1:
-                names = [f"{estimator.classes_[k]}: {name}" for name in names]
-            rows += learner.coefficients(names, level)
         first = learners[0]
+        wide = is_wide(first)
+
+        def strongest(level: float) -> list[tuple[Any, ...]]:
+            found: list[tuple[Any, ...]] = []
+            for k, learner in enumerate(learners):
+                prefix = f"{estimator.classes_[k]}: " if len(learners) > 1 else ""
+                main = estimator._main_coefficients(learner, level)
+                found += [(prefix + row[0], *row[1:]) for row in main]
+            return found
+
+        if wide:
+            rows = strongest(level)
+        else:
+            for k, learner in enumerate(learners):
+                names = (["(intercept)"] if learner.intercept else []) + estimator._feature_names()
+                if len(learners) > 1:
+                    names = [f"{estimator.classes_[k]}: {name}" for name in names]
+                rows += learner.coefficients(names, level)
         averaged = "averaged " if first.averaged else ""
         notes = [f"{first.count} rows, one pass, method {averaged}{first.method}"]
         notes += _loss_notes(estimator)
         if first.dispersion is not None:
-            learned = " (learned; standard errors include it)" if first.method == "auto" else ""
+            automatic = first.method in ("auto", "wide")
+            learned = " (learned; standard errors include it)" if automatic else ""
             notes.append(f"dispersion {first.dispersion:.5g}{learned}")
         if first.dispersion_note is not None:
             notes.append(first.dispersion_note)
         notes += _drift_notes(estimator)
         if len(learners) == 1 and first.certificate is not None:
             notes.append(f"certificate: {first.certificate['text']}")
+        if wide:
+            seen = first.dim - int(first.intercept)
+            notes.append(
+                f"{seen} features seen; the numbers and the 100 strongest others are listed"
+                if seen > MAX_LISTED
+                else f"{seen} features seen"
+            )
         title = f"{type(estimator).__name__} ({first.family})"
-        return cls(title, tuple(rows), level, tuple(notes), tuple(learners))
+        recompute = strongest if wide else None
+        return cls(title, tuple(rows), level, tuple(notes), tuple(learners), recompute)
 
     def _level_text(self) -> str:
         return f"{100.0 * self.level:g} % intervals"

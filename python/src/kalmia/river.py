@@ -7,8 +7,8 @@ changes nothing that was learned. A string is a category: ``{"city": "Lyon"}`` i
 or matrices of numpy, whose columns are named 0, 1, 2, ...
 
 The covariance is dense: memory and time per row grow with the square of the number of features. A
-model warns once when it reaches 1000 features. For words, put
-``river.preprocessing.FeatureHasher(n_features=256)`` before it.
+model warns once when it reaches 1000 features. For words and identifiers use ``method="wide"``: a
+row then costs as much as it has features, and memory grows with the features seen.
 
 Examples
 --------
@@ -210,7 +210,7 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
         new = any([self._is_new(label) for label in dict.fromkeys(labels)]) or self._pair is None
         staged = self._staged(features, new)
         staged._prepare(labels)
-        table = staged._columns.table(features, rows)
+        table = staged._feature_table(features, rows)
         undo = staged is self
         for label, learner in staged._learners.items():
             event = np.fromiter((one == label for one in labels), dtype=np.float64, count=rows)
@@ -382,7 +382,7 @@ class Regressor(RiverModel, base.MiniBatchRegressor):
         weight = weight_numbers(w, rows)
         staged = self._staged(features, False)
         staged._learner.learn_many(
-            staged._columns.table(features, rows),
+            staged._feature_table(features, rows),
             targets,
             weight,
             means=False,

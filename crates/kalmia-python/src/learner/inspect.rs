@@ -3,6 +3,7 @@
 use super::Learner;
 use crate::any::{self, either};
 use crate::error::{input, model, plain};
+use crate::schema::Schema;
 use kalmia::learner::Sample;
 use kalmia::{AnyLearner, Family, Learner as _, Predict};
 use kalmia_model::{CertificateReport, Dispersion, Overdispersion};
@@ -14,6 +15,17 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 /// Name, estimate, standard error, z, p-value and the interval's ends.
 type Coefficient = (String, f64, Option<f64>, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
+
+fn line(c: kalmia_model::Coefficient) -> Coefficient {
+    (c.name, c.estimate, c.std_error, c.z, c.p, c.lower, c.upper)
+}
+
+fn check_level(level: f64) -> PyResult<()> {
+    if level > 0.0 && level < 1.0 {
+        return Ok(());
+    }
+    Err(input(format!("level is {level}: it must lie strictly between 0 and 1")))
+}
 
 #[pymethods]
 impl Learner {
@@ -47,18 +59,51 @@ impl Learner {
         names: Vec<String>,
         level: f64,
     ) -> PyResult<Vec<Coefficient>> {
-        if !(level > 0.0 && level < 1.0) {
-            return Err(input(format!("level is {level}: it must lie strictly between 0 and 1")));
-        }
+        check_level(level)?;
         let state = self.state(py)?;
         let names = names.iter().map(String::as_str);
         let table = either!(&state.learner, inner => {
             kalmia_model::coefficients(inner, names, level)
         });
-        let line = |c: kalmia_model::Coefficient| {
-            (c.name, c.estimate, c.std_error, c.z, c.p, c.lower, c.upper)
-        };
         Ok(table.map_err(model)?.into_iter().map(line).collect())
+    }
+
+    /// The coefficients of a wide learner that a summary lists, as :meth:`coefficients` has them:
+    /// the numbers, and the 100 others that are the most standard errors from 0.
+    ///
+    /// Parameters
+    /// ----------
+    /// schema : Schema
+    ///     The names.
+    /// level : float
+    ///     Probability of the intervals, strictly between 0 and 1.
+    ///
+    /// Returns
+    /// -------
+    /// list of tuple
+    #[pyo3(signature = (schema, level=0.95))]
+    fn main_coefficients(
+        &self,
+        py: Python<'_>,
+        schema: &Schema,
+        level: f64,
+    ) -> PyResult<Vec<Coefficient>> {
+        check_level(level)?;
+        let whole = crate::file::model(py, self, &schema.0, &Default::default())?;
+        let table = py.detach(|| whole.main_coefficients(level)).map_err(model)?;
+        Ok(table.into_iter().map(line).collect())
+    }
+
+    /// The indices of the features that the coefficients of a wide learner belong to, in the order
+    /// of `theta`; None for other learners.
+    #[getter]
+    fn features<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<u32>>>> {
+        let state = self.state(py)?;
+        let found = either!(&state.learner, inner => match inner {
+            AnyLearner::Wide(wide) => Some(wide.features()),
+            _ => None,
+        });
+        Ok(found.map(|features| PyArray1::from_vec(py, features)))
     }
 
     /// Draws from the belief about the coefficients: a member of a mixture by its weight, then its
@@ -136,7 +181,7 @@ impl Learner {
         };
         let assumed = Dispersion::of(inner).value.unwrap_or(1.0);
         let found = Overdispersion::find(&metrics.progressive, assumed);
-        let remedy = (inner.method() != "auto").then_some("method=\"auto\"");
+        let remedy = (!matches!(inner.method(), "auto" | "wide")).then_some("method=\"auto\"");
         Ok(found.map(|found| found.text(inner.family().name(), remedy)))
     }
 

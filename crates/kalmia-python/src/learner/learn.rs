@@ -1,6 +1,6 @@
 //! Learning: one row, many rows, and more features.
 
-use super::{Learner, Numbers};
+use super::{Learner, Numbers, RowArgument};
 use crate::any::either;
 use crate::error::{input, model, plain};
 use crate::learning::Call;
@@ -44,19 +44,33 @@ impl Learner {
     fn learn(
         &self,
         py: Python<'_>,
-        x: Numbers<'_>,
+        x: RowArgument<'_>,
         y: f64,
         weight: f64,
         offset: f64,
     ) -> PyResult<()> {
         let mut guard = self.state.write(py)?;
         let state = &mut *guard;
-        let x = self.row(&x, state.learner.dim())?;
         let y = [y];
         let mut weight = [weight];
         let offset = [offset];
         let mut counted = state.weights;
         self.scale(&mut counted, &mut weight, false);
+        let x = match x {
+            RowArgument::Wide(row) => {
+                let rows = row
+                    .get()
+                    .matrix()
+                    .and_then(|x| kalmia::SparseRows::new(x, &y))
+                    .and_then(|rows| rows.with_weights(&weight))
+                    .and_then(|rows| rows.with_offsets(&offset))
+                    .map_err(plain)?;
+                state.learn_sparse(rows)?;
+                state.weights = counted;
+                return Ok(());
+            }
+            RowArgument::Dense(x) => self.row(&x, &state.learner)?,
+        };
         let rows = kalmia::Rows::new(x.len(), &x, &y)
             .and_then(|rows| rows.with_weights(&weight))
             .and_then(|rows| rows.with_offsets(&offset))

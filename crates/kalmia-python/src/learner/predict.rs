@@ -1,12 +1,12 @@
 //! Predictions: of one row, and numbers of many.
 
-use super::{Learner, Numbers};
+use super::{Learner, Numbers, RowArgument};
 use crate::any::either;
 use crate::error::{input, plain};
-use crate::learning::Query;
+use crate::learning::{AnyInputs, Query};
 use crate::prediction::{PredictedRow, Prediction, check_probability};
-use kalmia::Predict;
 use kalmia::learner::Sample;
+use kalmia::{Error, Predict};
 use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods};
 use pyo3::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -31,7 +31,7 @@ impl Learner {
         let state = self.state(py)?;
         self.query(x, offset, unseen).each_block(py, &state.learner, |inputs| {
             either!(&state.learner, inner => {
-                inner.predict_many(inputs, &mut |_, prediction| take(prediction))
+                inputs.predict(inner, &mut |_, prediction| take(prediction))
             })
         })
     }
@@ -84,9 +84,18 @@ impl Learner {
     /// -------
     /// Prediction
     #[pyo3(signature = (x, offset=0.0))]
-    fn predict(&self, py: Python<'_>, x: Numbers<'_>, offset: f64) -> PyResult<Prediction> {
+    fn predict(&self, py: Python<'_>, x: RowArgument<'_>, offset: f64) -> PyResult<Prediction> {
         let state = self.state(py)?;
-        let x = self.row(&x, state.learner.dim())?;
+        let x = match x {
+            RowArgument::Wide(row) => {
+                return state
+                    .learner
+                    .predict_sparse(row.get(), offset)
+                    .map(Prediction)
+                    .map_err(plain);
+            }
+            RowArgument::Dense(x) => self.row(&x, &state.learner)?,
+        };
         let prediction = state.learner.predict(&x, offset);
         if let Some(family) = state.learner.custom_family() {
             family.check()?;
@@ -126,7 +135,13 @@ impl Learner {
                 let first = means.len();
                 means.resize(first + inputs.len(), 0.0);
                 let means = &mut means[first..];
-                either!(&state.learner, inner => inner.predict_means(inputs, means))
+                either!(&state.learner, inner => match inputs {
+                    AnyInputs::Dense(inputs) => inner.predict_means(inputs, means),
+                    AnyInputs::Sparse(inputs) => inner.predict_sparse(inputs, &mut |i, found| {
+                        means[i] = found.mean;
+                        Ok(())
+                    }),
+                })
             },
         )?;
         Ok(PyArray1::from_vec(py, means))
@@ -165,7 +180,13 @@ impl Learner {
                 let first = labels.len();
                 labels.resize(first + inputs.len(), false);
                 let labels = &mut labels[first..];
-                either!(&state.learner, inner => inner.predict_labels(inputs, labels))
+                either!(&state.learner, inner => match inputs {
+                    AnyInputs::Dense(inputs) => inner.predict_labels(inputs, labels),
+                    AnyInputs::Sparse(inputs) => inner.predict_sparse(inputs, &mut |i, found| {
+                        labels[i] = found.mean > 0.5;
+                        Ok(())
+                    }),
+                })
             },
         )?;
         Ok(PyArray1::from_vec(py, labels))
@@ -356,6 +377,10 @@ impl Learner {
             let drawn = inner.draw(draws, &mut random).map_err(plain)?;
             query.each_block(py, &state.learner, |inputs| {
                 let rows = inputs.len();
+                // sparse rows are those of a wide learner, which has refused to draw before
+                let AnyInputs::Dense(inputs) = inputs else {
+                    return Err(Error::State("sparse rows cannot be drawn".into()));
+                };
                 let values = if of_mean {
                     inner.sample_means(inputs, &drawn, &mut random)?
                 } else {
