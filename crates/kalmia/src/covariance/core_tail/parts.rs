@@ -1,6 +1,7 @@
 //! The numbers of a core + tail covariance that a saved state holds.
 
-use super::{CORE, CoreTail, SEEN_BEFORE_CORE, Scratch};
+use super::row::Scratch;
+use super::{CORE, CoreTail, SEEN_BEFORE_CORE};
 use crate::covariance::{Factored, Kernel, check_variances};
 use crate::error::{Result, require, require_len};
 

@@ -1,7 +1,11 @@
 //! Tests of what only the inside shows: moves between the parts, and forged states.
 
 use super::*;
+use crate::covariance::SparseKernel;
+use crate::error::Error;
+use crate::linalg::{Buffer, Threads};
 use crate::rule::Step;
+use crate::sparse::SparseMatrix;
 
 fn decide(_: usize, _: f64, s: f64) -> Result<Step> {
     Ok(Step::against(0.25, 0.5, s))
