@@ -200,7 +200,7 @@ fn what_wide_models_cannot_do_is_refused_with_a_reason() {
 fn bad_sparse_rows_name_their_place() {
     let folder = Folder::new("bad");
     let start = libsvm(3, 100);
-    let mut refused = |line: &str, said: &[&str]| {
+    let refused = |line: &str, said: &[&str]| {
         folder.write("bad.libsvm", format!("{start}{line}\n"));
         folder
             .run("fit bad.libsvm --method wide")

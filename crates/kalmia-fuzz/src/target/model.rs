@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 
 use kalmia::Family;
 use kalmia::evaluate::Progressive;
-use kalmia_data::{Block, Encoder, EncoderOptions, Input, Missing, Mode, Reader, SourceOptions};
+use kalmia_data::{
+    Block, Encoder, EncoderOptions, Input, Missing, Mode, Reader, SourceOptions, WideRows,
+};
 use kalmia_model::{Algorithm, Error, History, Method, Model, Settings, Summary};
 
 use super::forge::{forged, mend};
@@ -58,8 +60,17 @@ fn table(rows: usize, family: &str) -> String {
 fn seeds() -> &'static [Vec<u8>] {
     static SEEDS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     SEEDS.get_or_init(|| {
-        let methods =
-            ["auto", "auto:adapt", "ekf", "truncated", "implicit", "moment", "ons", "averaged"];
+        let methods = [
+            "auto",
+            "auto:adapt",
+            "wide",
+            "ekf",
+            "truncated",
+            "implicit",
+            "moment",
+            "ons",
+            "averaged",
+        ];
         let families = ["gaussian", "bernoulli", "poisson", "gamma", "binomial:4"];
         let mut seeds = Vec::new();
         for method in methods {
@@ -83,6 +94,7 @@ fn fitted(method: &str, family: &str, rows: usize) -> Result<Model, Error> {
     let options = EncoderOptions {
         missing: Missing::Mean,
         weight: Some("w".into()),
+        wide: if method.rows() == WideRows::Always { WideRows::Always } else { WideRows::Never },
         ..EncoderOptions::target("y")
     };
     let mut encoder = Encoder::new(options);

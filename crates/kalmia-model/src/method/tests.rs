@@ -55,8 +55,8 @@ fn the_table_of_defaults_lists_every_parameter_with_its_default_and_its_methods(
         let takes = |name: &MethodName| name.takes().contains(&parameter);
         let names: Vec<_> = MethodName::ALL.into_iter().filter(takes).map(|m| m.name()).collect();
         let methods = if parameter == Parameter::Averaged {
-            assert_eq!(names.len(), MethodName::ALL.len() - 1);
-            "all but asgd".into()
+            assert_eq!(names.len(), MethodName::ALL.len() - 2);
+            "all but wide and asgd".into()
         } else {
             names.join(", ")
         };
@@ -124,7 +124,8 @@ fn the_oracle_gives_the_step() {
 
 #[test]
 fn an_averaged_method_builds_the_mean_and_comes_back_from_json() {
-    for name in MethodName::ALL.into_iter().filter(|&name| name != MethodName::Asgd) {
+    let averaged = |name: &MethodName| name.takes().contains(&Parameter::Averaged);
+    for name in MethodName::ALL.into_iter().filter(averaged) {
         let given = Parameters { averaged: true, ..Parameters::default() };
         let method = Method::new(name, &given).unwrap();
         assert_eq!(method.to_string(), format!("averaged {name}"));
@@ -181,4 +182,34 @@ fn files_of_earlier_versions_held_every_parameter() {
     assert_eq!(method, Algorithm::Filter { rule: AnyRule::Ekf, prior: 2.5 }.into());
     let unknown = r#"{"method":"auto","drift":"sometimes"}"#;
     assert!(serde_json::from_str::<Method>(unknown).is_err());
+}
+
+#[test]
+fn sparse_rows_are_for_auto_and_wide() {
+    let family = || "bernoulli".parse().unwrap();
+    for name in MethodName::ALL {
+        let method: Method = name.to_string().parse().unwrap();
+        let expected = match name {
+            MethodName::Auto => WideRows::Auto,
+            MethodName::Wide => WideRows::Always,
+            _ => WideRows::Never,
+        };
+        assert_eq!(method.rows(), expected, "{name}");
+        match method.build_wide(family(), 3, true) {
+            Ok(learner) => {
+                assert_ne!(expected, WideRows::Never, "{name}");
+                assert!(matches!(learner, AnyLearner::Wide(wide) if wide.numbers() == 3));
+            }
+            Err(error) => {
+                assert_eq!(expected, WideRows::Never, "{name}");
+                assert!(error.to_string().contains("use auto or wide"), "{error}");
+            }
+        }
+    }
+    let averaged = Method { averaged: true, ..Method::default() };
+    assert_eq!(averaged.rows(), WideRows::Never);
+    assert!(averaged.build_wide(family(), 3, true).is_err());
+    // of very many numbers the others are sparse features
+    let many = Method::default().build_wide(family(), 1001, true).unwrap();
+    assert!(matches!(many, AnyLearner::Wide(wide) if wide.numbers() == 257));
 }
