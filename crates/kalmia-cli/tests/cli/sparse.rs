@@ -69,7 +69,7 @@ fn text_and_numbers_are_one_model_and_words_have_names() {
     assert_eq!(strongest, ["body=meeting", "body=winner"]);
     // the same as a table, cut short
     let text = folder.ok("inspect m.kalmia");
-    assert!(text.contains("body    text") && text.contains("of the variance"), "{text}");
+    assert!(text.contains("body      text") && text.contains("of the variance"), "{text}");
     assert!(text.contains("the strongest of"), "{text}");
     let scores = folder.json("evaluate m.kalmia mails.csv --json");
     assert!(number(&scores, "loss") < number(&summary, "progressive.loss"));
