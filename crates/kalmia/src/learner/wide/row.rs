@@ -10,6 +10,10 @@ use crate::sparse::{SparseMatrix, SparseRow};
 /// Rows that a feature must have been seen in before it moves to the core.
 const SEEN_BEFORE_CORE: u32 = 16;
 
+/// A feature moves to the core if at least every so many rows have it. Rarer ones gain nothing from
+/// a covariance, and the core costs the square of its features in every row.
+const MAX_ROWS_PER_VISIT: u64 = 128;
+
 /// Rows of a feature whose values give its unit.
 const SCALED_BY_ROWS: u32 = 8;
 
@@ -138,7 +142,9 @@ impl<F: Family> Wide<F> {
             if seen > 0 {
                 self.tail.walk(slot, away, &walks);
             }
-            if seen >= SEEN_BEFORE_CORE && self.core.room() > 0 {
+            let frequent =
+                seen >= SEEN_BEFORE_CORE && u64::from(seen) * MAX_ROWS_PER_VISIT >= self.count;
+            if frequent && self.core.room() > 0 {
                 let at = self.promote(slot);
                 row.core.push(Entry { at, z: x / self.tail.slot(slot).scale });
                 continue;
