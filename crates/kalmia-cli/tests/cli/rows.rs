@@ -127,7 +127,9 @@ fn what_a_method_does_not_take_is_refused() {
     folder.write("t.csv", rows(200, |x, _, u| 5.0 + x + normal(u)));
     for (family, plain) in [("gaussian:100", "gaussian"), ("gamma:7", "gamma")] {
         let words = format!("fit t.csv -t y --family {family}");
-        folder.run(&words).fails(2, &[family, "auto and wide learn", "hint: --family", plain, "ekf"]);
+        folder
+            .run(&words)
+            .fails(2, &[family, "auto and wide learn", "hint: --family", plain, "ekf"]);
         let fit = folder.json(&format!("{words} --method ekf --json"));
         let given: f64 = family.split(':').nth(1).unwrap().parse().unwrap();
         assert_eq!(number(&fit, "dispersion"), given);

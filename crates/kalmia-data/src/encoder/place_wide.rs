@@ -265,8 +265,12 @@ impl RowScratch {
         let tokens = self.tokens.iter().map(|hash| FIRST_UNNAMED + hash);
         self.named.sort_unstable_by_key(|item| item.index);
         self.named.iter().for_each(|item| rows.push(item.index, item.value));
+        let ascending = |items: &[Item]| items.is_sorted_by(|a, b| a.index < b.index);
         if self.unnamed.is_empty() {
             tokens.for_each(|index| rows.push(index, 1.0));
+        } else if self.tokens.is_empty() && ascending(&self.unnamed) {
+            // as indices of libsvm come
+            self.unnamed.iter().for_each(|item| rows.push(item.index, item.value));
         } else {
             self.unnamed.extend(tokens.map(|index| Item { index, value: 1.0 }));
             self.unnamed.sort_unstable_by_key(|item| item.index);
