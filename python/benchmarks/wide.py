@@ -7,7 +7,8 @@ Both read the same rows from a text file, each in the format of its own, and lea
 regression in one pass. Vowpal Wabbit is the library of its Python package, which runs the file
 through its own parser and learner as its command does. Each time is the best of three.
 
-Rows are drawn from a power law, as words are: most features are rare. Labels follow a logistic model.
+Rows are drawn from a power law, as words are: most features are rare. Labels follow a logistic
+model.
 """
 
 import argparse

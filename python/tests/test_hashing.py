@@ -76,7 +76,8 @@ def test_hashers_are_estimators():
 
 @pytest.mark.parametrize("n", [0, 1, 3, 1000, 2**31, 2.0, True, "18"])
 def test_other_numbers_of_columns_are_refused(n):
-    with pytest.raises(InputError, match=r"n_features is .*: give a power of two from 2 to 2\*\*30"):
+    message = r"n_features is .*: give a power of two from 2 to 2\*\*30"
+    with pytest.raises(InputError, match=message):
         FeatureHasher(n).transform([{"a": 1}])
 
 
@@ -85,7 +86,7 @@ def test_other_numbers_of_columns_are_refused(n):
     [
         ("dict", [{"a": 1}, ["a"]], "row 1 is a list: with input_type=\"dict\" give a dictionary"),
         ("dict", [{3: 1.0}], "row 0 has the feature name 3, which is no text"),
-        ("dict", [{"a": None}], "row 0, feature \"a\" has the value None: give a number, or a text"),
+        ("dict", [{"a": None}], 'row 0, feature "a" has the value None: give a number, or a text'),
         ("pair", [["a"]], "row 0 is a list: with input_type=\"pair\" give pairs"),
         ("string", ["abc"], "row 0 is a str: .* use kalmia.TextHasher"),
         ("string", [], "there is no row to hash"),

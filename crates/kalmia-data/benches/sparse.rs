@@ -1,7 +1,7 @@
 //! Reading speed of sparse rows: libsvm, and texts cut into tokens.
 //!
-//! `cargo bench -p kalmia-data --bench sparse` reads about 50 MB per way (or `KALMIA_BENCH_MB`); run
-//! as a test it reads a few KB, to show that it works.
+//! `cargo bench -p kalmia-data --bench sparse` reads about 50 MB per way (or `KALMIA_BENCH_MB`);
+//! run as a test it reads a few KB, to show that it works.
 
 use std::hint::black_box;
 use std::io::Write;

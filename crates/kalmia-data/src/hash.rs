@@ -6,7 +6,8 @@ use crate::error::{Result, SettingProblem};
 const MIN_BITS: u8 = 1;
 const MAX_BITS: u8 = 30;
 
-/// Gives a text a number below $2^{bits}$, the same for ever: models store weights by these numbers.
+/// Gives a text a number below $2^{bits}$, the same for ever: models store weights by these
+/// numbers.
 ///
 /// The hash is MurmurHash3 (x86, 32 bits, seed 0) and the numbers are those of scikit-learn's
 /// `FeatureHasher(n_features=2**bits)`. Two texts may get the same number and then share a weight;

@@ -10,9 +10,9 @@ pub const FIRST_UNNAMED: u32 = 1 << 31;
 /// The rows of a block with very many possible features, of which each row has few.
 ///
 /// Within a row, indices ascend strictly. So the named features come first, and among them the
-/// intercept and the numbers, [`crate::Encoder::number_features`] of them, which every row has, even
-/// if they are 0: the learner can center them. No other entry is 0. Entries whose hashes agree are
-/// one entry with their sum; among tokens of texts it is 1.
+/// intercept and the numbers, [`crate::Encoder::number_features`] of them, which every row has,
+/// even if they are 0: the learner can center them. No other entry is 0. Entries whose hashes agree
+/// are one entry with their sum; among tokens of texts it is 1.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SparseBlock {
     /// Where each row begins in `indices` and `values`, and at last their length: rows + 1 places.

@@ -28,8 +28,8 @@ pub enum Error {
     File(#[from] FileError),
     /// No method has this name.
     #[error(
-        "no method is named `{name}`; the methods are auto, wide, ekf, truncated, implicit, moment, \
-         ons and asgd"
+        "no method is named `{name}`; the methods are auto, wide, ekf, truncated, implicit, \
+         moment, ons and asgd"
     )]
     UnknownMethod {
         /// The name given.
@@ -91,8 +91,8 @@ pub enum Error {
     },
     /// The family's dispersion was given to a method that learns it.
     #[error(
-        "`{family}` fixes the dispersion, which methods auto and wide learn from the rows: leave the number \
-         out, or use a method that takes it, such as ekf"
+        "`{family}` fixes the dispersion, which methods auto and wide learn from the rows: leave \
+         the number out, or use a method that takes it, such as ekf"
     )]
     DispersionNotTaken {
         /// The family as given.

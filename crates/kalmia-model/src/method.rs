@@ -47,8 +47,8 @@ use std::str::FromStr;
 /// `gradient_bound` for others.
 ///
 /// **Sparse rows.** Text, hashed features and very many columns or levels make rows with millions
-/// of features, most of them 0. `auto` takes them as `wide` does, which can also be named; the other
-/// methods keep a matrix and refuse them.
+/// of features, most of them 0. `auto` takes them as `wide` does, which can also be named; the
+/// other methods keep a matrix and refuse them.
 ///
 /// **Averaging.** An averaged model predicts by the mean of the coefficients with which each row
 /// was predicted. It has no covariance: no standard errors, and intervals leave out that the

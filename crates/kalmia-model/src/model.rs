@@ -178,8 +178,8 @@ impl Model {
         coefficients(&self.learner, names, level)
     }
 
-    /// The coefficients that a summary lists: all, or of a wide model the numbers and the 100 others
-    /// that are the most standard errors from 0, the strongest first.
+    /// The coefficients that a summary lists: all, or of a wide model the numbers and the 100
+    /// others that are the most standard errors from 0, the strongest first.
     pub fn main_coefficients(&self, level: f64) -> Result<Vec<Coefficient>> {
         match &self.learner {
             AnyLearner::Wide(wide) => {

@@ -89,7 +89,8 @@ fn name(parameter: Parameter) -> &'static str {
                     prior_variance=None, prior_mean=None, scale=None, beta=None, radius=None,
                     exp_concavity=None, gradient_bound=None, lam=None, multiplier=None,
                     diameter=false, horizon=None, step=None, oracle=None, averaged=false,
-                    certificate=false, weights="frequency", shuffle=None, learners=1, numbers=None))]
+                    certificate=false, weights="frequency", shuffle=None, learners=1,
+                     numbers=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn model<'py>(
     py: Python<'py>,

@@ -362,8 +362,8 @@ class Regression(RegressorMixin, Estimator):
             return self._family
         if self.method in ("auto", "wide"):
             raise InputError(
-                f"method {self.method!r} takes no {parameter}, because it learns it: leave it out, or use "
-                'another method, such as "ekf"'
+                f"method {self.method!r} takes no {parameter}, because it learns it: leave it out, "
+                'or use another method, such as "ekf"'
             )
         try:
             number = float(value)

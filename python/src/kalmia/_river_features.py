@@ -224,7 +224,8 @@ class Columns:
 
     def wide_table(self, features: dict[str, Vector], rows: int, intercept: bool) -> WideRows:
         """As `wide_row`, of several rows."""
-        known = {self.index[name]: values for name, values in features.items() if name in self.index}
+        index = self.index
+        known = {index[name]: values for name, values in features.items() if name in index}
         places = [np.flatnonzero(values) for values in known.values()]
         total = np.concatenate(places) if places else np.empty(0, dtype=np.int64)
         columns = np.repeat(

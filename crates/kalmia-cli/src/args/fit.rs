@@ -200,8 +200,8 @@ pub struct LearnArgs {
     /// Take the step NORM / sqrt(d horizon) for true coefficients of this norm (asgd)
     #[arg(long, allow_negative_numbers = true, value_name = "NORM", help_heading = "Method")]
     pub oracle: Option<f64>,
-    /// Keep the mean of the coefficients with which each row was predicted (all but wide, and asgd, which
-    /// does so). It has no standard errors; its progressive loss is that of the iterates
+    /// Keep the mean of the coefficients with which each row was predicted (all but wide, and asgd,
+    /// which does so). It has no standard errors; its progressive loss is that of the iterates
     #[arg(long, help_heading = "Method")]
     pub averaged: bool,
 }

@@ -36,7 +36,7 @@ fn libsvm(rows: usize, width: usize) -> String {
             (0..8).map(|_| 1 + (width as f64 * uniform.next()) as usize).collect();
         indices.sort_unstable();
         indices.dedup();
-        let label = usize::from(indices[0] % 2 == 0);
+        let label = usize::from(indices[0].is_multiple_of(2));
         let _ = write!(out, "{label}");
         indices.iter().for_each(|index| {
             let _ = write!(out, " {index}:1");

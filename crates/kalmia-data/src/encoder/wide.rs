@@ -40,7 +40,8 @@ impl Encoder {
 
     /// The name of an index of a sparse row: that of a named feature, a libsvm index as decimal, or
     /// for a hash what was hashed there first, `column=word`; `#1234` if that is not known, because
-    /// only the first 65 536 hashed features have names. An index that no row has is shown as its number in parentheses.
+    /// only the first 65 536 hashed features have names. An index that no row has is shown as its
+    /// number in parentheses.
     ///
     /// ```
     /// use kalmia_data::{Encoder, EncoderOptions, FIRST_UNNAMED};

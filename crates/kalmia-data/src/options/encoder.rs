@@ -64,8 +64,8 @@ pub enum WideRows {
     Never,
     /// Decided once, before the first block with rows is written: sparse if there is a text column
     /// or hash bits, if that block leads to more than 2000 levels and libsvm indices or 5000
-    /// features of all kinds, or if a category has more than 256 levels and a new one at least every
-    /// fourth row.
+    /// features of all kinds, or if a category has more than 256 levels and a new one at least
+    /// every fourth row.
     Auto,
     /// Sparse rows from the start.
     Always,

@@ -59,7 +59,10 @@ fn tokens_are_those_of_scikit_learn() {
     // scikit-learn 1.9.1, per text and analyzer a = CountVectorizer(...).build_analyzer():
     // FeatureHasher(2**18, input_type="string", alternate_sign=False).transform(
     //   [["review=" + w for w in set(a(text))]])
-    let text = "y,review\n1,\"Good movie, good plot\"\n0,bad BAD plot_2 twist\n1, naïve Großstadt 日本語 \n";
+    let text = concat!(
+        "y,review\n1,\"Good movie, good plot\"\n0,bad BAD plot_2 twist\n",
+        "1, naïve Großstadt 日本語 \n"
+    );
     let words =
         [vec![126365, 152075, 166708], vec![98298, 109586, 180036], vec![76310, 123395, 148143]];
     let reading = read(csv(text), blocks_of(4), text_column()).unwrap();

@@ -1,11 +1,11 @@
 //! Model files: any serde state, bit for bit, in a checked, versioned and deterministic container.
 //!
-//! The container is safetensors: a JSON header and tensors of F64, F32 or U32. [`save`] and [`load`] do it all;
-//! [`ModelFile`] is for bytes that do not live in a file, and for readers that accept several
-//! kinds. [`ModelFile::new`] turns the state into JSON and moves numbers into tensors where JSON
-//! would be large (arrays of 16 numbers or more) or cannot hold them (NaN and infinities).
-//! [`ModelFile::state`] puts them back. `docs/model-file.md` describes the bytes for readers in
-//! other languages.
+//! The container is safetensors: a JSON header and tensors of F64, F32 or U32. [`save`] and
+//! [`load`] do it all; [`ModelFile`] is for bytes that do not live in a file, and for readers that
+//! accept several kinds. [`ModelFile::new`] turns the state into JSON and moves numbers into
+//! tensors where JSON would be large (arrays of 16 numbers or more) or cannot hold them (NaN and
+//! infinities). [`ModelFile::state`] puts them back. `docs/model-file.md` describes the bytes for
+//! readers in other languages.
 //!
 //! ```
 //! use kalmia::learner::FilterState;

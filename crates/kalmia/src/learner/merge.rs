@@ -41,8 +41,9 @@ impl<T> Merged<T> {
 
 impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> {
     /// Merges the rows of both: $\Lambda = \Lambda_a + \Lambda_b - \Lambda_1$, and the same for
-    /// $\Lambda\theta$. Filters with another family, rule or prior, or with drift, are refused; so are those
-    /// of a form that cannot hold every covariance ([`CoreTail`](crate::CoreTail) with a tail).
+    /// $\Lambda\theta$. Filters with another family, rule or prior, or with drift, are refused; so
+    /// are those of a form that cannot hold every covariance ([`CoreTail`](crate::CoreTail) with a
+    /// tail).
     pub fn merge(&self, other: &Self) -> Result<Merged<Self>> {
         let same = self.family() == other.family()
             && self.rule() == other.rule()

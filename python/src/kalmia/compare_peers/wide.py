@@ -142,7 +142,10 @@ WIDE_PEERS: dict[str, tuple[Means, list[dict[str, float]]]] = {
             for alpha, l2 in product((1.0, 3.0, 10.0, 30.0), (0.0, 0.1, 1.0))
         ],
     ),
-    "Vowpal Wabbit, best of 4": (vowpal_means, [{"rate": rate} for rate in (2.0, 8.0, 32.0, 128.0)]),
+    "Vowpal Wabbit, best of 4": (
+        vowpal_means,
+        [{"rate": rate} for rate in (2.0, 8.0, 32.0, 128.0)],
+    ),
 }
 
 

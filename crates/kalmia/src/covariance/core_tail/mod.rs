@@ -1,4 +1,5 @@
-//! `P` for very many features: a covariance of the frequent ones, a variance for each of the others.
+//! `P` for very many features: a covariance of the frequent ones, a variance for each of the
+//! others.
 
 mod kernel;
 mod parts;
@@ -45,13 +46,14 @@ const CORE: u32 = 1 << 31;
 /// in each row, so with them sparse rows are learned as dense ones.
 ///
 /// ```
-/// use kalmia::{Bernoulli, CoreTail, Filter, Learner, MomentMatch, Prior, SparseMatrix, SparseRows};
+/// use kalmia::{Bernoulli, CoreTail, Filter, Learner, MomentMatch, Prior, SparseMatrix,
+/// SparseRows};
 ///
 /// let prior = Prior::isotropic(1_000_000, 1.0)?;
-/// let mut filter: Filter<_, _, CoreTail> = Filter::with_covariance(Bernoulli, MomentMatch, prior)?;
-/// let x = SparseMatrix::new(&[0, 2, 4], &[7, 90_000, 7, 999_999], &[1.0; 4])?;
-/// filter.learn_sparse(SparseRows::new(x, &[1.0, 0.0])?)?;
-/// assert!(filter.coefficients()[90_000] > 0.0);
+/// let mut filter: Filter<_, _, CoreTail> = Filter::with_covariance(Bernoulli, MomentMatch,
+/// prior)?; let x = SparseMatrix::new(&[0, 2, 4], &[7, 90_000, 7, 999_999], &[1.0; 4])?;
+/// filter.learn_sparse(SparseRows::new(x, &[1.0, 0.0])?)?; assert!(filter.coefficients()[90_000] >
+/// 0.0);
 /// # Ok::<(), kalmia::Error>(())
 /// ```
 #[derive(Debug)]

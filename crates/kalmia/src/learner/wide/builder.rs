@@ -74,8 +74,8 @@ impl<F: Family> WideBuilder<F> {
         self
     }
 
-    /// Most features; a batch with more is refused with [`TooManyFeatures`](crate::Error::TooManyFeatures). By default
-    /// memory is the limit.
+    /// Most features; a batch with more is refused with
+    /// [`TooManyFeatures`](crate::Error::TooManyFeatures). By default memory is the limit.
     pub fn limit(mut self, features: usize) -> Self {
         self.limit = features;
         self

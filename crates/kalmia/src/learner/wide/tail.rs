@@ -184,8 +184,8 @@ impl Tail {
         (away, seen)
     }
 
-    /// Gives the feature another unit: the prior is exchanged for that of the new unit, and what the
-    /// rows have shown is kept.
+    /// Gives the feature another unit: the prior is exchanged for that of the new unit, and what
+    /// the rows have shown is kept.
     pub fn rescale(&mut self, slot: u32, scale: f64, priors: impl Iterator<Item = f64>) {
         let ratio = scale / self.slots[slot as usize].scale;
         let lanes = self.lanes;
