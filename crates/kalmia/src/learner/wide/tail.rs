@@ -3,12 +3,15 @@
 //! The means and variances of all members stand side by side in one cache line per feature, so a
 //! row touches one line per feature whatever the number of members.
 
+mod kernel;
+
 use super::index::PlaceIndex;
 use super::row::Entry;
 use crate::error::Result;
 use crate::linalg::{prefetch, require_memory};
 use crate::math::arch;
 use crate::sparse::SparseRows;
+use kernel::{AddSums, TakeStep};
 use std::collections::HashMap;
 
 /// Numbers of a cache line.
@@ -320,64 +323,5 @@ impl Walk {
     pub fn after(&self, variance: f64, away: u32) -> f64 {
         // rounding may have left it slightly above the prior
         (variance + self.per_row * f64::from(away)).min(self.most.max(variance))
-    }
-}
-
-struct AddSums<'a, const L: usize> {
-    numbers: &'a [f32],
-    entries: &'a [Entry],
-    m: &'a mut [f64; 8],
-    s: &'a mut [f64; 8],
-}
-
-impl<const L: usize> pulp::WithSimd for AddSums<'_, L> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _simd: S) {
-        let Self { numbers, entries, m, s } = self;
-        let mut means = [0.0; L];
-        let mut variances = [0.0; L];
-        for &Entry { at, z } in entries {
-            let record = &numbers[at as usize * 2 * L..][..2 * L];
-            for k in 0..L {
-                means[k] += f64::from(record[k]) * z;
-                variances[k] += f64::from(record[L + k]) * (z * z);
-            }
-        }
-        for k in 0..L {
-            m[k] += means[k];
-            s[k] += variances[k];
-        }
-    }
-}
-
-struct TakeStep<'a, const L: usize> {
-    numbers: &'a mut [f32],
-    entries: &'a [Entry],
-    gain: &'a [f64; 8],
-    contraction: &'a [f64; 8],
-}
-
-impl<const L: usize> pulp::WithSimd for TakeStep<'_, L> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _simd: S) {
-        let Self { numbers, entries, gain, contraction } = self;
-        let mut g = [0.0; L];
-        let mut c = [0.0; L];
-        g.copy_from_slice(&gain[..L]);
-        c.copy_from_slice(&contraction[..L]);
-        for &Entry { at, z } in entries {
-            let record = &mut numbers[at as usize * 2 * L..][..2 * L];
-            for k in 0..L {
-                let v = f64::from(record[L + k]);
-                let px = v * z;
-                record[k] = (f64::from(record[k]) + g[k] * px) as f32;
-                // c px z < 1 in exact arithmetic
-                record[L + k] = (v - c[k] * px * px).max(f64::from(f32::MIN_POSITIVE)) as f32;
-            }
-        }
     }
 }
