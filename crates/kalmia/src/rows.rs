@@ -96,14 +96,9 @@ impl<'a> Rows<'a> {
         Ok(Self { dim, x, y, weight: None, offset: None })
     }
 
-    /// Targets, weights and offsets alone; the lengths must agree.
-    #[inline(always)]
-    pub(crate) fn without_features(
-        y: &'a [f64],
-        weight: Option<&'a [f64]>,
-        offset: Option<&'a [f64]>,
-    ) -> Self {
-        Self { dim: 0, x: &[], y, weight, offset }
+    /// Targets, weights and offsets alone.
+    pub(crate) fn without_features(self) -> Self {
+        Self { dim: 0, x: &[], ..self }
     }
 
     /// The same observations with `dim` features each.
@@ -228,6 +223,12 @@ impl<'a> Inputs<'a> {
     pub(crate) fn of_len(dim: usize, x: &'a [f64], len: usize) -> Self {
         debug_assert_eq!(x.len(), dim * len);
         Self { dim, x, len, offset: None, unseen: None }
+    }
+
+    /// The same rows with `dim` features each, `dim` numbers per row.
+    pub(crate) fn with_dense(self, dim: usize, x: &'a [f64]) -> Self {
+        debug_assert_eq!(x.len(), dim * self.len);
+        Self { dim, x, ..self }
     }
 
     /// With an offset per row (added to the linear predictor).

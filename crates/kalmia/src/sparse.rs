@@ -157,46 +157,43 @@ impl<'a> SparseMatrix<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct SparseRows<'a> {
     features: SparseMatrix<'a>,
-    y: &'a [f64],
-    weight: Option<&'a [f64]>,
-    offset: Option<&'a [f64]>,
+    /// Targets, weights and offsets, as rows without features.
+    observations: Rows<'a>,
 }
 
 impl<'a> SparseRows<'a> {
     /// Features with a target per row.
     pub fn new(features: SparseMatrix<'a>, y: &'a [f64]) -> Result<Self> {
         require_len("y", y.len(), features.len())?;
-        Ok(Self { features, y, weight: None, offset: None })
+        Ok(Self { features, observations: Rows::new(0, &[], y)? })
     }
 
     /// Features with the targets, weights and offsets of as many other rows.
     pub(crate) fn with_observations(features: SparseMatrix<'a>, rows: Rows<'a>) -> Self {
         debug_assert_eq!(features.len(), rows.len());
-        Self { features, y: rows.targets(), weight: rows.weights(), offset: rows.offsets() }
+        Self { features, observations: rows.without_features() }
     }
 
     /// With a weight per row (multiplies the loss).
     pub fn with_weights(mut self, weight: &'a [f64]) -> Result<Self> {
-        require_len("weight", weight.len(), self.y.len())?;
-        self.weight = Some(weight);
+        self.observations = self.observations.with_weights(weight)?;
         Ok(self)
     }
 
     /// With an offset per row (added to the linear predictor).
     pub fn with_offsets(mut self, offset: &'a [f64]) -> Result<Self> {
-        require_len("offset", offset.len(), self.y.len())?;
-        self.offset = Some(offset);
+        self.observations = self.observations.with_offsets(offset)?;
         Ok(self)
     }
 
     /// Number of rows.
     pub fn len(&self) -> usize {
-        self.y.len()
+        self.observations.len()
     }
 
     /// Whether the batch is empty.
     pub fn is_empty(&self) -> bool {
-        self.y.is_empty()
+        self.observations.is_empty()
     }
 
     /// The features.
@@ -211,14 +208,15 @@ impl<'a> SparseRows<'a> {
     }
 
     /// Targets, weights and offsets as rows without features.
+    #[inline(always)]
     pub(crate) fn observations(&self) -> Rows<'a> {
-        Rows::without_features(self.y, self.weight, self.offset)
+        self.observations
     }
 
     /// Target, weight and offset of row `i`, the target as given.
     #[inline(always)]
     pub fn observation(&self, i: usize) -> Observation {
-        self.observations().observation(i)
+        self.observations.observation(i)
     }
 
     /// Calls `take` with the same rows in dense form, for learners with a dense covariance. An
@@ -230,7 +228,7 @@ impl<'a> SparseRows<'a> {
     ) -> Result<T> {
         self.features.check(dim as u64)?;
         let dense = self.features.densify(dim)?;
-        take(self.observations().with_dense(dim, &dense)?)
+        take(self.observations.with_dense(dim, &dense)?)
     }
 }
 
@@ -238,27 +236,25 @@ impl<'a> SparseRows<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct SparseInputs<'a> {
     features: SparseMatrix<'a>,
-    offset: Option<&'a [f64]>,
-    unseen: Option<&'a [u32]>,
+    /// Offsets and unseen levels, as inputs without features.
+    extras: Inputs<'a>,
 }
 
 impl<'a> SparseInputs<'a> {
     /// Features of the rows to predict.
     pub fn new(features: SparseMatrix<'a>) -> Self {
-        Self { features, offset: None, unseen: None }
+        Self { features, extras: Inputs::of_len(0, &[], features.len()) }
     }
 
     /// With an offset per row (added to the linear predictor).
     pub fn with_offsets(mut self, offset: &'a [f64]) -> Result<Self> {
-        require_len("offset", offset.len(), self.features.len())?;
-        self.offset = Some(offset);
+        self.extras = self.extras.with_offsets(offset)?;
         Ok(self)
     }
 
     /// With the number of levels per row that no row had; see [`Inputs::with_unseen`].
     pub fn with_unseen(mut self, unseen: &'a [u32]) -> Result<Self> {
-        require_len("unseen", unseen.len(), self.features.len())?;
-        self.unseen = Some(unseen);
+        self.extras = self.extras.with_unseen(unseen)?;
         Ok(self)
     }
 
@@ -279,24 +275,21 @@ impl<'a> SparseInputs<'a> {
 
     /// The offset of row `i`.
     pub fn offset(&self, i: usize) -> f64 {
-        self.offset.map_or(0.0, |offset| offset[i])
+        self.extras.offset(i)
     }
 
     /// The number of unseen levels of row `i`.
     pub fn unseen(&self, i: usize) -> u32 {
-        self.unseen.map_or(0, |unseen| unseen[i])
+        self.extras.unseen(i)
     }
 
     /// Refuses illegal features and offsets for a learner of `width` features.
     pub(crate) fn check(&self, width: u64) -> Result<()> {
         self.features.check(width)?;
-        match self.offset.and_then(|offset| first_beyond(f64::MAX, offset)) {
-            Some(at) => crate::error::require(false, "offset", self.offset(at), "must be finite"),
-            None => Ok(()),
-        }
+        self.extras.check(0)
     }
 
-    /// Calls `take` with the rows from `first` on, at most `rows` of them, in dense form.
+    /// Calls `take` with the rows of a range in dense form.
     pub(crate) fn densified(
         &self,
         dim: usize,
@@ -306,14 +299,7 @@ impl<'a> SparseInputs<'a> {
         let features =
             SparseMatrix { starts: &self.features.starts[rows.start..=rows.end], ..self.features };
         let dense = features.densify(dim)?;
-        let mut inputs = Inputs::of_len(dim, &dense, rows.len());
-        if let Some(offset) = self.offset {
-            inputs = inputs.with_offsets(&offset[rows.clone()])?;
-        }
-        if let Some(unseen) = self.unseen {
-            inputs = inputs.with_unseen(&unseen[rows])?;
-        }
-        take(inputs)
+        take(self.extras.slice(rows).with_dense(dim, &dense))
     }
 }
 

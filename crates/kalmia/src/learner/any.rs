@@ -215,6 +215,16 @@ impl<F: Family> Learner for AnyLearner<F> {
     }
 }
 
+/// Hands predictions of single beliefs on as mixtures of one, in one allocation.
+fn alone<F: Family>(
+    take: &mut dyn FnMut(usize, &MixturePrediction<F>) -> Result<()>,
+) -> impl FnMut(usize, &Prediction<F>) -> Result<()> {
+    let mut mixture = None;
+    move |i, prediction| {
+        take(i, MixturePrediction::refill(&mut mixture, [(1.0, prediction.clone())])?)
+    }
+}
+
 impl<F: Family> Predict for AnyLearner<F> {
     type Family = F;
     type Prediction = MixturePrediction<F>;
@@ -241,17 +251,13 @@ impl<F: Family> Predict for AnyLearner<F> {
         inputs: Inputs<'_>,
         take: &mut dyn FnMut(usize, &MixturePrediction<F>) -> Result<()>,
     ) -> Result<()> {
-        let mut mixture = None;
-        let mut alone = |i: usize, prediction: &Prediction<F>| {
-            take(i, MixturePrediction::refill(&mut mixture, [(1.0, prediction.clone())])?)
-        };
         match self {
             Self::Auto(inner) => inner.predict_many(inputs, take),
             Self::Wide(inner) => inner.predict_many(inputs, take),
-            Self::Filter(inner) => inner.predict_many(inputs, &mut alone),
-            Self::Newton(inner) => inner.predict_many(inputs, &mut alone),
-            Self::Sgd(inner) => inner.predict_many(inputs, &mut alone),
-            Self::Averaged(inner) => inner.predict_many(inputs, &mut alone),
+            Self::Filter(inner) => inner.predict_many(inputs, &mut alone(take)),
+            Self::Newton(inner) => inner.predict_many(inputs, &mut alone(take)),
+            Self::Sgd(inner) => inner.predict_many(inputs, &mut alone(take)),
+            Self::Averaged(inner) => inner.predict_many(inputs, &mut alone(take)),
         }
     }
 
@@ -260,17 +266,13 @@ impl<F: Family> Predict for AnyLearner<F> {
         inputs: SparseInputs<'_>,
         take: &mut dyn FnMut(usize, &MixturePrediction<F>) -> Result<()>,
     ) -> Result<()> {
-        let mut mixture = None;
-        let mut alone = |i: usize, prediction: &Prediction<F>| {
-            take(i, MixturePrediction::refill(&mut mixture, [(1.0, prediction.clone())])?)
-        };
         match self {
             Self::Auto(inner) => inner.predict_sparse(inputs, take),
             Self::Wide(inner) => inner.predict_sparse(inputs, take),
-            Self::Filter(inner) => inner.predict_sparse(inputs, &mut alone),
-            Self::Newton(inner) => inner.predict_sparse(inputs, &mut alone),
-            Self::Sgd(inner) => inner.predict_sparse(inputs, &mut alone),
-            Self::Averaged(inner) => inner.predict_sparse(inputs, &mut alone),
+            Self::Filter(inner) => inner.predict_sparse(inputs, &mut alone(take)),
+            Self::Newton(inner) => inner.predict_sparse(inputs, &mut alone(take)),
+            Self::Sgd(inner) => inner.predict_sparse(inputs, &mut alone(take)),
+            Self::Averaged(inner) => inner.predict_sparse(inputs, &mut alone(take)),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::family::Family;
 use crate::learner::auto::warm_up::{PEARSON_RUNS, WARM_UP_ROWS};
 use crate::observe::{Observer, observation};
-use crate::rows::{Observation, Rows};
+use crate::rows::Observation;
 use crate::sparse::{SparseRow, SparseRows};
 use serde::{Deserialize, Serialize};
 
@@ -55,14 +55,10 @@ impl WarmUpRows {
 
     /// Checks a restored value.
     pub fn check<F: Family>(&self, family: &F) -> Result<()> {
-        let parts = self.features();
-        let features = parts.matrix()?;
-        features.check(u64::MAX)?;
-        crate::error::require_len("weight", self.weight.len(), self.y.len())?;
-        crate::error::require_len("offset", self.offset.len(), self.y.len())?;
-        let rows = Rows::without_features(&self.y, Some(&self.weight), Some(&self.offset));
-        rows.check_observations(family)?;
-        SparseRows::new(features, &self.y).map(|_| ())
+        self.with_rows(|rows| {
+            rows.features().check(u64::MAX)?;
+            rows.observations().check_observations(family).map(|_| ())
+        })
     }
 
     /// Calls `take` with the rows.
