@@ -3,8 +3,9 @@
 use crate::error::{Error, Result, require_len};
 use crate::rows::{Inputs, MAX_FEATURE, MAX_MODERATE, Observation, Rows, first_beyond};
 
-/// Features of several rows in compressed form (CSR): row `i` has the entries `starts[i]..starts[i
-/// + 1]` of `indices` and `values`. Features that a row does not list are 0.
+/// Features of several rows in compressed form (CSR): the entries of row `i` are those from
+/// `starts[i]` to before `starts[i + 1]` in `indices` and `values`. Features that a row does not
+/// list are 0.
 ///
 /// Indices ascend strictly within a row. A repeated index is refused, because summing it or taking
 /// the last value would both be a guess; sum repeated entries before.
