@@ -135,8 +135,8 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
 
         A number is named after its column, and a level after column and value, as in
         ``color=red``. The first level of a column has no coefficient: the others are compared
-        with it. Words of texts, and levels with `hash_bits`, are named after their hash, as in
-        ``#1234``.
+        with it. A word of a text column is named ``review=good``; of more than 65 536 hashed
+        features the later ones are named after their hash, as in ``#1234``.
         """
         check_is_fitted(self, "learners_")
         return np.array(self._feature_names(), dtype=object)
