@@ -6,7 +6,7 @@ use crate::family::Family;
 use crate::learner::DriftMode;
 use crate::learner::auto::scale::Scales;
 
-/// Features besides the numbers that share a covariance, unless the builder is told otherwise. A
+/// Features besides the numbers that share a covariance, unless the builder says otherwise. A
 /// larger core predicts hardly better on text, and its cost grows with the square.
 pub const CORE_FEATURES: usize = 32;
 

@@ -36,8 +36,8 @@ impl Ftrl {
 
 /// Which learner is ahead depends on the size of the effects. Measured losses per row (wide, FTRL,
 /// truth) with effects uniform to 0.6, as below: 0.619, 0.623, 0.577. To 1.2, in less skewed rows:
-/// 0.521, 0.567, 0.434. To 0.35 FTRL was ahead: 0.670, 0.666, 0.643, because the narrowest prior of
-/// the mixture is then still too wide.
+/// 0.521, 0.567, 0.434. To 0.35 FTRL was ahead: 0.670, 0.666, 0.643; the narrowest prior of the
+/// mixture may then be too wide.
 #[test]
 fn it_predicts_better_than_ftrl_if_effects_are_not_small() {
     let mut rng = rng(11);
