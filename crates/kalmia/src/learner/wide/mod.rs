@@ -49,7 +49,7 @@ use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths};
 use crate::observe::Observer;
 use crate::rows::Rows;
-use crate::sparse::{SparseMatrix, SparseRows};
+use crate::sparse::SparseRows;
 use core::Core;
 use member::Members;
 use row::RowEntries;
@@ -262,8 +262,7 @@ impl<F: Family> Learner for Wide<F> {
     ) -> Result<()> {
         rows.check(&self.family, rows.dim())?;
         let parts = row::SparseParts::of_dense(rows.features(), rows.dim(), rows.len());
-        let features = SparseMatrix::new(&parts.starts, &parts.indices, &parts.values)?;
-        self.learn_sparse_observed(SparseRows::with_observations(features, rows), observer)
+        self.learn_sparse_observed(SparseRows::with_observations(parts.matrix()?, rows), observer)
     }
 
     fn learn_sparse_observed(

@@ -20,10 +20,8 @@ impl<F: Family> Wide<F> {
         m: &mut [f64; MAX_LANES],
         s: &mut [f64; MAX_LANES],
     ) {
-        let mut walks = Vec::new();
-        self.walks(&mut walks);
         self.tail.add_sums(&row.tail, m, s);
-        for walk in &walks {
+        for walk in &row.walks {
             for entry in &row.tail {
                 let variance = self.tail.record(entry.at)[self.tail.lanes() + walk.lane];
                 let away = (self.count as u32).wrapping_sub(self.tail.slot(entry.at).last_row);

@@ -38,7 +38,7 @@ pub(super) struct RowEntries {
     pub unseen: f64,
     /// Scratch: where each feature is kept, if it was seen.
     places: Vec<Option<Place>>,
-    /// Scratch of [`Wide::walks`].
+    /// The members whose variances grow, as [`Wide::walks`] gives them for this row.
     pub walks: Vec<Walk>,
 }
 
@@ -178,6 +178,7 @@ impl<F: Family> Wide<F> {
     /// Prepares a row to be predicted; nothing changes.
     pub(super) fn look_up(&self, x: SparseRow<'_>, row: &mut RowEntries) {
         row.reset();
+        self.walks(&mut row.walks);
         let rest = row.take_numbers(x);
         self.place_numbers(row);
         for (index, x) in rest.iter().filter(|(_, x)| *x != 0.0) {
