@@ -1,6 +1,7 @@
 //! The form between readers and encoder: up to a block of rows, as one plain column of values per
 //! used column of the input.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::Location;
@@ -19,6 +20,15 @@ pub(crate) enum Want {
     Boolean,
     /// As text, one of [`crate::MISSING`] if missing.
     Text,
+    /// As text that identifies the row: integers stay exact, and only an empty text is missing.
+    Key,
+}
+
+impl Want {
+    /// Whether the column holds texts until its kind is known.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Raw | Self::Text | Self::Key)
+    }
 }
 
 /// What a typed source says about a column.
@@ -35,9 +45,22 @@ pub(crate) enum Declared {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub name: String,
+    /// Another name under which an input may have it.
+    pub alias: Option<String>,
     pub want: Want,
     /// Whether a file without it is refused; otherwise all its values in that file are missing.
     pub required: bool,
+}
+
+impl Slot {
+    pub fn new(name: impl Into<String>, want: Want, required: bool) -> Self {
+        Self { name: name.into(), alias: None, want, required }
+    }
+
+    /// The names under which an input may have it.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        [Some(&self.name), self.alias.as_ref()].into_iter().flatten().map(|name| &**name)
+    }
 }
 
 /// Texts end to end in one buffer.
@@ -76,6 +99,21 @@ impl Texts {
         &self.bytes[start..self.ends[i] as usize]
     }
 
+    /// Whether all of the other texts can be added.
+    pub fn has_room_for(&self, other: &Self) -> bool {
+        self.bytes.len() + other.bytes.len() <= Self::MAX_BYTES
+    }
+
+    /// All texts, end to end.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Adds the texts of a range of other texts.
+    pub fn append(&mut self, other: &Self, range: Range<usize>) {
+        range.for_each(|i| self.push(other.get(i)));
+    }
+
     fn truncate(&mut self, len: usize) {
         if len < self.ends.len() {
             self.ends.truncate(len);
@@ -106,14 +144,14 @@ impl Values {
         self.numbers.clear();
         self.texts.truncate(0);
         self.texts.overflow = false;
-        self.is_text = matches!(want, Want::Raw | Want::Text);
+        self.is_text = want.is_text();
         self.declared = None;
     }
 
     /// Adds a field of a text format; false if it is not what the column wants.
     #[inline]
     pub fn push_field(&mut self, want: Want, field: &[u8]) -> bool {
-        match self.notation.clone() {
+        match self.notation.clone().filter(|_| want != Want::Key) {
             None => self.push_usual(want, field),
             Some(notation) => {
                 let usual = notation.usual(field, want != Want::Text);
@@ -126,7 +164,7 @@ impl Values {
     #[inline]
     fn push_usual(&mut self, want: Want, field: &[u8]) -> bool {
         let value = match want {
-            Want::Raw | Want::Text => {
+            Want::Raw | Want::Text | Want::Key => {
                 self.texts.push(field);
                 return true;
             }
@@ -164,12 +202,31 @@ impl Values {
 
     /// Whether no value is there.
     pub fn is_missing(&self) -> bool {
-        let text = |i| scalar::is_missing(scalar::trim(self.texts.get(i)));
+        (0..self.len()).all(|row| self.is_missing_at(row))
+    }
+
+    /// Whether the value of a row is missing.
+    #[inline]
+    pub fn is_missing_at(&self, row: usize) -> bool {
         if self.is_text {
-            (0..self.texts.len()).all(text)
+            scalar::is_missing(scalar::trim(self.texts.get(row)))
         } else {
-            self.numbers.iter().all(|v| v.is_nan())
+            self.numbers[row].is_nan()
         }
+    }
+
+    /// Adds the values of a range of another column of the same type.
+    pub fn append(&mut self, other: &Self, range: Range<usize>) {
+        if self.is_text {
+            self.texts.append(&other.texts, range);
+        } else {
+            self.numbers.extend_from_slice(&other.numbers[range]);
+        }
+    }
+
+    /// An empty column of the same type.
+    pub fn emptied(&self) -> Self {
+        Self { is_text: self.is_text, ..Self::default() }
     }
 
     /// Keeps the first `len` values.
@@ -242,6 +299,22 @@ impl Origin {
         self.segments.push(Segment { start, file, first_row });
     }
 
+    /// Adds the rows of a range of another origin after the first `rows` rows, without files; the
+    /// caller has those.
+    pub fn append(&mut self, rows: usize, other: &Self, range: Range<usize>, first_file: usize) {
+        for (i, segment) in other.segments.iter().enumerate() {
+            let end = other.segments.get(i + 1).map_or(usize::MAX, |next| next.start);
+            let start = segment.start.max(range.start);
+            if start < end.min(range.end) {
+                let first_row = segment.first_row + (start - segment.start) as u64;
+                self.open(rows + start - range.start, first_file + segment.file, first_row);
+            }
+        }
+        self.lines.resize(rows, 0);
+        let lines = range.map(|row| other.lines.get(row).copied().unwrap_or(0));
+        self.lines.extend(lines);
+    }
+
     /// The place of batch row `i`, in numbers.
     pub fn place(&self, i: usize) -> Place {
         let segment = self.segments.iter().rev().find(|s| s.start <= i).copied();
@@ -294,6 +367,8 @@ pub(crate) struct Batch {
     pub end: crate::reader::Position,
     /// JSON members that no column of the schema takes.
     pub unknown_members: u64,
+    /// The names of the first of them, if the source was asked for them.
+    pub ignored: Vec<String>,
     /// The first of them that appears after the rows that decide the columns.
     pub late_member: Option<LateMember>,
     /// Rows that could not be read, under [`crate::BadRows::Skip`]; their values are missing.
@@ -318,6 +393,7 @@ impl Batch {
         self.entries.clear();
         self.origin.clear();
         self.unknown_members = 0;
+        self.ignored.clear();
         self.late_member = None;
         self.bad.clear();
     }

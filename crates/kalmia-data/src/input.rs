@@ -145,6 +145,14 @@ impl Input {
         Ok(Fingerprint { name: self.name.clone(), content })
     }
 
+    /// The bytes, if they are in memory.
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        match &self.place {
+            Place::Memory(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
     pub(crate) fn io(&self, source: std::io::Error) -> Error {
         Error::Io { file: self.name.clone(), source }
     }

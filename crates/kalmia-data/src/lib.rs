@@ -36,6 +36,9 @@
 //! restored with [`Reader::seek`], they give the blocks of an uninterrupted reading;
 //! [`Reader::check_unchanged`] refuses other files.
 //!
+//! **Tables.** A [`Table`] holds rows that are read but not encoded, such as the body of a request:
+//! independent of levels, it can be kept as bytes and encoded later, or by another process.
+//!
 //! **Errors** are typed; [`Error::remedy`] says which option helps, for a caller to word in its own
 //! terms. Hostile input gives an error: lines, columns, features and texts have limits, and a panic
 //! in the decoder of a binary format is caught.
@@ -63,12 +66,13 @@ mod sniff;
 mod source;
 mod sparse;
 mod stoppable;
+mod table;
 mod target;
 mod text;
 mod tokens;
 
 pub use block::Block;
-pub use encoder::{Counts, Encoder, INTERCEPT};
+pub use encoder::{Counts, Encoder, EncoderMark, INTERCEPT};
 pub use error::{
     Change, ColumnProblem, EntryProblem, Error, FormatProblem, HeaderProblem, Labels, Location,
     NameHint, Remedy, Result, RowProblem, SettingProblem, ValueProblem, nearest,
@@ -85,6 +89,7 @@ pub use shuffle::{Shuffle, Shuffled};
 #[cfg(feature = "arrow")]
 pub use source::arrow::{NotNumeric, kind_of, numbers};
 pub use sparse::{FIRST_UNNAMED, SparseBlock, SparseRow};
+pub use table::{Table, TableSchema, json_lines};
 pub use target::{Coding, Target};
 pub use text::{TextBlock, TextKind, TextReader};
 pub use tokens::{Analyzer, TokenScratch};

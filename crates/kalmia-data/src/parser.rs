@@ -8,7 +8,9 @@ use std::thread::JoinHandle;
 
 use crate::batch::{Batch, Slot, Want};
 use crate::encoder::no_column;
-use crate::error::{Change, Error, FormatProblem, Result, RowProblem, SettingProblem};
+use crate::error::{
+    Change, Error, FormatProblem, HeaderProblem, Result, RowProblem, SettingProblem,
+};
 use crate::input::Input;
 use crate::notation::Notation;
 use crate::options::SourceOptions;
@@ -116,12 +118,22 @@ impl Parser {
         if source.is_sparse() != self.sparse {
             return Err(Error::Format { file: file.clone(), problem: FormatProblem::Mixed });
         }
+        let slots = self.slots.iter().enumerate();
         let places: std::collections::HashMap<&str, usize> =
-            self.slots.iter().enumerate().map(|(i, slot)| (&*slot.name, i)).collect();
+            slots.flat_map(|(i, slot)| slot.names().map(move |name| (name, i))).collect();
         let columns: Vec<Option<usize>> =
             source.names().iter().map(|name| places.get(&**name).copied()).collect();
         let mut found = vec![false; self.slots.len()];
-        columns.iter().flatten().for_each(|&slot| found[slot] = true);
+        for (slot, name) in columns.iter().zip(source.names()) {
+            let Some(slot) = *slot else { continue };
+            let twice = std::mem::replace(&mut found[slot], true);
+            // each object may have either of a column's two names
+            if twice && !source.has_named_values() {
+                let column = self.slots[slot].name.clone();
+                let problem = HeaderProblem::Alias { name: name.clone(), column };
+                return Err(Error::Header { file: file.clone(), problem });
+            }
+        }
         let mut slots = self.slots.iter().zip(found);
         if let Some((slot, _)) = slots.find(|(slot, found)| slot.required && !found) {
             return Err(no_column(file, &slot.name, source.names()));
@@ -161,7 +173,7 @@ impl Parser {
             source.fill(batch, wanted)?;
             batch.pad();
             batch.drop_missing_numbers(start);
-            self.check_texts(batch, start)?;
+            check_texts(&self.slots, batch, start)?;
             let read = (batch.rows - start) as u64;
             self.position.row += read;
             self.position.rows += read;
@@ -171,14 +183,6 @@ impl Parser {
         }
         batch.end = self.position;
         Ok(())
-    }
-
-    fn check_texts(&self, batch: &Batch, start: usize) -> Result<()> {
-        let Some(slot) = batch.columns.iter().position(|column| column.texts.overflow) else {
-            return Ok(());
-        };
-        let problem = RowProblem::TextsTooLong { column: self.slots[slot].name.clone() };
-        Err(Error::Row { at: batch.origin.location(start), problem })
     }
 
     /// Skips up to `rows` rows; how many there were.
@@ -238,6 +242,15 @@ impl Parser {
         let thread = Some(std::thread::spawn(body));
         Ahead { full, spare, thread }
     }
+}
+
+/// Refuses texts that are too long to be held; `start` is the first row that was added.
+pub(crate) fn check_texts(slots: &[Slot], batch: &Batch, start: usize) -> Result<()> {
+    let Some(slot) = batch.columns.iter().position(|column| column.texts.overflow) else {
+        return Ok(());
+    };
+    let problem = RowProblem::TextsTooLong { column: slots[slot].name.clone() };
+    Err(Error::Row { at: batch.origin.location(start), problem })
 }
 
 /// Batches read ahead.

@@ -11,7 +11,7 @@ use crate::encoder::Encoder;
 use crate::error::{Change, ColumnProblem, Error, Location, Result, SettingProblem, ValueProblem};
 use crate::fingerprint::Fingerprint;
 use crate::input::Input;
-use crate::options::{BadRows, MAX_BLOCK_ROWS, Mode, SourceOptions};
+use crate::options::{BadRows, EncoderOptions, MAX_BLOCK_ROWS, Mode, SourceOptions};
 use crate::parser::{Ahead, Parser};
 
 /// A place between two rows of the inputs.
@@ -159,7 +159,8 @@ impl Reader {
     ///
     /// After an error the reader is at its end, and the encoder is as it was before the call.
     pub fn next_block(&mut self, encoder: &mut Encoder, block: &mut Block) -> Result<bool> {
-        let outcome = self.try_next(encoder, block).map_err(|error| in_role(error, encoder));
+        let outcome =
+            self.try_next(encoder, block).map_err(|error| in_role(error, encoder.options()));
         if !matches!(outcome, Ok(true)) {
             self.stage = Stage::Over;
         }
@@ -243,6 +244,7 @@ impl Reader {
         if batch.rows == 0 {
             return Ok(false);
         }
+        std::mem::swap(&mut block.origin, &mut batch.origin);
         encoder.encode(batch, block, self.mode)?;
         if let Some(late) = batch.late_member.take() {
             self.late_member.get_or_insert(late);
@@ -325,8 +327,7 @@ impl Reader {
 }
 
 /// A text among weights or offsets is an error of its own: these columns cannot be categories.
-fn in_role(error: Error, encoder: &Encoder) -> Error {
-    let options = encoder.options();
+pub(crate) fn in_role(error: Error, options: &EncoderOptions) -> Error {
     match error {
         Error::Value { at, column, value, problem: ValueProblem::NotANumber } => {
             let is = |role: &Option<String>| role.as_deref() == Some(&*column);

@@ -94,8 +94,26 @@ impl Column {
         }
     }
 
+    pub(crate) fn running_mean(&self) -> RunningMean {
+        RunningMean { mean: self.mean, count: self.count }
+    }
+
+    pub(crate) fn set_mean(&mut self, RunningMean { mean, count }: RunningMean) {
+        self.mean = mean;
+        self.count = count;
+    }
+}
+
+/// The mean of the values of a column so far.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunningMean {
+    pub mean: f64,
+    pub count: u64,
+}
+
+impl RunningMean {
     /// Takes a value into the mean.
-    pub(crate) fn observe(&mut self, value: f64) {
+    pub fn observe(&mut self, value: f64) {
         self.count += 1;
         // Divided first: the difference of huge values could overflow.
         let n = self.count as f64;

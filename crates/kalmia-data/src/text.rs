@@ -51,10 +51,7 @@ impl TextReader {
         }
         let names = columns.map_or(header, <[String]>::to_vec);
         let kinds = parser.text_kinds(&names);
-        let slots = names
-            .iter()
-            .map(|name| Slot { name: name.clone(), want: Want::Text, required: true })
-            .collect();
+        let slots = names.iter().map(|name| Slot::new(name, Want::Text, true)).collect();
         parser.bind(slots, sparse)?;
         Ok(Self { parser, batch: Batch::default(), names, kinds, over: false, block_rows })
     }

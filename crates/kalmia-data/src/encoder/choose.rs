@@ -99,8 +99,8 @@ impl Encoder {
 
     /// The columns to be read, and as what: features, then target, weight and offset.
     pub(crate) fn slots(&self, mode: Mode) -> Vec<Slot> {
-        let slot = |name: &str, want, required| Slot { name: name.into(), want, required };
-        self.wanted().map(|(name, want)| slot(name, want, self.is_required(name, mode))).collect()
+        let slot = |(name, want)| Slot::new(name, want, self.is_required(name, mode));
+        self.wanted().map(slot).collect()
     }
 
     /// Whether these are the encoder's slots; rows read for another encoder would not fit.

@@ -1,14 +1,18 @@
 //! From a batch to a block: which rows are used, and which levels and features are new.
+//!
+//! Learning changes the encoder, predicting does not; both write a block by the same code, which
+//! borrows the encoder and returns what was counted.
 
 use std::collections::HashSet;
 
-use super::Encoder;
-use crate::batch::{Batch, Origin, Values};
+use super::{Counts, Encoder};
+use crate::batch::{Batch, Entry, Origin, Values};
 use crate::block::Block;
 use crate::error::{Error, Result, ValueProblem};
+use crate::hash_names::HashNames;
 use crate::options::{EncoderOptions, Missing, Mode};
 use crate::scalar;
-use crate::schema::{Column, Feature, Kind, Meaning};
+use crate::schema::{Column, Feature, Kind, Meaning, RunningMean};
 
 /// The code of a value whose level is unknown.
 pub(super) const UNSEEN: u32 = u32::MAX;
@@ -59,47 +63,105 @@ impl KeyFilter {
 }
 
 impl Encoder {
-    /// Encodes a batch into `block`. After an error the encoder is as it was before.
-    pub(crate) fn encode(
-        &mut self,
-        batch: &mut Batch,
-        block: &mut Block,
-        mode: Mode,
-    ) -> Result<()> {
+    /// Encodes a batch into `block`, which holds the origin of its rows already. After an error the
+    /// encoder is as it was before.
+    pub(crate) fn encode(&mut self, batch: &Batch, block: &mut Block, mode: Mode) -> Result<()> {
+        if mode != Mode::Learn {
+            let counts = self.encode_unchanged(batch, block, mode)?;
+            self.counts = self.counts.plus(counts);
+            return Ok(());
+        }
         let mark = self.mark();
-        let outcome = self.try_encode(batch, block, mode);
+        let outcome = self.try_learn(batch, block);
         if outcome.is_err() {
             self.undo(mark);
         }
         outcome
     }
 
-    fn try_encode(&mut self, batch: &mut Batch, block: &mut Block, mode: Mode) -> Result<()> {
-        std::mem::swap(&mut block.origin, &mut batch.origin);
-        block.index = self.kept_rows(batch, &block.origin, mode)?;
-        self.counts.rows += batch.rows as u64;
-        self.counts.skipped += (batch.rows - block.index.len()) as u64;
-        self.counts.unknown_members += batch.unknown_members;
-        let mut births = Vec::new();
-        let codes = self.codes(batch, block, mode, &mut births)?;
+    /// As [`Encoder::encode`] for rows that are not learned; what it counted.
+    pub(crate) fn encode_unchanged(
+        &self,
+        batch: &Batch,
+        block: &mut Block,
+        mode: Mode,
+    ) -> Result<Counts> {
+        let mut counts = self.choose_rows(batch, block, mode)?;
+        let codes = self.known_codes(batch, block, &mut counts.unseen);
         if !self.is_wide() {
-            self.new_entries(batch, block, mode, &mut births);
-        }
-        if self.is_undecided() && mode == Mode::Learn && !block.index.is_empty() {
-            self.decide_by_block(&mut births, block.index.len());
+            counts.unseen += self.unknown_entries(batch, block);
         }
         count_unseen(&codes, block);
+        let mut means = self.means();
+        counts.imputed = self.place_features(batch, block, &codes, &mut means, None)?;
+        self.place_roles(batch, block, mode)?;
+        Ok(counts)
+    }
+
+    fn try_learn(&mut self, batch: &Batch, block: &mut Block) -> Result<()> {
+        let mut counts = self.choose_rows(batch, block, Mode::Learn)?;
+        let mut births = Vec::new();
+        let codes = self.learned_codes(batch, block, &mut births)?;
+        if !self.is_wide() {
+            self.new_entries(batch, block, &mut births);
+        }
+        if self.is_undecided() && !block.index.is_empty() {
+            self.decide_by_block(&mut births, block.index.len());
+        }
+        block.unseen.clear();
         births.sort_unstable();
         self.grow(births, block)?;
-        if self.is_wide() {
-            self.place_wide(batch, block, &codes, mode)?;
-        } else {
-            self.place(batch, block, &codes, mode);
+        let mut means = self.means();
+        let mut names = std::mem::take(&mut self.hash_names);
+        let placed = self.place_features(batch, block, &codes, &mut means, Some(&mut names));
+        self.hash_names = names;
+        counts.imputed = placed?;
+        self.columns.iter_mut().zip(means).for_each(|(column, mean)| column.set_mean(mean));
+        let slot = self.role_slots().target;
+        if let Some(target) = &mut self.target {
+            target.learn_negative(&batch.columns[slot], &block.index);
         }
-        self.place_roles(batch, block, mode)?;
+        self.place_roles(batch, block, Mode::Learn)?;
+        self.counts = self.counts.plus(counts);
+        Ok(())
+    }
+
+    /// Enters the rows that are used into the block; the counts of all rows.
+    fn choose_rows(&self, batch: &Batch, block: &mut Block, mode: Mode) -> Result<Counts> {
+        block.index = self.kept_rows(batch, &block.origin, mode)?;
         block.first_row = batch.first_row;
         block.rows_read = batch.rows;
-        Ok(())
+        Ok(Counts {
+            rows: batch.rows as u64,
+            skipped: (batch.rows - block.index.len()) as u64,
+            unknown_members: batch.unknown_members,
+            ..Counts::default()
+        })
+    }
+
+    /// The means that stand for missing values, per column; none if values are not replaced.
+    fn means(&self) -> Vec<RunningMean> {
+        match self.options.missing {
+            Missing::Mean => self.columns.iter().map(Column::running_mean).collect(),
+            Missing::Error | Missing::Skip => Vec::new(),
+        }
+    }
+
+    /// Writes the features of the kept rows; the number of missing values that were replaced.
+    /// `names` of hashed features are there if the rows are learned; values then change the means.
+    fn place_features(
+        &self,
+        batch: &Batch,
+        block: &mut Block,
+        codes: &[Vec<u32>],
+        means: &mut [RunningMean],
+        names: Option<&mut HashNames>,
+    ) -> Result<u64> {
+        if self.is_wide() {
+            self.place_wide(batch, block, codes, means, names)
+        } else {
+            Ok(self.place(batch, block, codes, means, names.is_some()))
+        }
     }
 
     /// The rows that are used. Refuses infinite numbers, and under [`Missing::Error`] missing
@@ -128,7 +190,7 @@ impl Encoder {
                 continue;
             }
             let kept = drop.iter_mut().enumerate().filter(|(_, drop)| !**drop);
-            for (row, drop) in kept.filter(|(row, _)| missing(values, *row)) {
+            for (row, drop) in kept.filter(|(row, _)| values.is_missing_at(*row)) {
                 *drop = true;
                 first = Some(first.map_or((row, slot), |found| found.min((row, slot))));
             }
@@ -147,28 +209,24 @@ impl Encoder {
 
     /// The level of every kept value of every category, and the features that levels and missing
     /// values add.
-    fn codes(
+    fn learned_codes(
         &mut self,
         batch: &Batch,
         block: &Block,
-        mode: Mode,
         births: &mut Vec<Birth>,
     ) -> Result<Vec<Vec<u32>>> {
         let mut all = Vec::with_capacity(self.columns.len());
         let named = self.has_named_levels();
         for (i, (column, values)) in self.columns.iter_mut().zip(&batch.columns).enumerate() {
-            let is_category = column.kind == Some(Kind::Category);
-            let Coded { codes, first_absent } = if !(is_category && named) {
-                let absent = |row: &&u32| missing(values, **row as usize);
-                Coded { codes: Vec::new(), first_absent: block.index.iter().find(absent).copied() }
-            } else if mode == Mode::Learn {
+            let Coded { codes, first_absent } = if column.kind == Some(Kind::Category) && named {
                 learned_codes(column, values, block, |row, code| {
                     births.push(Birth { row, column: i, what: New::Level(code) });
                 })?
             } else {
-                known_codes(column, values, block, &mut self.counts.unseen)
+                let absent = |row: &&u32| values.is_missing_at(**row as usize);
+                Coded { codes: Vec::new(), first_absent: block.index.iter().find(absent).copied() }
             };
-            if let (Some(row), None, Mode::Learn) = (first_absent, column.missing, mode) {
+            if let (Some(row), None) = (first_absent, column.missing) {
                 births.push(Birth { row, column: i, what: New::Missing });
             }
             all.push(codes);
@@ -176,23 +234,43 @@ impl Encoder {
         Ok(all)
     }
 
+    /// The level of every kept value of every category; unknown ones are counted in `unseen`.
+    fn known_codes(&self, batch: &Batch, block: &Block, unseen: &mut u64) -> Vec<Vec<u32>> {
+        let named = self.has_named_levels();
+        let codes = |(column, values): (&Column, &Values)| match column.kind {
+            Some(Kind::Category) if named => known_codes(column, values, block, unseen),
+            _ => Vec::new(),
+        };
+        self.columns.iter().zip(&batch.columns).map(codes).collect()
+    }
+
     /// The features that new libsvm indices add.
-    fn new_entries(&mut self, batch: &Batch, block: &Block, mode: Mode, births: &mut Vec<Birth>) {
+    fn new_entries(&self, batch: &Batch, block: &Block, births: &mut Vec<Birth>) {
         let mut seen = HashSet::new();
-        let filter = KeyFilter::new(&self.options);
-        for entry in &batch.entries {
-            if self.keys.feature(entry.key).is_some()
-                || !filter.takes(entry.key)
-                || !kept(block, entry.row)
-            {
-                continue;
-            }
-            if mode != Mode::Learn {
-                self.counts.unseen += 1;
-            } else if seen.insert(entry.key) {
+        for entry in self.strange_entries(batch, block) {
+            if seen.insert(entry.key) {
                 births.push(Birth { row: entry.row, column: 0, what: New::Index(entry.key) });
             }
         }
+    }
+
+    /// The number of entries under libsvm indices that have no feature.
+    fn unknown_entries(&self, batch: &Batch, block: &Block) -> u64 {
+        self.strange_entries(batch, block).count() as u64
+    }
+
+    /// The entries of kept rows whose libsvm index is chosen and has no feature.
+    fn strange_entries<'a>(
+        &'a self,
+        batch: &'a Batch,
+        block: &'a Block,
+    ) -> impl Iterator<Item = &'a Entry> {
+        let filter = (!batch.entries.is_empty()).then(|| KeyFilter::new(&self.options));
+        batch.entries.iter().filter(move |entry| {
+            self.keys.feature(entry.key).is_none()
+                && filter.as_ref().is_some_and(|filter| filter.takes(entry.key))
+                && kept(block, entry.row)
+        })
     }
 
     /// Gives each new feature its place at the end.
@@ -260,21 +338,19 @@ fn learned_codes(
 }
 
 /// The codes of a category whose levels are fixed; unknown ones are counted in `unseen`.
-fn known_codes(column: &Column, values: &Values, block: &Block, unseen: &mut u64) -> Coded {
-    let mut coded = Coded { codes: Vec::with_capacity(block.index.len()), first_absent: None };
-    for &row in &block.index {
+fn known_codes(column: &Column, values: &Values, block: &Block, unseen: &mut u64) -> Vec<u32> {
+    let mut code = |&row: &u32| {
         let name = scalar::trim(values.texts.get(row as usize));
-        coded.codes.push(if scalar::is_missing(name) {
-            coded.first_absent.get_or_insert(row);
+        if scalar::is_missing(name) {
             ABSENT
         } else if let Some(code) = column.levels.find(name) {
             code
         } else {
             *unseen += 1;
             UNSEEN
-        });
-    }
-    coded
+        }
+    };
+    block.index.iter().map(&mut code).collect()
 }
 
 /// Counts the unknown levels of each row.
@@ -285,14 +361,6 @@ fn count_unseen(codes: &[Vec<u32>], block: &mut Block) {
         for (count, &code) in block.unseen.iter_mut().zip(column) {
             *count += u32::from(code == UNSEEN);
         }
-    }
-}
-
-fn missing(values: &Values, row: usize) -> bool {
-    if values.is_text {
-        scalar::is_missing(scalar::trim(values.texts.get(row)))
-    } else {
-        values.numbers[row].is_nan()
     }
 }
 

@@ -10,6 +10,7 @@ mod undo;
 mod wide;
 
 pub(crate) use choose::no_column;
+pub use undo::EncoderMark;
 
 use std::collections::HashMap;
 
@@ -39,6 +40,18 @@ pub struct Counts {
     pub unseen: u64,
     /// JSON members that no column of the schema takes.
     pub unknown_members: u64,
+}
+
+impl Counts {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            rows: self.rows + other.rows,
+            skipped: self.skipped + other.skipped,
+            imputed: self.imputed + other.imputed,
+            unseen: self.unseen + other.unseen,
+            unknown_members: self.unknown_members + other.unknown_members,
+        }
+    }
 }
 
 /// Turns rows into features. It is plain data: stored and restored, it continues exactly as if it
@@ -205,7 +218,7 @@ impl Encoder {
     }
 
     /// What a missing value does.
-    fn missing(&self) -> Missing {
+    pub(crate) fn missing(&self) -> Missing {
         self.missing.unwrap_or(self.options.missing)
     }
 

@@ -5,47 +5,48 @@ use super::encode::{ABSENT, UNSEEN};
 use crate::batch::Batch;
 use crate::block::Block;
 use crate::error::{Error, Result, ValueProblem, excerpt};
-use crate::options::{Missing, Mode};
-use crate::schema::Column;
+use crate::options::Mode;
+use crate::schema::{Column, RunningMean};
 
 impl Encoder {
-    /// Writes the features of the kept rows.
+    /// Writes the features of the kept rows; the number of missing values that were replaced.
+    /// Without `means` none are. If the rows are learned, their values change the means.
     pub(super) fn place(
-        &mut self,
+        &self,
         batch: &Batch,
         block: &mut Block,
         codes: &[Vec<u32>],
-        mode: Mode,
-    ) {
+        means: &mut [RunningMean],
+        learn: bool,
+    ) -> u64 {
         let dim = self.features.len();
         block.dim = dim;
         block.sparse = None;
         block.x.clear();
         block.x.resize(dim * block.index.len(), 0.0);
         if dim == 0 {
-            return;
+            return 0;
         }
         if self.options.intercept {
             block.x.chunks_exact_mut(dim).for_each(|row| row[0] = 1.0);
         }
-        let impute = self.options.missing == Missing::Mean;
-        let learn_mean = impute && mode == Mode::Learn;
-        for (i, column) in self.columns.iter_mut().enumerate() {
+        let mut imputed = 0;
+        for (i, column) in self.columns.iter().enumerate() {
             let numbers = &batch.columns[i].numbers;
-            let imputed = match column.feature {
-                None => place_levels(column, &codes[i], block),
-                Some(feature) if impute => {
-                    place_imputed(column, feature, numbers, learn_mean, block)
+            imputed += match (column.feature, means.get_mut(i)) {
+                (None, _) => place_levels(column, &codes[i], block),
+                (Some(feature), Some(mean)) => {
+                    place_imputed(column, feature, numbers, mean, learn, block)
                 }
-                Some(feature) => {
+                (Some(feature), None) => {
                     let rows = block.x.chunks_exact_mut(dim).zip(&block.index);
                     rows.for_each(|(row, &at)| row[feature] = numbers[at as usize]);
                     0
                 }
             };
-            self.counts.imputed += imputed;
         }
         self.place_entries(batch, block);
+        imputed
     }
 
     fn place_entries(&self, batch: &Batch, block: &mut Block) {
@@ -63,19 +64,11 @@ impl Encoder {
     }
 
     /// Writes targets, weights and offsets.
-    pub(super) fn place_roles(
-        &mut self,
-        batch: &Batch,
-        block: &mut Block,
-        mode: Mode,
-    ) -> Result<()> {
+    pub(super) fn place_roles(&self, batch: &Batch, block: &mut Block, mode: Mode) -> Result<()> {
         let roles = self.role_slots();
         block.y.clear();
-        if let Some(target) = &mut self.target {
+        if let Some(target) = &self.target {
             let values = &batch.columns[roles.target];
-            if mode == Mode::Learn {
-                target.learn_negative(values, &block.index);
-            }
             let third_label = |row: usize| Error::Value {
                 at: block.origin.location(row),
                 column: target.name.clone(),
@@ -118,24 +111,25 @@ fn place_levels(column: &Column, codes: &[u32], block: &mut Block) -> u64 {
 
 /// Writes a number column, the mean in place of missing values; the number of missing values.
 fn place_imputed(
-    column: &mut Column,
+    column: &Column,
     feature: usize,
     numbers: &[f64],
-    learn_mean: bool,
+    mean: &mut RunningMean,
+    learn: bool,
     block: &mut Block,
 ) -> u64 {
     let mut imputed = 0;
     for (row, &at) in block.x.chunks_exact_mut(block.dim).zip(&block.index) {
         let value = numbers[at as usize];
         if value.is_nan() {
-            row[feature] = column.mean;
+            row[feature] = mean.mean;
             column.missing.into_iter().for_each(|f| row[f] = 1.0);
             imputed += 1;
             continue;
         }
         row[feature] = value;
-        if learn_mean {
-            column.observe(value);
+        if learn {
+            mean.observe(value);
         }
     }
     imputed

@@ -7,9 +7,9 @@ use crate::block::Block;
 use crate::error::{EntryProblem, Error, Result, RowProblem};
 use crate::hash::{FeatureHash, PrefixHash};
 use crate::hash_names::HashNames;
-use crate::options::{Missing, Mode};
+use crate::options::Missing;
 use crate::scalar;
-use crate::schema::{Column, Kind};
+use crate::schema::{Column, Kind, RunningMean};
 use crate::sparse::{FIRST_UNNAMED, SparseBlock};
 use crate::tokens::{Analyzer, TokenScratch};
 
@@ -29,7 +29,7 @@ struct Item {
 
 /// The row being written; its buffers are reused.
 #[derive(Default)]
-struct RowScratch {
+struct RowScratch<'n> {
     /// Levels and indicators of missing values.
     named: Vec<Item>,
     /// Hashed levels and libsvm entries.
@@ -39,7 +39,7 @@ struct RowScratch {
     tokens_to_merge: usize,
     text: TokenScratch,
     /// The encoder's own, while rows are learned.
-    names: Option<HashNames>,
+    names: Option<&'n mut HashNames>,
 }
 
 /// What does not change from row to row.
@@ -54,24 +54,25 @@ struct Frame<'a> {
     filter: KeyFilter,
     raw_keys: bool,
     impute: bool,
-    learn_mean: bool,
+    learn: bool,
 }
 
 impl Encoder {
-    /// Writes the features of the kept rows, sparse.
+    /// Writes the features of the kept rows, sparse; the number of missing values that were
+    /// replaced. The arguments are those of [`Encoder::place_features`].
     pub(super) fn place_wide(
-        &mut self,
+        &self,
         batch: &Batch,
         block: &mut Block,
         codes: &[Vec<u32>],
-        mode: Mode,
-    ) -> Result<()> {
+        means: &mut [RunningMean],
+        names: Option<&mut HashNames>,
+    ) -> Result<u64> {
         block.dim = self.features.len();
         block.x.clear();
         let mut rows = block.sparse.take().unwrap_or_default();
         rows.clear();
         let hash = self.options.hash()?;
-        let impute = self.options.missing == Missing::Mean;
         let frame = Frame {
             batch,
             codes,
@@ -81,27 +82,22 @@ impl Encoder {
             prefixes: self.columns.iter().map(|column| self.prefix(column, hash)).collect(),
             filter: KeyFilter::new(&self.options),
             raw_keys: self.has_raw_keys(),
-            impute,
-            learn_mean: impute && mode == Mode::Learn,
+            impute: self.options.missing == Missing::Mean,
+            learn: names.is_some(),
         };
-        let mut scratch = RowScratch {
-            names: (mode == Mode::Learn).then(|| std::mem::take(&mut self.hash_names)),
-            ..RowScratch::default()
-        };
-        let placed = place_rows(
+        let mut scratch = RowScratch { names, ..RowScratch::default() };
+        let Self { columns, options, .. } = self;
+        let imputed = place_rows(
             &frame,
-            &mut self.columns,
+            columns,
+            means,
             &block.index,
-            self.options.intercept,
+            options.intercept,
             &mut scratch,
             &mut rows,
-        );
-        if let Some(names) = scratch.names {
-            self.hash_names = names;
-        }
-        self.counts.imputed += placed?;
+        )?;
         block.sparse = Some(rows);
-        Ok(())
+        Ok(imputed)
     }
 
     fn prefix(&self, column: &Column, hash: FeatureHash) -> Option<PrefixHash> {
@@ -114,13 +110,26 @@ impl Encoder {
     }
 }
 
+/// One value of a row.
+#[derive(Clone, Copy)]
+struct Cell<'a> {
+    column: &'a Column,
+    /// The place of the column.
+    place: usize,
+    /// The row of the block.
+    i: usize,
+    /// The row of the batch.
+    at: u32,
+}
+
 /// Writes all rows; the number of missing values that were replaced.
 fn place_rows(
     frame: &Frame<'_>,
-    columns: &mut [Column],
+    columns: &[Column],
+    means: &mut [RunningMean],
     index: &[u32],
     intercept: bool,
-    scratch: &mut RowScratch,
+    scratch: &mut RowScratch<'_>,
     rows: &mut SparseBlock,
 ) -> Result<u64> {
     let mut imputed = 0;
@@ -130,8 +139,10 @@ fn place_rows(
         if intercept {
             rows.push(0, 1.0);
         }
-        for (place, column) in columns.iter_mut().enumerate() {
-            imputed += u64::from(frame.column(column, place, i, at, scratch, rows)?);
+        for (place, column) in columns.iter().enumerate() {
+            let cell = Cell { column, place, i, at };
+            let mean = means.get_mut(place);
+            imputed += u64::from(frame.column(cell, mean, scratch, rows)?);
         }
         entries = &entries[entries.partition_point(|entry| entry.row < at)..];
         let own = entries.iter().take_while(|entry| entry.row == at).count();
@@ -142,15 +153,12 @@ fn place_rows(
 }
 
 impl Frame<'_> {
-    /// Adds the entries of a column to row `i` of the block, row `at` of the batch; whether the
-    /// value is missing and was replaced.
+    /// Adds the entries of a column to a row; whether the value is missing and was replaced.
     fn column(
         &self,
-        column: &mut Column,
-        place: usize,
-        i: usize,
-        at: u32,
-        scratch: &mut RowScratch,
+        Cell { column, place, i, at }: Cell<'_>,
+        mean: Option<&mut RunningMean>,
+        scratch: &mut RowScratch<'_>,
         rows: &mut SparseBlock,
     ) -> Result<bool> {
         let values = &self.batch.columns[place];
@@ -158,9 +166,12 @@ impl Frame<'_> {
             (Some(feature), _) => {
                 let value = values.numbers[at as usize];
                 let absent = self.impute && value.is_nan();
-                rows.push(feature as u32, if absent { column.mean } else { value });
-                if self.learn_mean && !absent {
-                    column.observe(value);
+                match mean {
+                    Some(mean) if absent => rows.push(feature as u32, mean.mean),
+                    mean => {
+                        rows.push(feature as u32, value);
+                        mean.into_iter().filter(|_| self.learn).for_each(|m| m.observe(value));
+                    }
                 }
                 absent
             }
@@ -193,7 +204,7 @@ impl Frame<'_> {
         prefix: PrefixHash,
         bytes: &[u8],
         at: u32,
-        scratch: &mut RowScratch,
+        scratch: &mut RowScratch<'_>,
     ) -> Result<()> {
         let text = std::str::from_utf8(bytes).map_err(|_| {
             crate::source::not_utf8(self.origin.location(at as usize), &column.name)
@@ -222,7 +233,7 @@ impl Frame<'_> {
     }
 
     /// Adds the entries of a libsvm row.
-    fn entries(&self, entries: &[Entry], scratch: &mut RowScratch) -> Result<()> {
+    fn entries(&self, entries: &[Entry], scratch: &mut RowScratch<'_>) -> Result<()> {
         for &Entry { row, key, value } in entries {
             if value == 0.0 || !self.filter.takes(key) {
                 continue;
@@ -246,7 +257,7 @@ impl Frame<'_> {
     }
 }
 
-impl RowScratch {
+impl RowScratch<'_> {
     fn clear(&mut self) {
         self.named.clear();
         self.unnamed.clear();

@@ -74,6 +74,14 @@ pub enum Error {
         /// The first file as it was named.
         file: String,
     },
+    /// There are more rows than a caller of [`crate::Table::read`] allows.
+    #[error("{file} has more than {limit} rows; give fewer rows at a time")]
+    TooManyRows {
+        /// The input as it was named.
+        file: String,
+        /// The limit.
+        limit: usize,
+    },
     /// The format cannot be read from this source or in this build.
     #[error("{file}: {problem}")]
     Format {

@@ -91,6 +91,14 @@ pub enum HeaderProblem {
         /// The name.
         name: String,
     },
+    /// A column stands there under both of its names.
+    #[error("column `{column}` is there twice, also as `{name}`; leave one of them out")]
+    Alias {
+        /// The second name found.
+        name: String,
+        /// The column.
+        column: String,
+    },
     /// There are more columns than [`crate::SourceOptions::max_columns`].
     #[error("the header has more than {limit} columns")]
     TooManyColumns {
@@ -187,7 +195,7 @@ pub enum SettingProblem {
     )]
     NoMeans,
     /// [`crate::SourceOptions::block_rows`] is out of range.
-    #[error("blocks of {rows} rows: give 1 to {MAX_BLOCK_ROWS}")]
+    #[error("blocks or tables of {rows} rows: give 1 to {MAX_BLOCK_ROWS}")]
     BlockRows {
         /// The value given.
         rows: usize,
@@ -198,6 +206,17 @@ pub enum SettingProblem {
     /// A block was asked for with another encoder than the one the reader was opened with.
     #[error("the encoder is not the one that this reader was opened with")]
     OtherEncoder,
+    /// A table was given to an encoder with other columns, or to another table.
+    #[error("the rows were read for other columns; read them with this encoder's table schema")]
+    OtherTable,
+    /// Targets were given for another number of rows.
+    #[error("{found} targets for {rows} rows")]
+    TargetRows {
+        /// Rows of the table.
+        rows: usize,
+        /// Targets given.
+        found: usize,
+    },
     /// Rows were to be skipped after the first block.
     #[error("rows can be skipped only before the first block")]
     TooLate,

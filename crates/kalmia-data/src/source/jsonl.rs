@@ -23,11 +23,67 @@ pub(super) struct Jsonl {
 }
 
 /// The members of the objects.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Members {
     slots: HashMap<String, usize>,
     /// Those of the first rows, if these decided the columns.
     first: Option<HashSet<String>>,
+}
+
+/// Names kept of members that no column takes.
+pub(crate) const MAX_IGNORED: usize = 8;
+
+/// Reads objects whose columns are known from memory, without a stream and its buffers: the way of
+/// small inputs, for which these would cost more than the rows.
+#[derive(Debug)]
+pub(crate) struct JsonRows {
+    plan: Plan,
+    members: Members,
+}
+
+impl JsonRows {
+    pub fn new(slots: Vec<Slot>) -> Self {
+        let names = slots.iter().enumerate();
+        let slots_of = names.flat_map(|(i, slot)| slot.names().map(move |name| (name.into(), i)));
+        let members = Members { slots: slots_of.collect(), first: None };
+        Self { plan: Plan { columns: Vec::new(), slots }, members }
+    }
+
+    pub fn slots(&self) -> &[Slot] {
+        &self.plan.slots
+    }
+
+    /// Adds up to `rows` lines to the batch.
+    pub fn fill(
+        &self,
+        file: &str,
+        bytes: &[u8],
+        max_line_bytes: usize,
+        rows: usize,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let end = batch.rows + rows;
+        let mut line = 0;
+        let mut rest = bytes;
+        while !rest.is_empty() && batch.rows < end {
+            let len = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+            let (text, after) = rest.split_at(len);
+            rest = after;
+            line += 1;
+            if text.trim_ascii().is_empty() {
+                continue;
+            }
+            let row = LineRow { text, file, row: batch.rows as u64, line };
+            if len > max_line_bytes {
+                let at = row.location();
+                return Err(Error::LineTooLong { at, limit: max_line_bytes, may_be_quote: false });
+            }
+            add(row, &self.plan, &self.members, batch)?;
+            batch.end_row(line);
+            batch.pad();
+        }
+        Ok(())
+    }
 }
 
 impl Jsonl {
@@ -42,7 +98,7 @@ impl Jsonl {
             |reader| Chunks::new(reader, file, options.chunk_bytes, options.max_line_bytes);
         let mut names = Vec::new();
         if let Some(known) = known {
-            names.extend(known.iter().map(|slot| slot.name.clone()));
+            names.extend(known.iter().flat_map(Slot::names).map(String::from));
         } else {
             // The rows that showed the columns are read again from memory.
             let Discovered { seen, rest } = discover(chunks(reader)?, options, &mut names)?;
@@ -140,6 +196,10 @@ impl Source for Jsonl {
         &self.names
     }
 
+    fn has_named_values(&self) -> bool {
+        true
+    }
+
     fn bind(&mut self, plan: &Plan) -> Result<()> {
         self.plan = plan.clone();
         let bound = self.names.iter().zip(&plan.columns);
@@ -216,7 +276,10 @@ impl<'de> Visitor<'de> for Row<'_> {
         f.write_str("an object")
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
-        while let Some(key) = map.next_key_seed(Key { of: self.members, late: self.late })? {
+        loop {
+            let ignored = &mut self.batch.ignored;
+            let seed = Key { of: self.members, late: self.late, ignored };
+            let Some(key) = map.next_key_seed(seed)? else { break };
             let Some(slot) = key else {
                 self.batch.unknown_members += 1;
                 map.next_value::<IgnoredAny>()?;
@@ -241,6 +304,7 @@ impl<'de> Visitor<'de> for Row<'_> {
 struct Key<'a> {
     of: &'a Members,
     late: &'a mut Option<String>,
+    ignored: &'a mut Vec<String>,
 }
 
 impl<'de> DeserializeSeed<'de> for Key<'_> {
@@ -264,6 +328,12 @@ impl Visitor<'_> for Key<'_> {
         if slot.is_none() && self.late.is_none() && self.of.first.as_ref().is_some_and(late) {
             *self.late = Some(name.to_owned());
         }
+        if slot.is_none()
+            && self.ignored.len() < MAX_IGNORED
+            && !self.ignored.iter().any(|known| known == name)
+        {
+            self.ignored.push(name.to_owned());
+        }
         Ok(slot)
     }
 }
@@ -276,6 +346,12 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
+    /// Adds an integer as text, exactly.
+    fn digits(self, value: impl fmt::Display) -> Option<Vec<u8>> {
+        self.column.texts.push(value.to_string().as_bytes());
+        None
+    }
+
     fn number(self, value: f64) -> Option<Vec<u8>> {
         let mut text = Vec::new();
         (!self.column.push_number(self.want, value)).then(|| {
@@ -313,9 +389,15 @@ impl<'de> Visitor<'de> for Cell<'_> {
         Ok(None)
     }
     fn visit_i64<E>(self, value: i64) -> std::result::Result<Self::Value, E> {
+        if self.want == Want::Key {
+            return Ok(self.digits(value));
+        }
         Ok(self.number(value as f64))
     }
     fn visit_u64<E>(self, value: u64) -> std::result::Result<Self::Value, E> {
+        if self.want == Want::Key {
+            return Ok(self.digits(value));
+        }
         Ok(self.number(value as f64))
     }
     fn visit_f64<E>(self, value: f64) -> std::result::Result<Self::Value, E> {

@@ -21,19 +21,19 @@ pub(super) struct LineRows {
 /// The row being read.
 #[derive(Clone, Copy)]
 pub(super) struct LineRow<'a> {
-    /// The line, with its newline.
+    /// The line; its newline may be among it.
     pub text: &'a [u8],
-    rows: &'a LineRows,
+    pub file: &'a str,
+    /// Data rows before it.
+    pub row: u64,
+    /// Its line, from 1.
+    pub line: u64,
 }
 
 impl LineRow<'_> {
     /// The place of the row.
     pub fn location(&self) -> Location {
-        Location {
-            file: self.rows.chunks.file().into(),
-            row: self.rows.row + 1,
-            line: Some(self.rows.line),
-        }
+        Location { file: self.file.into(), row: self.row + 1, line: Some(self.line) }
     }
 }
 
@@ -53,7 +53,12 @@ impl LineRows {
         for _ in 0..rows {
             let Some(len) = self.next()? else { break };
             self.chunks.check_block(self.row + 1, self.line)?;
-            let row = LineRow { text: &self.chunks.lines()[..len], rows: self };
+            let row = LineRow {
+                text: &self.chunks.lines()[..len],
+                file: self.chunks.file(),
+                row: self.row,
+                line: self.line,
+            };
             match add(row, batch) {
                 Err(error) if self.bad_rows == BadRows::Skip && can_skip(&error) => {
                     batch.end_bad_row(self.line, &error);

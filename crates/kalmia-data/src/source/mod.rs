@@ -6,7 +6,7 @@ mod csv;
 mod delimiter;
 #[cfg(feature = "columnar")]
 mod footer;
-mod jsonl;
+pub(crate) mod jsonl;
 mod libsvm;
 mod lines;
 mod nonfinite;
@@ -41,6 +41,11 @@ pub(crate) trait Source: Send {
 
     /// Whether numbers may have a decimal comma: in formats that leave their notation open.
     fn has_decimals(&self) -> bool {
+        false
+    }
+
+    /// Whether each row names its values, as JSON objects do, so that columns may be absent from it.
+    fn has_named_values(&self) -> bool {
         false
     }
 

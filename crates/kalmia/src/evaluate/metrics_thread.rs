@@ -2,10 +2,8 @@
 //!
 //! Rows are counted in their order, so the sums do not depend on timing.
 
-use super::Metrics;
+use super::{Metrics, RowBuffer};
 use crate::observe::{Observer, RowView};
-use crate::rows::Observation;
-use crate::rule::Step;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,20 +13,8 @@ use std::thread::JoinHandle;
 /// Blocks that may wait for the thread; a learner further ahead waits.
 const MAX_WAITING_BLOCKS: usize = 8;
 
-/// What the metrics need of a row.
-#[derive(Debug, Clone, Copy)]
-struct Predicted {
-    observation: Observation,
-    linear: f64,
-    variance: f64,
-    dispersion: f64,
-    mean: f64,
-    loss: f64,
-    step: Step,
-}
-
 enum Message {
-    Rows(Vec<Predicted>),
+    Rows(RowBuffer),
     /// Asks for the metrics after all rows sent before.
     Snapshot(Sender<Metrics>),
 }
@@ -50,9 +36,9 @@ enum Message {
 /// # Ok::<(), kalmia::Error>(())
 /// ```
 pub struct MetricsThread {
-    rows: Vec<Predicted>,
+    rows: RowBuffer,
     sender: Option<SyncSender<Message>>,
-    spare: Receiver<Vec<Predicted>>,
+    spare: Receiver<RowBuffer>,
     /// The mean loss so far, as bits.
     loss: Arc<AtomicU64>,
     thread: Option<JoinHandle<Metrics>>,
@@ -70,10 +56,8 @@ impl MetricsThread {
         let thread = std::thread::spawn(move || {
             for message in receiver {
                 match message {
-                    Message::Rows(rows) => {
-                        rows.iter()
-                            .enumerate()
-                            .for_each(|(index, row)| metrics.row(&row.view(index)));
+                    Message::Rows(mut rows) => {
+                        rows.apply_to(&mut metrics);
                         shown.store(metrics.progressive.loss().to_bits(), Ordering::Relaxed);
                         // nobody takes spares after the end
                         let _ = spare_sender.send(rows);
@@ -86,13 +70,13 @@ impl MetricsThread {
             metrics
         });
         let sender = Some(sender);
-        Self { rows: Vec::new(), sender, spare, loss, thread: Some(thread), uses_loss }
+        let rows = RowBuffer::default();
+        Self { rows, sender, spare, loss, thread: Some(thread), uses_loss }
     }
 
     /// Sends the collected rows to the thread.
     pub fn flush(&mut self) {
-        let mut next = self.spare.try_recv().unwrap_or_default();
-        next.clear();
+        let next = self.spare.try_recv().unwrap_or_default();
         let rows = std::mem::replace(&mut self.rows, next);
         self.send(Message::Rows(rows));
     }
@@ -128,28 +112,9 @@ impl MetricsThread {
     }
 }
 
-impl Predicted {
-    fn view(&self, index: usize) -> RowView<'_> {
-        let Self { observation, linear, variance, dispersion, mean, loss, step } = *self;
-        RowView {
-            index,
-            x: &[],
-            observation,
-            linear,
-            variance,
-            dispersion,
-            mean,
-            loss,
-            gradient: 0.0,
-            step,
-        }
-    }
-}
-
 impl Observer for MetricsThread {
     fn row(&mut self, row: &RowView<'_>) {
-        let RowView { observation, linear, variance, dispersion, mean, loss, step, .. } = *row;
-        self.rows.push(Predicted { observation, linear, variance, dispersion, mean, loss, step });
+        self.rows.row(row);
     }
 
     fn uses_loss(&self) -> bool {

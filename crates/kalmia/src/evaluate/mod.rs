@@ -12,6 +12,7 @@ mod order;
 mod progressive;
 mod ranking;
 mod report;
+mod row_buffer;
 mod trace;
 mod window;
 
@@ -26,4 +27,5 @@ pub use order::Order;
 pub use progressive::Progressive;
 pub use ranking::{CalibrationGroup, Ranking};
 pub use report::{Classification, Coverage, LastHalf, Regression, Report};
+pub use row_buffer::RowBuffer;
 pub use trace::{Cadence, Trace, TracePoint};
