@@ -134,6 +134,15 @@ pub enum Error {
          numbers; export it as JSON"
     )]
     NoOnnx,
+    /// The probability of an interval is out of range.
+    #[error("level {level}: give a probability strictly between 0 and 1")]
+    Level {
+        /// The value given.
+        level: f64,
+    },
+    /// No row is left to choose.
+    #[error("there is no candidate to choose: every row lacks a value")]
+    NoCandidate,
     /// A file of models was to be written without a model.
     #[error("there is no model to write")]
     NoModel,

@@ -6,6 +6,9 @@
 //! | Where do the coefficients start? | [`Start`] |
 //! | Which family does the target ask for? | [`FamilyChoice`] |
 //! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |
+//! | How is a table learned, as one transaction? | [`Model::learn_table`] |
+//! | What does a front end show of a prediction? | [`Forecast`], [`Forecaster`] |
+//! | Which candidate does a draw from the belief choose? | [`Model::choose_table`] |
 //! | Who writes the file? | [`Model::save`], [`Model::load`] |
 //! | How do other programs get a model? | [`onnx`], [`json_export`] |
 //! | What do weights mean? | [`WeightKind`], [`Weights`] |
@@ -18,12 +21,14 @@
 //! Front ends translate: options in, text out. They add no decision of their own.
 
 mod certificate;
+mod choose;
 mod coefficients;
 mod drift;
 mod error;
 mod export;
 mod family;
 mod file;
+mod forecast;
 mod history;
 mod memory;
 mod method;
@@ -32,15 +37,18 @@ mod parameters;
 mod settings;
 mod start;
 mod summary;
+mod table;
 mod weights;
 
 pub use certificate::CertificateReport;
+pub use choose::Choice;
 pub use coefficients::{Coefficient, coefficients};
 pub use drift::DriftStatus;
 pub use error::{Error, Result, RowError, number_text};
 pub use export::{ExportOptions, json_export, onnx};
 pub use family::{FamilyChoice, FamilyHint, InferredFamily, parse_family};
 pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};
+pub use forecast::{Forecast, Forecaster, IntervalOf, LabelNames};
 pub use history::{History, Merge, Repeat, Run};
 pub use memory::{check_copy_memory, check_memory};
 pub use method::{Algorithm, Method, MethodName, NewtonConstants};
@@ -49,4 +57,5 @@ pub use parameters::{Parameter, Parameters, parse_scale};
 pub use settings::{Difference, Settings, SourceFormat};
 pub use start::{Spread, Start};
 pub use summary::{Dispersion, LastHalfScores, Overdispersion, Scores, Summary};
+pub use table::{LearnScratch, LearnedRows};
 pub use weights::{WeightKind, Weights};

@@ -3,7 +3,7 @@
 use crate::coefficients::{Coefficient, coefficients, main_coefficients};
 use crate::error::{Error, Result, RowError};
 use crate::history::History;
-use crate::memory::check_memory;
+use crate::memory::{check_copy_memory, check_memory};
 use crate::settings::Settings;
 use crate::start::Start;
 use crate::weights::{WeightKind, Weights};
@@ -92,14 +92,33 @@ impl Model {
     }
 
     /// Learns a block that [`Model::encoder`] encoded. The learner grows first if the block brought
-    /// new features. A refused block names its row in the data and changes nothing but that growth.
+    /// new features. A refused block names its row in the data and changes nothing in the learner
+    /// and the weights; the encoder is the caller's ([`Model::learn_table`] does both).
+    ///
+    /// A learner that grows is copied before. If there is no memory for a copy, a refusal removes
+    /// the new features again; in the dense form, mirrored entries of the covariance that differed
+    /// in their last bit are then equal.
     ///
     /// Metrics and history are the caller's: pass a copy of [`Model::metrics`], or a
     /// [`kalmia::evaluate::MetricsThread`], as the observer and store it back after the rows.
     pub fn learn(&mut self, block: &Block, observer: Option<&mut dyn Observer>) -> Result<()> {
-        if block.sparse.is_none() {
-            self.grow_to(block.dim)?;
+        let before = self.learner.dim();
+        if block.sparse.is_some() || block.dim <= before {
+            return self.learn_grown(block, observer);
         }
+        let copy = check_copy_memory(&self.learner).is_ok().then(|| self.learner.clone());
+        let learned = self.grow_to(block.dim).and_then(|()| self.learn_grown(block, observer));
+        if learned.is_err() {
+            match copy {
+                Some(copy) => self.learner = copy,
+                None => while self.learner.dim() > before && self.learner.shrink().is_ok() {},
+            }
+        }
+        learned
+    }
+
+    /// Learns a block whose features the learner has.
+    fn learn_grown(&mut self, block: &Block, observer: Option<&mut dyn Observer>) -> Result<()> {
         let mut weights = self.weights;
         let scaled = block.weight.as_ref().and_then(|given| match self.settings.weight_kind {
             // illegal weights are left to the learner, which names their row
@@ -241,7 +260,7 @@ fn rows_of<'a>(block: &'a Block, weight: Option<&'a Vec<f64>>) -> kalmia::Result
 }
 
 /// A block as predictions take it.
-fn inputs_of(block: &Block) -> kalmia::Result<Inputs<'_>> {
+pub(crate) fn inputs_of(block: &Block) -> kalmia::Result<Inputs<'_>> {
     let mut inputs = Inputs::new(block.dim, &block.x)?;
     if let Some(offset) = &block.offset {
         inputs = inputs.with_offsets(offset)?;

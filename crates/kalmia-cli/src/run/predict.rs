@@ -13,43 +13,23 @@ use crate::learn::{Next, next, report_left_out};
 use crate::plan::{Files, SourcePlan};
 use crate::progress::Ui;
 use form::{Form, Packed};
-use kalmia::AnyFamily;
-use kalmia::predict::{Interval, MixturePrediction};
-use kalmia_data::{Block, Coding, Mode, Reader, TextKind, TextReader};
-use kalmia_model::{Model, number_text};
+use kalmia_data::{Block, Mode, Reader, TextKind, TextReader};
+use kalmia_model::{Forecast, Forecaster, Model};
 use sink::{Head, Sink};
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// What is written for a row.
-#[derive(Debug, Clone, Copy)]
-pub struct Line<'a> {
-    /// Mean of y, averaged over the uncertainty of the coefficients.
-    pub mean: f64,
-    /// The interval, if one was asked for.
-    pub interval: Option<Interval>,
-    /// Mean of the linear predictor, the offset included.
-    pub linear: f64,
-    /// Its standard deviation; half the width of its central 68 % interval if it has none.
-    pub linear_sd: f64,
-    /// The label of the larger probability, if the target has labels.
-    pub label: Option<&'a str>,
-}
-
-/// Names of the columns, in the order of [`Line::values`].
+/// Names of the columns, in the order of [`values`].
 const COLUMNS: [&str; 5] = ["mean", "lower", "upper", "linear", "linear_sd"];
 /// The column of the predicted label.
 const LABEL: &str = "predicted";
 /// The same without an interval.
 const COLUMNS_WITHOUT_INTERVAL: [&str; 3] = ["mean", "linear", "linear_sd"];
 
-impl Line<'_> {
-    /// The numbers in order.
-    pub fn values(&self) -> impl Iterator<Item = f64> {
-        let ends = self.interval.map(|interval| [interval.lower, interval.upper]);
-        let ends = ends.into_iter().flatten();
-        [self.mean].into_iter().chain(ends).chain([self.linear, self.linear_sd])
-    }
+/// The numbers of a forecast, in the order of its columns.
+fn values(forecast: &Forecast) -> impl Iterator<Item = f64> {
+    let ends = [forecast.lower, forecast.upper].into_iter().flatten();
+    [forecast.mean].into_iter().chain(ends).chain([forecast.linear, forecast.linear_sd])
 }
 
 /// Runs the command.
@@ -75,7 +55,7 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
             counted(unseen, "value")
         ));
     }
-    if let Some(labels) = &job.labels {
+    if let Some(labels) = job.forecaster.labels() {
         let name = job.model.target();
         ui.note(&format!("note: mean is the probability that `{name}` is `{}`", labels.high));
     }
@@ -105,34 +85,12 @@ fn check_kept(names: &[String], columns: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The two labels of a target as the input writes them.
-#[derive(Clone)]
-struct LabelNames {
-    low: String,
-    high: String,
-}
-
-impl LabelNames {
-    fn of(model: &Model) -> Option<Self> {
-        let AnyFamily::Bernoulli(_) = model.family() else { return None };
-        let target = model.encoder.target()?;
-        let numbers = || match target.distinct[..] {
-            [low, high] => (number_text(low), number_text(high)),
-            _ => ("0".into(), "1".into()),
-        };
-        let (low, high) = match &target.coding {
-            Some(Coding::Labels { positive, negative }) => {
-                let other = || format!("not {positive}");
-                (negative.clone().unwrap_or_else(other), positive.clone())
-            }
-            Some(Coding::Boolean) => ("false".into(), "true".into()),
-            Some(Coding::Number) | None => numbers(),
-        };
-        Some(Self { low, high })
-    }
-
-    fn of_mean(&self, mean: f64) -> &str {
-        if mean > 0.5 { &self.high } else { &self.low }
+/// What the interval is about, in the words of the model.
+fn interval_of(given: IntervalOf) -> kalmia_model::IntervalOf {
+    match given {
+        IntervalOf::Mean => kalmia_model::IntervalOf::Mean,
+        IntervalOf::Y => kalmia_model::IntervalOf::Y,
+        IntervalOf::None => kalmia_model::IntervalOf::None,
     }
 }
 
@@ -143,9 +101,7 @@ struct Job {
     texts: Option<TextReader>,
     columns: &'static [&'static str],
     form: Form,
-    labels: Option<LabelNames>,
-    interval: IntervalOf,
-    level: f64,
+    forecaster: Forecaster,
     ui: Ui,
 }
 
@@ -188,14 +144,11 @@ impl Job {
         if let Some(texts) = &texts {
             check_kept(texts.names(), columns)?;
         }
-        let labels = LabelNames::of(&model);
-        if let (Some(_), Some(texts)) = (&labels, &texts) {
+        let forecaster = Forecaster::new(&model, args.level, args.interval.map(interval_of))?;
+        if let (Some(_), Some(texts)) = (forecaster.labels(), &texts) {
             check_kept(texts.names(), &[LABEL])?;
         }
-        let of_mean = matches!(model.family(), AnyFamily::Bernoulli(_) | AnyFamily::Binomial(_));
-        let default = if of_mean { IntervalOf::Mean } else { IntervalOf::Y };
-        let interval = args.interval.unwrap_or(default);
-        Ok(Self { model, reader, texts, columns, form, labels, interval, level: args.level, ui })
+        Ok(Self { model, reader, texts, columns, form, forecaster, ui })
     }
 
     /// Predicts to standard output; returns the number of rows.
@@ -233,12 +186,11 @@ impl Job {
 
     fn run(&mut self, sink: &mut Sink<'_>) -> Result<u64> {
         let names = self.texts.as_ref().map_or(Vec::new(), |texts| texts.names().to_vec());
-        let labels = self.labels.clone();
         let head = Head {
             kept: &names,
             kinds: &self.kinds(),
             numbers: self.columns,
-            label: labels.as_ref().map(|_| LABEL),
+            label: self.forecaster.labels().map(|_| LABEL),
         };
         sink.head(&head).map_err(Failure::Stdout)?;
         let mut block = Block::new();
@@ -255,19 +207,14 @@ impl Job {
                     )));
                 }
             }
-            let mut lines = vec![None; block.rows_read];
-            self.model.predict(&block, &mut |i, prediction| {
-                let line = (block.input_row(i) - block.first_row) as usize;
-                lines[line] = Some(self.line(prediction, labels.as_ref())?);
-                Ok(())
-            })?;
+            let forecasts = self.forecaster.forecast_block(&self.model, &block)?;
             let texts = self.texts.as_mut().map(TextReader::next_block).transpose()?.flatten();
-            for (i, line) in lines.iter().enumerate() {
+            for (i, forecast) in forecasts.iter().enumerate() {
                 let text = |column| texts.as_ref().map_or(&b""[..], |texts| texts.get(i, column));
                 let kept = (0..names.len()).map(text);
-                sink.row(kept, line.as_ref()).map_err(Failure::Stdout)?;
+                sink.row(kept, forecast.as_ref()).map_err(Failure::Stdout)?;
             }
-            rows += lines.len() as u64;
+            rows += forecasts.len() as u64;
             meter.tick(self.reader.progress(), rows, || None);
         }
         meter.finish();
@@ -282,24 +229,5 @@ impl Job {
             kind => *kind,
         };
         texts.names().iter().zip(texts.kinds()).map(kind).collect()
-    }
-
-    fn line<'l>(
-        &self,
-        prediction: &MixturePrediction<AnyFamily>,
-        labels: Option<&'l LabelNames>,
-    ) -> kalmia::Result<Line<'l>> {
-        let interval = match self.interval {
-            IntervalOf::Mean => Some(prediction.mean_interval(self.level)?),
-            IntervalOf::Y => Some(prediction.interval(self.level)?),
-            IntervalOf::None => None,
-        };
-        Ok(Line {
-            mean: prediction.mean,
-            interval,
-            linear: prediction.linear,
-            linear_sd: prediction.linear_deviation(),
-            label: labels.map(|labels| labels.of_mean(prediction.mean)),
-        })
     }
 }

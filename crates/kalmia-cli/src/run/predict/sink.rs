@@ -1,11 +1,11 @@
 //! Where predictions go: separated text, JSON Lines, a Parquet file or an Arrow file.
 
-use super::Line;
 use super::columnar::{Columnar, Kept};
 use super::csv_writer::CsvWriter;
+use super::values;
 use crate::args::OutputFormat;
 use kalmia_data::{MISSING, TextKind};
-use kalmia_model::number_text;
+use kalmia_model::{Forecast, number_text};
 use serde_json::Value;
 use std::io::{self, Write};
 
@@ -80,37 +80,38 @@ impl<'a> Sink<'a> {
     pub fn row<'t>(
         &mut self,
         texts: impl Iterator<Item = &'t [u8]>,
-        line: Option<&Line<'_>>,
+        forecast: Option<&Forecast>,
     ) -> io::Result<()> {
         match &mut self.form {
             Form::Separated(out) => {
                 for text in texts {
                     out.field(text)?;
                 }
-                match line {
+                match forecast {
                     None => (0..self.predicted).try_for_each(|_| out.field(b""))?,
-                    Some(line) => {
-                        line.values()
+                    Some(forecast) => {
+                        values(forecast)
                             .try_for_each(|value| out.field(number_text(value).as_bytes()))?;
-                        line.label.map_or(Ok(()), |label| out.field(label.as_bytes()))?;
+                        let label = forecast.predicted.as_ref();
+                        label.map_or(Ok(()), |label| out.field(label.as_bytes()))?;
                     }
                 }
                 out.end()
             }
             Form::Jsonl(out) => {
                 let kept = texts.zip(&self.kinds).map(|(text, kind)| kept_value(text, *kind));
-                let mut values: Vec<Value> = kept.collect();
-                if let Some(line) = line {
-                    values.extend(line.values().map(Value::from));
-                    values.extend(line.label.map(Value::from));
+                let mut row: Vec<Value> = kept.collect();
+                if let Some(forecast) = forecast {
+                    row.extend(values(forecast).map(Value::from));
+                    row.extend(forecast.predicted.as_deref().map(Value::from));
                 }
                 let object = self.names.iter().enumerate().map(|(i, name)| {
-                    let value = values.get(i).unwrap_or(&Value::Null);
+                    let value = row.get(i).unwrap_or(&Value::Null);
                     format!("{}:{value}", Value::from(name.as_str()))
                 });
                 writeln!(out, "{{{}}}", object.collect::<Vec<_>>().join(","))
             }
-            Form::Columnar(out) => out.row(texts, line),
+            Form::Columnar(out) => out.row(texts, forecast),
         }
     }
 

@@ -1,0 +1,73 @@
+//! Learning a table as one transaction, and what a service asks about its rows.
+
+use crate::error::Result;
+use crate::model::Model;
+use kalmia::Family;
+use kalmia::evaluate::{RowBuffer, deviance};
+use kalmia_data::{Block, Table};
+
+/// Memory that [`Model::learn_table`] reuses from call to call; one for each thread that learns.
+#[derive(Debug, Default)]
+pub struct LearnScratch {
+    /// The rows of the last table, encoded.
+    pub block: Block,
+    rows: RowBuffer,
+}
+
+/// What became of the rows of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LearnedRows {
+    /// Rows learned.
+    pub rows: usize,
+    /// Rows left out for a missing value.
+    pub skipped: usize,
+}
+
+impl Model {
+    /// Encodes a table, learns its rows as one batch and scores their predictions, each made before
+    /// its row was learned. The model is then, byte for byte, what the command's pass over the same
+    /// batches makes of it; the history is the caller's.
+    ///
+    /// All or nothing: after an error everything in the model is as it was before, and the error
+    /// names the row.
+    pub fn learn_table(
+        &mut self,
+        table: &Table,
+        scratch: &mut LearnScratch,
+    ) -> Result<LearnedRows> {
+        let mark = self.encoder.mark();
+        let LearnScratch { block, rows } = scratch;
+        self.encoder.encode_table(table, block)?;
+        rows.start(&self.metrics);
+        // a batch without rows is not learned, as in the command's pass
+        if block.rows() > 0
+            && let Err(error) = self.learn(block, Some(rows))
+        {
+            self.encoder.undo(mark);
+            rows.clear();
+            return Err(error);
+        }
+        rows.apply_to(&mut self.metrics);
+        Ok(LearnedRows { rows: block.rows(), skipped: block.rows_read - block.rows() })
+    }
+
+    /// The target of row `i` of a block in the coding that losses take: 0 and 1 for labels, counts
+    /// and amounts as they are. `None` if it is missing, or not one of the family.
+    pub fn canonical_target(&self, block: &Block, i: usize) -> Option<f64> {
+        let y = *block.y.get(i)?;
+        self.metrics.progressive.family().canonical(y).filter(|y| !y.is_nan())
+    }
+
+    /// The loss of a mean that was predicted for a target in canonical coding
+    /// ([`Model::canonical_target`]), unweighted: half the unit deviance of
+    /// [`kalmia::evaluate::deviance`]. It is the log-loss for labels and half the squared error for
+    /// the Gaussian family.
+    ///
+    /// It equals the loss that [`kalmia::evaluate::Progressive::row`] counts for that target and
+    /// mean, and so the progressive loss of the model if the mean is the one that it had just before
+    /// the row was learned (for labels up to the last bits: there the learner computes the
+    /// logarithm).
+    pub fn loss_of_mean(&self, y: f64, mean: f64) -> f64 {
+        0.5 * deviance(self.metrics.progressive.family(), y, mean)
+    }
+}
