@@ -61,6 +61,8 @@ fn dispatch(cli: &Cli) -> error::Result<()> {
         Command::Prune(args) => run::prune::run(args, ui),
         Command::Compare(args) => run::compare::run(args, ui),
         Command::Export(args) => run::export::run(args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => run::serve::run(args),
         Command::Reproduce(args) => run::reproduce::run(args, ui),
         Command::Bounds(args) => run::bounds::run(args, ui),
         Command::Completions(args) => run::shell::completions(args),

@@ -11,6 +11,7 @@ use serde::Serialize;
 /// `l'_t x_t'(theta_t - theta) - alpha_t (x_t'(theta_t - theta))^2 / 2`, with `theta` the model's
 /// coefficients. For an averaged filter, `theta_t` are its iterates and `theta` is their mean.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CertificateReport {
     /// Rows in the sums.
     pub rows: u64,

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// One coefficient. A method without a covariance knows its estimate only.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Coefficient {
     /// Its feature.
     pub name: String,

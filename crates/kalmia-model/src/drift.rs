@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// Whether a drift was found or is followed, and what following it would have gained.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DriftStatus {
     /// Loss per row that following the drift would have saved, in the units of the progressive
     /// loss; `None` once it is followed.

@@ -15,6 +15,7 @@ const LEVEL: f64 = 0.95;
 
 /// A model in numbers.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Summary {
     /// Rows learned in all.
     pub rows: u64,
@@ -57,6 +58,7 @@ pub struct Summary {
 
 /// Averages over rows.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Scores {
     /// Mean loss: half the mean deviance.
     pub loss: f64,
@@ -84,6 +86,7 @@ pub struct Scores {
 
 /// Averages over the last half of the rows, or somewhat more.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LastHalfScores {
     /// Its first row, from 1.
     pub first_row: u64,
@@ -114,6 +117,7 @@ impl From<LastHalf> for LastHalfScores {
 
 /// Counts that vary more than a model assumes, so that its standard errors are too small.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Overdispersion {
     /// How many times as much they vary.
     pub factor: f64,

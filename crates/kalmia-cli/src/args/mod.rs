@@ -6,6 +6,8 @@ mod fit;
 mod model;
 mod names;
 mod reproduce;
+#[cfg(feature = "serve")]
+mod serve;
 
 pub use data::SourceArgs;
 pub use fit::{CompareArgs, FitArgs, RoleArgs};
@@ -15,6 +17,8 @@ pub use model::{
 };
 pub use names::Names;
 pub use reproduce::ReproduceArgs;
+#[cfg(feature = "serve")]
+pub use serve::ServeArgs;
 
 use clap::{Parser, Subcommand};
 
@@ -57,6 +61,9 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Write a model as JSON or ONNX for other programs
     Export(ExportArgs),
+    /// Serve models that learn over HTTP, durably
+    #[cfg(feature = "serve")]
+    Serve(ServeArgs),
     /// Reproduce the paper's experiments and figures
     Reproduce(ReproduceArgs),
     /// Compute the paper's bounds for given constants

@@ -10,5 +10,7 @@ pub mod merge;
 pub mod predict;
 pub mod prune;
 pub mod reproduce;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod shell;
 pub mod update;

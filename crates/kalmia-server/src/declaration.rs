@@ -1,0 +1,342 @@
+//! What a client declares about a model, and the model that has learned nothing which follows
+//! from it.
+
+use crate::body::Body;
+use crate::error::{ApiError, Code, Result};
+use kalmia_data::{Analyzer, Coding, Encoder, EncoderOptions, Kind, Missing, Reader, WideRows};
+use kalmia_model::{FamilyChoice, Method, MethodName, Model, Parameters, Settings, WeightKind};
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use utoipa::ToSchema;
+
+/// Rows that a family can be inferred from, at least.
+const MIN_ROWS_OF_FAMILY: u64 = 50;
+
+/// A model as a client declares it. What is left out has the defaults of `kalmia fit`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Declaration {
+    /// gaussian, bernoulli, binomial, binomial:TRIALS, poisson or gamma; `auto` infers it from the
+    /// first request, which must then have at least 50 rows.
+    #[schema(value_type = String, example = "bernoulli")]
+    pub family: FamilyChoice,
+    /// The column to predict.
+    #[schema(example = "late")]
+    pub target: String,
+    /// How to learn: auto, wide, ekf, truncated, implicit, moment or ons.
+    #[serde(default = "auto")]
+    pub method: String,
+    /// The parameters of the method, each by its name: drift, prior, scale, ...
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schema(value_type = Object)]
+    pub parameters: Parameters,
+    /// Whether coefficients may move over time: off, detect or adapt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<String>,
+    /// The feature columns and their kinds: number, boolean, category or text. Without it the first
+    /// learned rows decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>, example = json!({"hour": "number"}))]
+    pub columns: Option<Columns>,
+    /// The feature columns, in order; by default every column without another role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<Vec<String>>,
+    /// Columns to leave out.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub exclude: Vec<String>,
+    /// Columns read as categories even if they hold numbers.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub categorical: Vec<String>,
+    /// Columns of text: each word is a hashed feature.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub text: Vec<String>,
+    /// The features of a text: words, words:2 or characters:2-4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analyzer: Option<String>,
+    /// Bits of the hash of words and levels, 1 to 30.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<u8>,
+    /// A column of row weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<String>,
+    /// What a weight means: frequency or precision.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schema(value_type = String)]
+    pub weight_kind: WeightKind,
+    /// A column to add to the linear predictor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<String>,
+    /// The label that counts as 1, if labels are texts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positive: Option<String>,
+    /// Whether there is a constant feature.
+    #[serde(default = "yes")]
+    pub intercept: bool,
+    /// What a missing value does: error, skip or mean.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schema(value_type = String)]
+    pub missing: Missing,
+    /// Further texts that stand for a missing value.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub na_values: Vec<String>,
+    /// Most features accepted; each category level counts as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_features: Option<usize>,
+}
+
+fn auto() -> String {
+    "auto".into()
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Columns in the order in which they were declared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Columns(Vec<(String, Kind)>);
+
+impl Serialize for Columns {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        self.0.iter().try_for_each(|(name, kind)| map.serialize_entry(name, kind_name(*kind)))?;
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Columns {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_map(ColumnVisitor)
+    }
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Number => "number",
+        Kind::Boolean => "boolean",
+        Kind::Category => "category",
+        Kind::Text => "text",
+    }
+}
+
+struct ColumnVisitor;
+
+impl<'de> Visitor<'de> for ColumnVisitor {
+    type Value = Columns;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of column names and their kinds")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Columns, A::Error> {
+        let mut columns = Vec::new();
+        while let Some((name, kind)) = map.next_entry::<String, String>()? {
+            let known = [Kind::Number, Kind::Boolean, Kind::Category, Kind::Text];
+            let kind =
+                known.into_iter().find(|known| kind_name(*known) == kind).ok_or_else(|| {
+                    serde::de::Error::custom(format!(
+                        "column `{name}` has the kind `{kind}`; the kinds are number, boolean, \
+                     category and text"
+                    ))
+                })?;
+            columns.push((name, kind));
+        }
+        Ok(Columns(columns))
+    }
+}
+
+impl Declaration {
+    /// Reads a declaration and refuses what contradicts itself.
+    pub fn parse(json: &[u8]) -> Result<Self> {
+        let declaration: Self = serde_json::from_slice(json).map_err(|error| {
+            ApiError::new(Code::BadRequest, format!("the declaration is not right: {error}"))
+                .hint(r#"the shortest one is {"family": "bernoulli", "target": "late"}"#)
+        })?;
+        declaration.settings()?;
+        declaration.options()?;
+        if declaration.columns.is_some() && declaration.family.is_inferred() {
+            return Err(ApiError::new(
+                Code::BadRequest,
+                "family auto is inferred from rows, but the columns are declared without any",
+            )
+            .hint("name the family: gaussian, bernoulli, binomial, poisson or gamma"));
+        }
+        Ok(declaration)
+    }
+
+    /// The declaration of a model that was uploaded.
+    pub fn of_model(model: &Model) -> Self {
+        let options = model.encoder.options();
+        Self {
+            family: model.settings.family.clone(),
+            target: model.target().into(),
+            method: model.settings.method.name().to_string(),
+            exclude: options.exclude.clone(),
+            categorical: options.categorical.clone(),
+            text: options.text.clone(),
+            hash: options.hash_bits,
+            weight: options.weight.clone(),
+            weight_kind: model.settings.weight_kind,
+            offset: options.offset.clone(),
+            positive: options.positive.clone(),
+            intercept: options.intercept,
+            missing: options.missing,
+            na_values: options.na_values.clone(),
+            max_features: Some(options.max_features),
+            ..Self::unknown()
+        }
+    }
+
+    /// What stands for a declaration that cannot be read.
+    pub fn unknown() -> Self {
+        Self {
+            family: FamilyChoice::INFERRED,
+            target: String::new(),
+            method: auto(),
+            parameters: Parameters::default(),
+            drift: None,
+            columns: None,
+            features: None,
+            exclude: Vec::new(),
+            categorical: Vec::new(),
+            text: Vec::new(),
+            analyzer: None,
+            hash: None,
+            weight: None,
+            weight_kind: WeightKind::default(),
+            offset: None,
+            positive: None,
+            intercept: true,
+            missing: Missing::default(),
+            na_values: Vec::new(),
+            max_features: None,
+        }
+    }
+
+    /// What is learned and how.
+    fn settings(&self) -> Result<Settings> {
+        let name: MethodName = self.method.parse()?;
+        let mut parameters = self.parameters;
+        if let Some(drift) = &self.drift {
+            let mode = drift.parse().map_err(|_| {
+                let message = format!("drift is off, detect or adapt, not `{drift}`");
+                ApiError::new(Code::BadRequest, message)
+            })?;
+            parameters.drift = Some(mode);
+        }
+        let method = Method::new(name, &parameters)?;
+        if method.needs_horizon() {
+            return Err(ApiError::new(
+                Code::BadRequest,
+                "method asgd needs the number of rows to come, which a service does not know",
+            )
+            .hint("use auto, or give the horizon: \"parameters\": {\"horizon\": 100000}"));
+        }
+        let settings = Settings {
+            family: self.family.clone(),
+            method,
+            weight_kind: self.weight_kind,
+            ..Settings::default()
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// What the columns are for.
+    fn options(&self) -> Result<EncoderOptions> {
+        let default = EncoderOptions::default();
+        let method: MethodName = self.method.parse()?;
+        let rows = Method::new(method, &Parameters::default())
+            .map_or(WideRows::Never, |method| method.rows());
+        let analyzer = match &self.analyzer {
+            Some(text) => text.parse().map_err(ApiError::from)?,
+            None => Analyzer::default(),
+        };
+        Ok(EncoderOptions {
+            target: Some(self.target.clone()),
+            positive: self.positive.clone(),
+            weight: self.weight.clone(),
+            offset: self.offset.clone(),
+            features: self.features.clone(),
+            exclude: self.exclude.clone(),
+            categorical: self.categorical.clone(),
+            intercept: self.intercept,
+            missing: self.missing,
+            na_values: self.na_values.clone(),
+            max_features: self.max_features.unwrap_or(default.max_features),
+            text: self.text.clone(),
+            analyzer,
+            hash_bits: self.hash,
+            wide: rows,
+        })
+    }
+
+    /// The model before its first row, if the columns are declared.
+    pub fn declared_model(&self) -> Result<Option<Model>> {
+        let Some(Columns(columns)) = &self.columns else { return Ok(None) };
+        let mut options = self.options()?;
+        let wide = options.wide == WideRows::Always
+            || options.hash_bits.is_some()
+            || columns.iter().any(|(_, kind)| *kind == Kind::Text);
+        options.wide = if wide { WideRows::Always } else { WideRows::Never };
+        let coding = match &self.positive {
+            Some(positive) => Coding::Labels { positive: positive.clone(), negative: None },
+            None => Coding::Number,
+        };
+        self.model(options, columns, coding, None).map(Some)
+    }
+
+    /// The model before its first row, with the columns that the rows of a request show. The rows
+    /// are learned by a copy first: rows that are refused decide nothing.
+    pub fn first_model(&self, body: &Body) -> Result<Model> {
+        let mut shown = Encoder::new(self.options()?);
+        let mut block = kalmia_data::Block::new();
+        let mode = kalmia_data::Mode::Learn;
+        let mut reader = Reader::open(vec![body.input()], body.options(), &mut shown, mode)?;
+        reader.next_block(&mut shown, &mut block)?;
+        let rows = shown.counts().rows;
+        if self.family.is_inferred() && rows < MIN_ROWS_OF_FAMILY {
+            return Err(ApiError::new(
+                Code::BadRequest,
+                format!("family auto cannot be inferred from {rows} rows"),
+            )
+            .hint(format!(
+                "learn at least {MIN_ROWS_OF_FAMILY} rows first, or declare the family"
+            )));
+        }
+        let options = EncoderOptions {
+            wide: if shown.is_wide() { WideRows::Always } else { WideRows::Never },
+            ..self.options()?
+        };
+        let target = shown.target().ok_or_else(|| ApiError::internal("no target was chosen"))?;
+        let family = self.family.resolve(target)?.family;
+        let kind = |column: &kalmia_data::Column| {
+            (column.name.clone(), column.kind.unwrap_or(Kind::Number))
+        };
+        let columns: Vec<_> = shown.columns().iter().map(kind).collect();
+        let coding = target.coding.clone().unwrap_or(Coding::Number);
+        self.model(options, &columns, coding, Some(family))
+    }
+
+    fn model(
+        &self,
+        options: EncoderOptions,
+        columns: &[(String, Kind)],
+        coding: Coding,
+        family: Option<kalmia::AnyFamily>,
+    ) -> Result<Model> {
+        let encoder = Encoder::from_columns(options, columns, coding)?;
+        let family = match (family, encoder.target()) {
+            (Some(family), _) => family,
+            (None, Some(target)) => self.family.resolve(target)?.family,
+            (None, None) => return Err(ApiError::internal("a declaration without a target")),
+        };
+        Ok(Model::new(self.settings()?, family, encoder)?)
+    }
+}
