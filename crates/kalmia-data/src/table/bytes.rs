@@ -184,8 +184,8 @@ fn read_batch(bytes: &mut Bytes<'_>, schema: &TableSchema) -> Decoded<Batch> {
     }
     let rows = rows as usize;
     let mut batch = Batch { rows, unknown_members: bytes.count()?, ..Batch::default() };
-    if batch.unknown_members > u64::MAX / 4 {
-        return Err("a count is too large");
+    if batch.unknown_members > (rows as u64) << 32 {
+        return Err("more members were ignored than rows can have");
     }
     for (slot, want) in schema.slots().iter().map(|slot| slot.want).enumerate() {
         let mut column = Values { is_text: want.is_text(), ..Values::default() };
