@@ -237,7 +237,7 @@ fn a_small_table_takes_little_memory() {
     let schema = encoder.table_schema();
     let members: Vec<_> = (0..12).map(|i| format!("\"x{i}\":{i}.5")).collect();
     let names: Vec<_> = columns.iter().map(|column| &*column.0).collect();
-    let csv = format!("{}\n{}\n", names.join(","), vec!["0.5"; 12].join(","));
+    let csv = format!("{}\n{}\n", names.join(","), ["0.5"; 12].join(","));
     let source = SourceOptions::default();
     for (name, body, limit) in
         [("t.jsonl", format!("{{{}}}", members.join(",")), 1 << 13), ("t.csv", csv, 1 << 15)]

@@ -34,8 +34,9 @@ fn arrays_and_objects_become_lines() {
     assert_eq!(lines(&pretty.replace('\n', "\r\n")), *elements);
     assert_eq!(lines(&format!("\u{feff} \n{pretty}\n \t")), *elements);
     for element in elements {
-        assert_eq!(lines(&element.to_string()), [element.clone()]);
-        assert_eq!(lines(&serde_json::to_string_pretty(element).unwrap()), [element.clone()]);
+        let one = std::slice::from_ref(element);
+        assert_eq!(lines(&element.to_string()), one);
+        assert_eq!(lines(&serde_json::to_string_pretty(element).unwrap()), one);
     }
     // JSON Lines stay what they are
     assert_eq!(lines("{\"a\":1}\n{\"a\":2}\r\n\n{\"a\":3}"), [1, 2, 3].map(|a| json!({"a": a})));
@@ -80,7 +81,8 @@ proptest! {
             1..6,
         ),
     ) {
-        let rows: Vec<Value> = rows.into_iter().map(|row| Value::Object(row.into_iter().collect())).collect();
+        let object = |row: std::collections::BTreeMap<_, _>| Value::Object(row.into_iter().collect());
+        let rows: Vec<Value> = rows.into_iter().map(object).collect();
         let array = Value::Array(rows.clone());
         prop_assert_eq!(lines(&array.to_string()), rows.clone());
         prop_assert_eq!(lines(&serde_json::to_string_pretty(&array).unwrap()), rows);

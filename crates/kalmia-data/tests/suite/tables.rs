@@ -78,7 +78,7 @@ fn lines(count: usize, gaps: bool) -> Vec<String> {
         let x = if gaps && i % 5 == 3 { "NA".into() } else { (i as f64 * 0.37).to_string() };
         let town = if gaps && i % 9 == 8 { "".into() } else { format!("T{}", i * i % (3 + i / 4)) };
         let y = if gaps && i % 11 == 10 { "" } else { ["0", "1", "2.5"][i % 3] };
-        format!("{x},{town},{},{},{},{y}\n", i % 2 == 0, 1 + i % 3, i as f64 / 8.0)
+        format!("{x},{town},{},{},{},{y}\n", i.is_multiple_of(2), 1 + i % 3, i as f64 / 8.0)
     };
     (0..count).map(line).collect()
 }
