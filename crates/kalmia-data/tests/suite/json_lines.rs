@@ -1,5 +1,7 @@
 //! JSON documents as JSON Lines: strings are respected, structure is checked, nothing panics.
 
+use std::collections::BTreeMap;
+
 use crate::common::cases;
 use kalmia_data::{Error, json_lines};
 use proptest::prelude::*;
@@ -81,7 +83,7 @@ proptest! {
             1..6,
         ),
     ) {
-        let object = |row: std::collections::BTreeMap<_, _>| Value::Object(row.into_iter().collect());
+        let object = |row: BTreeMap<_, _>| Value::Object(row.into_iter().collect());
         let rows: Vec<Value> = rows.into_iter().map(object).collect();
         let array = Value::Array(rows.clone());
         prop_assert_eq!(lines(&array.to_string()), rows.clone());
