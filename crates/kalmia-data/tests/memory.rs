@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use common::{gzip, zstandard};
 use kalmia_data::{
-    Block, Encoder, EncoderOptions, Error, Input, Missing, Mode, Reader, SourceOptions, WideRows,
+    Block, Coding, Encoder, EncoderOptions, Error, Input, Kind, Missing, Mode, Reader,
+    SourceOptions, Table, WideRows,
 };
 
 /// Counts the bytes in use, their peak and the allocations.
@@ -224,4 +225,42 @@ fn hostile_arrow_files_are_refused_before_anything_is_allocated() {
     }
     let small = bomb(100_000, CompressionType::LZ4_FRAME);
     peak_and_outcome("t.arrow", small, false).1.expect("an honest file is read");
+}
+
+/// A request of one row must not pay for the buffers of a file.
+#[test]
+fn a_small_table_takes_little_memory() {
+    let _turn = TURN.lock().unwrap();
+    let columns: Vec<_> = (0..12).map(|i| (format!("x{i}"), Kind::Number)).collect();
+    let options = EncoderOptions::target("y");
+    let encoder = Encoder::from_columns(options, &columns, Coding::Number).unwrap();
+    let schema = encoder.table_schema();
+    let members: Vec<_> = (0..12).map(|i| format!("\"x{i}\":{i}.5")).collect();
+    let names: Vec<_> = columns.iter().map(|column| &*column.0).collect();
+    let csv = format!("{}\n{}\n", names.join(","), ["0.5"; 12].join(","));
+    let source = SourceOptions::default();
+    for (name, body, limit) in
+        [("t.jsonl", format!("{{{}}}", members.join(",")), 1 << 13), ("t.csv", csv, 1 << 15)]
+    {
+        let input = Input::memory(name, body.into_bytes());
+        let before = USED.load(Relaxed);
+        PEAK.store(before, Relaxed);
+        let table = Table::read(input, &source, &schema, Mode::Predict, 1000).unwrap();
+        assert_eq!(table.rows(), 1);
+        let peak = PEAK.load(Relaxed) - before;
+        assert!(peak < limit, "{name}: {peak} bytes");
+    }
+}
+
+/// Marks of an encoder of numbers allocate nothing.
+#[test]
+fn a_mark_of_numbers_allocates_nothing() {
+    let _turn = TURN.lock().unwrap();
+    let columns: Vec<_> = (0..12).map(|i| (format!("x{i}"), Kind::Number)).collect();
+    let options = EncoderOptions::target("y");
+    let mut encoder = Encoder::from_columns(options, &columns, Coding::Number).unwrap();
+    let before = ALLOCATIONS.load(Relaxed);
+    let mark = encoder.mark();
+    encoder.undo(mark);
+    assert_eq!(ALLOCATIONS.load(Relaxed), before);
 }

@@ -64,9 +64,10 @@ impl Model {
     /// the Gaussian family.
     ///
     /// It equals the loss that [`kalmia::evaluate::Progressive::row`] counts for that target and
-    /// mean, and so the progressive loss of the model if the mean is the one that it had just before
-    /// the row was learned (for labels up to the last bits: there the learner computes the
-    /// logarithm).
+    /// mean. It is also what [`Model::metrics`] counts for the row if method `auto` served the mean
+    /// just before it learned the row, up to rounding, and after its first 128 rows: until then it
+    /// takes the scales of the features anew before some rows. Filters score their plug-in mean,
+    /// not the served one, which is averaged over the uncertainty of the coefficients.
     pub fn loss_of_mean(&self, y: f64, mean: f64) -> f64 {
         0.5 * deviance(self.metrics.progressive.family(), y, mean)
     }

@@ -102,6 +102,20 @@ fn a_late_feature_grows_the_learner_or_is_refused_by_name() {
     assert_eq!(stream.model.learner.dim(), 3);
 }
 
+#[test]
+fn a_refused_block_with_new_features_takes_the_growth_back() {
+    let csv = counts().replacen("\n0.5,a,0\n", "\n0.5,new,-1\n", 1);
+    for method in ["auto", "ekf", "truncated", "implicit", "moment"] {
+        let mut stream = Stream::start(method, "poisson", &csv);
+        assert!(stream.step().unwrap());
+        assert_eq!((stream.model.learner.dim(), stream.block.dim), (3, 4), "{method}");
+        let before = stream.model.learner.state();
+        row_error(stream.step().unwrap_err());
+        assert_eq!(stream.model.learner.dim(), 3, "{method}");
+        assert_eq!(stream.model.learner.state(), before, "{method}");
+    }
+}
+
 /// A folder that is removed with the test.
 struct Folder(PathBuf);
 

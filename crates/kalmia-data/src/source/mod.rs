@@ -44,7 +44,7 @@ pub(crate) trait Source: Send {
         false
     }
 
-    /// Whether each row names its values, as JSON objects do, so that columns may be absent from it.
+    /// Whether each row names its values, as JSON objects do.
     fn has_named_values(&self) -> bool {
         false
     }

@@ -8,10 +8,11 @@
 //! | n | columns of the schema, without the key |
 //! | n | rows |
 //! | n | JSON members that were no columns |
-//! | | each column that is not left out, in the order of the schema: features, target, weight, offset |
+//! | | the columns that are not left out, in order: features, target, weight, offset |
 //! | | a column of numbers: 8 bytes per row, NaN if missing |
 //! | | a column of texts: n per row, the length of its text; then all texts |
-//! | | libsvm only: n, the number of entries; for each: n, rows after the last one's; n, index; 8, value |
+//! | | libsvm only: n, the number of entries; then the entries |
+//! | | an entry: n, rows after the row of the last one; n, index; 8 bytes, value |
 //!
 //! Whether a column has numbers or texts follows from the schema, which is not stored, and neither
 //! is the key. Every row has bytes of its own, so bytes cannot ask for more memory than a small
@@ -184,8 +185,8 @@ fn read_batch(bytes: &mut Bytes<'_>, schema: &TableSchema) -> Decoded<Batch> {
     }
     let rows = rows as usize;
     let mut batch = Batch { rows, unknown_members: bytes.count()?, ..Batch::default() };
-    if batch.unknown_members > u64::MAX / 4 {
-        return Err("a count is too large");
+    if batch.unknown_members > (rows as u64) << 32 {
+        return Err("more members were ignored than rows can have");
     }
     for (slot, want) in schema.slots().iter().map(|slot| slot.want).enumerate() {
         let mut column = Values { is_text: want.is_text(), ..Values::default() };

@@ -110,7 +110,7 @@ impl Table {
         batch.origin.files = self.batch.origin.files.clone();
         batch.origin.append(0, &self.batch.origin, rows.clone(), 0);
         append_entries(&mut batch, &self.batch, rows.clone(), 0);
-        if rows.start == 0 {
+        if rows.start == 0 && !rows.is_empty() {
             batch.unknown_members = self.batch.unknown_members;
             batch.ignored.clone_from(&self.batch.ignored);
         }

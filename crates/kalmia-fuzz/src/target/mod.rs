@@ -5,6 +5,7 @@ mod forge;
 mod model;
 mod planted;
 mod reading;
+mod rows;
 mod table;
 mod text;
 
@@ -34,6 +35,8 @@ pub const TARGETS: &[Target] = &[
     columnar::PARQUET,
     columnar::ARROW,
     model::MODEL,
+    rows::JSON,
+    rows::TABLE,
 ];
 
 /// The target of this name. One more than [`TARGETS`] has a fault on purpose.
