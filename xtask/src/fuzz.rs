@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::runner::Outcome;
-use crate::steps::{cargo, execute};
+use crate::steps::{cargo, execute, workspace};
 
 /// Fuzzes every target for a minute in total.
 pub fn step(root: &Path) -> Result<Outcome, String> {
@@ -14,7 +14,7 @@ pub fn step(root: &Path) -> Result<Outcome, String> {
 /// Builds the fuzzer and runs it. Built with the whole workspace, as in the step `test`: alone it
 /// would select other features of the dependencies and compile them again.
 pub fn fuzz(root: &Path, args: &[String]) -> Result<Outcome, String> {
-    cargo(root, "build --quiet --workspace --bin kalmia-fuzz")?;
+    cargo(root, &workspace("build --quiet", "--bin kalmia-fuzz"))?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let program = target.join("debug").join(format!("kalmia-fuzz{}", std::env::consts::EXE_SUFFIX));

@@ -1,7 +1,9 @@
 //! The one command that tests everything: `cargo xtask ci`.
 
 mod api;
+mod crash;
 mod fuzz;
+mod page;
 mod python;
 mod runner;
 mod steps;

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::api;
+use crate::crash::crash;
 use crate::fuzz;
+use crate::page::page;
 use crate::python::python;
 use crate::runner::Outcome::{self, Passed, Skipped};
 use crate::runner::Step;
@@ -21,7 +23,7 @@ pub const STEPS: &[Step] = &[
     Step {
         name: "test",
         about: "unit, integration and documentation tests",
-        run: |root| cargo(root, "test --workspace"),
+        run: |root| cargo(root, &workspace("test", "")),
     },
     Step {
         name: "fuzz",
@@ -36,11 +38,14 @@ pub const STEPS: &[Step] = &[
         about: "the Python package, built and tested in target/venv",
         run: python,
     },
+    Step { name: "page", about: "the page of the service, in Chromium", run: page },
 ];
 
 /// What runs only by its name.
-pub const TOOLS: &[Step] =
-    &[Step { name: "api", about: "rewrite docs/public-api.txt", run: api::write }];
+pub const TOOLS: &[Step] = &[
+    Step { name: "api", about: "rewrite docs/public-api.txt", run: api::write },
+    Step { name: "crash", about: "200 kills of the service under 64 clients", run: crash },
+];
 
 fn fmt(root: &Path) -> Result<Outcome, String> {
     component(root, "fmt", "rustfmt")?;
@@ -49,11 +54,12 @@ fn fmt(root: &Path) -> Result<Outcome, String> {
 
 fn lint(root: &Path) -> Result<Outcome, String> {
     component(root, "clippy", "clippy")?;
-    cargo(root, "clippy --workspace --all-targets -- -D warnings")
+    cargo(root, &workspace("clippy", "--all-targets -- -D warnings"))
 }
 
 fn doc(root: &Path) -> Result<Outcome, String> {
-    execute(cargo_command(root, "doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"))
+    let args = workspace("doc", "--no-deps");
+    execute(cargo_command(root, &args).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// `--bench *` rather than `--benches`: the latter would run every library's unit tests a second
@@ -62,7 +68,7 @@ fn bench(root: &Path) -> Result<Outcome, String> {
     if targets(root, "benches")?.is_empty() {
         return Ok(Skipped("no crate has benches"));
     }
-    cargo(root, "test --workspace --bench *")
+    cargo(root, &workspace("test", "--bench *"))
 }
 
 /// Every example is declared with `harness = false`, so its test is its own `main`. Built with the
@@ -84,7 +90,7 @@ fn examples(root: &Path) -> Result<Outcome, String> {
     if found.is_empty() {
         Ok(Skipped("no crate has examples"))
     } else {
-        cargo(root, "test --workspace --example *")
+        cargo(root, &workspace("test", "--example *"))
     }
 }
 
@@ -129,6 +135,12 @@ fn cargo_command(root: &Path, args: &str) -> Command {
 /// Runs cargo in the workspace's folder.
 pub fn cargo(root: &Path, args: &str) -> Result<Outcome, String> {
     execute(&mut cargo_command(root, args))
+}
+
+/// Arguments for the whole workspace, always with the same features, because with others cargo would
+/// compile much of it again. They are those of a released binary.
+pub fn workspace(subcommand: &str, rest: &str) -> String {
+    format!("{subcommand} --workspace --features kalmia-cli/tls {rest}").trim_end().to_owned()
 }
 
 /// Fails with the command that installs it if a part of the toolchain is missing.
@@ -213,7 +225,7 @@ mod tests {
     #[test]
     fn steps_without_targets_are_skipped() {
         let workspace = Workspace::new("empty", &["crates/a/src/lib.rs"]);
-        for step in [bench, examples, python] {
+        for step in [bench, examples, python, page] {
             assert!(matches!(step(&workspace.0), Ok(Skipped(_))));
         }
     }

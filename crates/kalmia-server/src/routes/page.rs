@@ -1,4 +1,5 @@
-//! The page: one file inside of the binary, and the policy that lets nothing else run on it.
+//! The page: one file, put together from its parts inside of the binary, and the policy that lets
+//! nothing else run on it.
 
 use crate::auth::sha256;
 use axum::http::header;
@@ -7,11 +8,28 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::sync::LazyLock;
 
-const PAGE: &str = include_str!("../page/index.html");
+/// The parts of the script, in order.
+const SCRIPT: [&str; 8] = [
+    include_str!("../page/script/state.js"),
+    include_str!("../page/script/requests.js"),
+    include_str!("../page/script/connection.js"),
+    include_str!("../page/script/views.js"),
+    include_str!("../page/script/loss.js"),
+    include_str!("../page/script/coefficients.js"),
+    include_str!("../page/script/calibration.js"),
+    include_str!("../page/script/start.js"),
+];
+
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    let style = include_str!("../page/style.css");
+    include_str!("../page/index.html")
+        .replace("<style></style>", &format!("<style>\n{style}</style>"))
+        .replace("<script></script>", &format!("<script>\n{}</script>", SCRIPT.join("\n")))
+});
 
 /// Scripts and styles are allowed by their hashes.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
-    let hash = |tag| STANDARD.encode(sha256(element(PAGE, tag).as_bytes()));
+    let hash = |tag| STANDARD.encode(sha256(element(&PAGE, tag).as_bytes()));
     format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; connect-src 'self'; \
          img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -25,7 +43,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     responses((status = 200, description = "The page", body = String, content_type = "text/html")))]
 pub async fn page() -> Response {
     let policy = [(header::CONTENT_SECURITY_POLICY, POLICY.as_str())];
-    (policy, [(header::REFERRER_POLICY, "no-referrer")], Html(PAGE)).into_response()
+    (policy, [(header::REFERRER_POLICY, "no-referrer")], Html(PAGE.as_str())).into_response()
 }
 
 /// The text of the first element of a kind.
@@ -44,7 +62,7 @@ mod tests {
     fn the_page_has_one_script_and_one_style_and_asks_nobody() {
         for tag in ["script", "style"] {
             assert_eq!(PAGE.matches(&format!("<{tag}")).count(), 1, "{tag}");
-            assert!(!element(PAGE, tag).is_empty(), "{tag}");
+            assert!(!element(&PAGE, tag).is_empty(), "{tag}");
         }
         for foreign in ["http://", "https://", " style=", " onclick=", "innerHTML"] {
             let found = PAGE.replace("http://www.w3.org/2000/svg", "").contains(foreign);
