@@ -1,48 +1,40 @@
-//! The step `page`: the page of `kalmia serve` is tested in Chromium, against the real server.
+//! The step `page`: `kalmia serve` is tested by Chromium and by curl.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::python::{build_command, environment};
+use crate::python::Environment;
 use crate::runner::Outcome::{self, Skipped};
 use crate::steps::{execute, quiet};
 
 const TESTS: &str = "crates/kalmia-server/tests/page";
 
-/// Installs what is missing: Debian's Chromium, if this runs as root, and what the tests import.
+/// Installs what is missing: Debian's Chromium and curl, if this runs as root, and what the tests
+/// import.
 pub fn page(root: &Path) -> Result<Outcome, String> {
     if !root.join(TESTS).is_dir() {
         return Ok(Skipped("crates/kalmia-server/tests/page does not exist"));
     }
-    require_chromium()?;
-    let interpreter = environment(&root.join("target/venv"))?;
-    let command = build_command(root)?;
-    let run = |args: &str| {
-        let mut python = Command::new(&interpreter);
-        execute(
-            python
-                .current_dir(root)
-                .env("KALMIA_COMMAND", &command)
-                .arg("-m")
-                .args(args.split(' ')),
-        )
-    };
-    run("pip install --quiet --disable-pip-version-check pytest playwright")?;
-    run(&format!("pytest -q {TESTS}"))
+    require("chromium")?;
+    require("curl")?;
+    let environment = Environment::new(root)?;
+    environment.run("pip install --quiet --disable-pip-version-check pytest playwright")?;
+    environment.run(&format!("pytest -q {TESTS}"))
 }
 
-/// Debian's package, because playwright's own download of a browser is large and not needed.
-fn require_chromium() -> Result<(), String> {
-    if quiet(Command::new("chromium").arg("--version")) {
+/// Debian's packages: playwright's own download of a browser is large and not needed.
+fn require(program: &str) -> Result<(), String> {
+    if quiet(Command::new(program).arg("--version")) {
         return Ok(());
     }
     if !is_root() {
-        return Err("`chromium` is not on the PATH and only root can install it; \
-                    on Debian: sudo apt-get install chromium"
-            .into());
+        return Err(format!(
+            "`{program}` is not on the PATH and only root can install it; on Debian: \
+             sudo apt-get install {program}"
+        ));
     }
     execute(Command::new("apt-get").arg("update"))?;
-    let install = ["install", "-y", "--no-install-recommends", "chromium"];
+    let install = ["install", "-y", "--no-install-recommends", program];
     execute(Command::new("apt-get").args(install).env("DEBIAN_FRONTEND", "noninteractive"))?;
     Ok(())
 }

@@ -6,31 +6,41 @@ use std::process::Command;
 use crate::runner::Outcome::{self, Skipped};
 use crate::steps::{cargo, execute, quiet, workspace};
 
-/// Makes the environment if it is missing; pip fetches what `pyproject.toml` asks for, the build
-/// backend included.
+/// Pip fetches what `pyproject.toml` asks for, the build backend included.
 pub fn python(root: &Path) -> Result<Outcome, String> {
     if !root.join("python/pyproject.toml").is_file() {
         return Ok(Skipped("python/pyproject.toml does not exist"));
     }
-    let interpreter = environment(&root.join("target/venv"))?;
-    let command = build_command(root)?;
-    let run = |args: &str| {
-        let mut python = Command::new(&interpreter);
-        execute(
-            python
-                .current_dir(root)
-                .env("KALMIA_COMMAND", &command)
-                .arg("-m")
-                .args(args.split(' ')),
-        )
-    };
-    run("pip install --quiet --disable-pip-version-check pytest ./python[test]")?;
-    run("pytest python")
+    let environment = Environment::new(root)?;
+    environment.run("pip install --quiet --disable-pip-version-check pytest ./python[test]")?;
+    environment.run("pytest python")
+}
+
+/// The virtual environment of the tests, and the command that some of them run.
+pub(crate) struct Environment<'a> {
+    root: &'a Path,
+    interpreter: PathBuf,
+    command: PathBuf,
+}
+
+impl<'a> Environment<'a> {
+    /// Makes what is missing.
+    pub(crate) fn new(root: &'a Path) -> Result<Self, String> {
+        let interpreter = interpreter(&root.join("target/venv"))?;
+        Ok(Self { root, interpreter, command: build_command(root)? })
+    }
+
+    /// Runs a module of Python with arguments.
+    pub(crate) fn run(&self, args: &str) -> Result<Outcome, String> {
+        let mut python = Command::new(&self.interpreter);
+        python.current_dir(self.root).env("KALMIA_COMMAND", &self.command);
+        execute(python.arg("-m").args(args.split(' ')))
+    }
 }
 
 /// The path of the command, which some tests run. The step `test` made it, and the same flags reuse
 /// it.
-pub(crate) fn build_command(root: &Path) -> Result<PathBuf, String> {
+fn build_command(root: &Path) -> Result<PathBuf, String> {
     cargo(root, &workspace("test", "--test cli --no-run"))?;
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| root.join("target"), |folder| root.join(folder));
@@ -38,12 +48,12 @@ pub(crate) fn build_command(root: &Path) -> Result<PathBuf, String> {
 }
 
 /// The interpreter of a virtual environment, which is made anew if it has no pip.
-pub(crate) fn environment(folder: &Path) -> Result<PathBuf, String> {
+fn interpreter(folder: &Path) -> Result<PathBuf, String> {
     let (system, inside) =
         if cfg!(windows) { ("python", "Scripts/python.exe") } else { ("python3", "bin/python") };
-    let interpreter = folder.join(inside);
-    if !quiet(Command::new(&interpreter).args(["-m", "pip", "--version"])) {
+    let inside = folder.join(inside);
+    if !quiet(Command::new(&inside).args(["-m", "pip", "--version"])) {
         execute(Command::new(system).args(["-m", "venv", "--clear"]).arg(folder))?;
     }
-    Ok(interpreter)
+    Ok(inside)
 }

@@ -62,7 +62,8 @@ pub fn new_token(role: Role) -> (String, String) {
     (token, line)
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         // writing to a string cannot fail
         let _ = write!(text, "{byte:02x}");

@@ -1,6 +1,7 @@
 //! What a client declares about a model, and the model that has learned nothing which follows
 //! from it.
 
+use crate::auth::{hex, sha256};
 use crate::body::Body;
 use crate::error::{ApiError, Code, Result};
 use kalmia_data::{Analyzer, Coding, Encoder, EncoderOptions, Kind, Missing, Reader, WideRows};
@@ -84,6 +85,10 @@ pub struct Declaration {
     /// Most features accepted; each category level counts as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_features: Option<usize>,
+    /// The SHA-256 of the file, if one was uploaded: another file is another declaration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    file: Option<String>,
 }
 
 fn auto() -> String {
@@ -154,10 +159,11 @@ impl<'de> Visitor<'de> for ColumnVisitor {
 impl Declaration {
     /// Reads a declaration and refuses what contradicts itself.
     pub fn parse(json: &[u8]) -> Result<Self> {
-        let declaration: Self = serde_json::from_slice(json).map_err(|error| {
-            ApiError::new(Code::BadRequest, format!("the declaration is not right: {error}"))
-                .hint(r#"the shortest one is {"family": "bernoulli", "target": "late"}"#)
-        })?;
+        let declaration = Self::stored(json)?;
+        if declaration.file.is_some() {
+            return Err(ApiError::new(Code::BadRequest, "a file is uploaded, not declared")
+                .hint("send it as the body, with `Content-Type: application/octet-stream`"));
+        }
         declaration.settings()?;
         declaration.options()?;
         if declaration.columns.is_some() && declaration.family.is_inferred() {
@@ -170,10 +176,20 @@ impl Declaration {
         Ok(declaration)
     }
 
-    /// The declaration of a model that was uploaded.
-    pub fn of_model(model: &Model) -> Self {
+    /// Reads a declaration as the database holds it: it was checked, or describes a file that was
+    /// uploaded, which may have been learned by a method that cannot be declared.
+    pub fn stored(json: &[u8]) -> Result<Self> {
+        serde_json::from_slice(json).map_err(|error| {
+            ApiError::new(Code::BadRequest, format!("the declaration is not right: {error}"))
+                .hint(r#"the shortest one is {"family": "bernoulli", "target": "late"}"#)
+        })
+    }
+
+    /// The declaration of a model that was uploaded as a file.
+    pub fn of_file(model: &Model, bytes: &[u8]) -> Self {
         let options = model.encoder.options();
         Self {
+            file: Some(hex(&sha256(bytes))),
             family: model.settings.family.clone(),
             target: model.target().into(),
             method: model.settings.method.name().to_string(),
@@ -216,6 +232,7 @@ impl Declaration {
             missing: Missing::default(),
             na_values: Vec::new(),
             max_features: None,
+            file: None,
         }
     }
 
@@ -312,6 +329,8 @@ impl Declaration {
         }
         let options = EncoderOptions {
             wide: if shown.is_wide() { WideRows::Always } else { WideRows::Never },
+            // they are not among the columns that are left
+            exclude: Vec::new(),
             ..self.options()?
         };
         let target = shown.target().ok_or_else(|| ApiError::internal("no target was chosen"))?;

@@ -142,18 +142,14 @@ impl ApiError {
             .hint("PUT /v1/models/{name} creates one, GET /v1/models lists them")
     }
 
-    /// The text without the values of rows, for logs and for the page.
+    /// The text without the values of rows, for logs and for the page. Readers quote what they
+    /// cannot read, so the messages of some codes are replaced as a whole.
     pub fn without_values(&self) -> String {
+        let Some(summary) = self.code.summary() else { return self.message.clone() };
         let row = self.row.map_or_else(String::new, |row| format!(" in row {row}"));
         let column =
             self.column.as_ref().map_or_else(String::new, |name| format!(", column `{name}`"));
-        match self.code {
-            Code::BadRow | Code::Refused => {
-                format!("{}{row}{column}", self.code.summary())
-            }
-            _ if self.row.is_some() => format!("{}{row}{column}", self.code.summary()),
-            _ => self.message.clone(),
-        }
+        format!("{summary}{row}{column}")
     }
 
     /// The answer as it is sent and stored.
@@ -164,13 +160,16 @@ impl ApiError {
 }
 
 impl Code {
-    /// In words, without any value.
-    fn summary(self) -> &'static str {
+    /// In words, without any value; `None` if the messages of this code never quote a row.
+    fn summary(self) -> Option<&'static str> {
         match self {
-            Self::BadRow => "a value that its column cannot hold",
-            Self::MissingValue => "a missing value",
-            Self::Refused => "a row that the learner refuses",
-            _ => "a row that cannot be read",
+            Self::BadRequest => Some("a body or a parameter that cannot be read"),
+            Self::BadRow => Some("a value that its column cannot hold"),
+            Self::MissingValue => Some("a missing value"),
+            Self::MissingColumn => Some("a missing column"),
+            Self::UnknownId => Some("no row waits under an id"),
+            Self::Refused => Some("a row that the learner refuses"),
+            _ => None,
         }
     }
 }

@@ -196,9 +196,13 @@ impl Append {
         if let Err(error) = table.set_targets(labels) {
             return Ok(Decision::Answer(Err(error.into())));
         }
-        ids.iter().try_for_each(|id| sql::forget(writing.transaction, model, id))?;
         let rows = table.to_bytes();
-        self.log(writing, table, &rows, Kind::Labelled, served)
+        let decision = self.log(writing, table, &rows, Kind::Labelled, served)?;
+        if let Decision::Logged(logged) = &decision {
+            let entry = logged.sequence;
+            ids.iter().try_for_each(|id| sql::take(writing.transaction, model, id, entry))?;
+        }
+        Ok(decision)
     }
 }
 

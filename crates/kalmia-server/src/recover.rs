@@ -1,7 +1,7 @@
 //! The start: models from their snapshots, and what the log holds since then.
 
 use crate::declaration::Declaration;
-use crate::hosted::{Hosted, Kind, Learned, Live, learn_entry};
+use crate::hosted::{Hosted, Kind, Learned, Live, catch_panic, learn_entry};
 use crate::snapshots::Snapshots;
 use crate::store::{Sequences, open_database, sql};
 use kalmia_data::{Table, TableSchema};
@@ -39,15 +39,15 @@ pub fn recover(folder: &Path) -> Result<Recovered, String> {
         }
         Err(TryLockError::Error(error)) => return Err(place(error)),
     }
+    snapshots.sweep();
     let connection = open_database(&folder.join("kalmia.db"))?;
     let mut sequences = Sequences::default();
     let database = |error: rusqlite::Error| format!("cannot read kalmia.db: {error}");
     let mut models = Vec::new();
     for row in sql::models(&connection).map_err(database)? {
         let last = sql::last_sequence(&connection, row.id).map_err(database)?.unwrap_or(0);
-        let hosted = model(&connection, &snapshots, &row).map_err(database)?;
-        let newest = sql::snapshots(&connection, row.id).map_err(database)?;
-        sequences.set(row.id, last.max(newest.first().copied().unwrap_or(0)));
+        let Found { hosted, sequence } = model(&connection, &snapshots, &row).map_err(database)?;
+        sequences.set(row.id, last.max(sequence));
         let pending = sql::count_pending(&connection, row.id).map_err(database)?;
         hosted.pending.store(pending, Ordering::Relaxed);
         if let Some(damage) = hosted.damage() {
@@ -61,21 +61,38 @@ pub fn recover(folder: &Path) -> Result<Recovered, String> {
     Ok(Recovered { models, connection, sequences, snapshots, folder_lock })
 }
 
-/// A model, from its newest snapshot that can be read.
+/// A model, and the last entry that it knows.
+struct Found {
+    hosted: Hosted,
+    sequence: u64,
+}
+
+impl Found {
+    fn damaged(row: &sql::ModelRow, declaration: Declaration, damage: String) -> Self {
+        let hosted = Hosted::damaged(row.id, row.name.clone(), declaration, damage);
+        Self { hosted, sequence: 0 }
+    }
+}
+
+/// A model, from its newest snapshot that can be read. Those that the database lists come first: a
+/// file that it does not list is there after a stop between two steps, or in a backup.
 fn model(
     connection: &Connection,
     snapshots: &Snapshots,
     row: &sql::ModelRow,
-) -> rusqlite::Result<Hosted> {
-    let declaration = match Declaration::parse(row.declaration.as_bytes()) {
+) -> rusqlite::Result<Found> {
+    let declaration = match Declaration::stored(row.declaration.as_bytes()) {
         Ok(declaration) => declaration,
         Err(error) => {
             let damage = format!("its declaration cannot be read: {}", error.message);
-            return Ok(Hosted::damaged(row.id, row.name.clone(), Declaration::unknown(), damage));
+            return Ok(Found::damaged(row, Declaration::unknown(), damage));
         }
     };
     let mut problems = Vec::new();
-    for sequence in sql::snapshots(connection, row.id)? {
+    let listed = sql::snapshots(connection, row.id)?;
+    let mut others = snapshots.files(row.id);
+    others.retain(|sequence| !listed.contains(sequence));
+    for sequence in listed.into_iter().chain(others) {
         match snapshots.read(row.id, sequence) {
             Ok(live) => {
                 for problem in &problems {
@@ -89,12 +106,13 @@ fn model(
             Err(problem) => problems.push(problem),
         }
     }
-    let name = row.name.clone();
     Ok(match problems.first() {
-        None => Hosted::new(row.id, name, declaration, None),
+        None => {
+            let hosted = Hosted::new(row.id, row.name.clone(), declaration, None);
+            Found { hosted, sequence: 0 }
+        }
         Some(problem) => {
-            let damage = format!("no snapshot can be read: {problem}");
-            Hosted::damaged(row.id, name, declaration, damage)
+            Found::damaged(row, declaration, format!("no snapshot can be read: {problem}"))
         }
     })
 }
@@ -105,7 +123,7 @@ fn replayed(
     row: &sql::ModelRow,
     declaration: Declaration,
     mut live: Live,
-) -> rusqlite::Result<Hosted> {
+) -> rusqlite::Result<Found> {
     let schema = live.model.encoder.table_schema();
     let first = live.sequence;
     let mut bytes = 0;
@@ -131,14 +149,14 @@ fn replayed(
             sql::set_answer(connection, row.id, &key, &answer)?;
         }
     }
-    let name = row.name.clone();
     Ok(match damage {
-        Some(damage) => Hosted::damaged(row.id, name, declaration, damage),
+        Some(damage) => Found::damaged(row, declaration, damage),
         None => {
-            let hosted = Hosted::new(row.id, name, declaration, Some(live));
+            let sequence = live.sequence;
+            let hosted = Hosted::new(row.id, row.name.clone(), declaration, Some(live));
             crate::hosted::lock(&hosted.snapshot).sequence = first;
             hosted.log_bytes.store(bytes, Ordering::Relaxed);
-            hosted
+            Found { hosted, sequence }
         }
     })
 }
@@ -179,7 +197,8 @@ fn learn_again(
         let answer = serde_json::to_string(&learned).unwrap_or_default();
         Some(Outcome { sequence, key: Some(key), answer, refused: false })
     };
-    Ok(match learn_entry(live, sequence, kind, &table, &served) {
+    let learned = catch_panic(|| learn_entry(live, sequence, kind, &table, &served));
+    Ok(match learned.map_err(unreadable)? {
         Ok(learned) => outcome(learned),
         Err(error) => {
             let answer = error.to_json();

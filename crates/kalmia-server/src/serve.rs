@@ -16,6 +16,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 const EXPIRED: usize = 1000;
 /// Time between two looks at what is due.
 const TICK: Duration = Duration::from_secs(1);
+/// Time for snapshots at the end, even if requests took all of the time.
+const MIN_SNAPSHOT_TIME: Duration = Duration::from_millis(150);
 /// Time between two looks for what has expired.
 const EXPIRE_EVERY: u64 = 60;
 
@@ -96,7 +98,10 @@ async fn stop(service: &Arc<Service>, serving: tokio::task::JoinHandle<std::io::
     while service.models().iter().any(|hosted| !hosted.is_idle()) && Instant::now() < end {
         sleep(Duration::from_millis(2)).await;
     }
-    service.snapshot_all().await;
+    let left = end.saturating_duration_since(Instant::now()).max(MIN_SNAPSHOT_TIME);
+    if timeout(left, service.snapshot_all()).await.is_err() {
+        crate::log::info("not all snapshots were made in time; the log has what they lack");
+    }
     service.store.stop();
     crate::log::info("stopped");
 }

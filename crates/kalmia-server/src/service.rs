@@ -135,7 +135,8 @@ impl Service {
             )
             .hint("choose another name, or DELETE the model first"));
         }
-        self.check_room(model.as_ref()).await?;
+        self.check_room()?;
+        self.check_memory(model.as_ref()).await?;
         let json = serde_json::to_string(&declaration).map_err(ApiError::internal)?;
         let live = model.map(Live::new);
         let stored_name = name.to_owned();
@@ -162,23 +163,37 @@ impl Service {
     }
 
     /// Gives an empty model its state before the first entry, durably.
-    pub async fn give_state(&self, hosted: &Arc<Hosted>, live: Live) -> Result<()> {
+    async fn give_state(&self, hosted: &Arc<Hosted>, live: Live) -> Result<()> {
         let live = self.snapshots.write_first(&self.store, hosted.id, live).await?;
         hosted.fill(live).await;
         Ok(())
     }
 
-    /// Refuses a model beyond the limits.
-    async fn check_room(&self, model: Option<&Model>) -> Result<()> {
-        let limits = &self.config.limits;
-        let models = self.models();
-        if models.len() >= limits.models {
-            let message = format!("there are {} models, which is the limit", models.len());
-            return Err(ApiError::new(Code::Limit, message)
-                .hint("DELETE a model, or start the service with a larger --max-models"));
+    /// Gives a model that was declared without columns its state, unless it was deleted meanwhile.
+    pub async fn give_first_state(&self, hosted: &Arc<Hosted>, live: Live) -> Result<()> {
+        let _changing = self.changing.lock().await;
+        if hosted.is_deleted() {
+            return Err(ApiError::unknown_model(&hosted.name));
         }
+        self.give_state(hosted, live).await
+    }
+
+    /// Refuses a model beyond their number.
+    fn check_room(&self) -> Result<()> {
+        let count = self.models().len();
+        if count < self.config.limits.models {
+            return Ok(());
+        }
+        let message = format!("there are {count} models, which is the limit");
+        Err(ApiError::new(Code::Limit, message)
+            .hint("DELETE a model, or start the service with a larger --max-models"))
+    }
+
+    /// Refuses a model beyond the limit of memory.
+    pub async fn check_memory(&self, model: Option<&Model>) -> Result<()> {
+        let limits = &self.config.limits;
         let mut bytes = model.map_or(0, memory);
-        for hosted in models {
+        for hosted in self.models() {
             bytes += hosted.live.read().await.as_ref().map_or(0, |live| memory(&live.model));
         }
         if bytes > limits.model_bytes {

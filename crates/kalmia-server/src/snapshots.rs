@@ -13,10 +13,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tokio::sync::RwLockWriteGuard;
+use tokio::task::JoinSet;
 
 /// Bytes logged after which a snapshot is made before its time: they bound the log and the time of
 /// a start.
 const MAX_LOG_BYTES: u64 = 256 << 20;
+
+/// Snapshots that are made at once when the service stops.
+const MAX_AT_ONCE: usize = 16;
 
 /// The folder of the snapshots.
 #[derive(Debug, Clone)]
@@ -29,6 +33,15 @@ impl Snapshots {
     pub fn open(folder: PathBuf) -> std::io::Result<Self> {
         std::fs::create_dir_all(&folder)?;
         Ok(Self { folder })
+    }
+
+    /// Removes what a killed process left half written. The folder must be locked.
+    pub fn sweep(&self) {
+        let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
+        let left = entries.flatten().map(|entry| entry.path());
+        let is_left = |path: &PathBuf| path.extension().is_some_and(|end| end == "kalmia-tmp");
+        // a file that stays costs room on the disk and nothing else
+        left.filter(is_left).for_each(|path| drop(std::fs::remove_file(path)));
     }
 
     /// The file of a snapshot.
@@ -62,18 +75,24 @@ impl Snapshots {
         Ok(live)
     }
 
+    /// The sequence numbers of all files of a model, the newest first.
+    pub fn files(&self, model: i64) -> Vec<u64> {
+        let Ok(entries) = std::fs::read_dir(&self.folder) else { return Vec::new() };
+        let prefix = format!("{model}-");
+        let sequence =
+            |name: &str| name.strip_prefix(&prefix)?.strip_suffix(".kalmia")?.parse::<u64>().ok();
+        let names = entries.flatten().map(|entry| entry.file_name());
+        let mut found: Vec<_> = names.filter_map(|name| sequence(name.to_str()?)).collect();
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found
+    }
+
     /// Removes the files of a model, but for those that `keep` names.
     fn remove_files_except(&self, model: i64, keep: &[u64]) {
-        let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
-        let prefix = format!("{model}-");
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let sequence = name.to_str().and_then(|name| {
-                name.strip_prefix(&prefix)?.strip_suffix(".kalmia")?.parse::<u64>().ok()
-            });
-            if sequence.is_some_and(|sequence| !keep.contains(&sequence)) {
+        for sequence in self.files(model) {
+            if !keep.contains(&sequence) {
                 // a file that stays costs room on the disk and nothing else
-                let _ = std::fs::remove_file(entry.path());
+                let _ = std::fs::remove_file(self.path(model, sequence));
             }
         }
     }
@@ -129,11 +148,18 @@ impl Service {
         }
     }
 
-    /// Makes a snapshot of every model that has learned since its last one.
-    pub async fn snapshot_all(&self) {
+    /// Makes a snapshot of every model that has learned since its last one, several at a time: they
+    /// then share the transactions.
+    pub async fn snapshot_all(self: &Arc<Self>) {
+        let mut tasks = JoinSet::new();
         for hosted in self.models() {
-            self.snapshot_or_log(&hosted).await;
+            if tasks.len() >= MAX_AT_ONCE {
+                tasks.join_next().await;
+            }
+            let service = self.clone();
+            tasks.spawn(async move { service.snapshot_or_log(&hosted).await });
         }
+        while tasks.join_next().await.is_some() {}
     }
 
     async fn snapshot_or_log(&self, hosted: &Arc<Hosted>) {
@@ -147,7 +173,10 @@ impl Service {
     pub async fn snapshot(&self, hosted: &Arc<Hosted>) -> Result<()> {
         let last = *lock(&hosted.snapshot);
         let unchanged = |live: &Live| live.sequence == last.sequence;
-        if hosted.is_deleted() || hosted.live.read().await.as_ref().is_none_or(unchanged) {
+        if hosted.is_deleted()
+            || hosted.damage().is_some()
+            || hosted.live.read().await.as_ref().is_none_or(unchanged)
+        {
             return Ok(());
         }
         hosted.log_bytes.store(0, Ordering::Relaxed);

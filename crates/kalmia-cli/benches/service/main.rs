@@ -56,7 +56,7 @@ impl Size {
 
 fn main() {
     let size = Size::from_arguments();
-    println!("{:<58} {:>12}  {}", "measured", "value", "beside");
+    println!("{:<58} {:>12}  beside", "measured", "value");
     let folder = Folder::new("bench");
     let syncs = syncs_per_second(&folder.0, size.time);
     line("fsync of 4 KB, one after the other, per second", syncs, "");
@@ -206,7 +206,8 @@ fn latencies(folder: &Path, size: &Size) {
             stop.store(true, Ordering::Relaxed);
         });
         times.sort();
-        let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
+        let at =
+            |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
         let beside = format!("p50 {:.2} ms, p99.9 {:.2} ms", at(0.5), at(0.999));
         line(&format!("predict p99 in ms, while it learns {name}"), at(0.99), &beside);
     }

@@ -50,7 +50,7 @@ pub fn json_row(seed: u64) -> Vec<u8> {
 /// A request of many rows as an Arrow stream.
 pub fn arrow_batch(rows: usize, seed: u64) -> Vec<u8> {
     let mut uniform = Uniform(seed);
-    let mut columns = vec![Vec::with_capacity(rows); FEATURES + 1];
+    let mut columns = vec![Vec::new(); FEATURES + 1];
     for _ in 0..rows {
         for (column, value) in columns.iter_mut().zip(row(&mut uniform)) {
             column.push(value);

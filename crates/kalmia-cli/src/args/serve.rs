@@ -71,8 +71,8 @@ pub struct ServeArgs {
     /// Most models
     #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Limits")]
     pub max_models: usize,
-    /// Most memory of all models together, in megabytes, checked when a model is created; by
-    /// default half of what is free
+    /// Most memory of all models together, in megabytes, checked when a model gets its columns; by
+    /// default each model may take up to half of what is free
     #[arg(long, value_name = "MB", help_heading = "Limits")]
     pub max_memory: Option<usize>,
     /// Most learn requests that wait for their answer; further ones get the status 429

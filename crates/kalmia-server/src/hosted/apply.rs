@@ -1,13 +1,15 @@
 //! Learning what the log holds, in its order: one worker per model at a time.
 
-use super::entry::Entry;
-use super::live::{Access, Live, learn_entry};
+use super::entry::{Entry, KeyInUse};
+use super::live::{Access, Live, catch_panic, learn_entry};
 use super::{Hosted, Learned, lock};
-use crate::error::ApiError;
+use crate::error::{ApiError, Code};
 use crate::store::{Job, Store, StoreError, Writing, sql};
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{RwLock, RwLockWriteGuard};
 
@@ -76,26 +78,71 @@ impl DerefMut for Guard<'_> {
 }
 
 /// Learns entries until none waits.
-fn drain(hosted: &Arc<Hosted>, store: &Store) {
+fn drain(hosted: &Arc<Hosted>, store: &Arc<Store>) {
     while let Some(entry) = hosted.next_entry() {
         let Entry { sequence, kind, table, served, key, reply } = entry;
-        let learned = learn_entry(&mut Locked(&hosted.live), sequence, kind, &table, &served);
+        if let Err(error) = hosted.check() {
+            reply.send(Err(error));
+            continue;
+        }
+        let mut model = Locked(&hosted.live);
+        let learned = catch_panic(|| learn_entry(&mut model, sequence, kind, &table, &served));
+        let learned = learned.unwrap_or_else(|problem| {
+            hosted.set_damage(format!("entry {sequence} of the log: {problem}"));
+            hosted.check().and(Err(ApiError::internal(problem)))
+        });
         match learned {
             Ok(learned) => {
                 lock(&hosted.activity).learned(learned.rows);
                 if let (Some(key), false) = (&key, learned.is_plain()) {
                     // before any snapshot that knows the entry: the jobs keep their order
-                    store.send(Box::new(StoreAnswer::new(hosted.id, key.as_str(), &learned)));
+                    store.send(StoreAnswer::new(hosted.id, key.as_str(), &learned, store));
                 }
                 drop(key);
                 reply.send(Ok(learned));
             }
+            Err(error) if error.code == Code::ModelDamaged => reply.send(Err(error)),
             Err(error) => {
-                let key = key.map(|key| key.as_str().to_owned());
-                store.send(Box::new(Refuse { model: hosted.id, sequence, key, error, reply }));
+                let hosted = hosted.clone();
+                let later = Later::new(store);
+                let waiting = 0;
+                store.send(Box::new(Refuse {
+                    hosted,
+                    sequence,
+                    key,
+                    error,
+                    reply,
+                    waiting,
+                    later,
+                }));
             }
         }
         hosted.changed();
+    }
+}
+
+/// Time after which a job is tried again that found the disk full.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Tries a job again, because an outcome must be stored whenever there is room.
+#[derive(Clone)]
+struct Later {
+    store: Arc<Store>,
+    runtime: Handle,
+}
+
+impl Later {
+    /// For jobs that are made on a thread of the runtime.
+    fn new(store: &Arc<Store>) -> Self {
+        Self { store: store.clone(), runtime: Handle::current() }
+    }
+
+    fn send(&self, job: Box<dyn Job>) {
+        let store = self.store.clone();
+        self.runtime.spawn(async move {
+            tokio::time::sleep(PAUSE).await;
+            store.send(job);
+        });
     }
 }
 
@@ -104,12 +151,13 @@ struct StoreAnswer {
     model: i64,
     key: String,
     answer: String,
+    later: Later,
 }
 
 impl StoreAnswer {
-    fn new(model: i64, key: &str, learned: &Learned) -> Self {
+    fn new(model: i64, key: &str, learned: &Learned, store: &Arc<Store>) -> Box<Self> {
         let answer = serde_json::to_string(learned).unwrap_or_default();
-        Self { model, key: key.into(), answer }
+        Box::new(Self { model, key: key.into(), answer, later: Later::new(store) })
     }
 }
 
@@ -118,30 +166,46 @@ impl Job for StoreAnswer {
         sql::set_answer(writing.transaction, self.model, &self.key, &self.answer)
     }
 
-    // an answer that could not be stored is computed again on replay
-    fn finish(self: Box<Self>, _: Result<(), StoreError>) {}
+    fn finish(self: Box<Self>, committed: Result<(), StoreError>) {
+        // without a full disk it is computed again on replay
+        if committed == Err(StoreError::DiskFull) {
+            self.later.clone().send(self);
+        }
+    }
 }
 
 /// Marks an entry as refused, then answers: a refused entry stays refused.
 struct Refuse {
-    model: i64,
+    hosted: Arc<Hosted>,
     sequence: u64,
-    key: Option<String>,
+    /// In use until the refusal is stored: a request that repeats it must not be answered before.
+    key: Option<KeyInUse>,
     error: ApiError,
     reply: super::Reply,
+    /// Rows that wait for a label again.
+    waiting: usize,
+    later: Later,
 }
 
 impl Job for Refuse {
     fn run(&mut self, writing: &mut Writing<'_>) -> rusqlite::Result<()> {
         let answer = self.error.to_json();
-        sql::refuse(writing.transaction, self.model, self.sequence, &answer)?;
+        let model = self.hosted.id;
+        self.waiting = sql::refuse(writing.transaction, model, self.sequence, &answer)?;
         match &self.key {
-            Some(key) => sql::set_answer(writing.transaction, self.model, key, &answer),
+            Some(key) => sql::set_answer(writing.transaction, model, key.as_str(), &answer),
             None => Ok(()),
         }
     }
 
-    fn finish(self: Box<Self>, _: Result<(), StoreError>) {
+    fn finish(self: Box<Self>, committed: Result<(), StoreError>) {
+        if committed == Err(StoreError::DiskFull) {
+            return self.later.clone().send(self);
+        }
+        if committed.is_ok() {
+            self.hosted.pending.fetch_add(self.waiting as u64, Ordering::Relaxed);
+        }
+        drop(self.key);
         self.reply.send(Err(self.error));
     }
 }

@@ -8,6 +8,7 @@ use kalmia_data::Table;
 use kalmia_model::{LearnScratch, Model};
 use serde::{Deserialize, Serialize};
 use std::ops::{DerefMut, Range};
+use std::panic::AssertUnwindSafe;
 
 /// Probability of the intervals that learning returns.
 pub const LEVEL: f64 = 0.95;
@@ -194,6 +195,13 @@ pub fn learn_entry<A: Access>(
         served: mean(part.served),
         ..Learned::plain(sequence, part.rows)
     })
+}
+
+/// Runs what learns. A panic is a fault of this program; it must not end the service, nor leave a
+/// model waiting for an answer.
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> std::result::Result<T, String> {
+    std::panic::catch_unwind(AssertUnwindSafe(work))
+        .map_err(|_| "learning it failed by a fault of kalmia, which standard error shows".into())
 }
 
 fn learn_range(

@@ -8,7 +8,7 @@ mod live;
 
 pub use activity::PastError;
 pub use entry::{Entry, KeyInUse, KeysInUse, Kind, Learned, Reply, Served};
-pub use live::{LEVEL, Live, learn_entry};
+pub use live::{LEVEL, Live, catch_panic, learn_entry};
 
 use crate::declaration::Declaration;
 use crate::error::{ApiError, Code, Result};
@@ -16,7 +16,7 @@ use activity::Activity;
 use apply::Queue;
 use kalmia_data::TableSchema;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 use tokio::sync::{RwLock, RwLockReadGuard, watch};
 
@@ -48,7 +48,7 @@ pub struct Hosted {
     /// Bytes logged since the last snapshot.
     pub log_bytes: AtomicU64,
     schema: std::sync::RwLock<Option<TableSchema>>,
-    damage: Option<String>,
+    damage: OnceLock<String>,
     queue: Mutex<Queue>,
     activity: Mutex<Activity>,
 }
@@ -96,7 +96,7 @@ impl Hosted {
             snapshot: Mutex::new(SnapshotMark { sequence, time: Instant::now() }),
             log_bytes: AtomicU64::new(0),
             schema: std::sync::RwLock::new(schema),
-            damage: None,
+            damage: OnceLock::new(),
             queue: Mutex::default(),
             activity: Mutex::default(),
         }
@@ -104,19 +104,26 @@ impl Hosted {
 
     /// A model whose files are damaged; every request says so.
     pub fn damaged(id: i64, name: String, declaration: Declaration, damage: String) -> Self {
-        Self { damage: Some(damage), ..Self::new(id, name, declaration, None) }
+        Self { damage: OnceLock::from(damage), ..Self::new(id, name, declaration, None) }
     }
 
     /// What is damaged.
     pub fn damage(&self) -> Option<&str> {
-        self.damage.as_deref()
+        self.damage.get().map(String::as_str)
+    }
+
+    /// Serves the model no more: what is in memory may be half changed. Its files are as they were.
+    pub fn set_damage(&self, damage: String) {
+        crate::log::error(&format!("model `{}` is not served: {damage}", self.name));
+        // the first damage stands
+        let _ = self.damage.set(damage);
     }
 
     /// Refuses a damaged model.
     pub fn check(&self) -> Result<()> {
-        match &self.damage {
+        match self.damage() {
             None => Ok(()),
-            Some(damage) => Err(ApiError::new(Code::ModelDamaged, damage.clone()).hint(
+            Some(damage) => Err(ApiError::new(Code::ModelDamaged, damage).hint(
                 "restore the data folder from a backup, or DELETE the model and create it again",
             )),
         }

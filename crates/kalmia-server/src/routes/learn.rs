@@ -99,14 +99,17 @@ async fn first_rows(
     }
     let body = Body::new(bytes.to_vec(), format, &service.config.limits)?;
     let declaration = hosted.declaration.clone();
+    let first = body.clone();
+    let model = apart(bytes.len(), move || declaration.first_model(&first)).await?;
+    service.check_memory(Some(&model)).await?;
     let live = apart(bytes.len(), move || {
-        let live = Live::new(declaration.first_model(&body)?);
+        let live = Live::new(model);
         let table = body.table(&live.model.encoder.table_schema(), Mode::Learn)?;
         // rows that would be refused decide nothing
         learn_entry(&mut live.copy(), 1, Kind::Batch, &table, &[])?;
         Ok(live)
     })
     .await?;
-    service.give_state(hosted, live).await?;
+    service.give_first_state(hosted, live).await?;
     hosted.schema().ok_or_else(|| hosted.empty())
 }

@@ -13,16 +13,19 @@ mod receive;
 pub mod snapshot;
 mod view;
 
-use crate::auth::Role;
+use crate::auth::{Access, Role};
 use crate::error::{ApiError, Code};
 use crate::openapi;
 use crate::service::Service;
 use axum::Router;
+use axum::body::HttpBody;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
+use receive::BodyRead;
+use std::net::IpAddr;
 use std::sync::Arc;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
@@ -113,6 +116,7 @@ pub fn router(service: Arc<Service>) -> Router {
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn(close_unread))
         .layer(PropagateRequestIdLayer::new(request_id.clone()))
         .layer(SetRequestIdLayer::new(request_id, MakeRequestUuid))
         .with_state(service)
@@ -132,14 +136,18 @@ async fn guard(
     };
     let known = ROUTES.iter().find(|route| route.path == path.as_str() && route.method == method);
     let allowed = known.map_or(ADMIN, |route| route.allowed);
-    let checked = match allowed {
+    let checked = same_origin(&service.access, request.headers()).and_then(|()| match allowed {
         Allowed::All => Ok(()),
         Allowed::From(role) => service.access.require(request.headers(), role),
-    };
+    });
     let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),
     };
+    if response.status().is_client_error() && response.extensions().get::<Code>().is_none() {
+        // from an extractor of axum, as plain text
+        response = bad_address().into_response();
+    }
     let route = known.map_or("other", |route| route.path);
     service.telemetry.answered(route, response.status().as_u16());
     let headers = response.headers_mut();
@@ -152,8 +160,56 @@ async fn guard(
     response
 }
 
+/// Says in the answer that the connection ends with it, if the body was not read to its end.
+async fn close_unread(mut request: Request, next: Next) -> Response {
+    let has_body = !request.body().is_end_stream();
+    let body_read = BodyRead::default();
+    request.extensions_mut().insert(body_read.clone());
+    let mut response = next.run(request).await;
+    if has_body && !body_read.is_complete() {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+/// Refuses what a page of another site sends. Such a page could otherwise use a service without
+/// tokens through the browser of somebody on this machine, by a plain form or by a name of its own
+/// that resolves to this machine.
+fn same_origin(access: &Access, headers: &HeaderMap) -> Result<(), ApiError> {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let host = text(header::HOST).unwrap_or_default();
+    let foreign = |what: String| {
+        Err(ApiError::new(Code::Forbidden, what)
+            .hint("call the service by its own address, or put a proxy with tokens before it"))
+    };
+    if let Some(origin) = text(header::ORIGIN)
+        && origin.split_once("://").is_none_or(|(_, place)| place != host)
+    {
+        return foreign("a page of another site may not use this service".into());
+    }
+    if matches!(access, Access::Open) && !is_loopback(host) {
+        return foreign(format!("without tokens this machine is not called `{host}`"));
+    }
+    Ok(())
+}
+
+/// Whether a Host header names the loopback interface.
+fn is_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = name.trim_start_matches('[').trim_end_matches(']');
+    name == "localhost" || address.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
 async fn unknown_route() -> ApiError {
     ApiError::new(Code::UnknownRoute, "there is no such route").hint("GET /openapi.json lists all")
+}
+
+fn bad_address() -> ApiError {
+    ApiError::new(Code::BadRequest, "the path or a parameter of the address cannot be read")
+        .hint("GET /openapi.json lists the parameters of each route")
 }
 
 async fn wrong_method() -> ApiError {
@@ -163,4 +219,39 @@ async fn wrong_method() -> ApiError {
 
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     ApiError::internal("a handler panicked").into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_loopback() {
+        for host in
+            ["localhost", "localhost:8642", "127.0.0.1", "127.0.0.9:1", "[::1]:8642", "[::1]"]
+        {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["", "evil.example:8642", "localhost.evil.example", "10.0.0.1", "[::2]:1"] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn pages_of_other_sites_are_refused() {
+        let refused = |host: &'static str, origin: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static(host));
+            if let Some(origin) = origin {
+                headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+            }
+            same_origin(&Access::Open, &headers).is_err()
+        };
+        assert!(!refused("localhost:8642", None));
+        assert!(!refused("localhost:8642", Some("http://localhost:8642")));
+        assert!(refused("localhost:8642", Some("http://evil.example")));
+        assert!(refused("localhost:8642", Some("null")));
+        assert!(refused("evil.example", Some("http://evil.example")));
+        assert!(refused("evil.example", None));
+    }
 }

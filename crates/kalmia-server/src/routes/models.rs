@@ -28,8 +28,8 @@ pub async fn list(State(service): State<Arc<Service>>) -> Json<ModelList> {
 
 /// Creates a model from a declaration, or from a `.kalmia` file.
 ///
-/// The same declaration again changes nothing. A file is data and never code; it continues with
-/// all that it has learned.
+/// The same declaration or file again changes nothing. A file is data and never code; it continues
+/// with all that it has learned.
 #[utoipa::path(
     put,
     path = "/v1/models/{model}",
@@ -54,9 +54,11 @@ pub async fn create(
     let (headers, bytes) = receive(&service, request).await?;
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let (declaration, model) = if kind == Some("application/octet-stream") {
-        let read = move || Model::from_bytes(&bytes);
-        let model = tokio::task::spawn_blocking(read).await.map_err(ApiError::internal)??;
-        (Declaration::of_model(&model), Some(model))
+        let read = move || {
+            let model = Model::from_bytes(&bytes)?;
+            Ok::<_, ApiError>((Declaration::of_file(&model, &bytes), Some(model)))
+        };
+        tokio::task::spawn_blocking(read).await.map_err(ApiError::internal)??
     } else {
         let declaration = Declaration::parse(&bytes)?;
         let model = declaration.declared_model()?;

@@ -9,8 +9,11 @@ use crate::service::Service;
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
+use http_body_util::LengthLimitError;
 use kalmia_data::{Mode, Table, TableSchema};
+use std::error::Error;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -18,6 +21,18 @@ use tokio::sync::oneshot;
 const RECEIVE_TIME: Duration = Duration::from_secs(60);
 /// Characters of an idempotency key at most.
 const MAX_KEY: usize = 200;
+
+/// Whether the body of a request was read to its end. If not, the connection ends with the answer,
+/// and the answer must say so: a client would otherwise lose its next request.
+#[derive(Debug, Clone, Default)]
+pub struct BodyRead(Arc<AtomicBool>);
+
+impl BodyRead {
+    /// Whether it was.
+    pub fn is_complete(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// Reads a body within the limits.
 pub async fn receive(service: &Service, request: Request) -> Result<(HeaderMap, Bytes)> {
@@ -35,10 +50,14 @@ pub async fn receive(service: &Service, request: Request) -> Result<(HeaderMap, 
     let _room = service.admission.receive(declared.unwrap_or(limit))?;
     let received = tokio::time::timeout(RECEIVE_TIME, axum::body::to_bytes(body, limit)).await;
     match received {
-        Ok(Ok(bytes)) => Ok((parts.headers, bytes)),
+        Ok(Ok(bytes)) => {
+            if let Some(BodyRead(complete)) = parts.extensions.get() {
+                complete.store(true, Ordering::Relaxed);
+            }
+            Ok((parts.headers, bytes))
+        }
         Ok(Err(error)) => {
-            use std::error::Error;
-            let full = error.source().is_some_and(|e| e.to_string().contains("length limit"));
+            let full = error.source().is_some_and(|e| e.is::<LengthLimitError>());
             let broken = ApiError::new(Code::BadRequest, "the body ended too early");
             Err(if full { too_large() } else { broken })
         }

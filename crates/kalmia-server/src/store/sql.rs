@@ -49,7 +49,8 @@ pub(super) const TABLES: &str = "
         PRIMARY KEY (model, key)
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS keys_created ON keys (created);
-    -- Rows that were predicted or chosen and wait for their label.
+    -- Rows that were predicted or chosen and wait for their label. `taken` is the entry that their
+    -- label became: if that is refused, they wait again.
     CREATE TABLE IF NOT EXISTS pending (
         model INTEGER NOT NULL,
         id TEXT NOT NULL,
@@ -57,8 +58,10 @@ pub(super) const TABLES: &str = "
         mean REAL NOT NULL,
         probability REAL,
         expires INTEGER NOT NULL,
+        taken INTEGER,
         PRIMARY KEY (model, id)
     ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS pending_taken ON pending (model, taken) WHERE taken IS NOT NULL;
     CREATE INDEX IF NOT EXISTS pending_expires ON pending (expires);";
 
 type Result<T> = rusqlite::Result<T>;
@@ -197,15 +200,20 @@ pub fn replay(
     Ok(())
 }
 
-/// Marks an entry as refused, so that it is never learned.
-pub fn refuse(connection: &Connection, model: i64, sequence: u64, error: &str) -> Result<()> {
+/// Marks an entry as refused, so that it is never learned. The rows that it labelled wait again; how
+/// many.
+pub fn refuse(connection: &Connection, model: i64, sequence: u64, error: &str) -> Result<usize> {
     let sql = "UPDATE log SET refused = ? WHERE model = ? AND sequence = ?";
     connection.prepare_cached(sql)?.execute(params![error, model, sequence])?;
-    Ok(())
+    let sql = "UPDATE pending SET taken = NULL WHERE model = ? AND taken = ?";
+    connection.prepare_cached(sql)?.execute(params![model, sequence])
 }
 
-/// Removes at most `most` entries up to `sequence`; how many.
+/// Removes at most `most` entries up to `sequence`, and the rows that they labelled; how many
+/// entries.
 pub fn trim_log(connection: &Connection, model: i64, sequence: u64, most: usize) -> Result<usize> {
+    let sql = "DELETE FROM pending WHERE model = ? AND taken <= ?";
+    connection.prepare_cached(sql)?.execute(params![model, sequence])?;
     let sql = "DELETE FROM log WHERE place IN
                (SELECT place FROM log WHERE model = ? AND sequence <= ? ORDER BY sequence LIMIT ?)";
     connection.prepare_cached(sql)?.execute(params![model, sequence, most])
@@ -292,7 +300,7 @@ pub fn remember(
     probability: Option<f64>,
     expires: i64,
 ) -> Result<bool> {
-    let known = "SELECT 1 FROM pending WHERE model = ? AND id = ?";
+    let known = "SELECT 1 FROM pending WHERE model = ? AND id = ? AND taken IS NULL";
     let known = connection.prepare_cached(known)?.exists(params![model, id])?;
     let sql = "INSERT OR REPLACE INTO pending (model, id, row, mean, probability, expires)
                VALUES (?, ?, ?, ?, ?, ?)";
@@ -304,26 +312,28 @@ pub fn remember(
 
 /// Looks up a row that waits.
 pub fn pending(connection: &Connection, model: i64, id: &str) -> Result<Option<PendingRow>> {
-    let sql = "SELECT row, mean FROM pending WHERE model = ? AND id = ?";
+    let sql = "SELECT row, mean FROM pending WHERE model = ? AND id = ? AND taken IS NULL";
     let found = |row: &Row<'_>| Ok(PendingRow { row: row.get(0)?, mean: row.get(1)? });
     connection.prepare_cached(sql)?.query_row(params![model, id], found).optional()
 }
 
-/// Forgets a row.
-pub fn forget(connection: &Connection, model: i64, id: &str) -> Result<()> {
-    let sql = "DELETE FROM pending WHERE model = ? AND id = ?";
-    connection.prepare_cached(sql)?.execute(params![model, id])?;
+/// Takes a row for an entry that has its label: it waits no more, unless the entry is refused.
+pub fn take(connection: &Connection, model: i64, id: &str, sequence: u64) -> Result<()> {
+    let sql = "UPDATE pending SET taken = ? WHERE model = ? AND id = ?";
+    connection.prepare_cached(sql)?.execute(params![sequence, model, id])?;
     Ok(())
 }
 
 /// Rows of a model that wait.
 pub fn count_pending(connection: &Connection, model: i64) -> Result<u64> {
-    connection.query_row("SELECT count(*) FROM pending WHERE model = ?", [model], |row| row.get(0))
+    let sql = "SELECT count(*) FROM pending WHERE model = ? AND taken IS NULL";
+    connection.query_row(sql, [model], |row| row.get(0))
 }
 
 /// Forgets at most `most` rows whose time is over; the model of each.
 pub fn expire_pending(connection: &Connection, now: i64, most: usize) -> Result<Vec<i64>> {
     let sql = "DELETE FROM pending WHERE (model, id) IN
-               (SELECT model, id FROM pending WHERE expires < ? LIMIT ?) RETURNING model";
+               (SELECT model, id FROM pending WHERE expires < ? AND taken IS NULL LIMIT ?)
+               RETURNING model";
     connection.prepare_cached(sql)?.query_map(params![now, most], |row| row.get(0))?.collect()
 }

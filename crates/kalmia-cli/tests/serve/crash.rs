@@ -1,0 +1,188 @@
+//! A service that is killed again and again while clients learn: nothing acknowledged is lost, and
+//! nothing is learned twice.
+//!
+//! In the suite it is killed a few times. `cargo xtask crash` runs it as long as docs/service.md
+//! says: 200 kills, 64 clients, a million rows.
+
+use crate::harness::{Folder, PATIENCE, Uniform};
+use crate::server::{Server, flights, late};
+use kalmia::Learner;
+use kalmia_data::{Format, Input, Mode, SourceOptions, Table};
+use kalmia_model::{LearnScratch, Model};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use ureq::Agent;
+
+/// How much is done.
+struct Size {
+    kills: usize,
+    clients: usize,
+    rows: u64,
+}
+
+impl Size {
+    fn from_environment() -> Self {
+        match std::env::var("KALMIA_CRASH_KILLS").ok() {
+            None => Self { kills: 6, clients: 8, rows: 2000 },
+            Some(kills) => {
+                let kills = kills.parse().expect("KALMIA_CRASH_KILLS is a number");
+                Self { kills, clients: 64, rows: 1_000_000 }
+            }
+        }
+    }
+}
+
+/// What the clients share.
+struct Work {
+    address: String,
+    rows_left: AtomicU64,
+    /// Whether the service will not be killed any more.
+    calm: AtomicBool,
+    retries: AtomicU64,
+    /// The rows of each acknowledged request under its sequence number.
+    acknowledged: Mutex<BTreeMap<u64, Vec<u8>>>,
+}
+
+#[test]
+fn kills_lose_nothing_and_double_nothing() {
+    let size = Size::from_environment();
+    let folder = Folder::new("serve-crash");
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let start = || {
+        // 0: a snapshot at each start and each second, so that kills meet snapshots too
+        let words = format!("serve --data data --listen 127.0.0.1:{port} --snapshot-every 0");
+        Server::run(folder.command(&words))
+    };
+    let server = start();
+    let mut declared = late();
+    declared["columns"] =
+        serde_json::json!({"hour": "number", "dist": "number", "carrier": "category"});
+    assert_eq!(server.put("/v1/models/late", &declared).status, 201);
+    let first = server.snapshot("late");
+    let work = Work {
+        address: server.address.clone(),
+        rows_left: AtomicU64::new(size.rows),
+        calm: AtomicBool::new(false),
+        retries: AtomicU64::new(0),
+        acknowledged: Mutex::default(),
+    };
+    let began = Instant::now();
+    let server = std::thread::scope(|scope| {
+        let work = &work;
+        let clients: Vec<_> =
+            (0..size.clients).map(|c| scope.spawn(move || client(c as u64, work))).collect();
+        let mut random = Uniform(1);
+        let mut server = server;
+        for _ in 0..size.kills {
+            // most kills come soon, some after more than one snapshot
+            let share = random.next().powi(4);
+            std::thread::sleep(Duration::from_millis(20 + (share * 3000.0) as u64));
+            server.kill();
+            server = start();
+        }
+        work.calm.store(true, Ordering::Relaxed);
+        clients.into_iter().for_each(|client| client.join().unwrap());
+        server
+    });
+    let acknowledged = work.acknowledged.into_inner().unwrap();
+    let requests = acknowledged.len() as u64;
+    let last = acknowledged.last_key_value().map(|(sequence, _)| *sequence);
+    assert_eq!(last, Some(requests), "every entry of the log was acknowledged once");
+    // a last kill, so that the model compared is one that was recovered
+    server.kill();
+    let server = start();
+    let served = without_mark(&server.snapshot("late"));
+    let mut expected = Model::from_bytes(&first).unwrap();
+    expected.metadata.remove("service");
+    let rows = learn_in_order(&mut expected, acknowledged.into_values());
+    assert_eq!(expected.learner.count(), rows);
+    assert!(served == expected.to_bytes().unwrap(), "the model is that of the log in order");
+    assert_eq!(server.get("/v1/models/late").ok()["rows"], rows);
+    println!(
+        "{} kills, {} clients, {requests} requests, {rows} rows, {} retries, {:.0} s: 0 lost, 0 \
+         doubled, model byte for byte equal",
+        size.kills,
+        size.clients,
+        work.retries.into_inner(),
+        began.elapsed().as_secs_f64()
+    );
+    assert!(server.stop().success());
+}
+
+/// Learns batches of 1 to 49 rows, each under its own key, until none is left; repeats a request
+/// until it is acknowledged.
+fn client(number: u64, work: &Work) {
+    let config = Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(20)))
+        .build();
+    let agent = Agent::from(config);
+    let url = format!("http://{}/v1/models/late/learn", work.address);
+    let mut random = Uniform(number + 100);
+    for i in 0.. {
+        let rows = 1 + (random.next() * 49.0) as u64;
+        let take = |left: u64| {
+            // go on until the last kill, so that each kill meets requests
+            (left > 0 || !work.calm.load(Ordering::Relaxed)).then(|| left.saturating_sub(rows))
+        };
+        if work.rows_left.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_err() {
+            return;
+        }
+        let body = serde_json::to_vec(&flights(number * 1_000_003 + i, rows as usize)).unwrap();
+        let start = Instant::now();
+        let sequence = loop {
+            let sent = agent
+                .post(&url)
+                .header("content-type", "application/json")
+                .header("idempotency-key", format!("{number}-{i}"))
+                .send(&body[..]);
+            if let Ok(mut answer) = sent
+                && let Ok(text) = answer.body_mut().read_to_string()
+            {
+                match answer.status().as_u16() {
+                    200 => break acknowledged_sequence(&text, rows),
+                    // under way, too many, stopping
+                    409 | 429 | 503 => {}
+                    status => panic!("{status} {text}"),
+                }
+            }
+            work.retries.fetch_add(1, Ordering::Relaxed);
+            assert!(start.elapsed() < PATIENCE, "a request is never acknowledged");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let before = work.acknowledged.lock().unwrap().insert(sequence, body);
+        assert!(before.is_none(), "two requests have the sequence number {sequence}");
+    }
+}
+
+fn acknowledged_sequence(text: &str, rows: u64) -> u64 {
+    let answer: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(answer["rows"], rows, "{text}");
+    answer["sequence"].as_u64().unwrap()
+}
+
+/// Learns the bodies as the service does, without the service; the rows.
+fn learn_in_order(model: &mut Model, bodies: impl Iterator<Item = Vec<u8>>) -> u64 {
+    let schema = model.encoder.table_schema();
+    let options = SourceOptions { format: Some(Format::Jsonl), ..SourceOptions::default() };
+    let mut scratch = LearnScratch::default();
+    let mut rows = 0;
+    for mut body in bodies {
+        kalmia_data::json_lines("body", &mut body).unwrap();
+        let input = Input::memory("body", body);
+        let table = Table::read(input, &options, &schema, Mode::Learn, 1000).unwrap();
+        rows += model.learn_table(&table, &mut scratch).unwrap().rows as u64;
+    }
+    rows
+}
+
+/// A model file without what the service wrote beside the model.
+fn without_mark(bytes: &[u8]) -> Vec<u8> {
+    let mut model = Model::from_bytes(bytes).unwrap();
+    assert!(model.metadata.remove("service").is_some());
+    model.to_bytes().unwrap()
+}
