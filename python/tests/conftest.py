@@ -1,19 +1,26 @@
-"""The fixture that runs the command ``kalmia``, for tests of files and results that both share."""
+"""The fixtures that run the command ``kalmia``, for tests of what it shares with the package."""
 
 import os
 import subprocess
 
 import pytest
+from service import Service
 
 
 @pytest.fixture(scope="session")
-def run():
-    """A function that runs the command in KALMIA_COMMAND and returns what it prints."""
-    command = os.environ.get("KALMIA_COMMAND")
-    if not command:
+def command():
+    """The path of the command, which KALMIA_COMMAND names."""
+    found = os.environ.get("KALMIA_COMMAND")
+    if not found:
         pytest.skip(
             "KALMIA_COMMAND is not set; `cargo xtask python` builds the command and sets it"
         )
+    return found
+
+
+@pytest.fixture(scope="session")
+def run(command):
+    """A function that runs the command and returns what it prints."""
 
     def run(*arguments, fails=None):
         done = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True)
@@ -23,3 +30,11 @@ def run():
         return done.stderr if fails else done.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def service(command, tmp_path_factory):
+    """A service for all tests, each of which has models of its own."""
+    running = Service(command, tmp_path_factory.mktemp("service"))
+    yield running
+    assert running.stop() == 0

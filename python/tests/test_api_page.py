@@ -34,6 +34,7 @@ CLASSES = [
     kalmia.GammaRegression,
     kalmia.Learner,
     kalmia.Prediction,
+    kalmia.Client,
     river.Classifier,
     river.Regressor,
 ]
@@ -57,5 +58,10 @@ def test_every_public_member_is_on_it(cls):
 
 
 def test_every_exported_name_is_on_it():
-    for name in (*kalmia.__all__, *river.__all__, *kalmia.bounds.__all__):
+    for name in (
+        *kalmia.__all__,
+        *kalmia.client.__all__,
+        *river.__all__,
+        *kalmia.bounds.__all__,
+    ):
         assert re.search(rf"^(### {name}\b|\| `{name}[`(])", PAGE, re.MULTILINE), name

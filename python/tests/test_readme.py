@@ -20,7 +20,8 @@ def blocks(name):
 @pytest.mark.parametrize("name", ["README.md", "python/README.md"])
 def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = blocks(name)
+    # those of the client need a service; test_client_examples.py runs them
+    found = [code for code in blocks(name) if "Client(" not in code]
     assert found
     for code in found:
         exec(compile(code, name, "exec"), {})

@@ -34,10 +34,17 @@ def test_wrong_parameters_are_found(tmp_path):
         "LinearRegression(noise=1.0)",
         'LinearRegression().predict_interval([[1.0]], level="high")',
         "Auto(2, drift=True)",
+        "Client(retry=3)",
+        'Client().create("m", family="gamma")',
+        'Client().create("m", family="gamma", target="y", interact=True)',
+        'Client().create("m", family="gamma", target="y", missing="drop")',
+        'Client().predict("m", [], interval="x")',
     ]
     path = tmp_path / "wrong.py"
     path.write_text(
-        "from kalmia import Auto, LinearRegression, LogisticRegression\n" + "\n".join(wrong) + "\n"
+        "from kalmia import Auto, Client, LinearRegression, LogisticRegression\n"
+        + "\n".join(wrong)
+        + "\n"
     )
     found = mypy(path, tmp_path)
     for line in range(2, len(wrong) + 2):

@@ -7,11 +7,14 @@ from numpy.typing import NDArray
 
 from kalmia import (
     Auto,
+    Client,
     GammaRegression,
     LinearRegression,
     LogisticRegression,
     PoissonRegression,
     Prediction,
+    ServiceError,
+    client,
     load,
     merge,
 )
@@ -49,3 +52,19 @@ learner.learn([1.0, 2.0], 3.0)
 prediction: Prediction = learner.predict([1.0, 2.0])
 low, high = prediction.interval(0.9)
 merged, exact = merge(learner, Auto(2, "poisson", intercept=True))
+
+with Client("http://127.0.0.1:8642", token="secret", timeout=5.0, retries=3) as service:
+    service.wait_ready(10.0)
+    made: dict[str, Any] = service.create("m", family="gamma", target="y", columns={"a": "number"})
+    learned: client.Learned = service.learn("m", [{"a": 1.0, "y": 2.0}], key="1", predict=True)
+    before: tuple[client.Prediction | None, ...] | None = learned.predictions
+    ahead_of_y: list[client.Prediction | None] = service.predict("m", {"a": 1.0}, interval="y")
+    served: client.Served | None = service.label("m", [("a1", 2.0)]).served
+    chosen: client.Choice = service.choose("m", [{"a": 1.0}, {"a": 2.0}], id="a2")
+    probability: float = chosen.probability
+    for event in service.events("m"):
+        rows: int = event["rows"]
+    try:
+        service.delete("m")
+    except ServiceError as error:
+        place: tuple[int | None, str | None] = error.row, error.column

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import kalmia
-from kalmia import bounds, river
+from kalmia import bounds, client, river
 
 INTRODUCTION = """# The Python package
 
@@ -17,7 +17,12 @@ docs/python.md`. [python/README.md](../python/README.md) is the introduction.
 """
 
 #: Modules, with the names that they export.
-MODULES = ((kalmia, "kalmia"), (river, "kalmia.river"), (bounds, "kalmia.bounds"))
+MODULES = (
+    (kalmia, "kalmia"),
+    (client, "kalmia.client"),
+    (river, "kalmia.river"),
+    (bounds, "kalmia.bounds"),
+)
 
 
 def sentence(thing: Any) -> str:
@@ -72,6 +77,8 @@ def page() -> str:
         classes, rest = [], []
         for name in sorted(module.__all__):
             thing = getattr(module, name)
+            if module is not kalmia and getattr(kalmia, name, None) is thing:
+                continue  # listed there
             (classes if inspect.isclass(thing) and not _is_error(thing) else rest).append(
                 (name, thing)
             )

@@ -4,6 +4,7 @@ Start with the scikit-learn estimators :class:`LogisticRegression`, :class:`Line
 :class:`PoissonRegression` and :class:`GammaRegression`. ``kalmia.river`` has models for River. The
 learners below them are :class:`Auto`, :class:`Filter`, :class:`OnlineNewtonStep`,
 :class:`AveragedSGD` and :class:`Averaged`; ``kalmia.bounds`` has the theorems of the paper.
+:class:`Client` talks to the service that ``kalmia serve`` runs.
 """
 
 from __future__ import annotations
@@ -30,12 +31,22 @@ from ._kalmia import (
 )
 from ._linear import GammaRegression, LinearRegression, PoissonRegression
 from ._logistic import LogisticRegression
-from .errors import DivergenceError, InputError, KalmiaError, ModelFileError, StateError
+from .client import Client
+from .errors import (
+    DivergenceError,
+    InputError,
+    KalmiaError,
+    ModelFileError,
+    ServiceError,
+    ServiceUnavailable,
+    StateError,
+)
 
 __all__ = [
     "Auto",
     "Averaged",
     "AveragedSGD",
+    "Client",
     "DivergenceError",
     "Family",
     "FeatureHasher",
@@ -50,6 +61,8 @@ __all__ = [
     "OnlineNewtonStep",
     "PoissonRegression",
     "Prediction",
+    "ServiceError",
+    "ServiceUnavailable",
     "StateError",
     "TextHasher",
     "__version__",
