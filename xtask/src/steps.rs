@@ -137,7 +137,7 @@ pub fn cargo(root: &Path, args: &str) -> Result<Outcome, String> {
     execute(&mut cargo_command(root, args))
 }
 
-/// Arguments for the whole workspace, always with the same features, because with others cargo would
+/// Arguments for the whole workspace, always with the same features: with others cargo would
 /// compile much of it again. They are those of a released binary.
 pub fn workspace(subcommand: &str, rest: &str) -> String {
     format!("{subcommand} --workspace --features kalmia-cli/tls {rest}").trim_end().to_owned()

@@ -1,4 +1,5 @@
-//! One line per event on standard error, for journals. Callers pass no tokens and no values of rows.
+//! One line per event on standard error, for journals. Callers pass no tokens and no values of
+//! rows.
 
 use std::io::Write;
 use std::time::SystemTime;

@@ -114,25 +114,22 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// The file of a model as it is now, and the entry that it is after. Predictions go on while it is
-/// made.
+/// The file of a model after a whole entry, and that entry. Predictions go on while it is made.
 pub async fn current_file(hosted: &Arc<Hosted>) -> Result<(u64, Vec<u8>)> {
     let hosted = hosted.clone();
     let file = move || {
-        let guard = RwLockWriteGuard::downgrade(marked(&hosted));
+        let whole_entry = hosted.whole_entry.blocking_lock();
+        let mut guard = hosted.live.blocking_write();
+        if let Some(live) = guard.as_mut() {
+            live.mark();
+        }
+        // as long as it is read, no entry can begin
+        let guard = RwLockWriteGuard::downgrade(guard);
+        drop(whole_entry);
         let live = guard.as_ref().ok_or_else(|| hosted.empty())?;
         Ok((live.sequence, live.model.to_bytes()?))
     };
     tokio::task::spawn_blocking(file).await.map_err(ApiError::internal)?
-}
-
-/// The model, with the mark of its last entry in its metadata.
-fn marked(hosted: &Hosted) -> RwLockWriteGuard<'_, Option<Live>> {
-    let mut guard = hosted.live.blocking_write();
-    if let Some(live) = guard.as_mut() {
-        live.mark();
-    }
-    guard
 }
 
 impl Service {

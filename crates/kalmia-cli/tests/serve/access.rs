@@ -176,7 +176,10 @@ fn no_token_and_no_value_of_a_row_is_kept() {
     let folder = Folder::new("serve-secrets");
     let (server, tokens) = guarded(&folder);
     let marks = ["987654321.25", "markertext"];
-    let row = |hour: Value, late: Value| json!([{"hour": hour, "dist": 987654321.25, "carrier": "markertext", "late": late}]);
+    let row = |hour: Value, late: Value| {
+        let marked = 987654321.25;
+        json!([{"hour": hour, "dist": marked, "carrier": "markertext", "late": late}])
+    };
     let post = |path: &str, kind: &str, body: &[u8]| {
         let bearer = format!("Bearer {}", tokens[ADMIN]);
         let headers = [("authorization", bearer.as_str()), ("content-type", kind)];

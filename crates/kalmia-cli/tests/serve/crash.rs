@@ -186,3 +186,41 @@ fn without_mark(bytes: &[u8]) -> Vec<u8> {
     assert!(model.metadata.remove("service").is_some());
     model.to_bytes().unwrap()
 }
+
+#[test]
+fn a_snapshot_holds_whole_entries_only() {
+    const ROWS: usize = 4000;
+    let folder = Folder::new("serve-whole");
+    let server = Server::start(&folder, "--snapshot-every 0");
+    let names: Vec<_> = (0..40).map(|j| format!("x{j}")).collect();
+    let declared = serde_json::json!({"family": "gaussian", "target": "y"});
+    assert_eq!(server.put("/v1/models/m", &declared).status, 201);
+    let mut random = Uniform(5);
+    let mut csv = format!("{},y\n", names.join(","));
+    for _ in 0..ROWS {
+        (0..41).for_each(|j| {
+            csv.push_str(&format!("{}{:.3}", [",", ""][usize::from(j == 0)], random.next()))
+        });
+        csv.push('\n');
+    }
+    let learn = || {
+        server.send("POST", "/v1/models/m/learn", &[("content-type", "text/csv")], csv.as_bytes())
+    };
+    learn().ok();
+    let mut between = 0;
+    std::thread::scope(|scope| {
+        let learner = scope.spawn(|| (0..6).for_each(|_| drop(learn().ok())));
+        while !learner.is_finished() {
+            let model = Model::from_bytes(&server.snapshot("m")).unwrap();
+            let entry = model.metadata["service"]["sequence"].as_u64().unwrap();
+            assert_eq!(model.learner.count(), entry * ROWS as u64, "part of an entry was kept");
+            let seen = server.get("/v1/models/m").ok()["rows"].as_u64().unwrap();
+            between += usize::from(seen % ROWS as u64 != 0);
+        }
+    });
+    assert!(between > 0, "the service was never seen in the middle of an entry");
+    // the files are those of whole entries too
+    server.kill();
+    let server = Server::start(&folder, "");
+    assert_eq!(server.get("/v1/models/m").ok()["rows"], 7 * ROWS);
+}

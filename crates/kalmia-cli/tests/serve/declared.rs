@@ -135,7 +135,10 @@ fn missing_values_are_refused_skipped_or_filled_as_declared() {
     assert_eq!((&again["skipped"], &again["duplicate"]), (&json!(3), &json!(true)));
     assert_eq!(server.model("skip")["skipped"], 6);
     assert_eq!(server.model("mean")["imputed"], 3);
-    let gap = json!([{"hour": null, "dist": 1, "carrier": "AA"}, {"hour": 1, "dist": 1, "carrier": "AA"}]);
+    let gap = json!([
+        {"hour": null, "dist": 1, "carrier": "AA"},
+        {"hour": 1, "dist": 1, "carrier": "AA"},
+    ]);
     let skipped = server.predict("skip", &gap);
     assert!(skipped[0].is_null() && skipped[1].is_object(), "{skipped}");
     assert!(server.predict("mean", &gap)[0].is_object());

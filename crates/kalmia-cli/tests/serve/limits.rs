@@ -11,7 +11,8 @@ const LEARN: &str = "/v1/models/late/learn";
 /// A request with a body in chunks, of which the service learns no length beforehand.
 fn chunked(path: &str, parts: &[&[u8]]) -> Vec<u8> {
     let mut request = format!(
-        "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         content-type: application/json\r\n\
          transfer-encoding: chunked\r\n\r\n"
     )
     .into_bytes();

@@ -85,6 +85,8 @@ fn drain(hosted: &Arc<Hosted>, store: &Arc<Store>) {
             reply.send(Err(error));
             continue;
         }
+        // until the outcome is on its way to the database: a snapshot must come after it
+        let _whole_entry = hosted.whole_entry.blocking_lock();
         let mut model = Locked(&hosted.live);
         let learned = catch_panic(|| learn_entry(&mut model, sequence, kind, &table, &served));
         let learned = learned.unwrap_or_else(|problem| {

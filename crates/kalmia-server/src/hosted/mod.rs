@@ -33,6 +33,9 @@ pub struct Hosted {
     pub declaration: Declaration,
     /// The model; `None` until the first rows decide its columns.
     pub live: RwLock<Option<Live>>,
+    /// Held while an entry is learned, over all of its parts: between two of them the model can
+    /// predict, but is no state to keep.
+    pub whole_entry: tokio::sync::Mutex<()>,
     /// Held while the first rows decide the columns.
     pub first_rows: tokio::sync::Mutex<()>,
     /// Idempotency keys of requests that are being learned.
@@ -88,6 +91,7 @@ impl Hosted {
             name,
             declaration,
             live: RwLock::new(live),
+            whole_entry: tokio::sync::Mutex::default(),
             first_rows: tokio::sync::Mutex::default(),
             keys: KeysInUse::default(),
             pending: AtomicU64::new(0),

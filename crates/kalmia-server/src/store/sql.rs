@@ -200,8 +200,8 @@ pub fn replay(
     Ok(())
 }
 
-/// Marks an entry as refused, so that it is never learned. The rows that it labelled wait again; how
-/// many.
+/// Marks an entry as refused, so that it is never learned. The rows that it labelled wait again;
+/// how many.
 pub fn refuse(connection: &Connection, model: i64, sequence: u64, error: &str) -> Result<usize> {
     let sql = "UPDATE log SET refused = ? WHERE model = ? AND sequence = ?";
     connection.prepare_cached(sql)?.execute(params![error, model, sequence])?;

@@ -17,7 +17,7 @@ def commands():
 
 def run(command, server):
     command = command.replace("localhost:8642", f"127.0.0.1:{server.port}")
-    shown = subprocess.run(["sh", "-c", f"{command} -s"], capture_output=True, text=True, check=True)
+    shown = subprocess.run(["sh", "-c", f"{command} -s"], stdout=subprocess.PIPE, check=True)
     return json.loads(shown.stdout)
 
 
@@ -39,8 +39,8 @@ def test_a_model_file_goes_out_and_in(server, tmp_path):
     address = f"http://127.0.0.1:{server.port}/v1/models"
     subprocess.run(["curl", "-sf", f"{address}/late/snapshot", "-o", model], check=True)
     kind = "Content-Type: application/octet-stream"
-    upload = ["curl", "-sf", "-X", "PUT", f"{address}/copy", "-H", kind, "--data-binary", f"@{model}"]
-    subprocess.run(upload, check=True, capture_output=True)
+    upload = ["curl", "-sf", "-X", "PUT", f"{address}/copy", "-H", kind]
+    subprocess.run([*upload, "--data-binary", f"@{model}"], check=True, capture_output=True)
     assert run(predict.replace("late", "copy"), server)["predictions"] == (
         run(predict, server)["predictions"]
     )
