@@ -113,8 +113,8 @@ fn kills_lose_nothing_and_double_nothing() {
     assert!(server.stop().success());
 }
 
-/// Learns batches of 1 to 49 rows, each under its own key, until none is left; repeats a request
-/// until it is acknowledged.
+/// Learns batches of rows, each under its own key, until none is left; repeats a request until it is
+/// acknowledged.
 fn client(number: u64, work: &Work) {
     let config = Agent::config_builder()
         .http_status_as_error(false)
@@ -124,7 +124,8 @@ fn client(number: u64, work: &Work) {
     let url = format!("http://{}/v1/models/late/learn", work.address);
     let mut random = Uniform(number + 100);
     for i in 0.. {
-        let rows = 1 + (random.next() * 49.0) as u64;
+        // most entries are small; some are learned in several parts, between which a kill may come
+        let rows = if i % 100 == 99 { 2500 } else { 1 + (random.next() * 49.0) as u64 };
         let take = |left: u64| {
             // go on until the last kill, so that each kill meets requests
             (left > 0 || !work.calm.load(Ordering::Relaxed)).then(|| left.saturating_sub(rows))
@@ -174,7 +175,7 @@ fn learn_in_order(model: &mut Model, bodies: impl Iterator<Item = Vec<u8>>) -> u
     for mut body in bodies {
         kalmia_data::json_lines("body", &mut body).unwrap();
         let input = Input::memory("body", body);
-        let table = Table::read(input, &options, &schema, Mode::Learn, 1000).unwrap();
+        let table = Table::read(input, &options, &schema, Mode::Learn, 10_000).unwrap();
         rows += model.learn_table(&table, &mut scratch).unwrap().rows as u64;
     }
     rows
