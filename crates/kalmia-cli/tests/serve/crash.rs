@@ -216,7 +216,7 @@ fn a_snapshot_holds_whole_entries_only() {
             let entry = model.metadata["service"]["sequence"].as_u64().unwrap();
             assert_eq!(model.learner.count(), entry * ROWS as u64, "part of an entry was kept");
             let seen = server.get("/v1/models/m").ok()["rows"].as_u64().unwrap();
-            between += usize::from(seen % ROWS as u64 != 0);
+            between += usize::from(!seen.is_multiple_of(ROWS as u64));
         }
     });
     assert!(between > 0, "the service was never seen in the middle of an entry");
