@@ -113,8 +113,8 @@ fn kills_lose_nothing_and_double_nothing() {
     assert!(server.stop().success());
 }
 
-/// Learns batches of rows, each under its own key, until none is left; repeats a request until it is
-/// acknowledged.
+/// Learns batches of rows, each under its own key, until none is left; repeats a request until it
+/// is acknowledged.
 fn client(number: u64, work: &Work) {
     let config = Agent::config_builder()
         .http_status_as_error(false)
