@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 /// Keys and rows that one job forgets at most.
@@ -107,7 +106,9 @@ async fn stop(service: &Arc<Service>, serving: tokio::task::JoinHandle<std::io::
 }
 
 /// Waits for SIGTERM or SIGINT; SIGHUP reads the tokens again.
+#[cfg(unix)]
 fn stop_signal(service: Arc<Service>) -> Result<tokio::task::JoinHandle<()>, String> {
+    use tokio::signal::unix::{SignalKind, signal};
     let listen = |kind| signal(kind).map_err(|error| format!("cannot wait for signals: {error}"));
     let mut terminate = listen(SignalKind::terminate())?;
     let mut interrupt = listen(SignalKind::interrupt())?;
@@ -120,11 +121,28 @@ fn stop_signal(service: Arc<Service>) -> Result<tokio::task::JoinHandle<()>, Str
                 _ = hangup.recv() => reload(&service),
             }
         }
-        crate::log::info("stopping");
-        service.stopping.send_replace(true);
+        begin_stop(&service);
     }))
 }
 
+/// Waits for Ctrl-C; tokens are read again by the admin call.
+#[cfg(not(unix))]
+fn stop_signal(service: Arc<Service>) -> Result<tokio::task::JoinHandle<()>, String> {
+    Ok(tokio::spawn(async move {
+        // without a handler the system ends the process, as `kill -9` would
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        begin_stop(&service);
+    }))
+}
+
+fn begin_stop(service: &Service) {
+    crate::log::info("stopping");
+    service.stopping.send_replace(true);
+}
+
+#[cfg(unix)]
 fn reload(service: &Service) {
     let crate::auth::Access::Tokens(file) = &service.access else { return };
     match file.reload() {
