@@ -235,7 +235,7 @@ fn bounds() -> Suggested {
   kalmia man --output-dir ~/.local/share/man/man1     (then: man kalmia-fit)")]
 pub struct ManArgs {
     /// The command whose page to print; by default the page of kalmia itself
-    #[arg(value_parser = PossibleValuesParser::new(COMMANDS))]
+    #[arg(value_parser = PossibleValuesParser::new(COMMANDS.iter().copied()))]
     pub command: Option<String>,
     /// Write all pages to this folder instead: kalmia.1, kalmia-fit.1, and so on
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
@@ -243,7 +243,7 @@ pub struct ManArgs {
 }
 
 /// The commands that have a page. The parser cannot ask itself for them while it is built.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: &[&str] = &[
     "fit",
     "predict",
     "evaluate",
@@ -253,6 +253,8 @@ const COMMANDS: [&str; 13] = [
     "prune",
     "compare",
     "export",
+    #[cfg(feature = "serve")]
+    "serve",
     "reproduce",
     "bounds",
     "completions",
