@@ -83,7 +83,7 @@ pub struct Store {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What is told about each group: how many jobs, and how long they took.
+/// Called after each group with the number of its jobs and the time they took.
 pub type OnCommit = Box<dyn Fn(usize, Duration) + Send>;
 
 /// Opens the database, which is made if it does not exist.
