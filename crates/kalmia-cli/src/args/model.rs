@@ -269,7 +269,7 @@ fn bounds() -> Suggested {
   kalmia man --output-dir ~/.local/share/man/man1     (then: man kalmia-fit)")]
 pub struct ManArgs {
     /// The command whose page to print; by default the page of kalmia itself
-    #[arg(value_parser = PossibleValuesParser::new(COMMANDS))]
+    #[arg(value_parser = PossibleValuesParser::new(COMMANDS.iter().copied()))]
     pub command: Option<String>,
     /// Write all pages to this folder instead: kalmia.1, kalmia-fit.1, and so on
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
@@ -277,7 +277,7 @@ pub struct ManArgs {
 }
 
 /// The commands that have a page. The parser cannot ask itself for them while it is built.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: &[&str] = &[
     "fit",
     "predict",
     "evaluate",
@@ -288,6 +288,8 @@ const COMMANDS: [&str; 13] = [
     "prune",
     "compare",
     "export",
+    #[cfg(feature = "serve")]
+    "serve",
     "reproduce",
     "bounds",
     "completions",
