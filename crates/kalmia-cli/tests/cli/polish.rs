@@ -44,11 +44,11 @@ fn a_second_pass_reaches_the_maximum_likelihood() {
         assert!(gradient(&csv, estimates(&polished), mean) < 1e-8, "{family}");
         assert_eq!(polished["rows"], 2000);
         assert!(number(&polished, "moved_most") < 1e-4);
-        // the model is right for labels, so both kinds of standard errors agree
+        // the labels follow no logistic law, so the two kinds of standard errors differ somewhat
         for j in 0..4 {
             let robust = number(&polished["robust_std_errors"], &j.to_string());
             let ratio = robust / number(&polished["coefficients"][j], "std_error");
-            assert!((0.9..1.1).contains(&ratio), "{family}: {ratio}");
+            assert!((0.6..1.4).contains(&ratio), "{family}: {ratio}");
         }
         let kept = folder.json("inspect p.kalmia --json");
         assert_eq!(estimates(&kept), estimates(&polished));
