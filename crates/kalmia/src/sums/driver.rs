@@ -128,8 +128,7 @@ impl Polish {
         let objective = sums.deviance() / (2.0 * dispersion) + self.prior.penalty(sums.theta());
         if let Some(base) = &mut self.base {
             let worse = objective - base.objective;
-            // NaN counts as worse
-            if !(worse <= ROUNDING * base.objective.abs()) {
+            if worse.is_nan() || worse > ROUNDING * base.objective.abs() {
                 base.shorten(worse);
                 let moved = base.fraction * base.polished.moved().max;
                 let next = base.target();
