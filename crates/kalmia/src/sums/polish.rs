@@ -231,9 +231,9 @@ impl Polished {
 }
 
 impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
-    /// The filter with the polished belief, at the family's own dispersion, in place of its own, and
-    /// the rows of the sums as its rows. It continues to learn from there. Refuses another number
-    /// of coefficients.
+    /// The filter with the polished belief, at the family's own dispersion, in place of its own,
+    /// and the rows of the sums as its rows. It continues to learn from there. Refuses another
+    /// number of coefficients.
     pub fn with_polished(self, polished: &Polished) -> Result<Self> {
         let dim = self.dim();
         require_len("coefficients", polished.coefficients.len(), dim)?;

@@ -1,5 +1,5 @@
-//! Merges of many beliefs: exact for normal noise, close after one polish otherwise, and a test that
-//! finds the shard that differs.
+//! Merges of many beliefs: exact for normal noise, close after one polish otherwise, and a test
+//! that finds the shard that differs.
 
 use super::{centered, dot, gap, near, rng};
 use crate::common::{Data, Matrix};
