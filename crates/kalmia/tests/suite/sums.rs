@@ -351,7 +351,7 @@ fn sums_of_another_model_are_not_merged() {
 }
 
 #[test]
-fn a_state_survives_text_and_binary_and_bad_ones_are_refused() {
+fn a_state_survives_text_and_bad_ones_are_refused() {
     let mut rng = rng(12);
     let family: AnyFamily = "gamma:0.5".parse().unwrap();
     let data = Data::draw(&mut rng, &family, 5, 300);
