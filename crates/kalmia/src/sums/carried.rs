@@ -8,6 +8,17 @@ pub(super) struct Carried {
     low: Vec<f64>,
 }
 
+/// Adds each value to its sum, and the rounding error of that to the low part.
+#[inline]
+pub(super) fn carry(high: &mut [f64], low: &mut [f64], values: &[f64]) {
+    for ((high, low), value) in high.iter_mut().zip(low).zip(values) {
+        let sum = *high + value;
+        let added = sum - *high;
+        *low += (*high - (sum - added)) + (value - added);
+        *high = sum;
+    }
+}
+
 impl Carried {
     pub fn zeros(len: usize) -> Self {
         Self { high: vec![0.0; len], low: vec![0.0; len] }
@@ -20,14 +31,8 @@ impl Carried {
     /// Adds values to the sums from index `first` on.
     #[inline]
     pub fn add(&mut self, first: usize, values: &[f64]) {
-        let high = &mut self.high[first..][..values.len()];
-        let low = &mut self.low[first..][..values.len()];
-        for ((high, low), value) in high.iter_mut().zip(low).zip(values) {
-            let sum = *high + value;
-            let added = sum - *high;
-            *low += (*high - (sum - added)) + (value - added);
-            *high = sum;
-        }
+        let places = first..first + values.len();
+        carry(&mut self.high[places.clone()], &mut self.low[places], values);
     }
 
     /// Adds the sums of another of the same length, with what they carry.

@@ -27,9 +27,9 @@ pub enum Next {
 /// Newton's method with sums from elsewhere. Each pass takes [`Sums`] over the same rows at the
 /// coefficients that the pass before asked for; the first may be anywhere.
 ///
-/// A step that makes the posterior worse is shortened by a half or more, which costs a pass. It ends
-/// when a step moves no coefficient by more than the tolerance, 0.0001 standard errors unless set
-/// otherwise. Normal noise takes two passes: the first step is exact, and the second pass measures
+/// A step that makes the posterior worse is shortened by a half or more, which costs a pass. It
+/// ends when a step moves no coefficient by more than the tolerance, 0.0001 standard errors unless
+/// set otherwise. Normal noise takes two passes: the first step is exact, and the second pass measures
 /// it. Labels that a feature separates have no maximum without a prior ([`Error::Separated`], or
 /// [`Error::NotConverged`] or [`Error::Undetermined`] if that shows first).
 ///
@@ -128,8 +128,7 @@ impl Polish {
         let objective = sums.deviance() / (2.0 * dispersion) + self.prior.penalty(sums.theta());
         if let Some(base) = &mut self.base {
             let worse = objective - base.objective;
-            // NaN counts as worse
-            if !(worse <= ROUNDING * base.objective.abs()) {
+            if worse.is_nan() || worse > ROUNDING * base.objective.abs() {
                 base.shorten(worse);
                 let moved = base.fraction * base.polished.moved().max;
                 let next = base.target();

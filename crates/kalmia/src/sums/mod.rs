@@ -197,7 +197,7 @@ impl<F: Family> Sums<F> {
 
     /// Adds rows. A batch with an illegal row is refused as a whole, and so is one with numbers so
     /// large that a sum could overflow. After a first batch of the same size, a batch on one core
-    /// allocates nothing but what the matrix product needs from 640 features on.
+    /// allocates nothing but what `gemm` takes for each product.
     pub fn add(&mut self, rows: Rows<'_>) -> Result<()> {
         require_len("row", rows.dim(), self.dim())?;
         if rows.is_empty() {

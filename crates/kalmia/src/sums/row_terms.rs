@@ -1,10 +1,10 @@
 //! What each row adds to the sums: slope, curvature and deviance; and the sums of one core.
 
-use super::carried::Carried;
+use super::carried::{Carried, carry};
 use super::triangle::{PIECE_ROWS, Triangle};
 use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths};
-use crate::linalg::{View, ViewMut, multiply, row_products};
+use crate::linalg::{Buffer, View, ViewMut, multiply, row_products};
 use crate::math::arch;
 use crate::rows::{MAX_FEATURE, MAX_MODERATE, Rows};
 use std::ops::Range;
@@ -36,45 +36,49 @@ impl Kind {
     }
 }
 
-/// The sums that are single numbers.
-#[derive(Debug, Clone)]
+/// The sums that are single numbers. On the stack: every call makes some.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Scalars {
     pub rows: u64,
     /// Weight, number of rows that the dispersion rests on, deviance, Pearson's statistic.
-    sums: Carried,
-}
-
-impl Default for Scalars {
-    fn default() -> Self {
-        Self { rows: 0, sums: Carried::zeros(4) }
-    }
+    high: [f64; 4],
+    low: [f64; 4],
 }
 
 impl Scalars {
     pub fn from_parts(rows: u64, sums: [f64; 4]) -> Self {
-        Self { rows, sums: Carried::from_values(&sums) }
+        Self { rows, high: sums, low: [0.0; 4] }
+    }
+
+    fn add(&mut self, sums: &[f64; 4]) {
+        carry(&mut self.high, &mut self.low, sums);
+    }
+
+    fn value(&self, i: usize) -> f64 {
+        self.high[i] + self.low[i]
     }
 
     pub fn absorb(&mut self, other: &Self) {
         self.rows += other.rows;
-        self.sums.absorb(&other.sums);
+        self.add(&other.high);
+        self.add(&other.low);
     }
 
     pub fn weight(&self) -> f64 {
-        self.sums.value(0)
+        self.value(0)
     }
 
     /// Sum of the weights, or number of rows if the weight of a row is its number of trials.
     pub fn effective_rows(&self) -> f64 {
-        self.sums.value(1)
+        self.value(1)
     }
 
     pub fn deviance(&self) -> f64 {
-        self.sums.value(2)
+        self.value(2)
     }
 
     pub fn pearson(&self) -> f64 {
-        self.sums.value(3)
+        self.value(3)
     }
 }
 
@@ -83,22 +87,22 @@ impl Scalars {
 pub(super) struct RowTerms {
     /// $w\ell'$.
     slope: Vec<f64>,
-    /// $w\ell''$.
-    curvature: Vec<f64>,
+    /// $\sqrt{w\ell''}$, so that the information is a product of one matrix with itself.
+    curvature_root: Vec<f64>,
 }
 
 /// The terms of the rows of a range.
 pub(super) struct TermsShare<'a> {
     pub range: Range<usize>,
     slope: &'a mut [f64],
-    curvature: &'a mut [f64],
+    curvature_root: &'a mut [f64],
 }
 
 impl RowTerms {
     pub fn reserve(&mut self, rows: usize) {
         if self.slope.len() < rows {
             self.slope.resize(rows, 0.0);
-            self.curvature.resize(rows, 0.0);
+            self.curvature_root.resize(rows, 0.0);
         }
     }
 
@@ -109,10 +113,10 @@ impl RowTerms {
         share_rows: usize,
     ) -> impl Iterator<Item = TermsShare<'_>> {
         let slopes = self.slope[..rows].chunks_mut(share_rows.max(1));
-        let curvatures = self.curvature[..rows].chunks_mut(share_rows.max(1));
-        slopes.zip(curvatures).enumerate().map(move |(k, (slope, curvature))| {
+        let roots = self.curvature_root[..rows].chunks_mut(share_rows.max(1));
+        slopes.zip(roots).enumerate().map(move |(k, (slope, curvature_root))| {
             let first = k * share_rows;
-            TermsShare { range: first..first + slope.len(), slope, curvature }
+            TermsShare { range: first..first + slope.len(), slope, curvature_root }
         })
     }
 }
@@ -157,7 +161,7 @@ impl TermsShare<'_> {
         let dispersion = family.dispersion().unwrap_or(1.0);
         let weight_is_size = fast.weight_is_trials();
         let slope = &mut self.slope[range.clone()];
-        let curvature = &mut self.curvature[range];
+        let curvature_root = &mut self.curvature_root[range];
         // the linear predictors, until the slopes replace them
         row_products(rows.features(), rows.dim(), theta, slope);
         let mut sums = [0.0; 4];
@@ -184,18 +188,19 @@ impl TermsShare<'_> {
                 ("the curvature of the loss times two features", second * size * size),
                 ("the deviance", deviance),
             ] {
-                if !(term <= MAX_TERM) {
+                if term.is_nan() || term > MAX_TERM {
                     return Err(Error::Overflow { row: i, quantity, value: term });
                 }
             }
             slope[i] = first;
-            curvature[i] = second;
+            // convex families have no negative one but by rounding
+            curvature_root[i] = second.max(0.0).sqrt();
             let one = if weight_is_size && row.weight > 0.0 { 1.0 } else { row.weight };
             for (sum, term) in sums.iter_mut().zip([row.weight, one, deviance, pearson]) {
                 *sum += term;
             }
         }
-        scalars.sums.add(0, &sums);
+        scalars.add(&sums);
         scalars.rows += rows.len() as u64;
         Ok(())
     }
@@ -209,7 +214,7 @@ pub(super) struct Worker {
     pub scores: Option<Triangle>,
     /// What the last call found; taken before the sums are moved.
     pub outcome: Result<Scalars>,
-    scaled: Vec<f64>,
+    scaled: Buffer,
     partial_gradient: Vec<f64>,
 }
 
@@ -226,7 +231,7 @@ impl Worker {
             information,
             scores,
             outcome: Ok(Scalars::default()),
-            scaled: vec![0.0; dim * PIECE_ROWS],
+            scaled: Buffer::zeros(Triangle::row_stride(dim) * PIECE_ROWS),
             partial_gradient: vec![0.0; dim],
         }
     }
@@ -247,13 +252,14 @@ impl Worker {
                 View::columns(slope, n, 1, n),
             );
             self.gradient.add(0, &self.partial_gradient);
-            let scaled = &mut self.scaled[..n * dim];
-            let factors = &terms.curvature[range];
-            arch().dispatch(Scale { x, factors, squared: false, scaled: &mut *scaled });
-            self.information.add(x, scaled, n);
+            let stride = Triangle::row_stride(dim);
+            let scaled = &mut self.scaled[..n * stride];
+            let factors = &terms.curvature_root[range];
+            arch().dispatch(Scale { x, factors, scaled: &mut *scaled, stride });
+            self.information.add(scaled, n);
             if let Some(scores) = &mut self.scores {
-                arch().dispatch(Scale { x, factors: slope, squared: true, scaled: &mut *scaled });
-                scores.add(x, scaled, n);
+                arch().dispatch(Scale { x, factors: slope, scaled: &mut *scaled, stride });
+                scores.add(scaled, n);
             }
         }
     }
@@ -268,12 +274,12 @@ impl Worker {
     }
 }
 
-/// Each row times its factor, or its factor squared.
+/// Each row times its factor.
 struct Scale<'a> {
     x: &'a [f64],
     factors: &'a [f64],
-    squared: bool,
     scaled: &'a mut [f64],
+    stride: usize,
 }
 
 impl pulp::WithSimd for Scale<'_> {
@@ -285,9 +291,8 @@ impl pulp::WithSimd for Scale<'_> {
         if dim == 0 {
             return;
         }
-        let rows = self.x.chunks_exact(dim).zip(self.scaled.chunks_exact_mut(dim));
+        let rows = self.x.chunks_exact(dim).zip(self.scaled.chunks_exact_mut(self.stride));
         for ((x, scaled), &factor) in rows.zip(self.factors) {
-            let factor = if self.squared { factor * factor } else { factor };
             for (scaled, x) in scaled.iter_mut().zip(x) {
                 *scaled = factor * x;
             }

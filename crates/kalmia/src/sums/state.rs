@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 /// Everything that [`Sums`] need to be merged or continued elsewhere: $d^2 + 3d$ numbers for $d$
 /// coefficients with squared scores, half as many without.
 ///
-/// Each sum is rounded once. A merge on the other side carries its own rounding errors, so the total
-/// of any number of shipped parts is off by one rounding per level of the tree of merges.
+/// Each sum is rounded once. A merge on the other side carries its own rounding errors, so the
+/// total of any number of shipped parts is off by one rounding per level of the tree of merges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SumsState<F> {
     /// The family.

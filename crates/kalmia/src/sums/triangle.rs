@@ -1,4 +1,4 @@
-//! The lower triangle of $\sum_i a_i x_i x_i^\top$, by matrix products over blocks of rows.
+//! The lower triangle of $\sum_i z_i z_i^\top$, by matrix products over blocks of rows.
 //!
 //! Products add up to [`MAX_OPEN_ROWS`] rows in place; then the block is closed, that is added to
 //! the carried sums. So no sum of floating-point numbers is longer than a block, and a billion rows
@@ -8,13 +8,13 @@ use super::carried::Carried;
 use crate::linalg::{Buffer, View, ViewMut, multiply};
 use std::ops::Range;
 
-/// Rows per product: the scaled copy of so many rows stays in the second-level cache.
-pub(super) const PIECE_ROWS: usize = 256;
+/// Rows per product: at 300 features they and the sums fit into a second-level cache of 2 MB.
+pub(super) const PIECE_ROWS: usize = 128;
 /// Rows of a block. Closing one costs three passes over the matrix, little against its products.
 const MAX_OPEN_ROWS: usize = 4096;
-/// Largest square on the diagonal that is computed as a whole: half of it is not needed, but
-/// smaller products are slower.
-const MAX_LEAF: usize = 48;
+/// Side of the squares on the diagonal, which are computed as a whole though half of each is not
+/// needed. Also the unit of all cuts: the widest kernel of `gemm` takes 32 rows at once.
+const LEAF: usize = 32;
 
 /// The sum over some rows, and its block that is open.
 #[derive(Debug, Clone)]
@@ -69,11 +69,17 @@ impl Triangle {
         numbers.saturating_add(packed_len(dim).saturating_mul(2)).saturating_mul(size_of::<f64>())
     }
 
-    /// Adds $\sum_i x_i z_i^\top$ for at most [`PIECE_ROWS`] rows `x` and their scaled copies `z`.
-    pub fn add(&mut self, x: &[f64], scaled: &[f64], rows: usize) {
+    /// Numbers per row of `z`, whole cache lines.
+    pub fn row_stride(dim: usize) -> usize {
+        Buffer::column_stride(dim)
+    }
+
+    /// Adds $\sum_i z_iz_i^\top$ for at most [`PIECE_ROWS`] rows,
+    /// [`row_stride`](Self::row_stride) apart.
+    pub fn add(&mut self, z: &[f64], rows: usize) {
         let mut open = ViewMut::columns(&mut self.open, self.dim, self.dim, self.stride);
-        let factors = Factors { x, scaled, dim: self.dim, rows };
-        factors.add_lower(&mut open, 0, self.dim);
+        let factor = Factor { z, stride: self.stride, rows };
+        factor.add_lower(&mut open, 0, self.dim);
         self.open_rows += rows;
         if self.open_rows >= MAX_OPEN_ROWS {
             self.close();
@@ -110,35 +116,34 @@ impl Triangle {
     }
 }
 
-/// Rows and their scaled copies, `dim` numbers per row.
-struct Factors<'a> {
-    x: &'a [f64],
-    scaled: &'a [f64],
-    dim: usize,
+/// Rows of numbers.
+struct Factor<'a> {
+    z: &'a [f64],
+    stride: usize,
     rows: usize,
 }
 
-impl Factors<'_> {
+impl<'a> Factor<'a> {
     /// Adds the lower triangle of columns `from..to`, halves first: the part between them is one
     /// product of a good shape.
     fn add_lower(&self, sum: &mut ViewMut<'_>, from: usize, to: usize) {
-        if to - from <= MAX_LEAF {
+        if to - from <= LEAF {
             return self.add_product(sum, from..to, from..to);
         }
-        let middle = (from + (to - from) / 2).next_multiple_of(Buffer::LINE);
+        let middle = from + ((to - from) / 2).next_multiple_of(LEAF);
         self.add_lower(sum, from, middle);
         self.add_product(sum, middle..to, from..middle);
         self.add_lower(sum, middle, to);
     }
 
     fn add_product(&self, sum: &mut ViewMut<'_>, below: Range<usize>, columns: Range<usize>) {
-        let x = self.features(self.x, &below);
-        let scaled = self.features(self.scaled, &columns);
-        multiply(sum.part(below, columns), true, 1.0, x, scaled.t());
+        let left = self.features(&below);
+        let right = self.features(&columns);
+        multiply(sum.part(below, columns), true, 1.0, left, right.t());
     }
 
     /// Some features of all rows, a column per row.
-    fn features<'a>(&self, data: &'a [f64], range: &Range<usize>) -> View<'a> {
-        View::columns(&data[range.start..], range.len(), self.rows, self.dim)
+    fn features(&self, range: &Range<usize>) -> View<'a> {
+        View::columns(&self.z[range.start..], range.len(), self.rows, self.stride)
     }
 }

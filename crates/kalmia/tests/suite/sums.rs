@@ -68,11 +68,8 @@ fn distance(a: &Sums<AnyFamily>, b: &Sums<AnyFamily>, gradient_size: &[f64]) -> 
     assert_eq!(a.rows(), b.rows());
     let gradient = a.gradient().into_iter().zip(b.gradient()).zip(gradient_size);
     let gradient = gradient.map(|((a, b), size)| (a - b).abs() / size.max(f64::MIN_POSITIVE));
-    let scalars = [
-        (a.deviance(), b.deviance()),
-        (a.pearson(), b.pearson()),
-        (a.weight(), b.weight()),
-    ];
+    let scalars =
+        [(a.deviance(), b.deviance()), (a.pearson(), b.pearson()), (a.weight(), b.weight())];
     let scalars = scalars.map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() / b.abs() });
     let information = relative(&a.information(), &b.information());
     let scores = relative(&a.squared_scores().unwrap(), &b.squared_scores().unwrap());
@@ -325,7 +322,10 @@ fn an_illegal_row_refuses_the_batch_and_is_named() {
         assert!(error.is_recoverable());
         assert_eq!(sums.state(), before, "{k}");
     }
-    assert!(matches!(sums.add(Rows::new(2, &[1.0; 2], &[1.0]).unwrap()), Err(Error::Length { .. })));
+    assert!(matches!(
+        sums.add(Rows::new(2, &[1.0; 2], &[1.0]).unwrap()),
+        Err(Error::Length { .. })
+    ));
     sums.add(data.rows()).unwrap();
     assert_eq!(sums.rows(), 21_000);
 }
@@ -351,7 +351,7 @@ fn sums_of_another_model_are_not_merged() {
 }
 
 #[test]
-fn a_state_survives_text_and_binary_and_bad_ones_are_refused() {
+fn a_state_survives_text_and_bad_ones_are_refused() {
     let mut rng = rng(12);
     let family: AnyFamily = "gamma:0.5".parse().unwrap();
     let data = Data::draw(&mut rng, &family, 5, 300);

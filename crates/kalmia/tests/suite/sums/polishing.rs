@@ -4,8 +4,8 @@ use super::{centered, dot, gap, largest, near, rng};
 use crate::common::{Data, Matrix, minus};
 use kalmia::sums::{Next, Polish, Polished, PriorPrecision, Sums, polish};
 use kalmia::{
-    AnyFamily, Bernoulli, Ekf, Error, Factored, Family, Filter, Gaussian, Learner, Poisson, Predict,
-    Prior, Rows,
+    AnyFamily, Bernoulli, Ekf, Error, Factored, Family, Filter, Gaussian, Learner, Poisson,
+    Predict, Prior, Rows,
 };
 
 /// Rows with an intercept and targets of a model with moderate coefficients.
@@ -20,8 +20,7 @@ fn draw(family: &AnyFamily, dim: usize, rows: usize, seed: u64) -> Data {
         offset: (0..rows).map(|i| 0.1 * (i % 5) as f64).collect(),
     };
     for i in 0..rows {
-        let x: Vec<f64> =
-            (0..dim).map(|j| if j == 0 { 1.0 } else { centered(&mut rng) }).collect();
+        let x: Vec<f64> = (0..dim).map(|j| if j == 0 { 1.0 } else { centered(&mut rng) }).collect();
         data.y.push(family.sample(dot(&x, &truth) + data.offset[i], &mut rng));
         data.x.extend(x);
     }
@@ -66,8 +65,8 @@ fn book(family: &AnyFamily, rows: Rows<'_>, precision: f64, m: f64) -> (Vec<f64>
             let y = family.canonical(row.y).unwrap();
             let (first, second) = family.derivatives(y, dot(rows.x(i), &theta) + row.offset);
             hessian = hessian.plus_outer(row.weight * second, rows.x(i));
-            for j in 0..d {
-                gradient[j] += row.weight * first * rows.x(i)[j];
+            for (gradient, x) in gradient.iter_mut().zip(rows.x(i)) {
+                *gradient += row.weight * first * x;
             }
         }
         let step = hessian.inverse().times(&gradient);
