@@ -17,6 +17,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use ureq::Agent;
 
+/// With few features the service learns an entry in parts of so many rows, which decides the last
+/// bits.
+const PART_ROWS: usize = 1024;
+
 /// How much is done.
 struct Size {
     kills: usize,
@@ -176,7 +180,10 @@ fn learn_in_order(model: &mut Model, bodies: impl Iterator<Item = Vec<u8>>) -> u
         kalmia_data::json_lines("body", &mut body).unwrap();
         let input = Input::memory("body", body);
         let table = Table::read(input, &options, &schema, Mode::Learn, 10_000).unwrap();
-        rows += model.learn_table(&table, &mut scratch).unwrap().rows as u64;
+        for first in (0..table.rows()).step_by(PART_ROWS) {
+            let part = table.slice(first..table.rows().min(first + PART_ROWS));
+            rows += model.learn_table(&part, &mut scratch).unwrap().rows as u64;
+        }
     }
     rows
 }

@@ -148,8 +148,8 @@ const MIN_PART_ROWS: usize = 128;
 /// Entries of matrices that are moved per part, about.
 const PART_WORK: usize = 4_000_000;
 
-/// The parts of an entry. They depend on the number of features before it and on nothing else,
-/// because from 640 features on they decide the last bits of what is learned.
+/// Rows per part of an entry. It depends on the number of features before the entry and on nothing
+/// else, because the parts decide the last bits of what is learned.
 fn part_rows(kind: Kind, dim: usize) -> usize {
     if kind == Kind::Predicted {
         return 1;
