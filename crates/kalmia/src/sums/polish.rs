@@ -88,8 +88,7 @@ pub fn polish<F: Family>(prior: &PriorPrecision, sums: &Sums<F>) -> Result<Polis
 
 /// The dispersion on `left` degrees of freedom; `None` if there are none, or nothing to estimate.
 fn estimate<F: Family>(sums: &Sums<F>, deviance: f64, left: f64) -> Option<f64> {
-    // NaN is refused too
-    if !(left > 0.0) {
+    if left.is_nan() || left <= 0.0 {
         return None;
     }
     match sums.kind {
