@@ -157,7 +157,10 @@ fn text(report: &Report) -> String {
             let z = format!("{:.2}", coefficient.estimate / error);
             table.row([coefficient.name.clone(), number(*error), z]);
         }
-        text.push_str(&format!("\nrobust to a wrong variance (White's sandwich):\n{}", table.render()));
+        text.push_str(&format!(
+            "\nrobust to a wrong variance (White's sandwich):\n{}",
+            table.render()
+        ));
     }
     text
 }

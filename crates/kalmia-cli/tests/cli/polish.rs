@@ -25,7 +25,8 @@ fn gradient(csv: &str, theta: [f64; 4], mean: fn(f64) -> f64) -> f64 {
         sums.iter_mut().zip(x).for_each(|(sum, x)| *sum += (y - mean(u)) * x);
     }
     // NaN must fail
-    sums.iter().fold(0.0, |most, s| if s.abs() <= most { most } else { s.abs() }) / data.len() as f64
+    sums.iter().fold(0.0, |most, s| if s.abs() <= most { most } else { s.abs() })
+        / data.len() as f64
 }
 
 fn logistic(u: f64) -> f64 {
