@@ -164,9 +164,9 @@ pub struct MergeArgs {
 /// `kalmia polish`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "One pass over a stream gives coefficients that are close to the maximum likelihood; merged models
-are less close. A second pass over the same files closes the gap: it sums gradient and information
-at fixed coefficients, which is exact, and takes a Newton step.
+    after_help = "One pass over a stream gives coefficients that are close to the maximum likelihood;
+merged models are less close. A second pass over the same files closes the gap: it sums gradient and
+information at fixed coefficients, which is exact, and takes a Newton step.
 
 Examples:
   kalmia polish late.kalmia flights.csv
