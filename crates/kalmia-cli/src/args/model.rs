@@ -161,17 +161,18 @@ pub struct MergeArgs {
     pub json: bool,
 }
 
-/// `kalmia polish`.
-#[derive(Debug, Clone, Args)]
-#[command(
-    after_help = "One pass over a stream gives coefficients that are close to the maximum likelihood;
-merged models are less close. A second pass over the same files closes the gap: it sums gradient and
-information at fixed coefficients, which is exact, and takes a Newton step.
+const POLISH_HELP: &str = "\
+One pass over a stream gives coefficients that are close to the maximum likelihood; merged models
+are less close. A second pass over the same files closes the gap: it sums gradient and information
+at fixed coefficients, which is exact, and takes a Newton step.
 
 Examples:
   kalmia polish late.kalmia flights.csv
-  kalmia polish merged.kalmia 'day-*.csv' -o exact.kalmia --robust"
-)]
+  kalmia polish merged.kalmia 'day-*.csv' -o exact.kalmia --robust";
+
+/// `kalmia polish`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = POLISH_HELP)]
 pub struct PolishArgs {
     /// The model file, replaced unless -o names another
     pub model: PathBuf,
