@@ -30,8 +30,9 @@ pub enum Next {
 /// A step that makes the posterior worse is shortened by a half or more, which costs a pass. It
 /// ends when a step moves no coefficient by more than the tolerance, 0.0001 standard errors unless
 /// set otherwise. Normal noise takes two passes: the first step is exact, and the second pass
-/// measures it. Labels that a feature separates have no maximum without a prior ([`Error::Separated`], or
-/// [`Error::NotConverged`] or [`Error::Undetermined`] if that shows first).
+/// measures it. Labels that a feature separates have no maximum without a prior
+/// ([`Error::Separated`], or [`Error::NotConverged`] or [`Error::Undetermined`] if that shows
+/// first).
 ///
 /// ```
 /// use kalmia::sums::{Next, Polish, PriorPrecision, Sums};
