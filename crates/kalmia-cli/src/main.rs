@@ -58,6 +58,7 @@ fn dispatch(cli: &Cli) -> error::Result<()> {
         Command::Update(args) => run::update::run(args, ui),
         Command::Inspect(args) => run::inspect::run(args),
         Command::Merge(args) => run::merge::run(args, ui),
+        Command::Polish(args) => run::polish::run(args, ui),
         Command::Prune(args) => run::prune::run(args, ui),
         Command::Compare(args) => run::compare::run(args, ui),
         Command::Export(args) => run::export::run(args),

@@ -24,6 +24,8 @@ mod methods;
 mod model;
 #[path = "cli/outputs.rs"]
 mod outputs;
+#[path = "cli/polish.rs"]
+mod polish;
 #[path = "cli/predicted.rs"]
 mod predicted;
 #[path = "cli/reading.rs"]

@@ -143,6 +143,12 @@ pub enum Error {
     /// No row is left to choose.
     #[error("there is no candidate to choose: every row lacks a value")]
     NoCandidate,
+    /// A wide model was to be polished.
+    #[error(
+        "a wide model cannot be polished: it has no matrix of all features; use another method, \
+         without text and hashed features"
+    )]
+    NotPolished,
     /// A file of models was to be written without a model.
     #[error("there is no model to write")]
     NoModel,

@@ -15,6 +15,7 @@
 //! | What do the coefficients say? | [`Model::coefficients`], [`Summary`] |
 //! | What does Lemma 6 of the paper say of the fit? | [`CertificateReport`] |
 //! | Was there a drift, and is it followed? | [`DriftStatus`] |
+//! | What does a second pass give? | [`Polishing`], [`Model::polished`] |
 //! | Is there memory for so many features? | [`check_memory`] |
 //! | Which row of which file is at fault? | [`RowError`] |
 //!
@@ -34,6 +35,7 @@ mod memory;
 mod method;
 mod model;
 mod parameters;
+mod polish;
 mod settings;
 mod start;
 mod summary;
@@ -54,6 +56,7 @@ pub use memory::{check_copy_memory, check_memory};
 pub use method::{Algorithm, Method, MethodName, NewtonConstants};
 pub use model::Model;
 pub use parameters::{Parameter, Parameters, parse_scale};
+pub use polish::Polishing;
 pub use settings::{Difference, Settings, SourceFormat};
 pub use start::{Spread, Start};
 pub use summary::{Dispersion, LastHalfScores, Overdispersion, Scores, Summary};

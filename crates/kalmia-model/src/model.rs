@@ -213,7 +213,7 @@ impl Model {
 const LISTED: usize = 100;
 
 /// A sparse block as learners take it, with these weights.
-fn sparse_rows_of<'a>(
+pub(crate) fn sparse_rows_of<'a>(
     sparse: &'a SparseBlock,
     block: &'a Block,
     weight: Option<&'a Vec<f64>>,
@@ -248,7 +248,10 @@ fn matrix_of(sparse: &SparseBlock) -> kalmia::Result<SparseMatrix<'_>> {
 }
 
 /// A block as learners take it, with these weights.
-fn rows_of<'a>(block: &'a Block, weight: Option<&'a Vec<f64>>) -> kalmia::Result<Rows<'a>> {
+pub(crate) fn rows_of<'a>(
+    block: &'a Block,
+    weight: Option<&'a Vec<f64>>,
+) -> kalmia::Result<Rows<'a>> {
     let mut rows = Rows::new(block.dim, &block.x, &block.y)?;
     if let Some(weight) = weight {
         rows = rows.with_weights(weight)?;

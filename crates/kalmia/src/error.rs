@@ -123,6 +123,52 @@ pub enum Error {
         /// What was left of $x^\top Px$.
         value: f64,
     },
+    /// A row whose numbers are so large that a sum over the rows could overflow.
+    #[error(
+        "row {row}: {quantity} is {value:e}, too large to be summed; scale its features, target, \
+         weight or offset"
+    )]
+    Overflow {
+        /// Row within the call, from 0.
+        row: usize,
+        /// What is too large.
+        quantity: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// The rows and the prior do not determine a coefficient.
+    #[error(
+        "the rows do not determine the coefficient of feature {feature}: the features before it \
+         leave {left:e} of its information; it is constant, a combination of others, or separates \
+         the targets; leave it out, or use a prior"
+    )]
+    Undetermined {
+        /// The first such feature, from 0.
+        feature: usize,
+        /// The share of its information that the features before it do not explain; NaN if the
+        /// information is not finite.
+        left: f64,
+    },
+    /// The likelihood has no maximum: a coefficient grows without bound.
+    #[error(
+        "the likelihood has no maximum: the coefficient of feature {feature} grows without bound, \
+         because it separates the targets; use a prior, or leave the feature out"
+    )]
+    Separated {
+        /// The feature whose standard error grows fastest, from 0.
+        feature: usize,
+    },
+    /// Newton's method used up its passes.
+    #[error(
+        "not converged after {passes} passes: the last step moved a coefficient by {moved:.3e} \
+         standard errors; allow more passes, start closer, or use a prior"
+    )]
+    NotConverged {
+        /// Passes over the rows.
+        passes: usize,
+        /// The largest move of the last step, in standard errors.
+        moved: f64,
+    },
     /// A name that is none of the legal ones.
     #[error("`{name}` is \"{value}\", expected {expected}")]
     Choice {
@@ -159,6 +205,7 @@ impl Error {
                 | Error::Target { .. }
                 | Error::RowExtra { .. }
                 | Error::Diverged { .. }
+                | Error::Overflow { .. }
         )
     }
 
@@ -171,6 +218,7 @@ impl Error {
             | Error::Target { row, .. }
             | Error::RowExtra { row, .. }
             | Error::Diverged { row, .. }
+            | Error::Overflow { row, .. }
             | Error::PrecisionLost { row, .. } => Some(row),
             _ => None,
         }
@@ -186,6 +234,7 @@ impl Error {
             | Error::Target { row, .. }
             | Error::RowExtra { row, .. }
             | Error::Diverged { row, .. }
+            | Error::Overflow { row, .. }
             | Error::PrecisionLost { row, .. } => *row = at,
             _ => {}
         }
@@ -241,6 +290,7 @@ mod tests {
             Error::Target { row, value, family: "poisson".into(), expected: expected.into() },
             Error::RowExtra { row, name, value, expected },
             Error::Diverged { row, quantity: "x'Px", value },
+            Error::Overflow { row, quantity: "the slope", value },
             Error::PrecisionLost { row, value },
         ] {
             assert!(error.to_string().contains("row 7"), "{error}");

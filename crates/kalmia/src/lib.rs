@@ -12,7 +12,8 @@
 //! Each question has one folder: [`family`] says what `y` is, [`rule`] how one observation moves
 //! the belief, [`covariance`] how `P` is stored. [`learner`] builds the algorithms from these
 //! parts, [`predict`] turns a belief into a predictive distribution, [`evaluate`] measures how well
-//! it does, and [`file`](mod@file) stores the model. The root exports the names that a program
+//! it does, [`sums`] adds exactly over the parts of a data set and polishes a fit by Newton steps,
+//! and [`file`](mod@file) stores the model. The root exports the names that a program
 //! writes; what calls return, states and metrics are in their modules.
 //!
 //! ```
@@ -42,6 +43,7 @@ pub mod rows;
 pub mod rule;
 pub mod sparse;
 mod step;
+pub mod sums;
 
 pub use covariance::{CoreTail, Dense, Factored};
 pub use error::{Error, Result};

@@ -9,6 +9,7 @@ use common::{Data, rng};
 use kalmia::covariance::Covariance;
 use kalmia::learner::Drift;
 use kalmia::rule::AnyRule;
+use kalmia::sums::Sums;
 use kalmia::{
     AnyFamily, Auto, Bernoulli, CoreTail, Dense, DriftMode, Factored, Filter, Learner, Predict,
     Prior, SparseMatrix, SparseRows, Wide,
@@ -104,6 +105,36 @@ fn row_by_row<C: Covariance>() {
 fn rows_allocate_nothing() {
     row_by_row::<Dense>();
     row_by_row::<Factored>();
+}
+
+/// Products that one lower triangle of a piece of rows takes: halves, down to squares of 32.
+fn products(dim: usize) -> usize {
+    if dim <= 32 {
+        return 1;
+    }
+    let first = (dim / 2).next_multiple_of(32);
+    products(first) + 1 + products(dim - first)
+}
+
+/// `gemm` takes a buffer for each factor of a product; the sums themselves take nothing.
+#[test]
+fn sums_allocate_nothing_of_their_own() {
+    for family in ["bernoulli", "gaussian:2.5", "poisson", "gamma:0.5"] {
+        for dim in [1, 11, 100, 300] {
+            let family: AnyFamily = family.parse().unwrap();
+            let data = Data::draw(&mut rng(3), &family, dim, 500);
+            let theta = vec![0.01; dim];
+            let mut sums = Sums::new(family, &theta).unwrap().with_threads(1);
+            sums = sums.with_scores().unwrap();
+            sums.add(data.rows()).unwrap();
+            for rows in [1, 130, 500] {
+                let count = allocations(|| sums.add(data.rows().slice(0..rows)).unwrap());
+                // two triangles per 128 rows, two factors per product
+                let most = 4 * rows.div_ceil(128) * products(dim);
+                assert!(count <= most, "{family:?} d = {dim}, {rows} rows: {count} of {most}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub use data::SourceArgs;
 pub use fit::{CompareArgs, FitArgs, RoleArgs};
 pub use model::{
     BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf,
-    ManArgs, MergeArgs, OutputFormat, PredictArgs, PruneArgs, UpdateArgs,
+    ManArgs, MergeArgs, OutputFormat, PolishArgs, PredictArgs, PruneArgs, UpdateArgs,
 };
 pub use names::Names;
 pub use reproduce::ReproduceArgs;
@@ -55,6 +55,8 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Combine two models that learned from different rows
     Merge(MergeArgs),
+    /// Bring a model to the maximum likelihood by further passes over its files
+    Polish(PolishArgs),
     /// Make a wide model smaller, and measure what that costs
     Prune(PruneArgs),
     /// Run every method on the same rows, side by side

@@ -161,6 +161,41 @@ pub struct MergeArgs {
     pub json: bool,
 }
 
+const POLISH_HELP: &str = "\
+One pass over a stream gives coefficients that are close to the maximum likelihood; merged models
+are less close. A second pass over the same files closes the gap: it sums gradient and information
+at fixed coefficients, which is exact, and takes a Newton step.
+
+Examples:
+  kalmia polish late.kalmia flights.csv
+  kalmia polish merged.kalmia 'day-*.csv' -o exact.kalmia --robust";
+
+/// `kalmia polish`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = POLISH_HELP)]
+pub struct PolishArgs {
+    /// The model file, replaced unless -o names another
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub source: SourceArgs,
+    #[command(flatten)]
+    pub missing: MissingArgs,
+    /// Write the polished model here
+    #[arg(long, short, value_name = "MODEL")]
+    pub output: Option<PathBuf>,
+    /// At most so many passes over the files; by default until no coefficient moves by more than
+    /// 0.0001 standard errors
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub passes: Option<u64>,
+    /// Add standard errors that hold even if the variance is not that of the family (White's
+    /// sandwich)
+    #[arg(long)]
+    pub robust: bool,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `kalmia export`.
 #[derive(Debug, Clone, Args)]
 pub struct ExportArgs {
@@ -250,6 +285,7 @@ const COMMANDS: &[&str] = &[
     "update",
     "inspect",
     "merge",
+    "polish",
     "prune",
     "compare",
     "export",

@@ -5,7 +5,7 @@ mod picture;
 mod summary;
 mod table;
 
-pub use coefficients::main_coefficients;
+pub use coefficients::{coefficient_table, main_coefficients};
 pub use picture::{Curve, losses, write_picture};
 pub use summary::{FitSummary, SORTED_NOTE, scores_text};
 pub use table::Table;

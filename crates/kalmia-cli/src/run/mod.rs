@@ -7,6 +7,7 @@ pub mod export;
 pub mod fit;
 pub mod inspect;
 pub mod merge;
+pub mod polish;
 pub mod predict;
 pub mod prune;
 pub mod reproduce;

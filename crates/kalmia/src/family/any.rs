@@ -197,6 +197,8 @@ impl FastPaths for AnyFamily {
         fn weight_is_trials(&self) -> bool;
         #[inline(always)]
         fn information(&self, u: f64) -> f64;
+        #[inline(always)]
+        fn least_loss(&self, y: f64) -> f64;
         fn gamma_shape(&self) -> Option<f64>;
         fn is_label(&self) -> bool;
         fn counts(&self) -> Option<Counts>;

@@ -157,6 +157,11 @@ impl FastPaths for Bernoulli {
     own_fast_paths!();
 
     #[inline(always)]
+    fn least_loss(&self, _y: f64) -> f64 {
+        0.0
+    }
+
+    #[inline(always)]
     fn code(&self, y: f64) -> f64 {
         y.max(0.0)
     }

@@ -202,6 +202,11 @@ impl FastPaths for Binomial {
         self.variance(u)
     }
 
+    fn least_loss(&self, y: f64) -> f64 {
+        let part = |k: f64| if k > 0.0 { k * (self.trials / k).ln() } else { 0.0 };
+        part(y) + part(self.trials - y)
+    }
+
     fn counts(&self) -> Option<Counts> {
         Some(Counts::OfTrials(self.trials))
     }

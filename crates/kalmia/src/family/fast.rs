@@ -5,6 +5,9 @@ use crate::math::Likelihood;
 use crate::rows::Observation;
 use crate::step::{Evidence, Moments, Step};
 
+/// Largest $|u|$ at which the saturated model of a family without a closed form is searched.
+const MAX_SATURATED: f64 = 1e4;
+
 /// What a family can do faster than by its [`Family`] methods. Each default is built on those, so a
 /// family of the user needs none of this.
 pub trait FastPaths {
@@ -86,6 +89,27 @@ pub trait FastPaths {
         let step = 1e-4 * (1.0 + u.abs());
         let slope = (family.mean(u + step) - family.mean(u - step)) / (2.0 * step);
         slope * slope / family.variance(u)
+    }
+
+    /// $\min_u \ell(y,u)$, the loss of the saturated model, which a deviance is counted from;
+    /// overridden by closed forms. Here the root of $\ell'$ by bisection.
+    fn least_loss(&self, y: f64) -> f64 {
+        let family = self.family();
+        let limit = family.largest_linear().min(MAX_SATURATED);
+        let mut low = -limit;
+        let mut high = limit;
+        while high - low > 1e-12 * low.abs().max(1.0) {
+            let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high {
+                break;
+            }
+            if family.derivatives(y, middle).0 > 0.0 {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        family.loss(y, 0.5 * (low + high))
     }
 
     /// The shape, if $y e^{-u}$ is a gamma variable of mean 1.

@@ -192,6 +192,10 @@ impl FastPaths for Gamma {
         legal.then(|| CdfTransition { center: y.ln(), width: self.dispersion.sqrt() })
     }
 
+    fn least_loss(&self, y: f64) -> f64 {
+        (1.0 + y.ln()) / self.dispersion
+    }
+
     fn gamma_shape(&self) -> Option<f64> {
         Some(self.shape())
     }

@@ -132,6 +132,11 @@ impl FastPaths for Gaussian {
         y
     }
 
+    #[inline(always)]
+    fn least_loss(&self, _y: f64) -> f64 {
+        0.0
+    }
+
     fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments> {
         let curvature = observation.weight / self.noise;
         let spread = 1.0 + curvature * s;

@@ -135,6 +135,10 @@ impl Family for Poisson {
 impl FastPaths for Poisson {
     own_fast_paths!();
 
+    fn least_loss(&self, y: f64) -> f64 {
+        if y > 0.0 { y - y * y.ln() } else { 0.0 }
+    }
+
     fn log_link(&self) -> bool {
         true
     }

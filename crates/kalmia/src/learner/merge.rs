@@ -45,21 +45,8 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
     /// are those of a form that cannot hold every covariance ([`CoreTail`](crate::CoreTail) with a
     /// tail).
     pub fn merge(&self, other: &Self) -> Result<Merged<Self>> {
-        let same = self.family() == other.family()
-            && self.rule() == other.rule()
-            && self.prior() == other.prior();
-        if !same {
-            return Err(Error::State(
-                "only filters with the same family, rule and prior can be merged".into(),
-            ));
-        }
-        if self.drift() != &Drift::Off || other.drift() != &Drift::Off {
-            return Err(Error::State(
-                "filters with drift cannot be merged: the order of their rows matters".into(),
-            ));
-        }
+        self.require_mergeable(other)?;
         let dim = self.dim();
-        C::require_any_matrix(dim)?;
         let a = Natural::new(&self.coefficients(), &self.covariance().matrix())?;
         let b = Natural::new(&other.coefficients(), &other.covariance().matrix())?;
         let prior = Natural::new(self.prior().mean(), &self.prior().matrix())?;
@@ -78,21 +65,44 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
             C::from_matrix(&covariance, dim)?,
             self.count() + other.count(),
         );
+        Ok(self.merged_as(merged))
+    }
+
+    /// The result of a merge with its kind.
+    pub(crate) fn merged_as(&self, merged: Self) -> Merged<Self> {
         let exact = self.family().normal_noise().is_some() && self.rule().is_kalman();
-        Ok(if exact { Merged::Exact(merged) } else { Merged::Approximate(merged) })
+        if exact { Merged::Exact(merged) } else { Merged::Approximate(merged) }
+    }
+
+    /// Refuses a filter that cannot be merged with this one.
+    pub(crate) fn require_mergeable(&self, other: &Self) -> Result<()> {
+        let same = self.family() == other.family()
+            && self.rule() == other.rule()
+            && self.prior() == other.prior();
+        if !same {
+            return Err(Error::State(
+                "only filters with the same family, rule and prior can be merged".into(),
+            ));
+        }
+        if self.drift() != &Drift::Off || other.drift() != &Drift::Off {
+            return Err(Error::State(
+                "filters with drift cannot be merged: the order of their rows matters".into(),
+            ));
+        }
+        C::require_any_matrix(self.dim())
     }
 }
 
 /// The natural parameters of a belief.
-struct Natural {
+pub(crate) struct Natural {
     /// $\Lambda = P^{-1}$.
-    precision: Vec<f64>,
+    pub precision: Vec<f64>,
     /// $\Lambda\theta$.
-    weighted: Vec<f64>,
+    pub weighted: Vec<f64>,
 }
 
 impl Natural {
-    fn new(theta: &[f64], covariance: &[f64]) -> Result<Self> {
+    pub fn new(theta: &[f64], covariance: &[f64]) -> Result<Self> {
         let dim = theta.len();
         let precision = inverse(covariance, dim, "covariance")?;
         let weighted = (0..dim)

@@ -22,6 +22,7 @@ pub use checkpoint::Checkpoint;
 pub use drift::Drift;
 pub use filter::{Filter, FilterState};
 pub use merge::Merged;
+pub(crate) use merge::Natural;
 pub use online_newton::{
     OnlineNewtonSettings, OnlineNewtonState, OnlineNewtonStep, Projection, ln_ball_constant,
     project,

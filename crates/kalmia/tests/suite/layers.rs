@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 ///
 /// `predict` comes before `learner`, because a learner returns a prediction, and a prediction needs
 /// a belief but no learner.
-const LAYERS: [&str; 15] = [
+const LAYERS: [&str; 16] = [
     "math",
     "memory",
     "error",
@@ -22,6 +22,7 @@ const LAYERS: [&str; 15] = [
     "predict",
     "observe",
     "learner",
+    "sums",
     "evaluate",
     "file",
 ];

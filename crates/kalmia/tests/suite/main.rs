@@ -24,5 +24,6 @@ mod projection;
 mod sampling;
 mod shrink;
 mod sparse;
+mod sums;
 mod trajectories;
 mod wide;

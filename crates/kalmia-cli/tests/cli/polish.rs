@@ -1,0 +1,105 @@
+//! `kalmia polish`: what a second pass must reach, by the equations of the maximum itself.
+
+use crate::harness::{Folder, number, table};
+use serde_json::Value;
+
+/// The rows of [`table`] as numbers: 1, a, b, c, and the label.
+fn rows(csv: &str) -> Vec<([f64; 4], f64)> {
+    let row = |line: &str| {
+        let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+        ([1.0, cells[0], cells[1], cells[2]], cells[3])
+    };
+    csv.lines().skip(1).map(row).collect()
+}
+
+fn estimates(model: &Value) -> [f64; 4] {
+    [0, 1, 2, 3].map(|j| number(&model["coefficients"][j], "estimate"))
+}
+
+/// The largest entry of the gradient per row; 0 at the maximum of the likelihood.
+fn gradient(csv: &str, theta: [f64; 4], mean: fn(f64) -> f64) -> f64 {
+    let data = rows(csv);
+    let mut sums = [0.0; 4];
+    for (x, y) in &data {
+        let u: f64 = x.iter().zip(theta).map(|(x, t)| x * t).sum();
+        sums.iter_mut().zip(x).for_each(|(sum, x)| *sum += (y - mean(u)) * x);
+    }
+    // NaN must fail
+    sums.iter().fold(0.0, |most, s| if s.abs() <= most { most } else { s.abs() })
+        / data.len() as f64
+}
+
+fn logistic(u: f64) -> f64 {
+    1.0 / (1.0 + (-u).exp())
+}
+
+#[test]
+fn a_second_pass_reaches_the_maximum_likelihood() {
+    let folder = Folder::new("polish");
+    let csv = table(2000, ["0", "1"]);
+    folder.write("t.csv", &csv);
+    for (family, mean) in [("bernoulli", logistic as fn(f64) -> f64), ("gaussian", |u| u)] {
+        let fitted = folder.json(&format!("fit t.csv -t y --family {family} -o m.kalmia --json"));
+        assert!(gradient(&csv, estimates(&fitted), mean) > 1e-6, "one pass is close, not there");
+        let polished = folder.json("polish m.kalmia t.csv -o p.kalmia --robust --json");
+        assert!(gradient(&csv, estimates(&polished), mean) < 1e-8, "{family}");
+        assert_eq!(polished["rows"], 2000);
+        assert!(number(&polished, "moved_most") < 1e-4);
+        // the labels follow no logistic law, so the two kinds of standard errors differ somewhat
+        for j in 0..4 {
+            let robust = number(&polished["robust_std_errors"], &j.to_string());
+            let ratio = robust / number(&polished["coefficients"][j], "std_error");
+            assert!((0.6..1.4).contains(&ratio), "{family}: {ratio}");
+        }
+        let kept = folder.json("inspect p.kalmia --json");
+        assert_eq!(estimates(&kept), estimates(&polished));
+        assert_eq!((&kept["rows"], &kept["method"]), (&2000.into(), &"moment".into()));
+        assert_eq!(folder.json("update p.kalmia t.csv --json")["rows"], 4000);
+        assert_eq!(folder.json("inspect m.kalmia --json")["rows"], 2000, "-o leaves the model");
+    }
+}
+
+#[test]
+fn merged_models_become_what_one_model_of_all_rows_is() {
+    let folder = Folder::new("polish-merged");
+    let csv = table(3000, ["0", "1"]);
+    let (head, all) = csv.split_once('\n').unwrap();
+    let half = all.match_indices('\n').nth(1499).unwrap().0 + 1;
+    folder.write("t.csv", &csv);
+    folder.write("a.csv", format!("{head}\n{}", &all[..half]));
+    folder.write("b.csv", format!("{head}\n{}", &all[half..]));
+    for name in ["t", "a", "b"] {
+        folder.ok(&format!("fit {name}.csv -t y -o {name}.kalmia"));
+    }
+    folder.ok("merge a.kalmia b.kalmia -o ab.kalmia");
+    let whole = folder.json("polish t.kalmia t.csv --json");
+    let parts = folder.json("polish ab.kalmia a.csv b.csv --json");
+    for j in 0..4 {
+        let error = number(&whole["coefficients"][j], "std_error");
+        let apart = estimates(&whole)[j] - estimates(&parts)[j];
+        assert!(apart.abs() < 1e-4 * error, "coefficient {j}: {apart}");
+    }
+}
+
+#[test]
+fn what_cannot_be_polished_is_refused_and_nothing_changes() {
+    let folder = Folder::new("polish-refused");
+    folder.write("t.csv", table(300, ["0", "1"]));
+    folder.ok("fit t.csv -t y -o m.kalmia");
+    let before = folder.read("m.kalmia");
+    let csv = folder.read("t.csv");
+    folder.pipe("polish m.kalmia -", &csv).fails(2, &["several times", "--passes 1"]);
+    let mut bad = csv.clone();
+    bad.extend_from_slice(b"0.5,0.5,0.5,7\n");
+    folder.write("bad.csv", bad);
+    folder.run("polish m.kalmia bad.csv").fails(2, &["bad.csv, row 301", "target `y` is 7"]);
+    assert_eq!(folder.read("m.kalmia"), before);
+    folder.pipe("polish m.kalmia - --passes 1", &csv).ok();
+    folder.write("words.csv", "text,y\ngood day,1\nbad day,0\ngood,1\nbad,0\n");
+    folder.ok("fit words.csv -t y --text text -o w.kalmia");
+    folder.run("polish w.kalmia words.csv").fails(2, &["a wide model cannot be polished"]);
+    // labels that a column separates have no maximum
+    folder.write("apart.csv", "x,y\n-2,0\n-1,0\n1,1\n2,1\n3,1\n");
+    folder.ok("fit apart.csv -t y -o s.kalmia");
+    folder.run("polish s.kalmia apart.csv").fails(2, &[]);
+}

@@ -1,0 +1,179 @@
+//! Many beliefs that share one prior become one, with a test of whether they agree.
+
+use super::precision::times;
+use super::solve::Factor;
+use super::{PriorPrecision, carried::Carried};
+use crate::covariance::Covariance;
+use crate::error::{Error, Result, require_len};
+use crate::family::Family;
+use crate::learner::{Filter, Learner, Merged, Natural, Predict};
+use crate::math::{dot, gamma_pair};
+use crate::rule::Rule;
+
+/// The share of a coefficient's precision below which a belief knows no more of it than the prior.
+const MIN_GAIN: f64 = 1e-9;
+
+/// $N(\theta, P)$, from a learner or from elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Belief {
+    mean: Vec<f64>,
+    covariance: Vec<f64>,
+}
+
+impl Belief {
+    /// Mean and covariance, row after row. A covariance that is not positive definite is refused
+    /// when it is used.
+    pub fn new(mean: Vec<f64>, covariance: Vec<f64>) -> Result<Self> {
+        require_len("covariance", covariance.len(), mean.len() * mean.len())?;
+        Ok(Self { mean, covariance })
+    }
+
+    /// The coefficients of a learner with their covariance, dispersion included. Refuses a learner
+    /// without a covariance.
+    pub fn of<L: Predict>(learner: &L) -> Result<Self> {
+        let dim = learner.dim();
+        let entry = |ij: usize| learner.covariance_entry(ij / dim, ij % dim);
+        let covariance = (0..dim * dim).map(entry).collect::<Option<Vec<f64>>>();
+        let covariance = covariance.ok_or_else(|| {
+            Error::State("the learner keeps no covariance; use auto or a filter".into())
+        })?;
+        Self::new(learner.coefficients().to_vec(), covariance)
+    }
+
+    /// Number of coefficients.
+    pub fn dim(&self) -> usize {
+        self.mean.len()
+    }
+
+    /// $\theta$.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// $P$, row after row.
+    pub fn covariance(&self) -> &[f64] {
+        &self.covariance
+    }
+}
+
+/// Whether beliefs agree: Cochran's $Q = \sum_s(\theta_s-\theta)^\top(P_s^{-1}-\Lambda)
+/// (\theta_s-\theta)$ and how often chance alone gives as much.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Heterogeneity {
+    /// $Q$.
+    pub q: f64,
+    /// Degrees of freedom: $(S-1)d$ for $S$ beliefs of $d$ coefficients. A coefficient that a
+    /// belief knows only by the prior (a level that a shard has not seen) does not count.
+    pub degrees: u64,
+    /// The chance of a larger $Q$ if all beliefs are of the same coefficients; 1 without degrees of
+    /// freedom. It is too large under a strong prior, which makes all beliefs alike.
+    pub p_value: f64,
+}
+
+/// What [`merge_many`] returns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pooled {
+    /// The belief of all.
+    pub belief: Belief,
+    /// Whether they agree.
+    pub heterogeneity: Heterogeneity,
+}
+
+/// Merges beliefs that started from one prior and learned different rows: precisions add and the
+/// prior counts once, $P^{-1} = \Lambda + \sum_s(P_s^{-1}-\Lambda)$. The prior must be in the units
+/// of the beliefs: if their covariances include a dispersion, divide its precision by it.
+///
+/// Exact for normal noise of known variance; otherwise off by what each belief's Gaussian form is
+/// off, which adds up over many shards: follow it by a pass of [`polish`](super::polish). The order
+/// of the beliefs changes only rounding. No beliefs give the prior, which must then be proper.
+///
+/// ```
+/// use kalmia::sums::{Belief, PriorPrecision, merge_many};
+///
+/// let a = Belief::new(vec![1.0], vec![0.5])?;
+/// let b = Belief::new(vec![2.0], vec![0.5])?;
+/// let pooled = merge_many(&PriorPrecision::flat(1), &[a, b])?;
+/// assert!((pooled.belief.mean()[0] - 1.5).abs() < 1e-12);
+/// assert!((pooled.belief.covariance()[0] - 0.25).abs() < 1e-12);
+/// assert!((pooled.heterogeneity.q - 1.0).abs() < 1e-12);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+pub fn merge_many(prior: &PriorPrecision, beliefs: &[Belief]) -> Result<Pooled> {
+    let dim = prior.dim();
+    let prior_weighted = times(prior.matrix(), prior.mean());
+    let mut precision = Carried::from_values(prior.matrix());
+    let mut weighted = Carried::from_values(&prior_weighted);
+    let mut gains = Vec::with_capacity(beliefs.len());
+    let mut known = vec![0u64; dim];
+    for (s, belief) in beliefs.iter().enumerate() {
+        require_len("belief", belief.dim(), dim)?;
+        let own = Natural::new(&belief.mean, &belief.covariance).map_err(|error| {
+            Error::State(format!("the covariance of belief {s} cannot be inverted: {error}"))
+        })?;
+        let gain: Vec<f64> = own.precision.iter().zip(prior.matrix()).map(|(p, l)| p - l).collect();
+        let more: Vec<f64> = own.weighted.iter().zip(&prior_weighted).map(|(p, l)| p - l).collect();
+        precision.add(0, &gain);
+        weighted.add(0, &more);
+        for (j, known) in known.iter_mut().enumerate() {
+            let at = j * dim + j;
+            *known += u64::from(gain[at] > MIN_GAIN * own.precision[at]);
+        }
+        gains.push(gain);
+    }
+    let factor = Factor::new(&precision.values(), dim)?;
+    let mut mean = weighted.values();
+    factor.solve(&mut mean);
+    let mut q = Carried::zeros(1);
+    for (belief, gain) in beliefs.iter().zip(&gains) {
+        let away: Vec<f64> = belief.mean.iter().zip(&mean).map(|(s, t)| s - t).collect();
+        q.add(0, &[dot(&away, &times(gain, &away))]);
+    }
+    let degrees = known.iter().map(|shards| shards.saturating_sub(1)).sum();
+    let heterogeneity = Heterogeneity::new(q.value(0), degrees);
+    Ok(Pooled { belief: Belief::new(mean, factor.inverse())?, heterogeneity })
+}
+
+impl Heterogeneity {
+    fn new(q: f64, degrees: u64) -> Self {
+        let p_value = if q.is_nan() {
+            f64::NAN
+        } else if degrees == 0 {
+            1.0
+        } else {
+            gamma_pair(0.5 * degrees as f64, 0.5 * q).1
+        };
+        Self { q, degrees, p_value }
+    }
+}
+
+/// Filters merged into one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergedMany<T> {
+    /// The filter, and whether the merge is exact.
+    pub merged: Merged<T>,
+    /// Whether the filters agree.
+    pub heterogeneity: Heterogeneity,
+}
+
+impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> {
+    /// Merges the rows of any number of filters, at least one. As [`Filter::merge`], but without
+    /// the rounding of each merge in turn, and with a test of whether the filters agree.
+    pub fn merge_many(filters: &[&Self]) -> Result<MergedMany<Self>> {
+        let Some((first, others)) = filters.split_first() else {
+            return Err(Error::State("there are no filters to merge".into()));
+        };
+        others.iter().try_for_each(|other| first.require_mergeable(other))?;
+        first.require_mergeable(first)?;
+        let prior = PriorPrecision::of(first.prior())?;
+        let belief = |filter: &&Self| {
+            Belief::new(filter.coefficients().to_vec(), filter.covariance().matrix())
+        };
+        let beliefs = filters.iter().map(belief).collect::<Result<Vec<_>>>()?;
+        let Pooled { belief, heterogeneity } = merge_many(&prior, &beliefs)?;
+        let covariance = C::from_matrix(&belief.covariance, belief.dim())?;
+        let rows = filters.iter().map(|filter| filter.count()).sum();
+        let filter = (*first).clone().with_belief(&belief.mean, covariance, rows);
+        let merged = first.merged_as(filter);
+        Ok(MergedMany { merged, heterogeneity })
+    }
+}
