@@ -143,6 +143,25 @@ pub enum Error {
     /// No row is left to choose.
     #[error("there is no candidate to choose: every row lacks a value")]
     NoCandidate,
+    /// A coefficient without a maximum of the likelihood.
+    #[error(
+        "the likelihood has no maximum: the coefficient of `{feature}` grows without bound, because \
+         it separates the targets; leave the column out, or fit by a method with a prior, such as \
+         moment"
+    )]
+    Separated {
+        /// The feature.
+        feature: String,
+    },
+    /// A coefficient that the rows say nothing of.
+    #[error(
+        "the rows do not determine the coefficient of `{feature}`, which repeats other columns or is \
+         always 0; leave the column out, or fit by a method with a prior, such as moment"
+    )]
+    Undetermined {
+        /// The feature.
+        feature: String,
+    },
     /// A wide model was to be polished.
     #[error(
         "a wide model cannot be polished: it has no matrix of all features; use another method, \

@@ -51,6 +51,8 @@ pub struct Polishing {
     family: AnyFamily,
     theta: Vec<f64>,
     robust: bool,
+    /// The names of the features, for errors.
+    names: Vec<String>,
 }
 
 impl Polishing {
@@ -69,6 +71,7 @@ impl Polishing {
             family: model.family(),
             theta: learner.coefficients().into_owned(),
             robust,
+            names: model.encoder.features().iter().map(|feature| feature.name.clone()).collect(),
         })
     }
 
@@ -100,12 +103,24 @@ impl Polishing {
 
     /// Takes the sums of a pass over all rows; the result, once nothing moves any more.
     pub fn step(&mut self, sums: &Sums<AnyFamily>) -> Result<Option<Box<Polished>>> {
-        match self.newton.step(sums)? {
+        match self.newton.step(sums).map_err(|error| self.named(error))? {
             Next::Done(polished) => Ok(Some(polished)),
             Next::Again(theta) => {
                 self.theta = theta;
                 Ok(None)
             }
+        }
+    }
+
+    /// The error in terms of the data: a feature has a name there.
+    fn named(&self, error: kalmia::Error) -> Error {
+        let name = |feature: usize| self.names.get(feature).cloned().unwrap_or_default();
+        match error {
+            kalmia::Error::Separated { feature } => Error::Separated { feature: name(feature) },
+            kalmia::Error::Undetermined { feature, .. } => {
+                Error::Undetermined { feature: name(feature) }
+            }
+            other => other.into(),
         }
     }
 

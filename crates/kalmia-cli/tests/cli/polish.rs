@@ -101,5 +101,9 @@ fn what_cannot_be_polished_is_refused_and_nothing_changes() {
     // labels that a column separates have no maximum
     folder.write("apart.csv", "x,y\n-2,0\n-1,0\n1,1\n2,1\n3,1\n");
     folder.ok("fit apart.csv -t y -o s.kalmia");
-    folder.run("polish s.kalmia apart.csv").fails(2, &[]);
+    let separated = ["no maximum", "coefficient of `", "separates the targets", "a prior"];
+    folder.run("polish s.kalmia apart.csv").fails(2, &separated);
+    folder.write("twice.csv", "x,z,y\n0,0,1\n1,2,0\n2,4,1\n3,6,1\n4,8,0\n5,10,1\n");
+    folder.ok("fit twice.csv -t y --family gaussian -o t.kalmia");
+    folder.run("polish t.kalmia twice.csv").fails(2, &["do not determine", "`z`"]);
 }
