@@ -155,8 +155,8 @@ pub enum Error {
     },
     /// A coefficient that the rows say nothing of.
     #[error(
-        "the rows do not determine the coefficient of `{feature}`, which repeats other columns or is \
-         always 0; leave the column out, or fit by a method with a prior, such as moment"
+        "the rows do not determine the coefficient of `{feature}`, which repeats other columns or \
+         separates the targets; leave it out, or fit by a method with a prior, such as moment"
     )]
     Undetermined {
         /// The feature.
