@@ -145,9 +145,9 @@ pub enum Error {
     NoCandidate,
     /// A coefficient without a maximum of the likelihood.
     #[error(
-        "the likelihood has no maximum: the coefficient of `{feature}` grows without bound, because \
-         it separates the targets; leave the column out, or fit by a method with a prior, such as \
-         moment"
+        "the likelihood has no maximum: the coefficient of `{feature}` grows without bound, \
+         because it separates the targets; leave the column out, or fit by a method with a prior, \
+         such as moment"
     )]
     Separated {
         /// The feature.
