@@ -1,12 +1,13 @@
 //! An entry of the log on its way into the model, and what is answered for it.
 
+use super::lock;
 use crate::admission::Admitted;
 use crate::error::{ApiError, Result};
 use crate::prediction::Prediction;
 use kalmia_data::Table;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 use utoipa::ToSchema;
 
@@ -130,7 +131,7 @@ pub struct KeyInUse {
 impl KeysInUse {
     /// Takes a key; `None` if it is in use.
     pub fn take(&self, key: String) -> Option<KeyInUse> {
-        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        let free = lock(&self.0).insert(key.clone());
         free.then(|| KeyInUse { key, keys: self.clone() })
     }
 }
@@ -144,6 +145,6 @@ impl KeyInUse {
 
 impl Drop for KeyInUse {
     fn drop(&mut self) {
-        self.keys.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        lock(&self.keys.0).remove(&self.key);
     }
 }
