@@ -9,6 +9,8 @@ pub use fit::{ComparePlan, Every, FitPlan, start_failure};
 use crate::args::SourceArgs;
 use crate::error::{Failure, Result};
 use crate::interrupt;
+use crate::output::ModelOutput;
+use kalmia::file::Claim;
 use kalmia_data::{Encoder, Format, Input, Mode, Reader, SourceOptions};
 use std::path::Path;
 
@@ -32,6 +34,19 @@ impl SourcePlan {
     /// Opens the inputs for an encoder.
     pub fn open(&self, encoder: &mut Encoder, mode: Mode) -> Result<Reader> {
         Ok(Reader::open(self.inputs.clone(), self.options.clone(), encoder, mode)?)
+    }
+
+    /// Where a model goes that these inputs continue: to `output`, else back to its own file. It is
+    /// claimed before it is read, because the work of another process on it would be lost.
+    pub fn continued_model(&self, model: &Path, output: Option<&Path>) -> Result<ModelOutput> {
+        let option = if output.is_some() { "-o" } else { "the model" };
+        let output = output.unwrap_or(model);
+        Files::default()
+            .source(self)
+            .continues("the model", model, Some(output))
+            .writes(option, Some(output))
+            .check()?;
+        Ok(ModelOutput::Continued(Claim::new(output)?))
     }
 
     /// How bytes are read, whatever the files.

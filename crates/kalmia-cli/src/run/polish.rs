@@ -5,12 +5,11 @@ use crate::error::{Failure, Result};
 use crate::format::{counted, number};
 use crate::interrupt;
 use crate::learn::{Next, next, report_left_out};
-use crate::output::{self, ModelOutput};
-use crate::plan::{Files, SourcePlan};
+use crate::output;
+use crate::plan::SourcePlan;
 use crate::progress::Ui;
 use crate::report::{Table, coefficient_table};
 use kalmia::AnyFamily;
-use kalmia::file::Claim;
 use kalmia::sums::{Polished, Sums};
 use kalmia_data::{Block, Mode};
 use kalmia_model::{Coefficient, Model, Polishing};
@@ -33,21 +32,14 @@ struct Report {
 
 /// Runs the command.
 pub fn run(args: &PolishArgs, ui: Ui) -> Result<()> {
-    let output = args.output.as_ref().unwrap_or(&args.model);
-    let option = if args.output.is_some() { "-o" } else { "the model" };
     let source = SourcePlan::new(&args.source)?;
-    Files::default()
-        .source(&source)
-        .continues("the model", &args.model, Some(output))
-        .writes(option, Some(output))
-        .check()?;
     if args.passes != Some(1) && source.inputs.iter().any(|input| input.size().is_none()) {
         return Err(Failure::usage(
             "polish reads its files several times, which standard input and pipes do not allow; \
              write the rows to a file, or give --passes 1",
         ));
     }
-    let mut output = ModelOutput::Continued(Claim::new(output)?);
+    let mut output = source.continued_model(&args.model, args.output.as_deref())?;
     let model = Model::load(&args.model)?.content;
     interrupt::catch();
     let (polished, passes) = polish(args, &source, &model, ui)?;

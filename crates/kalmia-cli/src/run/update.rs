@@ -5,28 +5,19 @@ use crate::error::{Failure, Result};
 use crate::format::{command_line, grouped};
 use crate::interrupt;
 use crate::learn::{Feed, Pass, report_left_out};
-use crate::output::{self, ModelOutput};
-use crate::plan::{Every, Files, SourcePlan};
+use crate::output;
+use crate::plan::{Every, SourcePlan};
 use crate::progress::Ui;
 use crate::report::FitSummary;
 use kalmia::Learner;
-use kalmia::file::Claim;
 use kalmia_data::{Block, Mode, Reader};
 use kalmia_model::{Model, Repeat};
 
 /// Runs the command.
 pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     let every = args.checkpoint_every.as_deref().map(Every::parse).transpose()?;
-    let output = args.output.as_ref().unwrap_or(&args.model);
-    let option = if args.output.is_some() { "-o" } else { "the model" };
     let source = SourcePlan::new(&args.source)?;
-    Files::default()
-        .source(&source)
-        .continues("the model", &args.model, Some(output))
-        .writes(option, Some(output))
-        .check()?;
-    // claimed before it is read: another update would be lost
-    let mut output = ModelOutput::Continued(Claim::new(output)?);
+    let mut output = source.continued_model(&args.model, args.output.as_deref())?;
     let mut model = Model::load(&args.model)?.content;
     if let Some(checkpoint) = checkpoint(&model, args) {
         model = checkpoint;
