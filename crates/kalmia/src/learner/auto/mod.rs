@@ -43,6 +43,7 @@ pub(super) mod warm_up;
 
 pub use builder::AutoBuilder;
 pub use drift::DriftMode;
+pub(crate) use merge::Residual;
 pub use sentinel::DriftReport;
 pub use state::AutoState;
 
