@@ -101,6 +101,11 @@ impl FeatureMap {
         self.terms.iter().flat_map(combined).collect()
     }
 
+    /// Whether feature `i` of the whole is one feature of the part.
+    pub(super) fn is_one(&self, i: usize) -> bool {
+        matches!(self.terms[i][..], [FeatureTerm { factor: 1.0, .. }])
+    }
+
     /// The part's value of each feature of the whole that is one feature of the part; 0 for others.
     pub(super) fn select<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
         let value = |terms: &Vec<FeatureTerm>| match terms[..] {

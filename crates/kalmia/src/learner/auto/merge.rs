@@ -149,7 +149,8 @@ impl<F: Family> Auto<F> {
     }
 
     /// A learner of the same priors for the features of a whole, before any row; the learner of the
-    /// whole follows by [`Auto::with_information`].
+    /// whole follows by [`Auto::with_information`]. A feature that this learner does not have is
+    /// taken as a level: 0 or 1.
     pub fn mapped(&self, map: &FeatureMap) -> Result<Self> {
         require_len("features", map.part_dim(), self.dim)?;
         let mut whole = self.clone();
@@ -251,8 +252,14 @@ impl<F: Family> Auto<F> {
         self.stage.mean(&mut self.mean);
     }
 
+    /// Whether the learner holds priors at known scales and no rows, as [`Auto::mapped`] returns
+    /// it.
+    pub(super) fn is_prior(&self) -> bool {
+        self.count == 0 && self.warm_up.is_none()
+    }
+
     /// Back to the priors, without rows.
-    fn forget(&mut self) -> Result<()> {
+    pub(super) fn forget(&mut self) -> Result<()> {
         self.rebuild()?;
         self.count = 0;
         self.warm_up = None;

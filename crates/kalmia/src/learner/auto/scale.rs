@@ -125,8 +125,7 @@ impl Scales {
         self.complete(&theirs, set);
     }
 
-    /// Those of the features of a whole. A feature that is a sum of several is a level that was the
-    /// baseline: it is 0 or 1.
+    /// Those of the features of a whole. A feature that is not one of these is a level: 0 or 1.
     pub fn mapped(&self, map: &FeatureMap) -> Self {
         let mut whole = Self {
             intercept: self.intercept,
@@ -138,11 +137,10 @@ impl Scales {
             center: map.select(&self.center),
         };
         for (j, &mean) in whole.mean.iter().enumerate() {
-            if whole.scale[j] != 0.0 || mean <= 0.0 {
+            if whole.scale[j] != 0.0 || map.is_one(j) {
                 continue;
             }
-            let variance = mean * (1.0 - mean).max(0.0);
-            whole.deviation[j] = self.rows * variance;
+            whole.deviation[j] = self.rows * (mean * (1.0 - mean)).max(0.0);
             whole.scale[j] = 1.0;
             if let Some(size) = whole.size.get_mut(j) {
                 *size = 1.0;
