@@ -10,6 +10,8 @@ use crate::source::{Cut, Cuts, cuts};
 
 /// A part may be longer or shorter by this fraction of its size if that saves cutting a file.
 const TOLERANCE: u64 = 10;
+/// Most parts that are planned, however many are asked for.
+const MAX_PARTS: u64 = 1 << 16;
 
 /// Cuts inputs into at most `parts` lists of about equal bytes, each for a [`crate::Reader`] of its
 /// own.
@@ -24,7 +26,8 @@ const TOLERANCE: u64 = 10;
 ///
 /// Some inputs stay whole: compressed files, Arrow, standard input and record batches, and text
 /// whose lines end with carriage returns alone. Inputs of unknown size count as empty. Fewer lists
-/// come back if there are fewer rows or inputs to deal out. 0 parts are 1.
+/// come back if there are fewer rows or inputs to deal out. 0 parts are 1; more than 65 536 are
+/// never made.
 ///
 /// An encoder that has seen no rows takes columns and kinds from its own part. Let one encoder
 /// learn the first rows, and give each reader a copy of it.
@@ -107,7 +110,7 @@ impl Plan {
             targets: vec![Vec::new(); sizes.len()],
             sizes,
         };
-        let parts = (parts.max(1) as u64).min(total.max(1));
+        let parts = (parts.max(1) as u64).min(total.max(1)).min(MAX_PARTS);
         let tolerance = total / parts / TOLERANCE;
         let mut input = 0;
         let mut start = 0;

@@ -7,6 +7,7 @@ use crate::shards::{MergedModel, feature_map};
 use kalmia::learner::{FeatureMap, Information, MergedMany};
 use kalmia::{AnyLearner, Learner};
 use kalmia_data::Encoder;
+use std::cmp::Ordering;
 
 impl Model {
     /// Merges models that learned different rows; their order changes only rounding. Features are
@@ -115,8 +116,14 @@ fn whole_encoder(models: &[Model]) -> Result<Encoder> {
 
 /// Merges learners of different features, from the priors of the one with the most rows.
 fn merge_mapped(learners: &[&AnyLearner], maps: &[FeatureMap]) -> Result<MergedMany<AnyLearner>> {
-    let rows = |i: &usize| learners[*i].count();
-    let base = (0..learners.len()).max_by_key(rows).unwrap_or(0);
+    let larger = |a: &usize, b: &usize| {
+        let [a, b] = [*a, *b].map(|i| learners[i]);
+        let coefficients = |learner: &AnyLearner| learner.coefficients().into_owned();
+        // among equals by their coefficients, so that the order does not matter
+        let order = || compare(&coefficients(a), &coefficients(b));
+        a.count().cmp(&b.count()).then_with(order)
+    };
+    let base = (0..learners.len()).max_by(larger).unwrap_or(0);
     let prior = learners[base].mapped(&maps[base])?;
     let reference = vec![0.0; maps[base].dim()];
     let mut information = Information::none(reference.clone());
@@ -125,4 +132,9 @@ fn merge_mapped(learners: &[&AnyLearner], maps: &[FeatureMap]) -> Result<MergedM
         information.add(&part.mapped(map, reference.clone())?)?;
     }
     Ok(prior.with_information(&information)?)
+}
+
+fn compare(a: &[f64], b: &[f64]) -> Ordering {
+    let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
+    pairs.into_iter().find(|order| order.is_ne()).unwrap_or(a.len().cmp(&b.len()))
 }

@@ -69,9 +69,9 @@ pub fn each_part<T: Send>(
             let bytes = sum(|part| &part.bytes);
             meter.tick(Progress { done: bytes, total }, sum(|part| &part.rows), || None);
         }
-        let joined = threads.into_iter().map(|thread| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
+        let joined = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         joined.collect::<Vec<Result<T>>>()
     });
     let time = meter.finish();

@@ -68,9 +68,8 @@ fn sample(plan: &FitPlan, parts: &[SourcePlan], ui: Ui) -> Result<Template> {
     };
     let Start { encoder, mut block, .. } = Start::read(first, &plan.encoder)?;
     report_columns(&encoder, ui);
-    let target = encoder
-        .target()
-        .ok_or_else(|| Failure::usage("name the target column with --target"))?;
+    let target =
+        encoder.target().ok_or_else(|| Failure::usage("name the target column with --target"))?;
     let family = family(&plan.settings.family, target, ui)?;
     let mut settings = plan.settings.clone();
     if let Algorithm::Auto { drift } = &mut settings.method.algorithm {

@@ -105,7 +105,7 @@ impl FitPlan {
             ));
         }
         let source = SourcePlan::new(&args.source)?;
-        check_passes(args, &source)?;
+        check_passes(args, &method, &source)?;
         let mut files = Files::default().source(&source);
         let mut start = None;
         if let Some(path) = &args.start {
@@ -149,7 +149,7 @@ impl FitPlan {
 }
 
 /// Refuses several passes over what can be read once, and parts of the first rows.
-fn check_passes(args: &FitArgs, source: &SourcePlan) -> Result<()> {
+fn check_passes(args: &FitArgs, method: &Method, source: &SourcePlan) -> Result<()> {
     let further = args.passes.map_or(args.shards.is_some(), |passes| passes > 1);
     let option = if args.shards.is_some() { "--shards" } else { "--passes" };
     if (further || args.shards.is_some()) && !source.can_be_read_again() {
@@ -157,6 +157,21 @@ fn check_passes(args: &FitArgs, source: &SourcePlan) -> Result<()> {
             "{option} reads the files several times, which standard input and pipes do not allow; \
              write the rows to a file"
         )));
+    }
+    let merges = matches!(method.algorithm, Algorithm::Auto { .. } | Algorithm::Filter { .. });
+    if args.shards.is_some() && (!merges || method.averaged) {
+        let averaged = if method.averaged { " --averaged" } else { "" };
+        return Err(Failure::usage(format!(
+            "--method {}{averaged} cannot be merged: --shards is for auto, ekf, truncated, \
+             implicit and moment",
+            method.name()
+        )));
+    }
+    if args.shards.is_some() && method.algorithm == ADAPT {
+        return Err(Failure::usage(
+            "--drift adapt follows changes over time, but the rows of shards have no common \
+             order: give one of the two",
+        ));
     }
     if args.shards.is_some() && source.options.limit.is_some() {
         return Err(Failure::usage(

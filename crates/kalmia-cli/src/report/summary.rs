@@ -50,9 +50,16 @@ impl Shards {
         let Heterogeneity { q, degrees, p_value } = self.heterogeneity;
         let agreement = match degrees {
             0 => String::new(),
-            _ => format!("; Q = {} on {degrees} degrees of freedom, p = {}", number(q), number(p_value)),
+            _ => format!(
+                "; Q = {} on {degrees} degrees of freedom, p = {}",
+                number(q),
+                number(p_value)
+            ),
         };
-        format!("learned in {} at the same time and merged{agreement}", counted(self.shards, "shard"))
+        format!(
+            "learned in {} at the same time and merged{agreement}",
+            counted(self.shards, "shard")
+        )
     }
 }
 
@@ -73,9 +80,12 @@ impl FurtherPasses {
     }
 
     fn text(&self) -> String {
+        let passes = match self.polish_passes {
+            1 => "one more pass".into(),
+            passes => format!("{passes} more passes"),
+        };
         format!(
-            "polished by {} over the files; the last step moved {} standard errors (at most {})",
-            counted(self.polish_passes as u64, "pass").replace("passs", "passes"),
+            "polished by {passes}; the last step moved {} standard errors (at most {})",
             number(self.moved),
             number(self.moved_most)
         )
@@ -100,11 +110,7 @@ impl FitSummary {
     }
 
     /// With what a fit of several shards or passes did.
-    pub fn with_passes(
-        mut self,
-        shards: Option<Shards>,
-        further: Option<FurtherPasses>,
-    ) -> Self {
+    pub fn with_passes(mut self, shards: Option<Shards>, further: Option<FurtherPasses>) -> Self {
         self.shards = shards;
         self.further = further;
         self
@@ -191,7 +197,10 @@ pub fn scores_text(scores: &Scores) -> String {
     if let Some(half) = &scores.last_half {
         let loss = number(half.loss);
         let baseline = number(half.baseline_loss);
-        let rows = format!("rows {} to {}", grouped(half.first_row), grouped(half.last_row));
+        let rows = match half.of_parts {
+            true => "of each part".into(),
+            false => format!("rows {} to {}", grouped(half.first_row), grouped(half.last_row)),
+        };
         let _ = writeln!(out, "last half  {loss}  (constant predictor {baseline}), {rows}");
     }
     if let (Some(accuracy), Some(auc), Some(brier), Some(error)) =

@@ -32,6 +32,9 @@ pub(super) struct Csv {
     /// Lines that start with this byte are no rows.
     pub(super) comment: Option<u8>,
     bad_rows: BadRows,
+    /// The end of the text that showed that a row cannot be read, in bytes of the stream. It may be
+    /// lines after the row.
+    pub(super) refused_by: u64,
 }
 
 /// What the plain path does with a wanted field.
@@ -108,6 +111,7 @@ impl Csv {
             split: Split::default(),
             comment: options.comment,
             bad_rows: options.bad_rows,
+            refused_by: 0,
         }
     }
 
@@ -152,7 +156,10 @@ impl Csv {
             match found {
                 Record::Whole(len) => return Ok(Some(len)),
                 Record::Blank(len) => self.consume(len),
-                Record::AfterQuote => return Err(self.refuse(RowProblem::TextAfterQuote)),
+                Record::AfterQuote(len) => {
+                    self.refused_by = self.refused_by.max(self.chunks.offset() + len as u64 + 1);
+                    return Err(self.refuse(RowProblem::TextAfterQuote));
+                }
                 Record::End | Record::Open if self.more()? => {}
                 Record::End => return Ok(None),
                 Record::Open => return Err(self.refuse(RowProblem::OpenQuote)),

@@ -117,8 +117,14 @@ impl Records for Csv {
     }
 
     fn pass_bytes(&mut self, bytes: u64) -> Result<()> {
-        while self.chunks.offset() < bytes && (self.pass_plain_lines(bytes) || self.pass_row()?) {}
-        Ok(())
+        loop {
+            // A row that cannot be read must look the same in its part.
+            let bytes = bytes.max(self.refused_by);
+            let is_there = self.chunks.offset() >= bytes;
+            if is_there || !(self.pass_plain_lines(bytes) || self.pass_row()?) {
+                return Ok(());
+            }
+        }
     }
 }
 

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use crate::common::{Cell, Table, blocks_of, cases, gzip, read, read_with};
 use kalmia_data::{
-    BadRows, Encoder, EncoderOptions, Error, Input, Mode, Reader, SourceOptions, split_inputs,
+    BadRows, Coding, Encoder, EncoderOptions, Error, Input, Kind, Missing, Mode, Reader,
+    SourceOptions, split_inputs,
 };
 
 fn y() -> EncoderOptions {
@@ -43,7 +44,12 @@ fn total(inputs: &[Input]) -> u64 {
 /// Checks every number of parts with several chunk sizes; the most parts there were.
 fn check(inputs: &[Input], source: &SourceOptions, options: EncoderOptions) -> usize {
     let encoder = read(inputs.to_vec(), source.clone(), options).unwrap().encoder;
-    let whole = placed(inputs.to_vec(), source, &encoder);
+    check_with(inputs, source, &encoder)
+}
+
+/// As [`check`], with an encoder that has learned already.
+fn check_with(inputs: &[Input], source: &SourceOptions, encoder: &Encoder) -> usize {
+    let whole = placed(inputs.to_vec(), source, encoder);
     let mut most = 0;
     for chunk_bytes in [1, 5, 64, 1 << 20] {
         let threaded = chunk_bytes == 64;
@@ -55,7 +61,7 @@ fn check(inputs: &[Input], source: &SourceOptions, options: EncoderOptions) -> u
             assert_eq!(parts.iter().map(|part| total(part)).sum::<u64>(), total(inputs));
             let mut rows = Vec::new();
             for part in parts {
-                let own = placed(part, &source, &encoder);
+                let own = placed(part, &source, encoder);
                 let may_be_empty = source.bad_rows == BadRows::Skip;
                 assert!(may_be_empty || !own.is_empty(), "a part without rows");
                 rows.extend(own);
@@ -209,7 +215,7 @@ fn limits_are_refused_and_open_quotes_are_found_before_reading() {
 }
 
 #[test]
-fn a_part_can_be_resumed_and_is_told_from_its_neighbors() {
+fn a_part_can_be_resumed_and_differs_from_its_neighbors() {
     let source = blocks_of(3);
     let inputs = memory("t.csv", table(40).separated(',', false, "\n"));
     let mut encoder = read(inputs.clone(), source.clone(), y()).unwrap().encoder;
@@ -252,9 +258,23 @@ proptest! {
         let body: String = rows.iter().map(line).collect();
         let text = format!("y,t,u{end}{body}");
         let options = EncoderOptions { na_values: vec!["none".into()], ..y() };
-        let options = EncoderOptions { missing: kalmia_data::Missing::Mean, ..options };
+        let options = EncoderOptions { missing: Missing::Mean, ..options };
         let options = EncoderOptions { categorical: vec!["t".into()], ..options };
         let source = SourceOptions { comment: comment.then_some(b'#'), ..blocks_of(3) };
         check(&memory("t.csv", text), &source, options);
+    }
+
+    /// Any text: quotes that close too early or never, ragged rows, blank lines.
+    #[test]
+    fn random_texts_are_cut_as_they_are_read(text in "[1a,\"\n\r]{0,120}") {
+        let columns = [("y".into(), Kind::Category), ("t".into(), Kind::Category)];
+        let options = EncoderOptions { missing: Missing::Mean, ..EncoderOptions::target("z") };
+        let encoder = Encoder::from_columns(options, &columns, Coding::Number).unwrap();
+        let inputs = memory("t.csv", format!("y,t,z\n1,a,1\n{text}\n2,b,2\n"));
+        let source = SourceOptions { bad_rows: BadRows::Skip, ..blocks_of(3) };
+        // An open quote ends every reading.
+        if let Ok(whole) = read_with(inputs.clone(), source.clone(), encoder, Mode::Learn) {
+            check_with(&inputs, &source, &whole.encoder);
+        }
     }
 }

@@ -174,6 +174,8 @@ impl<F: Family> Auto<F> {
         let mut whole = self.clone();
         whole.scales = self.scales.mapped(map);
         whole.dim = map.dim();
+        // its matrices have another size
+        whole.stage = Stage::default();
         whole.mean = vec![0.0; map.dim()];
         whole.forget()?;
         Ok(whole)
