@@ -11,18 +11,12 @@ use kalmia::sums::{Polished, Sums};
 use kalmia_data::{Block, Encoder, Mode};
 use kalmia_model::{Model, PolishPrior, Polishing, SumsPass};
 
-/// A step of at most so many standard errors, root mean square, leaves a distance that does not
-/// matter: the next step would be some thousandths.
-const CLOSE: f64 = 0.3;
-/// Most passes until the step is close.
-const MAX_CLOSE_PASSES: u64 = 5;
-
 /// When a polish ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passes {
     /// When no coefficient moves by more than 0.0001 standard errors.
     UntilStill,
-    /// After a step of at most 0.3 standard errors.
+    /// When more passes would change nothing that matters ([`Polishing::is_close`]).
     UntilClose,
     /// After so many passes, or before if nothing moves any more.
     AtMost(u64),
@@ -69,7 +63,7 @@ pub fn polish(
         let Some(latest) = polishing.latest() else { continue };
         let enough = match options.passes {
             Passes::UntilStill => false,
-            Passes::UntilClose => latest.moved().rms <= CLOSE || passes >= MAX_CLOSE_PASSES,
+            Passes::UntilClose => polishing.is_close(),
             Passes::AtMost(most) => passes >= most,
         };
         if enough {
