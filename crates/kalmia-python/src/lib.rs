@@ -6,6 +6,7 @@ mod arguments;
 mod arrow;
 mod bounds;
 mod columns;
+mod declaration;
 mod encode;
 mod error;
 mod export;
@@ -26,6 +27,7 @@ mod shared;
 mod state;
 mod store;
 mod table;
+mod table_model;
 mod wide;
 
 use pyo3::prelude::*;
@@ -59,6 +61,8 @@ mod _kalmia {
     use super::schema::Schema;
     #[pymodule_export]
     use super::store::{merge, restore};
+    #[pymodule_export]
+    use super::table_model::{Claim, TableModel};
     #[pymodule_export]
     use super::wide::WideRows;
     use super::*;
