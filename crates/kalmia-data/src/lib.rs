@@ -36,6 +36,11 @@
 //! restored with [`Reader::seek`], they give the blocks of an uninterrupted reading;
 //! [`Reader::check_unchanged`] refuses other files.
 //!
+//! **Several encoders.** Workers that learn different rows meet different levels.
+//! [`Encoder::union`] makes one encoder that knows the levels of all, in an order that does not
+//! depend on the order of the workers. [`Encoder::alignment`] says how its features follow from
+//! those of each worker, also if a category has another baseline there.
+//!
 //! **Tables.** A [`Table`] holds rows that are read but not encoded, such as the body of a request:
 //! independent of levels, it can be kept as bytes and encoded later, or by another process.
 //!
@@ -72,10 +77,10 @@ mod text;
 mod tokens;
 
 pub use block::Block;
-pub use encoder::{Counts, Encoder, EncoderMark, INTERCEPT};
+pub use encoder::{Alignment, Counts, Encoder, EncoderMark, INTERCEPT, Term};
 pub use error::{
     Change, ColumnProblem, EntryProblem, Error, FormatProblem, HeaderProblem, Labels, Location,
-    NameHint, Remedy, Result, RowProblem, SettingProblem, ValueProblem, nearest,
+    NameHint, Remedy, Result, RowProblem, SettingProblem, UnionProblem, ValueProblem, nearest,
 };
 pub use fingerprint::{Content, Fingerprint};
 pub use hash::{FeatureHash, PrefixHash};

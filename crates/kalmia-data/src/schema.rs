@@ -26,6 +26,16 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The name in messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Number => "number",
+            Kind::Boolean => "boolean",
+            Kind::Category => "category",
+            Kind::Text => "text",
+        }
+    }
+
     pub(crate) fn want(self) -> Want {
         match self {
             Kind::Number => Want::Number,
@@ -92,6 +102,21 @@ impl Column {
             mean: 0.0,
             count: 0,
         }
+    }
+
+    /// The name of the feature of a level.
+    pub(crate) fn level_name(&self, level: &str) -> String {
+        format!("{}={level}", self.name)
+    }
+
+    /// The name of the feature that is 1 if the value is missing.
+    pub(crate) fn missing_name(&self) -> String {
+        format!("{}:missing", self.name)
+    }
+
+    /// The first level seen, which has no feature; none before any.
+    pub(crate) fn baseline(&self) -> Option<&str> {
+        self.levels.as_slice().first().map(|level| &*level.name)
     }
 
     pub(crate) fn running_mean(&self) -> RunningMean {

@@ -86,6 +86,16 @@ impl Target {
         self.whole = true;
     }
 
+    /// Adds what another first block showed: its values, and what holds in both blocks.
+    pub(crate) fn add_first_values(&mut self, other: &Self) {
+        self.distinct.extend(&other.distinct);
+        self.distinct.sort_by(f64::total_cmp);
+        self.distinct.dedup();
+        self.distinct.truncate(MAX_DISTINCT);
+        self.whole &= other.whole;
+        self.skewed &= other.skewed;
+    }
+
     pub(crate) fn want(&self, positive: Option<&str>) -> Want {
         match self.coding {
             None if positive.is_some() => Want::Text,
@@ -216,7 +226,8 @@ impl Target {
 #[derive(Debug)]
 pub(crate) struct ThirdLabel;
 
-fn is(label: &str, other: &str) -> bool {
+/// Whether two labels are the same.
+pub(crate) fn is(label: &str, other: &str) -> bool {
     same(label.as_bytes(), other.as_bytes())
 }
 

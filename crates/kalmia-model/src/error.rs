@@ -162,6 +162,33 @@ pub enum Error {
         /// The feature.
         feature: String,
     },
+    /// A fit on several workers, or a merge, of a method that cannot be merged.
+    #[error(
+        "models of method {method} cannot be merged: use auto or a single filter such as moment, \
+         without text and hashed features"
+    )]
+    NotMergeable {
+        /// The method.
+        method: String,
+    },
+    /// A fit on several workers was to follow a drift from the first row on.
+    #[error(
+        "drift `adapt` follows changes over time, but rows on several workers have no common \
+         order: use `detect` or `off`"
+    )]
+    ShardsAdapt,
+    /// A model that follows a drift was to be polished.
+    #[error(
+        "the model follows a drift, so its coefficients describe the last rows; polishing would \
+         fit all rows alike: fit with drift `off` first"
+    )]
+    PolishedDrift,
+    /// No prior for polishing has this name.
+    #[error("the prior of a polish is \"fitted\" or \"flat\", not `{name}`")]
+    UnknownPolishPrior {
+        /// The name given.
+        name: String,
+    },
     /// A wide model was to be polished.
     #[error(
         "a wide model cannot be polished: it has no matrix of all features; use another method, \

@@ -15,7 +15,8 @@
 //! | What do the coefficients say? | [`Model::coefficients`], [`Summary`] |
 //! | What does Lemma 6 of the paper say of the fit? | [`CertificateReport`] |
 //! | Was there a drift, and is it followed? | [`DriftStatus`] |
-//! | What does a second pass give? | [`Polishing`], [`Model::polished`] |
+//! | What does a second pass give? | [`Polishing`], [`SumsPass`] |
+//! | How do several workers fit one model? | [`Template`], [`Shard`], [`Part`] |
 //! | Is there memory for so many features? | [`check_memory`] |
 //! | Which row of which file is at fault? | [`RowError`] |
 //!
@@ -37,6 +38,7 @@ mod model;
 mod parameters;
 mod polish;
 mod settings;
+mod shards;
 mod start;
 mod summary;
 mod table;
@@ -56,8 +58,9 @@ pub use memory::{check_copy_memory, check_memory};
 pub use method::{Algorithm, Method, MethodName, NewtonConstants};
 pub use model::Model;
 pub use parameters::{Parameter, Parameters, parse_scale};
-pub use polish::Polishing;
+pub use polish::{PolishPrior, Polishing, SumsPass, sums_from_bytes, sums_to_bytes};
 pub use settings::{Difference, Settings, SourceFormat};
+pub use shards::{MergedModel, Part, Shard, Template};
 pub use start::{Spread, Start};
 pub use summary::{Dispersion, LastHalfScores, Overdispersion, Scores, Summary};
 pub use table::{LearnScratch, LearnedRows};

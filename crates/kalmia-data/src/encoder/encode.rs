@@ -280,13 +280,13 @@ impl Encoder {
             let (name, column, meaning) = match what {
                 New::Missing => {
                     self.columns[i].missing = Some(feature);
-                    (format!("{}:missing", self.columns[i].name), Some(i), Meaning::Missing)
+                    (self.columns[i].missing_name(), Some(i), Meaning::Missing)
                 }
                 New::Level(code) => {
                     let column = &mut self.columns[i];
                     column.levels.set_feature(code, feature);
                     let level = column.levels.as_slice()[code as usize].name.clone();
-                    (format!("{}={level}", column.name), Some(i), Meaning::Level(level))
+                    (column.level_name(&level), Some(i), Meaning::Level(level))
                 }
                 New::Index(key) => {
                     self.keys.push(key, feature);

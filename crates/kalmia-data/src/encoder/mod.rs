@@ -1,14 +1,18 @@
 //! The encoder: which columns are used for what, everything learned of them, and the way from a
 //! batch to a block.
 
+mod agree;
+mod alignment;
 mod check;
 mod choose;
 mod encode;
 mod place;
 mod place_wide;
 mod undo;
+mod union;
 mod wide;
 
+pub use alignment::{Alignment, Term};
 pub(crate) use choose::no_column;
 pub use undo::EncoderMark;
 
@@ -51,6 +55,17 @@ impl Counts {
             unseen: self.unseen + other.unseen,
             unknown_members: self.unknown_members + other.unknown_members,
         }
+    }
+
+    /// What was counted since `earlier`; `None` if that is more than was counted at all.
+    fn since(self, earlier: Self) -> Option<Self> {
+        Some(Self {
+            rows: self.rows.checked_sub(earlier.rows)?,
+            skipped: self.skipped.checked_sub(earlier.skipped)?,
+            imputed: self.imputed.checked_sub(earlier.imputed)?,
+            unseen: self.unseen.checked_sub(earlier.unseen)?,
+            unknown_members: self.unknown_members.checked_sub(earlier.unknown_members)?,
+        })
     }
 }
 

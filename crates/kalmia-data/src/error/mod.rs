@@ -3,6 +3,7 @@
 
 mod hint;
 mod problem;
+mod union;
 
 use std::fmt;
 
@@ -12,6 +13,7 @@ pub use problem::{
     Change, ColumnProblem, EntryProblem, FormatProblem, HeaderProblem, Labels, RowProblem,
     SettingProblem, ValueProblem,
 };
+pub use union::UnionProblem;
 
 /// The result of every fallible call of the crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -119,6 +121,9 @@ pub enum Error {
     /// The options contradict each other or lack something.
     #[error(transparent)]
     Setting(#[from] SettingProblem),
+    /// Encoders cannot become one.
+    #[error(transparent)]
+    Union(#[from] UnionProblem),
     /// The row is not well formed.
     #[error("{at}: {problem}")]
     Row {

@@ -12,5 +12,6 @@ mod json_lines;
 mod reading;
 mod recognition;
 mod tables;
+mod union;
 mod wide;
 mod wide_stored;

@@ -68,6 +68,16 @@ impl Calibration {
         sums.observed += weight * y;
     }
 
+    /// Adds the rows of another.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (own, other) in self.bins.iter_mut().zip(&other.bins) {
+            own.count += other.count;
+            own.weight += other.weight;
+            own.predicted += other.predicted;
+            own.observed += other.observed;
+        }
+    }
+
     /// The bins that have weight, from the lowest probability.
     pub fn bins(&self) -> Vec<ReliabilityBin> {
         let full = self.bins.iter().filter(|bin| bin.weight > 0.0);

@@ -60,6 +60,13 @@ impl Metrics {
         })
     }
 
+    /// Of the rows of both, each predicted by its own learner. The course starts anew, with one
+    /// point for all rows; the certificate does not add and is dropped. Refuses another family.
+    pub fn merged(&self, other: &Self) -> Result<Self> {
+        let progressive = self.progressive.merged(&other.progressive)?;
+        Ok(Self { progressive, ..Self::new(*self.progressive.family())? })
+    }
+
     /// The same, with the terms of the [`Certificate`], for a static filter. Call it before the
     /// first row.
     pub fn with_certificate(self) -> Self {

@@ -141,6 +141,54 @@ impl Progressive {
         Self { known_weight, total: learned.total, ..Self::new(learned.family) }
     }
 
+    /// The sums over the rows of both, each predicted by its own learner; the last half is that of
+    /// each. The mean loss after earlier numbers of rows is dropped. Refuses another family.
+    ///
+    /// ```
+    /// use kalmia::evaluate::Progressive;
+    /// let mut here = Progressive::new("bernoulli".parse()?);
+    /// let mut there = here.clone();
+    /// here.row(1.0, 0.8, None, 1.0)?;
+    /// there.row(0.0, 0.4, None, 1.0)?;
+    /// let both = here.merged(&there)?;
+    /// assert_eq!(both.rows(), 2);
+    /// assert!((both.loss() + (0.8f64 * 0.6).ln() / 2.0).abs() < 1e-15);
+    /// # Ok::<(), kalmia::Error>(())
+    /// ```
+    pub fn merged(&self, other: &Self) -> Result<Self> {
+        if std::mem::discriminant(&self.family) != std::mem::discriminant(&other.family) {
+            return Err(Error::State("the scores are those of another family".into()));
+        }
+        let mut labels = self.labels.clone();
+        if let (Some((ranking, calibration)), Some((other_ranking, other_calibration))) =
+            (&mut labels, &other.labels)
+        {
+            ranking.merge(other_ranking);
+            calibration.merge(other_calibration);
+        }
+        let total_constant = |one: &Self| one.constant_loss - one.chances.ln();
+        Ok(Self {
+            family: self.family,
+            rows: self.rows + other.rows,
+            weight: self.weight + other.weight,
+            loss: self.loss + other.loss,
+            constant_loss: total_constant(self) + total_constant(other),
+            chances: 1.0,
+            total: self.total + other.total,
+            absolute: self.absolute + other.absolute,
+            square: self.square + other.square,
+            correct: self.correct + other.correct,
+            interval_weight: self.interval_weight + other.interval_weight,
+            covered: self.covered + other.covered,
+            width: self.width + other.width,
+            labels,
+            trace: None,
+            known_weight: self.known_weight + other.known_weight,
+            rates: self.rates || other.rates,
+            window: self.window.merged(self.rows, &other.window, other.rows),
+        })
+    }
+
     /// Also keeps the mean loss after earlier numbers of rows.
     pub fn with_trace(mut self, cadence: Cadence) -> Result<Self> {
         self.trace = Some(Trace::new(cadence)?);

@@ -108,6 +108,15 @@ impl Ranking {
         bin[1] += weight * y;
     }
 
+    /// Adds the rows of another.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (place, weights) in other.filled() {
+            let bin = self.bin(place);
+            bin[0] += weights[0];
+            bin[1] += weights[1];
+        }
+    }
+
     /// $P(\text{score of an event} > \text{score of a non-event})$, ties by half; NaN until both
     /// were seen.
     pub fn auc(&self) -> f64 {

@@ -132,6 +132,23 @@ impl Window {
         }
     }
 
+    /// The last halves of two streams as that of one, each with its number of rows.
+    pub fn merged(&self, rows: u64, other: &Self, other_rows: u64) -> Self {
+        let (Some(own), Some(others)) = (self.late(rows), other.late(other_rows)) else {
+            return Self::default();
+        };
+        let mut sums = own.sums;
+        sums.add(&others.sums);
+        let all = rows + other_rows;
+        let step = 1 << all.max(1).ilog2().saturating_sub(3);
+        Self {
+            start: Some(own.start + others.start),
+            next: all + step,
+            segments: vec![sums],
+            current: Sums::default(),
+        }
+    }
+
     /// The last half of `rows` rows, the first half being as long as the segments allow.
     pub fn late(&self, rows: u64) -> Option<Late> {
         let mut start = self.start?;

@@ -1,8 +1,9 @@
 //! A learner chosen at run time, for the command, the bindings and model files.
 
 use super::{
-    Auto, AutoState, Averaged, AveragedSgd, AveragedSgdState, AveragedState, Filter, FilterState,
-    Learner, Merged, OnlineNewtonState, OnlineNewtonStep, Predict, Wide, WideState,
+    Auto, AutoState, Averaged, AveragedSgd, AveragedSgdState, AveragedState, FeatureMap, Filter,
+    FilterState, Information, Learner, Merged, MergedMany, OnlineNewtonState, OnlineNewtonStep,
+    Predict, Wide, WideState,
 };
 use crate::covariance::{Factored, Kernel};
 use crate::error::{Error, Result};
@@ -174,6 +175,45 @@ impl<F: Family + PartialEq> AnyLearner<F> {
                 other.title()
             ))),
         }
+    }
+}
+
+impl<F: Family> AnyLearner<F> {
+    /// What the rows say beyond the prior, around a reference; see [`Information`]. Refused for
+    /// methods other than `auto` and single filters, and for learners that follow a drift.
+    pub fn information(&self, reference: Vec<f64>) -> Result<Information> {
+        match self {
+            Self::Auto(inner) => inner.information(reference),
+            Self::Filter(inner) => inner.information(reference),
+            other => Err(other.no_information()),
+        }
+    }
+
+    /// A learner without rows, from the same prior, for the features of a whole; see
+    /// [`FeatureMap`].
+    pub fn mapped(&self, map: &FeatureMap) -> Result<Self> {
+        match self {
+            Self::Auto(inner) => inner.mapped(map).map(Self::Auto),
+            Self::Filter(inner) => inner.mapped(map).map(Self::Filter),
+            other => Err(other.no_information()),
+        }
+    }
+
+    /// The learner of the rows that `information` is of, from the prior of this one.
+    pub fn with_information(self, information: &Information) -> Result<MergedMany<Self>> {
+        match self {
+            Self::Auto(inner) => Ok(inner.with_information(information)?.map(Self::Auto)),
+            Self::Filter(inner) => Ok(inner.with_information(information)?.map(Self::Filter)),
+            other => Err(other.no_information()),
+        }
+    }
+
+    fn no_information(&self) -> Error {
+        Error::State(format!(
+            "models of method {} cannot be merged: use auto or a single filter, on rows that are \
+             not wide",
+            self.title()
+        ))
     }
 }
 

@@ -1,10 +1,13 @@
 //! Merges two filters that started from one prior.
 
-use super::{Drift, Filter, Learner, Predict};
+use super::information::{PartBelief, PartNoise};
+use super::{
+    Drift, FeatureMap, Filter, Heterogeneity, Information, Learner, Predict, Prior, PriorPrecision,
+};
 use crate::covariance::Covariance;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require_len};
 use crate::family::Family;
-use crate::linalg::{cholesky_lower, inverse, solve_lower, solve_lower_transposed};
+use crate::linalg::{ScaledCholesky, cholesky_lower, inverse, solve_lower, solve_lower_transposed};
 use crate::rule::Rule;
 
 /// A merged learner, and how good the merge is.
@@ -39,6 +42,22 @@ impl<T> Merged<T> {
     }
 }
 
+/// Several learners merged into one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergedMany<T> {
+    /// The learner, and whether the merge is exact.
+    pub merged: Merged<T>,
+    /// Whether the parts agree.
+    pub heterogeneity: Heterogeneity,
+}
+
+impl<T> MergedMany<T> {
+    /// The same merge, of what `wrap` makes of the learner.
+    pub fn map<U>(self, wrap: impl FnOnce(T) -> U) -> MergedMany<U> {
+        MergedMany { merged: self.merged.map(wrap), heterogeneity: self.heterogeneity }
+    }
+}
+
 impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> {
     /// Merges the rows of both: $\Lambda = \Lambda_a + \Lambda_b - \Lambda_1$, and the same for
     /// $\Lambda\theta$. Filters with another family, rule or prior, or with drift, are refused; so
@@ -65,13 +84,7 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
             C::from_matrix(&covariance, dim)?,
             self.count() + other.count(),
         );
-        Ok(self.merged_as(merged))
-    }
-
-    /// The result of a merge with its kind.
-    pub(crate) fn merged_as(&self, merged: Self) -> Merged<Self> {
-        let exact = self.family().normal_noise().is_some() && self.rule().is_kalman();
-        if exact { Merged::Exact(merged) } else { Merged::Approximate(merged) }
+        Ok(merged.merged())
     }
 
     /// Refuses a filter that cannot be merged with this one.
@@ -84,7 +97,78 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
                 "only filters with the same family, rule and prior can be merged".into(),
             ));
         }
-        if self.drift() != &Drift::Off || other.drift() != &Drift::Off {
+        self.require_static()?;
+        other.require_static()
+    }
+}
+
+impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
+    /// What the rows say beyond the prior, around a reference. Refuses a filter with drift.
+    pub fn information(&self, reference: Vec<f64>) -> Result<Information> {
+        self.require_static()?;
+        let rows = self.count();
+        let belief = PartBelief {
+            mean: &self.coefficients(),
+            covariance: self.covariance().matrix(),
+            prior: PriorPrecision::of(self.prior())?,
+            noise: PartNoise::Pearson(0.0),
+            effective_rows: rows as f64,
+            rows,
+        };
+        Information::of(belief, reference)
+    }
+
+    /// A filter without rows for the features of a whole. A feature that this filter does not have
+    /// starts with the prior variance of the last one, as a feature that appears later does.
+    pub fn mapped(&self, map: &FeatureMap) -> Result<Self> {
+        require_len("features", map.part_dim(), self.dim())?;
+        let prior = match self.prior().variances() {
+            _ if map.is_identity() => self.prior().clone(),
+            Some(variances) => {
+                let new = self.new_variance();
+                let own = map.select(variances);
+                let variances: Vec<f64> =
+                    own.into_iter().map(|v| if v > 0.0 { v } else { new }).collect();
+                Prior::diagonal(variances)?.with_mean(&map.select(self.prior().mean()))?
+            }
+            None => {
+                return Err(Error::State(
+                    "filters that start from a full covariance are merged only if all have the \
+                     same features"
+                        .into(),
+                ));
+            }
+        };
+        Filter::with_covariance(self.family().clone(), self.rule().clone(), prior)
+    }
+
+    /// The filter of the rows that `information` is of, from the prior of this one.
+    pub fn with_information(self, information: &Information) -> Result<MergedMany<Self>> {
+        require_len("information", information.dim(), self.dim())?;
+        let dim = self.dim();
+        let prior = PriorPrecision::of(self.prior())?;
+        let total: Vec<f64> =
+            information.precision().iter().zip(prior.matrix()).map(|(a, l)| a + l).collect();
+        let factor = ScaledCholesky::new(&total, dim)?;
+        let pull = prior.pull(information.reference());
+        let mut mean: Vec<f64> =
+            information.weighted().iter().zip(pull).map(|(b, p)| b - p).collect();
+        factor.solve(&mut mean);
+        mean.iter_mut().zip(information.reference()).for_each(|(shift, r)| *shift += r);
+        let covariance = C::from_matrix(&factor.inverse(), dim)?;
+        let heterogeneity = information.heterogeneity(&mean, 1.0);
+        let merged = self.with_belief(&mean, covariance, information.rows()).merged();
+        Ok(MergedMany { merged, heterogeneity })
+    }
+
+    /// As the result of a merge: exact for normal noise and a rule that is then the Kalman filter.
+    pub(crate) fn merged(self) -> Merged<Self> {
+        let exact = self.family().normal_noise().is_some() && self.rule().is_kalman();
+        if exact { Merged::Exact(self) } else { Merged::Approximate(self) }
+    }
+
+    fn require_static(&self) -> Result<()> {
+        if self.drift() != &Drift::Off {
             return Err(Error::State(
                 "filters with drift cannot be merged: the order of their rows matters".into(),
             ));

@@ -6,27 +6,36 @@ mod averaged;
 mod averaged_sgd;
 mod checkpoint;
 mod drift;
+mod feature_map;
 mod filter;
+mod information;
 mod labels;
 mod merge;
 mod online_newton;
+mod precision;
 mod prior;
 mod sample;
 mod wide;
 
 pub use any::{AnyLearner, AnyState};
+pub(crate) use auto::Residual;
 pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight};
 pub use averaged::{Averaged, AveragedState};
 pub use averaged_sgd::{AveragedSgd, AveragedSgdState, default_step, oracle_step};
 pub use checkpoint::Checkpoint;
 pub use drift::Drift;
+pub use feature_map::{FeatureMap, FeatureTerm};
 pub use filter::{Filter, FilterState};
-pub use merge::Merged;
+pub(crate) use information::MIN_GAIN;
+pub use information::{Heterogeneity, Information, InformationState};
 pub(crate) use merge::Natural;
+pub use merge::{Merged, MergedMany};
 pub use online_newton::{
     OnlineNewtonSettings, OnlineNewtonState, OnlineNewtonStep, Projection, ln_ball_constant,
     project,
 };
+pub use precision::PriorPrecision;
+pub(crate) use precision::times;
 pub use prior::Prior;
 pub use sample::{PosteriorDraw, Sample};
 pub use wide::{Wide, WideBuilder, WideState, WideWeight};

@@ -1,17 +1,15 @@
 //! Many beliefs that share one prior become one, with a test of whether they agree.
 
-use super::precision::times;
-use super::solve::Factor;
-use super::{PriorPrecision, carried::Carried};
+use super::PriorPrecision;
 use crate::covariance::Covariance;
 use crate::error::{Error, Result, require_len};
 use crate::family::Family;
-use crate::learner::{Filter, Learner, Merged, Natural, Predict};
-use crate::math::{dot, gamma_pair};
+use crate::learner::{
+    Filter, Heterogeneity, Learner, MIN_GAIN, MergedMany, Natural, Predict, times,
+};
+use crate::linalg::{Carried, ScaledCholesky};
+use crate::math::dot;
 use crate::rule::Rule;
-
-/// The share of a coefficient's precision below which a belief knows no more of it than the prior.
-const MIN_GAIN: f64 = 1e-9;
 
 /// $N(\theta, P)$, from a learner or from elsewhere.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,20 +52,6 @@ impl Belief {
     pub fn covariance(&self) -> &[f64] {
         &self.covariance
     }
-}
-
-/// Whether beliefs agree: Cochran's $Q = \sum_s(\theta_s-\theta)^\top(P_s^{-1}-\Lambda)
-/// (\theta_s-\theta)$ and how often chance alone gives as much.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Heterogeneity {
-    /// $Q$.
-    pub q: f64,
-    /// Degrees of freedom: $(S-1)d$ for $S$ beliefs of $d$ coefficients. A coefficient that a
-    /// belief knows only by the prior (a level that a shard has not seen) does not count.
-    pub degrees: u64,
-    /// The chance of a larger $Q$ if all beliefs are of the same coefficients; 1 without degrees of
-    /// freedom. It is too large under a strong prior, which makes all beliefs alike.
-    pub p_value: f64,
 }
 
 /// What [`merge_many`] returns.
@@ -120,7 +104,7 @@ pub fn merge_many(prior: &PriorPrecision, beliefs: &[Belief]) -> Result<Pooled> 
         }
         gains.push(gain);
     }
-    let factor = Factor::new(&precision.values(), dim)?;
+    let factor = ScaledCholesky::new(&precision.values(), dim)?;
     let mut mean = weighted.values();
     factor.solve(&mut mean);
     let mut q = Carried::zeros(1);
@@ -131,28 +115,6 @@ pub fn merge_many(prior: &PriorPrecision, beliefs: &[Belief]) -> Result<Pooled> 
     let degrees = known.iter().map(|shards| shards.saturating_sub(1)).sum();
     let heterogeneity = Heterogeneity::new(q.value(0), degrees);
     Ok(Pooled { belief: Belief::new(mean, factor.inverse())?, heterogeneity })
-}
-
-impl Heterogeneity {
-    fn new(q: f64, degrees: u64) -> Self {
-        let p_value = if q.is_nan() {
-            f64::NAN
-        } else if degrees == 0 {
-            1.0
-        } else {
-            gamma_pair(0.5 * degrees as f64, 0.5 * q).1
-        };
-        Self { q, degrees, p_value }
-    }
-}
-
-/// Filters merged into one.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MergedMany<T> {
-    /// The filter, and whether the merge is exact.
-    pub merged: Merged<T>,
-    /// Whether the filters agree.
-    pub heterogeneity: Heterogeneity,
 }
 
 impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> {
@@ -173,7 +135,6 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
         let covariance = C::from_matrix(&belief.covariance, belief.dim())?;
         let rows = filters.iter().map(|filter| filter.count()).sum();
         let filter = (*first).clone().with_belief(&belief.mean, covariance, rows);
-        let merged = first.merged_as(filter);
-        Ok(MergedMany { merged, heterogeneity })
+        Ok(MergedMany { merged: filter.merged(), heterogeneity })
     }
 }

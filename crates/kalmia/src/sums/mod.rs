@@ -5,28 +5,24 @@
 //! that learners have, and the type of their merges; no learner needs it.
 
 mod belief;
-mod carried;
 mod driver;
 mod polish;
-mod precision;
 mod row_terms;
-mod solve;
 mod state;
 mod triangle;
 
-pub use belief::{Belief, Heterogeneity, MergedMany, Pooled, merge_many};
+pub use crate::learner::{Heterogeneity, MergedMany, PriorPrecision};
+pub use belief::{Belief, Pooled, merge_many};
 pub use driver::{Next, Polish};
 pub use polish::{Moved, Polished, polish};
-pub use precision::PriorPrecision;
 pub use state::SumsState;
 
 use crate::error::{Error, Result, require, require_len};
 use crate::family::Family;
 use crate::learner::Merged;
-use crate::linalg::{Threads, require_memory};
+use crate::linalg::{Carried, Threads, require_memory};
 use crate::rows::{MAX_FEATURE, Rows};
 use crate::sparse::SparseRows;
-use carried::Carried;
 use row_terms::{Kind, RowTerms, Scalars, Worker};
 use triangle::{PIECE_ROWS, Triangle};
 

@@ -1,13 +1,12 @@
 //! The Newton step of the most probable coefficients from sums at a fixed theta.
 
-use super::precision::times;
 use super::row_terms::Kind;
-use super::solve::Factor;
 use super::{Belief, PriorPrecision, Sums};
 use crate::covariance::Covariance;
 use crate::error::{Error, Result, require, require_len};
 use crate::family::Family;
-use crate::learner::{Filter, Learner};
+use crate::learner::{Auto, Filter, Learner, Predict, Residual, times};
+use crate::linalg::ScaledCholesky;
 use crate::math::dot;
 use crate::rule::Rule;
 
@@ -35,6 +34,9 @@ pub struct Polished {
     log_posterior: f64,
     moved: Moved,
     rows: u64,
+    /// Rows that the dispersion rests on.
+    effective_rows: f64,
+    kind: Kind,
 }
 
 /// One Newton step of the most probable coefficients under the prior, from sums at
@@ -52,7 +54,7 @@ pub fn polish<F: Family>(prior: &PriorPrecision, sums: &Sums<F>) -> Result<Polis
     let information = sums.information();
     let gradient = sums.gradient();
     let precision: Vec<f64> = information.iter().zip(prior.matrix()).map(|(i, l)| i + l).collect();
-    let factor = Factor::new(&precision, dim)?;
+    let factor = ScaledCholesky::new(&precision, dim)?;
     let pull = prior.pull(sums.theta());
     let mut step: Vec<f64> = gradient.iter().zip(&pull).map(|(g, p)| -(g + p)).collect();
     factor.solve(&mut step);
@@ -83,6 +85,8 @@ pub fn polish<F: Family>(prior: &PriorPrecision, sums: &Sums<F>) -> Result<Polis
         deviance,
         moved,
         rows: sums.rows(),
+        effective_rows: sums.scalars.effective_rows(),
+        kind: sums.kind,
     })
 }
 
@@ -240,5 +244,37 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         C::require_any_matrix(dim)?;
         let covariance = C::from_matrix(&polished.covariance(), dim)?;
         Ok(self.with_belief(&polished.coefficients, covariance, polished.rows))
+    }
+}
+
+impl<F: Family> Auto<F> {
+    /// The prior of the heaviest member, at the dispersion of [`Predict::family`]: what to polish
+    /// this learner with. Refuses a learner that follows a drift.
+    pub fn polishing_prior(&self) -> Result<PriorPrecision> {
+        let dispersion = self.family().dispersion().unwrap_or(1.0);
+        self.fitted_prior().map(|prior| prior.scaled(1.0 / dispersion))
+    }
+
+    /// The learner with the polished belief as its only member. It keeps its prior, so it grows,
+    /// learns and watches for a drift as before. Refuses another number of coefficients, and a
+    /// learner that follows a drift.
+    pub fn with_polished(self, polished: &Polished) -> Result<Self> {
+        require_len("coefficients", polished.coefficients.len(), self.dim())?;
+        let unit = 1.0 / polished.family_dispersion;
+        let covariance: Vec<f64> = polished.inverse.iter().map(|entry| unit * entry).collect();
+        let residual = match polished.kind {
+            Kind::Normal => {
+                let penalty = self.fitted_prior()?.penalty(&polished.coefficients);
+                Residual::Sum(polished.deviance + 2.0 * penalty)
+            }
+            _ => Residual::Dispersion(polished.dispersion),
+        };
+        self.with_belief(
+            &polished.coefficients,
+            &covariance,
+            residual,
+            polished.rows,
+            polished.effective_rows,
+        )
     }
 }

@@ -1,10 +1,9 @@
 //! What each row adds to the sums: slope, curvature and deviance; and the sums of one core.
 
-use super::carried::{Carried, carry};
 use super::triangle::{PIECE_ROWS, Triangle};
 use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths};
-use crate::linalg::{Buffer, View, ViewMut, multiply, row_products};
+use crate::linalg::{Buffer, Carried, View, ViewMut, carry, multiply, row_products};
 use crate::math::arch;
 use crate::rows::{MAX_FEATURE, MAX_MODERATE, Rows};
 use std::ops::Range;

@@ -1,11 +1,11 @@
 //! Sums as they are stored and shipped.
 
 use super::Sums;
-use super::carried::Carried;
 use super::row_terms::{Scalars, Worker};
 use super::triangle::{Triangle, packed_len};
 use crate::error::{Result, require, require_count, require_len};
 use crate::family::Family;
+use crate::linalg::Carried;
 use serde::{Deserialize, Serialize};
 
 /// Everything that [`Sums`] need to be merged or continued elsewhere: $d^2 + 3d$ numbers for $d$

@@ -4,8 +4,7 @@
 //! the carried sums. So no sum of floating-point numbers is longer than a block, and a billion rows
 //! are as precise as one block.
 
-use super::carried::Carried;
-use crate::linalg::{Buffer, View, ViewMut, multiply};
+use crate::linalg::{Buffer, Carried, View, ViewMut, multiply};
 use std::ops::Range;
 
 /// Rows per product: at 300 features they and the sums fit into a second-level cache of 2 MB.

@@ -121,6 +121,20 @@ impl Dispersion {
         }
     }
 
+    /// The residual sum that gives this estimate.
+    pub fn residual_of(&self, estimate: f64) -> f64 {
+        let prior = 2.0 * PRIOR_SHAPE;
+        (estimate * (prior + self.informative_rows()) - prior * self.guess).max(0.0)
+    }
+
+    /// The log marginal likelihood of all rows under normal noise as far as it depends on the
+    /// residual sum: $-a\ln b$.
+    pub fn log_marginal(&self, residual: f64) -> f64 {
+        let a = PRIOR_SHAPE + 0.5 * self.informative_rows();
+        let b = PRIOR_SHAPE * self.guess + 0.5 * residual;
+        -a * b.ln()
+    }
+
     /// Takes the guess from a residual sum of the rows so far.
     pub fn guess_from(&mut self, residual: f64) {
         let least = if self.kind == Kind::Quasi { 1.0 } else { MIN_GUESS };

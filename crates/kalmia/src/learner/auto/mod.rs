@@ -43,11 +43,12 @@ pub(super) mod warm_up;
 
 pub use builder::AutoBuilder;
 pub use drift::DriftMode;
+pub(crate) use merge::Residual;
 pub use sentinel::DriftReport;
 pub use state::AutoState;
 
 use super::{Checkpoint, Learner};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths};
 use crate::linalg::{Threads, require_memory};
 use crate::observe::{Observer, reborrow};
@@ -188,6 +189,17 @@ impl<F: Family> Auto<F> {
     /// The drift mode.
     pub fn drift_mode(&self) -> DriftMode {
         self.drift
+    }
+
+    /// With another drift mode from now on. Refuses a learner that follows a drift already.
+    pub fn with_drift_mode(mut self, drift: DriftMode) -> Result<Self> {
+        if self.is_following() && drift != self.drift {
+            return Err(Error::State(
+                "the learner follows a drift already; its mode cannot change".into(),
+            ));
+        }
+        self.drift = drift;
+        Ok(self)
     }
 
     /// Whether the coefficients follow a drift; they then describe the last rows.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub const PRIOR_SIZES: [f64; 6] = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0];
 /// Their weights before the first row, relative to each other. Under the widest priors a few rows
 /// that one plane separates have huge coefficients, which would dominate the mixture's mean.
-const PRIOR_WEIGHTS: [f64; PRIOR_SIZES.len()] = [1.0, 1.0, 1.0, 1.0, 0.3, 0.03];
+pub(super) const PRIOR_WEIGHTS: [f64; PRIOR_SIZES.len()] = [1.0, 1.0, 1.0, 1.0, 0.3, 0.03];
 /// Variance of the intercept under normal noise, relative to that of `y`: so wide that the
 /// intercept is not shrunk.
 const FLAT: f64 = 1e6;
@@ -246,6 +246,16 @@ impl<F: Family> Auto<F> {
         mean
     }
 
+    /// The prior variances of size `p` at the current scales, in units of the dispersion: of the
+    /// features that are independent in this basis.
+    pub(super) fn prior_variances(&self, p: f64, basis: Basis) -> Vec<f64> {
+        let mut variances = self.scales.variances(p * self.prior.scale.slopes, basis);
+        if self.scales.has_intercept() {
+            variances[0] = self.prior.intercept_variance(&self.dispersion, p);
+        }
+        variances
+    }
+
     /// The prior covariance of size `p` at the current scales, in units of the dispersion.
     /// It stands in the memory of `old` if there is one.
     pub(super) fn prior_covariance(
@@ -254,10 +264,7 @@ impl<F: Family> Auto<F> {
         basis: Basis,
         old: Option<Factored>,
     ) -> Result<Factored> {
-        let mut variances = self.scales.variances(p * self.prior.scale.slopes, basis);
-        if self.scales.has_intercept() {
-            variances[0] = self.prior.intercept_variance(&self.dispersion, p);
-        }
+        let variances = self.prior_variances(p, basis);
         let centers = match basis {
             Basis::Centered => self.scales.centers(),
             Basis::Raw => &[],

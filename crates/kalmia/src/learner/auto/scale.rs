@@ -2,6 +2,7 @@
 
 use super::prior::Basis;
 use crate::error::require;
+use crate::learner::FeatureMap;
 use serde::{Deserialize, Serialize};
 
 /// A feature whose spread is below this share of its size counts as constant.
@@ -122,6 +123,30 @@ impl Scales {
     pub fn adopt(&mut self, other: &Self, set: impl FnMut(usize, f64)) {
         let theirs: Vec<f64> = other.scale.clone();
         self.complete(&theirs, set);
+    }
+
+    /// Those of the features of a whole. A feature that is not one of these is a level: 0 or 1.
+    pub fn mapped(&self, map: &FeatureMap) -> Self {
+        let mut whole = Self {
+            intercept: self.intercept,
+            rows: self.rows,
+            mean: map.vector(&self.mean),
+            deviation: map.select(&self.deviation),
+            scale: map.select(&self.scale),
+            size: if self.size.is_empty() { Vec::new() } else { map.select(&self.size) },
+            center: map.select(&self.center),
+        };
+        for (j, &mean) in whole.mean.iter().enumerate() {
+            if whole.scale[j] != 0.0 || map.is_one(j) {
+                continue;
+            }
+            whole.deviation[j] = self.rows * (mean * (1.0 - mean)).max(0.0);
+            whole.scale[j] = 1.0;
+            if let Some(size) = whole.size.get_mut(j) {
+                *size = 1.0;
+            }
+        }
+        whole
     }
 
     /// Whether a feature still waits for its first value.

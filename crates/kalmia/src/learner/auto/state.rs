@@ -147,7 +147,11 @@ impl<F: Family> Auto<F> {
             warm_up: self.warm_up.clone(),
             form: each_bank!(&self.stage, bank => form(bank)),
             centers: each_bank!(&self.stage, bank => bank.centers.clone()),
-            members: each_bank!(&self.stage, bank => members(bank)),
+            // a learner that is all prior builds its members again
+            members: match self.is_prior() {
+                true => Vec::new(),
+                false => each_bank!(&self.stage, bank => members(bank)),
+            },
             sentinel: self.sentinel.clone(),
             follows_from: self.follows_from,
         }
@@ -170,7 +174,9 @@ impl<F: Family> Auto<F> {
         if let Some(rows) = &state.warm_up {
             rows.rows(dim)?.validate(&state.family, dim)?;
         }
+        let is_prior = state.members.is_empty() && state.count == 0 && state.warm_up.is_none();
         let stage = match state.form.as_str() {
+            "factored" if is_prior => Stage::default(),
             "factored" => Stage::Static(bank(state.members, dim)?),
             "dense" => {
                 if state.warm_up.is_some() {
@@ -203,6 +209,9 @@ impl<F: Family> Auto<F> {
             threads: Threads::all(),
             keeps_all: false,
         };
+        if is_prior {
+            auto.forget()?;
+        }
         auto.stage.mean(&mut auto.mean);
         Ok(auto)
     }

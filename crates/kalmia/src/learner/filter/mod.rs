@@ -189,7 +189,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     }
 
     /// The prior variance of a coefficient that is added: that of the last one.
-    fn new_variance(&self) -> f64 {
+    pub(super) fn new_variance(&self) -> f64 {
         self.dim().checked_sub(1).map_or(1.0, |j| self.prior.variance(j))
     }
 

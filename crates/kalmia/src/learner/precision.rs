@@ -1,7 +1,7 @@
 //! A prior as mean and precision, which may be flat in some directions or in all.
 
+use super::Prior;
 use crate::error::{Error, Result, require, require_len};
-use crate::learner::Prior;
 use crate::linalg::inverse;
 
 /// $N(m, \Lambda^{-1})$ with a precision $\Lambda$ that may be 0: no prior.
@@ -72,6 +72,12 @@ impl PriorPrecision {
         Ok(Self { mean, matrix })
     }
 
+    /// With every precision multiplied by a factor, which must be positive and finite.
+    pub(crate) fn scaled(mut self, factor: f64) -> Self {
+        self.matrix.iter_mut().for_each(|entry| *entry *= factor);
+        self
+    }
+
     /// Number of coefficients.
     pub fn dim(&self) -> usize {
         self.mean.len()
@@ -93,13 +99,13 @@ impl PriorPrecision {
     }
 
     /// $\Lambda(\theta - m)$.
-    pub(super) fn pull(&self, theta: &[f64]) -> Vec<f64> {
+    pub(crate) fn pull(&self, theta: &[f64]) -> Vec<f64> {
         let away: Vec<f64> = theta.iter().zip(&self.mean).map(|(t, m)| t - m).collect();
         times(&self.matrix, &away)
     }
 
     /// $\tfrac12(\theta-m)^\top\Lambda(\theta-m)$.
-    pub(super) fn penalty(&self, theta: &[f64]) -> f64 {
+    pub(crate) fn penalty(&self, theta: &[f64]) -> f64 {
         let pull = self.pull(theta);
         let away = theta.iter().zip(&self.mean).map(|(t, m)| t - m);
         0.5 * away.zip(pull).map(|(a, b)| a * b).sum::<f64>()
@@ -107,7 +113,7 @@ impl PriorPrecision {
 }
 
 /// A square matrix, row after row, times a vector.
-pub(super) fn times(matrix: &[f64], x: &[f64]) -> Vec<f64> {
+pub(crate) fn times(matrix: &[f64], x: &[f64]) -> Vec<f64> {
     let dim = x.len();
     let entry = |row: &[f64]| row.iter().zip(x).map(|(a, b)| a * b).sum();
     matrix.chunks_exact(dim.max(1)).take(dim).map(entry).collect()

@@ -1,20 +1,20 @@
 //! The factor of a precision, in units in which every diagonal entry is 1.
 
+use super::{cholesky_lower, solve_cholesky};
 use crate::error::{Error, Result};
-use crate::linalg::{cholesky_lower, solve_cholesky};
 
 /// Smallest pivot in these units: the share of a feature's information that the features before it
 /// leave. Below it the rounding of the sums decides the coefficient.
 const MIN_PIVOT: f64 = 1e-13;
 
 /// $A = S\,LL^\top S$ with a diagonal $S$, so that the units of the features do not matter.
-pub(super) struct Factor {
+pub(crate) struct ScaledCholesky {
     dim: usize,
     lower: Vec<f64>,
     scale: Vec<f64>,
 }
 
-impl Factor {
+impl ScaledCholesky {
     /// Refuses a matrix that is not positive definite, with the first feature at fault.
     pub fn new(matrix: &[f64], dim: usize) -> Result<Self> {
         let diagonal = (0..dim).map(|j| matrix[j * dim + j]);
@@ -44,6 +44,13 @@ impl Factor {
         b.iter_mut().zip(&self.scale).for_each(|(b, scale)| *b /= scale);
         solve_cholesky(&self.lower, self.dim, b);
         b.iter_mut().zip(&self.scale).for_each(|(b, scale)| *b /= scale);
+    }
+
+    /// $\ln\det A$.
+    pub fn log_det(&self) -> f64 {
+        let lower = (0..self.dim).map(|j| self.lower[j * self.dim + j].ln());
+        let scale = self.scale.iter().map(|scale| scale.ln());
+        2.0 * lower.chain(scale).sum::<f64>()
     }
 
     /// $A^{-1}$, exactly symmetric.

@@ -3,14 +3,14 @@
 /// Numbers summed with Neumaier's compensation: the error of each addition is kept in `low`, so the
 /// sum of any number of terms is off by about one rounding of the sum of their sizes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Carried {
+pub(crate) struct Carried {
     high: Vec<f64>,
     low: Vec<f64>,
 }
 
 /// Adds each value to its sum, and the rounding error of that to the low part.
 #[inline]
-pub(super) fn carry(high: &mut [f64], low: &mut [f64], values: &[f64]) {
+pub(crate) fn carry(high: &mut [f64], low: &mut [f64], values: &[f64]) {
     for ((high, low), value) in high.iter_mut().zip(low).zip(values) {
         let sum = *high + value;
         let added = sum - *high;
