@@ -1,12 +1,15 @@
 //! What a caller declares about a model that learns tables by the names of their columns.
 
-use crate::error::{data, input};
+use crate::error::{data, input, model as refuse};
 use crate::method::translate;
+use kalmia::DriftMode;
 use kalmia_data::{
     Block, Coding, Column, Encoder, EncoderOptions, Input, Kind, Missing, Mode, Reader,
     SourceOptions, WideRows,
 };
-use kalmia_model::{FamilyChoice, Method, MethodName, Model, Parameters, Settings, WeightKind};
+use kalmia_model::{
+    Algorithm, FamilyChoice, Method, MethodName, Model, Parameters, Settings, WeightKind,
+};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
@@ -97,5 +100,29 @@ impl Declaration {
         let coding = target.coding.clone().unwrap_or(Coding::Number);
         let encoder = Encoder::from_columns(options, &columns, coding).map_err(data)?;
         Model::new(self.settings()?, family, encoder).map_err(translate)
+    }
+
+    /// The model of a sample of rows, which are learned without looking for a drift: they come from
+    /// many places.
+    pub fn sample_model(&self, rows: Input, source: SourceOptions) -> PyResult<Model> {
+        let asked = self.settings()?;
+        let mut settings = asked.clone();
+        if let Algorithm::Auto { drift } = &mut settings.method.algorithm {
+            *drift = DriftMode::Off;
+        }
+        let mut encoder = Encoder::new(self.options()?);
+        let mut block = Block::new();
+        let mut reader =
+            Reader::open(vec![rows], source, &mut encoder, Mode::Learn).map_err(data)?;
+        let mut more = reader.next_block(&mut encoder, &mut block).map_err(data)?;
+        let target = encoder.target().ok_or_else(|| input("the sample has no target"))?;
+        let family = self.family.resolve(target).map_err(translate)?.family;
+        let mut model = Model::new(settings, family, encoder).map_err(translate)?;
+        while more {
+            model.learn(&block, None).map_err(refuse)?;
+            more = reader.next_block(&mut model.encoder, &mut block).map_err(data)?;
+        }
+        model.settings = asked;
+        Ok(model)
     }
 }

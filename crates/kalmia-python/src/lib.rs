@@ -5,6 +5,7 @@ mod any;
 mod arguments;
 mod arrow;
 mod bounds;
+mod cluster;
 mod columns;
 mod declaration;
 mod encode;
@@ -19,6 +20,7 @@ mod learner;
 mod learning;
 mod method;
 mod metrics;
+mod polish;
 mod prediction;
 mod river;
 mod rows;
@@ -40,6 +42,8 @@ mod _kalmia {
     #[pymodule_export]
     use super::bounds::{bound_evaluate, bound_list, design_estimate, sphere_minima};
     #[pymodule_export]
+    use super::cluster::{Fit, Shard, SumsPass, Template, merge_shards, merge_sums};
+    #[pymodule_export]
     use super::export::export_model;
     #[pymodule_export]
     use super::family::Family;
@@ -53,6 +57,8 @@ mod _kalmia {
     use super::learner::Learner;
     #[pymodule_export]
     use super::method::{default_texts, method_defaults, model};
+    #[pymodule_export]
+    use super::polish::polish_learner;
     #[pymodule_export]
     use super::prediction::Prediction;
     #[pymodule_export]

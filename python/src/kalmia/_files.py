@@ -18,7 +18,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Writes a fitted estimator; see `Estimator.save`."""
     schema = schema_of(estimator)
     python = _python(estimator, schema)
-    stream = getattr(estimator, "_stream", None)
+    stream = getattr(estimator, "_stream_entry", None)
     save_model(os.fspath(path), estimator.learners_, schema, python, stream)
 
 
@@ -148,7 +148,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     elif python.get("named", True):
         estimator.feature_names_in_ = np.array(python.get("names", schema.columns), dtype=object)
     if stream is not None:
-        estimator._stream = stream
+        estimator._stream_entry = stream
         estimator.stream_position_ = stream["position"]
     if family == "bernoulli":
         estimator.classes_ = _classes(python.get("classes"), schema)

@@ -38,33 +38,46 @@ def foreach_batch(
     Returns
     -------
     callable
-        It takes the micro-batch and its id. One query may use it.
+        It takes the micro-batch and its id.
 
     Examples
     --------
     >>> learn = foreach_batch("late.kalmia", target="late")
     >>> query = rows.writeStream.foreachBatch(learn).start()  # doctest: +SKIP
     """
-    opened: list[StreamModel] = []
+    # batches without rows before there is a model that could keep their ids
+    empty: dict[str, int] = {}
 
     def learn_batch(batch: Any, batch_id: int) -> None:
-        if not opened:
-            opened.append(StreamModel(model_path, target, **declared))
-        model = opened[0]
         source = _query(batch)
-        known = model.position
-        others = [name for name in known if name.startswith("spark:") and name != source]
-        if not allow_gap and source not in known and (others or (known == {} and batch_id > 0)):
-            learned = f"has learned another query, up to batch {known[others[0]]}"
-            raise InputError(
-                f"the model file {model.path} {learned if others else 'is new'}, but this is batch "
-                f"{batch_id} of query {source.removeprefix('spark:')}: use the model and the "
-                "checkpoint that belong together, or give allow_gap=True"
-            )
-        after = None if allow_gap else batch_id - 1
-        model.learn(batch.toArrow(), batch_id, source=source, after=after)
+        rows = batch.toArrow()
+        # opened per batch, so no claim on the file outlives a query that failed
+        with StreamModel(model_path, target, **declared) as model:
+            known = model.position
+            if source not in known and empty.get(source) != batch_id - 1 and not allow_gap:
+                _check_start(model, source, batch_id)
+            after = None if allow_gap else batch_id - 1
+            model.learn(rows, batch_id, source=source, after=after)
+            if not model.position:
+                empty[source] = batch_id
 
     return learn_batch
+
+
+def _check_start(model: StreamModel, source: str, batch_id: int) -> None:
+    """Refuses a model and a query that do not begin together."""
+    others = {name: last for name, last in model.position.items() if name.startswith("spark:")}
+    if others:
+        known = f"has learned another query, up to batch {max(others.values())}"
+    elif batch_id > 0:
+        known = "is new"
+    else:
+        return
+    raise InputError(
+        f"the model file {model.path} {known}, but this is batch {batch_id} of query "
+        f"{source.removeprefix('spark:')}: use the model and the checkpoint that belong together, "
+        "or give allow_gap=True"
+    )
 
 
 def _query(batch: Any) -> str:
