@@ -10,6 +10,13 @@ import pytest
 MISSING = "{} is not installed; `cargo xtask cluster` installs it"
 
 
+def pytest_collection_modifyitems(items):
+    """Marks the tests that need Spark."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
     """Two cores, and four attempts per task."""
