@@ -175,7 +175,8 @@ register_datafusion.__doc__ = f"""Registers an aggregate of SQL that fits a mode
 
     Examples
     --------
-    >>> columns = register_datafusion(context, "flights", "late")  # doctest: +SKIP
-    >>> query = f"SELECT carrier, kalmia_fit({{', '.join(columns)}}) FROM flights GROUP BY carrier"
+    >>> register_datafusion(context, "flights", "late", exclude=["carrier"])  # doctest: +SKIP
+    ['hour', 'dist', 'late']
+    >>> query = "SELECT carrier, kalmia_fit(hour, dist, late) FROM flights GROUP BY carrier"
     >>> models = context.sql(query)  # doctest: +SKIP
     """
