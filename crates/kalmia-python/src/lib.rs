@@ -6,6 +6,7 @@ mod arguments;
 mod arrow;
 mod bounds;
 mod cluster;
+mod cluster_fit;
 mod columns;
 mod declaration;
 mod encode;
@@ -42,7 +43,9 @@ mod _kalmia {
     #[pymodule_export]
     use super::bounds::{bound_evaluate, bound_list, design_estimate, sphere_minima};
     #[pymodule_export]
-    use super::cluster::{Fit, Shard, SumsPass, Template, merge_shards, merge_sums};
+    use super::cluster::{Shard, Template, merge_shards};
+    #[pymodule_export]
+    use super::cluster_fit::{Fit, SumsPass, merge_sums};
     #[pymodule_export]
     use super::export::export_model;
     #[pymodule_export]

@@ -160,9 +160,9 @@ class StreamModel:
                     f"rows come after {after}: learn what is between first, or restore the model "
                     "file that belongs to this point of the stream"
                 )
-            return self._learn(rows, position, source)
+            return self._learn(rows, position, source, self._claim)
 
-    def _learn(self, rows: Any, position: int, source: str) -> StreamStep:
+    def _learn(self, rows: Any, position: int, source: str, claim: Claim) -> StreamStep:
         table, count = as_rows(rows)
         name = f"{source} at {position}"
         if count == 0 and self._model is None:
@@ -176,7 +176,7 @@ class StreamModel:
                 model = TableModel(table, self._declaration(), name)
             learned, skipped = model.learn(table, name) if count else (0, 0)
             after = {**self._position, source: position}
-            self._write(model, after)
+            self._write(model, after, claim)
         except BaseException:
             # what was learned is not in the file: both must be the same again
             self._read()
@@ -191,7 +191,7 @@ class StreamModel:
             )
         return self._declared
 
-    def _write(self, model: TableModel, position: Mapping[str, int]) -> None:
+    def _write(self, model: TableModel, position: Mapping[str, int], claim: Claim) -> None:
         if self._model is None and self.path.exists():
             raise ModelFileError(
                 f"model file {self.path}: another program made it meanwhile; open it again"
@@ -201,7 +201,7 @@ class StreamModel:
         if made is not None:
             entry["declared"] = made
         model.set_entry(ENTRY, entry)
-        model.save(self._claim)
+        model.save(claim)
 
     def _read(self) -> None:
         """Takes the model and its position from the file, if there is one."""

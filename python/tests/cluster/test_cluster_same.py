@@ -40,7 +40,7 @@ def test_engines_agree(spark, dask_client, datafusion, family, tmp_path):
 
 
 def test_the_command_agrees(datafusion, run, tmp_path):
-    """Both polished to the end, from the same rows in files: to a thousandth of a standard error."""
+    """Both polished to the end, from the same rows in files."""
     parts = cut(rows(3000, "poisson"), 3)
     names = []
     for number, part in enumerate(parts):

@@ -1,11 +1,11 @@
 """One model from rows that are spread over many machines, by the engines that hold them.
 
-Each partition is learned where it is, and a few kilobytes per partition are merged in a tree. A pass
-of exact sums then moves the merged coefficients to those of a fit on all rows.
+Each partition is learned where it is, and a few kilobytes per partition are merged in a tree. A
+pass of exact sums then moves the merged coefficients to those of a fit on all rows.
 
 :func:`fit_spark`, :func:`fit_dask` and :func:`fit_datafusion` return the estimator that
-`kalmia.load` returns. :func:`fit_spark_by` and the SQL aggregate of :func:`register_datafusion` make
-one model per key, and :func:`predict_spark` predicts. Engines are imported when they are used;
+`kalmia.load` returns. :func:`fit_spark_by` and the SQL aggregate of :func:`register_datafusion`
+make one model per key, and :func:`predict_spark` predicts. Engines are imported when they are used;
 ``pip install 'kalmia-glm[spark]'``, ``[dask]`` or ``[datafusion]`` brings them.
 """
 

@@ -93,8 +93,8 @@ fit_dask.__doc__ = f"""Fits a model to all rows of a DataFrame of Dask.
 
     It runs where Dask computes: on the cluster of the current ``distributed.Client``, else in this
     process. Tasks that Dask repeats, after a worker died, change nothing. The frame is made once
-    for the sample (a few partitions), once to learn and once per pass; persist it if that is costly.
-    A worker holds a partition in memory, because Dask does.
+    for the sample (a few partitions), once to learn and once per pass; persist it if that is
+    costly. A worker holds a partition in memory, because Dask does.
 
     Parameters
     ----------

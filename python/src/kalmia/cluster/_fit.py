@@ -115,7 +115,7 @@ def fit(
     for _ in range(MAX_PASSES if passes is None else passes):
         done = driver.step(engine.reduce(Sum(driver.request())))
         moved = driver.moved
-        if done or (passes is None and moved["rms"] <= SMALL_MOVE):
+        if done or (passes is None and moved is not None and moved["rms"] <= SMALL_MOVE):
             break
     estimator = from_bytes(driver.model())
     errors = driver.robust_standard_errors

@@ -29,8 +29,8 @@ class ClusterReport(NamedTuple):
     #: How far the last pass moved the coefficients, in standard errors: ``"rms"`` over all of them,
     #: and ``"max"``. None without a pass.
     moved: dict[str, float] | None
-    #: Whether the partitions agree on the coefficients: Cochran's ``"q"`` with its ``"degrees"`` and
-    #: ``"p_value"``. A small p-value says that the partitions differ by more than chance.
+    #: Whether the partitions agree on the coefficients: Cochran's ``"q"`` with its ``"degrees"``
+    #: and ``"p_value"``. A small p-value says that the partitions differ by more than chance.
     heterogeneity: dict[str, Any]
     #: Mean loss of the predictions that each partition made before it learned a row.
     progressive_loss: float

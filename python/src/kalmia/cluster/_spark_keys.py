@@ -47,12 +47,10 @@ def fit_spark_by(
         yield pa.RecordBatch.from_pydict(columns)
 
     # Spark looks at the annotations: with these it gives the rows of a key batch by batch
-    pa = engine("pyarrow", "spark")
-    run.__annotations__ = {
-        "key": tuple[pa.Scalar, ...],
-        "batches": Iterator[pa.RecordBatch],
-        "return": Iterator[pa.RecordBatch],
-    }
+    pa: Any = engine("pyarrow", "spark")
+    iterator: Any = Iterator
+    pairs = {"key": tuple[Any, ...], "batches": iterator[pa.RecordBatch]}
+    run.__annotations__ = {**pairs, "return": iterator[pa.RecordBatch]}
     if sorting:
         frame = frame.repartition(*keys).sortWithinPartitions(*keys, *sorting)
     return frame.groupBy(*keys).applyInArrow(run, schema)
@@ -84,7 +82,8 @@ fit_spark_by.__doc__ = f"""Fits one model per key.
     Examples
     --------
     >>> models = fit_spark_by(flights, "late", "carrier")  # doctest: +SKIP
-    >>> by_carrier = {{row.carrier: from_bytes(row.model) for row in models.collect()}}  # doctest: +SKIP
+    >>> first = models.first()  # doctest: +SKIP
+    >>> first.carrier, from_bytes(bytes(first.model)).coef_  # doctest: +SKIP
     """
 
 
