@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from partitions import FAMILIES, ListRows, cut, rows
 
@@ -95,6 +96,29 @@ def test_the_order_of_partitions_changes_only_rounding():
     sample = rows(500, seed=9)
     one, other = fitted(parts, sample=sample), fitted(parts[::-1], sample=sample)
     assert_close(one, other, 1e-9)
+
+
+def test_batches_pass_through():
+    """Of two hundred batches only a few are in memory at a time."""
+    table = rows(500)
+    start = Template(pa.Table.from_pandas(table), declaration("y"))
+    color = pa.array(["red"] * 5000)
+    peaks = []
+
+    def batches():
+        rng = np.random.default_rng(1)
+        for _ in range(200):
+            # computed, so that Arrow's own memory holds it
+            x = pc.add(pa.array(rng.normal(size=5000)), 0.0)
+            y = pc.cast(pc.greater(x, 0.3), pa.int64())
+            peaks.append(pa.total_allocated_bytes())
+            yield pa.record_batch({"x": x, "z": x, "color": color, "y": y})
+
+    before = pa.total_allocated_bytes()
+    part = Learn(start.to_bytes()).run("partition 0", batches())
+    assert Fit(start, part).rows == 1_000_000
+    one = peaks[0] - before
+    assert one >= 80_000 and max(peaks) - before < 10 * one
 
 
 def test_a_repeated_task_gives_the_same_bytes():
