@@ -1,8 +1,8 @@
 """Learning from streams that are read again after a crash, each row exactly once.
 
-:class:`StreamModel` is a model file that knows how far into its sources it has learned. The position
-is written in one step with the model, so after a crash the two always agree: a batch that comes
-again is ignored, and none is lost. :func:`foreach_batch` is for Spark's structured streaming,
+:class:`StreamModel` is a model file that knows how far into its sources it has learned. The
+position is written in one step with the model, so after a crash the two always agree: a batch that
+comes again is ignored, and none is lost. :func:`foreach_batch` is for Spark's structured streaming,
 :func:`consume_kafka` for Kafka and :func:`consume_nats` for NATS JetStream.
 """
 
