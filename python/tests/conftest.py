@@ -7,6 +7,31 @@ import pytest
 from service import Service
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--no-skips", action="store_true", help="a skipped test fails: all that it needs is there"
+    )
+
+
+def _unskipped(config, report):
+    """The report, as a failure if it is a skip and none is allowed."""
+    if report.skipped and config.getoption("--no-skips"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which --no-skips does not allow: {report.longrepr[2]}"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    outcome = yield
+    _unskipped(item.config, outcome.get_result())
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    outcome = yield
+    _unskipped(collector.config, outcome.get_result())
+
+
 @pytest.fixture(scope="session")
 def command():
     """The path of the command, which KALMIA_COMMAND names."""

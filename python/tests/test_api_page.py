@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kalmia
-from kalmia import river
+from kalmia import cluster, river, stream
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/python.md").read_text(encoding="utf-8")
@@ -35,6 +35,7 @@ CLASSES = [
     kalmia.Learner,
     kalmia.Prediction,
     kalmia.Client,
+    stream.StreamModel,
     river.Classifier,
     river.Regressor,
 ]
@@ -62,6 +63,8 @@ def test_every_exported_name_is_on_it():
         *kalmia.__all__,
         *kalmia.client.__all__,
         *river.__all__,
+        *cluster.__all__,
+        *stream.__all__,
         *kalmia.bounds.__all__,
     ):
         assert re.search(rf"^(### {name}\b|\| `{name}[`(])", PAGE, re.MULTILINE), name

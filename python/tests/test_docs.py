@@ -8,11 +8,12 @@ import pkgutil
 import pytest
 
 import kalmia
-from kalmia import _kalmia
+from kalmia import _kalmia, cluster
 
 MODULES = sorted(
     m.name
-    for m in pkgutil.iter_modules(kalmia.__path__, "kalmia.")
+    for package in (kalmia, cluster)
+    for m in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
     if m.name != "kalmia._kalmia" and not m.ispkg
 )
 

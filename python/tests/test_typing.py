@@ -39,10 +39,15 @@ def test_wrong_parameters_are_found(tmp_path):
         'Client().create("m", family="gamma", target="y", interact=True)',
         'Client().create("m", family="gamma", target="y", missing="drop")',
         'Client().predict("m", [], interval="x")',
+        'cluster.fit_dask(1, "y", missing="drop")',
+        'cluster.fit_spark(1, "y", family=1)',
+        'cluster.fit_datafusion(1, "y", priors=1.0)',
+        'stream.StreamModel("m", "y", drift=True)',
+        'LinearRegression().polish([[1.0]], [1.0], prior="vague")',
     ]
     path = tmp_path / "wrong.py"
     path.write_text(
-        "from kalmia import Auto, Client, LinearRegression, LogisticRegression\n"
+        "from kalmia import Auto, Client, LinearRegression, LogisticRegression, cluster, stream\n"
         + "\n".join(wrong)
         + "\n"
     )

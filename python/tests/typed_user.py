@@ -15,8 +15,10 @@ from kalmia import (
     Prediction,
     ServiceError,
     client,
+    cluster,
     load,
     merge,
+    stream,
 )
 
 X = np.ones((4, 2))
@@ -68,3 +70,13 @@ with Client("http://127.0.0.1:8642", token="secret", timeout=5.0, retries=3) as 
         service.delete("m")
     except ServiceError as error:
         place: tuple[int | None, str | None] = error.row, error.column
+
+
+spread: Any = cluster.fit_spark(X, "y", family="poisson", drift="off", passes=2, prior="flat")
+report: cluster.ClusterReport = spread.cluster_
+by_key: Any = cluster.fit_spark_by(X, "y", ["a", "b"], order="t", missing="skip")
+columns: list[str] = cluster.register_datafusion(object(), "t", "y", exclude=["a"])
+with stream.StreamModel("m.kalmia", "y", family="gamma", weight="w") as following:
+    step: stream.StreamStep = following.learn([{"a": 1.0, "y": 2.0}], 3, source="s", after=2)
+    learned_rows: int = step.rows
+    position: dict[str, int] = following.position

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import kalmia
-from kalmia import bounds, client, river
+from kalmia import bounds, client, cluster, river, stream
 
 INTRODUCTION = """# The Python package
 
@@ -20,6 +20,8 @@ docs/python.md`. [python/README.md](../python/README.md) is the introduction.
 MODULES = (
     (kalmia, "kalmia"),
     (client, "kalmia.client"),
+    (cluster, "kalmia.cluster"),
+    (stream, "kalmia.stream"),
     (river, "kalmia.river"),
     (bounds, "kalmia.bounds"),
 )

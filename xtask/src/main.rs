@@ -1,7 +1,9 @@
 //! The one command that tests everything: `cargo xtask ci`.
 
 mod api;
+mod cluster;
 mod crash;
+mod debian;
 mod fuzz;
 mod page;
 mod python;
@@ -13,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use runner::Step;
-use steps::{STEPS, TOOLS};
+use steps::{STEPS, TOOLS, WHOLE};
 
 /// What the arguments ask for.
 #[derive(Debug, PartialEq)]
@@ -30,7 +32,7 @@ fn parse(args: &[String]) -> Request {
         [] => Request::Help,
         [one] if ["help", "--help", "-h"].contains(&one.as_str()) => Request::Help,
         [one] if one == "ci" => Request::Run(STEPS.iter().collect()),
-        [one] => match STEPS.iter().chain(TOOLS).find(|step| step.name == one) {
+        [one] => match WHOLE.iter().chain(STEPS).chain(TOOLS).find(|step| step.name == one) {
             Some(step) => Request::Run(vec![step]),
             None => Request::Unknown(one.clone()),
         },
@@ -100,6 +102,15 @@ mod tests {
         assert_eq!(parsed(&["ci"]), Request::Run(STEPS.iter().collect()));
         for step in STEPS.iter().chain(TOOLS) {
             assert_eq!(parsed(&[step.name]), Request::Run(vec![step]));
+        }
+    }
+
+    #[test]
+    fn a_name_runs_the_whole_of_a_step() {
+        for step in WHOLE {
+            let Request::Run(found) = parsed(&[step.name]) else { panic!("{}", step.name) };
+            assert_eq!(found[0].about, step.about);
+            assert!(STEPS.iter().any(|other| other == step && other.about != step.about));
         }
     }
 

@@ -11,12 +11,15 @@ pub fn python(root: &Path) -> Result<Outcome, String> {
     if !root.join("python/pyproject.toml").is_file() {
         return Ok(Skipped("python/pyproject.toml does not exist"));
     }
-    let environment = Environment::new(root)?;
+    let environment = Environment::new(root, VENV)?;
     environment.run("pip install --quiet --disable-pip-version-check pytest ./python[test]")?;
     environment.run("pytest python")
 }
 
-/// The virtual environment of the tests, and the command that some of them run.
+/// The folder of the environment that most tests share.
+pub(crate) const VENV: &str = "target/venv";
+
+/// A virtual environment of tests, and the command that some of them run.
 pub(crate) struct Environment<'a> {
     root: &'a Path,
     interpreter: PathBuf,
@@ -25,16 +28,22 @@ pub(crate) struct Environment<'a> {
 
 impl<'a> Environment<'a> {
     /// Makes what is missing.
-    pub(crate) fn new(root: &'a Path) -> Result<Self, String> {
-        let interpreter = interpreter(&root.join("target/venv"))?;
+    pub(crate) fn new(root: &'a Path, folder: &str) -> Result<Self, String> {
+        let interpreter = interpreter(&root.join(folder))?;
         Ok(Self { root, interpreter, command: build_command(root)? })
     }
 
+    /// Runs a module of Python with arguments that have no spaces.
+    pub(crate) fn run(&self, line: &str) -> Result<Outcome, String> {
+        let (module, args) = line.split_once(' ').unwrap_or((line, ""));
+        self.run_module(module, &args.split_whitespace().collect::<Vec<_>>())
+    }
+
     /// Runs a module of Python with arguments.
-    pub(crate) fn run(&self, args: &str) -> Result<Outcome, String> {
+    pub(crate) fn run_module(&self, module: &str, args: &[&str]) -> Result<Outcome, String> {
         let mut python = Command::new(&self.interpreter);
         python.current_dir(self.root).env("KALMIA_COMMAND", &self.command);
-        execute(python.arg("-m").args(args.split(' ')))
+        execute(python.args(["-m", module]).args(args))
     }
 }
 

@@ -26,6 +26,8 @@ impl PartialEq for Step {
 pub enum Outcome {
     /// Everything in it ran and passed.
     Passed,
+    /// What ran passed; this was left out.
+    Partly(&'static str),
     /// There was nothing to run, for this reason.
     Skipped(&'static str),
 }
@@ -53,6 +55,7 @@ pub fn run(steps: &[&Step], root: &Path) -> Vec<Record> {
         let result = (step.run)(root);
         match &result {
             Ok(Outcome::Passed) => {}
+            Ok(Outcome::Partly(what)) => eprintln!("== {}: {what}", step.name),
             Ok(Outcome::Skipped(why)) => eprintln!("== {}: skipped, {why}", step.name),
             Err(why) => eprintln!("\nxtask: step `{}` failed: {why}", step.name),
         }
@@ -73,6 +76,7 @@ pub fn summary(records: &[Record]) -> String {
     for record in records {
         let result = match &record.result {
             Some(Ok(Outcome::Passed)) => "passed".to_string(),
+            Some(Ok(Outcome::Partly(what))) => format!("passed, but {what}"),
             Some(Ok(Outcome::Skipped(why))) => format!("skipped: {why}"),
             Some(Err(why)) => format!("FAILED: {why}"),
             None => "not run".to_string(),
@@ -111,6 +115,18 @@ mod tests {
             "{table}"
         );
         assert!(lines[3].starts_with("never") && lines[3].ends_with("not run"), "{table}");
+    }
+
+    #[test]
+    fn a_step_that_ran_in_part_is_no_failure_and_says_what_is_missing() {
+        const PART: Step = Step {
+            name: "part",
+            about: "runs a half",
+            run: |_| Ok(Outcome::Partly("the other half was not run")),
+        };
+        let records = run(&[&PART, &GOOD], Path::new("."));
+        assert!(all_good(&records));
+        assert!(summary(&records).contains("passed, but the other half was not run"));
     }
 
     #[test]

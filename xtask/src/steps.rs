@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::api;
+use crate::cluster;
 use crate::crash::crash;
 use crate::fuzz;
 use crate::page::page;
@@ -39,7 +40,19 @@ pub const STEPS: &[Step] = &[
         run: python,
     },
     Step { name: "page", about: "the page of the service, in Chromium", run: page },
+    Step {
+        name: "cluster",
+        about: "Dask, DataFusion, Kafka, NATS; Spark if there is time, or by name",
+        run: cluster::bounded,
+    },
 ];
+
+/// Steps that do more if they are asked for by name than in `ci`.
+pub const WHOLE: &[Step] = &[Step {
+    name: "cluster",
+    about: "Dask, DataFusion, Kafka, NATS and Spark",
+    run: cluster::all,
+}];
 
 /// What runs only by its name.
 pub const TOOLS: &[Step] = &[
@@ -225,7 +238,7 @@ mod tests {
     #[test]
     fn steps_without_targets_are_skipped() {
         let workspace = Workspace::new("empty", &["crates/a/src/lib.rs"]);
-        for step in [bench, examples, python, page] {
+        for step in [bench, examples, python, page, cluster::all, cluster::bounded] {
             assert!(matches!(step(&workspace.0), Ok(Skipped(_))));
         }
     }

@@ -1,6 +1,7 @@
 //! The library's errors as the exceptions of `kalmia.errors`, in Python's terms.
 
 use kalmia::Error;
+use kalmia_data::Remedy;
 use kalmia_model::number_text;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -50,12 +51,29 @@ pub fn plain(error: Error) -> PyErr {
 pub fn model(error: kalmia_model::Error) -> PyErr {
     match error {
         kalmia_model::Error::Learner(error) => plain(error),
+        kalmia_model::Error::Data(error) => data(error),
         kalmia_model::Error::File(error) => file(error),
         error @ kalmia_model::Error::Memory { .. } => {
             PyMemoryError::new_err(format!("{error}: leave features out"))
         }
         other => input(other.to_string()),
     }
+}
+
+/// An error of rows that were read by the names of their columns: where it is, and what to do.
+pub fn data(error: kalmia_data::Error) -> PyErr {
+    let hint = match error.remedy() {
+        Some(Remedy::MissingPolicy) => {
+            "; drop the row, or give missing=\"skip\" or \"mean\"".into()
+        }
+        Some(Remedy::Categorical { column }) => {
+            format!("; if the column is a category, give categorical=[{column:?}]")
+        }
+        Some(Remedy::Exclude { column }) => format!("; leave it out with exclude=[{column:?}]"),
+        Some(Remedy::Positive { .. }) => "; name the label that counts as 1 with positive=".into(),
+        _ => String::new(),
+    };
+    input(format!("{error}{hint}"))
 }
 
 /// Rows of a call, to name the one at fault as its caller counts.

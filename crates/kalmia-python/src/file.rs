@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// The metadata entry of what only the Python package needs.
 const ENTRY: &str = "python";
 
+/// The metadata entry of `kalmia.stream`: how far into its sources the model has learned.
+const STREAM: &str = "stream";
+
 /// What a model file says of a learner beside its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
@@ -31,13 +34,14 @@ pub struct Provenance {
 }
 
 /// A file's content: learners, schema, the method's name, what weights mean, the method's
-/// parameters, and the entry of [`save_model`].
+/// parameters, and the two entries of [`save_model`].
 type Content<'py> = (
     Vec<Bound<'py, PyAny>>,
     Schema,
     &'static str,
     &'static str,
     Bound<'py, PyDict>,
+    Bound<'py, PyAny>,
     Bound<'py, PyAny>,
 );
 
@@ -80,25 +84,30 @@ pub fn model(
     })
 }
 
-/// Writes learners with their schema; `python` is what `load_model` gives back.
+/// Writes learners with their schema; `python` and `stream` are what `load_model` gives back.
 #[pyfunction]
+#[pyo3(signature = (path, learners, schema, python, stream=None))]
 pub fn save_model(
     py: Python<'_>,
     path: PathBuf,
     learners: Vec<PyRef<'_, Learner>>,
     schema: &Schema,
     python: &Bound<'_, PyAny>,
+    stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let mut metadata = Metadata::default();
     metadata.insert(ENTRY.into(), to_json(python)?);
+    if let Some(stream) = stream {
+        metadata.insert(STREAM.into(), to_json(stream)?);
+    }
     let models = learners.iter().map(|one| model(py, one, &schema.0, &metadata));
     let models = models.collect::<PyResult<Vec<_>>>()?;
     py.detach(|| save_set(&path, &models)).map_err(translate)
 }
 
 /// Reads what `save_model` or the command wrote: the learners, their schema, the method's name, the
-/// kind of weights, the method's parameters, and the entry of `save_model` (None in files of the
-/// command).
+/// kind of weights, the method's parameters, and the entries of `save_model` (None in files of the
+/// command, and without a stream).
 #[pyfunction]
 pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
     let models = py.detach(|| load_set(&path)).map_err(translate)?.content;
@@ -108,10 +117,12 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
     let schema = Schema(first.encoder.clone());
     let method = first.settings.method;
     let kind = first.settings.weight_kind;
-    let python = match first.metadata.get(ENTRY) {
-        Some(entry) => from_json(py, entry)?,
-        None => py.None().into_bound(py),
+    let entry = |name| match first.metadata.get(name) {
+        Some(entry) => from_json(py, entry),
+        None => Ok(py.None().into_bound(py)),
     };
+    let python = entry(ENTRY)?;
+    let stream = entry(STREAM)?;
     let mut learners = Vec::with_capacity(models.len());
     for Model { learner, encoder, metrics, settings, weights, history, .. } in models {
         let intercept = encoder.options().intercept;
@@ -120,5 +131,6 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
         learner.provenance = Some(Arc::new(Provenance { settings, history }));
         learners.push(wrap(py, learner)?);
     }
-    Ok((learners, schema, method.name().name(), kind.name(), by_name(py, &method)?, python))
+    let parameters = by_name(py, &method)?;
+    Ok((learners, schema, method.name().name(), kind.name(), parameters, python, stream))
 }

@@ -5,7 +5,10 @@ mod any;
 mod arguments;
 mod arrow;
 mod bounds;
+mod cluster;
+mod cluster_fit;
 mod columns;
+mod declaration;
 mod encode;
 mod error;
 mod export;
@@ -18,6 +21,7 @@ mod learner;
 mod learning;
 mod method;
 mod metrics;
+mod polish;
 mod prediction;
 mod river;
 mod rows;
@@ -26,6 +30,7 @@ mod shared;
 mod state;
 mod store;
 mod table;
+mod table_model;
 mod wide;
 
 use pyo3::prelude::*;
@@ -37,6 +42,10 @@ mod _kalmia {
     use super::arrow::ArrowBlocks;
     #[pymodule_export]
     use super::bounds::{bound_evaluate, bound_list, design_estimate, sphere_minima};
+    #[pymodule_export]
+    use super::cluster::{Shard, Template, merge_shards};
+    #[pymodule_export]
+    use super::cluster_fit::{Fit, SumsPass, merge_sums};
     #[pymodule_export]
     use super::export::export_model;
     #[pymodule_export]
@@ -52,6 +61,8 @@ mod _kalmia {
     #[pymodule_export]
     use super::method::{default_texts, method_defaults, model};
     #[pymodule_export]
+    use super::polish::polish_learner;
+    #[pymodule_export]
     use super::prediction::Prediction;
     #[pymodule_export]
     use super::river::{predict_mean, river_row, shrink, wide_row};
@@ -59,6 +70,8 @@ mod _kalmia {
     use super::schema::Schema;
     #[pymodule_export]
     use super::store::{merge, restore};
+    #[pymodule_export]
+    use super::table_model::{Claim, TableModel};
     #[pymodule_export]
     use super::wide::WideRows;
     use super::*;

@@ -282,7 +282,7 @@ pub fn default_texts(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 }
 
 /// An error about a method, with Python's names.
-fn translate(error: Error) -> PyErr {
+pub fn translate(error: Error) -> PyErr {
     match error {
         Error::ParameterNotTaken { parameter, method } => {
             let takes: Vec<_> = method.takes().iter().map(|&taken| name(taken)).collect();

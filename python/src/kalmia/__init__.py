@@ -4,7 +4,9 @@ Start with the scikit-learn estimators :class:`LogisticRegression`, :class:`Line
 :class:`PoissonRegression` and :class:`GammaRegression`. ``kalmia.river`` has models for River. The
 learners below them are :class:`Auto`, :class:`Filter`, :class:`OnlineNewtonStep`,
 :class:`AveragedSGD` and :class:`Averaged`; ``kalmia.bounds`` has the theorems of the paper.
-:class:`Client` talks to the service that ``kalmia serve`` runs.
+:class:`Client` talks to the service that ``kalmia serve`` runs. ``kalmia.cluster`` fits rows that
+Spark, Dask or DataFusion hold, and ``kalmia.stream`` learns streams that are read again after a
+crash.
 """
 
 from __future__ import annotations
@@ -73,15 +75,21 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from . import cluster as cluster
     from . import river as river
+    from . import stream as stream
+
+#: Modules that are imported when they are first used.
+LAZY = ("cluster", "river", "stream")
 
 
 def __getattr__(name: str) -> Any:
-    """`kalmia.river` without an import of its own; only those who use it need River."""
-    if name == "river":
-        return importlib.import_module(".river", __name__)
+    """`kalmia.river` and others without an import; only those who use it need River."""
+    if name in LAZY:
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *(["river"] if find_spec("river") else [])])
+    absent = [] if find_spec("river") else ["river"]
+    return sorted({*globals(), *LAZY} - set(absent))

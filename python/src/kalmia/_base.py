@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from . import _files, _merge, _plots, _wide
+from . import _files, _merge, _plots, _polish, _wide
 from ._data import Rows
 from ._export import Exports
 from ._inputs import Inputs
@@ -297,6 +298,57 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         """
         check_is_fitted(self, "learners_")
         return cast("Self", _merge.merged(self, other))
+
+    def polish(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        *,
+        robust: bool = False,
+        prior: Literal["fitted", "flat"] = "fitted",
+        passes: int | None = None,
+    ) -> Self:
+        """Moves the coefficients to the maximum of the likelihood of rows, by further passes.
+
+        One pass over a stream gives an approximation, unless the family is Gaussian. Each pass here
+        sums over all rows and takes a Newton step, until nothing moves by more than 0.0001 standard
+        errors. Give all rows that were learned: rows that are left out are forgotten. With more
+        than two classes each learner is polished. Wide models refuse, and so do models that follow
+        a drift. `polish_` says what the passes found; the progressive loss stays as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            The rows, as in `fit`. Levels that the model has not learned count as the first one.
+        robust : bool
+            Whether `polish_` has ``"robust_std_err"``: standard errors that hold for any variance
+            of the target (White's sandwich), the intercept first if there is one.
+        prior : {"fitted", "flat"}
+            What is taken as known before the rows: what the model was fitted with, or nothing.
+            ``"flat"`` gives the maximum likelihood, which does not exist for labels that a feature
+            separates.
+        passes : int, optional
+            Passes at most.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from kalmia import LinearRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 3.0, 5.5, 6.5]
+        >>> model = LinearRegression().fit(X, y).polish(X, y, prior="flat")
+        >>> model.coef_.round(9)  # least squares
+        array([1.9])
+        """
+        check_is_fitted(self, "learners_")
+        _polish.polish(
+            self, X, y, sample_weight, offset, robust=robust, prior=prior, passes=passes
+        )
+        return self
 
     def summary(self, level: float = 0.95) -> Summary:
         """The table of coefficients with standard errors and intervals.

@@ -17,7 +17,9 @@ from .errors import ModelFileError
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Writes a fitted estimator; see `Estimator.save`."""
     schema = schema_of(estimator)
-    save_model(os.fspath(path), estimator.learners_, schema, _python(estimator, schema))
+    python = _python(estimator, schema)
+    stream = getattr(estimator, "_stream_entry", None)
+    save_model(os.fspath(path), estimator.learners_, schema, python, stream)
 
 
 def schema_of(estimator: Any) -> Schema:
@@ -92,7 +94,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         as zeros, and a row that is left out for a missing value has the prediction NaN. If the
         command was given an offset, the table's column of that name is used, unless `offset` is
         given. A wide model of libsvm files takes matrices of any width, in which column j has
-        the index j.
+        the index j. A model of :mod:`kalmia.stream` has `stream_position_`, the last position of
+        each source, which `save` keeps.
 
     Examples
     --------
@@ -108,7 +111,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     from ._linear import GammaRegression, LinearRegression, PoissonRegression
     from ._logistic import LogisticRegression
 
-    learners, schema, method, kind, found, python = load_model(os.fspath(path))
+    learners, schema, method, kind, found, python, stream = load_model(os.fspath(path))
     if python and "river" in python:
         from ._river_model import read
 
@@ -144,6 +147,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         estimator.n_features_in_ = python.get("width", last - FIRST_UNNAMED + 1)
     elif python.get("named", True):
         estimator.feature_names_in_ = np.array(python.get("names", schema.columns), dtype=object)
+    if stream is not None:
+        estimator._stream_entry = stream
+        estimator.stream_position_ = stream["position"]
     if family == "bernoulli":
         estimator.classes_ = _classes(python.get("classes"), schema)
     return estimator

@@ -42,7 +42,7 @@ class Inputs:
         they may be learned as they come.
         """
         if reset:
-            for name in ("schema_", "_from_command"):
+            for name in ("schema_", "_from_command", "_stream_entry", "stream_position_"):
                 self.__dict__.pop(name, None)
         # one copy, because another thread may replace both while it learns new levels
         fitted = vars(self).copy()

@@ -227,6 +227,15 @@ class LogisticRegression(ClassifierMixin, Estimator):
             self._adopt(learners, rows, first, classes_=known)
         return rows.spread(class_probabilities(results, binary=count == 1)) if means else None
 
+    def _polish_targets(
+        self, y: Any, rows: Rows, sample_weight: Any
+    ) -> tuple[list[np.ndarray], np.ndarray | None]:
+        """The targets of each learner, and the weights."""
+        y = self._column(y, rows.given, numbers=False)
+        targets = self._targets(y, self.classes_)
+        weight = self._weights(sample_weight, y, reset=False)
+        return targets, class_weights(self.class_weight, y, self.classes_, weight)
+
     @staticmethod
     def _targets(y: np.ndarray, known: np.ndarray) -> list[np.ndarray]:
         """One column of 0 and 1 per class; for two classes, that of the second only."""

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base import Estimator
 from ._calls import LearningCall
+from ._data import Rows
 from ._parameters import draw_seed
 from .errors import InputError
 
@@ -161,6 +162,13 @@ class Regression(RegressorMixin, Estimator):
             )
             self._adopt([learner], rows, first)
         return rows.spread(result) if means else None
+
+    def _polish_targets(
+        self, y: Any, rows: Rows, sample_weight: Any
+    ) -> tuple[list[np.ndarray], np.ndarray | None]:
+        """The targets of each learner, and the weights."""
+        y = self._column(y, rows.given, numbers=True)
+        return [y], self._weights(sample_weight, y, reset=False)
 
     @overload
     def predict(

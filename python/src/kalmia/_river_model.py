@@ -390,7 +390,7 @@ class RiverModel:
         path
             The file.
         """
-        learners, _, _, _, _, python = load_model(os.fspath(path))
+        learners, _, _, _, _, python, _ = load_model(os.fspath(path))
         found = read(learners, (python or {}).get("river"), path)
         if not isinstance(found, cls):
             raise ModelFileError(

@@ -1,0 +1,128 @@
+//! What a caller declares about a model that learns tables by the names of their columns.
+
+use crate::error::{data, input, model as refuse};
+use crate::method::translate;
+use kalmia::DriftMode;
+use kalmia_data::{
+    Block, Coding, Column, Encoder, EncoderOptions, Input, Kind, Missing, Mode, Reader,
+    SourceOptions, WideRows,
+};
+use kalmia_model::{
+    Algorithm, FamilyChoice, Method, MethodName, Model, Parameters, Settings, WeightKind,
+};
+use pyo3::prelude::*;
+use serde::Deserialize;
+
+/// Columns and method by name. `kalmia._declaration` makes it from the keywords of public
+/// functions.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Declaration {
+    target: String,
+    family: FamilyChoice,
+    method: String,
+    parameters: Parameters,
+    features: Option<Vec<String>>,
+    exclude: Vec<String>,
+    categorical: Vec<String>,
+    weight: Option<String>,
+    weights: WeightKind,
+    offset: Option<String>,
+    positive: Option<String>,
+    intercept: bool,
+    missing: Missing,
+}
+
+impl Declaration {
+    /// Reads a declaration from a dictionary.
+    pub fn new(given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let value = crate::json::to_json(given)?;
+        serde_json::from_value(value)
+            .map_err(|error| input(format!("the model is not declared right: {error}")))
+    }
+
+    fn method(&self) -> PyResult<Method> {
+        let name: MethodName = self.method.parse().map_err(translate)?;
+        Method::new(name, &self.parameters).map_err(translate)
+    }
+
+    /// How to learn.
+    pub fn settings(&self) -> PyResult<Settings> {
+        let method = self.method()?;
+        if method.needs_horizon() {
+            return Err(input(
+                "method 'asgd' needs horizon, the number of rows to come: give it, or use 'auto'",
+            ));
+        }
+        let settings = Settings {
+            family: self.family.clone(),
+            method,
+            weight_kind: self.weights,
+            ..Settings::default()
+        };
+        settings.check().map_err(translate)?;
+        Ok(settings)
+    }
+
+    /// What the columns are for.
+    pub fn options(&self) -> PyResult<EncoderOptions> {
+        Ok(EncoderOptions {
+            positive: self.positive.clone(),
+            weight: self.weight.clone(),
+            offset: self.offset.clone(),
+            features: self.features.clone(),
+            exclude: self.exclude.clone(),
+            categorical: self.categorical.clone(),
+            intercept: self.intercept,
+            missing: self.missing,
+            wide: self.method()?.rows(),
+            ..EncoderOptions::target(&self.target)
+        })
+    }
+
+    /// The model before its first row, with the columns that these rows show. The rows decide the
+    /// kinds of the columns, the coding of the target and the family, and are not learned.
+    pub fn first_model(&self, rows: Input, source: SourceOptions) -> PyResult<Model> {
+        let mut shown = Encoder::new(self.options()?);
+        let mut block = Block::new();
+        let mut reader = Reader::open(vec![rows], source, &mut shown, Mode::Learn).map_err(data)?;
+        reader.next_block(&mut shown, &mut block).map_err(data)?;
+        let target = shown.target().ok_or_else(|| input("the rows have no target"))?;
+        let family = self.family.resolve(target).map_err(translate)?.family;
+        let options = EncoderOptions {
+            wide: if shown.is_wide() { WideRows::Always } else { WideRows::Never },
+            // they are not among the columns that are left
+            exclude: Vec::new(),
+            ..self.options()?
+        };
+        let kind = |column: &Column| (column.name.clone(), column.kind.unwrap_or(Kind::Number));
+        let columns: Vec<_> = shown.columns().iter().map(kind).collect();
+        let coding = target.coding.clone().unwrap_or(Coding::Number);
+        let encoder = Encoder::from_columns(options, &columns, coding).map_err(data)?;
+        Model::new(self.settings()?, family, encoder).map_err(translate)
+    }
+
+    /// The model of a sample of rows, which are learned without looking for a drift: they come from
+    /// many places.
+    pub fn sample_model(&self, rows: Input, source: SourceOptions) -> PyResult<Model> {
+        let asked = self.settings()?;
+        let mut settings = asked.clone();
+        if let Algorithm::Auto { drift } = &mut settings.method.algorithm {
+            *drift = DriftMode::Off;
+        }
+        let mut encoder = Encoder::new(self.options()?);
+        let mut block = Block::new();
+        let mut reader =
+            Reader::open(vec![rows], source, &mut encoder, Mode::Learn).map_err(data)?;
+        let mut more = reader.next_block(&mut encoder, &mut block).map_err(data)?;
+        let target = encoder.target().ok_or_else(|| input("the sample has no target"))?;
+        let family = self.family.resolve(target).map_err(translate)?.family;
+        let mut model = Model::new(settings, family, encoder).map_err(translate)?;
+        while more {
+            model.learn(&block, None).map_err(refuse)?;
+            more = reader.next_block(&mut model.encoder, &mut block).map_err(data)?;
+        }
+        model.settings = asked;
+        Ok(model)
+    }
+}

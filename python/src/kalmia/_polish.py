@@ -1,0 +1,53 @@
+"""Further passes over the rows of an estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _files
+from ._calls import LearningCall
+from ._kalmia import polish_learner
+from .errors import InputError
+
+
+def polish(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    offset: Any,
+    *,
+    robust: bool,
+    prior: str,
+    passes: int | None,
+) -> None:
+    """Polishes every learner of an estimator; see `Estimator.polish`."""
+    if passes is not None and (isinstance(passes, bool) or passes != int(passes) or passes < 1):
+        raise InputError(f"passes is {passes!r}: give a whole number above 0, or None")
+    with LearningCall(estimator, False):
+        rows = estimator._rows(X, offset)
+        targets, weight = estimator._polish_targets(y, rows, sample_weight)
+        schema = _files.schema_of(estimator)
+        found = [
+            polish_learner(
+                learner,
+                schema,
+                rows.X,
+                rows.pick(target),
+                rows.pick(weight),
+                rows.offset,
+                robust=robust,
+                prior=prior,
+                passes=None if passes is None else int(passes),
+            )
+            for learner, target in zip(estimator.learners_, targets, strict=True)
+        ]
+        reports = [report for _, report in found]
+        for report in reports:
+            errors = report["robust_std_err"]
+            report["robust_std_err"] = None if errors is None else np.array(errors)
+        # all at once: a refused call changes nothing
+        estimator.learners_ = [learner for learner, _ in found]
+        estimator.polish_ = reports[0] if len(reports) == 1 else reports
