@@ -236,9 +236,10 @@ impl Polishing {
         self.newton.passes()
     }
 
-    /// Whether more passes would change nothing that matters: the last step was at most 0.3 standard
-    /// errors, root mean square, so the next one would be some thousandths. Also after five passes,
-    /// because rows that need more have no clear maximum. False before the first step.
+    /// Whether more passes would change nothing that matters: the last step was at most 0.3
+    /// standard errors, root mean square, so the next one would be some thousandths. Also after
+    /// five passes, because rows that need more have no clear maximum. False before the first
+    /// step.
     pub fn is_close(&self) -> bool {
         let moved = self.latest().map(|latest| latest.moved().rms);
         moved.is_some_and(|rms| rms <= CLOSE || self.passes() >= MAX_CLOSE_PASSES)

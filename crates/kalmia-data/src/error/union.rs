@@ -72,7 +72,8 @@ pub enum UnionProblem {
     /// A category has two baselines, and no intercept makes up for the difference.
     #[error(
         "the baseline level of column `{}` is `{}` in one part and `{}` in another, which \
-         takes an intercept to align; learn with an intercept, or start all parts from one template",
+         takes an intercept to align; learn with an intercept, or start all parts from one \
+         template",
         excerpt(.column.as_bytes()), excerpt(.first.as_bytes()), excerpt(.other.as_bytes())
     )]
     Baseline {

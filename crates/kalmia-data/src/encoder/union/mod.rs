@@ -25,8 +25,8 @@ impl Encoder {
     /// encoder that had read rows, use [`Encoder::union_since`], which counts these rows once.
     ///
     /// # Errors
-    /// [`UnionProblem`] if options, columns, kinds or the coding of the target differ, if a part has
-    /// read no rows or has sparse rows, if there are too many features, or if baselines differ and
+    /// [`UnionProblem`] if options, columns, kinds or the coding of the target differ, if a part
+    /// has read no rows or has sparse rows, if there are too many features, or if baselines differ and
     /// there is no intercept. An open negative label is no difference.
     ///
     /// ```

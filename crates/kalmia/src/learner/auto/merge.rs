@@ -29,11 +29,11 @@ impl<F: Family + PartialEq> Auto<F> {
     ///
     /// Learners in their warm-up still have their rows, which the others learn: with at most one
     /// learner past its warm-up the merge is exact. Otherwise the information that each learner's
-    /// heaviest member has beyond its prior is added. Then all members are built anew: from the priors of the learner with the most rows, with weights that
-    /// follow from the information itself. For normal noise the information is exact; for other
-    /// families it is off by what each belief's normal form is off, which adds up over many shards:
-    /// follow it by a pass of [`polish`](crate::sums::polish). Learners that follow a drift are
-    /// refused.
+    /// heaviest member has beyond its prior is added. Then all members are built anew: from the
+    /// priors of the learner with the most rows, with weights that follow from the information
+    /// itself. For normal noise the information is exact; for other families it is off by what each
+    /// belief's normal form is off, which adds up over many shards: follow it by a pass of
+    /// [`polish`](crate::sums::polish). Learners that follow a drift are refused.
     pub fn merge_many(learners: &[&Self]) -> Result<MergedMany<Self>> {
         let Some(base) = Self::base(learners) else {
             return Err(Error::State("there are no learners to merge".into()));
