@@ -143,7 +143,8 @@ def main() -> None:
     count = 100 if given.quick else 10_000
     spent = seconds(lambda: merge_tree([measured[0].data] * count, merge_shards), 1)
     print(
-        f"\nthe tree over {count} parts of {measured[0].dim} coefficients, on one core: {spent:.3g} s"
+        f"\nthe tree over {count} parts of {measured[0].dim} coefficients, on one core: "
+        f"{spent:.3g} s"
     )
 
 

@@ -46,6 +46,9 @@ def test_other_models_merge_nearly(classes, tmp_path):
     assert (np.abs(merged.coef_ - whole.coef_) < 0.25 * errors[:, 1:]).all()
     # the two halves were learned in other orders than the whole
     assert_close(merged.std_err_, whole.std_err_, rtol=0.06)
+    # the loss is that of all rows, each predicted by the model that learned it
+    losses = [part.progressive_loss_ for part in parts]
+    assert_close(merged.progressive_loss_, np.mean(losses), rtol=1e-12)
     merged.save(tmp_path / "merged.kalmia")
     assert merged.predict(X).shape == (2000,) and "2000 rows" in str(merged.summary())
 

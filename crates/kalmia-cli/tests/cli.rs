@@ -32,6 +32,8 @@ mod predicted;
 mod reading;
 #[path = "cli/rows.rs"]
 mod rows;
+#[path = "cli/shards.rs"]
+mod shards;
 #[path = "cli/small.rs"]
 mod small;
 #[path = "cli/sparse.rs"]

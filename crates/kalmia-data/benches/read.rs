@@ -1,5 +1,5 @@
 //! Reading speed on a CSV of ten float columns, beside the `csv` crate with the same float parser,
-//! and on Parquet.
+//! in two parts at the same time, and on Parquet.
 //!
 //! `cargo bench -p kalmia-data` reads about 100 MB (or `KALMIA_BENCH_MB`); run as a test it reads a
 //! few KB, to show that it works.
@@ -9,7 +9,9 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions};
+use kalmia_data::{
+    Block, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions, split_inputs,
+};
 
 const COLUMNS: usize = 10;
 
@@ -44,12 +46,11 @@ fn table(bytes: usize, digits: Option<usize>) -> Vec<u8> {
 }
 
 /// Rows and checksum of a reading by this crate.
-fn ours(input: Input, threaded: bool) -> (u64, f64) {
+fn ours(inputs: Vec<Input>, threaded: bool) -> (u64, f64) {
     let source = SourceOptions { threaded, ..SourceOptions::default() };
     let options = EncoderOptions { intercept: false, ..EncoderOptions::target("c0") };
     let mut encoder = Encoder::new(options);
-    let mut reader =
-        Reader::open(vec![input], source, &mut encoder, Mode::Learn).expect("a good table");
+    let mut reader = Reader::open(inputs, source, &mut encoder, Mode::Learn).expect("a good table");
     let mut block = Block::new();
     let mut rows = 0;
     let mut sum = 0.0;
@@ -58,6 +59,17 @@ fn ours(input: Input, threaded: bool) -> (u64, f64) {
         sum += block.y.iter().sum::<f64>() + block.x.iter().sum::<f64>();
     }
     (rows, sum)
+}
+
+/// Rows and checksum of two parts that two threads read; the time to cut them counts.
+fn in_two_parts(input: Input) -> (u64, f64) {
+    let parts = split_inputs(&[input], &SourceOptions::default(), 2).expect("a good table");
+    std::thread::scope(|scope| {
+        let readers: Vec<_> =
+            parts.into_iter().map(|part| scope.spawn(|| ours(part, false))).collect();
+        let read = readers.into_iter().map(|reader| reader.join().expect("a good table"));
+        read.fold((0, 0.0), |all, part| (all.0 + part.0, all.1 + part.1))
+    })
 }
 
 /// Rows and checksum of a reading by the `csv` crate, into blocks of the same size.
@@ -105,17 +117,19 @@ type Way<'a> = (&'static str, Box<dyn Fn() -> (u64, f64) + 'a>);
 
 fn run(title: &str, bytes: Vec<u8>, rounds: usize) {
     let shared: Arc<[u8]> = bytes.clone().into();
+    let csv = || Input::memory("t.csv", shared.clone());
     #[cfg_attr(not(feature = "columnar"), allow(unused_mut))]
     let mut ways: Vec<Way> = vec![
         ("csv crate", Box::new(|| theirs(&bytes))),
-        ("kalmia, one thread", Box::new(|| ours(Input::memory("t.csv", shared.clone()), false))),
-        ("kalmia, reading ahead", Box::new(|| ours(Input::memory("t.csv", shared.clone()), true))),
+        ("kalmia, one thread", Box::new(|| ours(vec![csv()], false))),
+        ("kalmia, reading ahead", Box::new(|| ours(vec![csv()], true))),
+        ("kalmia, two parts", Box::new(|| in_two_parts(csv()))),
     ];
     #[cfg(feature = "columnar")]
     {
         let parquet: Arc<[u8]> = parquet_of(&bytes).into();
-        let read = move |threaded| ours(Input::memory("t.parquet", parquet.clone()), threaded);
-        ways.push(("kalmia, Parquet, one thread", Box::new(move || read(false))));
+        let read = move || ours(vec![Input::memory("t.parquet", parquet.clone())], false);
+        ways.push(("kalmia, Parquet, one thread", Box::new(read)));
     }
     // Rounds take turns: a slow moment of the machine then affects all alike. The best round
     // counts.

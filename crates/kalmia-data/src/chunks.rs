@@ -11,6 +11,8 @@ pub(crate) struct Chunks {
     reader: Box<dyn Read + Send>,
     file: String,
     buf: Vec<u8>,
+    /// Bytes of the stream before the buffer.
+    gone: u64,
     /// First unused byte.
     pos: usize,
     /// End of the last complete line: `buf[pos..safe]` is whole lines, each with its newline.
@@ -42,21 +44,7 @@ impl Chunks {
         chunk: usize,
         max_line: usize,
     ) -> Result<Self> {
-        let chunk = chunk.max(1);
-        let mut new = Self {
-            reader,
-            file: file.into(),
-            buf: Vec::new(),
-            pos: 0,
-            safe: 0,
-            end: 0,
-            eof: false,
-            chunk,
-            max_line,
-            used: 0,
-            carriage_returns: false,
-            completed: false,
-        };
+        let mut new = Self::continued(reader, file, chunk, max_line);
         let header = MAX_HEADER_BYTES.min(max_line);
         while (new.end < 3 || (new.safe == 0 && new.end < header)) && !new.eof {
             new.read()?;
@@ -74,6 +62,41 @@ impl Chunks {
             }
             _ => Ok(new),
         }
+    }
+
+    /// Starts reading after the first line of a file, where no byte-order mark can be and lines end
+    /// with a newline.
+    pub fn continued(
+        reader: Box<dyn Read + Send>,
+        file: &str,
+        chunk: usize,
+        max_line: usize,
+    ) -> Self {
+        Self {
+            reader,
+            file: file.into(),
+            buf: Vec::new(),
+            gone: 0,
+            pos: 0,
+            safe: 0,
+            end: 0,
+            eof: false,
+            chunk: chunk.max(1),
+            max_line,
+            used: 0,
+            carriage_returns: false,
+            completed: false,
+        }
+    }
+
+    /// Whether lines end with a carriage return alone.
+    pub fn has_carriage_returns(&self) -> bool {
+        self.carriage_returns
+    }
+
+    /// Bytes of the stream that are used up.
+    pub fn offset(&self) -> u64 {
+        self.gone + self.pos as u64
     }
 
     /// The file's name.
@@ -121,6 +144,7 @@ impl Chunks {
             self.buf.copy_within(self.pos..self.end, 0);
             self.end -= self.pos;
             self.safe -= self.pos;
+            self.gone += self.pos as u64;
             self.pos = 0;
             if self.end > self.max_line {
                 let at = Location { file: self.file.clone(), row, line: Some(line) };

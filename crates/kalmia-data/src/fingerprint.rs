@@ -40,6 +40,14 @@ impl From<Content> for (u64, u64) {
     }
 }
 
+impl Content {
+    /// The content of a part of the file: a part that begins or ends elsewhere is another.
+    pub(crate) fn of_part(self, start: u64, bytes: u64) -> Self {
+        let ends = [start.to_le_bytes(), bytes.to_le_bytes()].concat();
+        Self { hash: hashed(self.hash, &ends), ..self }
+    }
+}
+
 impl Fingerprint {
     /// How this input differs from what it was `then`.
     pub(crate) fn change_since(&self, then: &Self) -> Option<Change> {
@@ -62,7 +70,12 @@ pub(crate) fn content_of(file: &mut (impl Read + Seek), size: u64) -> std::io::R
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(start))?;
         file.take(HASHED).read_to_end(&mut bytes)?;
-        hash = bytes.iter().fold(hash, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        hash = hashed(hash, &bytes);
     }
     Ok(Content { bytes: size, hash })
+}
+
+/// The FNV-1a hash of what was hashed before and these bytes.
+fn hashed(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -41,6 +41,10 @@
 //! depend on the order of the workers. [`Encoder::alignment`] says how its features follow from
 //! those of each worker, also if a category has another baseline there.
 //!
+//! **Parts.** [`split_inputs`] cuts inputs into lists of about equal bytes for several readers at
+//! the same time: large text files between records, Parquet between row groups. Rows keep their
+//! numbers and lines in the whole file.
+//!
 //! **Tables.** A [`Table`] holds rows that are read but not encoded, such as the body of a request:
 //! independent of levels, it can be kept as bytes and encoded later, or by another process.
 //!
@@ -63,6 +67,7 @@ mod notation;
 mod number;
 mod options;
 mod parser;
+mod part;
 mod reader;
 mod scalar;
 mod schema;
@@ -70,6 +75,7 @@ mod shuffle;
 mod sniff;
 mod source;
 mod sparse;
+mod split;
 mod stoppable;
 mod table;
 mod target;
@@ -94,6 +100,7 @@ pub use shuffle::{Shuffle, Shuffled};
 #[cfg(feature = "arrow")]
 pub use source::arrow::{NotNumeric, kind_of, numbers};
 pub use sparse::{FIRST_UNNAMED, SparseBlock, SparseRow};
+pub use split::split_inputs;
 pub use table::{Table, TableSchema, json_lines};
 pub use target::{Coding, Target};
 pub use text::{TextBlock, TextKind, TextReader};

@@ -157,7 +157,9 @@ impl Parser {
             let left = self.rows_left();
             let Some(source) = &mut self.source else { break };
             let start = batch.rows;
-            batch.origin.open(start, self.position.file, self.position.row);
+            let part = self.inputs[self.position.file].part();
+            let first_row = part.map_or(0, |part| part.before.rows) + self.position.row;
+            batch.origin.open(start, self.position.file, first_row);
             if start > 0 {
                 let open = batch
                     .columns

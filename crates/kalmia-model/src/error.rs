@@ -171,6 +171,23 @@ pub enum Error {
         /// The method.
         method: String,
     },
+    /// Models that were fitted in different ways were to be merged.
+    #[error(
+        "the models cannot be merged: their {what} differ, {one} and {two}; fit all with the same"
+    )]
+    UnlikeModels {
+        /// What differs.
+        what: &'static str,
+        /// That of one model.
+        one: String,
+        /// That of another.
+        two: String,
+    },
+    /// Wide models of different columns were to be merged.
+    #[error(
+        "wide models are merged only if all have the same columns and levels, in the same order"
+    )]
+    WideFeatures,
     /// A fit on several workers was to follow a drift from the first row on.
     #[error(
         "drift `adapt` follows changes over time, but rows on several workers have no common \

@@ -17,6 +17,7 @@
 //! | Was there a drift, and is it followed? | [`DriftStatus`] |
 //! | What does a second pass give? | [`Polishing`], [`SumsPass`] |
 //! | How do several workers fit one model? | [`Template`], [`Shard`], [`Part`] |
+//! | How do several models become one? | [`Model::merge_many`] |
 //! | Is there memory for so many features? | [`check_memory`] |
 //! | Which row of which file is at fault? | [`RowError`] |
 //!
@@ -33,6 +34,7 @@ mod file;
 mod forecast;
 mod history;
 mod memory;
+mod merge;
 mod method;
 mod model;
 mod parameters;

@@ -100,6 +100,11 @@ pub struct SumsPass {
     weights: Weights,
 }
 
+/// A step after which no other is needed, in standard errors.
+const CLOSE: f64 = 0.3;
+/// Passes after which [`Polishing::is_close`] holds in any case.
+const MAX_CLOSE_PASSES: usize = 5;
+
 /// The kind of the bytes of a [`SumsPass`].
 const PASS: &str = "sums-pass";
 /// The kind of the bytes of sums.
@@ -229,6 +234,15 @@ impl Polishing {
     /// Passes so far.
     pub fn passes(&self) -> usize {
         self.newton.passes()
+    }
+
+    /// Whether more passes would change nothing that matters: the last step was at most 0.3
+    /// standard errors, root mean square, so the next one would be some thousandths. Also after
+    /// five passes, because rows that need more have no clear maximum. False before the first
+    /// step.
+    pub fn is_close(&self) -> bool {
+        let moved = self.latest().map(|latest| latest.moved().rms);
+        moved.is_some_and(|rms| rms <= CLOSE || self.passes() >= MAX_CLOSE_PASSES)
     }
 
     /// The result of the last step, for a caller with a fixed number of passes.

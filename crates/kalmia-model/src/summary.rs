@@ -92,6 +92,9 @@ pub struct LastHalfScores {
     pub first_row: u64,
     /// Its last row.
     pub last_row: u64,
+    /// Whether it is the last half of each of several parts that were merged.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub of_parts: bool,
     /// Mean loss.
     pub loss: f64,
     /// Mean loss of the constant predictor.
@@ -107,6 +110,7 @@ impl From<LastHalf> for LastHalfScores {
         Self {
             first_row: half.first_row,
             last_row: half.last_row,
+            of_parts: half.of_parts,
             loss: half.loss,
             baseline_loss: half.constant_loss,
             coverage: half.covered,

@@ -5,10 +5,10 @@ use crate::error::{file, input, plain};
 use crate::file::Provenance;
 use crate::kinds::wrap;
 use crate::learner::Learner;
+use kalmia::AnyLearner;
 use kalmia::evaluate::Metrics;
 use kalmia::file::ModelFile;
 use kalmia::learner::{AnyState, AveragedState};
-use kalmia::{AnyLearner, Predict};
 use kalmia_model::{History, Merge, Weights};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,8 @@ pub fn restore<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>>
 /// Merges two learners into one that has learned the rows of both.
 ///
 /// Exact for Gaussian filters. For other families it is an approximation: the natural parameters
-/// are added, and the prior counts once. The progressive loss starts anew.
+/// are added, and the prior counts once. The progressive loss is that of the rows of both, each
+/// predicted by its own learner.
 ///
 /// Parameters
 /// ----------
@@ -131,9 +132,12 @@ pub fn merge<'py>(
     let merged = py.detach(|| first.merge(&second)).map_err(plain)?;
     let exact = merged.is_exact();
     let learner = merged.into_inner();
-    // each learner predicted its own rows only; the merged one has predicted nothing yet
     let made = a.provenance.as_deref().zip(b.provenance.as_deref());
-    let metrics = made.map(|_| Metrics::new(learner.family())).transpose().map_err(plain)?;
+    let scores = |learner: &Learner| PyResult::Ok(learner.state(py)?.metrics.clone());
+    let metrics = match scores(&a)?.zip(scores(&b)?) {
+        Some((one, two)) => Some(one.merged(&two).map_err(plain)?),
+        None => None,
+    };
     let mut learner = Learner::new(ByFamily::BuiltIn(learner), a.intercept, metrics);
     let counted = a.state(py)?.weights;
     learner.inner().weights = counted.merged(&b.state(py)?.weights);

@@ -1,11 +1,10 @@
-//! Rows per second of `Sums`, as a share of the matrix-product peak in the same run; and how far
-//! merged beliefs are from maximum likelihood before and after one Newton step.
+//! Rows per second of `Sums`, as a share of the matrix-product peak in the same run.
 //!
-//! `cargo bench -p kalmia --bench sums` prints both tables; as a test (`cargo test --benches`) it
+//! `cargo bench -p kalmia --bench sums` prints the table; as a test (`cargo test --benches`) it
 //! runs once, small. Numbers after `--` choose dimensions.
 
-use kalmia::sums::{Belief, Next, Polish, PriorPrecision, Sums, merge_many, polish};
-use kalmia::{Bernoulli, Filter, Learner, MomentMatch, Prior, Rows};
+use kalmia::sums::Sums;
+use kalmia::{Bernoulli, Rows};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -101,74 +100,9 @@ fn speed(dims: &[usize], full: bool) {
     }
 }
 
-/// Root mean square of the differences in standard errors.
-fn distance(a: &[f64], b: &[f64], errors: &[f64]) -> f64 {
-    let squares = a.iter().zip(b).zip(errors).map(|((a, b), e)| ((a - b) / e).powi(2));
-    (squares.sum::<f64>() / a.len() as f64).sqrt()
-}
-
-/// The table of distances from maximum likelihood, for rows as they come and sorted by a feature.
-fn distances(n: usize, shards: &[usize]) {
-    let dim = 11;
-    let (x, y) = rows(dim, n, 3);
-    let mut order: Vec<usize> = (0..n).collect();
-    println!("\n| rows | shards | order | merged | and one Newton step | p-value |");
-    println!("|--:|--:|---|--:|--:|--:|");
-    for sorted in [false, true] {
-        if sorted {
-            order.sort_by(|&a, &b| x[a * dim + 1].total_cmp(&x[b * dim + 1]));
-        }
-        let x: Vec<f64> = order.iter().flat_map(|&i| &x[i * dim..][..dim]).copied().collect();
-        let y: Vec<f64> = order.iter().map(|&i| y[i]).collect();
-        let all = Rows::new(dim, &x, &y).unwrap();
-        let prior = Prior::isotropic(dim, 100.0).unwrap();
-        let precision = PriorPrecision::of(&prior).unwrap();
-        let sums_at = |theta: &[f64]| {
-            let mut sums = Sums::new(Bernoulli, theta).unwrap();
-            sums.add(all).unwrap();
-            sums
-        };
-        let mut newton = Polish::new(precision.clone());
-        let mut theta = vec![0.0; dim];
-        let best = loop {
-            match newton.step(&sums_at(&theta)).unwrap() {
-                Next::Again(next) => theta = next,
-                Next::Done(best) => break best,
-            }
-        };
-        for &s in shards {
-            let beliefs: Vec<Belief> = (0..s)
-                .map(|k| {
-                    let mut filter = Filter::new(Bernoulli, MomentMatch, prior.clone()).unwrap();
-                    filter.learn(all.slice(k * n / s..(k + 1) * n / s)).unwrap();
-                    Belief::of(&filter).unwrap()
-                })
-                .collect();
-            let pooled = merge_many(&precision, &beliefs).unwrap();
-            let polished = polish(&precision, &sums_at(pooled.belief.mean())).unwrap();
-            let errors = best.standard_errors();
-            let from = |theta: &[f64]| distance(theta, best.coefficients(), &errors);
-            println!(
-                "| {n} | {s} | {} | {:.4} | {:.5} | {:.3} |",
-                if sorted { "sorted" } else { "alike" },
-                from(pooled.belief.mean()),
-                from(polished.coefficients()),
-                pooled.heterogeneity.p_value
-            );
-        }
-    }
-}
-
 fn main() {
     let full = std::env::args().any(|a| a == "--bench");
     let chosen: Vec<usize> = std::env::args().filter_map(|a| a.parse().ok()).collect();
     let dims: &[usize] = if full { &[11, 100, 300, 1000] } else { &[11, 60] };
     speed(if chosen.is_empty() { dims } else { &chosen }, full);
-    if chosen.is_empty() {
-        if full {
-            distances(400_000, &[8, 32, 128, 512]);
-        } else {
-            distances(2_000, &[2]);
-        }
-    }
 }

@@ -284,7 +284,7 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         of one fit on all rows; so it is if one of the two has learned at most 128 rows by
         ``"auto"``. Otherwise it is an approximation: the information of both is added, and the
         prior counts once. `merged_exactly_` says which. Models that follow a drift, ``"ons"`` and
-        ``"asgd"`` refuse. The progressive loss starts anew.
+        ``"asgd"`` refuse. The progressive loss is that of the rows of both.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, SourceOpt
 use serde_json::Value;
 use std::hint::black_box;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -21,6 +21,9 @@ const READ_PARQUET: &str = "reader alone, Parquet";
 const EKF_CSV: &str = "fit --method ekf, CSV";
 const AUTO_CSV: &str = "fit --method auto, CSV";
 const EKF_PARQUET: &str = "fit --method ekf, Parquet";
+const TWO_PROCESSES: &str = "two fits, a half each, CSV";
+const TWO_SHARDS: &str = "fit --shards 2 --passes 1, CSV";
+const TWO_POLISHED: &str = "fit --shards 2, CSV";
 
 /// How much is measured.
 struct Size {
@@ -71,6 +74,7 @@ fn main() {
     let megabytes = bytes as f64 / 1e6;
     println!("{megabytes:.1} MB of CSV, {rows} rows of 9 numbers and a label\n");
 
+    let halves = split_in_two(&csv, folder.path());
     let ways = [
         Way::new(CSV_CRATE, None, || read_by_csv_crate(&csv)),
         Way::new(READ_CSV, Some((CSV_CRATE, 1.0)), || read(&csv)),
@@ -78,6 +82,15 @@ fn main() {
         Way::new(AUTO_CSV, Some((READ_CSV, 0.4)), || fit(&csv, "auto")),
         Way::new(READ_PARQUET, Some((READ_CSV, 1.0)), || read(&parquet)),
         Way::new(EKF_PARQUET, Some((EKF_CSV, 1.0)), || fit(&parquet, "ekf")),
+        // what the machine's cores can do at once: they may share execution units
+        Way::new(TWO_PROCESSES, Some((AUTO_CSV, 1.0)), || {
+            let fits = halves.each_ref().map(|half| start(half, &["--method", "auto"]));
+            fits.map(rows_of).into_iter().sum()
+        }),
+        Way::new(TWO_SHARDS, Some((TWO_PROCESSES, 0.9)), || {
+            rows_of(start(&csv, &["--shards", "2", "--passes", "1"]))
+        }),
+        Way::new(TWO_POLISHED, Some((AUTO_CSV, 0.9)), || rows_of(start(&csv, &["--shards", "2"]))),
     ];
     let seconds = best_seconds(&ways, rows, size.rounds);
     print_speed(&ways, &seconds, rows, megabytes);
@@ -109,14 +122,14 @@ fn best_seconds(ways: &[Way], rows: u64, rounds: usize) -> Vec<f64> {
 
 fn print_speed(ways: &[Way], seconds: &[f64], rows: u64, megabytes: f64) {
     let head = ["seconds", "MB of CSV/s", "rows/s", "ratio"];
-    println!("{:<28} {:>8} {:>12} {:>11} {:>6}  against", "", head[0], head[1], head[2], head[3]);
+    println!("{:<30} {:>8} {:>12} {:>11} {:>6}  against", "", head[0], head[1], head[2], head[3]);
     for (way, time) in ways.iter().zip(seconds) {
         let comparison = way.against.map_or(String::new(), |(other, promised)| {
             let place = ways.iter().position(|way| way.name == other).expect("a way's name");
             format!("{:>6.2}  {other} (at least {promised:.2})", seconds[place] / time)
         });
         let line = format!(
-            "{:<28} {time:>8.2} {:>12.0} {:>11.0} {comparison}",
+            "{:<30} {time:>8.2} {:>12.0} {:>11.0} {comparison}",
             way.name,
             megabytes / time,
             rows as f64 / time,
@@ -166,12 +179,40 @@ fn fit(path: &Path, method: &str) -> u64 {
 }
 
 fn start_fit(input: &str, method: &str, stdin: Stdio) -> Child {
+    spawn(input, &["--method", method], stdin)
+}
+
+/// A fit of a file that goes on while this process does.
+fn start(path: &Path, options: &[&str]) -> Child {
+    spawn(&path.to_string_lossy(), options, Stdio::null())
+}
+
+fn spawn(input: &str, options: &[&str], stdin: Stdio) -> Child {
     Command::new(env!("CARGO_BIN_EXE_kalmia"))
-        .args(["--quiet", "fit", input, "--target", "y", "--method", method, "--json"])
+        .args(["--quiet", "fit", input, "--target", "y", "--json"])
+        .args(options)
         .stdin(stdin)
         .stdout(Stdio::piped())
         .spawn()
         .expect("the command starts")
+}
+
+/// The rows of a CSV as two files, each with the header.
+fn split_in_two(csv: &Path, folder: &Path) -> [PathBuf; 2] {
+    let text = std::fs::read(csv).expect("the CSV was written");
+    let line_end = |from: usize| {
+        let rest = text[from..].iter().position(|byte| *byte == b'\n');
+        from + rest.expect("every line has an end") + 1
+    };
+    let header = line_end(0);
+    let middle = line_end(text.len() / 2);
+    let half = |name: &str, rows: &[u8]| {
+        let path = folder.join(name);
+        let bytes = [&text[..header], rows].concat();
+        std::fs::write(&path, bytes).expect("there is room for the halves");
+        path
+    };
+    [half("first.csv", &text[header..middle]), half("second.csv", &text[middle..])]
 }
 
 /// Waits for a fit and returns the rows that it learned.

@@ -87,7 +87,7 @@ pub fn missing() -> impl TypedValueParser<Value = Missing> {
 }
 
 /// The policy for missing values in a run with a model, which has its own by default.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct MissingArgs {
     /// What to do with missing values in this run, by default what the fit did; `mean` needs a
     /// model that was fitted with `mean`

@@ -18,6 +18,8 @@ Examples:
   kalmia fit people.parquet --target income --exclude id --categorical zip --missing mean
   kalmia fit mails.csv --target spam --text subject,body --analyzer words:2
   kalmia fit clicks.libsvm --hash 22
+  kalmia fit big.csv --target y --shards 8 -o m.kalmia            (eight cores)
+  kalmia fit big.csv --target y --passes 2 -o m.kalmia            (to the batch fit)
   kalmia fit big.csv --target y -o m.kalmia --checkpoint-every 30s
   kalmia fit big.csv --target y -o m.kalmia --resume m.kalmia     (after an interruption)
   zcat log.csv.gz | kalmia fit - --target clicked --json
@@ -66,6 +68,20 @@ pub struct FitArgs {
     /// The random order that --shuffle uses; the same seed gives the same model [default: 0]
     #[arg(long, value_name = "N", requires = "shuffle")]
     pub seed: Option<u64>,
+    /// Passes over the files. The first one learns; each further one takes a Newton step on exact
+    /// sums, as `kalmia polish` does, until nothing moves any more [default: 1; with --shards as
+    /// many as are needed]
+    #[arg(long, value_name = "N", conflicts_with_all = ["resume", "checkpoint_every"])]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub passes: Option<u64>,
+    /// Learn N parts of the files at the same time, one per core, merge what they say and polish
+    /// it (auto, ekf, truncated, implicit, moment)
+    #[arg(long, visible_alias = "threads", value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(conflicts_with_all = [
+        "resume", "checkpoint_every", "shuffle", "start", "certificate", "trace", "plot",
+    ])]
+    pub shards: Option<u16>,
     /// Write the model every 100000 rows (`100000`) or every 30 seconds (`30s`)
     #[arg(long, value_name = "ROWS|SECONDS", requires = "output")]
     pub checkpoint_every: Option<String>,

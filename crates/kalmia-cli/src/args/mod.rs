@@ -9,7 +9,7 @@ mod reproduce;
 #[cfg(feature = "serve")]
 mod serve;
 
-pub use data::SourceArgs;
+pub use data::{MissingArgs, SourceArgs};
 pub use fit::{CompareArgs, FitArgs, RoleArgs};
 pub use model::{
     BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf,

@@ -1,9 +1,10 @@
 //! Arguments of the commands that take a model, and of the small ones.
 
 use super::data::{MissingArgs, SourceArgs};
-use super::names::{Names, Suggested, described};
-use clap::builder::PossibleValuesParser;
+use super::names::{Names, Suggested, described, named};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use kalmia_model::PolishPrior;
 use kalmia_theory::registry;
 use std::path::PathBuf;
 
@@ -146,13 +147,21 @@ pub struct PruneArgs {
     pub json: bool,
 }
 
+const MERGE_HELP: &str = "\
+Features are matched by name, so levels may have appeared in another order. The order of the models
+does not matter. Unless the merge is exact, `kalmia polish` brings the result to the batch fit with
+one more pass over the files.
+
+Example:
+  kalmia merge monday.kalmia tuesday.kalmia wednesday.kalmia -o week.kalmia";
+
 /// `kalmia merge`.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = MERGE_HELP)]
 pub struct MergeArgs {
-    /// A model file
-    pub a: PathBuf,
-    /// Another model file with the same features, learned from other rows
-    pub b: PathBuf,
+    /// The model files, two or more, fitted with the same arguments on different rows
+    #[arg(required = true, num_args = 2.., value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
     /// Write the merged model here
     #[arg(long, short, value_name = "MODEL")]
     pub output: PathBuf,
@@ -162,7 +171,7 @@ pub struct MergeArgs {
 }
 
 const POLISH_HELP: &str = "\
-One pass over a stream gives coefficients that are close to the maximum likelihood; merged models
+One pass over a stream gives coefficients that are close to those of a batch fit; merged models
 are less close. A second pass over the same files closes the gap: it sums gradient and information
 at fixed coefficients, which is exact, and takes a Newton step.
 
@@ -191,9 +200,23 @@ pub struct PolishArgs {
     /// sandwich)
     #[arg(long)]
     pub robust: bool,
+    /// What is known before the rows: `fitted` is the prior of the model, for auto the one that
+    /// predicted the rows best; `flat` gives the maximum likelihood
+    #[arg(long, value_parser = polish_priors(), default_value = "fitted")]
+    pub prior: PolishPrior,
     /// Print the result as one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+fn polish_priors() -> impl TypedValueParser<Value = PolishPrior> {
+    named(PolishPrior::ALL.map(|prior| {
+        let about = match prior {
+            PolishPrior::Fitted => "The prior of the model; there is always a result",
+            PolishPrior::Flat => "None: the maximum likelihood, if the rows have one",
+        };
+        described(prior.name(), about)
+    }))
 }
 
 /// `kalmia export`.

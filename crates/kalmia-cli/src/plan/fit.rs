@@ -36,6 +36,10 @@ pub struct FitPlan {
     pub resume: Option<PathBuf>,
     /// The seed of the random order, if rows are shuffled.
     pub shuffle: Option<u64>,
+    /// The parts that are learned at the same time, if there are several.
+    pub shards: Option<usize>,
+    /// Passes over the files, if given.
+    pub passes: Option<u64>,
 }
 
 /// A comparison, ready to run.
@@ -101,6 +105,7 @@ impl FitPlan {
             ));
         }
         let source = SourcePlan::new(&args.source)?;
+        check_passes(args, &method, &source)?;
         let mut files = Files::default().source(&source);
         let mut start = None;
         if let Some(path) = &args.start {
@@ -137,8 +142,43 @@ impl FitPlan {
             plot: args.plot.clone(),
             every,
             resume: args.resume.clone(),
+            shards: args.shards.map(usize::from),
+            passes: args.passes,
         })
     }
+}
+
+/// Refuses several passes over what can be read once, and parts of the first rows.
+fn check_passes(args: &FitArgs, method: &Method, source: &SourcePlan) -> Result<()> {
+    let further = args.passes.map_or(args.shards.is_some(), |passes| passes > 1);
+    let option = if args.shards.is_some() { "--shards" } else { "--passes" };
+    if (further || args.shards.is_some()) && !source.can_be_read_again() {
+        return Err(Failure::usage(format!(
+            "{option} reads the files several times, which standard input and pipes do not allow; \
+             write the rows to a file"
+        )));
+    }
+    let merges = matches!(method.algorithm, Algorithm::Auto { .. } | Algorithm::Filter { .. });
+    if args.shards.is_some() && (!merges || method.averaged) {
+        let averaged = if method.averaged { " --averaged" } else { "" };
+        return Err(Failure::usage(format!(
+            "--method {}{averaged} cannot be merged: --shards is for auto, ekf, truncated, \
+             implicit and moment",
+            method.name()
+        )));
+    }
+    if args.shards.is_some() && method.algorithm == ADAPT {
+        return Err(Failure::usage(
+            "--drift adapt follows changes over time, but the rows of shards have no common \
+             order: give one of the two",
+        ));
+    }
+    if args.shards.is_some() && source.options.limit.is_some() {
+        return Err(Failure::usage(
+            "--shards takes no --limit: the first rows are in the first part; leave one out",
+        ));
+    }
+    Ok(())
 }
 
 /// The start of the coefficients in a file.

@@ -31,6 +31,11 @@ impl SourcePlan {
         Ok(Self { options: Self::reading(args)?, inputs: inputs.collect() })
     }
 
+    /// Whether all inputs are files, which can be read several times.
+    pub fn can_be_read_again(&self) -> bool {
+        self.inputs.iter().all(|input| input.size().is_some())
+    }
+
     /// Opens the inputs for an encoder.
     pub fn open(&self, encoder: &mut Encoder, mode: Mode) -> Result<Reader> {
         Ok(Reader::open(self.inputs.clone(), self.options.clone(), encoder, mode)?)

@@ -1,13 +1,15 @@
 //! What a model reports, as text: the summary, tables and pictures.
 
+mod agreement;
 mod coefficients;
 mod picture;
 mod summary;
 mod table;
 
+pub use agreement::heterogeneity_note;
 pub use coefficients::{coefficient_table, main_coefficients};
 pub use picture::{Curve, losses, write_picture};
-pub use summary::{FitSummary, SORTED_NOTE, scores_text};
+pub use summary::{FitSummary, FurtherPasses, SORTED_NOTE, Shards, scores_text};
 pub use table::Table;
 
 use crate::visible::visible_line;

@@ -1,7 +1,10 @@
 //! The summary of a fit or an update.
 
-use super::{main_coefficients, target};
+use super::{heterogeneity_note, main_coefficients, target};
 use crate::format::{counted, grouped, number};
+use crate::learn::ShardedFit;
+use kalmia::learner::Heterogeneity;
+use kalmia::sums::Polished;
 use kalmia_model::{Model, Scores, Summary, WeightKind};
 use serde::Serialize;
 use std::fmt::Write;
@@ -24,6 +27,69 @@ pub struct FitSummary {
     pub seconds: f64,
     /// Rows of this command divided by those seconds.
     pub rows_per_second: f64,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    shards: Option<Shards>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    further: Option<FurtherPasses>,
+}
+
+/// What the shards of a fit were.
+#[derive(Debug, Serialize)]
+pub struct Shards {
+    shards: u64,
+    heterogeneity: Heterogeneity,
+}
+
+impl Shards {
+    /// Of a fit.
+    pub fn new(fit: &ShardedFit) -> Self {
+        Self { shards: fit.shards, heterogeneity: fit.heterogeneity }
+    }
+
+    fn text(&self) -> String {
+        let Heterogeneity { q, degrees, p_value } = self.heterogeneity;
+        let agreement = match degrees {
+            0 => String::new(),
+            _ => format!(
+                "; Q = {} on {degrees} degrees of freedom, p = {}",
+                number(q),
+                number(p_value)
+            ),
+        };
+        format!(
+            "learned in {} at the same time and merged{agreement}",
+            counted(self.shards, "shard")
+        )
+    }
+}
+
+/// What the passes after the first did.
+#[derive(Debug, Serialize)]
+pub struct FurtherPasses {
+    polish_passes: usize,
+    /// How far the last step moved, in standard errors.
+    moved: f64,
+    moved_most: f64,
+}
+
+impl FurtherPasses {
+    /// Of so many passes, by the last step.
+    pub fn new(passes: usize, polished: &Polished) -> Self {
+        let moved = polished.moved();
+        Self { polish_passes: passes, moved: moved.rms, moved_most: moved.max }
+    }
+
+    fn text(&self) -> String {
+        let passes = match self.polish_passes {
+            1 => "one more pass".into(),
+            passes => format!("{passes} more passes"),
+        };
+        format!(
+            "polished by {passes}; the last step moved {} standard errors (at most {})",
+            number(self.moved),
+            number(self.moved_most)
+        )
+    }
 }
 
 impl FitSummary {
@@ -33,12 +99,28 @@ impl FitSummary {
         let rows_per_second = if seconds > 0.0 { rows as f64 / seconds } else { 0.0 };
         let frequencies = model.settings.weight_kind == WeightKind::Frequency;
         let unusual_weights = model.weights.unusual_mean().filter(|_| frequencies);
-        Ok(Self { model: Summary::new(model)?, unusual_weights, seconds, rows_per_second })
+        Ok(Self {
+            model: Summary::new(model)?,
+            unusual_weights,
+            seconds,
+            rows_per_second,
+            shards: None,
+            further: None,
+        })
+    }
+
+    /// With what a fit of several shards or passes did.
+    pub fn with_passes(mut self, shards: Option<Shards>, further: Option<FurtherPasses>) -> Self {
+        self.shards = shards;
+        self.further = further;
+        self
     }
 
     /// What the user should know of the rows.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        let disagreement = self.shards.as_ref().map(|shards| &shards.heterogeneity);
+        notes.extend(disagreement.and_then(|found| heterogeneity_note("shards", found)));
         if self.model.sorted {
             notes.push(SORTED_NOTE.into());
         }
@@ -89,6 +171,12 @@ impl FitSummary {
             };
             let _ = writeln!(out, "{name} {}{how}", number(dispersion));
         }
+        if let Some(shards) = &self.shards {
+            let _ = writeln!(out, "{}", shards.text());
+        }
+        if let Some(further) = &self.further {
+            let _ = writeln!(out, "{}", further.text());
+        }
         if let Some(certificate) = &model.certificate {
             let _ = writeln!(out, "certificate  {}", certificate.text());
         }
@@ -109,7 +197,10 @@ pub fn scores_text(scores: &Scores) -> String {
     if let Some(half) = &scores.last_half {
         let loss = number(half.loss);
         let baseline = number(half.baseline_loss);
-        let rows = format!("rows {} to {}", grouped(half.first_row), grouped(half.last_row));
+        let rows = match half.of_parts {
+            true => "of each part".into(),
+            false => format!("rows {} to {}", grouped(half.first_row), grouped(half.last_row)),
+        };
         let _ = writeln!(out, "last half  {loss}  (constant predictor {baseline}), {rows}");
     }
     if let (Some(accuracy), Some(auc), Some(brier), Some(error)) =

@@ -1,19 +1,22 @@
 //! `kalmia fit`: one pass, a model, its progressive loss, a coefficient table and a picture.
 
-use crate::args::FitArgs;
+use crate::args::{FitArgs, MissingArgs};
 use crate::error::{Failure, Result};
 use crate::format::{command_line, counted, grouped, shell_word};
 use crate::interrupt;
-use crate::learn::{Feed, Pass, Start, count_rows, family, report_columns, report_left_out};
+use crate::learn::{
+    Feed, Pass, Passes, PolishOptions, PolishedModel, ShardedFit, Start, count_rows, family,
+    fit_shards, polish, report_columns, report_left_out,
+};
 use crate::output::{self, ModelOutput};
-use crate::plan::{FitPlan, start_failure};
+use crate::plan::{FitPlan, SourcePlan, start_failure};
 use crate::progress::Ui;
-use crate::report::{self, Curve, FitSummary};
+use crate::report::{self, Curve, FitSummary, FurtherPasses, Shards};
 use kalmia::evaluate::CoursePoint;
 use kalmia::file::Claim;
 use kalmia::{AnyLearner, Learner};
 use kalmia_data::{Block, Mode};
-use kalmia_model::{History, Model, Repeat};
+use kalmia_model::{History, Model, PolishPrior, Repeat};
 use std::path::Path;
 use std::time::Duration;
 
@@ -29,14 +32,63 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
     let plan = FitPlan::new(args)?;
     interrupt::catch();
     let mut output = output(&plan)?;
-    let Fitted { model, rows, time } = match &plan.resume {
-        Some(path) => resumed(&plan, path, output.as_mut(), ui)?,
-        None => fresh(&plan, output.as_mut(), ui)?,
+    let mut shards = None;
+    let mut parts = vec![plan.source.clone()];
+    let fitted = match (&plan.resume, plan.shards) {
+        (Some(path), _) => resumed(&plan, path, output.as_mut(), ui)?,
+        (None, Some(count)) => {
+            let found = fit_shards(&plan, count, ui)?;
+            shards = Some(Shards::new(&found));
+            let ShardedFit { model, time, parts: found_parts, .. } = found;
+            parts = found_parts;
+            Fitted { rows: model.learner.count(), model, time }
+        }
+        (None, None) => fresh(&plan, output.as_mut(), ui)?,
     };
+    let (fitted, further) = further_passes(&plan, &parts, fitted, output.as_mut(), ui)?;
     // what was learned is shown even if it cannot be written
-    let written = write(&plan, &model, output);
-    show(&plan, &model, rows, time, ui)?;
+    let written = write(&plan, &fitted.model, output);
+    let Fitted { model, rows, time } = fitted;
+    let summary = FitSummary::new(&model, rows, time)?.with_passes(shards, further);
+    show(&plan, &summary, rows, ui)?;
     written
+}
+
+/// The passes after the first. If they fail, the model of the first pass is written, so that its
+/// work is not lost.
+fn further_passes(
+    plan: &FitPlan,
+    parts: &[SourcePlan],
+    fitted: Fitted,
+    output: Option<&mut ModelOutput>,
+    ui: Ui,
+) -> Result<(Fitted, Option<FurtherPasses>)> {
+    let passes = match (plan.passes, plan.shards) {
+        (Some(1), _) | (None, None) => return Ok((fitted, None)),
+        (Some(passes), _) => Passes::AtMost(passes - 1),
+        (None, Some(_)) => Passes::UntilClose,
+    };
+    let options = PolishOptions {
+        prior: PolishPrior::Fitted,
+        robust: false,
+        passes,
+        missing: MissingArgs::default(),
+    };
+    let Fitted { model, rows, time } = fitted;
+    match polish(model.clone(), parts, &options, ui) {
+        Ok(PolishedModel { model, polished, passes }) => {
+            let further = FurtherPasses::new(passes, &polished);
+            Ok((Fitted { model, rows, time }, Some(further)))
+        }
+        Err(failure) => {
+            if let Some(output) = output {
+                output.save(&model)?;
+                let path = output.path().display();
+                ui.note(&format!("note: the model of the first pass was written to {path}"));
+            }
+            Err(failure)
+        }
+    }
 }
 
 /// Where the model goes. One that is resumed is claimed before it is read.
@@ -56,11 +108,10 @@ fn write(plan: &FitPlan, model: &Model, output: Option<ModelOutput>) -> Result<(
     saved.and(traced).and(drawn)
 }
 
-fn show(plan: &FitPlan, model: &Model, rows: u64, time: Duration, ui: Ui) -> Result<()> {
-    let summary = FitSummary::new(model, rows, time)?;
+fn show(plan: &FitPlan, summary: &FitSummary, rows: u64, ui: Ui) -> Result<()> {
     summary.notes().iter().for_each(|note| ui.note(note));
     if plan.json {
-        return output::print_json(&summary);
+        return output::print_json(summary);
     }
     output::print(&summary.text())?;
     let rate = grouped(summary.rows_per_second as u64);

@@ -1,18 +1,15 @@
-//! `kalmia polish`: further passes over the files of a model, to the maximum likelihood.
+//! `kalmia polish`: further passes over the files of a model, to the batch fit.
 
 use crate::args::PolishArgs;
 use crate::error::{Failure, Result};
 use crate::format::{counted, number};
 use crate::interrupt;
-use crate::learn::{Next, next, report_left_out};
+use crate::learn::{Passes, PolishOptions, PolishedModel, polish};
 use crate::output;
 use crate::plan::SourcePlan;
 use crate::progress::Ui;
 use crate::report::{Table, coefficient_table};
-use kalmia::AnyFamily;
-use kalmia::sums::{Polished, Sums};
-use kalmia_data::{Block, Mode};
-use kalmia_model::{Coefficient, Model, Polishing};
+use kalmia_model::{Coefficient, Model};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -33,7 +30,7 @@ struct Report {
 /// Runs the command.
 pub fn run(args: &PolishArgs, ui: Ui) -> Result<()> {
     let source = SourcePlan::new(&args.source)?;
-    if args.passes != Some(1) && source.inputs.iter().any(|input| input.size().is_none()) {
+    if args.passes != Some(1) && !source.can_be_read_again() {
         return Err(Failure::usage(
             "polish reads its files several times, which standard input and pipes do not allow; \
              write the rows to a file, or give --passes 1",
@@ -42,8 +39,13 @@ pub fn run(args: &PolishArgs, ui: Ui) -> Result<()> {
     let mut output = source.continued_model(&args.model, args.output.as_deref())?;
     let model = Model::load(&args.model)?.content;
     interrupt::catch();
-    let (polished, passes) = polish(args, &source, &model, ui)?;
-    let model = model.polished(&polished)?;
+    let options = PolishOptions {
+        prior: args.prior,
+        robust: args.robust,
+        passes: args.passes.map_or(Passes::UntilStill, Passes::AtMost),
+        missing: args.missing.clone(),
+    };
+    let PolishedModel { model, polished, passes } = polish(model, &[source], &options, ui)?;
     output.save(&model)?;
     let report = Report {
         rows: polished.rows(),
@@ -62,73 +64,6 @@ pub fn run(args: &PolishArgs, ui: Ui) -> Result<()> {
         return output::print_json(&report);
     }
     output::print(&text(&report))
-}
-
-/// Passes over the files until nothing moves, or until there were as many as allowed.
-fn polish(
-    args: &PolishArgs,
-    source: &SourcePlan,
-    model: &Model,
-    ui: Ui,
-) -> Result<(Polished, usize)> {
-    let mut polishing = Polishing::new(model, args.robust)?;
-    loop {
-        let sums = pass(args, source, model, &polishing, ui)?;
-        if let Some(polished) = polishing.step(&sums)? {
-            return Ok((*polished, polishing.passes()));
-        }
-        let latest = polishing.latest().cloned();
-        if let (Some(polished), Some(most)) = (latest, args.passes)
-            && polishing.passes() as u64 >= most
-        {
-            return Ok((polished, polishing.passes()));
-        }
-    }
-}
-
-/// One pass.
-fn pass(
-    args: &PolishArgs,
-    source: &SourcePlan,
-    model: &Model,
-    polishing: &Polishing,
-    ui: Ui,
-) -> Result<Sums<AnyFamily>> {
-    let mut encoder = model.encoder.clone();
-    encoder.reset_counts();
-    args.missing.apply(&mut encoder)?;
-    let mut reader = source.open(&mut encoder, Mode::Evaluate)?;
-    let mut sums = polishing.sums()?;
-    let mut block = Block::new();
-    let mut meter = ui.progress(reader.progress());
-    loop {
-        match next(&mut reader, &mut encoder, &mut block)? {
-            Next::Block => polishing.add(model, &block, &mut sums)?,
-            Next::End => break,
-            Next::Stop => {
-                return Err(Failure::Interrupted(
-                    "interrupted; the model is as it was before".into(),
-                ));
-            }
-        }
-        meter.tick(reader.progress(), sums.rows(), || None);
-    }
-    meter.finish();
-    let counts = encoder.counts();
-    if sums.rows() == 0 {
-        return Err(Failure::no_rows(counts));
-    }
-    if polishing.passes() == 0 {
-        report_left_out(&reader, ui);
-        if counts.unseen > 0 {
-            ui.note(&format!(
-                "note: {} of levels that the model has not learned count as its baseline; \
-                 `kalmia update` learns them first",
-                counted(counts.unseen, "value")
-            ));
-        }
-    }
-    Ok(sums)
 }
 
 fn text(report: &Report) -> String {

@@ -41,7 +41,8 @@ fn a_second_pass_reaches_the_maximum_likelihood() {
     for (family, mean) in [("bernoulli", logistic as fn(f64) -> f64), ("gaussian", |u| u)] {
         let fitted = folder.json(&format!("fit t.csv -t y --family {family} -o m.kalmia --json"));
         assert!(gradient(&csv, estimates(&fitted), mean) > 1e-6, "one pass is close, not there");
-        let polished = folder.json("polish m.kalmia t.csv -o p.kalmia --robust --json");
+        let polished =
+            folder.json("polish m.kalmia t.csv -o p.kalmia --prior flat --robust --json");
         assert!(gradient(&csv, estimates(&polished), mean) < 1e-8, "{family}");
         assert_eq!(polished["rows"], 2000);
         assert!(number(&polished, "moved_most") < 1e-4);
@@ -72,8 +73,8 @@ fn merged_models_become_what_one_model_of_all_rows_is() {
         folder.ok(&format!("fit {name}.csv -t y -o {name}.kalmia"));
     }
     folder.ok("merge a.kalmia b.kalmia -o ab.kalmia");
-    let whole = folder.json("polish t.kalmia t.csv --json");
-    let parts = folder.json("polish ab.kalmia a.csv b.csv --json");
+    let whole = folder.json("polish t.kalmia t.csv --prior flat --json");
+    let parts = folder.json("polish ab.kalmia a.csv b.csv --prior flat --json");
     for j in 0..4 {
         let error = number(&whole["coefficients"][j], "std_error");
         let apart = estimates(&whole)[j] - estimates(&parts)[j];
@@ -102,8 +103,50 @@ fn what_cannot_be_polished_is_refused_and_nothing_changes() {
     folder.write("apart.csv", "x,y\n-2,0\n-1,0\n1,1\n2,1\n3,1\n");
     folder.ok("fit apart.csv -t y -o s.kalmia");
     let separated = ["no maximum", "coefficient of `", "separates the targets", "a prior"];
-    folder.run("polish s.kalmia apart.csv").fails(2, &separated);
+    folder.run("polish s.kalmia apart.csv --prior flat").fails(2, &separated);
     folder.write("twice.csv", "x,z,y\n0,0,1\n1,2,0\n2,4,1\n3,6,1\n4,8,0\n5,10,1\n");
     folder.ok("fit twice.csv -t y --family gaussian -o t.kalmia");
-    folder.run("polish t.kalmia twice.csv").fails(2, &["do not determine", "`z`"]);
+    let flat = folder.run("polish t.kalmia twice.csv --prior flat");
+    flat.fails(2, &["do not determine", "`z`"]);
+}
+
+/// The prior of the model keeps coefficients finite that have no maximum otherwise, and the model
+/// stays what it was.
+#[test]
+fn the_prior_of_the_model_is_kept() {
+    let folder = Folder::new("polish-prior");
+    folder.write("apart.csv", "x,y\n-2,0\n-1,0\n1,1\n2,1\n3,1\n");
+    folder.ok("fit apart.csv -t y -o s.kalmia");
+    let polished = folder.json("polish s.kalmia apart.csv --json");
+    assert!(number(&polished["coefficients"][1], "estimate").is_finite());
+    assert_eq!(folder.json("inspect s.kalmia --json")["method"], "auto");
+    // columns that repeat each other
+    folder.write("twice.csv", "x,z,y\n0,0,1\n1,2,0\n2,4,1\n3,6,1\n4,8,0\n5,10,1\n");
+    folder.ok("fit twice.csv -t y --family gaussian -o t.kalmia");
+    folder.ok("polish t.kalmia twice.csv");
+    // a model that was polished flat is polished again, and nothing moves
+    folder.write("t.csv", table(1000, ["0", "1"]));
+    folder.ok("fit t.csv -t y -o f.kalmia");
+    let once = folder.json("polish f.kalmia t.csv --prior flat --json");
+    let again = folder.json("polish f.kalmia t.csv --json");
+    for j in 0..4 {
+        let error = number(&once["coefficients"][j], "std_error");
+        let apart = estimates(&once)[j] - estimates(&again)[j];
+        assert!(apart.abs() < 1e-3 * error, "coefficient {j}: {apart}");
+    }
+    // counts that vary more than Poisson allows keep their wide intervals
+    let mut csv = String::from("x,y\n");
+    for i in 0..2000 {
+        csv.push_str(&format!("{},{}\n", i % 7, if i % 5 == 0 { 10 + i % 23 } else { 0 }));
+    }
+    folder.write("counts.csv", csv);
+    folder.ok("fit counts.csv -t y --family poisson -o c.kalmia");
+    let before = folder.ok("predict c.kalmia counts.csv --limit 1");
+    let dispersion = number(&folder.json("polish c.kalmia counts.csv --json"), "dispersion");
+    assert!(dispersion > 5.0, "{dispersion}");
+    let after = folder.ok("predict c.kalmia counts.csv --limit 1");
+    let upper = |csv: &str| -> f64 {
+        csv.lines().nth(1).unwrap().split(',').nth(2).unwrap().parse().unwrap()
+    };
+    assert!((upper(&after) / upper(&before) - 1.0).abs() < 0.1, "{before}{after}");
 }

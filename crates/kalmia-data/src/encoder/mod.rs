@@ -47,7 +47,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn plus(self, other: Self) -> Self {
+    /// The counts of both.
+    pub fn plus(self, other: Self) -> Self {
         Self {
             rows: self.rows + other.rows,
             skipped: self.skipped + other.skipped,

@@ -228,6 +228,12 @@ pub enum SettingProblem {
         /// Rows in the last one.
         row: u64,
     },
+    /// A limit on rows was given for inputs that are to be cut into parts.
+    #[error(
+        "a limit counts the rows of all inputs in order and cannot hold for parts that are read at \
+         the same time; leave out the limit, or read a single part"
+    )]
+    LimitOfParts,
     /// Standard input is named twice.
     #[error("standard input (`-`) can be named only once")]
     StdinTwice,

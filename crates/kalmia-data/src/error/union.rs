@@ -17,7 +17,7 @@ pub enum UnionProblem {
     Wide,
     /// An option differs.
     #[error(
-        "the option `{option}` is {first} in one encoder and {other} in another; learn all parts \
+        "the option `{option}` is {first} in one part and {other} in another; learn all parts \
          with the same options"
     )]
     Option {
@@ -71,8 +71,9 @@ pub enum UnionProblem {
     },
     /// A category has two baselines, and no intercept makes up for the difference.
     #[error(
-        "the baseline level of column `{}` is `{}` in one encoder and `{}` in another, which \
-         takes an intercept to align; learn with an intercept, or start all parts from one template",
+        "the baseline level of column `{}` is `{}` in one part and `{}` in another, which \
+         takes an intercept to align; learn with an intercept, or start all parts from one \
+         template",
         excerpt(.column.as_bytes()), excerpt(.first.as_bytes()), excerpt(.other.as_bytes())
     )]
     Baseline {

@@ -15,22 +15,26 @@ use crate::chunks::Chunks;
 use crate::error::{Error, HeaderProblem, Location, Result, RowProblem, SettingProblem};
 use crate::number;
 use crate::options::{BadRows, SourceOptions};
+use crate::part::{Before, Header};
 use crate::scalar;
 
 pub(super) struct Csv {
-    chunks: Chunks,
+    pub(super) chunks: Chunks,
     delimiter: u8,
     names: Vec<String>,
     plan: Plan,
     fields: Vec<Option<Field>>,
     /// Data rows read.
-    row: u64,
+    pub(super) row: u64,
     /// Lines read.
-    line: u64,
+    pub(super) line: u64,
     split: Split,
     /// Lines that start with this byte are no rows.
-    comment: Option<u8>,
+    pub(super) comment: Option<u8>,
     bad_rows: BadRows,
+    /// The end of the text that showed that a row cannot be read, in bytes of the stream. It may be
+    /// lines after the row.
+    pub(super) refused_by: u64,
 }
 
 /// What the plain path does with a wanted field.
@@ -67,11 +71,9 @@ impl Csv {
         {
             return Err(SettingProblem::Delimiter { delimiter: delimiter.into() }.into());
         }
-        let (names, plan, fields, split) = Default::default();
-        let SourceOptions { comment, bad_rows, .. } = *options;
-        let row = 0;
-        let mut csv =
-            Self { chunks, delimiter, names, plan, fields, row, line, split, comment, bad_rows };
+        let header = Header { names: Vec::new(), delimiter };
+        let before = Before { lines: line, ..Before::default() };
+        let mut csv = Self::continued(chunks, &header, before, options);
         let file = csv.chunks.file().to_owned();
         let Some(len) = csv.record(options.max_columns.saturating_add(1))? else {
             return Err(Error::Empty { file });
@@ -80,7 +82,7 @@ impl Csv {
             return Err(too_many_columns(&file, options.max_columns));
         }
         csv.names = if options.header {
-            csv.header(&file)?
+            csv.names_of_record(&file)?
         } else {
             (1..=csv.split.found).map(|i| format!("c{i}")).collect()
         };
@@ -91,7 +93,34 @@ impl Csv {
         Ok(csv)
     }
 
-    fn header(&self, file: &str) -> Result<Vec<String>> {
+    /// Reads on after a part of the input that had the header.
+    pub fn continued(
+        chunks: Chunks,
+        header: &Header,
+        before: Before,
+        options: &SourceOptions,
+    ) -> Self {
+        Self {
+            chunks,
+            delimiter: header.delimiter,
+            names: header.names.clone(),
+            plan: Plan::default(),
+            fields: Vec::new(),
+            row: before.rows,
+            line: before.lines,
+            split: Split::default(),
+            comment: options.comment,
+            bad_rows: options.bad_rows,
+            refused_by: 0,
+        }
+    }
+
+    /// What the parts of the input that come later must know.
+    pub fn header(&self) -> Header {
+        Header { names: self.names.clone(), delimiter: self.delimiter }
+    }
+
+    fn names_of_record(&self, file: &str) -> Result<Vec<String>> {
         let name = |i| {
             let bytes = scalar::trim(self.split.field(self.chunks.lines(), i));
             let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
@@ -127,7 +156,10 @@ impl Csv {
             match found {
                 Record::Whole(len) => return Ok(Some(len)),
                 Record::Blank(len) => self.consume(len),
-                Record::AfterQuote => return Err(self.refuse(RowProblem::TextAfterQuote)),
+                Record::AfterQuote(len) => {
+                    self.refused_by = self.refused_by.max(self.chunks.offset() + len as u64 + 1);
+                    return Err(self.refuse(RowProblem::TextAfterQuote));
+                }
                 Record::End | Record::Open if self.more()? => {}
                 Record::End => return Ok(None),
                 Record::Open => return Err(self.refuse(RowProblem::OpenQuote)),
@@ -161,6 +193,26 @@ impl Csv {
         }
         self.row += 1;
         self.consume(len);
+        Ok(true)
+    }
+
+    /// Passes over the next row without reading its fields; false at the end.
+    pub(super) fn skip_row(&mut self) -> Result<bool> {
+        let lines = self.chunks.lines();
+        let plain = memchr(b'\n', lines)
+            .filter(|&at| at > 1 && memchr(QUOTE, &lines[..at]).is_none())
+            .filter(|_| self.comment.is_none());
+        let len = match plain {
+            Some(at) => at + 1,
+            None => match self.record(0) {
+                Ok(Some(len)) => len,
+                Ok(None) => return Ok(false),
+                Err(error) if self.bad_rows == BadRows::Skip && can_skip(&error) => self.line_len(),
+                Err(error) => return Err(error),
+            },
+        };
+        self.consume(len);
+        self.row += 1;
         Ok(true)
     }
 
@@ -244,25 +296,7 @@ impl Source for Csv {
 
     fn skip(&mut self, rows: u64) -> Result<u64> {
         let start = self.row;
-        while self.row - start < rows {
-            let lines = self.chunks.lines();
-            let plain = memchr(b'\n', lines)
-                .filter(|&at| at > 1 && memchr(QUOTE, &lines[..at]).is_none())
-                .filter(|_| self.comment.is_none());
-            let len = match plain {
-                Some(at) => at + 1,
-                None => match self.record(0) {
-                    Ok(Some(len)) => len,
-                    Ok(None) => break,
-                    Err(error) if self.bad_rows == BadRows::Skip && can_skip(&error) => {
-                        self.line_len()
-                    }
-                    Err(error) => return Err(error),
-                },
-            };
-            self.consume(len);
-            self.row += 1;
-        }
+        while self.row - start < rows && self.skip_row()? {}
         Ok(self.row - start)
     }
 }

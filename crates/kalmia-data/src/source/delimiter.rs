@@ -10,16 +10,20 @@ use crate::options::SourceOptions;
 /// The separators that are recognized besides the comma.
 const OTHERS: [u8; 3] = [b';', b'\t', b'|'];
 
-/// The separator of a text that starts with these lines.
+/// The separator of a text that starts with these lines: that of the first line which is neither
+/// blank nor a comment, however many bytes of these stand before it.
 pub(super) fn of_first_line(chunks: &mut Chunks, options: &SourceOptions) -> Result<u8> {
-    if chunks.next_line(1, 1)?.is_none() {
-        return Ok(b',');
-    }
     let skipped =
         |line: &&[u8]| line.trim_ascii().is_empty() || (line.first().copied() == options.comment);
-    let mut lines = chunks.lines().split(|&byte| byte == b'\n');
-    let line = lines.find(|line| !skipped(line)).unwrap_or_default();
-    Ok(recognized(line, options.decimal_comma))
+    loop {
+        let mut lines = chunks.lines().split(|&byte| byte == b'\n');
+        if let Some(line) = lines.find(|line| !skipped(line)) {
+            return Ok(recognized(line, options.decimal_comma));
+        }
+        if !chunks.more(1, 1, false)? {
+            return Ok(b',');
+        }
+    }
 }
 
 /// One of `;`, tab and `|` if it alone occurs outside of quotes, else the comma.

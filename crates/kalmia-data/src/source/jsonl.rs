@@ -12,6 +12,7 @@ use crate::batch::{Batch, Slot, Values, Want};
 use crate::chunks::Chunks;
 use crate::error::{Error, HeaderProblem, Result, RowProblem, excerpt};
 use crate::options::SourceOptions;
+use crate::part::Before;
 use crate::reader::LateMember;
 use crate::scalar;
 
@@ -87,21 +88,22 @@ impl JsonRows {
 }
 
 impl Jsonl {
-    /// Opens the stream. Columns that are not `known` are the members of the first block of rows.
+    /// Opens the stream by `chunks`; it has rows and lines before it if it is a part. Columns that
+    /// are not `known` are the members of its first block of rows.
     pub fn open(
         mut reader: Box<dyn Read + Send>,
+        chunks: impl Fn(Box<dyn Read + Send>) -> Result<Chunks>,
         file: &str,
+        before: Before,
         options: &SourceOptions,
         known: Option<&[Slot]>,
     ) -> Result<Self> {
-        let chunks =
-            |reader| Chunks::new(reader, file, options.chunk_bytes, options.max_line_bytes);
         let mut names = Vec::new();
         if let Some(known) = known {
             names.extend(known.iter().flat_map(Slot::names).map(String::from));
         } else {
             // The rows that showed the columns are read again from memory.
-            let Discovered { seen, rest } = discover(chunks(reader)?, options, &mut names)?;
+            let Discovered { seen, rest } = discover(chunks(reader)?, before, options, &mut names)?;
             reader = Box::new(std::io::Cursor::new(seen).chain(rest));
         }
         if names.is_empty() {
@@ -110,14 +112,17 @@ impl Jsonl {
         let first = known.is_none().then(|| names.iter().cloned().collect());
         check_names(file, &mut names)?;
         Ok(Self {
-            rows: LineRows::new(chunks(reader)?, options.bad_rows, |line| {
-                !line.trim_ascii().is_empty()
-            }),
+            rows: LineRows::new(chunks(reader)?, options.bad_rows, holds_row).after(before),
             names,
             plan: Plan::default(),
             members: Members { slots: HashMap::new(), first },
         })
     }
+}
+
+/// Whether a line is not blank.
+pub(super) fn holds_row(line: &[u8]) -> bool {
+    !line.trim_ascii().is_empty()
 }
 
 /// Adds the object of a line to the batch.
@@ -163,18 +168,19 @@ struct Discovered {
 /// Collects the members of the first block of rows, in order of appearance.
 fn discover(
     mut chunks: Chunks,
+    before: Before,
     options: &SourceOptions,
     names: &mut Vec<String>,
 ) -> Result<Discovered> {
     let mut seen = Vec::new();
-    let mut line = 0;
+    let mut line = before.lines;
     let mut known = std::collections::HashSet::new();
     let mut rows = 0;
     while rows < options.block_rows && seen.len() <= options.max_line_bytes.max(1 << 20) {
-        let Some(len) = chunks.next_line(rows as u64 + 1, line + 1)? else { break };
+        let Some(len) = chunks.next_line(before.rows + rows as u64 + 1, line + 1)? else { break };
         let text = &chunks.lines()[..len];
         line += 1;
-        if !text.trim_ascii().is_empty() {
+        if holds_row(text) {
             rows += 1;
             // A line that is no object is reported with its place when its row is read.
             let parsed = object(text, Names { names, known: &mut known });

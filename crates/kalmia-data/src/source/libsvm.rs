@@ -8,6 +8,7 @@ use crate::batch::{Batch, Entry};
 use crate::chunks::Chunks;
 use crate::error::{EntryProblem, Error, Result, RowProblem, excerpt};
 use crate::options::BadRows;
+use crate::part::Before;
 
 pub(super) struct Libsvm {
     rows: LineRows,
@@ -16,8 +17,9 @@ pub(super) struct Libsvm {
 }
 
 impl Libsvm {
-    pub fn open(chunks: Chunks, bad_rows: BadRows) -> Self {
-        let rows = LineRows::new(chunks, bad_rows, |line| !content(line).is_empty());
+    /// Opens the stream, which has rows and lines before it if it is a part.
+    pub fn open(chunks: Chunks, before: Before, bad_rows: BadRows) -> Self {
+        let rows = LineRows::new(chunks, bad_rows, holds_row).after(before);
         Self { rows, names: ["label".into()], plan: Plan::default() }
     }
 }
@@ -52,6 +54,11 @@ fn add(row: LineRow<'_>, plan: &Plan, batch: &mut Batch) -> Result<()> {
         batch.entries.push(Entry { row: batch.rows as u32, key, value });
     }
     Ok(())
+}
+
+/// Whether a line is neither blank nor a comment.
+pub(super) fn holds_row(line: &[u8]) -> bool {
+    !content(line).is_empty()
 }
 
 /// A line without its comment and surrounding blanks.

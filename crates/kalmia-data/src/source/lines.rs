@@ -4,7 +4,9 @@ use crate::batch::Batch;
 use crate::chunks::Chunks;
 use crate::error::{Location, Result};
 use crate::options::BadRows;
+use crate::part::Before;
 use crate::source::can_skip;
+use crate::source::cut::Records;
 
 /// The lines of a stream that hold a row.
 pub(super) struct LineRows {
@@ -40,6 +42,11 @@ impl LineRow<'_> {
 impl LineRows {
     pub fn new(chunks: Chunks, bad_rows: BadRows, holds_row: fn(&[u8]) -> bool) -> Self {
         Self { chunks, holds_row, bad_rows, row: 0, line: 0 }
+    }
+
+    /// Counts rows and lines on from those before the stream.
+    pub fn after(self, before: Before) -> Self {
+        Self { row: before.rows, line: before.lines, ..self }
     }
 
     /// Passes up to `rows` rows to `add`, which adds their fields to the batch.
@@ -99,5 +106,15 @@ impl LineRows {
     fn end_row(&mut self, len: usize) {
         self.chunks.advance(len);
         self.row += 1;
+    }
+}
+
+impl Records for LineRows {
+    fn before(&self) -> Before {
+        Before { bytes: self.chunks.offset(), rows: self.row, lines: self.line }
+    }
+
+    fn pass_row(&mut self) -> Result<bool> {
+        Ok(self.skip(1)? == 1)
     }
 }

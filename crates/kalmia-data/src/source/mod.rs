@@ -3,6 +3,7 @@
 #[cfg(feature = "arrow")]
 pub(crate) mod arrow;
 mod csv;
+mod cut;
 mod delimiter;
 #[cfg(feature = "columnar")]
 mod footer;
@@ -14,10 +15,13 @@ mod nonfinite;
 mod parquet;
 mod record;
 
+pub(crate) use cut::{Cut, Cuts, cuts};
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::batch::{Batch, Slot, Want};
+use crate::chunks::Chunks;
 use crate::error::{Error, HeaderProblem, Location, Result, RowProblem, ValueProblem, excerpt};
 use crate::input::{Input, Opened};
 use crate::options::{Format, SourceOptions};
@@ -83,7 +87,7 @@ pub(crate) fn open(
     done: &Arc<AtomicU64>,
 ) -> Result<Box<dyn Source>> {
     let (reader, format) = match input.open(options.format, done)? {
-        Opened::Bytes { reader, format } => (reader, format),
+        Opened::Bytes { reader, format, .. } => (reader, format),
         #[cfg(feature = "arrow")]
         Opened::Batches(batches) => {
             let format = "record batches";
@@ -91,25 +95,38 @@ pub(crate) fn open(
             return Ok(Box::new(source));
         }
     };
+    // The first part starts as the whole input does.
+    let part = input.part().filter(|part| !part.is_first());
+    let before = part.map(|part| part.before).unwrap_or_default();
     let text = |reader| {
-        crate::chunks::Chunks::new(
-            reader,
-            input.name(),
-            options.chunk_bytes,
-            options.max_line_bytes,
-        )
+        let SourceOptions { chunk_bytes, max_line_bytes, .. } = *options;
+        match part {
+            Some(_) => Ok(Chunks::continued(reader, input.name(), chunk_bytes, max_line_bytes)),
+            None => Chunks::new(reader, input.name(), chunk_bytes, max_line_bytes),
+        }
     };
     Ok(match format {
         Format::Csv | Format::Tsv => {
-            let tab = (format == Format::Tsv).then_some(b'\t');
-            Box::new(csv::Csv::open(text(reader)?, options.delimiter.or(tab), options)?)
+            let header = input.part().and_then(|part| part.header.as_deref());
+            match (header, part) {
+                (Some(header), Some(_)) => {
+                    Box::new(csv::Csv::continued(text(reader)?, header, before, options))
+                }
+                _ => {
+                    let delimiter = header.map(|header| header.delimiter);
+                    let delimiter = delimiter.or(delimiter_of(format, options));
+                    Box::new(csv::Csv::open(text(reader)?, delimiter, options)?)
+                }
+            }
         }
         _ if options.decimal_comma || options.comment.is_some() || options.skip_lines > 0 => {
             let problem = crate::error::FormatProblem::NotSeparated;
             return Err(Error::Format { file: input.name().into(), problem });
         }
-        Format::Jsonl => Box::new(jsonl::Jsonl::open(reader, input.name(), options, known)?),
-        Format::Libsvm => Box::new(libsvm::Libsvm::open(text(reader)?, options.bad_rows)),
+        Format::Jsonl => {
+            Box::new(jsonl::Jsonl::open(reader, text, input.name(), before, options, known)?)
+        }
+        Format::Libsvm => Box::new(libsvm::Libsvm::open(text(reader)?, before, options.bad_rows)),
         #[cfg(feature = "columnar")]
         Format::Parquet => Box::new(parquet::Parquet::open(input, options, done)?),
         #[cfg(feature = "columnar")]
@@ -120,6 +137,11 @@ pub(crate) fn open(
             return Err(Error::Format { file: input.name().into(), problem });
         }
     })
+}
+
+/// The field separator that the options or the format give; else the first line shows it.
+fn delimiter_of(format: Format, options: &SourceOptions) -> Option<u8> {
+    options.delimiter.or((format == Format::Tsv).then_some(b'\t'))
 }
 
 /// The error for a field that its column cannot hold.

@@ -1,5 +1,6 @@
 //! Reads Apache Parquet: only the used columns are decoded, and skipped rows are not.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,11 +15,12 @@ use parquet::errors::Result as ParquetResult;
 use parquet::file::reader::ChunkReader;
 
 use super::arrow::{Pending, check_types, guard, names, text_kind};
-use super::{Plan, Source, footer};
+use super::{Cut, Cuts, Plan, Source, footer};
 use crate::batch::Batch;
 use crate::error::{ColumnProblem, Error, FormatProblem, Result};
 use crate::input::{Input, Seekable};
-use crate::options::SourceOptions;
+use crate::options::{Format, SourceOptions};
+use crate::part::Before;
 use crate::text::TextKind;
 
 /// Rows decoded at a time.
@@ -32,9 +34,11 @@ pub(super) struct Parquet {
     columns: Vec<Option<usize>>,
     reader: Option<ParquetRecordBatchReader>,
     pending: Pending,
-    /// Rows in the file.
+    /// The row groups that are read.
+    groups: Range<usize>,
+    /// Rows in them.
     rows: u64,
-    /// Bytes in the file.
+    /// Bytes in the file, or in the part of it.
     size: u64,
     done: Arc<AtomicU64>,
 }
@@ -56,14 +60,25 @@ impl Parquet {
             }
         };
         let names = names(meta.schema(), file, options)?;
-        let rows = meta.metadata().file_metadata().num_rows().max(0) as u64;
+        let all = 0..meta.metadata().num_row_groups();
+        let mut pending = Pending::new(file);
+        let (groups, rows) = match input.part() {
+            Some(part) => {
+                pending.rows_before = part.before.rows;
+                let groups = part.groups.start.min(all.end)..part.groups.end.min(all.end);
+                let rows = groups.clone().map(|group| rows_of(&meta, group));
+                (groups, rows.fold(0, u64::saturating_add))
+            }
+            None => (all, meta.metadata().file_metadata().num_rows().max(0) as u64),
+        };
         Ok(Self {
             input: input.clone(),
             meta,
             names,
             columns: Vec::new(),
             reader: None,
-            pending: Pending::new(file),
+            pending,
+            groups,
             rows,
             size,
             done: done.clone(),
@@ -95,12 +110,13 @@ impl Parquet {
         let file = self.input.name();
         let row = self.pending.row as usize;
         let columns = &self.columns;
+        let groups = self.groups.clone();
         let meta = self.meta.clone();
         match seekable(&self.input)? {
-            Seekable::File(f) => guard(file, "Parquet", || decoder(f, meta, columns, row)),
+            Seekable::File(f) => guard(file, "Parquet", || decoder(f, meta, columns, groups, row)),
             Seekable::Memory(bytes) => {
                 let bytes = Bytes::from_owner(bytes);
-                guard(file, "Parquet", || decoder(bytes, meta, columns, row))
+                guard(file, "Parquet", || decoder(bytes, meta, columns, groups, row))
             }
         }
     }
@@ -143,12 +159,45 @@ fn decoder<R: ChunkReader + 'static>(
     reader: R,
     meta: ArrowReaderMetadata,
     columns: &[Option<usize>],
+    groups: Range<usize>,
     row: usize,
 ) -> ParquetResult<ParquetRecordBatchReader> {
     let used = columns.iter().enumerate().filter(|(_, slot)| slot.is_some()).map(|(i, _)| i);
     let mask = ProjectionMask::roots(meta.parquet_schema(), used);
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(reader, meta);
-    builder.with_projection(mask).with_batch_size(DECODED_ROWS).with_offset(row).build()
+    let builder = builder.with_projection(mask).with_row_groups(groups.collect());
+    builder.with_batch_size(DECODED_ROWS).with_offset(row).build()
+}
+
+/// The rows of a row group.
+fn rows_of(meta: &ArrowReaderMetadata, group: usize) -> u64 {
+    meta.metadata().row_group(group).num_rows().max(0) as u64
+}
+
+/// The ends of row groups at or after each of `targets`, which ascend. A group counts in proportion
+/// to its compressed bytes.
+pub(super) fn cuts(input: &Input, options: &SourceOptions, targets: &[u64]) -> Result<Cuts> {
+    let file = Parquet::open(input, options, &Arc::default())?;
+    let weight = |group| file.meta.metadata().row_group(group).compressed_size().max(0) as u128;
+    let groups = file.groups.end;
+    let total = file.groups.clone().map(weight).sum::<u128>().max(1);
+    let mut targets = targets.iter().copied().peekable();
+    let mut places: Vec<Cut> = Vec::new();
+    let mut rows = 0;
+    let mut done = 0;
+    for group in file.groups.clone() {
+        let last = places.last().map_or(0, |cut| cut.before.rows);
+        let bytes = (done * u128::from(file.size) / total) as u64;
+        if rows > last && rows < file.rows && targets.peek().is_some_and(|&at| at <= bytes) {
+            // A large group may hold several targets.
+            while targets.next_if(|&at| at <= bytes).is_some() {}
+            places.push(Cut { before: Before { bytes, rows, lines: 0 }, group });
+        }
+        rows = rows.saturating_add(rows_of(&file.meta, group));
+        done += weight(group);
+    }
+    let end = Cut { before: Before { bytes: file.size, rows, lines: 0 }, group: groups };
+    Ok(Cuts { format: Format::Parquet, header: None, places, end })
 }
 
 impl Source for Parquet {

@@ -32,8 +32,8 @@ pub(super) enum Record {
     Whole(usize),
     /// A quote is open at the end of the window.
     Open,
-    /// Text follows a closing quote.
-    AfterQuote,
+    /// Text follows a closing quote after this many bytes.
+    AfterQuote(usize),
 }
 
 impl Split {
@@ -71,7 +71,7 @@ impl Split {
                 [b'\n', ..] => return Record::Whole(end + 1),
                 [b'\r', b'\n', ..] => return Record::Whole(end + 2),
                 [separator, ..] if *separator == delimiter => at = end + 1,
-                _ => return Record::AfterQuote,
+                _ => return Record::AfterQuote(end),
             }
         }
     }

@@ -9,6 +9,7 @@ mod formats;
 mod hashed;
 mod hostile;
 mod json_lines;
+mod parts;
 mod reading;
 mod recognition;
 mod tables;

@@ -188,3 +188,12 @@ fn comments_and_lines_before_the_header_are_passed_over() {
     assert_eq!(reader.skip_rows(1).unwrap(), 1);
     assert_eq!(drain(reader, encoder).unwrap().y(), [5.0]);
 }
+
+#[test]
+fn the_separator_is_found_after_comments_of_any_length() {
+    let text = "# a comment\n".repeat(100) + "y;x\n1;2\n5;6\n";
+    for chunk_bytes in [1, 100, 1 << 20] {
+        let source = SourceOptions { comment: Some(b'#'), chunk_bytes, ..blocks_of(2) };
+        assert_eq!(of(&text, source).unwrap().rows(), [[1.0, 2.0], [1.0, 6.0]]);
+    }
+}

@@ -6,6 +6,7 @@ mod model;
 mod planted;
 mod reading;
 mod rows;
+mod shipped;
 mod table;
 mod text;
 
@@ -35,6 +36,7 @@ pub const TARGETS: &[Target] = &[
     columnar::PARQUET,
     columnar::ARROW,
     model::MODEL,
+    shipped::SHIPPED,
     rows::JSON,
     rows::TABLE,
 ];

@@ -35,6 +35,10 @@ pub struct LastHalf {
     pub first_row: u64,
     /// Its last row, which is the last of all.
     pub last_row: u64,
+    /// Whether it is the last half of each of several parts that were merged; its rows are then
+    /// counted as if they stood at the end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub of_parts: bool,
     /// Mean loss.
     pub loss: f64,
     /// Mean loss of the constant predictor.

@@ -86,6 +86,9 @@ pub(super) struct Window {
     segments: Vec<Sums>,
     /// The present segment.
     pub current: Sums,
+    /// Whether it is made of the last halves of several streams.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    merged: bool,
 }
 
 /// The last half.
@@ -93,6 +96,8 @@ pub(super) struct Late {
     /// Rows before it.
     pub start: u64,
     pub sums: Sums,
+    /// Whether it is that of several streams.
+    pub merged: bool,
 }
 
 impl Window {
@@ -146,6 +151,7 @@ impl Window {
             next: all + step,
             segments: vec![sums],
             current: Sums::default(),
+            merged: true,
         }
     }
 
@@ -158,7 +164,7 @@ impl Window {
             start += early.rows;
         }
         segments.for_each(|segment| sums.add(segment));
-        Some(Late { start, sums })
+        Some(Late { start, sums, merged: self.merged })
     }
 }
 
@@ -173,7 +179,7 @@ mod tests {
             window.current.rows += 1;
             window.current.loss += rows as f64;
             window.advance(rows);
-            let Late { start, sums } = window.late(rows).unwrap();
+            let Late { start, sums, .. } = window.late(rows).unwrap();
             assert_eq!(sums.rows, rows - start);
             assert_eq!(sums.loss, (rows * (rows + 1) / 2 - start * (start + 1) / 2) as f64);
             let share = sums.rows as f64 / rows as f64;

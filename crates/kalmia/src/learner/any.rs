@@ -2,8 +2,8 @@
 
 use super::{
     Auto, AutoState, Averaged, AveragedSgd, AveragedSgdState, AveragedState, FeatureMap, Filter,
-    FilterState, Information, Learner, Merged, MergedMany, OnlineNewtonState, OnlineNewtonStep,
-    Predict, Wide, WideState,
+    FilterState, Heterogeneity, Information, Learner, Merged, MergedMany, OnlineNewtonState,
+    OnlineNewtonStep, Predict, Wide, WideState,
 };
 use crate::covariance::{Factored, Kernel};
 use crate::error::{Error, Result};
@@ -169,12 +169,69 @@ impl<F: Family + PartialEq> AnyLearner<F> {
                 Ok(a.merge(b)?.map(|merged| Self::Wide(Box::new(merged))))
             }
             (Self::Auto(a), Self::Auto(b)) => Ok(a.merge(b)?.map(Self::Auto)),
-            _ => Err(Error::State(format!(
-                "a model of method {} cannot be merged with one of {}",
-                self.title(),
-                other.title()
-            ))),
+            _ => Err(self.unlike(other)),
         }
+    }
+}
+
+impl<F: Family + PartialEq> AnyLearner<F> {
+    /// Merges any number of learners of one method, at least one; their order changes only
+    /// rounding. Wide learners, which merge only within their warm-up, are merged in turn and not
+    /// tested for agreement.
+    pub fn merge_many(learners: &[&Self]) -> Result<MergedMany<Self>> {
+        let Some((first, others)) = learners.split_first() else {
+            return Err(Error::State("there are no learners to merge".into()));
+        };
+        let mismatch =
+            |other: &&&Self| std::mem::discriminant(**other) != std::mem::discriminant(*first);
+        if let Some(other) = others.iter().find(mismatch) {
+            return Err(first.unlike(other));
+        }
+        match first {
+            Self::Auto(_) => {
+                let parts: Vec<&Auto<F>> =
+                    learners.iter().filter_map(|one| one.as_auto()).collect();
+                Ok(Auto::merge_many(&parts)?.map(Self::Auto))
+            }
+            Self::Filter(_) => {
+                let parts: Vec<&Filter<F, AnyRule>> =
+                    learners.iter().filter_map(|one| one.as_filter()).collect();
+                Ok(Filter::merge_many(&parts)?.map(Self::Filter))
+            }
+            _ => {
+                let mut merged = Merged::Exact((*first).clone());
+                for other in others {
+                    let exact = merged.is_exact();
+                    merged = merged.into_inner().merge(other)?;
+                    if !exact {
+                        merged = Merged::Approximate(merged.into_inner());
+                    }
+                }
+                Ok(MergedMany { merged, heterogeneity: Heterogeneity::new(0.0, 0) })
+            }
+        }
+    }
+
+    fn as_auto(&self) -> Option<&Auto<F>> {
+        match self {
+            Self::Auto(inner) => Some(inner),
+            _ => None,
+        }
+    }
+
+    fn as_filter(&self) -> Option<&Filter<F, AnyRule>> {
+        match self {
+            Self::Filter(inner) => Some(inner),
+            _ => None,
+        }
+    }
+
+    fn unlike(&self, other: &Self) -> Error {
+        Error::State(format!(
+            "a model of method {} cannot be merged with one of {}",
+            self.title(),
+            other.title()
+        ))
     }
 }
 

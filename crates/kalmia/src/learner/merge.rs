@@ -87,8 +87,24 @@ impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> 
         Ok(merged.merged())
     }
 
+    /// Merges the rows of any number of filters, at least one. As [`Filter::merge`], but without
+    /// the rounding of each merge in turn, and with a test of whether the filters agree. Their
+    /// order changes only rounding.
+    pub fn merge_many(filters: &[&Self]) -> Result<MergedMany<Self>> {
+        let Some(first) = filters.first() else {
+            return Err(Error::State("there are no filters to merge".into()));
+        };
+        let reference = first.coefficients().into_owned();
+        let mut information = Information::none(reference.clone());
+        for filter in filters {
+            first.require_mergeable(filter)?;
+            information.add(&filter.information(reference.clone())?)?;
+        }
+        (*first).clone().with_information(&information)
+    }
+
     /// Refuses a filter that cannot be merged with this one.
-    pub(crate) fn require_mergeable(&self, other: &Self) -> Result<()> {
+    fn require_mergeable(&self, other: &Self) -> Result<()> {
         let same = self.family() == other.family()
             && self.rule() == other.rule()
             && self.prior() == other.prior();

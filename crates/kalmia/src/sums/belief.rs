@@ -1,15 +1,10 @@
 //! Many beliefs that share one prior become one, with a test of whether they agree.
 
 use super::PriorPrecision;
-use crate::covariance::Covariance;
 use crate::error::{Error, Result, require_len};
-use crate::family::Family;
-use crate::learner::{
-    Filter, Heterogeneity, Learner, MIN_GAIN, MergedMany, Natural, Predict, times,
-};
+use crate::learner::{Heterogeneity, MIN_GAIN, Natural, Predict, times};
 use crate::linalg::{Carried, ScaledCholesky};
 use crate::math::dot;
-use crate::rule::Rule;
 
 /// $N(\theta, P)$, from a learner or from elsewhere.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,26 +110,4 @@ pub fn merge_many(prior: &PriorPrecision, beliefs: &[Belief]) -> Result<Pooled> 
     let degrees = known.iter().map(|shards| shards.saturating_sub(1)).sum();
     let heterogeneity = Heterogeneity::new(q.value(0), degrees);
     Ok(Pooled { belief: Belief::new(mean, factor.inverse())?, heterogeneity })
-}
-
-impl<F: Family + PartialEq, R: Rule + PartialEq, C: Covariance> Filter<F, R, C> {
-    /// Merges the rows of any number of filters, at least one. As [`Filter::merge`], but without
-    /// the rounding of each merge in turn, and with a test of whether the filters agree.
-    pub fn merge_many(filters: &[&Self]) -> Result<MergedMany<Self>> {
-        let Some((first, others)) = filters.split_first() else {
-            return Err(Error::State("there are no filters to merge".into()));
-        };
-        others.iter().try_for_each(|other| first.require_mergeable(other))?;
-        first.require_mergeable(first)?;
-        let prior = PriorPrecision::of(first.prior())?;
-        let belief = |filter: &&Self| {
-            Belief::new(filter.coefficients().to_vec(), filter.covariance().matrix())
-        };
-        let beliefs = filters.iter().map(belief).collect::<Result<Vec<_>>>()?;
-        let Pooled { belief, heterogeneity } = merge_many(&prior, &beliefs)?;
-        let covariance = C::from_matrix(&belief.covariance, belief.dim())?;
-        let rows = filters.iter().map(|filter| filter.count()).sum();
-        let filter = (*first).clone().with_belief(&belief.mean, covariance, rows);
-        Ok(MergedMany { merged: filter.merged(), heterogeneity })
-    }
 }

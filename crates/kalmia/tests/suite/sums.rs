@@ -1,9 +1,12 @@
 //! Sums at fixed coefficients against plain loops, however the rows are cut, weighted or stored.
 
+mod autos;
 mod merging;
 mod polishing;
 
-use crate::common::{Data, Rng, centered, dot, families, gap, largest, near, property, rng};
+use crate::common::{
+    Data, Rng, centered, dot, families, gap, largest, near, property, rng, uniform,
+};
 use kalmia::evaluate::deviance;
 use kalmia::sums::{Sums, SumsState};
 use kalmia::{AnyFamily, Error, Family, Gaussian, Poisson, Rows, SparseMatrix, SparseRows};

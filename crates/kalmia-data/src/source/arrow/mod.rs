@@ -33,8 +33,10 @@ pub(super) struct Pending {
     decoded: Option<RecordBatch>,
     /// Rows of `decoded` already added or skipped.
     used: usize,
-    /// Rows of the file already added or skipped.
+    /// Rows already added or skipped.
     pub row: u64,
+    /// Rows of the file before those that are read.
+    pub rows_before: u64,
 }
 
 impl Pending {
@@ -46,6 +48,7 @@ impl Pending {
             decoded: None,
             used: 0,
             row: 0,
+            rows_before: 0,
         }
     }
 
@@ -90,7 +93,7 @@ impl Pending {
             let Some(slot) = *slot else { continue };
             let want = self.plan.slots[slot].want;
             append(array, range.clone(), &mut batch.columns[slot], want).map_err(|bad| {
-                let row = self.row + (bad.row - range.start) as u64 + 1;
+                let row = self.rows_before + self.row + (bad.row - range.start) as u64 + 1;
                 let at = Location { file: self.file.clone(), row, line: None };
                 bad_field(at, &self.plan.slots[slot], &bad.value)
             })?;

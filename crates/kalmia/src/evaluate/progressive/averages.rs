@@ -46,7 +46,7 @@ impl Progressive {
 
     /// The last half of the rows, or somewhat more; `None` if no row in it was judged.
     fn last_half(&self) -> Option<LastHalf> {
-        let Late { start, sums } = self.window.late(self.rows)?;
+        let Late { start, sums, merged } = self.window.late(self.rows)?;
         // a weight of trials or exposure makes a row more precise; other weights repeat it
         let trials = match &self.family {
             AnyFamily::Binomial(binomial) => binomial.trials().is_none(),
@@ -56,6 +56,7 @@ impl Progressive {
         (sums.judged > 0).then(|| LastHalf {
             first_row: start + 1,
             last_row: self.rows,
+            of_parts: merged,
             loss: sums.loss / sums.weight,
             constant_loss: sums.constant_loss() / sums.weight,
             dispersion: self.labels.is_none().then_some(sums.pearson / repeats),

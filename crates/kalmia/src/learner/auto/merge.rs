@@ -10,7 +10,9 @@ use crate::covariance::{Covariance, Factored, Kernel};
 use crate::error::{Error, Result, require_len};
 use crate::family::Family;
 use crate::learner::information::{PartBelief, PartNoise};
-use crate::learner::{FeatureMap, Information, Learner, Merged, MergedMany, PriorPrecision};
+use crate::learner::{
+    FeatureMap, Heterogeneity, Information, Learner, Merged, MergedMany, PriorPrecision,
+};
 use crate::linalg::{Buffer, ScaledCholesky};
 use crate::math::dot;
 
@@ -18,37 +20,53 @@ use crate::math::dot;
 const MIN_BUILT_WEIGHT: f64 = 1e-6;
 
 impl<F: Family + PartialEq> Auto<F> {
-    /// Merges the rows of both. If one learner is still in its warm-up, the other learns its rows,
-    /// which is exact. Otherwise as [`Auto::merge_many`].
+    /// Merges the rows of both; see [`Auto::merge_many`].
     pub fn merge(&self, other: &Self) -> Result<Merged<Self>> {
-        self.require_mergeable(other)?;
-        for (short, long) in [(other, self), (self, other)] {
-            if let Some(rows) = &short.warm_up {
-                let mut merged = long.clone();
-                merged.learn(rows.rows(self.dim)?)?;
-                return Ok(Merged::Exact(merged));
-            }
-        }
         Ok(Self::merge_many(&[self, other])?.merged)
     }
 
     /// Merges the rows of any number of learners, at least one; their order changes only rounding.
     ///
-    /// The information that each learner's heaviest member has beyond its prior is added. Then all
-    /// members are built anew: from the priors of the learner with the most rows, with weights that
-    /// follow from the information itself. For normal noise the information is exact; for other
-    /// families it is off by what each belief's normal form is off, which adds up over many shards:
-    /// follow it by a pass of [`polish`](crate::sums::polish). Learners that follow a drift are
-    /// refused.
+    /// Learners in their warm-up still have their rows, which the others learn: with at most one
+    /// learner past its warm-up the merge is exact. Otherwise the information that each learner's
+    /// heaviest member has beyond its prior is added. Then all members are built anew: from the
+    /// priors of the learner with the most rows, with weights that follow from the information
+    /// itself. For normal noise the information is exact; for other families it is off by what each
+    /// belief's normal form is off, which adds up over many shards: follow it by a pass of
+    /// [`polish`](crate::sums::polish). Learners that follow a drift are refused.
     pub fn merge_many(learners: &[&Self]) -> Result<MergedMany<Self>> {
         let Some(base) = Self::base(learners) else {
             return Err(Error::State("there are no learners to merge".into()));
         };
-        let reference = base.mean.clone();
-        let mut whole = base.clone();
+        learners.iter().try_for_each(|part| base.require_mergeable(part))?;
+        let is_short = |part: &&Self| part.warm_up.is_some();
+        let (mut short, mut long): (Vec<&Self>, Vec<&Self>) =
+            learners.iter().copied().partition(is_short);
+        if long.is_empty() {
+            let place = short.iter().position(|part| std::ptr::eq(*part, base)).unwrap_or(0);
+            long.push(short.swap_remove(place));
+        }
+        let mut result = match long[..] {
+            [alone] => MergedMany {
+                merged: Merged::Exact(alone.clone()),
+                heterogeneity: Heterogeneity::new(0.0, 0),
+            },
+            _ => Self::base(&long).unwrap_or(base).pooled(&long)?,
+        };
+        short.sort_by(|a, b| a.count.cmp(&b.count).then_with(|| order(a, b)));
+        for rows in short.iter().filter_map(|part| part.warm_up.as_ref()) {
+            let (Merged::Exact(learner) | Merged::Approximate(learner)) = &mut result.merged;
+            learner.learn(rows.rows(base.dim)?)?;
+        }
+        Ok(result)
+    }
+
+    /// The learner of all parts, from the priors of this one.
+    fn pooled(&self, parts: &[&Self]) -> Result<MergedMany<Self>> {
+        let reference = self.mean.clone();
+        let mut whole = self.clone();
         let mut information = Information::none(reference.clone());
-        for part in learners {
-            base.require_mergeable(part)?;
+        for part in parts {
             information.add(&part.information(reference.clone())?)?;
             whole.adopt_scales(part);
         }
@@ -156,6 +174,8 @@ impl<F: Family> Auto<F> {
         let mut whole = self.clone();
         whole.scales = self.scales.mapped(map);
         whole.dim = map.dim();
+        // its matrices have another size
+        whole.stage = Stage::default();
         whole.mean = vec![0.0; map.dim()];
         whole.forget()?;
         Ok(whole)

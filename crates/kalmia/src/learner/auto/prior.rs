@@ -6,7 +6,7 @@ use super::dispersion::{Dispersion, Kind};
 use super::member::Member;
 use super::warm_up::WarmUpRows;
 use super::{Auto, Stage};
-use crate::covariance::{Covariance, Factored, Kernel};
+use crate::covariance::{Factored, Kernel};
 use crate::error::{Result, require};
 use crate::family::{Family, FastPaths};
 use crate::linalg::{Buffer, require_memory};
@@ -231,13 +231,10 @@ impl<F: Family> Auto<F> {
     fn take_matrices(&mut self, count: usize) -> Result<Vec<Factored>> {
         let missing = count.saturating_sub(self.stage.members());
         require_memory(missing.saturating_mul(Factored::bytes(self.dim)))?;
-        let matrices = match std::mem::take(&mut self.stage) {
+        Ok(match std::mem::take(&mut self.stage) {
             Stage::Static(bank) => bank.members.into_iter().map(|m| m.covariance).collect(),
             Stage::RandomWalk(_) => Vec::new(),
-        };
-        // those of a learner that was mapped to other features are of another size
-        let fits = |matrix: &Factored| matrix.dim() == self.dim;
-        Ok(if matrices.iter().all(fits) { matrices } else { Vec::new() })
+        })
     }
 
     /// The prior mean of the coefficients.

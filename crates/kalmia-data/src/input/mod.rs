@@ -1,25 +1,31 @@
 //! Inputs: files, patterns, standard input, memory and record batches, with their compression and
 //! fingerprint.
 
+mod open;
+
+pub(crate) use open::Opened;
+#[cfg(feature = "columnar")]
+pub(crate) use open::Seekable;
+
 use std::fs::File;
-use std::io::{Cursor, Read};
+use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(feature = "arrow")]
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
-use crate::error::{Error, FormatProblem, Result, SettingProblem};
+use crate::error::{Error, Result, SettingProblem};
 use crate::fingerprint::{Fingerprint, content_of};
-use crate::options::Format;
-use crate::sniff;
-use crate::stoppable::Stoppable;
+use crate::part::Part;
 
 /// One input in the order given.
 #[derive(Debug, Clone)]
 pub struct Input {
     name: String,
     place: Place,
+    /// The piece that is read, if not all.
+    part: Option<Arc<Part>>,
 }
 
 #[derive(Debug, Clone)]
@@ -45,14 +51,6 @@ impl std::fmt::Debug for Stream {
     }
 }
 
-/// An input about to be read.
-pub(crate) enum Opened {
-    /// Bytes, decompressed, in a format.
-    Bytes { reader: Box<dyn Read + Send>, format: Format },
-    #[cfg(feature = "arrow")]
-    Batches(BoxedBatches),
-}
-
 impl Input {
     /// The inputs that these names and patterns stand for, in the order given, matches of a pattern
     /// in the order of their names. `-` is standard input.
@@ -60,7 +58,7 @@ impl Input {
         let mut inputs = Vec::new();
         for name in names.iter().map(AsRef::as_ref) {
             if name == "-" {
-                inputs.push(Self { name: name.into(), place: Place::Stdin(None) });
+                inputs.push(Self { name: name.into(), place: Place::Stdin(None), part: None });
             } else if name.contains(['*', '?', '[']) && !Path::new(name).exists() {
                 inputs.extend(matches_of(name)?);
             } else {
@@ -80,12 +78,12 @@ impl Input {
         if meta.is_dir() {
             return Err(Error::Folder { file: name.into() });
         }
-        Ok(Self { name: name.into(), place: Place::File })
+        Ok(Self { name: name.into(), place: Place::File, part: None })
     }
 
     /// Bytes in memory under a name, whose extension gives the format.
     pub fn memory(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
-        Self { name: name.into(), place: Place::Memory(bytes.into()) }
+        Self { name: name.into(), place: Place::Memory(bytes.into()), part: None }
     }
 
     /// Record batches under a name, such as a table that another library holds.
@@ -98,7 +96,7 @@ impl Input {
         batches: impl arrow_array::RecordBatchReader + Send + 'static,
     ) -> Self {
         let stream = Stream(Mutex::new(Some(Box::new(batches))));
-        Self { name: name.into(), place: Place::Batches(Arc::new(stream)) }
+        Self { name: name.into(), place: Place::Batches(Arc::new(stream)), part: None }
     }
 
     /// The same input, whose reading fails soon after `stop` is set, even while standard input
@@ -115,8 +113,27 @@ impl Input {
         &self.name
     }
 
-    /// The size in bytes, if it is known.
+    /// The same input, of which only a part is read.
+    pub(crate) fn with_part(&self, part: Arc<Part>) -> Self {
+        Self { part: Some(part), ..self.clone() }
+    }
+
+    /// The part that is read, if not all.
+    pub(crate) fn part(&self) -> Option<&Part> {
+        self.part.as_deref()
+    }
+
+    /// Whether its bytes can be read from any place on, as often as needed.
+    pub(crate) fn can_be_cut(&self) -> bool {
+        self.part.is_none() && matches!(self.place, Place::File | Place::Memory(_))
+    }
+
+    /// The size in bytes, if it is known; of a part its own.
     pub fn size(&self) -> Option<u64> {
+        self.part().map(|part| part.bytes).or_else(|| self.whole_size())
+    }
+
+    fn whole_size(&self) -> Option<u64> {
         match &self.place {
             Place::File => std::fs::metadata(&self.name)
                 .ok()
@@ -129,26 +146,31 @@ impl Input {
         }
     }
 
-    /// Size and hash, to be compared before a reading continues.
+    /// Size and hash, to be compared before a reading continues. They are those of the whole file;
+    /// the hash of a part depends on its place too.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         let content = match &self.place {
             Place::Stdin(_) => None,
             #[cfg(feature = "arrow")]
             Place::Batches(_) => None,
             Place::Memory(bytes) => Some(content_of(&mut Cursor::new(bytes), bytes.len() as u64)),
-            Place::File => match self.size() {
+            Place::File => match self.whole_size() {
                 Some(size) => Some(content_of(&mut self.open_file()?, size)),
                 None => None,
             },
         };
         let content = content.transpose().map_err(|source| self.io(source))?;
+        let content = content.map(|content| match self.part() {
+            Some(part) => content.of_part(part.before.bytes, part.bytes),
+            None => content,
+        });
         Ok(Fingerprint { name: self.name.clone(), content })
     }
 
-    /// The bytes, if they are in memory.
+    /// The bytes, if they are in memory and all are read.
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         match &self.place {
-            Place::Memory(bytes) => Some(bytes),
+            Place::Memory(bytes) if self.part.is_none() => Some(bytes),
             _ => None,
         }
     }
@@ -160,63 +182,6 @@ impl Input {
     fn open_file(&self) -> Result<File> {
         File::open(&self.name).map_err(|source| self.io(source))
     }
-
-    /// The bytes as a file or as memory, for formats that need to seek.
-    #[cfg(feature = "columnar")]
-    pub(crate) fn open_seekable(&self) -> Result<Option<Seekable>> {
-        Ok(match &self.place {
-            Place::File => Some(Seekable::File(self.open_file()?)),
-            Place::Memory(bytes) => Some(Seekable::Memory(bytes.clone())),
-            Place::Stdin(_) | Place::Batches(_) => None,
-        })
-    }
-
-    /// Starts reading. `done` counts the bytes read, before decompression.
-    pub(crate) fn open(&self, format: Option<Format>, done: &Arc<AtomicU64>) -> Result<Opened> {
-        let raw: Box<dyn Read + Send> = match &self.place {
-            Place::File => Box::new(self.open_file()?),
-            Place::Stdin(None) => Box::new(std::io::stdin()),
-            Place::Stdin(Some(stop)) => Box::new(Stoppable::start(std::io::stdin(), stop)),
-            Place::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
-            #[cfg(feature = "arrow")]
-            Place::Batches(stream) => {
-                let batches = stream.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let problem = FormatProblem::Consumed;
-                let consumed = || Error::Format { file: self.name.clone(), problem };
-                return batches.map(Opened::Batches).ok_or_else(consumed);
-            }
-        };
-        let (reader, magic) =
-            peek(Counted { inner: raw, done: done.clone() }).map_err(|e| self.io(e))?;
-        let lower = self.name.to_ascii_lowercase();
-        let (reader, magic): (Box<dyn Read + Send>, Vec<u8>) =
-            if lower.ends_with(".gz") || magic.starts_with(&[0x1f, 0x8b]) {
-                peek(flate2::read::MultiGzDecoder::new(reader)).map_err(|e| self.io(e))?
-            } else if lower.ends_with(".zst") || magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-                let decoder = zstd::stream::read::Decoder::new(reader).map_err(|e| self.io(e))?;
-                peek(decoder).map_err(|e| self.io(e))?
-            } else {
-                (reader, magic)
-            };
-        if let Some(problem) = sniff::foreign(&magic) {
-            return Err(Error::Format { file: self.name.clone(), problem });
-        }
-        let named = format.or_else(|| Format::from_name(&self.name));
-        let format = named.or(sniff::format(&magic)).unwrap_or(Format::Csv);
-        let array = if named.is_none() { sniff::is_json_array } else { sniff::starts_array };
-        if (named.is_none() || format == Format::Jsonl) && array(&magic) {
-            let problem = FormatProblem::JsonArray { file: self.name.clone() };
-            return Err(Error::Format { file: self.name.clone(), problem });
-        }
-        Ok(Opened::Bytes { reader, format })
-    }
-}
-
-/// Bytes at any place, for Parquet.
-#[cfg(feature = "columnar")]
-pub(crate) enum Seekable {
-    File(File),
-    Memory(Arc<[u8]>),
 }
 
 fn matches_of(pattern: &str) -> Result<Vec<Input>> {
@@ -233,29 +198,6 @@ fn matches_of(pattern: &str) -> Result<Vec<Input>> {
         }
     }
     if found.is_empty() { Err(Error::NoMatch { pattern: pattern.into() }) } else { Ok(found) }
-}
-
-/// The first bytes of a reader, and a reader that still gives them.
-fn peek(
-    mut reader: impl Read + Send + 'static,
-) -> std::io::Result<(Box<dyn Read + Send>, Vec<u8>)> {
-    let mut magic = Vec::new();
-    reader.by_ref().take(sniff::PEEKED_BYTES).read_to_end(&mut magic)?;
-    Ok((Box::new(Cursor::new(magic.clone()).chain(reader)), magic))
-}
-
-/// Counts the bytes read, for progress.
-struct Counted<R> {
-    inner: R,
-    done: Arc<AtomicU64>,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.inner.read(buf)?;
-        self.done.fetch_add(n as u64, Ordering::Relaxed);
-        Ok(n)
-    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! One encoder of several that learned rows of their own.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+mod values;
 
-use super::agree::{Checked, FeatureKey, check_same_options, united_coding};
-use super::{Counts, Encoder, INTERCEPT};
+use std::collections::{BTreeSet, HashSet};
+
+use super::agree::{Checked, FeatureKey, check_same_options};
+use super::{Encoder, INTERCEPT};
 use crate::error::{Result, UnionProblem};
-use crate::looks::Remark;
 use crate::schema::{Column, Feature, Keys, Meaning, RunningMean};
-use crate::target::Target;
+use values::{united_counts, united_mean, united_remarks, united_target};
 
 impl Encoder {
     /// One encoder that knows every level, indicator of missing values and libsvm index of all
@@ -24,8 +25,8 @@ impl Encoder {
     /// encoder that had read rows, use [`Encoder::union_since`], which counts these rows once.
     ///
     /// # Errors
-    /// [`UnionProblem`] if options, columns, kinds or the coding of the target differ, if a part has
-    /// read no rows or has sparse rows, if there are too many features, or if baselines differ and
+    /// [`UnionProblem`] if options, columns, kinds or the coding of the target differ, if a part
+    /// has read no rows or has sparse rows, if there are too many features, or if baselines differ and
     /// there is no intercept. An open negative label is no difference.
     ///
     /// ```
@@ -260,53 +261,4 @@ fn united_features<'a>(
         .collect();
     features.extend(rest);
     features
-}
-
-fn united_target(parts: &[&Encoder]) -> Checked<Option<Target>> {
-    let mut targets = parts.iter().filter_map(|part| part.target.as_ref());
-    let Some(first) = targets.next() else { return Ok(None) };
-    let mut united = first.clone();
-    for target in targets {
-        united.coding = match (&united.coding, &target.coding) {
-            (Some(own), Some(other)) => Some(united_coding(&target.name, own, other)?),
-            (known, None) | (None, known) => known.clone(),
-        };
-        united.add_first_values(target);
-    }
-    Ok(Some(united))
-}
-
-fn united_counts(template: Option<&Encoder>, parts: &[&Encoder]) -> Counts {
-    let before = template.map(|template| template.counts).unwrap_or_default();
-    let new = parts.iter().filter_map(|part| part.counts.since(before));
-    new.fold(before, Counts::plus)
-}
-
-/// The mean of all values, those of `before` counted once.
-fn united_mean(before: RunningMean, parts: impl Iterator<Item = RunningMean>) -> RunningMean {
-    let mut grown: Vec<RunningMean> = parts.filter(|part| part.count > before.count).collect();
-    let [_, _, ..] = &grown[..] else {
-        // No rounding if there is nothing to combine.
-        return grown.pop().unwrap_or(before);
-    };
-    let new = grown.iter().map(|part| part.count - before.count);
-    let count = new.fold(before.count, u64::saturating_add);
-    // Divided first, because sums could overflow; sorted, because sums depend on the order.
-    let share = |part: &RunningMean| part.count as f64 / count as f64;
-    let moved = |part: &RunningMean| share(part) * part.mean - share(part) * before.mean;
-    let mut moves: Vec<f64> = grown.iter().map(moved).collect();
-    moves.sort_unstable_by(f64::total_cmp);
-    RunningMean { mean: before.mean + moves.iter().sum::<f64>(), count }
-}
-
-/// One remark per column, in their order: that with the smallest example.
-fn united_remarks(parts: &[&Encoder], columns: &[Column]) -> Vec<Remark> {
-    let mut smallest: HashMap<&str, &Remark> = HashMap::new();
-    for remark in parts.iter().flat_map(|part| &part.remarks) {
-        let known = smallest.entry(&remark.column).or_insert(remark);
-        if remark.example < known.example {
-            *known = remark;
-        }
-    }
-    columns.iter().filter_map(|column| smallest.remove(&*column.name).cloned()).collect()
 }
