@@ -60,7 +60,8 @@ impl SumsPass {
         let pass = kalmia_model::SumsPass::from_bytes(request).map_err(translate)?;
         let mut encoder = pass.encoder().clone();
         encoder.reset_counts();
-        let sums = pass.sums().map_err(translate)?;
+        // the engine has given this task one core
+        let sums = pass.sums().map_err(translate)?.with_threads(1);
         Ok(Self { name, pass, state: Shared::new(Summing { encoder, sums }) })
     }
 
@@ -195,6 +196,12 @@ impl Fit {
         dict.set_item("rms", moved.rms)?;
         dict.set_item("max", moved.max)?;
         Ok(Some(dict))
+    }
+
+    /// Whether more passes would change nothing that matters; also after five of them.
+    #[getter]
+    fn is_close(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.polish.read(py)?.polishing.as_ref().is_some_and(Polishing::is_close))
     }
 
     /// Passes so far.

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 import kalmia
-from kalmia.cluster import _engine, _fit
+from kalmia.cluster import _engine
 
-PAGE = (Path(__file__).parents[3] / "docs/cluster.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs/cluster.md").read_text(encoding="utf-8")
 BLOCKS = {
     section.splitlines()[0]: re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     for section in PAGE.split("\n## ")[1:]
@@ -71,5 +72,7 @@ def test_logs(tmp_path, monkeypatch):
 def test_numbers():
     assert f"merged {_engine.FANOUT} at a time" in PAGE
     assert f"Up to {_engine.SAMPLE_ROWS} rows of up to {_engine.SAMPLE_PARTITIONS} parti" in PAGE
-    assert f"larger than {_fit.SMALL_MOVE} standard errors" in PAGE
-    assert _fit.MAX_PASSES == 5 and "five at most" in PAGE
+    # the rule of `Polishing::is_close`
+    rule = (ROOT / "crates/kalmia-model/src/polish.rs").read_text()
+    assert "const CLOSE: f64 = 0.3;" in rule and "larger than 0.3 standard errors" in PAGE
+    assert "const MAX_CLOSE_PASSES: usize = 5;" in rule and "five at most" in PAGE

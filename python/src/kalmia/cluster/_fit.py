@@ -19,11 +19,6 @@ from ._report import ClusterReport
 
 PriorName = Literal["fitted", "flat"]
 
-#: A pass after which the coefficients moved less, in standard errors, is the last one.
-SMALL_MOVE = 0.3
-#: Passes at most, unless the caller sets their number.
-MAX_PASSES = 5
-
 #: The docstring section on the passes.
 PASSES = """passes : int, optional
         Passes over all rows after the first one, at most. Each moves the merged coefficients
@@ -111,11 +106,8 @@ def fit(
         raise InputError(f"passes is {passes!r}: give a whole number, 0 or more, or None")
     start = template(engine, declared, sample)
     driver = Fit(start, engine.reduce(Learn(start.to_bytes())), robust=robust, prior=prior)
-    moved = None
-    for _ in range(MAX_PASSES if passes is None else passes):
-        done = driver.step(engine.reduce(Sum(driver.request())))
-        moved = driver.moved
-        if done or (passes is None and moved is not None and moved["rms"] <= SMALL_MOVE):
+    while not _is_enough(driver, passes):
+        if driver.step(engine.reduce(Sum(driver.request()))):
             break
     estimator = from_bytes(driver.model())
     errors = driver.robust_standard_errors
@@ -124,12 +116,16 @@ def fit(
         shards=driver.shards,
         exact=driver.exact,
         passes=driver.passes,
-        moved=moved,
+        moved=driver.moved,
         heterogeneity=driver.heterogeneity,
         progressive_loss=estimator.progressive_loss_,
         robust_std_err=None if errors is None else np.array(errors),
     )
     return estimator
+
+
+def _is_enough(driver: Fit, passes: int | None) -> bool:
+    return driver.is_close if passes is None else driver.passes >= passes
 
 
 def from_bytes(model: bytes) -> Any:

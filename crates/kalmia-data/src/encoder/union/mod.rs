@@ -26,8 +26,8 @@ impl Encoder {
     ///
     /// # Errors
     /// [`UnionProblem`] if options, columns, kinds or the coding of the target differ, if a part
-    /// has read no rows or has sparse rows, if there are too many features, or if baselines differ and
-    /// there is no intercept. An open negative label is no difference.
+    /// has read no rows or has sparse rows, if there are too many features, or if baselines differ
+    /// and there is no intercept. An open negative label is no difference.
     ///
     /// ```
     /// use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions};

@@ -15,7 +15,7 @@
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
 //! | `drift` | the drift mode, and how following starts |
 //! | `sentinel`, `scores`, `corrector` | the watch for a drift: its evidence, its cost |
-//! | `state`, `merge` | storing and merging |
+//! | `state`, `information`, `merge` | storing; what the rows say beyond the prior; merging |
 
 pub(super) mod bank;
 mod builder;
@@ -24,6 +24,7 @@ mod coefficients;
 mod corrector;
 pub(super) mod dispersion;
 mod drift;
+mod information;
 pub(super) mod mean;
 pub(super) mod member;
 mod merge;
@@ -43,7 +44,7 @@ pub(super) mod warm_up;
 
 pub use builder::AutoBuilder;
 pub use drift::DriftMode;
-pub(crate) use merge::Residual;
+pub(crate) use information::Residual;
 pub use sentinel::DriftReport;
 pub use state::AutoState;
 
