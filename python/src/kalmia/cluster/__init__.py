@@ -5,8 +5,8 @@ pass of exact sums then moves the merged coefficients to those of a fit on all r
 
 :func:`fit_spark`, :func:`fit_dask` and :func:`fit_datafusion` return the estimator that
 `kalmia.load` returns. :func:`fit_spark_by` and the SQL aggregate of :func:`register_datafusion`
-make one model per key, and :func:`predict_spark` predicts. Engines are imported when they are used;
-``pip install 'kalmia-glm[spark]'``, ``[dask]`` or ``[datafusion]`` brings them.
+make one model per key, and :func:`predict_spark` predicts. Engines are imported when they are used,
+and an ImportError says what to install.
 """
 
 from __future__ import annotations

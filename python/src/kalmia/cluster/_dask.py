@@ -23,8 +23,8 @@ class DaskRows:
     """A DataFrame of Dask as an engine takes it."""
 
     def __init__(self, frame: Any) -> None:
-        self.dask = engine("dask", "dask")
-        engine("dask.dataframe", "dask")
+        self.dask = engine("dask")
+        engine("dask.dataframe")
         self.partitions = frame.to_delayed()
 
     def reduce(self, work: Learn | Sum) -> bytes:

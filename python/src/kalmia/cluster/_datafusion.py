@@ -25,7 +25,7 @@ class DataFusionRows:
     """A DataFrame of DataFusion as an engine takes it."""
 
     def __init__(self, frame: Any) -> None:
-        engine("datafusion", "datafusion")
+        engine("datafusion")
         self.frame = frame
 
     def reduce(self, work: Learn | Sum) -> bytes:
@@ -104,8 +104,8 @@ def register_datafusion(
     sample: Any = None,
     **declared: Unpack[Declared],
 ) -> list[str]:
-    module = engine("datafusion", "datafusion")
-    pa = engine("pyarrow", "datafusion")
+    module = engine("datafusion")
+    pa = engine("pyarrow")
     frame = context.table(rows) if isinstance(rows, str) else rows
     start = template(DataFusionRows(frame), declaration(target, **declared), sample)
     schema = frame.schema()

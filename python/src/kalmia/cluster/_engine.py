@@ -21,21 +21,32 @@ SCANNED_ROWS = 20_000
 BATCH_ROWS = 65_536
 
 
-def engine(module: str, extra: str) -> Any:
+#: What brings a module, if not the package of its name alone.
+PACKAGES = {
+    "pyspark": "'pyspark>=4.1,<5' 'pandas<3' pyarrow",
+    "dask": "'dask[dataframe,distributed]' pyarrow",
+    "datafusion": "datafusion pyarrow",
+}
+
+
+def engine(module: str) -> Any:
     """Imports a module of an engine, or says what to install.
 
     Examples
     --------
-    >>> engine("no_such_engine", "spark")
+    >>> engine("no_such_engine.parts")
     Traceback (most recent call last):
         ...
-    ImportError: no_such_engine is not installed: pip install 'kalmia-glm[spark]'
+    ImportError: kalmia.cluster needs the package no_such_engine: pip install no_such_engine
     """
     try:
         return importlib.import_module(module)
     except ImportError as error:
         name = module.partition(".")[0]
-        raise ImportError(f"{name} is not installed: pip install 'kalmia-glm[{extra}]'") from error
+        install = PACKAGES.get(name, name)
+        raise ImportError(
+            f"kalmia.cluster needs the package {name}: pip install {install}"
+        ) from error
 
 
 def spread(count: int, most: int) -> list[int]:

@@ -28,7 +28,7 @@ class SparkRows:
     """A DataFrame of Spark as an engine takes it."""
 
     def __init__(self, frame: Any) -> None:
-        engine("pyspark", "spark")
+        engine("pyspark")
         self.frame = frame
 
     def reduce(self, work: Learn | Sum) -> bytes:

@@ -47,7 +47,7 @@ def fit_spark_by(
         yield pa.RecordBatch.from_pydict(columns)
 
     # Spark looks at the annotations: with these it gives the rows of a key batch by batch
-    pa: Any = engine("pyarrow", "spark")
+    pa: Any = engine("pyarrow")
     iterator: Any = Iterator
     pairs = {"key": tuple[Any, ...], "batches": iterator[pa.RecordBatch]}
     run.__annotations__ = {**pairs, "return": iterator[pa.RecordBatch]}
@@ -114,7 +114,7 @@ def predict_spark(frame: Any, model: Any, column: str = "prediction") -> Any:
     --------
     >>> predict_spark(flights, model).select("late", "prediction").show()  # doctest: +SKIP
     """
-    functions = engine("pyspark.sql.functions", "spark")
+    functions = engine("pyspark.sql.functions")
     data = model if isinstance(model, bytes) else _file_of(model)
     first = _loaded(data)
     if len(getattr(first, "classes_", (0, 1))) > 2:
@@ -136,7 +136,7 @@ def predict_spark(frame: Any, model: Any, column: str = "prediction") -> Any:
             return pd.Series(found.predict_proba(rows)[:, 1])
         return pd.Series(found.predict(rows))
 
-    pd = engine("pandas", "spark")
+    pd = engine("pandas")
     predict.__annotations__ = {"rows": pd.DataFrame, "return": pd.Series}
     made = functions.pandas_udf(predict, "double")
     struct = functions.struct(*[functions.col(f"`{name}`") for name in used])
