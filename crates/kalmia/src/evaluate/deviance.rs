@@ -18,6 +18,11 @@ const MAX_DEVIANCE: f64 = 1e290;
 /// | Binomial, $n$ trials | $2\left[y\ln\frac{y}{\mu} + (n-y)\ln\frac{n-y}{n-\mu}\right]$ |
 /// | Poisson | $2\left[y\ln\frac{y}{\mu} - (y-\mu)\right]$ |
 /// | Gamma | $2\left[\frac{y-\mu}{\mu} - \ln\frac{y}{\mu}\right]$ |
+/// | negative binomial | that of Poisson counts |
+///
+/// The negative binomial deviance depends on the dispersion, which a learner changes as it learns.
+/// That of Poisson counts is least at the true mean too, and it compares both families on the same
+/// rows.
 ///
 /// `y` is in the family's canonical coding, `mean` the predicted mean (clamped to the range of
 /// means that the family can have).
@@ -36,7 +41,9 @@ pub fn deviance(family: &AnyFamily, y: f64, mean: f64) -> f64 {
         AnyFamily::Binomial(binomial) => {
             trials_deviance(binomial.trials().unwrap_or(1) as f64, y, mean)
         }
-        AnyFamily::Poisson(_) => 2.0 * (weighted_log(y, positive) - (y - positive)),
+        AnyFamily::Poisson(_) | AnyFamily::NegativeBinomial(_) => {
+            2.0 * (weighted_log(y, positive) - (y - positive))
+        }
         AnyFamily::Gamma(_) => 2.0 * ((y - positive) / positive - (y / positive).ln()),
     };
     value.clamp(0.0, MAX_DEVIANCE)
@@ -59,6 +66,7 @@ pub(super) fn unit_variance(family: &AnyFamily, mean: f64) -> f64 {
         AnyFamily::Bernoulli(_) => of_trials(1.0),
         AnyFamily::Binomial(binomial) => of_trials(binomial.trials().unwrap_or(1) as f64),
         AnyFamily::Poisson(_) => positive,
+        AnyFamily::NegativeBinomial(family) => positive * (1.0 + family.dispersion() * positive),
         AnyFamily::Gamma(_) => positive * positive,
     }
 }
@@ -85,7 +93,9 @@ mod tests {
             AnyFamily::Gaussian(_) => mean,
             AnyFamily::Bernoulli(_) => (mean / (1.0 - mean)).ln(),
             AnyFamily::Binomial(b) => (mean / (b.trials().unwrap_or(1) as f64 - mean)).ln(),
-            AnyFamily::Poisson(_) | AnyFamily::Gamma(_) => mean.ln(),
+            AnyFamily::Poisson(_) | AnyFamily::Gamma(_) | AnyFamily::NegativeBinomial(_) => {
+                mean.ln()
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use super::deviance::{MIN_PROBABILITY, unit_variance};
 use super::window::{MIN_PRODUCT, Window};
 use super::{Cadence, Calibration, Predicted, Ranking, Trace, TracePoint, covers, deviance};
 use crate::error::{Error, Result, require, require_count};
-use crate::family::{AnyFamily, Family};
+use crate::family::{AnyFamily, Family, FastPaths};
 use crate::observe::{Observer, RowView};
 use crate::predict::Interval;
 use crate::rows::Observation;
@@ -275,7 +275,9 @@ impl Progressive {
             AnyFamily::Bernoulli(_) => smoothed(1.0),
             AnyFamily::Binomial(binomial) => smoothed(binomial.trials().unwrap_or(1) as f64),
             _ if weight == 0.0 => None,
-            AnyFamily::Poisson(_) => Some((0.5 + self.total) / weight),
+            AnyFamily::Poisson(_) | AnyFamily::NegativeBinomial(_) => {
+                Some((0.5 + self.total) / weight)
+            }
             AnyFamily::Gaussian(_) | AnyFamily::Gamma(_) => Some(self.total / weight),
         }
     }
@@ -356,6 +358,8 @@ impl Observer for Progressive {
         } else {
             None
         };
+        // Pearson's statistic of the last half is taken at the shape that the learner has learned
+        self.family = self.family.with_shape_unchecked(row.dispersion);
         let loss = self.loss_of(row);
         self.count(y, row.mean, loss, interval, weight);
     }

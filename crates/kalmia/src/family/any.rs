@@ -1,7 +1,7 @@
 //! A family chosen at run time: by the command, a binding or a model file.
 
-use super::fast::{CdfTransition, Counts, Point, own_fast_paths};
-use super::{Bernoulli, Binomial, Family, FastPaths, Gamma, Gaussian, Poisson};
+use super::fast::{CdfTransition, Counts, Point, ShapeTerms, own_fast_paths};
+use super::{Bernoulli, Binomial, Family, FastPaths, Gamma, Gaussian, NegativeBinomial, Poisson};
 use crate::error::{Error, Result, require};
 use crate::math::Likelihood;
 use crate::rows::Observation;
@@ -31,10 +31,14 @@ pub enum AnyFamily {
     Poisson(Poisson),
     /// Positive amounts of mean $e^u$.
     Gamma(Gamma),
+    /// Counts of mean $\mu = e^u$ and variance $\mu + \alpha\mu^2$.
+    #[serde(rename = "negative-binomial")]
+    NegativeBinomial(NegativeBinomial),
 }
 
 /// The legal names.
-const NAMES: &str = "one of gaussian, bernoulli (or logistic), binomial, poisson, gamma";
+const NAMES: &str =
+    "one of gaussian, bernoulli (or logistic), binomial, poisson, gamma, negative-binomial";
 
 impl AnyFamily {
     fn by_name(name: &str, parameter: Option<f64>) -> Result<Self> {
@@ -51,6 +55,8 @@ impl AnyFamily {
             ("poisson", None) => Poisson.into(),
             ("gamma", None) => Gamma::default().into(),
             ("gamma", Some(dispersion)) => Gamma::new(dispersion)?.into(),
+            ("negative-binomial", None) => NegativeBinomial::default().into(),
+            ("negative-binomial", Some(dispersion)) => NegativeBinomial::new(dispersion)?.into(),
             ("bernoulli" | "logistic" | "poisson", Some(value)) => {
                 return Err(Error::Parameter {
                     name: "family parameter",
@@ -73,8 +79,8 @@ impl AnyFamily {
 /// `name` or `name:parameter`, as in `poisson` and `gamma:0.5`, in upper or lower case.
 ///
 /// The parameter is the noise variance of `gaussian` (default 1), the number of trials of
-/// `binomial` (default none: proportions weighted by their trials), the dispersion of `gamma`
-/// (default 1).
+/// `binomial` (default none: proportions weighted by their trials), the dispersion of `gamma` and
+/// of `negative-binomial` (default 1).
 impl FromStr for AnyFamily {
     type Err = Error;
 
@@ -101,7 +107,7 @@ macro_rules! from_members {
     )*};
 }
 
-from_members!(Gaussian, Bernoulli, Binomial, Poisson, Gamma);
+from_members!(Gaussian, Bernoulli, Binomial, Poisson, Gamma, NegativeBinomial);
 
 macro_rules! delegate {
     ($(
@@ -116,6 +122,7 @@ macro_rules! delegate {
                 Self::Binomial(family) => family.$method($($argument),*),
                 Self::Poisson(family) => family.$method($($argument),*),
                 Self::Gamma(family) => family.$method($($argument),*),
+                Self::NegativeBinomial(family) => family.$method($($argument),*),
             }
         }
     )*};
@@ -173,6 +180,7 @@ impl Family for AnyFamily {
             Self::Binomial(family) => family.sample(u, rng),
             Self::Poisson(family) => family.sample(u, rng),
             Self::Gamma(family) => family.sample(u, rng),
+            Self::NegativeBinomial(family) => family.sample(u, rng),
         }
     }
 }
@@ -202,6 +210,16 @@ impl FastPaths for AnyFamily {
         fn gamma_shape(&self) -> Option<f64>;
         fn is_label(&self) -> bool;
         fn counts(&self) -> Option<Counts>;
+        fn shape(&self) -> Option<f64>;
+        fn shape_terms(&self, observation: &Observation, m: f64, s: f64) -> ShapeTerms;
+        fn shape_offset(&self, level: f64) -> f64;
+    }
+
+    fn with_shape_unchecked(&self, shape: f64) -> Self {
+        match self {
+            Self::NegativeBinomial(family) => family.with_shape_unchecked(shape).into(),
+            other => *other,
+        }
     }
 
     fn with_dispersion_unchecked(&self, dispersion: f64) -> Self {

@@ -130,6 +130,36 @@ pub trait FastPaths {
         None
     }
 
+    /// A parameter of the law that the default learner learns although it does not divide the
+    /// loss: the dispersion of the negative binomial family.
+    #[inline(always)]
+    fn shape(&self) -> Option<f64> {
+        None
+    }
+
+    /// The family with the nearest legal shape.
+    #[inline(always)]
+    fn with_shape_unchecked(&self, _shape: f64) -> Self::Family {
+        self.family().clone()
+    }
+
+    /// What a row says of the shape if its linear predictor without the offset is $N(m, s)$.
+    fn shape_terms(&self, _observation: &Observation, _m: f64, _s: f64) -> ShapeTerms {
+        ShapeTerms::default()
+    }
+
+    /// $c$ such that the information of a row in $\ln(\text{shape} + c)$ hardly depends on the
+    /// shape; `level` is the mean of [`ShapeTerms::level`].
+    fn shape_offset(&self, _level: f64) -> f64 {
+        0.0
+    }
+
+    /// The dispersion or shape, as observers are shown it; 1 if there is none.
+    #[inline]
+    fn reported_dispersion(&self) -> f64 {
+        self.family().dispersion().or(self.shape()).unwrap_or(1.0)
+    }
+
     /// [`Family::with_dispersion`] for a dispersion known to be legal.
     #[inline(always)]
     fn with_dispersion_unchecked(&self, dispersion: f64) -> Self::Family {
@@ -147,6 +177,19 @@ pub struct Point {
     pub loss: f64,
     /// $\ell'(y,u)$.
     pub slope: f64,
+}
+
+/// What a row says of a family's shape; a row that says nothing has the weight 0.
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+pub struct ShapeTerms {
+    /// The row's weight.
+    pub weight: f64,
+    /// Derivative of the log density in the shape.
+    pub score: f64,
+    /// About its expected square.
+    pub information: f64,
+    /// The size of the row's mean, for [`FastPaths::shape_offset`].
+    pub level: f64,
 }
 
 /// Where $P(Y \le y\mid u)$ goes from 1 to 0 as `u` grows.

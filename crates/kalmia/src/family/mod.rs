@@ -7,6 +7,7 @@ mod fast;
 mod gamma;
 mod gaussian;
 mod log_link;
+mod negative_binomial;
 mod poisson;
 mod row;
 
@@ -14,10 +15,11 @@ pub use any::AnyFamily;
 pub use bernoulli::Bernoulli;
 pub use binomial::Binomial;
 #[doc(hidden)]
-pub use fast::{CdfTransition, Counts, FastPaths, Point};
+pub use fast::{CdfTransition, Counts, FastPaths, Point, ShapeTerms};
 pub use gamma::Gamma;
 pub use gaussian::Gaussian;
 pub use log_link::EXPONENT_CAP;
+pub use negative_binomial::NegativeBinomial;
 pub use poisson::Poisson;
 pub(crate) use row::RowLoss;
 

@@ -22,5 +22,5 @@ pub use potential::Likelihood;
 pub(crate) use potential::{Mode, Potential, find_mode};
 pub(crate) use simd::arch;
 pub(crate) use smooth_step::{Normal, SmoothStep, StepExpectations, StepValue};
-pub(crate) use special::{beta_regularized, gamma_pair, ln_gamma};
+pub(crate) use special::{beta_regularized, digamma_ratio, gamma_pair, ln_gamma, ln_gamma_ratio};
 pub(crate) use student::{student_cdf, student_log_density};

@@ -123,10 +123,10 @@ proptest! {
     }
 
     #[test]
-    fn units_and_order_of_features_change_no_prediction(seed in 0u64..1000, family in 0usize..4) {
+    fn units_and_order_of_features_change_no_prediction(seed in 0u64..1000, family in 0usize..5) {
         let mut rng = rng(seed);
         let (x, linear) = rows(&mut rng);
-        let family = ["gaussian", "bernoulli", "poisson", "gamma"][family];
+        let family = ["gaussian", "bernoulli", "poisson", "gamma", "negative-binomial"][family];
         let family: AnyFamily = family.parse().unwrap();
         let y = sampled(family, &linear, &mut rng);
         let (_, means) = predicted(family, DriftMode::Off, &x, &y);
@@ -146,11 +146,11 @@ proptest! {
     #[test]
     fn the_zero_of_a_feature_costs_at_most_a_factor_of_two_in_likelihood(
         seed in 0u64..1000,
-        family in 0usize..4,
+        family in 0usize..5,
     ) {
         let mut rng = rng(seed);
         let (x, linear) = rows(&mut rng);
-        let family = ["gaussian", "bernoulli", "poisson", "gamma"][family];
+        let family = ["gaussian", "bernoulli", "poisson", "gamma", "negative-binomial"][family];
         let family: AnyFamily = family.parse().unwrap();
         let y = sampled(family, &linear, &mut rng);
         // so far away that the members with features as they come cannot use the slopes
@@ -174,7 +174,7 @@ proptest! {
 fn a_row_of_weight_zero_is_no_row() {
     let mut rng = rng(21);
     let (x, linear) = rows(&mut rng);
-    for family in ["gaussian", "bernoulli", "poisson", "gamma"] {
+    for family in ["gaussian", "bernoulli", "poisson", "gamma", "negative-binomial"] {
         let family: AnyFamily = family.parse().unwrap();
         let y = sampled(family, &linear, &mut rng);
         let (plain, means) = predicted(family, DriftMode::Off, &x[..DIM * 200], &y[..200]);

@@ -100,6 +100,7 @@ fn targets_outside_the_domain() {
         ("binomial", vec![1.1, -0.1]),
         ("poisson", vec![-1.0, -0.5, 1e300]),
         ("gamma", vec![0.0, -1.0, f64::INFINITY]),
+        ("negative-binomial:0.5", vec![-1.0, 0.5, f64::NAN]),
     ] {
         for value in bad {
             let error = refuses(

@@ -2,7 +2,9 @@
 //! logistic loss.
 
 use kalmia::Error;
-use kalmia::family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
+use kalmia::family::{
+    AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson,
+};
 use kalmia::rows::Observation;
 use kalmia::rule::{AnyRule, Ekf, Rule};
 use rand::SeedableRng;
@@ -18,7 +20,10 @@ fn cases() -> Vec<(AnyFamily, Vec<f64>)> {
         (Binomial::new(1).unwrap().into(), vec![0.0, 1.0]),
         (Binomial::new(23).unwrap().into(), vec![0.0, 1.0, 11.0, 23.0]),
         (Binomial::proportion().into(), vec![0.0, 0.125, 0.6, 1.0]),
-        (Poisson.into(), count),
+        (Poisson.into(), count.clone()),
+        (NegativeBinomial::default().into(), count.clone()),
+        (NegativeBinomial::new(0.2).unwrap().into(), count.clone()),
+        (NegativeBinomial::new(1e-6).unwrap().into(), count),
         (Gamma::default().into(), vec![1e-6, 0.2, 1.0, 5.0, 1e4]),
         (Gamma::new(0.3).unwrap().into(), vec![1e-6, 0.2, 1.0, 5.0, 1e4]),
         (Gamma::new(4.0).unwrap().into(), vec![1e-6, 0.2, 1.0, 5.0, 1e4]),
@@ -78,6 +83,9 @@ fn law(family: &AnyFamily, u: f64) -> Vec<(f64, f64)> {
             (0..=b.trials().unwrap_or(1)).map(|k| (k as f64, density(k as f64))).collect()
         }
         AnyFamily::Poisson(_) => (0..2000).map(|k| (f64::from(k), density(f64::from(k)))).collect(),
+        AnyFamily::NegativeBinomial(_) => {
+            (0..8000).map(|k| (f64::from(k), density(f64::from(k)))).collect()
+        }
     }
 }
 
@@ -228,11 +236,12 @@ fn canonical_refuses_what_is_outside_the_domain() {
         }
         assert!(ys.iter().all(|&y| family.canonical(y) == Some(y)), "{family:?}");
     }
-    let refused: [(AnyFamily, &[f64]); 5] = [
+    let refused: [(AnyFamily, &[f64]); 6] = [
         (Bernoulli.into(), &[0.5, 2.0, -0.5]),
         (Binomial::new(5).unwrap().into(), &[-1.0, 6.0, 2.5]),
         (Binomial::proportion().into(), &[-0.1, 1.1]),
         (Poisson.into(), &[-1.0, -0.5, 1e16]),
+        (NegativeBinomial::default().into(), &[-1.0, 0.5, 1e16]),
         (Gamma::default().into(), &[0.0, -0.0, -1.0, 1e121]),
     ];
     for (family, ys) in refused {
@@ -336,6 +345,7 @@ fn parameters_are_validated_by_constructor_name_and_file() {
         ("binomial:-3", "trials"),
         ("gamma:-1", "dispersion"),
         ("gamma:x", "family parameter"),
+        ("negative-binomial:0", "dispersion"),
         ("poisson:2", "family parameter"),
     ] {
         assert_eq!(name(text.parse::<AnyFamily>().unwrap_err()), wrong, "{text}");
@@ -352,6 +362,7 @@ fn parameters_are_validated_by_constructor_name_and_file() {
         r#"{"kind":"binomial","trials":0}"#,
         r#"{"kind":"gamma","dispersion":-1}"#,
         r#"{"kind":"gaussian","noise":0}"#,
+        r#"{"kind":"negative-binomial","dispersion":-1}"#,
     ] {
         assert!(serde_json::from_str::<AnyFamily>(text).is_err(), "{text}");
     }

@@ -5,7 +5,7 @@ use super::dispersion::Kind;
 use super::{Auto, DriftMode, Stage, scale};
 use crate::covariance::{Covariance, Factored, Kernel};
 use crate::error::{Error, Result};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::learner::{Learner, Merged};
 use crate::linalg::{Buffer, inverse};
 use crate::math::dot;
@@ -18,7 +18,8 @@ impl<F: Family + PartialEq> Auto<F> {
     /// refused.
     pub fn merge(&self, other: &Self) -> Result<Merged<Self>> {
         let intercepts = self.scales.has_intercept() == other.scales.has_intercept();
-        if self.family != other.family
+        let shapeless = |auto: &Self| auto.family.fast().with_shape_unchecked(1.0);
+        if shapeless(self) != shapeless(other)
             || self.dim != other.dim
             || self.drift != other.drift
             || !intercepts
@@ -78,6 +79,10 @@ impl<F: Family + PartialEq> Auto<F> {
             member.covariance = Factored::from_matrix(&covariance, dim)?;
         }
         self.dispersion.rows += other.dispersion.rows;
+        let shape = &mut self.dispersion.shape;
+        if let Some(family) = shape.merged(&self.family, &other.dispersion.shape, &other.family) {
+            self.family = family;
+        }
         self.count += other.count;
         bank.mean(&mut self.mean);
         Ok(())

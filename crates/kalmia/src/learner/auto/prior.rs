@@ -190,7 +190,7 @@ impl PriorCenter {
 impl<F: Family> Auto<F> {
     /// Centers the prior on the kept rows.
     pub(super) fn center_prior(&mut self, kept: &WarmUpRows) {
-        let noise = self.dispersion();
+        let noise = self.loss_divisor();
         let intercept = self.scales.has_intercept();
         self.prior.center(
             &self.family,
@@ -221,7 +221,7 @@ impl<F: Family> Auto<F> {
                 members.push(member);
             }
         }
-        self.dispersion.rows = 0.0;
+        self.dispersion.reset();
         self.stage = Stage::Static(Bank::new(members));
         Ok(())
     }

@@ -316,7 +316,15 @@ pub fn teach(
 
 /// Every family of the crate, with parameters that are not the default.
 pub fn families() -> Vec<AnyFamily> {
-    ["gaussian:2.5", "bernoulli", "binomial:7", "binomial", "poisson", "gamma:0.5"]
-        .map(|name| name.parse().unwrap())
-        .to_vec()
+    [
+        "gaussian:2.5",
+        "bernoulli",
+        "binomial:7",
+        "binomial",
+        "poisson",
+        "gamma:0.5",
+        "negative-binomial:0.7",
+    ]
+    .map(|name| name.parse().unwrap())
+    .to_vec()
 }
