@@ -48,7 +48,7 @@ pub mod sums;
 pub use covariance::{CoreTail, Dense, Factored};
 pub use error::{Error, Result};
 pub use family::{
-    AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson,
+    AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson, Quantile,
 };
 pub use learner::{
     AnyLearner, Auto, Averaged, AveragedSgd, DriftMode, Filter, Learner, OnlineNewtonSettings,

@@ -1,6 +1,6 @@
 //! Whether a row's target lies in its 95 % interval, judged from a few numbers of the prediction.
 
-use crate::family::AnyFamily;
+use crate::family::{AnyFamily, Family, FastPaths};
 use crate::math::{beta_regularized, gamma_pair};
 
 /// The normal quantile of a 95 % interval.
@@ -47,6 +47,11 @@ pub fn covers(family: &AnyFamily, row: &Predicted, y: f64, trials: f64) -> bool 
     let Predicted { linear, variance, dispersion, mean } = *row;
     match family {
         AnyFamily::Gaussian(_) => (y - mean).abs() <= QUANTILE_95 * (dispersion + variance).sqrt(),
+        // of the asymmetric Laplace law, which targets need not follow
+        AnyFamily::Quantile(quantile) => {
+            let below = quantile.with_shape_unchecked(dispersion).cdf(mean, y);
+            (TAIL..=1.0 - TAIL).contains(&below)
+        }
         AnyFamily::Bernoulli(_) => (if y > 0.5 { mean } else { 1.0 - mean }) >= TAIL,
         AnyFamily::Binomial(binomial) => match binomial.trials() {
             Some(n) => count_of_trials(y, mean, n as f64, row),
@@ -128,7 +133,7 @@ fn inside_normal(y: f64, mean: f64, variance: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::{Binomial, Family, Gamma, Poisson};
+    use crate::family::{Binomial, Gamma, Poisson};
     use crate::predict::Prediction;
 
     /// The probability of the targets that the exact interval and the judgment disagree about.

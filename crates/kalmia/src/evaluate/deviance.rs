@@ -19,6 +19,7 @@ const MAX_DEVIANCE: f64 = 1e290;
 /// | Poisson | $2\left[y\ln\frac{y}{\mu} - (y-\mu)\right]$ |
 /// | Gamma | $2\left[\frac{y-\mu}{\mu} - \ln\frac{y}{\mu}\right]$ |
 /// | negative binomial | that of Poisson counts |
+/// | quantile | $2\rho_\tau(y-\mu)$, twice the pinball loss; $\mu$ is the quantile |
 ///
 /// The negative binomial deviance depends on the dispersion, which a learner changes as it learns.
 /// That of Poisson counts is least at the true mean too, and it compares both families on the same
@@ -44,6 +45,7 @@ pub fn deviance(family: &AnyFamily, y: f64, mean: f64) -> f64 {
         AnyFamily::Poisson(_) | AnyFamily::NegativeBinomial(_) => {
             2.0 * (weighted_log(y, positive) - (y - positive))
         }
+        AnyFamily::Quantile(quantile) => 2.0 * quantile.pinball(y, mean),
         AnyFamily::Gamma(_) => 2.0 * ((y - positive) / positive - (y / positive).ln()),
     };
     value.clamp(0.0, MAX_DEVIANCE)
@@ -62,7 +64,7 @@ pub(super) fn unit_variance(family: &AnyFamily, mean: f64) -> f64 {
         mean * (1.0 - mean / n)
     };
     match family {
-        AnyFamily::Gaussian(_) => 1.0,
+        AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) => 1.0,
         AnyFamily::Bernoulli(_) => of_trials(1.0),
         AnyFamily::Binomial(binomial) => of_trials(binomial.trials().unwrap_or(1) as f64),
         AnyFamily::Poisson(_) => positive,
@@ -90,7 +92,7 @@ mod tests {
     /// The linear predictor of a mean: logit, logarithm or the mean itself.
     fn link(family: &AnyFamily, mean: f64) -> f64 {
         match family {
-            AnyFamily::Gaussian(_) => mean,
+            AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) => mean,
             AnyFamily::Bernoulli(_) => (mean / (1.0 - mean)).ln(),
             AnyFamily::Binomial(b) => (mean / (b.trials().unwrap_or(1) as f64 - mean)).ln(),
             AnyFamily::Poisson(_) | AnyFamily::Gamma(_) | AnyFamily::NegativeBinomial(_) => {

@@ -1,7 +1,9 @@
 //! A family chosen at run time: by the command, a binding or a model file.
 
 use super::fast::{CdfTransition, Counts, Point, ShapeTerms, own_fast_paths};
-use super::{Bernoulli, Binomial, Family, FastPaths, Gamma, Gaussian, NegativeBinomial, Poisson};
+use super::{
+    Bernoulli, Binomial, Family, FastPaths, Gamma, Gaussian, NegativeBinomial, Poisson, Quantile,
+};
 use crate::error::{Error, Result, require};
 use crate::math::Likelihood;
 use crate::rows::Observation;
@@ -34,11 +36,13 @@ pub enum AnyFamily {
     /// Counts of mean $\mu = e^u$ and variance $\mu + \alpha\mu^2$.
     #[serde(rename = "negative-binomial")]
     NegativeBinomial(NegativeBinomial),
+    /// The quantile of a level.
+    Quantile(Quantile),
 }
 
 /// The legal names.
-const NAMES: &str =
-    "one of gaussian, bernoulli (or logistic), binomial, poisson, gamma, negative-binomial";
+const NAMES: &str = "one of gaussian, bernoulli (or logistic), binomial, poisson, gamma, negative-binomial, \
+     quantile";
 
 impl AnyFamily {
     fn by_name(name: &str, parameter: Option<f64>) -> Result<Self> {
@@ -57,6 +61,7 @@ impl AnyFamily {
             ("gamma", Some(dispersion)) => Gamma::new(dispersion)?.into(),
             ("negative-binomial", None) => NegativeBinomial::default().into(),
             ("negative-binomial", Some(dispersion)) => NegativeBinomial::new(dispersion)?.into(),
+            ("quantile", level) => Quantile::new(level.unwrap_or(0.5))?.into(),
             ("bernoulli" | "logistic" | "poisson", Some(value)) => {
                 return Err(Error::Parameter {
                     name: "family parameter",
@@ -80,7 +85,7 @@ impl AnyFamily {
 ///
 /// The parameter is the noise variance of `gaussian` (default 1), the number of trials of
 /// `binomial` (default none: proportions weighted by their trials), the dispersion of `gamma` and
-/// of `negative-binomial` (default 1).
+/// of `negative-binomial` (default 1), the level of `quantile` (default 0.5, the median).
 impl FromStr for AnyFamily {
     type Err = Error;
 
@@ -107,7 +112,7 @@ macro_rules! from_members {
     )*};
 }
 
-from_members!(Gaussian, Bernoulli, Binomial, Poisson, Gamma, NegativeBinomial);
+from_members!(Gaussian, Bernoulli, Binomial, Poisson, Gamma, NegativeBinomial, Quantile);
 
 macro_rules! delegate {
     ($(
@@ -123,6 +128,7 @@ macro_rules! delegate {
                 Self::Poisson(family) => family.$method($($argument),*),
                 Self::Gamma(family) => family.$method($($argument),*),
                 Self::NegativeBinomial(family) => family.$method($($argument),*),
+                Self::Quantile(family) => family.$method($($argument),*),
             }
         }
     )*};
@@ -181,6 +187,7 @@ impl Family for AnyFamily {
             Self::Poisson(family) => family.sample(u, rng),
             Self::Gamma(family) => family.sample(u, rng),
             Self::NegativeBinomial(family) => family.sample(u, rng),
+            Self::Quantile(family) => family.sample(u, rng),
         }
     }
 }
@@ -213,11 +220,15 @@ impl FastPaths for AnyFamily {
         fn shape(&self) -> Option<f64>;
         fn shape_terms(&self, observation: &Observation, m: f64, s: f64) -> ShapeTerms;
         fn shape_offset(&self, level: f64) -> f64;
+        fn shape_of_deviation(&self, deviation: f64) -> f64;
+        #[inline(always)]
+        fn location_level(&self) -> Option<f64>;
     }
 
     fn with_shape_unchecked(&self, shape: f64) -> Self {
         match self {
             Self::NegativeBinomial(family) => family.with_shape_unchecked(shape).into(),
+            Self::Quantile(family) => family.with_shape_unchecked(shape).into(),
             other => *other,
         }
     }

@@ -130,8 +130,8 @@ pub trait FastPaths {
         None
     }
 
-    /// A parameter of the law that the default learner learns although it does not divide the
-    /// loss: the dispersion of the negative binomial family.
+    /// A parameter of the law that the default learner learns by its own recursion: the
+    /// dispersion of the negative binomial family, the scale of a quantile.
     #[inline(always)]
     fn shape(&self) -> Option<f64> {
         None
@@ -152,6 +152,19 @@ pub trait FastPaths {
     /// shape; `level` is the mean of [`ShapeTerms::level`].
     fn shape_offset(&self, _level: f64) -> f64 {
         0.0
+    }
+
+    /// The level of the quantile of `y` that `u` is, if the law of $y - u$ is the same for all `u`
+    /// and the shape is its scale. The default learner then takes the start of the intercept and
+    /// the width of the prior from the targets, and [`FastPaths::exact_moments`] is never `None`.
+    #[inline(always)]
+    fn location_level(&self) -> Option<f64> {
+        None
+    }
+
+    /// A first guess of the shape, from the standard deviation of the targets.
+    fn shape_of_deviation(&self, deviation: f64) -> f64 {
+        deviation
     }
 
     /// The dispersion or shape, as observers are shown it; 1 if there is none.
@@ -190,6 +203,12 @@ pub struct ShapeTerms {
     pub information: f64,
     /// The size of the row's mean, for [`FastPaths::shape_offset`].
     pub level: f64,
+    /// Expected square of the loss's slope, and the curvature that the row shows. Equal on average
+    /// if the law is that of the family; their ratio scales the covariance if it is not. Both 0 if
+    /// the row says nothing of them.
+    pub squared_slope: f64,
+    /// See [`ShapeTerms::squared_slope`].
+    pub curvature: f64,
 }
 
 /// Where $P(Y \le y\mid u)$ goes from 1 to 0 as `u` grows.

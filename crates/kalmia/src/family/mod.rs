@@ -9,6 +9,7 @@ mod gaussian;
 mod log_link;
 mod negative_binomial;
 mod poisson;
+mod quantile;
 mod row;
 
 pub use any::AnyFamily;
@@ -21,6 +22,7 @@ pub use gaussian::Gaussian;
 pub use log_link::EXPONENT_CAP;
 pub use negative_binomial::NegativeBinomial;
 pub use poisson::Poisson;
+pub use quantile::Quantile;
 pub(crate) use row::RowLoss;
 
 use crate::error::Result;

@@ -275,6 +275,7 @@ impl FastPaths for NegativeBinomial {
             score: weight * score,
             information: weight * information,
             level: weight * mean,
+            ..ShapeTerms::default()
         }
     }
 

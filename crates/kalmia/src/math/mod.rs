@@ -2,6 +2,7 @@
 
 mod eigenvalue;
 mod elementary;
+mod half_normal;
 mod invert;
 mod law;
 mod normal;
@@ -15,6 +16,7 @@ mod student;
 pub use eigenvalue::smallest_eigenvalue;
 pub use elementary::{dot, logistic};
 pub(crate) use elementary::{exp, exp_m1, ln_1p, ln_1p_unit, ln_ratio, softplus, twice_artanh};
+pub(crate) use half_normal::HalfNormal;
 pub(crate) use invert::smallest;
 pub(crate) use law::{Law, with_laws};
 pub(crate) use normal::{normal_cdf, normal_quantile};

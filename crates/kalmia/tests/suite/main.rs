@@ -22,6 +22,7 @@ mod moment_match;
 mod negative_binomial;
 mod predictions;
 mod projection;
+mod quantile;
 mod real;
 mod sampling;
 mod shrink;

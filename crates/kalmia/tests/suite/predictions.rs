@@ -11,7 +11,7 @@ use kalmia::{
 };
 use rand::RngExt;
 
-const FAMILIES: [&str; 7] = [
+const FAMILIES: [&str; 8] = [
     "gaussian",
     "bernoulli",
     "binomial:9",
@@ -19,6 +19,7 @@ const FAMILIES: [&str; 7] = [
     "gamma:0.5",
     "binomial",
     "negative-binomial:0.5",
+    "quantile:0.8",
 ];
 
 /// Rows of a linear predictor that the families share: the constant, then uniform features.

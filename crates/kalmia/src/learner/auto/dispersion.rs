@@ -18,6 +18,9 @@ const MAX_PEARSON: f64 = 100.0;
 const MIN_GUESS: f64 = 1e-9;
 const MAX_GUESS: f64 = 1e9;
 
+/// Smallest scale, relative to the spread of `y` in the warm-up.
+const MIN_SCALE: f64 = 1e-9;
+
 /// Runs over the warm-up if moments depend on an estimate.
 const ESTIMATE_RUNS: usize = 3;
 
@@ -35,6 +38,8 @@ pub(in crate::learner) enum Kind {
     Quasi,
     /// The law has a parameter that does not divide the loss; the learner's family holds it.
     Shape,
+    /// The same for a scale; the prior is relative to the spread of `y`, which is the guess.
+    Scale,
 }
 
 /// The part of the dispersion's belief that all members share.
@@ -66,6 +71,7 @@ pub(in crate::learner) fn is_zero(value: &f64) -> bool {
 impl Dispersion {
     pub fn new<F: Family>(family: &F) -> Self {
         let kind = match (family.dispersion(), family.normal_noise()) {
+            _ if family.fast().location_level().is_some() => Kind::Scale,
             _ if family.fast().shape().is_some() => Kind::Shape,
             (None, _) if family.fast().overdispersed() => Kind::Quasi,
             (None, _) => Kind::None,
@@ -107,7 +113,18 @@ impl Dispersion {
     /// How often the rows of the warm-up are learned anew: several times if moments depend on an
     /// estimate, because both are found in turns.
     pub fn warm_up_runs(&self) -> usize {
-        if self.is_pearson() || self.kind == Kind::Shape { ESTIMATE_RUNS } else { 1 }
+        if self.is_pearson() || self.has_shape() { ESTIMATE_RUNS } else { 1 }
+    }
+
+    /// Whether the learner's family has a shape to learn.
+    pub fn has_shape(&self) -> bool {
+        matches!(self.kind, Kind::Shape | Kind::Scale)
+    }
+
+    /// The family with the shape that the rows so far show; `None` if it stays.
+    pub fn moved_family<F: Family>(&mut self, family: &F) -> Option<F> {
+        let least = if self.kind == Kind::Scale { MIN_SCALE * self.guess } else { 0.0 };
+        self.shape.step(family, least)
     }
 
     /// Forgets the rows, for a new run over them.
@@ -146,6 +163,7 @@ impl Dispersion {
         let estimate = (prior * self.guess + residual) / (prior + self.informative_rows());
         match self.kind {
             Kind::None | Kind::Shape => 1.0,
+            Kind::Scale => self.shape.inflation(),
             Kind::Normal | Kind::Pearson => estimate,
             Kind::Quasi => estimate.max(1.0),
         }
@@ -170,7 +188,7 @@ impl Dispersion {
         let Observation { y, weight, offset } = *observation;
         match self.kind {
             _ if weight == 0.0 => 0.0,
-            Kind::None | Kind::Shape => 0.0,
+            Kind::None | Kind::Shape | Kind::Scale => 0.0,
             Kind::Normal => weight * (y - m - offset).powi(2) / (1.0 + weight * s),
             Kind::Pearson | Kind::Quasi => {
                 let u = m + offset;

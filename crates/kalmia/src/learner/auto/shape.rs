@@ -15,6 +15,11 @@ use serde::{Deserialize, Serialize};
 const PRIOR_INFORMATION: f64 = 2.0;
 /// Largest step in $\zeta$.
 const MAX_STEP: f64 = 1.5;
+/// Rows that the family's own law counts as, for the factor of the covariance.
+const PRIOR_ROWS: f64 = 20.0;
+/// Range of that factor.
+const MIN_INFLATION: f64 = 0.1;
+const MAX_INFLATION: f64 = 10.0;
 
 /// What the rows say of the shape.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -23,6 +28,9 @@ pub(in crate::learner) struct ShapeSums {
     recent: ShapeTerms,
     /// Information of the rows before, in $\zeta$.
     information: f64,
+    /// Sums over all rows that show a curvature: their weights, [`ShapeTerms::squared_slope`] and
+    /// [`ShapeTerms::curvature`].
+    curved: [f64; 3],
 }
 
 impl ShapeSums {
@@ -33,8 +41,9 @@ impl ShapeSums {
 
     /// Refuses a restored value that no rows can give.
     pub fn check(&self) -> Result<()> {
-        let ShapeTerms { weight, score, information, level } = self.recent;
-        for value in [weight, information, level, self.information] {
+        let ShapeTerms { weight, score, information, level, .. } = self.recent;
+        let sums = [weight, information, level, self.information];
+        for value in sums.into_iter().chain(self.curved) {
             let legal = value.is_finite() && value >= 0.0;
             require(legal, "shape", value, "must be finite, 0 or more")?;
         }
@@ -52,11 +61,30 @@ impl ShapeSums {
         self.recent.score += terms.score;
         self.recent.information += terms.information;
         self.recent.level += terms.level;
+        if terms.squared_slope > 0.0 {
+            let added = [terms.weight, terms.squared_slope, terms.curvature];
+            self.curved.iter_mut().zip(added).for_each(|(sum, term)| *sum += term);
+        }
     }
 
-    /// The family after a step; `None` if no row has said anything since the last one.
-    pub fn step<F: Family>(&mut self, family: &F) -> Option<F> {
-        let ShapeTerms { weight, score, information, level } = std::mem::take(&mut self.recent);
+    /// What the covariance is multiplied with where it is reported: by how much the slopes of the
+    /// loss vary more than its curvature says. It is 1 if the law is that of the family; the belief
+    /// itself is that of the family's law.
+    pub fn inflation(&self) -> f64 {
+        let [rows, squared_slope, curvature] = self.curved;
+        if rows == 0.0 {
+            return 1.0;
+        }
+        let prior = squared_slope * PRIOR_ROWS / rows;
+        let factor = (squared_slope + prior) / (curvature + prior);
+        factor.clamp(MIN_INFLATION, MAX_INFLATION)
+    }
+
+    /// The family after a step, with a shape of at least `least`; `None` if no row has said
+    /// anything since the last one.
+    pub fn step<F: Family>(&mut self, family: &F, least: f64) -> Option<F> {
+        let recent = std::mem::take(&mut self.recent);
+        let ShapeTerms { weight, score, information, level, .. } = recent;
         let fast = family.fast();
         let shape = fast.shape().filter(|_| weight > 0.0)?;
         let offset = fast.shape_offset(level / weight);
@@ -64,7 +92,7 @@ impl ShapeSums {
         self.information += information * unit * unit;
         let step = score * unit / (self.information + PRIOR_INFORMATION);
         let moved = unit * step.clamp(-MAX_STEP, MAX_STEP).exp() - offset;
-        moved.is_finite().then(|| fast.with_shape_unchecked(moved))
+        moved.is_finite().then(|| fast.with_shape_unchecked(moved.max(least)))
     }
 
     /// The family with the shape of both, and its sums: the mean of their logarithms, weighted by
@@ -74,6 +102,7 @@ impl ShapeSums {
         let their = theirs.fast().shape()?;
         let share = other.information / (self.information + other.information + PRIOR_INFORMATION);
         self.information += other.information;
+        self.curved.iter_mut().zip(other.curved).for_each(|(sum, theirs)| *sum += theirs);
         Some(family.fast().with_shape_unchecked(own * (their / own).powf(share)))
     }
 }

@@ -30,7 +30,7 @@ impl WarmUpRows {
         self.offset.push(observation.offset);
     }
 
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.y.len()
     }
 

@@ -87,7 +87,7 @@ impl<F: Family> Wide<F> {
         if ignored {
             return Ok(());
         }
-        if self.dispersion.kind == Kind::Shape {
+        if self.dispersion.has_shape() {
             let linear = self.beliefs(&decisions).map(|b| b.weight * b.linear).sum();
             let variance = mixture_variance(&self.dispersion, linear, self.beliefs(&decisions));
             self.dispersion.shape.add(&self.family, &observation, linear, variance);
@@ -180,7 +180,7 @@ impl<F: Family> Wide<F> {
 
     /// Moves the shape of the family by what the rows since the last move say of it.
     pub(super) fn move_shape(&mut self) {
-        if let Some(moved) = self.dispersion.shape.step(&self.family) {
+        if let Some(moved) = self.dispersion.moved_family(&self.family) {
             self.family = moved;
         }
     }

@@ -4,6 +4,7 @@ use super::row::SparseParts;
 use super::{MAX_LANES, Members, Wide};
 use crate::error::Result;
 use crate::family::Family;
+use crate::learner::auto::prior::first_scale;
 use crate::learner::auto::warm_up::WARM_UP_ROWS;
 use crate::observe::{Observer, observation};
 use crate::rows::Observation;
@@ -113,6 +114,9 @@ impl<F: Family> Wide<F> {
             let intercept = self.scales.has_intercept();
             let observations = kept.observations();
             self.prior.center(&self.family, &mut self.dispersion, noise, intercept, observations);
+            if let Some(family) = first_scale(&self.family, &self.dispersion, kept.len()) {
+                self.family = family;
+            }
             self.rebuild();
             kept.with_rows(|rows| {
                 (0..rows.len()).try_for_each(|i| {

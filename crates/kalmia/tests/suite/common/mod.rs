@@ -324,6 +324,7 @@ pub fn families() -> Vec<AnyFamily> {
         "poisson",
         "gamma:0.5",
         "negative-binomial:0.7",
+        "quantile:0.3",
     ]
     .map(|name| name.parse().unwrap())
     .to_vec()
