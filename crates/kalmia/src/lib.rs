@@ -49,6 +49,7 @@ pub use covariance::{CoreTail, Dense, Factored};
 pub use error::{Error, Result};
 pub use family::{
     AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson, Quantile,
+    Student,
 };
 pub use learner::{
     AnyLearner, Auto, Averaged, AveragedSgd, DriftMode, Filter, Learner, OnlineNewtonSettings,

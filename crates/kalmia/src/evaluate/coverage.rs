@@ -52,6 +52,11 @@ pub fn covers(family: &AnyFamily, row: &Predicted, y: f64, trials: f64) -> bool 
             let below = quantile.with_shape_unchecked(dispersion).cdf(mean, y);
             (TAIL..=1.0 - TAIL).contains(&below)
         }
+        AnyFamily::Student(student) => {
+            let scale = (dispersion * dispersion + variance).sqrt();
+            let below = student.with_shape_unchecked(scale).cdf(mean, y);
+            (TAIL..=1.0 - TAIL).contains(&below)
+        }
         AnyFamily::Bernoulli(_) => (if y > 0.5 { mean } else { 1.0 - mean }) >= TAIL,
         AnyFamily::Binomial(binomial) => match binomial.trials() {
             Some(n) => count_of_trials(y, mean, n as f64, row),

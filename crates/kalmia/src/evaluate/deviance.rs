@@ -19,6 +19,7 @@ const MAX_DEVIANCE: f64 = 1e290;
 /// | Poisson | $2\left[y\ln\frac{y}{\mu} - (y-\mu)\right]$ |
 /// | Gamma | $2\left[\frac{y-\mu}{\mu} - \ln\frac{y}{\mu}\right]$ |
 /// | negative binomial | that of Poisson counts |
+/// | Student | $2|y-\mu|$, because outliers would dominate a squared error |
 /// | quantile | $2\rho_\tau(y-\mu)$, twice the pinball loss; $\mu$ is the quantile |
 ///
 /// The negative binomial deviance depends on the dispersion, which a learner changes as it learns.
@@ -46,6 +47,7 @@ pub fn deviance(family: &AnyFamily, y: f64, mean: f64) -> f64 {
             2.0 * (weighted_log(y, positive) - (y - positive))
         }
         AnyFamily::Quantile(quantile) => 2.0 * quantile.pinball(y, mean),
+        AnyFamily::Student(_) => 2.0 * (y - mean).abs(),
         AnyFamily::Gamma(_) => 2.0 * ((y - positive) / positive - (y / positive).ln()),
     };
     value.clamp(0.0, MAX_DEVIANCE)
@@ -64,7 +66,7 @@ pub(super) fn unit_variance(family: &AnyFamily, mean: f64) -> f64 {
         mean * (1.0 - mean / n)
     };
     match family {
-        AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) => 1.0,
+        AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) | AnyFamily::Student(_) => 1.0,
         AnyFamily::Bernoulli(_) => of_trials(1.0),
         AnyFamily::Binomial(binomial) => of_trials(binomial.trials().unwrap_or(1) as f64),
         AnyFamily::Poisson(_) => positive,
@@ -92,7 +94,7 @@ mod tests {
     /// The linear predictor of a mean: logit, logarithm or the mean itself.
     fn link(family: &AnyFamily, mean: f64) -> f64 {
         match family {
-            AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) => mean,
+            AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) | AnyFamily::Student(_) => mean,
             AnyFamily::Bernoulli(_) => (mean / (1.0 - mean)).ln(),
             AnyFamily::Binomial(b) => (mean / (b.trials().unwrap_or(1) as f64 - mean)).ln(),
             AnyFamily::Poisson(_) | AnyFamily::Gamma(_) | AnyFamily::NegativeBinomial(_) => {

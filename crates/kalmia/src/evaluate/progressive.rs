@@ -34,7 +34,8 @@ fn one() -> f64 {
 /// predicts each row by the weighted mean of the rows before it. That mean is smoothed with
 /// Jeffreys' prior, so that a start of all 0 or all 1 never gives infinite loss: $(\frac12 + \sum
 /// wy)/(1 + \sum wn)$ times $n$ for labels, successes and proportions, $(\frac12+\sum wy)/\sum w$
-/// for counts. For a quantile it is the running quantile of the rows before.
+/// for counts. For a quantile it is the running quantile of the rows before, and for
+/// Student's noise their median.
 ///
 /// Both are judged on the same rows. The first row of weight is predicted by one half for labels
 /// and trials. In the other families nobody can know its size, and its loss may exceed that of all
@@ -72,7 +73,7 @@ pub struct Progressive {
     covered: f64,
     width: f64,
     labels: Option<(Ranking, Calibration)>,
-    /// The constant predictor of a quantile, which is not the mean.
+    /// The constant predictor of a quantile, or of targets with outliers: not the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     quantile: Option<RunningQuantile>,
     trace: Option<Trace>,
@@ -291,7 +292,9 @@ impl Progressive {
             AnyFamily::Poisson(_) | AnyFamily::NegativeBinomial(_) => {
                 Some((0.5 + self.total) / weight)
             }
-            AnyFamily::Quantile(_) => self.quantile.as_ref().and_then(RunningQuantile::value),
+            AnyFamily::Quantile(_) | AnyFamily::Student(_) => {
+                self.quantile.as_ref().and_then(RunningQuantile::value)
+            }
             AnyFamily::Gaussian(_) | AnyFamily::Gamma(_) => Some(self.total / weight),
         }
     }
@@ -361,7 +364,7 @@ impl Observer for Progressive {
             let half = QUANTILE_95 * (row.dispersion + row.variance).sqrt();
             let inside = row.mean - half <= y && y <= row.mean + half;
             Some(Judged { inside, width: 2.0 * half })
-        } else if due && weight > 0.0 && self.quantile.is_none() {
+        } else if due && weight > 0.0 && !matches!(self.family, AnyFamily::Quantile(_)) {
             let predicted = Predicted {
                 linear: row.linear + offset,
                 variance: row.variance,

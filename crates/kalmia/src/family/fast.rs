@@ -62,6 +62,11 @@ pub trait FastPaths {
         None
     }
 
+    /// $P(Y \le y)$ for $u \sim N(m, s)$, $s > 0$, if there is a closed form.
+    fn predictive_cdf(&self, _y: f64, _m: f64, _s: f64) -> Option<f64> {
+        None
+    }
+
     /// Whether $E[y\mid u] = e^u$.
     fn log_link(&self) -> bool {
         false
@@ -128,6 +133,11 @@ pub trait FastPaths {
     #[inline(always)]
     fn counts(&self) -> Option<Counts> {
         None
+    }
+
+    /// Whether the loss has a slope everywhere: Newton's method on sums of it then converges.
+    fn smooth(&self) -> bool {
+        true
     }
 
     /// A parameter of the law that the default learner learns by its own recursion: the

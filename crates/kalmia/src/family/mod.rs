@@ -11,6 +11,7 @@ mod negative_binomial;
 mod poisson;
 mod quantile;
 mod row;
+mod student;
 
 pub use any::AnyFamily;
 pub use bernoulli::Bernoulli;
@@ -24,6 +25,7 @@ pub use negative_binomial::NegativeBinomial;
 pub use poisson::Poisson;
 pub use quantile::Quantile;
 pub(crate) use row::RowLoss;
+pub use student::Student;
 
 use crate::error::Result;
 use crate::math::quadrature::gaussian_expectation;

@@ -3,7 +3,7 @@
 use super::fast::{ShapeTerms, own_fast_paths};
 use super::{Family, FastPaths};
 use crate::error::{Error, Result, require};
-use crate::math::HalfNormal;
+use crate::math::{HalfNormal, normal_cdf};
 use crate::rows::{MAX_FEATURE, Observation};
 use crate::step::{Evidence, Moments, Step};
 use rand::{Rng, RngExt};
@@ -269,6 +269,25 @@ impl FastPaths for Quantile {
         Some(Moments { evidence, slope, step })
     }
 
+    /// The parts of the belief on both sides of `y`, as in [`FastPaths::exact_moments`].
+    fn predictive_cdf(&self, y: f64, m: f64, s: f64) -> Option<f64> {
+        let deviation = s.sqrt();
+        let r = (y - m) / deviation;
+        let t1 = self.tau * deviation / self.scale - r;
+        let t2 = (1.0 - self.tau) * deviation / self.scale + r;
+        if t1 < -MAX_DEVIATIONS || t2 < -MAX_DEVIATIONS {
+            return None;
+        }
+        let density = (-0.5 * r * r).exp() / TAU.sqrt();
+        let above = (1.0 - self.tau) * HalfNormal::above(t1).mills;
+        let below = self.tau * HalfNormal::above(t2).mills;
+        Some((normal_cdf(r) + density * (below - above)).clamp(0.0, 1.0))
+    }
+
+    fn smooth(&self) -> bool {
+        false
+    }
+
     fn location_level(&self) -> Option<f64> {
         Some(self.tau)
     }
@@ -362,6 +381,24 @@ mod tests {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn the_predictive_distribution_is_the_integral() {
+        let family = Quantile::new(0.2).unwrap().with_scale(0.7).unwrap();
+        for y in [-3.0, 0.1, 0.9, 4.0] {
+            for s in [0.01, 1.0, 30.0f64] {
+                let found = family.predictive_cdf(y, 0.4, s).unwrap();
+                let step = 1e-3;
+                let term = |k: i32| {
+                    let z = f64::from(k) * step;
+                    (-0.5 * z * z).exp() * family.cdf(0.4 + s.sqrt() * z, y)
+                };
+                let sum: f64 = (-9000..=9000).map(term).sum();
+                let expected = sum * step / TAU.sqrt();
+                assert!((found - expected).abs() < 1e-7, "{y} {s}: {found} {expected}");
             }
         }
     }

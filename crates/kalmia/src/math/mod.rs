@@ -25,4 +25,4 @@ pub(crate) use potential::{Mode, Potential, find_mode};
 pub(crate) use simd::arch;
 pub(crate) use smooth_step::{Normal, SmoothStep, StepExpectations, StepValue};
 pub(crate) use special::{beta_regularized, digamma_ratio, gamma_pair, ln_gamma, ln_gamma_ratio};
-pub(crate) use student::{student_cdf, student_log_density};
+pub(crate) use student::{student_cdf, student_log_density, student_quantile};

@@ -8,8 +8,8 @@ use kalmia::{
 };
 use proptest::prelude::*;
 
-const FAMILIES: [&str; 6] =
-    ["gaussian", "bernoulli", "poisson", "gamma", "negative-binomial", "quantile:0.7"];
+const FAMILIES: [&str; 7] =
+    ["gaussian", "bernoulli", "poisson", "gamma", "negative-binomial", "quantile:0.7", "student"];
 const DIM: usize = 4;
 const ROWS: usize = 300;
 

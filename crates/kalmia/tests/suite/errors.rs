@@ -102,6 +102,7 @@ fn targets_outside_the_domain() {
         ("gamma", vec![0.0, -1.0, f64::INFINITY]),
         ("negative-binomial:0.5", vec![-1.0, 0.5, f64::NAN]),
         ("quantile:0.9", vec![f64::NAN, f64::INFINITY]),
+        ("student:3", vec![f64::NAN, f64::NEG_INFINITY]),
     ] {
         for value in bad {
             let error = refuses(

@@ -4,6 +4,7 @@
 use kalmia::Error;
 use kalmia::family::{
     AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson, Quantile,
+    Student,
 };
 use kalmia::rows::Observation;
 use kalmia::rule::{AnyRule, Ekf, Rule};
@@ -36,6 +37,8 @@ fn location_cases() -> Vec<(AnyFamily, Vec<f64>)> {
     vec![
         (Quantile::new(0.5).unwrap().into(), values.clone()),
         (Quantile::new(0.93).unwrap().with_scale(0.4).unwrap().into(), values.clone()),
+        (Student::default().into(), values.clone()),
+        (Student::new(9.0).unwrap().with_scale(2.5).unwrap().into(), values),
     ]
 }
 
@@ -91,6 +94,15 @@ fn law(family: &AnyFamily, u: f64) -> Vec<(f64, f64)> {
         AnyFamily::Quantile(q) => {
             let reach = 40.0 * q.scale() / q.tau().min(1.0 - q.tau());
             grid(&|y| (y, density(y)), u - reach, u + reach)
+        }
+        AnyFamily::Student(t) => {
+            // y = u + sigma sinh(v)
+            let scale = t.scale();
+            grid(
+                &|v: f64| (u + scale * v.sinh(), density(u + scale * v.sinh()) * scale * v.cosh()),
+                -12.0,
+                12.0,
+            )
         }
         AnyFamily::Gamma(_) => {
             grid(&|t: f64| (t.exp(), density(t.exp()) * t.exp()), u - 200.0, u + 8.0)
@@ -364,6 +376,7 @@ fn parameters_are_validated_by_constructor_name_and_file() {
         ("gamma:x", "family parameter"),
         ("negative-binomial:0", "dispersion"),
         ("quantile:1", "tau"),
+        ("student:2", "degrees of freedom"),
         ("poisson:2", "family parameter"),
     ] {
         assert_eq!(name(text.parse::<AnyFamily>().unwrap_err()), wrong, "{text}");
@@ -382,6 +395,7 @@ fn parameters_are_validated_by_constructor_name_and_file() {
         r#"{"kind":"gaussian","noise":0}"#,
         r#"{"kind":"negative-binomial","dispersion":-1}"#,
         r#"{"kind":"quantile","tau":0.5,"scale":0}"#,
+        r#"{"kind":"student","dof":1,"scale":1}"#,
     ] {
         assert!(serde_json::from_str::<AnyFamily>(text).is_err(), "{text}");
     }

@@ -27,6 +27,7 @@ mod real;
 mod sampling;
 mod shrink;
 mod sparse;
+mod student;
 mod sums;
 mod trajectories;
 mod wide;

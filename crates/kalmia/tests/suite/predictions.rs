@@ -11,7 +11,7 @@ use kalmia::{
 };
 use rand::RngExt;
 
-const FAMILIES: [&str; 8] = [
+const FAMILIES: [&str; 9] = [
     "gaussian",
     "bernoulli",
     "binomial:9",
@@ -20,6 +20,7 @@ const FAMILIES: [&str; 8] = [
     "binomial",
     "negative-binomial:0.5",
     "quantile:0.8",
+    "student",
 ];
 
 /// Rows of a linear predictor that the families share: the constant, then uniform features.

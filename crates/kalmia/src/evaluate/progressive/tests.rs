@@ -181,7 +181,7 @@ fn the_last_half_is_that_of_an_evaluation_which_starts_there() {
 /// The linear predictor of a mean.
 fn link(family: &AnyFamily, mean: f64) -> f64 {
     match family {
-        AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) => mean,
+        AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) | AnyFamily::Student(_) => mean,
         AnyFamily::Bernoulli(_) => (mean / (1.0 - mean)).ln(),
         AnyFamily::Binomial(b) => (mean / (b.trials().unwrap_or(1) as f64 - mean)).ln(),
         AnyFamily::Poisson(_) | AnyFamily::Gamma(_) | AnyFamily::NegativeBinomial(_) => mean.ln(),

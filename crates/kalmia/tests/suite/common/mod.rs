@@ -325,6 +325,7 @@ pub fn families() -> Vec<AnyFamily> {
         "gamma:0.5",
         "negative-binomial:0.7",
         "quantile:0.3",
+        "student:5",
     ]
     .map(|name| name.parse().unwrap())
     .to_vec()
