@@ -24,9 +24,13 @@ enum Link {
 impl Link {
     fn of(family: &AnyFamily) -> Self {
         match family {
-            AnyFamily::Gaussian(_) => Self::Identity,
+            AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) | AnyFamily::Student(_) => {
+                Self::Identity
+            }
             AnyFamily::Bernoulli(_) | AnyFamily::Binomial(_) => Self::Logit,
-            AnyFamily::Poisson(_) | AnyFamily::Gamma(_) => Self::Log,
+            AnyFamily::Poisson(_) | AnyFamily::Gamma(_) | AnyFamily::NegativeBinomial(_) => {
+                Self::Log
+            }
         }
     }
 

@@ -46,7 +46,10 @@ impl FamilyChoice {
     /// The text given, if it fixes a dispersion: the noise variance, or that of the Gamma family.
     pub fn fixed_dispersion(&self) -> Option<&str> {
         let (text, family) = self.named.as_ref()?;
-        let has_one = matches!(family, AnyFamily::Gaussian(_) | AnyFamily::Gamma(_));
+        let has_one = matches!(
+            family,
+            AnyFamily::Gaussian(_) | AnyFamily::Gamma(_) | AnyFamily::NegativeBinomial(_)
+        );
         (has_one && text.contains(':')).then_some(text)
     }
 
@@ -93,8 +96,17 @@ impl FromStr for FamilyChoice {
 }
 
 /// The names of families, with those that mean the same.
-const FAMILY_NAMES: [&str; 6] =
-    ["gaussian", "bernoulli", "logistic", "binomial", "poisson", "gamma"];
+const FAMILY_NAMES: [&str; 9] = [
+    "gaussian",
+    "bernoulli",
+    "logistic",
+    "binomial",
+    "poisson",
+    "gamma",
+    "negative-binomial",
+    "quantile",
+    "student",
+];
 
 /// The family that a user names, such as `poisson` or `gamma:0.5`; `auto` is none. The error says
 /// in the user's terms what is wrong with it.
@@ -117,6 +129,15 @@ fn family_problem(text: &str, cause: &LearnerError) -> String {
         LearnerError::Parameter { name: "noise", .. } => {
             "the variance must be above 0 and finite".into()
         }
+        LearnerError::Parameter { name: "dispersion", .. } if name == "negative-binomial" => {
+            "the dispersion must lie between 1e-8 and 1e8".into()
+        }
+        LearnerError::Parameter { name: "tau", .. } => {
+            "the level must lie strictly between 0 and 1".into()
+        }
+        LearnerError::Parameter { name: "degrees of freedom", .. } => {
+            "the degrees of freedom must lie between 2.1 and 100".into()
+        }
         LearnerError::Parameter { name: "dispersion", .. } => {
             "the dispersion must lie between 1e-12 and 1e12".into()
         }
@@ -125,8 +146,8 @@ fn family_problem(text: &str, cause: &LearnerError) -> String {
         }
         LearnerError::Choice { name: "family", .. } => match near_family(name) {
             Some(near) => format!("did you mean {near}?"),
-            None => "the families are gaussian, bernoulli (or logistic), binomial, poisson and \
-                     gamma"
+            None => "the families are gaussian, bernoulli (or logistic), binomial, poisson, \
+                     gamma, negative-binomial, quantile and student"
                 .into(),
         },
         LearnerError::Choice { .. } => {
@@ -198,6 +219,8 @@ mod tests {
 
     #[test]
     fn a_wrong_family_is_explained() {
+        const ALL: &str = "the families are gaussian, bernoulli (or logistic), binomial, poisson, \
+                           gamma, negative-binomial, quantile and student";
         for (text, said) in [
             ("gaussian:0", "the variance must be above 0 and finite"),
             ("Gaussian:-1", "the variance must be above 0 and finite"),
@@ -211,12 +234,11 @@ mod tests {
             ("posson", "did you mean poisson?"),
             ("posson:2", "did you mean poisson?"),
             ("Gauss", "did you mean gaussian?"),
-            (
-                "weibull",
-                "the families are gaussian, bernoulli (or logistic), binomial, poisson \
-                         and gamma",
-            ),
-            ("", "the families are gaussian, bernoulli (or logistic), binomial, poisson and gamma"),
+            ("negative-binomial:0", "the dispersion must lie between 1e-8 and 1e8"),
+            ("quantile:1", "the level must lie strictly between 0 and 1"),
+            ("student:1", "the degrees of freedom must lie between 2.1 and 100"),
+            ("weibull", ALL),
+            ("", ALL),
         ] {
             let given = text.to_ascii_lowercase();
             let error = text.parse::<FamilyChoice>().unwrap_err();
@@ -240,6 +262,7 @@ mod tests {
         assert!("gauss".parse::<FamilyChoice>().is_err());
         let fixed = |text: &str| text.parse::<FamilyChoice>().unwrap().fixed_dispersion().is_some();
         assert!(fixed("gaussian:2.5") && fixed("Gamma:1") && !fixed("gaussian") && !fixed("auto"));
-        assert!(!fixed("binomial:10") && !fixed("poisson"));
+        assert!(!fixed("binomial:10") && !fixed("poisson") && !fixed("quantile:0.9"));
+        assert!(fixed("negative-binomial:0.5") && !fixed("student:3"));
     }
 }

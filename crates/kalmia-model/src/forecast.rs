@@ -21,11 +21,16 @@ pub enum IntervalOf {
 
 impl IntervalOf {
     /// The interval that is shown unless another is asked for: that of the mean for labels, trials
-    /// and proportions, of which the target itself says little, else that of the target.
+    /// and proportions, of which the target itself says little, and for quantiles, whose law is not
+    /// that of the target; else that of the target.
     pub fn default_of(family: &AnyFamily) -> Self {
         match family {
-            AnyFamily::Bernoulli(_) | AnyFamily::Binomial(_) => Self::Mean,
-            AnyFamily::Gaussian(_) | AnyFamily::Poisson(_) | AnyFamily::Gamma(_) => Self::Y,
+            AnyFamily::Bernoulli(_) | AnyFamily::Binomial(_) | AnyFamily::Quantile(_) => Self::Mean,
+            AnyFamily::Gaussian(_)
+            | AnyFamily::Poisson(_)
+            | AnyFamily::Gamma(_)
+            | AnyFamily::NegativeBinomial(_)
+            | AnyFamily::Student(_) => Self::Y,
         }
     }
 }

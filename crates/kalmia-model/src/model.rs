@@ -132,7 +132,7 @@ impl Model {
                 None
             }
         });
-        let weight = scaled.as_ref().or(block.weight.as_ref());
+        let weight = scaled.as_deref().or(block.weight.as_deref());
         let learned = match &block.sparse {
             Some(sparse) => sparse_rows_of(sparse, block, weight)
                 .and_then(|rows| self.learner.learn_sparse_observed(rows, observer)),
@@ -216,7 +216,7 @@ const LISTED: usize = 100;
 pub(crate) fn sparse_rows_of<'a>(
     sparse: &'a SparseBlock,
     block: &'a Block,
-    weight: Option<&'a Vec<f64>>,
+    weight: Option<&'a [f64]>,
 ) -> kalmia::Result<SparseRows<'a>> {
     let mut rows = SparseRows::new(matrix_of(sparse)?, &block.y)?;
     if let Some(weight) = weight {
@@ -248,10 +248,7 @@ fn matrix_of(sparse: &SparseBlock) -> kalmia::Result<SparseMatrix<'_>> {
 }
 
 /// A block as learners take it, with these weights.
-pub(crate) fn rows_of<'a>(
-    block: &'a Block,
-    weight: Option<&'a Vec<f64>>,
-) -> kalmia::Result<Rows<'a>> {
+pub(crate) fn rows_of<'a>(block: &'a Block, weight: Option<&'a [f64]>) -> kalmia::Result<Rows<'a>> {
     let mut rows = Rows::new(block.dim, &block.x, &block.y)?;
     if let Some(weight) = weight {
         rows = rows.with_weights(weight)?;

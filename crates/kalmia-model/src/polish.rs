@@ -10,6 +10,7 @@ use kalmia::sums::{Next, Polish, Polished, PriorPrecision, Sums, SumsState};
 use kalmia::{AnyFamily, AnyLearner, Filter, Gamma, Gaussian, Learner, Prior};
 use kalmia_data::{Block, Encoder};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::str::FromStr;
 
 /// What a polish takes as known before the rows.
@@ -123,18 +124,22 @@ impl SumsPass {
         Ok(if self.robust { sums.with_scores()? } else { sums })
     }
 
+    /// The weights of rows as the sums take them: precision weights are divided by the mean over all
+    /// rows, which is known by now.
+    pub fn scaled_weights<'a>(&self, given: &'a [f64]) -> Cow<'a, [f64]> {
+        match (self.weight_kind, self.weights.mean()) {
+            (WeightKind::Precision, Some(mean)) => {
+                given.iter().map(|weight| weight / mean).collect()
+            }
+            _ => Cow::Borrowed(given),
+        }
+    }
+
     /// Adds a block that a copy of [`SumsPass::encoder`] encoded, its targets included. An error
     /// names the row.
     pub fn add(&self, block: &Block, sums: &mut Sums<AnyFamily>) -> Result<()> {
-        let scaled = block.weight.as_ref().and_then(|given| match self.weight_kind {
-            WeightKind::Frequency => None,
-            // the mean over all rows is known by now
-            WeightKind::Precision => {
-                let mean = self.weights.mean().unwrap_or(1.0);
-                Some(given.iter().map(|weight| weight / mean).collect::<Vec<f64>>())
-            }
-        });
-        let weight = scaled.as_ref().or(block.weight.as_ref());
+        let weight = block.weight.as_ref().map(|given| self.scaled_weights(given));
+        let weight = weight.as_deref();
         let added = match &block.sparse {
             Some(sparse) => {
                 sparse_rows_of(sparse, block, weight).and_then(|rows| sums.add_sparse(rows))

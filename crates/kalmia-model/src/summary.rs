@@ -244,7 +244,12 @@ pub struct Dispersion {
 impl Dispersion {
     /// That of a learner.
     pub fn of(learner: &AnyLearner) -> Self {
-        let of_family = learner.family().dispersion();
+        let of_family = match learner.family() {
+            AnyFamily::NegativeBinomial(family) => Some(family.dispersion()),
+            AnyFamily::Quantile(family) => Some(family.scale()),
+            AnyFamily::Student(family) => Some(family.scale()),
+            family => family.dispersion(),
+        };
         match learner {
             AnyLearner::Auto(auto) => {
                 let learned = of_family.is_some() || auto.dispersion() != 1.0;

@@ -10,7 +10,7 @@ use crate::schema::Schema;
 use crate::table;
 use kalmia::sums::{Polished, Sums};
 use kalmia::{AnyFamily, Rows};
-use kalmia_model::{Model, Polishing, WeightKind};
+use kalmia_model::{Model, Polishing};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::borrow::Cow;
@@ -121,7 +121,10 @@ pub fn polish_learner<'py>(
     let before = model(py, &learner, &schema.0, &Default::default())?;
     let prior = prior.parse().map_err(translate)?;
     let mut polishing = Polishing::new(&before, prior, robust).map_err(translate)?;
-    let weight = weight.as_ref().map(|weight| scaled(&before, flat(weight.as_array())));
+    let weight = weight.as_ref().map(|weight| {
+        let given = flat(weight.as_array());
+        Cow::Owned(polishing.pass().scaled_weights(&given).into_owned())
+    });
     let call = Call {
         x: X,
         y: flat(y.as_array()),
@@ -149,16 +152,6 @@ pub fn polish_learner<'py>(
     made.provenance = Some(Arc::new(Provenance { settings, history }));
     let report = report(py, &polished, polishing.passes(), robust)?;
     Ok((wrap(py, made)?, report))
-}
-
-/// The weights in the unit in which the model learned its own.
-fn scaled<'a>(model: &Model, weight: Cow<'a, [f64]>) -> Cow<'a, [f64]> {
-    match (model.settings.weight_kind, model.weights.mean()) {
-        (WeightKind::Precision, Some(mean)) => {
-            weight.iter().map(|weight| weight / mean).collect::<Vec<_>>().into()
-        }
-        _ => weight,
-    }
 }
 
 fn report<'py>(

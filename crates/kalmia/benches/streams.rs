@@ -4,7 +4,10 @@
 //! `cargo bench -p kalmia --bench streams` prints the table of docs/benchmarks.md. As a test
 //! (`cargo test --benches`) each stream runs once, short.
 
-use kalmia::{AnyFamily, Auto, Bernoulli, Binomial, Gamma, Gaussian, Learner, Poisson, Rows};
+use kalmia::{
+    AnyFamily, Auto, Bernoulli, Binomial, Gamma, Gaussian, Learner, NegativeBinomial, Poisson,
+    Quantile, Rows, Student,
+};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -46,6 +49,9 @@ fn streams() -> Vec<Stream> {
     let number = AnyFamily::from(Gaussian::default());
     let count = AnyFamily::from(Poisson);
     let amount = AnyFamily::from(Gamma::default());
+    let visits = AnyFamily::from(NegativeBinomial::default());
+    let level = AnyFamily::from(Quantile::new(0.9).expect("a legal level"));
+    let robust = AnyFamily::from(Student::default());
     vec![
         stream("labels, balanced", label, |u, rng| draw(Bernoulli, u, rng)),
         stream("labels, 1 %", label, |u, rng| draw(Bernoulli, u - 5.0, rng)),
@@ -63,6 +69,18 @@ fn streams() -> Vec<Stream> {
             let level = draw(gamma(3.0), 0.5 * u + 1.0, rng);
             draw(Poisson, level.max(1e-100).ln(), rng)
         }),
+        stream("visits, mean 1", visits, |u, rng| draw(NegativeBinomial::default(), 0.5 * u, rng)),
+        stream("visits, mean 1e6", visits, |u, rng| {
+            draw(NegativeBinomial::default(), 0.5 * u + 13.8, rng)
+        }),
+        stream("visits, all zero", visits, |_, _| 0.0),
+        stream("visits, constant", visits, |_, _| 3.0),
+        stream("quantile 0.9, normal", level, |u, rng| u + normal(rng)),
+        stream("quantile 0.9, exact fit", level, |u, _| u),
+        stream("quantile 0.9, constant", level, |_, _| 3.0),
+        stream("Student, normal", robust, |u, rng| u + normal(rng)),
+        stream("Student, exact fit", robust, |u, _| u),
+        stream("Student, constant", robust, |_, _| 3.0),
         stream("amounts, shape 2", amount, |u, rng| draw(gamma(0.5), u, rng).max(1e-100)),
         stream("amounts near 1e9", amount, |u, rng| draw(gamma(0.5), u + 20.7, rng).max(1e-100)),
         stream("successes of 10", AnyFamily::from(ten()), |u, rng| draw(ten(), u, rng)),

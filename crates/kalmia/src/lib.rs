@@ -47,7 +47,10 @@ pub mod sums;
 
 pub use covariance::{CoreTail, Dense, Factored};
 pub use error::{Error, Result};
-pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
+pub use family::{
+    AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson, Quantile,
+    Student,
+};
 pub use learner::{
     AnyLearner, Auto, Averaged, AveragedSgd, DriftMode, Filter, Learner, OnlineNewtonSettings,
     OnlineNewtonStep, Predict, Prior, Wide,

@@ -20,8 +20,8 @@ pub struct RowView<'a> {
     pub linear: f64,
     /// $s = x^\top Px$, in the units of $m^2$ (0 for learners without a covariance).
     pub variance: f64,
-    /// The dispersion as known before the row (noise variance, or Gamma's $\phi$); 1 for families
-    /// without one.
+    /// The dispersion as known before the row (noise variance, Gamma's $\phi$, or the negative
+    /// binomial $\alpha$); 1 for families without one.
     pub dispersion: f64,
     /// The mean predicted for `y`.
     pub mean: f64,
@@ -114,7 +114,7 @@ impl PlugInRow {
             observation,
             linear,
             variance,
-            dispersion: family.dispersion().unwrap_or(1.0),
+            dispersion: family.fast().reported_dispersion(),
             mean: family.mean(u),
             loss: family.loss(observation.y, u),
             gradient,

@@ -69,7 +69,9 @@ fn the_counter_counts() {
 }
 
 fn row_by_row<C: Covariance>() {
-    for family in ["bernoulli", "gaussian:2.5", "poisson"] {
+    for family in
+        ["bernoulli", "gaussian:2.5", "poisson", "negative-binomial", "quantile:0.9", "student"]
+    {
         for rule in ["ekf", "truncated", "implicit", "moment"] {
             for dim in [11, 28, 100, 300] {
                 let mut filter = filter::<C>(family, rule, dim);
@@ -119,7 +121,15 @@ fn products(dim: usize) -> usize {
 /// `gemm` takes a buffer for each factor of a product; the sums themselves take nothing.
 #[test]
 fn sums_allocate_nothing_of_their_own() {
-    for family in ["bernoulli", "gaussian:2.5", "poisson", "gamma:0.5"] {
+    for family in [
+        "bernoulli",
+        "gaussian:2.5",
+        "poisson",
+        "gamma:0.5",
+        "negative-binomial",
+        "quantile:0.9",
+        "student",
+    ] {
         for dim in [1, 11, 100, 300] {
             let family: AnyFamily = family.parse().unwrap();
             let data = Data::draw(&mut rng(3), &family, dim, 500);
@@ -195,7 +205,9 @@ fn sparse_batches<L: Learner>(label: &str, learner: &mut L) {
 
 #[test]
 fn sparse_rows_of_known_features_allocate_nothing() {
-    for family in ["bernoulli", "gaussian", "poisson"] {
+    for family in
+        ["bernoulli", "gaussian", "poisson", "negative-binomial", "quantile:0.9", "student"]
+    {
         let family: AnyFamily = family.parse().unwrap();
         for drift in [DriftMode::Off, DriftMode::Adapt] {
             let mut wide = Wide::builder(family).drift(drift).build().unwrap();

@@ -1,6 +1,6 @@
 //! Whether a row's target lies in its 95 % interval, judged from a few numbers of the prediction.
 
-use crate::family::AnyFamily;
+use crate::family::{AnyFamily, Family, FastPaths};
 use crate::math::{beta_regularized, gamma_pair};
 
 /// The normal quantile of a 95 % interval.
@@ -21,8 +21,8 @@ pub struct Predicted {
     pub linear: f64,
     /// Its variance.
     pub variance: f64,
-    /// The dispersion: noise variance, Gamma's $\varphi$, or the factor by which counts vary more
-    /// than their family allows (1 if they do not).
+    /// The dispersion: noise variance, Gamma's $\varphi$, the negative binomial $\alpha$, or the
+    /// factor by which counts vary more than their family allows (1 if they do not).
     pub dispersion: f64,
     /// The predicted mean of the target.
     pub mean: f64,
@@ -47,21 +47,38 @@ pub fn covers(family: &AnyFamily, row: &Predicted, y: f64, trials: f64) -> bool 
     let Predicted { linear, variance, dispersion, mean } = *row;
     match family {
         AnyFamily::Gaussian(_) => (y - mean).abs() <= QUANTILE_95 * (dispersion + variance).sqrt(),
+        // of the asymmetric Laplace law, which targets need not follow
+        AnyFamily::Quantile(quantile) => {
+            let below = quantile.with_shape_unchecked(dispersion).cdf(mean, y);
+            (TAIL..=1.0 - TAIL).contains(&below)
+        }
+        AnyFamily::Student(student) => {
+            let scale = (dispersion * dispersion + variance).sqrt();
+            let below = student.with_shape_unchecked(scale).cdf(mean, y);
+            (TAIL..=1.0 - TAIL).contains(&below)
+        }
         AnyFamily::Bernoulli(_) => (if y > 0.5 { mean } else { 1.0 - mean }) >= TAIL,
         AnyFamily::Binomial(binomial) => match binomial.trials() {
             Some(n) => count_of_trials(y, mean, n as f64, row),
             None => count_of_trials(y * trials, mean * trials, trials, row),
         },
-        AnyFamily::Poisson(_) | AnyFamily::Gamma(_) if variance > MAX_VARIANCE => {
+        AnyFamily::Poisson(_) | AnyFamily::Gamma(_) | AnyFamily::NegativeBinomial(_)
+            if variance > MAX_VARIANCE =>
+        {
             // hardly anything is known yet: the uncertainty of the mean, on the log scale
             let noise = match family {
                 AnyFamily::Gamma(_) => dispersion,
+                AnyFamily::NegativeBinomial(_) => dispersion + 1.0 / mean.max(0.5),
                 _ => dispersion / mean.max(0.5),
             };
             let distance = (y.max(0.5 * mean.min(1.0)).ln() - linear).abs();
             distance <= QUANTILE_95 * (variance + noise).sqrt()
         }
-        AnyFamily::Poisson(_) => count(y * trials, mean * trials, row),
+        AnyFamily::Poisson(_) => {
+            let mean = mean * trials;
+            count(y * trials, mean, (dispersion.max(1.0) - 1.0) / mean + variance.exp_m1())
+        }
+        AnyFamily::NegativeBinomial(_) => count(y, mean, (1.0 + dispersion) * variance.exp() - 1.0),
         AnyFamily::Gamma(_) => {
             let relative = (1.0 + dispersion) * variance.exp() - 1.0;
             let below = gamma_pair(1.0 / relative, y / (mean * relative)).0;
@@ -70,14 +87,13 @@ pub fn covers(family: &AnyFamily, row: &Predicted, y: f64, trials: f64) -> bool 
     }
 }
 
-/// A count of this mean: Poisson, or negative binomial if it varies more.
-fn count(y: f64, mean: f64, row: &Predicted) -> bool {
+/// A count of this mean and of the variance mean + mean^2 excess: Poisson, or negative binomial if
+/// it varies more.
+fn count(y: f64, mean: f64, excess: f64) -> bool {
     // P(Y >= 1) is at most the mean, which may also have underflowed to 0
     if mean < TAIL {
         return y < 0.5;
     }
-    // the variance is mean + mean^2 excess
-    let excess = (row.dispersion.max(1.0) - 1.0) / mean + row.variance.exp_m1();
     let size = 1.0 / excess;
     if mean > MAX_COUNT && size > MAX_COUNT {
         return inside_normal(y, mean, mean * (1.0 + mean * excess));
@@ -122,7 +138,7 @@ fn inside_normal(y: f64, mean: f64, variance: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::{Binomial, Family, Gamma, Poisson};
+    use crate::family::{Binomial, Gamma, Poisson};
     use crate::predict::Prediction;
 
     /// The probability of the targets that the exact interval and the judgment disagree about.

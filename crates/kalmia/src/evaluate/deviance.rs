@@ -18,6 +18,13 @@ const MAX_DEVIANCE: f64 = 1e290;
 /// | Binomial, $n$ trials | $2\left[y\ln\frac{y}{\mu} + (n-y)\ln\frac{n-y}{n-\mu}\right]$ |
 /// | Poisson | $2\left[y\ln\frac{y}{\mu} - (y-\mu)\right]$ |
 /// | Gamma | $2\left[\frac{y-\mu}{\mu} - \ln\frac{y}{\mu}\right]$ |
+/// | negative binomial | that of Poisson counts |
+/// | Student | $2|y-\mu|$, because outliers would dominate a squared error |
+/// | quantile | $2\rho_\tau(y-\mu)$, twice the pinball loss; $\mu$ is the quantile |
+///
+/// The negative binomial deviance depends on the dispersion, which a learner changes as it learns.
+/// That of Poisson counts is least at the true mean too, and it compares both families on the same
+/// rows.
 ///
 /// `y` is in the family's canonical coding, `mean` the predicted mean (clamped to the range of
 /// means that the family can have).
@@ -36,7 +43,11 @@ pub fn deviance(family: &AnyFamily, y: f64, mean: f64) -> f64 {
         AnyFamily::Binomial(binomial) => {
             trials_deviance(binomial.trials().unwrap_or(1) as f64, y, mean)
         }
-        AnyFamily::Poisson(_) => 2.0 * (weighted_log(y, positive) - (y - positive)),
+        AnyFamily::Poisson(_) | AnyFamily::NegativeBinomial(_) => {
+            2.0 * (weighted_log(y, positive) - (y - positive))
+        }
+        AnyFamily::Quantile(quantile) => 2.0 * quantile.pinball(y, mean),
+        AnyFamily::Student(_) => 2.0 * (y - mean).abs(),
         AnyFamily::Gamma(_) => 2.0 * ((y - positive) / positive - (y / positive).ln()),
     };
     value.clamp(0.0, MAX_DEVIANCE)
@@ -55,10 +66,11 @@ pub(super) fn unit_variance(family: &AnyFamily, mean: f64) -> f64 {
         mean * (1.0 - mean / n)
     };
     match family {
-        AnyFamily::Gaussian(_) => 1.0,
+        AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) | AnyFamily::Student(_) => 1.0,
         AnyFamily::Bernoulli(_) => of_trials(1.0),
         AnyFamily::Binomial(binomial) => of_trials(binomial.trials().unwrap_or(1) as f64),
         AnyFamily::Poisson(_) => positive,
+        AnyFamily::NegativeBinomial(family) => positive * (1.0 + family.dispersion() * positive),
         AnyFamily::Gamma(_) => positive * positive,
     }
 }
@@ -82,10 +94,12 @@ mod tests {
     /// The linear predictor of a mean: logit, logarithm or the mean itself.
     fn link(family: &AnyFamily, mean: f64) -> f64 {
         match family {
-            AnyFamily::Gaussian(_) => mean,
+            AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) | AnyFamily::Student(_) => mean,
             AnyFamily::Bernoulli(_) => (mean / (1.0 - mean)).ln(),
             AnyFamily::Binomial(b) => (mean / (b.trials().unwrap_or(1) as f64 - mean)).ln(),
-            AnyFamily::Poisson(_) | AnyFamily::Gamma(_) => mean.ln(),
+            AnyFamily::Poisson(_) | AnyFamily::Gamma(_) | AnyFamily::NegativeBinomial(_) => {
+                mean.ln()
+            }
         }
     }
 

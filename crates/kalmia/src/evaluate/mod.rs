@@ -13,6 +13,7 @@ mod progressive;
 mod ranking;
 mod report;
 mod row_buffer;
+mod running_quantile;
 mod trace;
 mod window;
 

@@ -4,10 +4,11 @@ mod averages;
 
 use super::coverage::QUANTILE_95;
 use super::deviance::{MIN_PROBABILITY, unit_variance};
+use super::running_quantile::RunningQuantile;
 use super::window::{MIN_PRODUCT, Window};
 use super::{Cadence, Calibration, Predicted, Ranking, Trace, TracePoint, covers, deviance};
 use crate::error::{Error, Result, require, require_count};
-use crate::family::{AnyFamily, Family};
+use crate::family::{AnyFamily, Family, FastPaths};
 use crate::observe::{Observer, RowView};
 use crate::predict::Interval;
 use crate::rows::Observation;
@@ -33,7 +34,8 @@ fn one() -> f64 {
 /// predicts each row by the weighted mean of the rows before it. That mean is smoothed with
 /// Jeffreys' prior, so that a start of all 0 or all 1 never gives infinite loss: $(\frac12 + \sum
 /// wy)/(1 + \sum wn)$ times $n$ for labels, successes and proportions, $(\frac12+\sum wy)/\sum w$
-/// for counts.
+/// for counts. For a quantile it is the running quantile of the rows before, and for
+/// Student's noise their median.
 ///
 /// Both are judged on the same rows. The first row of weight is predicted by one half for labels
 /// and trials. In the other families nobody can know its size, and its loss may exceed that of all
@@ -71,6 +73,9 @@ pub struct Progressive {
     covered: f64,
     width: f64,
     labels: Option<(Ranking, Calibration)>,
+    /// The constant predictor of a quantile, or of targets with outliers: not the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    quantile: Option<RunningQuantile>,
     trace: Option<Trace>,
     /// Weight of the rows that the constant predictor knows and that are not judged.
     #[serde(default)]
@@ -101,6 +106,7 @@ impl Progressive {
             covered: 0.0,
             width: 0.0,
             labels,
+            quantile: family.location_level().map(RunningQuantile::new),
             trace: None,
             known_weight: 0.0,
             rates: false,
@@ -120,6 +126,10 @@ impl Progressive {
         if let Some(trace) = &self.trace {
             trace.check()?;
         }
+        if self.quantile.is_some() != self.family.location_level().is_some() {
+            return Err(Error::State("the constant predictor is that of another family".into()));
+        }
+        self.quantile.as_ref().map_or(Ok(()), RunningQuantile::check)?;
         self.window.check(self.rows)
     }
 
@@ -138,7 +148,8 @@ impl Progressive {
     /// ```
     pub fn after(learned: &Self) -> Self {
         let known_weight = learned.known_weight + learned.weight;
-        Self { known_weight, total: learned.total, ..Self::new(learned.family) }
+        let quantile = learned.quantile.clone();
+        Self { known_weight, total: learned.total, quantile, ..Self::new(learned.family) }
     }
 
     /// The sums over the rows of both, each predicted by its own learner; the last half is that of
@@ -182,6 +193,9 @@ impl Progressive {
             covered: self.covered + other.covered,
             width: self.width + other.width,
             labels,
+            // that of the longer stream
+            quantile: if self.rows >= other.rows { &self.quantile } else { &other.quantile }
+                .clone(),
             trace: None,
             known_weight: self.known_weight + other.known_weight,
             rates: self.rates || other.rates,
@@ -264,7 +278,7 @@ impl Progressive {
             late.judged += 1;
             late.weight += weight;
             late.loss += weight * loss;
-            if self.labels.is_none() {
+            if self.labels.is_none() && self.quantile.is_none() {
                 let residual = y - mean;
                 late.pearson += weight * residual * residual / unit_variance(&self.family, mean);
             }
@@ -287,6 +301,9 @@ impl Progressive {
                 self.covered += if inside { weight } else { 0.0 };
                 self.width += weight * width;
             }
+        }
+        if let Some(quantile) = self.quantile.as_mut().filter(|_| weight > 0.0) {
+            quantile.add(y);
         }
         self.window.current.rows += 1;
         self.window.advance(self.rows);
@@ -323,7 +340,12 @@ impl Progressive {
             AnyFamily::Bernoulli(_) => smoothed(1.0),
             AnyFamily::Binomial(binomial) => smoothed(binomial.trials().unwrap_or(1) as f64),
             _ if weight == 0.0 => None,
-            AnyFamily::Poisson(_) => Some((0.5 + self.total) / weight),
+            AnyFamily::Poisson(_) | AnyFamily::NegativeBinomial(_) => {
+                Some((0.5 + self.total) / weight)
+            }
+            AnyFamily::Quantile(_) | AnyFamily::Student(_) => {
+                self.quantile.as_ref().and_then(RunningQuantile::value)
+            }
             AnyFamily::Gaussian(_) | AnyFamily::Gamma(_) => Some(self.total / weight),
         }
     }
@@ -383,7 +405,8 @@ struct Judged {
 
 /// Means as the learner reports them. The 95 % interval of the Gaussian family is $m + o \pm
 /// 1.96\sqrt{\sigma^2+s}$, $\sigma^2$ the noise variance as the learner knew it. That of other
-/// families is judged by [`covers`], in the first 1024 rows and every 16th one after them.
+/// families is judged by [`covers`], in the first 1024 rows and every 16th one after them. That of
+/// a quantile is not judged, because its law is not that of `y`.
 impl Observer for Progressive {
     fn row(&mut self, row: &RowView<'_>) {
         let Observation { y, weight, offset } = row.observation;
@@ -392,7 +415,7 @@ impl Observer for Progressive {
             let half = QUANTILE_95 * (row.dispersion + row.variance).sqrt();
             let inside = row.mean - half <= y && y <= row.mean + half;
             Some(Judged { inside, width: 2.0 * half })
-        } else if due && weight > 0.0 {
+        } else if due && weight > 0.0 && !matches!(self.family, AnyFamily::Quantile(_)) {
             let predicted = Predicted {
                 linear: row.linear + offset,
                 variance: row.variance,
@@ -404,6 +427,8 @@ impl Observer for Progressive {
         } else {
             None
         };
+        // Pearson's statistic of the last half is taken at the shape that the learner has learned
+        self.family = self.family.with_shape_unchecked(row.dispersion);
         let loss = self.loss_of(row);
         self.count(y, row.mean, loss, interval, weight);
     }

@@ -1,7 +1,10 @@
 //! A family chosen at run time: by the command, a binding or a model file.
 
-use super::fast::{CdfTransition, Counts, Point, own_fast_paths};
-use super::{Bernoulli, Binomial, Family, FastPaths, Gamma, Gaussian, Poisson};
+use super::fast::{CdfTransition, Counts, Point, ShapeTerms, own_fast_paths};
+use super::{
+    Bernoulli, Binomial, Family, FastPaths, Gamma, Gaussian, NegativeBinomial, Poisson, Quantile,
+    Student,
+};
 use crate::error::{Error, Result, require};
 use crate::math::Likelihood;
 use crate::rows::Observation;
@@ -31,10 +34,18 @@ pub enum AnyFamily {
     Poisson(Poisson),
     /// Positive amounts of mean $e^u$.
     Gamma(Gamma),
+    /// Counts of mean $\mu = e^u$ and variance $\mu + \alpha\mu^2$.
+    #[serde(rename = "negative-binomial")]
+    NegativeBinomial(NegativeBinomial),
+    /// The quantile of a level.
+    Quantile(Quantile),
+    /// $y = u + \sigma T$ with Student's $T$.
+    Student(Student),
 }
 
 /// The legal names.
-const NAMES: &str = "one of gaussian, bernoulli (or logistic), binomial, poisson, gamma";
+const NAMES: &str = "one of gaussian, bernoulli (or logistic), binomial, poisson, gamma, negative-binomial, \
+     quantile, student";
 
 impl AnyFamily {
     fn by_name(name: &str, parameter: Option<f64>) -> Result<Self> {
@@ -51,6 +62,11 @@ impl AnyFamily {
             ("poisson", None) => Poisson.into(),
             ("gamma", None) => Gamma::default().into(),
             ("gamma", Some(dispersion)) => Gamma::new(dispersion)?.into(),
+            ("negative-binomial", None) => NegativeBinomial::default().into(),
+            ("negative-binomial", Some(dispersion)) => NegativeBinomial::new(dispersion)?.into(),
+            ("quantile", level) => Quantile::new(level.unwrap_or(0.5))?.into(),
+            ("student", None) => Student::default().into(),
+            ("student", Some(dof)) => Student::new(dof)?.into(),
             ("bernoulli" | "logistic" | "poisson", Some(value)) => {
                 return Err(Error::Parameter {
                     name: "family parameter",
@@ -73,8 +89,9 @@ impl AnyFamily {
 /// `name` or `name:parameter`, as in `poisson` and `gamma:0.5`, in upper or lower case.
 ///
 /// The parameter is the noise variance of `gaussian` (default 1), the number of trials of
-/// `binomial` (default none: proportions weighted by their trials), the dispersion of `gamma`
-/// (default 1).
+/// `binomial` (default none: proportions weighted by their trials), the dispersion of `gamma` and
+/// of `negative-binomial` (default 1), the level of `quantile` (default 0.5, the median), the
+/// degrees of freedom of `student` (default 4).
 impl FromStr for AnyFamily {
     type Err = Error;
 
@@ -101,7 +118,7 @@ macro_rules! from_members {
     )*};
 }
 
-from_members!(Gaussian, Bernoulli, Binomial, Poisson, Gamma);
+from_members!(Gaussian, Bernoulli, Binomial, Poisson, Gamma, NegativeBinomial, Quantile, Student);
 
 macro_rules! delegate {
     ($(
@@ -116,6 +133,9 @@ macro_rules! delegate {
                 Self::Binomial(family) => family.$method($($argument),*),
                 Self::Poisson(family) => family.$method($($argument),*),
                 Self::Gamma(family) => family.$method($($argument),*),
+                Self::NegativeBinomial(family) => family.$method($($argument),*),
+                Self::Quantile(family) => family.$method($($argument),*),
+                Self::Student(family) => family.$method($($argument),*),
             }
         }
     )*};
@@ -173,6 +193,9 @@ impl Family for AnyFamily {
             Self::Binomial(family) => family.sample(u, rng),
             Self::Poisson(family) => family.sample(u, rng),
             Self::Gamma(family) => family.sample(u, rng),
+            Self::NegativeBinomial(family) => family.sample(u, rng),
+            Self::Quantile(family) => family.sample(u, rng),
+            Self::Student(family) => family.sample(u, rng),
         }
     }
 }
@@ -193,6 +216,7 @@ impl FastPaths for AnyFamily {
         fn exact_moments(&self, observation: &Observation, m: f64, s: f64) -> Option<Moments>;
         fn mean_from_evidence(&self, y: f64, evidence: Evidence) -> Option<f64>;
         fn cdf_transition(&self, y: f64) -> Option<CdfTransition>;
+        fn predictive_cdf(&self, y: f64, m: f64, s: f64) -> Option<f64>;
         fn log_link(&self) -> bool;
         fn weight_is_trials(&self) -> bool;
         #[inline(always)]
@@ -202,6 +226,22 @@ impl FastPaths for AnyFamily {
         fn gamma_shape(&self) -> Option<f64>;
         fn is_label(&self) -> bool;
         fn counts(&self) -> Option<Counts>;
+        fn smooth(&self) -> bool;
+        fn shape(&self) -> Option<f64>;
+        fn shape_terms(&self, observation: &Observation, m: f64, s: f64) -> ShapeTerms;
+        fn shape_offset(&self, level: f64) -> f64;
+        fn shape_of_deviation(&self, deviation: f64) -> f64;
+        #[inline(always)]
+        fn location_level(&self) -> Option<f64>;
+    }
+
+    fn with_shape_unchecked(&self, shape: f64) -> Self {
+        match self {
+            Self::NegativeBinomial(family) => family.with_shape_unchecked(shape).into(),
+            Self::Quantile(family) => family.with_shape_unchecked(shape).into(),
+            Self::Student(family) => family.with_shape_unchecked(shape).into(),
+            other => *other,
+        }
     }
 
     fn with_dispersion_unchecked(&self, dispersion: f64) -> Self {

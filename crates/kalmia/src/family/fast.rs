@@ -62,6 +62,11 @@ pub trait FastPaths {
         None
     }
 
+    /// $P(Y \le y)$ for $u \sim N(m, s)$, $s > 0$, if there is a closed form.
+    fn predictive_cdf(&self, _y: f64, _m: f64, _s: f64) -> Option<f64> {
+        None
+    }
+
     /// Whether $E[y\mid u] = e^u$.
     fn log_link(&self) -> bool {
         false
@@ -130,6 +135,54 @@ pub trait FastPaths {
         None
     }
 
+    /// Whether the loss has a slope everywhere: Newton's method on sums of it then converges.
+    fn smooth(&self) -> bool {
+        true
+    }
+
+    /// A parameter of the law that the default learner learns by its own recursion: the
+    /// dispersion of the negative binomial family, the scale of a quantile.
+    #[inline(always)]
+    fn shape(&self) -> Option<f64> {
+        None
+    }
+
+    /// The family with the nearest legal shape.
+    #[inline(always)]
+    fn with_shape_unchecked(&self, _shape: f64) -> Self::Family {
+        self.family().clone()
+    }
+
+    /// What a row says of the shape if its linear predictor without the offset is $N(m, s)$.
+    fn shape_terms(&self, _observation: &Observation, _m: f64, _s: f64) -> ShapeTerms {
+        ShapeTerms::default()
+    }
+
+    /// $c$ such that the information of a row in $\ln(\text{shape} + c)$ hardly depends on the
+    /// shape; `level` is the mean of [`ShapeTerms::level`].
+    fn shape_offset(&self, _level: f64) -> f64 {
+        0.0
+    }
+
+    /// The level of the quantile of `y` that `u` is, if the law of $y - u$ is the same for all `u`
+    /// and the shape is its scale. The default learner then takes the start of the intercept and
+    /// the width of the prior from the targets, and [`FastPaths::exact_moments`] is never `None`.
+    #[inline(always)]
+    fn location_level(&self) -> Option<f64> {
+        None
+    }
+
+    /// A first guess of the shape, from the standard deviation of the targets.
+    fn shape_of_deviation(&self, deviation: f64) -> f64 {
+        deviation
+    }
+
+    /// The dispersion or shape, as observers are shown it; 1 if there is none.
+    #[inline]
+    fn reported_dispersion(&self) -> f64 {
+        self.family().dispersion().or(self.shape()).unwrap_or(1.0)
+    }
+
     /// [`Family::with_dispersion`] for a dispersion known to be legal.
     #[inline(always)]
     fn with_dispersion_unchecked(&self, dispersion: f64) -> Self::Family {
@@ -147,6 +200,25 @@ pub struct Point {
     pub loss: f64,
     /// $\ell'(y,u)$.
     pub slope: f64,
+}
+
+/// What a row says of a family's shape; a row that says nothing has the weight 0.
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+pub struct ShapeTerms {
+    /// The row's weight.
+    pub weight: f64,
+    /// Derivative of the log density in the shape.
+    pub score: f64,
+    /// About its expected square.
+    pub information: f64,
+    /// The size of the row's mean, for [`FastPaths::shape_offset`].
+    pub level: f64,
+    /// Expected square of the loss's slope, and the curvature that the row shows. Equal on average
+    /// if the law is that of the family; their ratio scales the covariance if it is not. Both 0 if
+    /// the row says nothing of them.
+    pub squared_slope: f64,
+    /// See [`ShapeTerms::squared_slope`].
+    pub curvature: f64,
 }
 
 /// Where $P(Y \le y\mid u)$ goes from 1 to 0 as `u` grows.

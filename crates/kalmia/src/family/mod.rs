@@ -7,19 +7,25 @@ mod fast;
 mod gamma;
 mod gaussian;
 mod log_link;
+mod negative_binomial;
 mod poisson;
+mod quantile;
 mod row;
+mod student;
 
 pub use any::AnyFamily;
 pub use bernoulli::Bernoulli;
 pub use binomial::Binomial;
 #[doc(hidden)]
-pub use fast::{CdfTransition, Counts, FastPaths, Point};
+pub use fast::{CdfTransition, Counts, FastPaths, Point, ShapeTerms};
 pub use gamma::Gamma;
 pub use gaussian::Gaussian;
 pub use log_link::EXPONENT_CAP;
+pub use negative_binomial::NegativeBinomial;
 pub use poisson::Poisson;
+pub use quantile::Quantile;
 pub(crate) use row::RowLoss;
+pub use student::Student;
 
 use crate::error::Result;
 use crate::math::quadrature::gaussian_expectation;

@@ -37,11 +37,18 @@ pub struct Information {
 }
 
 /// Places in [`Information::sums`]: $\sum_s(\theta_s-r)^\top A_s(\theta_s-r)$, the loss at the
-/// reference, the other residuals, and the rows that the dispersion rests on.
+/// reference, the other residuals, and the rows that the dispersion rests on; then what the parts
+/// know of the law's shape: the shape times the rows, and the sums of [`PartShape`].
 const SQUARE: usize = 0;
 const REFERENCE_LOSS: usize = 1;
 const RESIDUAL: usize = 2;
 const EFFECTIVE_ROWS: usize = 3;
+const SHAPE: usize = 4;
+const SHAPE_SUMS: usize = 5;
+const SUMS: usize = SHAPE_SUMS + SHAPE_TERMS;
+
+/// Sums that a shape rests on.
+pub(super) const SHAPE_TERMS: usize = 4;
 
 /// A belief with its prior, in units of the dispersion, and what its learner counted.
 pub(super) struct PartBelief<'a> {
@@ -53,6 +60,14 @@ pub(super) struct PartBelief<'a> {
     /// Rows that the dispersion rests on.
     pub effective_rows: f64,
     pub rows: u64,
+    pub shape: Option<PartShape>,
+}
+
+/// What a part, or all of them, know of the parameter of a law that does not divide the loss.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct PartShape {
+    pub shape: f64,
+    pub sums: [f64; SHAPE_TERMS],
 }
 
 /// What a part knows of the dispersion.
@@ -71,7 +86,7 @@ impl Information {
             precision: Carried::zeros(dim * dim),
             weighted: Carried::zeros(dim),
             pulled: Carried::zeros(dim),
-            sums: Carried::zeros(4),
+            sums: Carried::zeros(SUMS),
             known: vec![0; dim],
             reference,
             parts: 0,
@@ -107,7 +122,15 @@ impl Information {
             PartNoise::Pearson(sum) => (0.0, sum),
         };
         let square = dot(&away, &pulled);
-        let sums = [square, reference_loss, residual, belief.effective_rows];
+        let mut sums = [0.0; SUMS];
+        sums[SQUARE] = square;
+        sums[REFERENCE_LOSS] = reference_loss;
+        sums[RESIDUAL] = residual;
+        sums[EFFECTIVE_ROWS] = belief.effective_rows;
+        if let Some(PartShape { shape, sums: own }) = belief.shape {
+            sums[SHAPE] = shape * belief.effective_rows;
+            sums[SHAPE_SUMS..].copy_from_slice(&own);
+        }
         Ok(Self {
             precision: Carried::from_values(&gain),
             weighted: Carried::from_values(&weighted),
@@ -204,6 +227,17 @@ impl Information {
         self.sums.value(EFFECTIVE_ROWS)
     }
 
+    /// The shape of the law, the mean over all rows, with the sums that it rests on. 0 without rows
+    /// or without a shape.
+    pub(super) fn shape(&self) -> PartShape {
+        let rows = self.effective_rows();
+        let total = self.sums.value(SHAPE);
+        PartShape {
+            shape: if rows > 0.0 { total / rows } else { 0.0 },
+            sums: std::array::from_fn(|i| self.sums.value(SHAPE_SUMS + i)),
+        }
+    }
+
     /// Whether the parts agree, given the coefficients of all and the dispersion.
     pub(super) fn heterogeneity(&self, mean: &[f64], dispersion: f64) -> Heterogeneity {
         let shift: Vec<f64> = mean.iter().zip(&self.reference).map(|(t, r)| t - r).collect();
@@ -240,7 +274,7 @@ impl Information {
             ("precision", state.precision.len(), dim * (dim + 1) / 2),
             ("weighted", state.weighted.len(), dim),
             ("pulled", state.pulled.len(), dim),
-            ("sums", state.sums.len(), 4),
+            ("sums", state.sums.len(), SUMS),
             ("known", state.known.len(), dim),
         ] {
             require_len(name, found, expected)?;

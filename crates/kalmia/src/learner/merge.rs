@@ -130,6 +130,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
             noise: PartNoise::Pearson(0.0),
             effective_rows: rows as f64,
             rows,
+            shape: None,
         };
         Information::of(belief, reference)
     }

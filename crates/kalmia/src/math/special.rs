@@ -55,6 +55,31 @@ fn stirling_error(n: f64) -> f64 {
     (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r * (1.0 / 1680.0 - r / 1188.0)))) / n
 }
 
+/// $\ln\Gamma(k+y) - \ln\Gamma(k) - y\ln k = \sum_{j<y}\ln(1+j/k)$, without cancellation for a
+/// large `k`.
+pub(crate) fn ln_gamma_ratio(k: f64, y: f64) -> f64 {
+    (k + y - 0.5) * (y / k).ln_1p() - y + stirling_error(k + y) - stirling_error(k)
+}
+
+/// $\psi(k+y) - \psi(k) = \sum_{j<y} 1/(k+j)$, without cancellation for a large `k`.
+pub(crate) fn digamma_ratio(k: f64, y: f64) -> f64 {
+    (y / k).ln_1p() + digamma_error(k + y) - digamma_error(k)
+}
+
+/// $\psi(x) - \ln x$ for $x > 0$, by its asymptotic series above 10 and the recurrence below.
+fn digamma_error(x: f64) -> f64 {
+    let mut sum = 0.0;
+    let mut shifted = x;
+    while shifted < 10.0 {
+        sum += 1.0 / shifted;
+        shifted += 1.0;
+    }
+    let r = 1.0 / (shifted * shifted);
+    let series = r * (1.0 / 12.0 - r * (1.0 / 120.0 - r * (1.0 / 252.0 - r / 240.0)));
+    let far = -0.5 / shifted - series;
+    if shifted == x { far } else { far - sum + (shifted / x).ln() }
+}
+
 /// $x\ln(x/m) + m - x$, without cancellation for $x$ near $m$.
 fn deviance_half(x: f64, m: f64) -> f64 {
     if (x - m).abs() >= 0.1 * (x + m) {
@@ -218,6 +243,20 @@ mod tests {
             let x = 0.5 * f64::from(k);
             let size = lgamma(x).abs().max(1.0);
             assert!((ln_gamma(x) - lgamma(x)).abs() <= 1e-14 * size, "{x}");
+        }
+    }
+
+    #[test]
+    fn ratios_of_gamma_functions_are_their_sums() {
+        for k in [1e-6, 0.03, 0.5, 1.0, 7.3, 40.0, 1e5, 1e8] {
+            for y in [0u32, 1, 2, 5, 30, 700] {
+                let terms = || (0..y).map(f64::from);
+                let logs: f64 = terms().map(|j| (j / k).ln_1p()).sum();
+                let inverses: f64 = terms().map(|j| 1.0 / (k + j)).sum();
+                let y = f64::from(y);
+                assert!((ln_gamma_ratio(k, y) - logs).abs() <= 1e-13 * (y + logs), "{k} {y}");
+                assert!((digamma_ratio(k, y) - inverses).abs() <= 1e-13 * inverses, "{k} {y}");
+            }
         }
     }
 

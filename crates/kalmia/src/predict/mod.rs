@@ -190,6 +190,12 @@ impl<F: Family> Predictive for Prediction<F> {
                 - 0.5 * variance.ln();
         }
         let observation = &Observation::new(y);
+        let fast = self.family.fast();
+        if fast.location_level().is_some()
+            && let Some(exact) = fast.exact_moments(observation, self.target.m, self.target.s)
+        {
+            return self.family.log_base(y) + exact.evidence.ln();
+        }
         let loss = RowLoss { family: &self.family, observation };
         self.family.log_base(y) + quadrature::ln_z(&loss, self.target.m, self.target.s)
     }

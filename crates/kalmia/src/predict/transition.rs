@@ -130,6 +130,11 @@ pub(super) fn cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> Option<f64> 
 /// $P(Y \le y)$ for $u \sim N(m,s)$, for any family: by [`cdf`] if the family has a transition,
 /// else by an adaptive integral that is split at the transition, so that it is found however steep.
 pub(super) fn expected_cdf<F: Family>(family: &F, y: f64, m: f64, s: f64) -> f64 {
+    if s > 0.0
+        && let Some(closed) = family.fast().predictive_cdf(y, m, s)
+    {
+        return closed;
+    }
     if let Some(sum) = cdf(family, y, m, s) {
         return sum;
     }

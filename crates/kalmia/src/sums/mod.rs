@@ -18,7 +18,7 @@ pub use polish::{Moved, Polished, polish};
 pub use state::SumsState;
 
 use crate::error::{Error, Result, require, require_len};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::learner::Merged;
 use crate::linalg::{Carried, Threads, require_memory};
 use crate::rows::{MAX_FEATURE, Rows};
@@ -85,6 +85,13 @@ pub struct Sums<F> {
 impl<F: Family> Sums<F> {
     /// No rows yet. `theta` must be finite, at most 1e120 in size.
     pub fn new(family: F, theta: &[f64]) -> Result<Self> {
+        if !family.fast().smooth() {
+            return Err(Error::Choice {
+                name: "family",
+                value: family.name().to_owned(),
+                expected: "a family with a smooth loss: Newton's method cannot polish a quantile",
+            });
+        }
         for &value in theta {
             let legal = value.abs() <= MAX_FEATURE;
             require(legal, "theta", value, "must be finite, at most 1e120 in size")?;

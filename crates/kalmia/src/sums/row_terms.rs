@@ -27,6 +27,8 @@ pub(super) enum Kind {
 impl Kind {
     pub fn of<F: Family>(family: &F) -> Self {
         match (family.dispersion(), family.normal_noise()) {
+            // the family holds it
+            _ if family.fast().shape().is_some() => Self::None,
             (None, _) if family.fast().overdispersed() => Self::Quasi,
             (None, _) => Self::None,
             (Some(_), Some(_)) => Self::Normal,

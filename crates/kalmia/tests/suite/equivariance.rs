@@ -8,6 +8,8 @@ use kalmia::{
 };
 use proptest::prelude::*;
 
+const FAMILIES: [&str; 7] =
+    ["gaussian", "bernoulli", "poisson", "gamma", "negative-binomial", "quantile:0.7", "student"];
 const DIM: usize = 4;
 const ROWS: usize = 300;
 
@@ -123,10 +125,10 @@ proptest! {
     }
 
     #[test]
-    fn units_and_order_of_features_change_no_prediction(seed in 0u64..1000, family in 0usize..4) {
+    fn units_and_order_of_features_change_no_prediction(seed in 0u64..1000, family in 0usize..FAMILIES.len()) {
         let mut rng = rng(seed);
         let (x, linear) = rows(&mut rng);
-        let family = ["gaussian", "bernoulli", "poisson", "gamma"][family];
+        let family = FAMILIES[family];
         let family: AnyFamily = family.parse().unwrap();
         let y = sampled(family, &linear, &mut rng);
         let (_, means) = predicted(family, DriftMode::Off, &x, &y);
@@ -146,11 +148,11 @@ proptest! {
     #[test]
     fn the_zero_of_a_feature_costs_at_most_a_factor_of_two_in_likelihood(
         seed in 0u64..1000,
-        family in 0usize..4,
+        family in 0usize..FAMILIES.len(),
     ) {
         let mut rng = rng(seed);
         let (x, linear) = rows(&mut rng);
-        let family = ["gaussian", "bernoulli", "poisson", "gamma"][family];
+        let family = FAMILIES[family];
         let family: AnyFamily = family.parse().unwrap();
         let y = sampled(family, &linear, &mut rng);
         // so far away that the members with features as they come cannot use the slopes
@@ -174,7 +176,7 @@ proptest! {
 fn a_row_of_weight_zero_is_no_row() {
     let mut rng = rng(21);
     let (x, linear) = rows(&mut rng);
-    for family in ["gaussian", "bernoulli", "poisson", "gamma"] {
+    for family in FAMILIES {
         let family: AnyFamily = family.parse().unwrap();
         let y = sampled(family, &linear, &mut rng);
         let (plain, means) = predicted(family, DriftMode::Off, &x[..DIM * 200], &y[..200]);

@@ -100,6 +100,9 @@ fn targets_outside_the_domain() {
         ("binomial", vec![1.1, -0.1]),
         ("poisson", vec![-1.0, -0.5, 1e300]),
         ("gamma", vec![0.0, -1.0, f64::INFINITY]),
+        ("negative-binomial:0.5", vec![-1.0, 0.5, f64::NAN]),
+        ("quantile:0.9", vec![f64::NAN, f64::INFINITY]),
+        ("student:3", vec![f64::NAN, f64::NEG_INFINITY]),
     ] {
         for value in bad {
             let error = refuses(

@@ -2,7 +2,10 @@
 //! logistic loss.
 
 use kalmia::Error;
-use kalmia::family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
+use kalmia::family::{
+    AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, NegativeBinomial, Poisson, Quantile,
+    Student,
+};
 use kalmia::rows::Observation;
 use kalmia::rule::{AnyRule, Ekf, Rule};
 use rand::SeedableRng;
@@ -18,11 +21,29 @@ fn cases() -> Vec<(AnyFamily, Vec<f64>)> {
         (Binomial::new(1).unwrap().into(), vec![0.0, 1.0]),
         (Binomial::new(23).unwrap().into(), vec![0.0, 1.0, 11.0, 23.0]),
         (Binomial::proportion().into(), vec![0.0, 0.125, 0.6, 1.0]),
-        (Poisson.into(), count),
+        (Poisson.into(), count.clone()),
+        (NegativeBinomial::default().into(), count.clone()),
+        (NegativeBinomial::new(0.2).unwrap().into(), count.clone()),
+        (NegativeBinomial::new(1e-6).unwrap().into(), count),
         (Gamma::default().into(), vec![1e-6, 0.2, 1.0, 5.0, 1e4]),
         (Gamma::new(0.3).unwrap().into(), vec![1e-6, 0.2, 1.0, 5.0, 1e4]),
         (Gamma::new(4.0).unwrap().into(), vec![1e-6, 0.2, 1.0, 5.0, 1e4]),
     ]
+}
+
+/// The families of a location: their loss has no second derivative of its own.
+fn location_cases() -> Vec<(AnyFamily, Vec<f64>)> {
+    let values = vec![-50.0, -1.0, 0.0, 0.3, 20.0];
+    vec![
+        (Quantile::new(0.5).unwrap().into(), values.clone()),
+        (Quantile::new(0.93).unwrap().with_scale(0.4).unwrap().into(), values.clone()),
+        (Student::default().into(), values.clone()),
+        (Student::new(9.0).unwrap().with_scale(2.5).unwrap().into(), values),
+    ]
+}
+
+fn all_cases() -> Vec<(AnyFamily, Vec<f64>)> {
+    cases().into_iter().chain(location_cases()).collect()
 }
 
 /// Central difference of order 4.
@@ -70,6 +91,19 @@ fn law(family: &AnyFamily, u: f64) -> Vec<(f64, f64)> {
             let reach = 12.0 * g.noise().sqrt();
             grid(&|y| (y, density(y)), u - reach, u + reach)
         }
+        AnyFamily::Quantile(q) => {
+            let reach = 40.0 * q.scale() / q.tau().min(1.0 - q.tau());
+            grid(&|y| (y, density(y)), u - reach, u + reach)
+        }
+        AnyFamily::Student(t) => {
+            // y = u + sigma sinh(v)
+            let scale = t.scale();
+            grid(
+                &|v: f64| (u + scale * v.sinh(), density(u + scale * v.sinh()) * scale * v.cosh()),
+                -12.0,
+                12.0,
+            )
+        }
         AnyFamily::Gamma(_) => {
             grid(&|t: f64| (t.exp(), density(t.exp()) * t.exp()), u - 200.0, u + 8.0)
         }
@@ -78,6 +112,9 @@ fn law(family: &AnyFamily, u: f64) -> Vec<(f64, f64)> {
             (0..=b.trials().unwrap_or(1)).map(|k| (k as f64, density(k as f64))).collect()
         }
         AnyFamily::Poisson(_) => (0..2000).map(|k| (f64::from(k), density(f64::from(k)))).collect(),
+        AnyFamily::NegativeBinomial(_) => {
+            (0..8000).map(|k| (f64::from(k), density(f64::from(k)))).collect()
+        }
     }
 }
 
@@ -111,7 +148,7 @@ fn density_has_mass_one_the_stated_moments_and_the_identities_of_the_score() {
 
 #[test]
 fn cdf_sums_the_density_and_quantile_inverts_it() {
-    for (family, _) in cases() {
+    for (family, _) in all_cases() {
         for u in [-3.0, 0.0, 1.1, 4.0] {
             let law = law(&family, u);
             let mut sum = 0.0;
@@ -181,7 +218,7 @@ fn samples_are_legal_and_have_the_stated_mean_and_variance() {
 #[test]
 fn nothing_is_nan_or_infinite_at_any_finite_linear_predictor() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
-    for (family, ys) in cases() {
+    for (family, ys) in all_cases() {
         for u in [-1e4, -745.0, -301.0, -40.0, 40.0, 301.0, 745.0, 1e4] {
             for &y in &ys {
                 let (first, second) = family.derivatives(y, u);
@@ -222,17 +259,18 @@ fn saturated_losses_keep_their_slope() {
 
 #[test]
 fn canonical_refuses_what_is_outside_the_domain() {
-    for (family, ys) in cases() {
+    for (family, ys) in all_cases() {
         for y in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(family.canonical(y), None, "{family:?}");
         }
         assert!(ys.iter().all(|&y| family.canonical(y) == Some(y)), "{family:?}");
     }
-    let refused: [(AnyFamily, &[f64]); 5] = [
+    let refused: [(AnyFamily, &[f64]); 6] = [
         (Bernoulli.into(), &[0.5, 2.0, -0.5]),
         (Binomial::new(5).unwrap().into(), &[-1.0, 6.0, 2.5]),
         (Binomial::proportion().into(), &[-0.1, 1.1]),
         (Poisson.into(), &[-1.0, -0.5, 1e16]),
+        (NegativeBinomial::default().into(), &[-1.0, 0.5, 1e16]),
         (Gamma::default().into(), &[0.0, -0.0, -1.0, 1e121]),
     ];
     for (family, ys) in refused {
@@ -336,6 +374,9 @@ fn parameters_are_validated_by_constructor_name_and_file() {
         ("binomial:-3", "trials"),
         ("gamma:-1", "dispersion"),
         ("gamma:x", "family parameter"),
+        ("negative-binomial:0", "dispersion"),
+        ("quantile:1", "tau"),
+        ("student:2", "degrees of freedom"),
         ("poisson:2", "family parameter"),
     ] {
         assert_eq!(name(text.parse::<AnyFamily>().unwrap_err()), wrong, "{text}");
@@ -343,7 +384,7 @@ fn parameters_are_validated_by_constructor_name_and_file() {
     assert_eq!("Logistic".parse::<AnyFamily>().unwrap(), Bernoulli.into());
     assert_eq!("gaussian:0.5".parse::<AnyFamily>().unwrap(), Gaussian::new(0.5).unwrap().into());
     assert_eq!("binomial".parse::<AnyFamily>().unwrap(), Binomial::proportion().into());
-    for (family, _) in cases() {
+    for (family, _) in all_cases() {
         let text = serde_json::to_string(&family).unwrap();
         assert!(text.contains(&format!("\"kind\":\"{}\"", family.name())), "{text}");
         assert_eq!(serde_json::from_str::<AnyFamily>(&text).unwrap(), family);
@@ -352,6 +393,9 @@ fn parameters_are_validated_by_constructor_name_and_file() {
         r#"{"kind":"binomial","trials":0}"#,
         r#"{"kind":"gamma","dispersion":-1}"#,
         r#"{"kind":"gaussian","noise":0}"#,
+        r#"{"kind":"negative-binomial","dispersion":-1}"#,
+        r#"{"kind":"quantile","tau":0.5,"scale":0}"#,
+        r#"{"kind":"student","dof":1,"scale":1}"#,
     ] {
         assert!(serde_json::from_str::<AnyFamily>(text).is_err(), "{text}");
     }

@@ -11,8 +11,17 @@ use kalmia::{
 };
 use rand::RngExt;
 
-const FAMILIES: [&str; 6] =
-    ["gaussian", "bernoulli", "binomial:9", "poisson", "gamma:0.5", "binomial"];
+const FAMILIES: [&str; 9] = [
+    "gaussian",
+    "bernoulli",
+    "binomial:9",
+    "poisson",
+    "gamma:0.5",
+    "binomial",
+    "negative-binomial:0.5",
+    "quantile:0.8",
+    "student",
+];
 
 /// Rows of a linear predictor that the families share: the constant, then uniform features.
 fn rows(family: AnyFamily, dim: usize, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
@@ -195,7 +204,7 @@ fn the_interval_of_the_mean_contains_the_mean() {
 /// Beyond the cap of the exponential nothing is known, and the intervals say so.
 #[test]
 fn far_outside_the_data_intervals_of_counts_are_open() {
-    for name in ["poisson", "gamma:0.5"] {
+    for name in ["poisson", "gamma:0.5", "negative-binomial:0.5"] {
         let far = Prediction::new(name.parse::<AnyFamily>().unwrap(), 1e3, 4.0).unwrap();
         for interval in [far.interval(0.9).unwrap(), far.mean_interval(0.9).unwrap()] {
             assert_eq!(interval.upper, f64::INFINITY, "{name}");

@@ -24,7 +24,7 @@ fn rows(n: usize, name: &str, rng: &mut Rng) -> (Vec<f64>, Vec<f64>) {
         let u = 0.3 + row[1] - 0.4 * row[3] + centered(rng);
         y.push(match name {
             "bernoulli" => f64::from(uniform(rng) < 1.0 / (1.0 + (-u).exp())),
-            "poisson" => (3.0 * uniform(rng) * u.exp()).floor(),
+            "poisson" | "negative-binomial" => (3.0 * uniform(rng) * u.exp()).floor(),
             "gamma" => u.exp() * (0.1 + uniform(rng)),
             _ => u,
         });
@@ -92,7 +92,7 @@ fn a_square_root_gives_the_covariance() {
 
 #[test]
 fn draws_of_the_mixture_have_its_moments() {
-    for name in ["bernoulli", "gaussian", "poisson", "gamma"] {
+    for name in ["bernoulli", "gaussian", "poisson", "gamma", "negative-binomial"] {
         for (n, drift) in [(30, DriftMode::Off), (400, DriftMode::Off), (400, DriftMode::Adapt)] {
             let (x, y) = rows(n, name, &mut rng(n as u64));
             let builder = Auto::builder(family(name), DIM).with_intercept(true).drift(drift);
@@ -112,7 +112,7 @@ fn draws_of_the_mixture_have_its_moments() {
 
 #[test]
 fn draws_of_targets_have_the_predictive_distribution() {
-    for name in ["gaussian", "poisson", "gamma", "bernoulli"] {
+    for name in ["gaussian", "poisson", "gamma", "bernoulli", "negative-binomial"] {
         let (x, y) = rows(120, name, &mut rng(5));
         let mut auto = Auto::builder(family(name), DIM).with_intercept(true).build().unwrap();
         auto.learn(Rows::new(DIM, &x, &y).unwrap()).unwrap();

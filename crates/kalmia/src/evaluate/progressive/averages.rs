@@ -59,7 +59,8 @@ impl Progressive {
             of_parts: merged,
             loss: sums.loss / sums.weight,
             constant_loss: sums.constant_loss() / sums.weight,
-            dispersion: self.labels.is_none().then_some(sums.pearson / repeats),
+            dispersion: (self.labels.is_none() && self.quantile.is_none())
+                .then_some(sums.pearson / repeats),
             covered: (sums.interval_weight > 0.0).then(|| sums.covered / sums.interval_weight),
         })
     }

@@ -53,7 +53,9 @@ fn losses_are_weighted_means_of_half_deviances() {
                     let n = b.trials().unwrap_or(1) as f64;
                     Some(n * (past.0 + 0.5) / (past.1 * n + 1.0))
                 }
-                AnyFamily::Poisson(_) => (past.1 > 0.0).then(|| (past.0 + 0.5) / past.1),
+                AnyFamily::Poisson(_) | AnyFamily::NegativeBinomial(_) => {
+                    (past.1 > 0.0).then(|| (past.0 + 0.5) / past.1)
+                }
                 _ => (past.1 > 0.0).then(|| past.0 / past.1),
             };
             // a first row that nobody can predict is judged for neither
@@ -179,10 +181,10 @@ fn the_last_half_is_that_of_an_evaluation_which_starts_there() {
 /// The linear predictor of a mean.
 fn link(family: &AnyFamily, mean: f64) -> f64 {
     match family {
-        AnyFamily::Gaussian(_) => mean,
+        AnyFamily::Gaussian(_) | AnyFamily::Quantile(_) | AnyFamily::Student(_) => mean,
         AnyFamily::Bernoulli(_) => (mean / (1.0 - mean)).ln(),
         AnyFamily::Binomial(b) => (mean / (b.trials().unwrap_or(1) as f64 - mean)).ln(),
-        AnyFamily::Poisson(_) | AnyFamily::Gamma(_) => mean.ln(),
+        AnyFamily::Poisson(_) | AnyFamily::Gamma(_) | AnyFamily::NegativeBinomial(_) => mean.ln(),
     }
 }
 

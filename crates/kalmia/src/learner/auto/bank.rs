@@ -125,6 +125,11 @@ impl<C: Covariance> Bank<C> {
                 };
                 observer.row(&self.row_view(&context, rows, row, i, with_loss));
             }
+            if context.dispersion.has_shape() {
+                let linear = self.linear(i);
+                let variance = self.variance(context.dispersion, i);
+                context.dispersion.shape.add(context.family, &observation, linear, variance);
+            }
             if context.sentinel.is_some() {
                 let linear = self.linear(i);
                 let quasi = context.dispersion.kind == Kind::Quasi;

@@ -1,6 +1,7 @@
 //! The estimate of the dispersion: normal-inverse-gamma for normal noise, Pearson's estimator for
 //! the other families that have one, and for counts.
 
+use super::shape::ShapeSums;
 use crate::error::{Error, Result, require};
 use crate::family::{Family, FastPaths};
 use crate::math::ln_gamma;
@@ -17,6 +18,12 @@ const MAX_PEARSON: f64 = 100.0;
 const MIN_GUESS: f64 = 1e-9;
 const MAX_GUESS: f64 = 1e9;
 
+/// Smallest scale, relative to the spread of `y` in the warm-up.
+const MIN_SCALE: f64 = 1e-9;
+
+/// Runs over the warm-up if moments depend on an estimate.
+const ESTIMATE_RUNS: usize = 3;
+
 /// How the dispersion is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,6 +36,10 @@ pub(in crate::learner) enum Kind {
     Pearson,
     /// Counts that vary more than their family allows: a point estimate of at least 1.
     Quasi,
+    /// The law has a parameter that does not divide the loss; the learner's family holds it.
+    Shape,
+    /// The same for a scale; the prior is relative to the spread of `y`, which is the guess.
+    Scale,
 }
 
 /// The part of the dispersion's belief that all members share.
@@ -47,6 +58,9 @@ pub(in crate::learner) struct Dispersion {
     /// flat prior.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spent: f64,
+    /// What the rows say of the law's shape, if it has one to learn.
+    #[serde(default, skip_serializing_if = "ShapeSums::is_empty")]
+    pub shape: ShapeSums,
 }
 
 /// For fields that older files do not have.
@@ -57,16 +71,24 @@ pub(in crate::learner) fn is_zero(value: &f64) -> bool {
 impl Dispersion {
     pub fn new<F: Family>(family: &F) -> Self {
         let kind = match (family.dispersion(), family.normal_noise()) {
+            _ if family.fast().location_level().is_some() => Kind::Scale,
+            _ if family.fast().shape().is_some() => Kind::Shape,
             (None, _) if family.fast().overdispersed() => Kind::Quasi,
             (None, _) => Kind::None,
             (Some(_), Some(_)) => Kind::Normal,
             (Some(_), None) => Kind::Pearson,
         };
         let weight_is_size = family.fast().weight_is_trials();
-        Self { kind, guess: 1.0, rows: 0.0, weight_is_size, spent: 0.0 }
+        Self {
+            kind,
+            guess: 1.0,
+            rows: 0.0,
+            weight_is_size,
+            spent: 0.0,
+            shape: ShapeSums::default(),
+        }
     }
 
-    /// Whether the dispersion is a point estimate, which moments depend on.
     /// Refuses a restored value that this family cannot have.
     pub fn check<F: Family>(&self, family: &F) -> Result<()> {
         let kind = Self::new(family).kind;
@@ -78,12 +100,37 @@ impl Dispersion {
         for (name, value) in [("rows", self.rows), ("spent", self.spent)] {
             require(value.is_finite() && value >= 0.0, name, value, "must be finite, 0 or more")?;
         }
+        self.shape.check()?;
         let guess = self.guess;
         require(guess > 0.0 && guess.is_finite(), "dispersion", guess, "must be positive")
     }
 
+    /// Whether the dispersion is a point estimate, which moments depend on.
     pub fn is_pearson(&self) -> bool {
         matches!(self.kind, Kind::Pearson | Kind::Quasi)
+    }
+
+    /// How often the rows of the warm-up are learned anew: several times if moments depend on an
+    /// estimate, because both are found in turns.
+    pub fn warm_up_runs(&self) -> usize {
+        if self.is_pearson() || self.has_shape() { ESTIMATE_RUNS } else { 1 }
+    }
+
+    /// Whether the learner's family has a shape to learn.
+    pub fn has_shape(&self) -> bool {
+        matches!(self.kind, Kind::Shape | Kind::Scale)
+    }
+
+    /// The family with the shape that the rows so far show; `None` if it stays.
+    pub fn moved_family<F: Family>(&mut self, family: &F) -> Option<F> {
+        let least = if self.kind == Kind::Scale { MIN_SCALE * self.guess } else { 0.0 };
+        self.shape.step(family, least)
+    }
+
+    /// Forgets the rows, for a new run over them.
+    pub fn reset(&mut self) {
+        self.rows = 0.0;
+        self.shape = ShapeSums::default();
     }
 
     /// The number of rows that a row of this weight counts as.
@@ -115,7 +162,8 @@ impl Dispersion {
         let prior = 2.0 * PRIOR_SHAPE;
         let estimate = (prior * self.guess + residual) / (prior + self.informative_rows());
         match self.kind {
-            Kind::None => 1.0,
+            Kind::None | Kind::Shape => 1.0,
+            Kind::Scale => self.shape.inflation(),
             Kind::Normal | Kind::Pearson => estimate,
             Kind::Quasi => estimate.max(1.0),
         }
@@ -154,7 +202,7 @@ impl Dispersion {
         let Observation { y, weight, offset } = *observation;
         match self.kind {
             _ if weight == 0.0 => 0.0,
-            Kind::None => 0.0,
+            Kind::None | Kind::Shape | Kind::Scale => 0.0,
             Kind::Normal => weight * (y - m - offset).powi(2) / (1.0 + weight * s),
             Kind::Pearson | Kind::Quasi => {
                 let u = m + offset;

@@ -5,10 +5,11 @@ use super::dispersion::Kind;
 use super::member::Member;
 use super::prior::{Basis, PRIOR_SIZES, PRIOR_WEIGHTS};
 use super::sentinel::Sentinel;
+use super::shape::ShapeSums;
 use super::{Auto, DriftMode, Stage};
 use crate::covariance::{Covariance, Factored, Kernel};
 use crate::error::{Error, Result, require_len};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::learner::information::{PartBelief, PartNoise};
 use crate::learner::{FeatureMap, Information, Merged, MergedMany, PriorPrecision};
 use crate::linalg::{Buffer, ScaledCholesky};
@@ -44,6 +45,7 @@ impl<F: Family> Auto<F> {
             },
             effective_rows: self.dispersion.rows,
             rows: self.count,
+            shape: self.family.fast().shape().map(|shape| self.dispersion.shape.part(shape)),
         };
         Information::of(belief, reference)
     }
@@ -100,6 +102,7 @@ impl<F: Family> Auto<F> {
     pub fn with_information(mut self, information: &Information) -> Result<MergedMany<Self>> {
         require_len("information", information.dim(), self.dim)?;
         self.dispersion.rows = information.effective_rows();
+        self.take_shape(information);
         let likelihood = Likelihood::new(information);
         let mut candidates = Vec::new();
         for basis in [Basis::Centered, Basis::Raw] {
@@ -134,6 +137,16 @@ impl<F: Family> Auto<F> {
         self.become_static(Bank::new(members), information.rows());
         let heterogeneity = information.heterogeneity(&self.mean, self.dispersion());
         Ok(MergedMany { merged: Merged::Approximate(self), heterogeneity })
+    }
+
+    /// The shape that all parts show, if the family has one.
+    fn take_shape(&mut self, information: &Information) {
+        let found = information.shape();
+        if found.shape > 0.0 && self.family.fast().shape().is_some() {
+            let family = self.family.fast().with_shape_unchecked(found.shape);
+            self.family = family;
+            self.dispersion.shape = ShapeSums::from_part(&found);
+        }
     }
 
     /// A member's residual sum.

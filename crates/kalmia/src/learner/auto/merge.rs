@@ -2,7 +2,7 @@
 
 use super::Auto;
 use crate::error::{Error, Result};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::learner::{Heterogeneity, Information, Learner, Merged, MergedMany};
 
 impl<F: Family + PartialEq> Auto<F> {
@@ -67,7 +67,9 @@ impl<F: Family + PartialEq> Auto<F> {
 
     fn require_mergeable(&self, other: &Self) -> Result<()> {
         let intercepts = self.scales.has_intercept() == other.scales.has_intercept();
-        if self.family != other.family
+        // what the rows show of the law's shape may differ
+        let shapeless = |auto: &Self| auto.family.fast().with_shape_unchecked(1.0);
+        if shapeless(self) != shapeless(other)
             || self.dim != other.dim
             || self.drift != other.drift
             || !intercepts

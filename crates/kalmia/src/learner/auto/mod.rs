@@ -10,7 +10,7 @@
 //! | `warm_up`, `scale`, `prior` | the first rows, the scales that they give, the priors at these |
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
 //! | `review` | which members are dropped |
-//! | `posterior`, `mean`, `dispersion` | weights, predicted mean, noise |
+//! | `posterior`, `mean`, `dispersion`, `shape` | weights, predicted mean, noise |
 //! | `predict`, `shrink` | predictions, standard errors, growth; growth undone |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
 //! | `drift` | the drift mode, and how following starts |
@@ -37,6 +37,7 @@ mod sample;
 pub(super) mod scale;
 mod scores;
 mod sentinel;
+pub(super) mod shape;
 mod shrink;
 mod stage;
 mod state;
@@ -109,7 +110,7 @@ pub struct MemberWeight {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Auto<F> {
-    /// With unit dispersion.
+    /// With unit dispersion, and the shape as learned so far.
     family: F,
     dim: usize,
     drift: DriftMode,
@@ -164,9 +165,22 @@ impl<F: Family> Auto<F> {
         Ok(auto)
     }
 
-    /// The estimated dispersion (noise variance, or Gamma's $\phi$); 1 for families without one.
+    /// The estimated dispersion (noise variance, Gamma's $\phi$, or the negative binomial
+    /// $\alpha$); 1 for families without one.
     pub fn dispersion(&self) -> f64 {
+        self.family.fast().shape().unwrap_or_else(|| self.loss_divisor())
+    }
+
+    /// The estimated dispersion if it divides the loss, else 1.
+    fn loss_divisor(&self) -> f64 {
         self.stage.dispersion(&self.dispersion)
+    }
+
+    /// Moves the shape of the family by what the rows since the last move say of it.
+    fn move_shape(&mut self) {
+        if let Some(moved) = self.dispersion.moved_family(&self.family) {
+            self.family = moved;
+        }
     }
 
     /// The members still in the mixture.
@@ -217,7 +231,7 @@ impl<F: Family> Auto<F> {
     /// What following a drift would have gained, as far as the sentinel can detect; `None` if the
     /// learner already follows it.
     pub fn drift_report(&self) -> Option<DriftReport> {
-        self.is_watched().then(|| self.sentinel.report(self.dispersion()))
+        self.is_watched().then(|| self.sentinel.report(self.loss_divisor()))
     }
 
     /// Whether the sentinel watches for a drift: the learner is static and may stay so.
@@ -281,6 +295,7 @@ impl<F: Family> Auto<F> {
             i = end;
             if self.count.is_multiple_of(CHUNK) {
                 self.review_members();
+                self.move_shape();
             }
             if self.count.is_multiple_of(chunk) {
                 self.follow_drift();

@@ -103,7 +103,7 @@ impl<F: Family> Predict for Auto<F> {
     type Prediction = MixturePrediction<F>;
 
     fn family(&self) -> F {
-        self.family.fast().with_dispersion_unchecked(self.dispersion())
+        self.family.fast().with_dispersion_unchecked(self.loss_divisor())
     }
 
     fn predict(&self, x: &[f64], offset: f64) -> Result<MixturePrediction<F>> {

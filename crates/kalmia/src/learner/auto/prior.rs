@@ -21,6 +21,12 @@ pub(super) const PRIOR_WEIGHTS: [f64; PRIOR_SIZES.len()] = [1.0, 1.0, 1.0, 1.0, 
 /// Variance of the intercept under normal noise, relative to that of `y`: so wide that the
 /// intercept is not shrunk.
 const FLAT: f64 = 1e6;
+/// The same for a family with a learned scale, whose intercept starts at a quantile of `y`.
+const WIDE: f64 = 100.0;
+/// The standard deviation of a normal law over the median distance from its center.
+const MEDIAN_TO_DEVIATION: f64 = 1.482_602_218_505_602;
+/// Rows of the warm-up up to which a scale is taken from the spread of `y`, not from residuals.
+const SPREAD_ROWS: usize = 3;
 /// Smallest variance of the intercept for other families. An intercept is not small because the
 /// slopes are; with wide slopes it is as wide as three of them.
 const MIN_INTERCEPT: f64 = 3.0;
@@ -119,6 +125,24 @@ fn log_level(rows: impl Iterator<Item = Observation> + Clone) -> Option<f64> {
     level.is_finite().then_some(level)
 }
 
+/// The value of rank `level`, with the values sorted; `None` if there is none.
+fn sample_quantile(values: &mut [f64], level: f64) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    Some(values[(level * last as f64).round() as usize])
+}
+
+/// The family with the first guess of its scale, if it has one and the rows are few.
+pub(in crate::learner) fn first_scale<F: Family>(
+    family: &F,
+    dispersion: &Dispersion,
+    rows: usize,
+) -> Option<F> {
+    let few = dispersion.kind == Kind::Scale && rows <= SPREAD_ROWS;
+    let fast = family.fast();
+    few.then(|| fast.with_shape_unchecked(fast.shape_of_deviation(dispersion.guess)))
+}
+
 /// Where the prior of a mixture lies: how wide its coefficients are, and the intercept's mean.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::learner) struct PriorCenter {
@@ -141,6 +165,10 @@ impl PriorCenter {
     ) {
         if dispersion.kind == Kind::Normal {
             self.center_normal(dispersion, noise, intercept, &TargetSpread::of(rows));
+            return;
+        }
+        if let (Kind::Scale, Some(level)) = (dispersion.kind, family.fast().location_level()) {
+            self.center_location(dispersion, intercept, level, rows);
             return;
         }
         if dispersion.kind == Kind::Quasi && rows.clone().any(|o| o.y.fract() != 0.0) {
@@ -180,17 +208,47 @@ impl PriorCenter {
         }
     }
 
+    /// The counterpart of [`PriorCenter::center_normal`] that outliers do not move: the intercept
+    /// starts at the quantile of `y` that the family asks for, and the spread is the median distance
+    /// from the median.
+    fn center_location(
+        &mut self,
+        dispersion: &mut Dispersion,
+        intercept: bool,
+        level: f64,
+        rows: impl Iterator<Item = Observation> + Clone,
+    ) {
+        let mut targets: Vec<f64> = rows.clone().map(|o| o.y - o.offset).collect();
+        let Some(start) = sample_quantile(&mut targets, level) else { return };
+        let middle =
+            if intercept { sample_quantile(&mut targets, 0.5).unwrap_or(0.0) } else { 0.0 };
+        if intercept {
+            self.intercept_mean = start;
+        }
+        let mut distances: Vec<f64> = targets.iter().map(|y| (y - middle).abs()).collect();
+        let TargetSpread { variance, mean_square, .. } = TargetSpread::of(rows);
+        let median = sample_quantile(&mut distances, 0.5).unwrap_or(0.0);
+        // most targets are equal, or all of them
+        let candidates = [MEDIAN_TO_DEVIATION * median, variance.sqrt(), mean_square.sqrt()];
+        let Some(deviation) = candidates.into_iter().find(|d| *d > 0.0 && d.is_finite()) else {
+            return;
+        };
+        dispersion.guess = deviation;
+        let slopes = deviation * deviation;
+        self.scale = PriorScale { slopes, intercept: WIDE * slopes };
+    }
+
     /// Prior variance of the intercept under a prior of size `p`, in units of the dispersion.
     pub fn intercept_variance(&self, dispersion: &Dispersion, p: f64) -> f64 {
-        let normal = dispersion.kind == Kind::Normal;
-        if normal { self.scale.intercept } else { self.scale.intercept * p.max(1.0) }
+        let relative = matches!(dispersion.kind, Kind::Normal | Kind::Scale);
+        if relative { self.scale.intercept } else { self.scale.intercept * p.max(1.0) }
     }
 }
 
 impl<F: Family> Auto<F> {
     /// Centers the prior on the kept rows.
     pub(super) fn center_prior(&mut self, kept: &WarmUpRows) {
-        let noise = self.dispersion();
+        let noise = self.loss_divisor();
         let intercept = self.scales.has_intercept();
         self.prior.center(
             &self.family,
@@ -199,6 +257,9 @@ impl<F: Family> Auto<F> {
             intercept,
             kept.observations(),
         );
+        if let Some(family) = first_scale(&self.family, &self.dispersion, kept.len()) {
+            self.family = family;
+        }
     }
 
     /// New members from the prior at the current scales.
@@ -221,7 +282,7 @@ impl<F: Family> Auto<F> {
                 members.push(member);
             }
         }
-        self.dispersion.rows = 0.0;
+        self.dispersion.reset();
         self.stage = Stage::Static(Bank::new(members));
         Ok(())
     }

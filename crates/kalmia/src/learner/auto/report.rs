@@ -54,15 +54,6 @@ impl<F: Family> MixtureRow<'_, F> {
         moments(&family, &single, m, estimate * s).evidence.ln() + family.log_base(observation.y)
     }
 
-    /// The variance of the linear predictor around `linear`, within the members and between them.
-    pub fn variance(&self, linear: f64, beliefs: impl Iterator<Item = MemberBelief>) -> f64 {
-        let part = |belief: MemberBelief| {
-            let within = self.dispersion.estimate(belief.residual) * belief.variance;
-            belief.weight * (within + (belief.linear - linear).powi(2))
-        };
-        beliefs.map(part).sum()
-    }
-
     /// The mean that the mixture predicted.
     pub fn mean(&self, beliefs: impl Iterator<Item = MemberBelief> + Clone) -> f64 {
         let Self { family, dispersion, observation, evidence } = *self;
@@ -79,6 +70,19 @@ impl<F: Family> MixtureRow<'_, F> {
         };
         predicted_mean(family, beliefs.map(belief))
     }
+}
+
+/// The variance of the linear predictor around `linear`, within the members and between them.
+pub(in crate::learner) fn mixture_variance(
+    dispersion: &Dispersion,
+    linear: f64,
+    beliefs: impl Iterator<Item = MemberBelief>,
+) -> f64 {
+    let part = |belief: MemberBelief| {
+        let within = dispersion.estimate(belief.residual) * belief.variance;
+        belief.weight * (within + (belief.linear - linear).powi(2))
+    };
+    beliefs.map(part).sum()
 }
 
 impl<C: Covariance> Bank<C> {
@@ -101,6 +105,11 @@ impl<C: Covariance> Bank<C> {
         }
     }
 
+    /// Its variance.
+    pub(super) fn variance(&self, dispersion: &Dispersion, i: usize) -> f64 {
+        mixture_variance(dispersion, self.linear(i), self.row_beliefs(i))
+    }
+
     /// Row `i` for an observer: the mixture's prediction, the heaviest member's step. Without a
     /// loss if the observer uses none.
     pub(super) fn row_view<'a, F: Family>(
@@ -118,8 +127,12 @@ impl<C: Covariance> Bank<C> {
             x: rows.x(i),
             observation: row.observation,
             linear,
-            variance: row.variance(linear, self.row_beliefs(i)),
-            dispersion: self.dispersion(context.dispersion),
+            variance: self.variance(context.dispersion, i),
+            dispersion: context
+                .family
+                .fast()
+                .shape()
+                .unwrap_or_else(|| self.dispersion(context.dispersion)),
             mean: row.mean(self.row_beliefs(i)),
             loss: if with_loss { -row.log_density(self.row_beliefs(i)) } else { f64::NAN },
             gradient: best.predictions.slope[i],

@@ -11,8 +11,6 @@ use serde::{Deserialize, Serialize};
 /// Rows of the warm-up, those of weight 0 not counted. Before row 3, and before the powers of two
 /// up to it, the scales are taken anew and all rows so far re-run.
 pub(in crate::learner) const WARM_UP_ROWS: usize = 128;
-/// Re-runs for families whose moments depend on the dispersion: both are found in turns.
-pub(in crate::learner) const PEARSON_RUNS: usize = 3;
 
 /// The rows of the warm-up.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -32,7 +30,7 @@ impl WarmUpRows {
         self.offset.push(observation.offset);
     }
 
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.y.len()
     }
 
@@ -96,13 +94,14 @@ impl<F: Family> Auto<F> {
     fn rerun(&mut self) -> Result<()> {
         let kept = self.warm_up.take().unwrap_or_default();
         self.scales.freeze();
-        for _ in 0..if self.dispersion.is_pearson() { PEARSON_RUNS } else { 1 } {
+        for _ in 0..self.dispersion.warm_up_runs() {
             self.center_prior(&kept);
             self.rebuild()?;
             self.chunk(kept.rows(self.dim)?, 0, None)?;
             if let Stage::Static(bank) = &mut self.stage {
                 bank.refit(&self.family, &mut self.dispersion, kept.rows(self.dim)?);
             }
+            self.move_shape();
         }
         self.warm_up = Some(kept);
         Ok(())

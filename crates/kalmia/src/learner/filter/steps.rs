@@ -48,7 +48,7 @@ impl Steps<'_, '_> {
                 observation,
                 linear: m,
                 variance: s,
-                dispersion: family.dispersion().unwrap_or(1.0),
+                dispersion: family.fast().reported_dispersion(),
                 mean,
                 loss,
                 gradient: observation.weight * slope,

@@ -6,7 +6,7 @@ use crate::family::Family;
 use crate::learner::auto::bank::MemberBelief;
 use crate::learner::auto::dispersion::Kind;
 use crate::learner::auto::member::MomentMatcher;
-use crate::learner::auto::report::MixtureRow;
+use crate::learner::auto::report::{MixtureRow, mixture_variance};
 use crate::observe::{Observer, RowView, observation};
 use crate::rows::Observation;
 use crate::rule::{Evidence, Moments, Step};
@@ -14,6 +14,8 @@ use crate::sparse::{SparseRow, SparseRows};
 
 /// Largest $\alpha s$ of a row, which keeps the precision of the dense core.
 const MAX_ALPHA_S: f64 = 1e7;
+/// Rows between two steps of the shape.
+const SHAPE_ROWS: u64 = 256;
 
 /// What the members predict for a row and do with it.
 struct Decisions {
@@ -41,6 +43,9 @@ impl<F: Family> Wide<F> {
         let observed = observation(&self.family, &rows.observations(), i);
         self.step(rows.x(i), observed, i, observer)?;
         self.count += 1;
+        if self.count.is_multiple_of(SHAPE_ROWS) {
+            self.move_shape();
+        }
         if !self.keeps_all
             && let Some(kept) = self.members.review(self.count)
         {
@@ -81,6 +86,11 @@ impl<F: Family> Wide<F> {
         }
         if ignored {
             return Ok(());
+        }
+        if self.dispersion.has_shape() {
+            let linear = self.beliefs(&decisions).map(|b| b.weight * b.linear).sum();
+            let variance = mixture_variance(&self.dispersion, linear, self.beliefs(&decisions));
+            self.dispersion.shape.add(&self.family, &observation, linear, variance);
         }
         let gain = decisions.step.map(|step| step.gain);
         let contraction = decisions.step.map(|step| step.contraction);
@@ -157,6 +167,24 @@ impl<F: Family> Wide<F> {
         Ok(decisions)
     }
 
+    /// What the members believe of a row.
+    fn beliefs(&self, decisions: &Decisions) -> impl Iterator<Item = MemberBelief> + Clone {
+        self.members.all.iter().enumerate().map(|(k, member)| MemberBelief {
+            weight: member.weight,
+            prior_size: member.assumption.prior_size,
+            residual: member.residual,
+            linear: decisions.linear[k],
+            variance: decisions.variance[k],
+        })
+    }
+
+    /// Moves the shape of the family by what the rows since the last move say of it.
+    pub(super) fn move_shape(&mut self) {
+        if let Some(moved) = self.dispersion.moved_family(&self.family) {
+            self.family = moved;
+        }
+    }
+
     /// Shows the mixture's prediction and the heaviest member's step.
     fn notify(
         &self,
@@ -166,13 +194,7 @@ impl<F: Family> Wide<F> {
         index: usize,
         observer: &mut dyn Observer,
     ) {
-        let beliefs = self.members.all.iter().enumerate().map(|(k, member)| MemberBelief {
-            weight: member.weight,
-            prior_size: member.assumption.prior_size,
-            residual: member.residual,
-            linear: decisions.linear[k],
-            variance: decisions.variance[k],
-        });
+        let beliefs = self.beliefs(decisions);
         let family = &self.family;
         let row = MixtureRow { family, dispersion: &self.dispersion, observation, evidence };
         let linear = beliefs.clone().map(|belief| belief.weight * belief.linear).sum();
@@ -182,7 +204,7 @@ impl<F: Family> Wide<F> {
             x: &[],
             observation,
             linear,
-            variance: row.variance(linear, beliefs.clone()),
+            variance: mixture_variance(&self.dispersion, linear, beliefs.clone()),
             dispersion: self.dispersion(),
             mean: row.mean(beliefs.clone()),
             loss: if observer.uses_loss() { -row.log_density(beliefs) } else { f64::NAN },

@@ -2,7 +2,7 @@
 
 use super::Wide;
 use crate::error::{Error, Result};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::learner::{Learner, Merged};
 
 impl<F: Family + PartialEq> Wide<F> {
@@ -12,7 +12,8 @@ impl<F: Family + PartialEq> Wide<F> {
     /// twice.
     pub fn merge(&self, other: &Self) -> Result<Merged<Self>> {
         let intercepts = self.scales.has_intercept() == other.scales.has_intercept();
-        if self.family != other.family
+        let shapeless = |wide: &Self| wide.family.fast().with_shape_unchecked(1.0);
+        if shapeless(self) != shapeless(other)
             || self.numbers() != other.numbers()
             || self.drift != other.drift
             || !intercepts

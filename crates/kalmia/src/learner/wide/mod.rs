@@ -89,7 +89,7 @@ const MAX_LANES: usize = 8;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Wide<F> {
-    /// With unit dispersion.
+    /// With unit dispersion, and the shape as learned so far.
     family: F,
     drift: DriftMode,
     /// Most features.
@@ -174,8 +174,14 @@ impl<F: Family> Wide<F> {
         self.core.promoted().len()
     }
 
-    /// The estimated dispersion (noise variance, or Gamma's $\phi$); 1 for families without one.
+    /// The estimated dispersion (noise variance, Gamma's $\phi$, or the negative binomial
+    /// $\alpha$); 1 for families without one.
     pub fn dispersion(&self) -> f64 {
+        self.family.fast().shape().unwrap_or_else(|| self.loss_divisor())
+    }
+
+    /// The estimated dispersion if it divides the loss, else 1.
+    fn loss_divisor(&self) -> f64 {
         self.dispersion.estimate(self.members.best().residual)
     }
 

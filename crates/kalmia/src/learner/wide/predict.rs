@@ -81,7 +81,7 @@ impl<F: Family> Predict for Wide<F> {
     type Prediction = MixturePrediction<F>;
 
     fn family(&self) -> F {
-        self.family.fast().with_dispersion_unchecked(self.dispersion())
+        self.family.fast().with_dispersion_unchecked(self.loss_divisor())
     }
 
     /// Column `j` of a dense row is feature `j`.

@@ -4,7 +4,8 @@ use super::row::SparseParts;
 use super::{MAX_LANES, Members, Wide};
 use crate::error::Result;
 use crate::family::Family;
-use crate::learner::auto::warm_up::{PEARSON_RUNS, WARM_UP_ROWS};
+use crate::learner::auto::prior::first_scale;
+use crate::learner::auto::warm_up::WARM_UP_ROWS;
 use crate::observe::{Observer, observation};
 use crate::rows::Observation;
 use crate::sparse::{SparseRow, SparseRows};
@@ -108,11 +109,14 @@ impl<F: Family> Wide<F> {
         let kept = self.warm_up.take().unwrap_or_default();
         let count = self.count;
         self.scales.freeze();
-        for _ in 0..if self.dispersion.is_pearson() { PEARSON_RUNS } else { 1 } {
-            let noise = self.dispersion();
+        for _ in 0..self.dispersion.warm_up_runs() {
+            let noise = self.loss_divisor();
             let intercept = self.scales.has_intercept();
             let observations = kept.observations();
             self.prior.center(&self.family, &mut self.dispersion, noise, intercept, observations);
+            if let Some(family) = first_scale(&self.family, &self.dispersion, kept.len()) {
+                self.family = family;
+            }
             self.rebuild();
             kept.with_rows(|rows| {
                 (0..rows.len()).try_for_each(|i| {
@@ -125,6 +129,7 @@ impl<F: Family> Wide<F> {
             if self.dispersion.is_pearson() && kept.len() > 0 {
                 self.dispersion.guess_from(self.members.best().residual);
             }
+            self.move_shape();
         }
         self.count = count;
         self.warm_up = Some(kept);
@@ -138,7 +143,7 @@ impl<F: Family> Wide<F> {
         self.tail.clear();
         self.core.clear();
         self.count = 0;
-        self.dispersion.rows = 0.0;
+        self.dispersion.reset();
         for (k, variance) in self.prior_variances().enumerate() {
             for j in 0..self.numbers() {
                 self.core.set(j, k, 0.0, variance);

@@ -316,7 +316,17 @@ pub fn teach(
 
 /// Every family of the crate, with parameters that are not the default.
 pub fn families() -> Vec<AnyFamily> {
-    ["gaussian:2.5", "bernoulli", "binomial:7", "binomial", "poisson", "gamma:0.5"]
-        .map(|name| name.parse().unwrap())
-        .to_vec()
+    [
+        "gaussian:2.5",
+        "bernoulli",
+        "binomial:7",
+        "binomial",
+        "poisson",
+        "gamma:0.5",
+        "negative-binomial:0.7",
+        "quantile:0.3",
+        "student:5",
+    ]
+    .map(|name| name.parse().unwrap())
+    .to_vec()
 }

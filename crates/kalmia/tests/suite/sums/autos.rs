@@ -99,8 +99,8 @@ fn numbers(information: &Information) -> Vec<f64> {
 
 fn same_information(a: &Information, b: &Information) {
     let [a, b] = [numbers(a), numbers(b)];
-    // the first of the four sums at the end depends on how many beliefs there are
-    let skipped = a.len() - 4;
+    // the first of the nine sums at the end depends on how many beliefs there are
+    let skipped = a.len() - 9;
     for (i, (a, b)) in a.iter().zip(&b).enumerate().filter(|(i, _)| *i != skipped) {
         assert!((a - b).abs() <= 1e-8 * b.abs().max(1.0), "{i}: {a} {b}");
     }
@@ -154,7 +154,7 @@ fn the_information_of_normal_rows_is_exact() {
 
 #[test]
 fn the_order_of_shards_changes_only_rounding() {
-    for name in ["bernoulli", "poisson", "gaussian", "gamma"] {
+    for name in ["bernoulli", "poisson", "gaussian", "gamma", "negative-binomial", "student"] {
         let table = Table::draw(family(name), 4, 2000, 42);
         let mut shards = table.shards(family(name), 7);
         // one that is still in its warm-up
@@ -172,6 +172,24 @@ fn the_order_of_shards_changes_only_rounding() {
         assert!(gap(&one.coefficients(), &two.coefficients(), 0.0) < 1e-11, "{name}");
         let errors = [&one, &two].map(|auto| auto.standard_errors().unwrap());
         assert!(gap(&errors[0], &errors[1], 0.0) < 1e-9, "{name}");
+    }
+}
+
+/// A parameter of the law that rows show is pooled, too.
+#[test]
+fn the_shape_of_a_law_is_the_mean_over_the_rows() {
+    for (name, truth) in [("negative-binomial:0.8", 0.8), ("student", 1.0)] {
+        let table = Table::draw(family(name), 4, 16_000, 50);
+        let shards = table.shards(family(name), 8);
+        let mean = shards.iter().map(|shard| shard.dispersion()).sum::<f64>() / 8.0;
+        let many: Vec<_> = shards.iter().collect();
+        let merged = Auto::merge_many(&many).unwrap().merged.into_inner();
+        near(merged.dispersion(), mean, 1e-9, 0.0);
+        let whole = learned(family(name), table.rows());
+        near(merged.dispersion(), whole.dispersion(), 0.05, 0.0);
+        near(merged.dispersion(), truth, 0.3, 0.0);
+        let errors = [merged.standard_errors().unwrap(), whole.standard_errors().unwrap()];
+        assert!(gap(&errors[0], &errors[1], 0.0) < 0.05, "{name}: {errors:?}");
     }
 }
 

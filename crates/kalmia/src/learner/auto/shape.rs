@@ -1,0 +1,111 @@
+//! The estimate of a parameter of the law that does not divide the loss: the shape of a family.
+//!
+//! The shape $\varphi$ is learned by its own recursion in $\zeta = \ln(\varphi + c)$, where a row
+//! has about the same information whatever the shape is: $\zeta \mathrel{+}= S/J$, the scores of
+//! the rows since the last step over the information of all rows. That is Newton's method with one
+//! step per block of rows. In a block all rows have the same shape, so the filter sees a law that
+//! does not move under it.
+
+use crate::error::{Result, require};
+use crate::family::{Family, FastPaths, ShapeTerms};
+use crate::learner::information::PartShape;
+use crate::rows::Observation;
+use serde::{Deserialize, Serialize};
+
+/// Information that the first guess counts as, about that of four rows.
+const PRIOR_INFORMATION: f64 = 2.0;
+/// Largest step in $\zeta$.
+const MAX_STEP: f64 = 1.5;
+/// Rows that the family's own law counts as, for the factor of the covariance.
+const PRIOR_ROWS: f64 = 20.0;
+/// Range of that factor.
+const MIN_INFLATION: f64 = 0.1;
+const MAX_INFLATION: f64 = 10.0;
+
+/// What the rows say of the shape.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub(in crate::learner) struct ShapeSums {
+    /// Rows since the last step, in units of the shape.
+    recent: ShapeTerms,
+    /// Information of the rows before, in $\zeta$.
+    information: f64,
+    /// Sums over all rows that show a curvature: their weights, [`ShapeTerms::squared_slope`] and
+    /// [`ShapeTerms::curvature`].
+    curved: [f64; 3],
+}
+
+impl ShapeSums {
+    /// For a field that other families do not store.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Refuses a restored value that no rows can give.
+    pub fn check(&self) -> Result<()> {
+        let ShapeTerms { weight, score, information, level, .. } = self.recent;
+        let sums = [weight, information, level, self.information];
+        for value in sums.into_iter().chain(self.curved) {
+            let legal = value.is_finite() && value >= 0.0;
+            require(legal, "shape", value, "must be finite, 0 or more")?;
+        }
+        require(score.is_finite(), "shape", score, "must be finite")
+    }
+
+    /// Adds a row whose linear predictor without the offset is $N(m, s)$.
+    pub fn add<F: Family>(&mut self, family: &F, observation: &Observation, m: f64, s: f64) {
+        let terms = family.fast().shape_terms(observation, m, s);
+        // a row of a huge weight or count could overflow
+        if !(terms.score.is_finite() && terms.information.is_finite()) {
+            return;
+        }
+        self.recent.weight += terms.weight;
+        self.recent.score += terms.score;
+        self.recent.information += terms.information;
+        self.recent.level += terms.level;
+        if terms.squared_slope > 0.0 {
+            let added = [terms.weight, terms.squared_slope, terms.curvature];
+            self.curved.iter_mut().zip(added).for_each(|(sum, term)| *sum += term);
+        }
+    }
+
+    /// What the covariance is multiplied with where it is reported: by how much the slopes of the
+    /// loss vary more than its curvature says. It is 1 if the law is that of the family; the belief
+    /// itself is that of the family's law.
+    pub fn inflation(&self) -> f64 {
+        let [rows, squared_slope, curvature] = self.curved;
+        if rows == 0.0 {
+            return 1.0;
+        }
+        let prior = squared_slope * PRIOR_ROWS / rows;
+        let factor = (squared_slope + prior) / (curvature + prior);
+        factor.clamp(MIN_INFLATION, MAX_INFLATION)
+    }
+
+    /// The family after a step, with a shape of at least `least`; `None` if no row has said
+    /// anything since the last one.
+    pub fn step<F: Family>(&mut self, family: &F, least: f64) -> Option<F> {
+        let recent = std::mem::take(&mut self.recent);
+        let ShapeTerms { weight, score, information, level, .. } = recent;
+        let fast = family.fast();
+        let shape = fast.shape().filter(|_| weight > 0.0)?;
+        let offset = fast.shape_offset(level / weight);
+        let unit = shape + offset;
+        self.information += information * unit * unit;
+        let step = score * unit / (self.information + PRIOR_INFORMATION);
+        let moved = unit * step.clamp(-MAX_STEP, MAX_STEP).exp() - offset;
+        moved.is_finite().then(|| fast.with_shape_unchecked(moved.max(least)))
+    }
+
+    /// What a learner of this shape tells others.
+    pub fn part(&self, shape: f64) -> PartShape {
+        let [rows, squared_slope, curvature] = self.curved;
+        PartShape { shape, sums: [self.information, rows, squared_slope, curvature] }
+    }
+
+    /// The sums of several learners.
+    pub fn from_part(part: &PartShape) -> Self {
+        let [information, rows, squared_slope, curvature] = part.sums;
+        let curved = [rows, squared_slope, curvature];
+        Self { recent: ShapeTerms::default(), information, curved }
+    }
+}
