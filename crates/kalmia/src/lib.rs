@@ -49,8 +49,8 @@ pub use covariance::{CoreTail, Dense, Factored};
 pub use error::{Error, Result};
 pub use family::{AnyFamily, Bernoulli, Binomial, Family, Gamma, Gaussian, Poisson};
 pub use learner::{
-    AnyLearner, Auto, Averaged, AveragedSgd, DriftMode, Filter, Learner, OnlineNewtonSettings,
-    OnlineNewtonStep, Predict, Prior, Wide,
+    AnyLearner, Auto, Averaged, AveragedSgd, Categorical, DriftMode, Filter, Learner,
+    OnlineNewtonSettings, OnlineNewtonStep, Predict, Prior, Wide,
 };
 pub use observe::{Observer, RowView};
 pub use predict::Prediction;

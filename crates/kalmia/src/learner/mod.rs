@@ -4,6 +4,7 @@ mod any;
 pub mod auto;
 mod averaged;
 mod averaged_sgd;
+mod categorical;
 mod checkpoint;
 mod drift;
 mod filter;
@@ -18,6 +19,9 @@ pub use any::{AnyLearner, AnyState};
 pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight};
 pub use averaged::{Averaged, AveragedState};
 pub use averaged_sgd::{AveragedSgd, AveragedSgdState, default_step, oracle_step};
+pub use categorical::{
+    Categorical, CategoricalBuilder, CategoricalState, ClassObserver, ClassRow, Contrast,
+};
 pub use checkpoint::Checkpoint;
 pub use drift::Drift;
 pub use filter::{Filter, FilterState};
