@@ -23,8 +23,9 @@ use crate::rows::Observation;
 use crate::step::{LinearRow, Moments, Step};
 
 /// Share of the rivals' relative variance by which a block contracts more, if there are many
-/// classes. Measured on ten data sets: with 0 sets that planes separate are learned more slowly,
-/// with 1 classes that overlap become too certain.
+/// classes. With 0, sets that planes separate are learned more slowly (progressive loss of digits
+/// 0.283 instead of 0.268, of iris 0.222 instead of 0.207). With 1, classes that overlap become too
+/// certain (ten simulated classes 0.629 instead of 0.619, image segments 0.252 instead of 0.246).
 const RIVAL_SHARE: f64 = 0.5;
 /// Largest curvature and contraction of a block.
 const MAX_CURVATURE: f64 = 1e150;

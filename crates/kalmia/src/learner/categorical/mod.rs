@@ -57,7 +57,8 @@ const CHUNK: u64 = 256;
 /// ```
 /// use kalmia::{Categorical, Rows};
 ///
-/// let mut learner = Categorical::builder(3, 2).intercept().build()?; // feature 0 is the constant 1
+/// // feature 0 is the constant 1
+/// let mut learner = Categorical::builder(3, 2).intercept().build()?;
 /// let x = [1.0, -2.1, 1.0, 0.1, 1.0, 1.9, 1.0, -1.8, 1.0, -0.1, 1.0, 2.2];
 /// learner.learn(Rows::new(2, &x, &[0.0, 1.0, 2.0, 0.0, 1.0, 2.0])?)?;
 /// let probabilities = learner.predict(&[1.0, 2.0])?;
