@@ -52,8 +52,8 @@ pub use family::{
     Student,
 };
 pub use learner::{
-    AnyLearner, Auto, Averaged, AveragedSgd, DriftMode, Filter, Learner, OnlineNewtonSettings,
-    OnlineNewtonStep, Predict, Prior, Wide,
+    AnyLearner, Auto, Averaged, AveragedSgd, Categorical, DriftMode, Filter, Learner,
+    OnlineNewtonSettings, OnlineNewtonStep, Predict, Prior, Wide,
 };
 pub use observe::{Observer, RowView};
 pub use predict::Prediction;

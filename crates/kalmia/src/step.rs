@@ -41,6 +41,24 @@ impl Step {
     }
 }
 
+/// What one of several beliefs knows of a row before it, and the step that it takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinearRow {
+    /// $m = \theta^\top x$.
+    pub m: f64,
+    /// $s = x^\top Px$.
+    pub s: f64,
+    /// The decision.
+    pub step: Step,
+}
+
+impl LinearRow {
+    /// A row with linear predictor `m` of variance `s`, not decided yet.
+    pub const fn new(m: f64, s: f64) -> Self {
+        Self { m, s, step: Step::NONE }
+    }
+}
+
 /// What moment matching computes from one row: the belief $u \sim N(m, s)$ after seeing `y`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moments {

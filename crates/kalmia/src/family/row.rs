@@ -58,9 +58,15 @@ impl Rows<'_> {
 
     /// [`Rows::validate`], and whether all numbers are at most [`MAX_MODERATE`] in size.
     pub(crate) fn check<F: Family>(&self, family: &F, dim: usize) -> Result<bool> {
+        let features = self.check_features(dim)?;
+        Ok(self.check_observations(family)? && features)
+    }
+
+    /// Checks the features; whether all are at most [`MAX_MODERATE`] in size.
+    pub(crate) fn check_features(&self, dim: usize) -> Result<bool> {
         require_len("row", self.dim(), dim)?;
         let x = self.features();
-        let mut all = moderate(x);
+        let all = moderate(x);
         if !all && let Some(at) = first_beyond(MAX_FEATURE, x) {
             return Err(Error::Feature {
                 row: at / self.dim(),
@@ -68,7 +74,6 @@ impl Rows<'_> {
                 value: x[at],
             });
         }
-        all &= self.check_observations(family)?;
         Ok(all)
     }
 
@@ -84,17 +89,19 @@ impl Rows<'_> {
                 });
             }
         }
+        self.check_extras()?;
+        // weights are: `MAX_WEIGHT` is no larger
+        Ok(moderate(self.targets()) && self.offsets().is_none_or(moderate))
+    }
+
+    /// Checks weights and offsets.
+    pub(crate) fn check_extras(&self) -> Result<()> {
         check_extra("weight", self.weights(), "a number from 0 to 1e30", |weight| {
             (0.0..=MAX_WEIGHT).contains(&weight)
         })?;
-        check_extra(
-            "offset",
-            self.offsets(),
-            "a finite number, at most 1e120 in size",
-            |offset| offset.abs() <= MAX_FEATURE,
-        )?;
-        // weights are: `MAX_WEIGHT` is no larger
-        Ok(moderate(self.targets()) && self.offsets().is_none_or(moderate))
+        check_extra("offset", self.offsets(), "a finite number, at most 1e120 in size", |offset| {
+            offset.abs() <= MAX_FEATURE
+        })
     }
 }
 

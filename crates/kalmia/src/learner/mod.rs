@@ -4,6 +4,7 @@ mod any;
 pub mod auto;
 mod averaged;
 mod averaged_sgd;
+mod categorical;
 mod checkpoint;
 mod drift;
 mod feature_map;
@@ -22,6 +23,9 @@ pub(crate) use auto::Residual;
 pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight};
 pub use averaged::{Averaged, AveragedState};
 pub use averaged_sgd::{AveragedSgd, AveragedSgdState, default_step, oracle_step};
+pub use categorical::{
+    Categorical, CategoricalBuilder, CategoricalState, ClassObserver, ClassRow, Contrast,
+};
 pub use checkpoint::Checkpoint;
 pub use drift::Drift;
 pub use feature_map::{FeatureMap, FeatureTerm};

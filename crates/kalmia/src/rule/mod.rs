@@ -6,6 +6,7 @@ mod ekf;
 mod implicit;
 mod moment_match;
 mod online_newton;
+mod softmax;
 mod truncated;
 
 pub use any::AnyRule;
@@ -13,8 +14,12 @@ pub use ekf::Ekf;
 pub use implicit::Implicit;
 pub use moment_match::{MomentMatch, moments};
 pub use online_newton::OnlineNewton;
+#[doc(hidden)]
+pub use softmax::{softmax_probabilities, softmax_steps};
 pub use truncated::Truncated;
 
+#[doc(hidden)]
+pub use crate::step::LinearRow;
 pub use crate::step::{Evidence, Moments, Step};
 
 use crate::family::Family;

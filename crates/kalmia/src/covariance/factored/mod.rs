@@ -6,6 +6,9 @@ mod row;
 mod small;
 mod small_factor;
 mod sweep;
+mod together;
+
+pub(crate) use together::{FactoredBelief, learn_together};
 
 use super::kernel::{Blocks, learn_in_blocks, learn_in_turn};
 use super::variances;

@@ -67,11 +67,9 @@ impl WithSimd for Learn<'_, '_, Factored> {
             (4, 29..=small::MAX_DIM) => small!(8),
             _ => {}
         }
-        let Learn {
-            p: Factored { dim, stride, u, d, scratch, .. }, theta, x, first, decide, ..
-        } = self;
-        let mut rows = PairInFlight { dim: *dim, stride: *stride, u, d, scratch };
-        pairs::learn(simd, &mut rows, *dim, theta, x, first, decide)
+        let Learn { p, theta, x, first, decide, .. } = self;
+        let dim = p.dim;
+        pairs::learn(simd, &mut PairInFlight::of(p), dim, theta, x, first, decide)
     }
 }
 
@@ -110,12 +108,20 @@ impl WithSimd for LearnTwo<'_, '_, Factored> {
 
 /// A pair of rows that the factors are learning. The second row's projection is corrected for the
 /// first row's step: $f_j \mathrel{+}= \lambda_j\sum_{i<j} v_if_i$.
-struct PairInFlight<'a> {
+pub(super) struct PairInFlight<'a> {
     dim: usize,
     stride: usize,
     u: &'a mut [f64],
     d: &'a mut [f64],
     scratch: &'a mut Scratch,
+}
+
+impl<'a> PairInFlight<'a> {
+    #[inline(always)]
+    pub fn of(p: &'a mut Factored) -> Self {
+        let Factored { dim, stride, u, d, scratch, .. } = p;
+        Self { dim: *dim, stride: *stride, u, d, scratch }
+    }
 }
 
 impl Pairs for PairInFlight<'_> {

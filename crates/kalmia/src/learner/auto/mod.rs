@@ -32,7 +32,7 @@ pub(super) mod posterior;
 pub(super) mod predict;
 pub(super) mod prior;
 pub(super) mod report;
-mod review;
+pub(super) mod review;
 mod sample;
 pub(super) mod scale;
 mod scores;

@@ -61,20 +61,6 @@ impl<F: Family> Auto<F> {
         member_prediction(&self.family, &self.dispersion, belief, offset)
     }
 
-    /// Sets features that no row had to 0; returns how many there were.
-    pub(super) fn hide_unseen(&self, x: &mut [f64]) -> f64 {
-        if !self.scales.completed_by(x) {
-            return 0.0;
-        }
-        let mut unseen = 0.0;
-        let given = x.to_vec();
-        self.scales.clone().complete(&given, |j, _| {
-            x[j] = 0.0;
-            unseen += 1.0;
-        });
-        unseen
-    }
-
     /// The rows without features that no row had, and how many each row has of them, unseen levels
     /// included.
     fn seen_features<'a>(
@@ -92,7 +78,7 @@ impl<F: Family> Auto<F> {
         seen.clear();
         seen.extend_from_slice(rows.features());
         for (x, unseen) in seen.chunks_exact_mut(self.dim).zip(unseen) {
-            *unseen += self.hide_unseen(x);
+            *unseen += self.scales.hide_unseen(x);
         }
         seen
     }
@@ -110,7 +96,7 @@ impl<F: Family> Predict for Auto<F> {
         check_features(x, self.dim)?;
         require(offset.is_finite(), "offset", offset, "must be finite")?;
         let mut seen = x.to_vec();
-        let unseen = self.hide_unseen(&mut seen);
+        let unseen = self.scales.hide_unseen(&mut seen);
         let member = |belief: MemberBelief| {
             Ok((belief.weight, self.member_prediction(belief, offset, unseen)?))
         };

@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 pub const PRIOR_SIZES: [f64; 6] = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0];
 /// Their weights before the first row, relative to each other. Under the widest priors a few rows
 /// that one plane separates have huge coefficients, which would dominate the mixture's mean.
-pub(super) const PRIOR_WEIGHTS: [f64; PRIOR_SIZES.len()] = [1.0, 1.0, 1.0, 1.0, 0.3, 0.03];
+pub(in crate::learner) const PRIOR_WEIGHTS: [f64; PRIOR_SIZES.len()] =
+    [1.0, 1.0, 1.0, 1.0, 0.3, 0.03];
 /// Variance of the intercept under normal noise, relative to that of `y`: so wide that the
 /// intercept is not shrunk.
 const FLAT: f64 = 1e6;
@@ -29,7 +30,7 @@ const MEDIAN_TO_DEVIATION: f64 = 1.482_602_218_505_602;
 const SPREAD_ROWS: usize = 3;
 /// Smallest variance of the intercept for other families. An intercept is not small because the
 /// slopes are; with wide slopes it is as wide as three of them.
-const MIN_INTERCEPT: f64 = 3.0;
+pub(in crate::learner) const MIN_INTERCEPT: f64 = 3.0;
 /// Smallest guess of the noise variance, relative to the variance of `y`.
 const MIN_NOISE: f64 = 1e-12;
 

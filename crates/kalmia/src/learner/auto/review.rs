@@ -32,16 +32,20 @@ impl<F: Family> Auto<F> {
 const MIN_MOVE: f64 = 0.02;
 const MIN_HEAVY: f64 = 1e-3;
 
+/// Whether a member no longer matters after `count` rows, which have `doubled` since its last
+/// review by influence or not.
+pub(in crate::learner) fn is_idle(weight: f64, influence: f64, count: u64, doubled: bool) -> bool {
+    let least = if weight < MIN_HEAVY { MIN_INFLUENCE * count as f64 } else { MIN_MOVE };
+    weight < MIN_MEMBER_WEIGHT || (doubled && influence < least)
+}
+
 impl Bank<Factored> {
     /// Drops members that no longer matter after `count` rows: by weight at every review, by
     /// influence at the powers of two.
     pub fn drop_idle(&mut self, count: u64) {
         let heaviest = self.best().weight;
         let doubled = count.is_power_of_two() && count > CHUNK;
-        let idle = |m: &Member<Factored>| {
-            let least = if m.weight < MIN_HEAVY { MIN_INFLUENCE * count as f64 } else { MIN_MOVE };
-            m.weight < MIN_MEMBER_WEIGHT || (doubled && m.influence < least)
-        };
+        let idle = |m: &Member<Factored>| is_idle(m.weight, m.influence, count, doubled);
         self.members.retain(|m| m.weight == heaviest || !idle(m));
         self.renormalize();
         if doubled {

@@ -82,6 +82,6 @@ impl<F: Family> Sample for Auto<F> {
     }
 
     fn hide_features(&self, x: &mut [f64]) -> f64 {
-        self.hide_unseen(x)
+        self.scales.hide_unseen(x)
     }
 }

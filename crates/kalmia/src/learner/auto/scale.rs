@@ -118,6 +118,18 @@ impl Scales {
         self.scale.iter().zip(x).any(|(scale, x)| *scale == 0.0 && *x != 0.0)
     }
 
+    /// Sets features that no row had to 0; returns how many there were.
+    pub fn hide_unseen(&self, x: &mut [f64]) -> f64 {
+        let mut unseen = 0.0;
+        for (scale, x) in self.scale.iter().zip(x) {
+            if *scale == 0.0 && *x != 0.0 {
+                *x = 0.0;
+                unseen += 1.0;
+            }
+        }
+        unseen
+    }
+
     /// Takes over the scales of features that only `other` has seen; calls `set(j, scale)` for
     /// each.
     pub fn adopt(&mut self, other: &Self, set: impl FnMut(usize, f64)) {
@@ -202,6 +214,6 @@ impl Scales {
 }
 
 /// $p/r^2$.
-pub(super) fn variance(p: f64, scale: f64) -> f64 {
+pub(in crate::learner) fn variance(p: f64, scale: f64) -> f64 {
     if scale == 0.0 { p } else { (p / (scale * scale)).clamp(1e-280, 1e280) }
 }

@@ -12,9 +12,15 @@ use serde::{Deserialize, Serialize};
 /// up to it, the scales are taken anew and all rows so far re-run.
 pub(in crate::learner) const WARM_UP_ROWS: usize = 128;
 
+/// Whether the scales are taken anew before row `t`, from 1. After two rows the spread of `y` is
+/// known for the first time.
+pub(in crate::learner) fn is_rerun(t: usize) -> bool {
+    t.is_power_of_two() || t == 3
+}
+
 /// The rows of the warm-up.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(super) struct WarmUpRows {
+pub(in crate::learner) struct WarmUpRows {
     x: Vec<f64>,
     y: Vec<f64>,
     weight: Vec<f64>,
@@ -22,7 +28,7 @@ pub(super) struct WarmUpRows {
 }
 
 impl WarmUpRows {
-    fn push(&mut self, rows: Rows<'_>, i: usize) {
+    pub fn push(&mut self, rows: Rows<'_>, i: usize) {
         let observation = rows.observation(i);
         self.x.extend_from_slice(rows.x(i));
         self.y.push(observation.y);
@@ -74,8 +80,7 @@ impl<F: Family> Auto<F> {
         }
         let t = self.warm_up.as_ref().map_or(0, WarmUpRows::len) + 1;
         self.scales.add(rows.x(i));
-        // After two rows the spread of `y` is known for the first time.
-        if t.is_power_of_two() || t == 3 {
+        if is_rerun(t) {
             self.rerun()?;
         }
         self.chunk(rows.slice(i..i + 1), i, observer)?;

@@ -1,0 +1,65 @@
+//! Coefficients of a class against a reference class, and their covariance.
+
+use super::Categorical;
+use super::member::Member;
+use crate::covariance::Covariance;
+use crate::error::{Result, require};
+
+/// Coefficients of one class against another: by how much a unit of each feature raises the
+/// logarithm of the odds between them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contrast {
+    /// $E[\theta_k - \theta_r]$, one per feature.
+    pub coefficients: Vec<f64>,
+    /// Their covariance, dense and symmetric, `dim * dim` numbers.
+    pub covariance: Vec<f64>,
+}
+
+impl Contrast {
+    /// Standard errors of the coefficients.
+    pub fn standard_errors(&self) -> Vec<f64> {
+        let dim = self.coefficients.len();
+        (0..dim).map(|j| self.covariance[j * dim + j].sqrt()).collect()
+    }
+}
+
+impl Categorical {
+    /// The coefficients of `class` against those of `reference`, within the members and between
+    /// them. Rows determine such differences only, not the coefficients of one class alone.
+    ///
+    /// ```
+    /// use kalmia::{Categorical, Rows};
+    ///
+    /// let mut learner = Categorical::builder(3, 2).intercept().build()?;
+    /// let x = [1.0, -2.1, 1.0, 0.1, 1.0, 1.9, 1.0, -1.8, 1.0, -0.1, 1.0, 2.2];
+    /// learner.learn(Rows::new(2, &x, &[0.0, 1.0, 2.0, 0.0, 1.0, 2.0])?)?;
+    /// let contrast = learner.contrast(2, 0)?;
+    /// assert!(contrast.coefficients[1] > 0.0 && contrast.standard_errors()[1] > 0.0);
+    /// # Ok::<(), kalmia::Error>(())
+    /// ```
+    pub fn contrast(&self, class: usize, reference: usize) -> Result<Contrast> {
+        for index in [class, reference] {
+            require(index < self.classes, "class", index as f64, "must be below classes()")?;
+        }
+        let dim = self.dim;
+        let members = &self.mixture.members;
+        let difference = |member: &Member, j: usize| {
+            member.blocks[class].theta[j] - member.blocks[reference].theta[j]
+        };
+        let mean = |j: usize| members.iter().map(|m| m.weight * difference(m, j)).sum();
+        let coefficients: Vec<f64> = (0..dim).map(mean).collect();
+        let mut covariance = vec![0.0; dim * dim];
+        // a class against itself differs by nothing
+        for member in members.iter().filter(|_| class != reference) {
+            let own = member.blocks[class].covariance.matrix();
+            let other = member.blocks[reference].covariance.matrix();
+            let away: Vec<f64> =
+                (0..dim).map(|j| difference(member, j) - coefficients[j]).collect();
+            for (at, entry) in covariance.iter_mut().enumerate() {
+                let between = away[at / dim] * away[at % dim];
+                *entry += member.weight * (own[at] + other[at] + between);
+            }
+        }
+        Ok(Contrast { coefficients, covariance })
+    }
+}

@@ -1,0 +1,105 @@
+//! One softmax filter of the mixture: a belief per class, a prior size, a weight.
+
+use crate::covariance::{FactoredBelief, Kernel, learn_together};
+use crate::error::{Error, Result};
+use crate::learner::auto::prior::Basis;
+use crate::learner::auto::scale::variance;
+use crate::rows::Rows;
+use crate::rule::{LinearRow, softmax_steps};
+
+/// Prior variance of a coefficient per prior size of a difference between two classes.
+pub(super) const BLOCK_SHARE: f64 = 0.5;
+
+/// A belief per class, with their share of the mixture.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    /// Prior size of a difference between two classes, relative to the scaled features.
+    pub prior_size: f64,
+    /// The features that the prior is independent in.
+    pub basis: Basis,
+    /// One per class.
+    pub blocks: Vec<FactoredBelief>,
+    /// Share of the mixture.
+    pub weight: f64,
+    /// The weight at the last review by influence, and how far it has moved since.
+    pub anchor: f64,
+    pub influence: f64,
+    pub predictions: Predictions,
+}
+
+/// A member's prediction for each row of a chunk. Scratch, so a copy of the member starts without
+/// it.
+#[derive(Debug, Default)]
+pub(super) struct Predictions {
+    /// Row after row, a probability per class.
+    pub probabilities: Vec<f64>,
+    /// Of each row, the logarithm.
+    pub evidence: Vec<f64>,
+    rows: Vec<LinearRow>,
+}
+
+impl Clone for Predictions {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Member {
+    pub fn new(prior_size: f64, basis: Basis, blocks: Vec<FactoredBelief>) -> Self {
+        Self {
+            prior_size,
+            basis,
+            blocks,
+            weight: 1.0,
+            anchor: 1.0,
+            influence: 0.0,
+            predictions: Predictions::default(),
+        }
+    }
+
+    /// Learns a chunk and records its predictions.
+    pub fn learn(&mut self, rows: Rows<'_>) -> Result<()> {
+        let Self { blocks, predictions, .. } = self;
+        let classes = blocks.len();
+        let Predictions { probabilities, evidence, rows: linear } = predictions;
+        probabilities.resize(rows.len() * classes, 0.0);
+        evidence.resize(rows.len(), 0.0);
+        linear.resize(classes, LinearRow::new(0.0, 0.0));
+        let mut decide = |i: usize, linear: &mut [LinearRow]| {
+            let observation = rows.observation(i);
+            let probabilities = &mut probabilities[i * classes..][..classes];
+            let class = observation.y as usize;
+            evidence[i] = softmax_steps(class, observation.weight, linear, probabilities);
+            check_finite(i, linear)
+        };
+        learn_together(blocks, linear, rows.features(), &mut decide)
+    }
+
+    /// Gives an unseen coefficient its prior.
+    pub fn set_prior(&mut self, j: usize, scale: f64) {
+        let variance = variance(BLOCK_SHARE * self.prior_size, scale);
+        for block in &mut self.blocks {
+            block.covariance.set_untouched(j, variance);
+        }
+    }
+
+    /// One more coefficient per class.
+    pub fn grow(&mut self) {
+        let variance = BLOCK_SHARE * self.prior_size;
+        self.blocks.iter_mut().for_each(|block| block.grow(variance));
+    }
+}
+
+/// Refuses a row after which a belief would not be finite.
+fn check_finite(row: usize, linear: &[LinearRow]) -> Result<()> {
+    // an infinite m or s of one class shows in the steps of all
+    let finite = |row: &LinearRow| {
+        row.m.is_finite() && row.step.gain.is_finite() && (row.step.curvature * row.s).is_finite()
+    };
+    match linear.iter().find(|row| !finite(row)) {
+        Some(bad) => {
+            Err(Error::Diverged { row, quantity: "the linear predictor's variance", value: bad.s })
+        }
+        None => Ok(()),
+    }
+}

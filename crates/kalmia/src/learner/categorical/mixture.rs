@@ -1,0 +1,135 @@
+//! The members side by side: how they learn, how their weights move, and which are dropped.
+
+use super::member::Member;
+use super::observe::{ClassObserver, ClassRow};
+use crate::error::Result;
+use crate::learner::auto::MemberWeight;
+use crate::learner::auto::posterior::posterior_of_logs;
+use crate::learner::auto::review::is_idle;
+use crate::rows::Rows;
+
+/// No weight falls below this between reviews, so that a member can recover from a bad start.
+const MIN_WEIGHT: f64 = 1e-300;
+
+/// Members with weights that sum to 1.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Mixture {
+    pub members: Vec<Member>,
+    /// Of a row: the weights after it, and the probability of each class.
+    next: Vec<f64>,
+    probabilities: Vec<f64>,
+}
+
+impl Mixture {
+    /// From members whose weights are relative to each other.
+    pub fn new(members: Vec<Member>) -> Self {
+        let mut mixture = Self::with_weights(members);
+        mixture.renormalize();
+        mixture.members.iter_mut().for_each(|member| member.anchor = member.weight);
+        mixture
+    }
+
+    /// From members whose weights sum to 1.
+    pub fn with_weights(members: Vec<Member>) -> Self {
+        let next = vec![0.0; members.len()];
+        Self { members, next, probabilities: Vec::new() }
+    }
+
+    fn renormalize(&mut self) {
+        let total: f64 = self.members.iter().map(|member| member.weight).sum();
+        self.members.iter_mut().for_each(|member| member.weight /= total);
+        self.next.truncate(self.members.len());
+    }
+
+    /// Each member learns the rows, then the weights follow row by row.
+    pub fn learn(
+        &mut self,
+        rows: Rows<'_>,
+        first: usize,
+        mut observer: Option<&mut dyn ClassObserver>,
+    ) -> Result<()> {
+        self.members.iter_mut().try_for_each(|member| member.learn(rows))?;
+        for i in 0..rows.len() {
+            if let Some(observer) = &mut observer {
+                self.notify(rows, first, i, &mut **observer);
+            }
+            self.weigh(i);
+        }
+        Ok(())
+    }
+
+    /// Shows row `i` of the chunk to the observer.
+    fn notify(&mut self, rows: Rows<'_>, first: usize, i: usize, observer: &mut dyn ClassObserver) {
+        let Self { members, probabilities, .. } = self;
+        let classes = members.first().map_or(0, |member| member.blocks.len());
+        probabilities.resize(classes, 0.0);
+        probabilities.fill(0.0);
+        for member in members {
+            let own = &member.predictions.probabilities[i * classes..][..classes];
+            add_scaled(member.weight, own, probabilities);
+        }
+        let observation = rows.observation(i);
+        let class = observation.y as usize;
+        observer.row(&ClassRow {
+            index: first + i,
+            x: rows.x(i),
+            class,
+            weight: observation.weight,
+            probabilities,
+            loss: -probabilities[class].max(f64::MIN_POSITIVE).ln(),
+        });
+    }
+
+    /// Moves the weights after row `i` of the chunk.
+    fn weigh(&mut self, i: usize) {
+        let Self { members, next, .. } = self;
+        if members.len() < 2 {
+            return;
+        }
+        for (next, member) in next.iter_mut().zip(&*members) {
+            *next = member.predictions.evidence[i];
+        }
+        posterior_of_logs(members.iter().map(|member| member.weight), next);
+        for (member, &next) in members.iter_mut().zip(&*next) {
+            member.weight = next.max(MIN_WEIGHT);
+            member.influence = member.influence.max((member.weight - member.anchor).abs());
+        }
+    }
+
+    /// Drops members that no longer matter after `count` rows: by weight at every review, by
+    /// influence at the powers of two.
+    pub fn drop_idle(&mut self, count: u64) {
+        let heaviest = self.members.iter().map(|member| member.weight).fold(0.0, f64::max);
+        let doubled = count.is_power_of_two() && count > super::CHUNK;
+        self.members.retain(|member| {
+            member.weight == heaviest || !is_idle(member.weight, member.influence, count, doubled)
+        });
+        self.renormalize();
+        if doubled {
+            for member in &mut self.members {
+                member.anchor = member.weight;
+                member.influence = 0.0;
+            }
+        }
+    }
+
+    pub fn weights(&self) -> Vec<MemberWeight> {
+        let weight = |member: &Member| MemberWeight {
+            prior_size: member.prior_size,
+            centered: member.basis.is_centered(),
+            process_noise: 0.0,
+            weight: member.weight,
+        };
+        self.members.iter().map(weight).collect()
+    }
+
+    /// Gives an unseen coefficient its prior.
+    pub fn set_prior(&mut self, j: usize, scale: f64) {
+        self.members.iter_mut().for_each(|member| member.set_prior(j, scale));
+    }
+}
+
+/// $y \mathrel{+}= ax$.
+pub(super) fn add_scaled(a: f64, x: &[f64], y: &mut [f64]) {
+    y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+}

@@ -1,0 +1,221 @@
+//! Several classes: a mixture of softmax filters that has no parameters to choose.
+//!
+//! Each class has a linear predictor with a belief of its own, and a row moves all of them together
+//! (`rule/softmax.rs` has the formulas). Members differ in the size of their prior as in
+//! [`Auto`](super::Auto), and predictions are weighted by past predictive likelihood.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `builder` | choices before the first row |
+//! | `warm_up`, `prior` | the first rows, and members from the prior at the scales they give |
+//! | `member`, `mixture` | one softmax filter; several, and how their weights move |
+//! | `observe` | what observers see of a row |
+//! | `predict`, `coefficients` | probabilities; differences between classes and their covariance |
+//! | `grow` | new features and new classes |
+//! | `state` | storing |
+
+mod builder;
+mod coefficients;
+mod grow;
+mod member;
+mod mixture;
+mod observe;
+mod predict;
+mod prior;
+mod state;
+mod warm_up;
+
+pub use builder::CategoricalBuilder;
+pub use coefficients::Contrast;
+pub use observe::{ClassObserver, ClassRow};
+pub use state::CategoricalState;
+
+use super::auto::MemberWeight;
+use super::auto::prior::PRIOR_SIZES;
+use super::auto::scale::Scales;
+use super::auto::warm_up::WarmUpRows;
+use super::checkpoint::Checkpoint;
+use crate::covariance::{Factored, Kernel};
+use crate::error::{Error, Result};
+use crate::linalg::require_memory;
+use crate::rows::Rows;
+use crate::sparse::SparseRows;
+use mixture::Mixture;
+use observe::reborrow;
+
+/// Members are reviewed at its multiples, however the rows are cut into batches.
+const CHUNK: u64 = 256;
+
+/// Learns the probabilities of several classes, from dense or sparse rows. Feature scales do not
+/// matter.
+///
+/// With $K$ classes, $P(y=k) = e^{u_k}/\sum_j e^{u_j}$ and $u_k = \theta_k^\top x$. The target of a
+/// row is the index of its class, from 0. With two classes the predictions are those of
+/// [`Auto`](super::Auto) with the [`Bernoulli`](crate::Bernoulli) family. A row costs about as much
+/// as in $K$ filters of one label each.
+///
+/// ```
+/// use kalmia::{Categorical, Rows};
+///
+/// // feature 0 is the constant 1
+/// let mut learner = Categorical::builder(3, 2).intercept().build()?;
+/// let x = [1.0, -2.1, 1.0, 0.1, 1.0, 1.9, 1.0, -1.8, 1.0, -0.1, 1.0, 2.2];
+/// learner.learn(Rows::new(2, &x, &[0.0, 1.0, 2.0, 0.0, 1.0, 2.0])?)?;
+/// let probabilities = learner.predict(&[1.0, 2.0])?;
+/// assert!(probabilities[2] > 0.5 && (probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+///
+/// learner.grow_class()?; // a fourth class, of which no row is known
+/// assert!(learner.predict(&[1.0, 2.0])?[3] < 0.3);
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Categorical {
+    classes: usize,
+    dim: usize,
+    count: u64,
+    scales: Scales,
+    warm_up: Option<WarmUpRows>,
+    mixture: Mixture,
+}
+
+impl Categorical {
+    /// Choices for a learner of `classes` classes, at least 1, and `dim` features, at least 1.
+    pub fn builder(classes: usize, dim: usize) -> CategoricalBuilder {
+        CategoricalBuilder::new(classes, dim)
+    }
+
+    fn untrained(classes: usize, scales: Scales) -> Result<Self> {
+        let mut learner = Self {
+            classes,
+            dim: scales.dim(),
+            count: 0,
+            scales,
+            warm_up: Some(WarmUpRows::default()),
+            mixture: Mixture::default(),
+        };
+        require_memory(learner.memory())?;
+        learner.rebuild()?;
+        Ok(learner)
+    }
+
+    /// Number of classes.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// Number of features.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Rows learned so far.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The members still in the mixture. The prior of a difference between two classes has their
+    /// prior size.
+    pub fn weights(&self) -> Vec<MemberWeight> {
+        self.mixture.weights()
+    }
+
+    /// Bytes that its matrices take, at most: nearly all of its memory. There is one of
+    /// `8 * dim * dim` bytes per member and class.
+    pub fn memory(&self) -> usize {
+        let bases = if self.scales.has_intercept() { 2 } else { 1 };
+        let members = match self.warm_up {
+            Some(_) => bases * PRIOR_SIZES.len(),
+            None => self.mixture.members.len(),
+        };
+        Factored::bytes(self.dim).saturating_mul(members).saturating_mul(self.classes)
+    }
+
+    /// Learns rows in order. Targets are indices of classes, below [`classes`](Self::classes).
+    /// Offsets must be 0: one that all classes share changes nothing. How rows are cut into calls
+    /// does not change the result. A batch with an illegal row is refused as a whole.
+    pub fn learn(&mut self, rows: Rows<'_>) -> Result<()> {
+        self.learn_observed(rows, None)
+    }
+
+    /// As [`learn`](Self::learn); shows each row to the observer before it is learned.
+    pub fn learn_observed(
+        &mut self,
+        rows: Rows<'_>,
+        observer: Option<&mut dyn ClassObserver>,
+    ) -> Result<()> {
+        if self.check(&rows)? {
+            return self.run(rows, observer);
+        }
+        // numbers so large that the recursion may overflow
+        Checkpoint::default().transaction(self, |learner| learner.run(rows, observer))
+    }
+
+    /// Learns sparse rows in order. A batch is written out as dense rows, so it must fit into
+    /// memory.
+    pub fn learn_sparse(
+        &mut self,
+        rows: SparseRows<'_>,
+        observer: Option<&mut dyn ClassObserver>,
+    ) -> Result<()> {
+        rows.densified(self.dim, |rows| self.learn_observed(rows, observer))
+    }
+
+    /// Checks every number of every row; whether none can overflow.
+    fn check(&self, rows: &Rows<'_>) -> Result<bool> {
+        let moderate = rows.check_features(self.dim)?;
+        let is_class = |y: f64| y >= 0.0 && y < self.classes as f64 && y.fract() == 0.0;
+        if let Some(row) = rows.targets().iter().position(|&y| !is_class(y)) {
+            let last = self.classes - 1;
+            return Err(Error::Target {
+                row,
+                value: rows.targets()[row],
+                family: "categorical".into(),
+                expected: format!("a class from 0 to {last}; add a new class with grow_class"),
+            });
+        }
+        rows.check_extras()?;
+        let offsets = rows.offsets().unwrap_or(&[]);
+        if let Some(row) = offsets.iter().position(|&offset| offset != 0.0) {
+            let expected = "0: an offset that all classes share changes nothing";
+            return Err(Error::RowExtra { row, name: "offset", value: offsets[row], expected });
+        }
+        Ok(moderate)
+    }
+
+    /// All rows of a call.
+    fn run(&mut self, rows: Rows<'_>, mut observer: Option<&mut dyn ClassObserver>) -> Result<()> {
+        let mut i = 0;
+        while i < rows.len() {
+            if self.warm_up.is_some() {
+                self.warm_up(rows, i, reborrow(&mut observer))?;
+                i += 1;
+                continue;
+            }
+            let end = rows.len().min(i + (CHUNK - self.count % CHUNK) as usize);
+            self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
+            self.count += (end - i) as u64;
+            i = end;
+            if self.count.is_multiple_of(CHUNK) {
+                self.mixture.drop_idle(self.count);
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows through the members, then through the mixture; `first` is the index of the first row
+    /// for observers.
+    fn chunk(
+        &mut self,
+        rows: Rows<'_>,
+        first: usize,
+        observer: Option<&mut dyn ClassObserver>,
+    ) -> Result<()> {
+        if self.scales.incomplete() {
+            for i in 0..rows.len() {
+                let mixture = &mut self.mixture;
+                self.scales.complete(rows.x(i), |j, scale| mixture.set_prior(j, scale));
+            }
+        }
+        self.mixture.learn(rows, first, observer)
+    }
+}

@@ -1,0 +1,105 @@
+//! Probabilities of the classes at new rows.
+
+use super::Categorical;
+use super::member::{BLOCK_SHARE, Member};
+use super::mixture::add_scaled;
+use crate::covariance::Kernel;
+use crate::error::{Result, require};
+use crate::learner::labels::PREDICTED_ROWS;
+use crate::linalg::{Threads, row_products};
+use crate::rows::{Inputs, check_features};
+use crate::rule::{LinearRow, softmax_probabilities};
+
+/// The beliefs of one member about the rows of a block, and the probabilities of the mixture.
+#[derive(Default)]
+struct Scratch {
+    /// Class after class, row after row.
+    linear: Vec<f64>,
+    variance: Vec<f64>,
+    /// One row, class after class.
+    row: Vec<LinearRow>,
+    own: Vec<f64>,
+    /// The features without those that no row had, and the number of these per row.
+    seen: Vec<f64>,
+    unseen: Vec<f64>,
+    /// Row after row, class after class.
+    mixed: Vec<f64>,
+}
+
+impl Categorical {
+    /// The probability of each class at `x`, averaged over what is not known of the coefficients;
+    /// they sum to 1.
+    pub fn predict(&self, x: &[f64]) -> Result<Vec<f64>> {
+        check_features(x, self.dim)?;
+        let mut probabilities = Vec::new();
+        self.predict_many(Inputs::new(self.dim, x)?, &mut |_, predicted| {
+            probabilities.extend_from_slice(predicted);
+            Ok(())
+        })?;
+        Ok(probabilities)
+    }
+
+    /// Calls `take(i, probabilities)` with the probability of each class of each row, in order. The
+    /// first error ends it; an illegal row is found before the first call. Offsets must be 0.
+    pub fn predict_many(
+        &self,
+        inputs: Inputs<'_>,
+        take: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
+    ) -> Result<()> {
+        inputs.check(self.dim)?;
+        for i in 0..inputs.len() {
+            let offset = inputs.offset(i);
+            require(offset == 0.0, "offset", offset, "must be 0: all classes would share it")?;
+        }
+        let mut scratch = Scratch::default();
+        for first in (0..inputs.len()).step_by(PREDICTED_ROWS) {
+            let rows = inputs.slice(first..inputs.len().min(first + PREDICTED_ROWS));
+            self.predict_block(rows, &mut scratch);
+            for (i, probabilities) in scratch.mixed.chunks_exact(self.classes).enumerate() {
+                take(first + i, probabilities)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn predict_block(&self, rows: Inputs<'_>, scratch: &mut Scratch) {
+        let n = rows.len();
+        scratch.seen.clear();
+        scratch.seen.extend_from_slice(rows.features());
+        scratch.unseen.clear();
+        scratch.unseen.extend((0..n).map(|i| f64::from(rows.unseen(i))));
+        if self.scales.incomplete() {
+            let seen = scratch.seen.chunks_exact_mut(self.dim);
+            for (x, unseen) in seen.zip(&mut scratch.unseen) {
+                *unseen += self.scales.hide_unseen(x);
+            }
+        }
+        scratch.linear.resize(n * self.classes, 0.0);
+        scratch.variance.resize(n * self.classes, 0.0);
+        scratch.row.resize(self.classes, LinearRow::new(0.0, 0.0));
+        scratch.own.resize(self.classes, 0.0);
+        scratch.mixed.clear();
+        scratch.mixed.resize(n * self.classes, 0.0);
+        for member in &self.mixture.members {
+            self.add_member(member, n, scratch);
+        }
+    }
+
+    /// Adds a member's share to the probabilities of a block of `n` rows.
+    fn add_member(&self, member: &Member, n: usize, scratch: &mut Scratch) {
+        let Scratch { linear, variance, row, own, seen, unseen, mixed } = scratch;
+        let parts = linear.chunks_exact_mut(n).zip(variance.chunks_exact_mut(n));
+        for (block, (linear, variance)) in member.blocks.iter().zip(parts) {
+            row_products(seen, self.dim, &block.theta, linear);
+            block.covariance.variances(seen, variance, Threads::ONE);
+        }
+        for (i, mixed) in mixed.chunks_exact_mut(self.classes).enumerate() {
+            let added = unseen[i] * BLOCK_SHARE * member.prior_size;
+            for (k, row) in row.iter_mut().enumerate() {
+                *row = LinearRow::new(linear[k * n + i], variance[k * n + i] + added);
+            }
+            softmax_probabilities(row, own);
+            add_scaled(member.weight, own, mixed);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What a [`Categorical`] needs to continue, bit for bit.
+
+use super::Categorical;
+use super::member::Member;
+use super::mixture::Mixture;
+use crate::covariance::{Factored, FactoredBelief, Kernel};
+use crate::error::{Error, Result, require, require_count, require_len};
+use crate::learner::auto::prior::Basis;
+use crate::learner::auto::scale::Scales;
+use crate::learner::auto::warm_up::WarmUpRows;
+use crate::linalg::Buffer;
+use serde::{Deserialize, Serialize};
+
+/// The state of a [`Categorical`], to be stored and restored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CategoricalState {
+    classes: usize,
+    dim: usize,
+    count: u64,
+    scales: Scales,
+    warm_up: Option<WarmUpRows>,
+    members: Vec<MemberState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct MemberState {
+    prior_size: f64,
+    basis: Basis,
+    weight: f64,
+    anchor: f64,
+    influence: f64,
+    blocks: Vec<BlockState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct BlockState {
+    theta: Vec<f64>,
+    #[serde(with = "crate::covariance::packed")]
+    covariance: Vec<f64>,
+}
+
+impl BlockState {
+    fn new(block: &FactoredBelief) -> Self {
+        Self { theta: block.coefficients().to_vec(), covariance: block.covariance.parts() }
+    }
+
+    fn restore(&self, dim: usize) -> Result<FactoredBelief> {
+        require_len("theta", self.theta.len(), dim)?;
+        for &value in self.theta.iter().chain(&self.covariance) {
+            require(value.is_finite(), "member", value, "must be finite")?;
+        }
+        Ok(FactoredBelief {
+            theta: Buffer::from_slice(&self.theta),
+            covariance: Factored::from_parts(&self.covariance, dim)?,
+        })
+    }
+}
+
+impl MemberState {
+    fn new(member: &Member) -> Self {
+        Self {
+            prior_size: member.prior_size,
+            basis: member.basis,
+            weight: member.weight,
+            anchor: member.anchor,
+            influence: member.influence,
+            blocks: member.blocks.iter().map(BlockState::new).collect(),
+        }
+    }
+
+    fn restore(&self, classes: usize, dim: usize) -> Result<Member> {
+        require_len("classes", self.blocks.len(), classes)?;
+        let positive = self.prior_size > 0.0 && self.prior_size.is_finite();
+        require(positive, "prior size", self.prior_size, "must be positive and finite")?;
+        for value in [self.weight, self.anchor, self.influence] {
+            let share = (0.0..=f64::MAX).contains(&value);
+            require(share, "member", value, "must be finite and not negative")?;
+        }
+        let blocks = self.blocks.iter().map(|block| block.restore(dim));
+        let mut member = Member::new(self.prior_size, self.basis, blocks.collect::<Result<_>>()?);
+        member.weight = self.weight;
+        member.anchor = self.anchor;
+        member.influence = self.influence;
+        Ok(member)
+    }
+}
+
+impl Categorical {
+    /// The state, to be stored.
+    pub fn state(&self) -> CategoricalState {
+        CategoricalState {
+            classes: self.classes,
+            dim: self.dim,
+            count: self.count,
+            scales: self.scales.clone(),
+            warm_up: self.warm_up.clone(),
+            members: self.mixture.members.iter().map(MemberState::new).collect(),
+        }
+    }
+
+    /// A learner that continues from a state.
+    pub fn restore(state: CategoricalState) -> Result<Self> {
+        let CategoricalState { classes, dim, count, scales, warm_up, members } = state;
+        require(classes > 0, "classes", classes as f64, "must be at least 1")?;
+        require(dim > 0, "dim", dim as f64, "must be at least 1")?;
+        scales.check(dim)?;
+        require_count("rows", count)?;
+        let members = members.iter().map(|member| member.restore(classes, dim));
+        let members = members.collect::<Result<Vec<_>>>()?;
+        let total: f64 = members.iter().map(|member| member.weight).sum();
+        if !(total > 0.0 && total.is_finite()) {
+            return Err(Error::State(format!("the weights of the members add up to {total}")));
+        }
+        let mixture = Mixture::with_weights(members);
+        let learner = Self { classes, dim, count, scales, warm_up, mixture };
+        if let Some(rows) = &learner.warm_up {
+            learner.check(&rows.rows(dim)?)?;
+        }
+        Ok(learner)
+    }
+}
