@@ -82,6 +82,7 @@ impl<F: Family + PartialEq> Auto<F> {
         let shape = &mut self.dispersion.shape;
         if let Some(family) = shape.merged(&self.family, &other.dispersion.shape, &other.family) {
             self.family = family;
+            self.dispersion.take_unit(&self.family);
         }
         self.count += other.count;
         bank.mean(&mut self.mean);
