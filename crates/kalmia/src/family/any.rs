@@ -44,8 +44,8 @@ pub enum AnyFamily {
 }
 
 /// The legal names.
-const NAMES: &str = "one of gaussian, bernoulli (or logistic), binomial, poisson, gamma, negative-binomial, \
-     quantile, student";
+const NAMES: &str = "one of gaussian, bernoulli (or logistic), binomial, poisson, gamma, \
+                     negative-binomial, quantile, student";
 
 impl AnyFamily {
     fn by_name(name: &str, parameter: Option<f64>) -> Result<Self> {

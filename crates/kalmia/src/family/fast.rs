@@ -135,7 +135,8 @@ pub trait FastPaths {
         None
     }
 
-    /// Whether the loss has a slope everywhere: Newton's method on sums of it then converges.
+    /// Whether the loss has a slope everywhere and is convex: Newton's method on sums of it then
+    /// converges, and the curvature at the maximum gives standard errors.
     fn smooth(&self) -> bool {
         true
     }

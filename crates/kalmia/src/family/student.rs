@@ -1,13 +1,15 @@
 //! Robust regression: $y = u + \sigma T$ with Student's $T$, whose heavy tails explain outliers.
 
+mod widths;
+
 use super::fast::{ShapeTerms, own_fast_paths};
 use super::{Family, FastPaths};
 use crate::error::{Error, Result, require};
 use crate::math::{normal_cdf, student_cdf, student_log_density, student_quantile};
 use crate::rows::{MAX_FEATURE, Observation};
 use crate::step::{Evidence, Moments, Step};
-use libm::lgamma;
 use rand::{Rng, RngExt};
+use widths::{Width, Widths};
 
 /// $\ell(y,u) = \frac{\nu+1}2\ln\left(1 + \frac{(y-u)^2}{\nu\sigma^2}\right)$, $\nu$ degrees of
 /// freedom and scale $\sigma$.
@@ -18,12 +20,12 @@ use rand::{Rng, RngExt};
 /// $\nu = 4$, the default.
 ///
 /// The loss is not convex, so a second derivative can be negative. Where one is asked for, it is
-/// the expected one, $(\nu+1)/((\nu+3)\sigma^2)$. Moment matching integrates over the normal laws of
-/// different width that Student's law is a mixture of. A row after which the exact belief would be
-/// wider leaves the width as it is.
+/// the expected one, $(\nu+1)/((\nu+3)\sigma^2)$. Moment matching integrates over the normal laws
+/// of different width that Student's law is a mixture of. A row after which the exact belief would
+/// be wider leaves the width as it is.
 ///
-/// The default learner learns $\sigma$. It also compares slopes with curvatures, and scales standard
-/// errors so that they hold if the noise is not Student's.
+/// The default learner learns $\sigma$. It also compares slopes with curvatures, and scales
+/// standard errors so that they hold if the noise is not Student's.
 ///
 /// ```
 /// use kalmia::{Auto, Family, Learner, Predict, Rows, Student};
@@ -71,14 +73,6 @@ const MAX_DOF: f64 = 100.0;
 /// Range of the scale.
 const MIN_SCALE: f64 = 1e-140;
 const MAX_SCALE: f64 = 1e140;
-/// Depth in nats at which the integral over widths is cut off.
-const CUT_DEPTH: f64 = 21.0;
-/// Largest spacing of its nodes, in the logarithm of the precision, and in deviations of a narrow
-/// density: the trapezoid rule is then accurate to $10^{-9}$.
-const MAX_SPACING: f64 = 0.45;
-const MAX_DEVIATIONS: f64 = 0.8;
-/// Most nodes: a row of a tiny weight has a long tail, which does not matter.
-const MAX_NODES: f64 = 400.0;
 /// Largest squared residual, in units of $\nu\sigma^2$ and of the belief's variance, that is not
 /// left to the derivatives at the mean.
 const MAX_SQUARE: f64 = 1e20;
@@ -212,64 +206,6 @@ impl Family for Student {
     }
 }
 
-/// A normal law among those that Student's law is a mixture of.
-struct Width {
-    /// $V$.
-    noise: f64,
-    /// $\frac{\lambda^k e^{-\lambda}}{\Gamma(k)}$ times the spacing in $\ln\lambda$, as a logarithm.
-    log_weight: f64,
-}
-
-/// Nodes in $\ln\lambda$ for residuals up to a size.
-#[derive(Clone)]
-struct Widths {
-    k: f64,
-    spread: f64,
-    /// The next node, the last one, and the distance of nodes.
-    log: f64,
-    first: f64,
-    spacing: f64,
-    lambda: f64,
-    growth: f64,
-    log_norm: f64,
-}
-
-impl Widths {
-    fn new(k: f64, spread: f64, square: f64) -> Self {
-        let width = 1.0 / k.sqrt();
-        let peak = (k / (1.0 + square / spread)).ln();
-        let first = peak - (CUT_DEPTH / k).max(6.5 * width) - width;
-        let last = (k + 6.5 * k.sqrt() + CUT_DEPTH).ln();
-        let spacing = MAX_SPACING.min(MAX_DEVIATIONS * width).max((last - first) / MAX_NODES);
-        Self {
-            k,
-            spread,
-            log: last,
-            first,
-            spacing,
-            lambda: last.exp(),
-            growth: spacing.exp(),
-            log_norm: spacing.ln() - lgamma(k),
-        }
-    }
-}
-
-impl Iterator for Widths {
-    type Item = Width;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Width> {
-        if self.log <= self.first {
-            return None;
-        }
-        let noise = 0.5 * self.spread / self.lambda;
-        let log_weight = self.k * self.log - self.lambda + self.log_norm;
-        self.log -= self.spacing;
-        self.lambda /= self.growth;
-        Some(Width { noise, log_weight })
-    }
-}
-
 /// Sums over the widths.
 #[derive(Default)]
 struct Sums {
@@ -369,6 +305,10 @@ impl FastPaths for Student {
         Some(if r > 0.0 { 1.0 - tail } else { tail })
     }
 
+    fn smooth(&self) -> bool {
+        false
+    }
+
     fn location_level(&self) -> Option<f64> {
         Some(0.5)
     }
@@ -382,8 +322,8 @@ impl FastPaths for Student {
         Self { scale: shape.clamp(MIN_SCALE, MAX_SCALE), ..*self }
     }
 
-    /// In $\ln\sigma$ the score of a residual of $z$ deviations is $(\nu+1)z^2/(\nu+z^2) - 1$, which
-    /// is bounded, and the information is $2\nu/(\nu+3)$.
+    /// In $\ln\sigma$ the score of a residual of $z$ deviations is $(\nu+1)z^2/(\nu+z^2) - 1$,
+    /// which is bounded, and the information is $2\nu/(\nu+3)$.
     fn shape_terms(&self, observation: &Observation, m: f64, s: f64) -> ShapeTerms {
         let Observation { y, weight, offset } = *observation;
         let sigma = self.scale;
@@ -409,90 +349,4 @@ impl FastPaths for Student {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::f64::consts::TAU;
-
-    /// $\int (u-m)^k e^{-w\ell}N(u;m,s)\,du$ by the trapezoid rule.
-    fn integral(family: &Student, row: &Observation, m: f64, s: f64, k: i32) -> f64 {
-        let n = 60_000;
-        let reach = 12.0 * s.sqrt();
-        let step = 2.0 * reach / f64::from(n);
-        let at = |i: i32| {
-            let v = -reach + f64::from(i) * step;
-            v.powi(k) * (-0.5 * v * v / s - row.loss(family, m + v)).exp() / (TAU * s).sqrt()
-        };
-        (0..=n).map(at).sum::<f64>() * step
-    }
-
-    #[test]
-    fn the_sum_over_widths_is_the_integral() {
-        for dof in [2.1, 4.0, 30.0] {
-            for scale in [0.3, 2.0] {
-                let family = Student::new(dof).unwrap().with_scale(scale).unwrap();
-                for r in [-30.0, -0.4, 0.0, 1.7, 5.0] {
-                    for s in [1e-3, 0.5, 20.0] {
-                        for weight in [1.0, 0.3, 4.0] {
-                            let row = Observation { y: r + 1.5, weight, offset: 0.5 };
-                            let found = family.exact_moments(&row, 1.0, s).unwrap();
-                            let mass = integral(&family, &row, 1.0, s, 0);
-                            let mean = integral(&family, &row, 1.0, s, 1) / mass;
-                            let square = integral(&family, &row, 1.0, s, 2) / mass;
-                            // a row after which the belief would be wider leaves it as it is
-                            let variance = (square - mean * mean).min(s);
-                            let kept = s - found.step.contraction * s * s;
-                            let close =
-                                |a: f64, b: f64| (a - b).abs() < 1e-6 * b.abs().max(0.01 * s);
-                            let same = close(found.evidence.ln(), mass.ln())
-                                && close(found.step.gain * s, mean)
-                                && close(kept, variance);
-                            assert!(same, "{family:?} {row:?} {s}: {found:?} {mean} {variance}");
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_predictive_distribution_is_the_integral() {
-        let family = Student::new(4.0).unwrap().with_scale(0.7).unwrap();
-        for y in [-30.0, 0.1, 0.9, 4.0] {
-            for s in [1e-6, 0.01, 1.0, 30.0f64] {
-                let found = family.predictive_cdf(y, 0.4, s).unwrap();
-                let step = 1e-3;
-                let term = |k: i32| {
-                    let z = f64::from(k) * step;
-                    (-0.5 * z * z).exp() * family.cdf(0.4 + s.sqrt() * z, y)
-                };
-                let sum: f64 = (-9000..=9000).map(term).sum();
-                let expected = sum * step / TAU.sqrt();
-                assert!((found / expected - 1.0).abs() < 1e-6, "{y} {s}: {found} {expected}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_row_far_out_moves_nothing() {
-        let family = Student::default();
-        for (y, s) in [(1e6, 0.1), (1e9, 1.0), (1e12, 1.0), (1e100, 1e-3), (-1e120, 10.0)] {
-            for weight in [1.0, 1e4] {
-                let row = Observation { y, weight, offset: 0.0 };
-                let Moments { evidence, step, .. } = family.exact_moments(&row, 0.0, s).unwrap();
-                assert!((step.gain * y / weight - 5.0).abs() < 1e-3, "{y} {s}: {step:?}");
-                assert_eq!(step.curvature, 0.0, "{y} {s}");
-                assert!((evidence.ln() / -row.loss(&family, 0.0) - 1.0).abs() < 1e-3, "{y} {s}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_vague_belief_takes_the_law_of_the_row() {
-        let family = Student::default();
-        for s in [1e6, 1e12, 1e18] {
-            let step = family.exact_moments(&Observation::new(3.0), 1.0, s).unwrap().step;
-            // the variance of Student's law with 4 degrees of freedom is 2
-            assert!((step.curvature * 2.0 - 1.0).abs() < 0.02, "{s}: {step:?}");
-        }
-    }
-}
+mod tests;

@@ -89,7 +89,8 @@ impl<F: Family> Sums<F> {
             return Err(Error::Choice {
                 name: "family",
                 value: family.name().to_owned(),
-                expected: "a family with a smooth loss: Newton's method cannot polish a quantile",
+                expected: "a family with a smooth and convex loss: Newton's method cannot polish \
+                           quantiles and Student's noise",
             });
         }
         for &value in theta {

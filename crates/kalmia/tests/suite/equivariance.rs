@@ -125,7 +125,10 @@ proptest! {
     }
 
     #[test]
-    fn units_and_order_of_features_change_no_prediction(seed in 0u64..1000, family in 0usize..FAMILIES.len()) {
+    fn units_and_order_of_features_change_no_prediction(
+        seed in 0u64..1000,
+        family in 0usize..FAMILIES.len(),
+    ) {
         let mut rng = rng(seed);
         let (x, linear) = rows(&mut rng);
         let family = FAMILIES[family];

@@ -267,6 +267,24 @@ fn shifting_and_scaling_the_target_does_just_that() {
 }
 
 #[test]
+fn a_start_of_equal_targets_does_not_freeze_it() {
+    let mut rng = rng(45);
+    let mut x = Vec::new();
+    let mut y = Vec::new();
+    for i in 0..6000 {
+        let row = [1.0, centered(&mut rng)];
+        let noise = normal(&mut rng);
+        y.push(if i < 400 { 0.0 } else { 1e3 * (5.0 + row[1] + noise) });
+        x.extend(row);
+    }
+    let auto = learned(Student::default(), 2, &x, &y);
+    let theta = auto.coefficients();
+    println!("theta {theta:?}, scale {}", auto.dispersion());
+    assert!((theta[0] / 5e3 - 1.0).abs() < 0.1, "{theta:?}");
+    assert!((theta[1] / 1e3 - 1.0).abs() < 0.3, "{theta:?}");
+}
+
+#[test]
 fn a_restored_learner_continues_bit_for_bit() {
     for drift in [DriftMode::Off, DriftMode::Adapt] {
         let (x, y) = contaminated(900, 0.05, 60);

@@ -35,10 +35,7 @@ pub(super) struct Context<'a, F> {
 
 impl<F: Family> Context<'_, F> {
     fn matcher(&self) -> MomentMatcher<'_, F> {
-        MomentMatcher {
-            family: self.family,
-            dispersion: if self.dispersion.is_pearson() { self.dispersion.guess } else { 1.0 },
-        }
+        self.dispersion.matcher(self.family)
     }
 }
 
@@ -274,7 +271,8 @@ impl<C: Covariance> Bank<C> {
 
     /// The best member's estimate of the dispersion.
     pub fn dispersion(&self, dispersion: &Dispersion) -> f64 {
-        if dispersion.kind == Kind::None { 1.0 } else { dispersion.estimate(self.best().residual) }
+        let divides = dispersion.kind != Kind::None && !dispersion.has_shape();
+        if divides { dispersion.estimate(self.best().residual) } else { 1.0 }
     }
 
     /// One more coefficient.

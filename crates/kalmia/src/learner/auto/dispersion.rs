@@ -1,6 +1,7 @@
 //! The estimate of the dispersion: normal-inverse-gamma for normal noise, Pearson's estimator for
 //! the other families that have one, and for counts.
 
+use super::member::MomentMatcher;
 use super::shape::ShapeSums;
 use crate::error::{Error, Result, require};
 use crate::family::{Family, FastPaths};
@@ -58,6 +59,10 @@ pub(in crate::learner) struct Dispersion {
     /// flat prior.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spent: f64,
+    /// Variance that beliefs are in units of: the squared scale of the law, if it has one to learn.
+    /// A scale that turns out larger then widens all beliefs.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub unit: f64,
     /// What the rows say of the law's shape, if it has one to learn.
     #[serde(default, skip_serializing_if = "ShapeSums::is_empty")]
     pub shape: ShapeSums,
@@ -66,6 +71,14 @@ pub(in crate::learner) struct Dispersion {
 /// For fields that older files do not have.
 pub(in crate::learner) fn is_zero(value: &f64) -> bool {
     *value == 0.0
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn is_one(value: &f64) -> bool {
+    *value == 1.0
 }
 
 impl Dispersion {
@@ -85,6 +98,7 @@ impl Dispersion {
             rows: 0.0,
             weight_is_size,
             spent: 0.0,
+            unit: 1.0,
             shape: ShapeSums::default(),
         }
     }
@@ -101,6 +115,8 @@ impl Dispersion {
             require(value.is_finite() && value >= 0.0, name, value, "must be finite, 0 or more")?;
         }
         self.shape.check()?;
+        let unit = self.unit;
+        require(unit > 0.0 && unit.is_finite(), "unit", unit, "must be positive")?;
         let guess = self.guess;
         require(guess > 0.0 && guess.is_finite(), "dispersion", guess, "must be positive")
     }
@@ -124,7 +140,22 @@ impl Dispersion {
     /// The family with the shape that the rows so far show; `None` if it stays.
     pub fn moved_family<F: Family>(&mut self, family: &F) -> Option<F> {
         let least = if self.kind == Kind::Scale { MIN_SCALE * self.guess } else { 0.0 };
-        self.shape.step(family, least)
+        let moved = self.shape.step(family, least, self.kind == Kind::Scale)?;
+        self.take_unit(&moved);
+        Some(moved)
+    }
+
+    /// Takes the unit of beliefs from the scale of a law.
+    pub fn take_unit<F: Family>(&mut self, family: &F) {
+        if let (Kind::Scale, Some(scale)) = (self.kind, family.fast().shape()) {
+            self.unit = scale * scale;
+        }
+    }
+
+    /// The step of rows, with beliefs in units of the dispersion.
+    pub fn matcher<'a, F: Family>(&self, family: &'a F) -> MomentMatcher<'a, F> {
+        let dispersion = if self.is_pearson() { self.guess } else { 1.0 };
+        MomentMatcher { family, dispersion, unit: dispersion * self.unit }
     }
 
     /// Forgets the rows, for a new run over them.
@@ -163,7 +194,7 @@ impl Dispersion {
         let estimate = (prior * self.guess + residual) / (prior + self.informative_rows());
         match self.kind {
             Kind::None | Kind::Shape => 1.0,
-            Kind::Scale => self.shape.inflation(),
+            Kind::Scale => self.shape.inflation() * self.unit,
             Kind::Normal | Kind::Pearson => estimate,
             Kind::Quasi => estimate.max(1.0),
         }

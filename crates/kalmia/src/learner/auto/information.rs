@@ -135,7 +135,8 @@ impl<F: Family> Auto<F> {
             members.push(member);
         }
         self.become_static(Bank::new(members), information.rows());
-        let heterogeneity = information.heterogeneity(&self.mean, self.dispersion());
+        let unit = self.dispersion.estimate(self.static_members()?.best().residual);
+        let heterogeneity = information.heterogeneity(&self.mean, unit);
         Ok(MergedMany { merged: Merged::Approximate(self), heterogeneity })
     }
 
@@ -145,6 +146,7 @@ impl<F: Family> Auto<F> {
         if found.shape > 0.0 && self.family.fast().shape().is_some() {
             let family = self.family.fast().with_shape_unchecked(found.shape);
             self.family = family;
+            self.dispersion.take_unit(&self.family);
             self.dispersion.shape = ShapeSums::from_part(&found);
         }
     }

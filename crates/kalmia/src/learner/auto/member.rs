@@ -53,11 +53,12 @@ impl Clone for Predictions {
     }
 }
 
-/// The family at unit dispersion, and the dispersion. Beliefs are stored divided by the dispersion,
-/// but moment matching of a skewed family needs the dispersion itself.
+/// The family at unit dispersion, the dispersion that divides its loss, and the variance that
+/// beliefs are stored in units of. Moment matching of a law that is not normal needs all three.
 pub(in crate::learner) struct MomentMatcher<'a, F> {
     pub family: &'a F,
     pub dispersion: f64,
+    pub unit: f64,
 }
 
 impl<F> Clone for MomentMatcher<'_, F> {
@@ -72,15 +73,16 @@ impl<F: Family> MomentMatcher<'_, F> {
     #[inline(always)]
     pub fn moments(&self, observation: &Observation, m: f64, s: f64) -> Moments {
         let phi = self.dispersion;
-        if phi == 1.0 {
+        let unit = self.unit;
+        if phi == 1.0 && unit == 1.0 {
             return moments(self.family, observation, m, s);
         }
         let sharper = Observation { weight: observation.weight / phi, ..*observation };
-        let Moments { evidence, slope, step } = moments(self.family, &sharper, m, phi * s);
+        let Moments { evidence, slope, step } = moments(self.family, &sharper, m, unit * s);
         let step = Step {
-            gain: phi * step.gain,
-            curvature: phi * step.curvature,
-            contraction: phi * step.contraction,
+            gain: unit * step.gain,
+            curvature: unit * step.curvature,
+            contraction: unit * step.contraction,
         };
         Moments { evidence, slope: phi * slope, step }
     }

@@ -133,17 +133,6 @@ fn sample_quantile(values: &mut [f64], level: f64) -> Option<f64> {
     Some(values[(level * last as f64).round() as usize])
 }
 
-/// The family with the first guess of its scale, if it has one and the rows are few.
-pub(in crate::learner) fn first_scale<F: Family>(
-    family: &F,
-    dispersion: &Dispersion,
-    rows: usize,
-) -> Option<F> {
-    let few = dispersion.kind == Kind::Scale && rows <= SPREAD_ROWS;
-    let fast = family.fast();
-    few.then(|| fast.with_shape_unchecked(fast.shape_of_deviation(dispersion.guess)))
-}
-
 /// Where the prior of a mixture lies: how wide its coefficients are, and the intercept's mean.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::learner) struct PriorCenter {
@@ -210,8 +199,8 @@ impl PriorCenter {
     }
 
     /// The counterpart of [`PriorCenter::center_normal`] that outliers do not move: the intercept
-    /// starts at the quantile of `y` that the family asks for, and the spread is the median distance
-    /// from the median.
+    /// starts at the quantile of `y` that the family asks for, and the spread is the median
+    /// distance from the median.
     fn center_location(
         &mut self,
         dispersion: &mut Dispersion,
@@ -219,6 +208,7 @@ impl PriorCenter {
         level: f64,
         rows: impl Iterator<Item = Observation> + Clone,
     ) {
+        self.scale = PriorScale::default();
         let mut targets: Vec<f64> = rows.clone().map(|o| o.y - o.offset).collect();
         let Some(start) = sample_quantile(&mut targets, level) else { return };
         let middle =
@@ -237,6 +227,26 @@ impl PriorCenter {
         dispersion.guess = deviation;
         let slopes = deviation * deviation;
         self.scale = PriorScale { slopes, intercept: WIDE * slopes };
+    }
+
+    /// After [`PriorCenter::center`], for a family with a scale: takes the prior into units of it.
+    /// Returns the family with the first guess of its scale if the rows are few.
+    pub fn center_scale<F: Family>(
+        &mut self,
+        family: &F,
+        dispersion: &mut Dispersion,
+        rows: usize,
+    ) -> Option<F> {
+        if dispersion.kind != Kind::Scale {
+            return None;
+        }
+        let fast = family.fast();
+        let first = fast.with_shape_unchecked(fast.shape_of_deviation(dispersion.guess));
+        let few = rows <= SPREAD_ROWS;
+        dispersion.take_unit(if few { &first } else { family });
+        self.scale.slopes /= dispersion.unit;
+        self.scale.intercept /= dispersion.unit;
+        few.then_some(first)
     }
 
     /// Prior variance of the intercept under a prior of size `p`, in units of the dispersion.
@@ -258,7 +268,8 @@ impl<F: Family> Auto<F> {
             intercept,
             kept.observations(),
         );
-        if let Some(family) = first_scale(&self.family, &self.dispersion, kept.len()) {
+        let first = self.prior.center_scale(&self.family, &mut self.dispersion, kept.len());
+        if let Some(family) = first {
             self.family = family;
         }
     }

@@ -15,7 +15,10 @@ use serde::{Deserialize, Serialize};
 /// Information that the first guess counts as, about that of four rows.
 const PRIOR_INFORMATION: f64 = 2.0;
 /// Largest step in $\zeta$.
-const MAX_STEP: f64 = 1.5;
+const MAX_STEP: f64 = 3.0;
+/// Largest step that the rows since the last one may ask for by themselves before all earlier rows
+/// are taken as rows of another scale and forgotten.
+const MAX_OWN_STEP: f64 = 1.0;
 /// Rows that the family's own law counts as, for the factor of the covariance.
 const PRIOR_ROWS: f64 = 20.0;
 /// Range of that factor.
@@ -83,13 +86,18 @@ impl ShapeSums {
 
     /// The family after a step, with a shape of at least `least`; `None` if no row has said
     /// anything since the last one.
-    pub fn step<F: Family>(&mut self, family: &F, least: f64) -> Option<F> {
+    /// With `restarts`, rows that ask for a step of more than [`MAX_OWN_STEP`] outweigh all earlier
+    /// ones: a stream that began with equal targets would otherwise keep their tiny scale.
+    pub fn step<F: Family>(&mut self, family: &F, least: f64, restarts: bool) -> Option<F> {
         let recent = std::mem::take(&mut self.recent);
         let ShapeTerms { weight, score, information, level, .. } = recent;
         let fast = family.fast();
         let shape = fast.shape().filter(|_| weight > 0.0)?;
         let offset = fast.shape_offset(level / weight);
         let unit = shape + offset;
+        if restarts && (score / (information * unit)).abs() > MAX_OWN_STEP {
+            self.information = 0.0;
+        }
         self.information += information * unit * unit;
         let step = score * unit / (self.information + PRIOR_INFORMATION);
         let moved = unit * step.clamp(-MAX_STEP, MAX_STEP).exp() - offset;

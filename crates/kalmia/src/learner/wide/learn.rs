@@ -5,7 +5,6 @@ use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::learner::auto::bank::MemberBelief;
 use crate::learner::auto::dispersion::Kind;
-use crate::learner::auto::member::MomentMatcher;
 use crate::learner::auto::report::{MixtureRow, mixture_variance};
 use crate::observe::{Observer, RowView, observation};
 use crate::rows::Observation;
@@ -112,10 +111,7 @@ impl<F: Family> Wide<F> {
         m: &[f64; MAX_LANES],
         s: &[f64; MAX_LANES],
     ) -> Result<Decisions> {
-        let matcher = MomentMatcher {
-            family: &self.family,
-            dispersion: if self.dispersion.is_pearson() { self.dispersion.guess } else { 1.0 },
-        };
+        let matcher = self.dispersion.matcher(&self.family);
         let mut decisions = Decisions {
             linear: *m,
             variance: [0.0; MAX_LANES],

@@ -182,7 +182,8 @@ impl<F: Family> Wide<F> {
 
     /// The estimated dispersion if it divides the loss, else 1.
     fn loss_divisor(&self) -> f64 {
-        self.dispersion.estimate(self.members.best().residual)
+        let residual = self.members.best().residual;
+        if self.dispersion.has_shape() { 1.0 } else { self.dispersion.estimate(residual) }
     }
 
     /// The members still in the mixture.

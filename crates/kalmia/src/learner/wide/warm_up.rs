@@ -4,7 +4,6 @@ use super::row::SparseParts;
 use super::{MAX_LANES, Members, Wide};
 use crate::error::Result;
 use crate::family::Family;
-use crate::learner::auto::prior::first_scale;
 use crate::learner::auto::warm_up::WARM_UP_ROWS;
 use crate::observe::{Observer, observation};
 use crate::rows::Observation;
@@ -114,7 +113,8 @@ impl<F: Family> Wide<F> {
             let intercept = self.scales.has_intercept();
             let observations = kept.observations();
             self.prior.center(&self.family, &mut self.dispersion, noise, intercept, observations);
-            if let Some(family) = first_scale(&self.family, &self.dispersion, kept.len()) {
+            let first = self.prior.center_scale(&self.family, &mut self.dispersion, kept.len());
+            if let Some(family) = first {
                 self.family = family;
             }
             self.rebuild();
