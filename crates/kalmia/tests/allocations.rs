@@ -11,8 +11,8 @@ use kalmia::learner::Drift;
 use kalmia::rule::AnyRule;
 use kalmia::sums::Sums;
 use kalmia::{
-    AnyFamily, Auto, Bernoulli, CoreTail, Dense, DriftMode, Factored, Filter, Learner, Predict,
-    Prior, SparseMatrix, SparseRows, Wide,
+    AnyFamily, Auto, Bernoulli, Categorical, CoreTail, Dense, DriftMode, Factored, Filter, Learner,
+    Predict, Prior, Rows, SparseMatrix, SparseRows, Wide,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -174,6 +174,21 @@ fn the_default_learner_allocates_nothing_once_it_has_settled() {
         for batch in [64, 1, 7] {
             let rows = data.rows().slice(0..batch);
             assert_eq!(allocations(|| auto.learn(rows).unwrap()), 0, "{drift:?}, {batch} rows");
+        }
+    }
+}
+
+#[test]
+fn several_classes_allocate_nothing_after_the_warm_up() {
+    for dim in [11, 40] {
+        let mut learner = Categorical::builder(4, dim).intercept().build().unwrap();
+        let data = Data::draw(&mut rng(5), &AnyFamily::from(Bernoulli), dim, 2000);
+        let y: Vec<f64> = (0..2000).map(|i| f64::from(i % 4)).collect();
+        let rows = Rows::new(dim, data.rows().features(), &y).unwrap();
+        learner.learn(rows).unwrap();
+        for batch in [64, 1, 7, 200] {
+            let count = allocations(|| learner.learn(rows.slice(0..batch)).unwrap());
+            assert_eq!(count, 0, "d = {dim}, {batch} rows");
         }
     }
 }

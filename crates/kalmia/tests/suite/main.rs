@@ -4,6 +4,7 @@ mod auto;
 mod auto_priors;
 mod auto_real;
 mod blocks;
+mod categorical;
 mod common;
 mod conditioning;
 mod conformance;

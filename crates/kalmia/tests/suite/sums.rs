@@ -56,6 +56,17 @@ fn plain(family: &AnyFamily, theta: &[f64], rows: Rows<'_>) -> Plain {
     sums
 }
 
+/// The families that can be polished: the loss has a slope everywhere and is convex.
+fn smooth_families() -> Vec<AnyFamily> {
+    let smooth = |family: &AnyFamily| !["quantile", "student"].contains(&family.name());
+    families().into_iter().filter(smooth).collect()
+}
+
+/// Whether the loss is not that of the deviance, and the dispersion is not estimated from sums.
+fn has_shape(family: &AnyFamily) -> bool {
+    family.name() == "negative-binomial"
+}
+
 fn theta(rng: &mut Rng, dim: usize) -> Vec<f64> {
     (0..dim).map(|_| centered(rng) / (dim as f64).sqrt()).collect()
 }
@@ -90,7 +101,7 @@ fn relative(a: &[f64], b: &[f64]) -> f64 {
 
 #[test]
 fn sums_are_those_of_a_plain_loop() {
-    for family in families() {
+    for family in smooth_families() {
         for (dim, rows) in [(1, 5), (3, 700), (11, 300), (49, 400), (101, 300)] {
             let mut rng = rng(11 + dim as u64);
             let data = Data::draw(&mut rng, &family, dim, rows);
@@ -103,9 +114,11 @@ fn sums_are_those_of_a_plain_loop() {
             assert!(relative(&sums.information(), &book.information) < 1e-12, "{family:?}");
             let scores = sums.squared_scores().unwrap();
             assert!(relative(&scores, &book.scores) < 1e-12, "{family:?}");
-            near(sums.deviance(), book.deviance, 1e-10, 1e-10);
-            let pearson = if family == "bernoulli".parse().unwrap() { 0.0 } else { book.pearson };
-            near(sums.pearson(), pearson, 1e-12, 1e-12);
+            let estimated = family != "bernoulli".parse().unwrap() && !has_shape(&family);
+            if !has_shape(&family) {
+                near(sums.deviance(), book.deviance, 1e-10, 1e-10);
+            }
+            near(sums.pearson(), if estimated { book.pearson } else { 0.0 }, 1e-12, 1e-12);
             near(sums.weight(), book.weight, 1e-12, 1e-12);
             assert_eq!(sums.rows(), rows as u64);
         }
@@ -175,7 +188,7 @@ proptest! {
         order in proptest::collection::vec(0usize..100, 9),
         cores in 1usize..4,
     ) {
-        let family = families()[family];
+        let family = smooth_families()[family];
         let rows = 9000;
         let mut rng = rng(seed);
         let data = Data::draw(&mut rng, &family, dim, rows);
@@ -232,7 +245,7 @@ fn several_cores_give_the_same_sums() {
 
 #[test]
 fn weights_are_repeated_rows_and_offsets_a_known_feature() {
-    for family in families() {
+    for family in smooth_families() {
         let mut rng = rng(8);
         let data = Data::draw(&mut rng, &family, 4, 200);
         let theta = theta(&mut rng, 4);
@@ -262,7 +275,7 @@ fn weights_are_repeated_rows_and_offsets_a_known_feature() {
 
 #[test]
 fn sparse_rows_are_dense_rows() {
-    for family in families() {
+    for family in smooth_families() {
         let mut rng = rng(9);
         let dim = 700;
         let mut data = Data::draw(&mut rng, &family, dim, 1700);
