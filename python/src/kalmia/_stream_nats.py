@@ -108,7 +108,7 @@ async def _subscribe(jetstream: Any, stream: str, model: StreamModel, subject: s
         return await jetstream.pull_subscribe(subject or "", stream=stream, config=config)
     except NotFoundError as error:
         raise InputError(f"stream {stream!r} does not exist on the server: {error}") from error
-    except Error:
+    except (Error, asyncio.TimeoutError):
         return None
 
 
@@ -118,24 +118,25 @@ async def _unsubscribe(consumer: Any) -> None:
     try:
         if consumer is not None:
             await consumer.unsubscribe()
-    except Error:
+    except (Error, asyncio.TimeoutError):
         # the connection is gone, and with it the subscription
         pass
 
 
 async def _fetch(consumer: Any, count: int, wait: float) -> list[Any] | None:
     """The next messages; none if there are none yet, and None if the consumer is gone."""
-    from nats.errors import Error, TimeoutError
+    from nats.errors import Error
 
     if consumer is None:
         await asyncio.sleep(min(wait, 0.2))
         return None
     try:
         return list(await consumer.fetch(count, timeout=wait))
-    except TimeoutError:
+    except asyncio.TimeoutError:
+        # the client raises its own kind, and the plain one if it was busy elsewhere
         try:
             await consumer.consumer_info()
-        except Error:
+        except (Error, asyncio.TimeoutError):
             return None
         return []
     except Error:

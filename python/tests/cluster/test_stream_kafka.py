@@ -31,7 +31,7 @@ class Printing(StreamModel):
 path, servers, size = sys.argv[1:]
 settings = {"bootstrap.servers": servers, "group.id": "late", "enable.auto.commit": False}
 with Printing(path, "late", family="bernoulli") as model:
-    consume_kafka(Consumer(settings), "flights", model, partitions=[0], batch=int(size), idle=1.0)
+    consume_kafka(Consumer(settings), "flights", model, partitions=[0], batch=int(size), idle=5.0)
 """
 
 
@@ -74,9 +74,9 @@ def test_all_partitions_are_learned_once(broker, tmp_path):
     for number, values in enumerate(parts):
         broker.send(values, number)
     with StreamModel(tmp_path / "m", "late", family="bernoulli") as model:
-        assert consume_kafka(broker.consumer(), "flights", model, batch=SIZE, idle=1.0) == 390
+        assert consume_kafka(broker.consumer(), "flights", model, batch=SIZE, idle=5.0) == 390
         broker.send(parts[0], 1)
-        assert consume_kafka(broker.consumer(), "flights", model, batch=SIZE, idle=1.0) == 130
+        assert consume_kafka(broker.consumer(), "flights", model, batch=SIZE, idle=5.0) == 130
         assert model.rows == 520
         assert model.position == {"flights/0": 129, "flights/1": 259, "flights/2": 129}
     assert kalmia.load(tmp_path / "m").n_samples_seen_ == 520

@@ -41,7 +41,7 @@ async def main(path, url, size):
     connection = await nats.connect(url)
     with Printing(path, "late", family="bernoulli") as model:
         stream = connection.jetstream()
-        await consume_nats(stream, "FLIGHTS", model, batch=int(size), wait=1.0, idle=1.0)
+        await consume_nats(stream, "FLIGHTS", model, batch=int(size), wait=5.0, idle=5.0)
     await connection.close()
 
 asyncio.run(main(*sys.argv[1:]))
@@ -134,7 +134,8 @@ def test_a_killed_server_loses_and_doubles_no_message(server, tmp_path):
 
     async def work(stream):
         with Disturbed(tmp_path / "m", "late", family="bernoulli") as model:
-            return await consume_nats(stream, "FLIGHTS", model, batch=SIZE, wait=1.0, idle=2.0)
+            # so long that a busy machine does not end a batch before it is full
+            return await consume_nats(stream, "FLIGHTS", model, batch=SIZE, wait=8.0, idle=8.0)
 
     assert server.run(work) == 600
     assert kills == [100, 350]
