@@ -124,8 +124,8 @@ impl SumsPass {
         Ok(if self.robust { sums.with_scores()? } else { sums })
     }
 
-    /// The weights of rows as the sums take them: precision weights are divided by the mean over all
-    /// rows, which is known by now.
+    /// The weights of rows as the sums take them: precision weights are divided by the mean over
+    /// all rows, which is known by now.
     pub fn scaled_weights<'a>(&self, given: &'a [f64]) -> Cow<'a, [f64]> {
         match (self.weight_kind, self.weights.mean()) {
             (WeightKind::Precision, Some(mean)) => {

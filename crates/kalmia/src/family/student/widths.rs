@@ -15,7 +15,8 @@ const MAX_NODES: f64 = 400.0;
 pub(super) struct Width {
     /// $V$.
     pub noise: f64,
-    /// $\frac{\lambda^k e^{-\lambda}}{\Gamma(k)}$ times the spacing in $\ln\lambda$, as a logarithm.
+    /// The logarithm of $\frac{\lambda^k e^{-\lambda}}{\Gamma(k)}$ times the spacing in
+    /// $\ln\lambda$.
     pub log_weight: f64,
 }
 

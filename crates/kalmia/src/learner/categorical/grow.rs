@@ -30,8 +30,9 @@ impl Categorical {
     /// Appends a class that no row had so far, with the prior of its coefficients.
     ///
     /// With an intercept it starts as rare as a class that $n$ rows did not have: at the mean of
-    /// the features its probability is about $1/(n+2)$, and more where it is less certain. The coefficients of the other classes do
-    /// not change. During the first 128 rows the class is then treated as known from the start.
+    /// the features its probability is about $1/(n+2)$, and more where it is less certain. The
+    /// coefficients of the other classes do not change. During the first 128 rows the class is
+    /// then treated as known from the start.
     pub fn grow_class(&mut self) -> Result<()> {
         let bytes = Factored::bytes(self.dim).saturating_mul(self.mixture.members.len());
         require_memory(bytes)?;
