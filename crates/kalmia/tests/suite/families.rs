@@ -92,7 +92,7 @@ fn law(family: &AnyFamily, u: f64) -> Vec<(f64, f64)> {
             grid(&|y| (y, density(y)), u - reach, u + reach)
         }
         AnyFamily::Quantile(q) => {
-            let reach = 40.0 * q.scale() / q.tau().min(1.0 - q.tau());
+            let reach = 20.0 * q.scale() / q.tau().min(1.0 - q.tau());
             grid(&|y| (y, density(y)), u - reach, u + reach)
         }
         AnyFamily::Student(t) => {
