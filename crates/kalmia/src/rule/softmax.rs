@@ -14,7 +14,7 @@
 //! Rows determine differences $u_k - u_j$ only. The blocks of two classes would become correlated,
 //! which independent blocks cannot show, so differences would keep too much variance: twice too
 //! much with two classes. A block therefore contracts by $\kappa_k c$ instead of $c$, with
-//! $\kappa_k$ from 1 to 2 (see [`coupling`]). With two classes the differences then are those of
+//! $\kappa_k$ from 1 to 2 (see `coupling`). With two classes the differences then are those of
 //! the Bernoulli filter exactly.
 
 use super::moments;

@@ -51,8 +51,8 @@ const CHUNK: u64 = 256;
 ///
 /// With $K$ classes, $P(y=k) = e^{u_k}/\sum_j e^{u_j}$ and $u_k = \theta_k^\top x$. The target of a
 /// row is the index of its class, from 0. With two classes the predictions are those of
-/// [`Auto`](super::Auto) with the [`Bernoulli`](crate::Bernoulli) family. A row costs about as much
-/// as in $K$ filters of one label each.
+/// [`Auto`](super::Auto) with the [`Bernoulli`](crate::Bernoulli) family. A row costs one pass over
+/// a matrix per class and member.
 ///
 /// ```
 /// use kalmia::{Categorical, Rows};
