@@ -121,15 +121,9 @@ fn products(dim: usize) -> usize {
 /// `gemm` takes a buffer for each factor of a product; the sums themselves take nothing.
 #[test]
 fn sums_allocate_nothing_of_their_own() {
-    for family in [
-        "bernoulli",
-        "gaussian:2.5",
-        "poisson",
-        "gamma:0.5",
-        "negative-binomial",
-        "quantile:0.9",
-        "student",
-    ] {
+    for family in
+        ["bernoulli", "gaussian:2.5", "poisson", "gamma:0.5", "negative-binomial", "student"]
+    {
         for dim in [1, 11, 100, 300] {
             let family: AnyFamily = family.parse().unwrap();
             let data = Data::draw(&mut rng(3), &family, dim, 500);

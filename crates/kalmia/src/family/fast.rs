@@ -135,8 +135,8 @@ pub trait FastPaths {
         None
     }
 
-    /// Whether the loss has a slope everywhere and is convex: Newton's method on sums of it then
-    /// converges, and the curvature at the maximum gives standard errors.
+    /// Whether the loss has a slope everywhere: Newton's method on sums of it then converges. The
+    /// second derivative may be the expected one, which makes it Fisher's scoring.
     fn smooth(&self) -> bool {
         true
     }

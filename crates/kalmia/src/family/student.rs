@@ -305,10 +305,6 @@ impl FastPaths for Student {
         Some(if r > 0.0 { 1.0 - tail } else { tail })
     }
 
-    fn smooth(&self) -> bool {
-        false
-    }
-
     fn location_level(&self) -> Option<f64> {
         Some(0.5)
     }

@@ -89,8 +89,7 @@ impl<F: Family> Sums<F> {
             return Err(Error::Choice {
                 name: "family",
                 value: family.name().to_owned(),
-                expected: "a family with a smooth and convex loss: Newton's method cannot polish \
-                           quantiles and Student's noise",
+                expected: "a family with a smooth loss: Newton's method cannot polish a quantile",
             });
         }
         for &value in theta {

@@ -56,15 +56,15 @@ fn plain(family: &AnyFamily, theta: &[f64], rows: Rows<'_>) -> Plain {
     sums
 }
 
-/// The families that can be polished: the loss has a slope everywhere and is convex.
+/// The families that can be polished: the loss has a slope everywhere.
 fn smooth_families() -> Vec<AnyFamily> {
-    let smooth = |family: &AnyFamily| !["quantile", "student"].contains(&family.name());
+    let smooth = |family: &AnyFamily| family.name() != "quantile";
     families().into_iter().filter(smooth).collect()
 }
 
 /// Whether the loss is not that of the deviance, and the dispersion is not estimated from sums.
 fn has_shape(family: &AnyFamily) -> bool {
-    family.name() == "negative-binomial"
+    ["negative-binomial", "student"].contains(&family.name())
 }
 
 fn theta(rng: &mut Rng, dim: usize) -> Vec<f64> {

