@@ -31,9 +31,9 @@ fn the_sum_over_widths_is_the_integral() {
                         // a row after which the belief would be wider leaves it as it is
                         let variance = (square - mean * mean).min(s);
                         let kept = s - found.step.contraction * s * s;
-                        let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * b.abs().max(0.01 * s);
+                        let close = |a: f64, b: f64| (a - b).abs() < 1e-5 * b.abs().max(0.01 * s);
                         let evidence = (found.evidence.ln() - mass.ln()).abs();
-                        let same = evidence < 1e-6 * mass.ln().abs().max(1.0)
+                        let same = evidence < 1e-5 * mass.ln().abs().max(1.0)
                             && close(found.step.gain * s, mean)
                             && close(kept, variance);
                         assert!(same, "{family:?} {row:?} {s}: {found:?} {mean} {variance}");
