@@ -67,6 +67,6 @@ fn install(environment: &Environment<'_>, extra: &str) -> Result<(), String> {
 /// The tests with, or without, the mark `spark`. One that is skipped is a failure here: everything
 /// that it needs was installed.
 fn run_tests(environment: &Environment<'_>, marks: &str) -> Result<(), String> {
-    environment.run_module("pytest", &["-q", TESTS, "-m", marks, "--no-skips"])?;
+    environment.run_module("pytest", &[TESTS, "-m", marks, "--no-skips"])?;
     Ok(())
 }
