@@ -8,8 +8,19 @@ use crate::random::Random;
 /// Where the checksum stands in a header.
 const CHECKSUM: std::ops::Range<usize> = 37..45;
 
+/// What becomes of bytes that are no longer read: one in four gets the checksum that it should
+/// have, and the others are replaced by a seed whose state is changed.
+pub fn mended_or_forged(random: &mut Random, mut bytes: Vec<u8>, seeds: &[Vec<u8>]) -> Vec<u8> {
+    if random.once_in(4) {
+        mend(&mut bytes);
+        return bytes;
+    }
+    let seed = random.below(seeds.len());
+    forged(random, &seeds[seed])
+}
+
 /// Gives bytes that start like a model the checksum that they should have.
-pub fn mend(bytes: &mut [u8]) {
+fn mend(bytes: &mut [u8]) {
     if bytes.len() < CHECKSUM.end {
         return;
     }
@@ -20,7 +31,7 @@ pub fn mend(bytes: &mut [u8]) {
 }
 
 /// A model with one to four changes of its state or its numbers.
-pub fn forged(random: &mut Random, model: &[u8]) -> Vec<u8> {
+fn forged(random: &mut Random, model: &[u8]) -> Vec<u8> {
     let (header, data) = split(model);
     let mut header: Value = serde_json::from_slice(header).expect("a seed is valid");
     let mut data = data.to_vec();

@@ -9,7 +9,7 @@ use kalmia_data::{
 };
 use kalmia_model::{Algorithm, Error, History, Method, Model, Settings, Summary};
 
-use super::forge::{forged, mend};
+use super::forge::mended_or_forged;
 use super::reading::GOOD;
 use super::{Target, outcome};
 use crate::random::Random;
@@ -26,17 +26,11 @@ pub const MODEL: Target = Target {
     },
 };
 
-fn finish(random: &mut Random, mut bytes: Vec<u8>) -> Vec<u8> {
+fn finish(random: &mut Random, bytes: Vec<u8>) -> Vec<u8> {
     if Model::from_bytes(&bytes).is_ok() {
         return bytes;
     }
-    if random.once_in(4) {
-        mend(&mut bytes);
-        return bytes;
-    }
-    let seeds = seeds();
-    let seed = random.below(seeds.len());
-    forged(random, &seeds[seed])
+    mended_or_forged(random, bytes, seeds())
 }
 
 /// Rows whose target fits the family.
