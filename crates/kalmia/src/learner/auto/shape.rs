@@ -86,6 +86,7 @@ impl ShapeSums {
 
     /// The family after a step, with a shape of at least `least`; `None` if no row has said
     /// anything since the last one.
+    ///
     /// With `restarts`, rows that ask for a step of more than [`MAX_OWN_STEP`] outweigh all earlier
     /// ones: a stream that began with equal targets would otherwise keep their tiny scale.
     pub fn step<F: Family>(&mut self, family: &F, least: f64, restarts: bool) -> Option<F> {
