@@ -261,9 +261,7 @@ fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {
             "--categorical NAME reads the column as categories, --exclude NAME leaves it out"
         }
         Remedy::Positive { .. } => "--positive LABEL says which label counts as 1",
-        Remedy::ColumnPerClass { .. } => {
-            "kalmia learns numbers and two-valued labels; make one column for each class"
-        }
+        Remedy::SeveralClasses { .. } => "--family categorical learns several classes",
         _ => return None,
     };
     Some(text.into())

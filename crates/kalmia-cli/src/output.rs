@@ -3,7 +3,7 @@
 use crate::error::{Failure, Result};
 use crate::visible::visible;
 use kalmia::file::Claim;
-use kalmia_model::Model;
+use kalmia_model::{ModelLearner, ModelOf};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ impl ModelOutput {
     }
 
     /// Writes the model, atomically.
-    pub fn save(&mut self, model: &Model) -> Result<()> {
+    pub fn save<L: ModelLearner>(&mut self, model: &ModelOf<L>) -> Result<()> {
         match self {
             Self::New(path) => model.save(path)?,
             Self::Continued(claim) => model.save_claimed(claim)?,

@@ -7,6 +7,8 @@ mod harness;
 mod bounds;
 #[path = "cli/checkpoint.rs"]
 mod checkpoint;
+#[path = "cli/classes.rs"]
+mod classes;
 #[path = "cli/examples.rs"]
 mod examples;
 #[path = "cli/fit.rs"]

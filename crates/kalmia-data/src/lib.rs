@@ -92,7 +92,9 @@ pub use fingerprint::{Content, Fingerprint};
 pub use hash::{FeatureHash, PrefixHash};
 pub use input::Input;
 pub use looks::{Look, Remark};
-pub use options::{BadRows, EncoderOptions, Format, Missing, Mode, SourceOptions, WideRows};
+pub use options::{
+    BadRows, Classes, EncoderOptions, Format, Missing, Mode, SourceOptions, WideRows,
+};
 pub use reader::{LateMember, LeftOut, Position, Progress, Reader};
 pub use scalar::MISSING;
 pub use schema::{Column, Feature, Kind, Level, Levels, Meaning};
@@ -102,6 +104,6 @@ pub use source::arrow::{NotNumeric, kind_of, numbers};
 pub use sparse::{FIRST_UNNAMED, SparseBlock, SparseRow};
 pub use split::split_inputs;
 pub use table::{Table, TableSchema, json_lines};
-pub use target::{Coding, Target};
+pub use target::{ClassNames, Coding, Target};
 pub use text::{TextBlock, TextKind, TextReader};
 pub use tokens::{Analyzer, TokenScratch};

@@ -1,14 +1,17 @@
-//! The target: numbers as they are, truth values and two text labels as 0 and 1.
+//! The target: numbers as they are, truth values and two text labels as 0 and 1, the names of
+//! several classes as 0, 1, 2 and so on.
+
+mod classes;
+mod first_block;
+
+pub use classes::ClassNames;
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{Batch, Values, Want};
-use crate::error::{ColumnProblem, Error, Labels, Result, SettingProblem};
-use crate::infer;
-use crate::looks;
-use crate::options::BadRows;
+use crate::batch::{Origin, Values, Want};
+use crate::error::{Error, Result, SettingProblem, ValueProblem, excerpt};
+use crate::options::{Classes, EncoderOptions};
 use crate::scalar;
-use crate::schema::Kind;
 
 /// How the target is coded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +27,11 @@ pub enum Coding {
         positive: String,
         /// The label coded 0, once seen.
         negative: Option<String>,
+    },
+    /// The place of its name among those seen so far.
+    Classes {
+        /// The names, in the order of their first appearance.
+        names: ClassNames,
     },
 }
 
@@ -57,20 +65,6 @@ pub struct Target {
     pub skewed: bool,
 }
 
-/// Values from which a skewness says something.
-const MIN_SKEWED: usize = 30;
-/// Skewness from which the Gamma family is worth a try; an exponential distribution has 2.
-const MIN_SKEWNESS: f64 = 1.0;
-
-/// Whether values are positive, many and far from symmetric.
-fn is_skewed(values: &[f64]) -> bool {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let moment = |k: i32| values.iter().map(|v| (v - mean).powi(k)).sum::<f64>() / n;
-    let skewness = moment(3) / moment(2).powf(1.5);
-    values.len() >= MIN_SKEWED && values.iter().all(|v| *v > 0.0) && skewness > MIN_SKEWNESS
-}
-
 /// Distinct values kept of the first block.
 const MAX_DISTINCT: usize = 64;
 
@@ -96,13 +90,21 @@ impl Target {
         self.skewed &= other.skewed;
     }
 
-    pub(crate) fn want(&self, positive: Option<&str>) -> Want {
+    pub(crate) fn want(&self, options: &EncoderOptions) -> Want {
         match self.coding {
-            None if positive.is_some() => Want::Text,
+            None if names_labels(options) => Want::Text,
             None => Want::Raw,
             Some(Coding::Number) => Want::Number,
             Some(Coding::Boolean) => Want::Boolean,
-            Some(Coding::Labels { .. }) => Want::Text,
+            Some(Coding::Labels { .. } | Coding::Classes { .. }) => Want::Text,
+        }
+    }
+
+    /// The names of several classes, if the target has them.
+    pub fn classes(&self) -> Option<&ClassNames> {
+        match &self.coding {
+            Some(Coding::Classes { names }) => Some(names),
+            _ => None,
         }
     }
 
@@ -120,111 +122,86 @@ impl Target {
             || matches!(self.coding, Some(Coding::Labels { .. } | Coding::Boolean))
     }
 
-    /// Infers the coding from the first block and converts its target column.
-    pub(crate) fn infer(
-        &mut self,
-        batch: &mut Batch,
-        slot: usize,
-        positive: Option<&str>,
-        bad_rows: BadRows,
-    ) -> Result<()> {
-        let origin = &batch.origin;
-        let column = &mut batch.columns[slot];
-        let kind = if positive.is_some() {
-            Kind::Category
-        } else {
-            let bad = (bad_rows == BadRows::Skip).then_some(&mut batch.bad);
-            infer::kind(column, &self.name, origin, bad)?
-        };
-        self.coding = Some(match kind {
-            Kind::Number => Coding::Number,
-            Kind::Boolean => Coding::Boolean,
-            Kind::Category | Kind::Text => {
-                self.labels(column, positive, &origin.location(0).file)?
-            }
-        });
-        let mut values: Vec<f64> =
-            (0..column.len()).filter_map(|i| self.code(column, i).ok().flatten()).collect();
-        self.whole = values.iter().all(|v| *v >= 0.0 && v.fract() == 0.0);
-        self.skewed = is_skewed(&values);
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        values.truncate(MAX_DISTINCT);
-        self.distinct = values;
-        Ok(())
-    }
-
-    fn labels(&self, column: &Values, positive: Option<&str>, file: &str) -> Result<Coding> {
-        let mut seen: Vec<String> = Vec::new();
-        for i in 0..column.texts.len() {
-            let field = scalar::trim(column.texts.get(i));
-            if seen.len() <= 2
-                && !scalar::is_missing(field)
-                && !seen.iter().any(|label| same(label.as_bytes(), field))
-            {
-                seen.push(String::from_utf8_lossy(field).into_owned());
-            }
-        }
-        seen.sort();
-        let labels = || Labels(seen.clone());
-        let problem = match (positive, &seen[..]) {
-            (_, [_, _, _, ..]) if looks::mostly(column, looks::Look::DecimalComma).is_some() => {
-                let example = looks::mostly(column, looks::Look::DecimalComma);
-                ColumnProblem::DecimalComma { example: example.unwrap_or_default() }
-            }
-            (_, [_, _, _, ..]) => ColumnProblem::NotTwoLabels { labels: labels() },
-            (Some(positive), [a, b]) if !is(a, positive) && !is(b, positive) => {
-                ColumnProblem::UnknownPositive { positive: positive.into(), labels: labels() }
-            }
-            (Some(positive), found) => {
-                let negative = found.iter().find(|label| !is(label, positive)).cloned();
-                return Ok(Coding::Labels { positive: positive.into(), negative });
-            }
-            (None, [negative, positive]) => {
-                let negative = Some(negative.clone());
-                return Ok(Coding::Labels { positive: positive.clone(), negative });
-            }
-            (None, _) => ColumnProblem::AmbiguousLabels { labels: labels() },
-        };
-        Err(Error::Column { file: file.into(), column: self.name.clone(), problem })
-    }
-
-    /// The coded value of row `i`: `Ok(None)` if it is missing, an error if it is a third label.
+    /// The coded value of row `i`: `Ok(None)` if it is missing, an error if it is a third label or
+    /// an unknown class.
     pub(crate) fn code(
         &self,
         column: &Values,
         i: usize,
-    ) -> std::result::Result<Option<f64>, ThirdLabel> {
-        let Some(Coding::Labels { positive, negative }) = &self.coding else {
-            return Ok(Some(column.numbers[i]).filter(|v| !v.is_nan()));
+    ) -> std::result::Result<Option<f64>, ValueProblem> {
+        let text = || {
+            let field = scalar::trim(column.texts.get(i));
+            (!scalar::is_missing(field)).then_some(field)
         };
-        let field = scalar::trim(column.texts.get(i));
-        if scalar::is_missing(field) {
-            Ok(None)
-        } else if same(field, positive.as_bytes()) {
-            Ok(Some(1.0))
-        } else {
-            match negative {
-                Some(negative) if !same(field, negative.as_bytes()) => Err(ThirdLabel),
-                _ => Ok(Some(0.0)),
+        match &self.coding {
+            Some(Coding::Labels { positive, negative }) => match (text(), negative) {
+                (None, _) => Ok(None),
+                (Some(field), _) if same(field, positive.as_bytes()) => Ok(Some(1.0)),
+                (Some(field), Some(negative)) if !same(field, negative.as_bytes()) => {
+                    Err(ValueProblem::ThirdLabel)
+                }
+                (Some(_), _) => Ok(Some(0.0)),
+            },
+            Some(Coding::Classes { names }) => match text() {
+                None => Ok(None),
+                Some(field) => match names.find(field) {
+                    Some(class) => Ok(Some(f64::from(class))),
+                    None => Err(ValueProblem::UnknownClass),
+                },
+            },
+            Some(Coding::Number | Coding::Boolean) | None => {
+                Ok(Some(column.numbers[i]).filter(|v| !v.is_nan()))
             }
         }
     }
 
-    /// Learns the negative label if only the positive is known.
-    pub(crate) fn learn_negative(&mut self, column: &Values, rows: &[u32]) {
-        if let Some(Coding::Labels { positive, negative: negative @ None }) = &mut self.coding {
-            let mut fields = rows.iter().map(|&i| scalar::trim(column.texts.get(i as usize)));
-            let other = fields
-                .find(|field| !scalar::is_missing(field) && !same(field, positive.as_bytes()));
-            *negative = other.map(|field| String::from_utf8_lossy(field).into_owned());
+    /// Learns what is new in the labels of these rows: classes, or the negative label if only the
+    /// positive is known.
+    pub(crate) fn learn_labels(
+        &mut self,
+        column: &Values,
+        rows: &[u32],
+        origin: &Origin,
+    ) -> Result<()> {
+        let fields = rows.iter().map(|&i| (i as usize, scalar::trim(column.texts.get(i as usize))));
+        let mut fields = fields.filter(|(_, field)| !scalar::is_missing(field));
+        match &mut self.coding {
+            Some(Coding::Labels { positive, negative: negative @ None }) => {
+                let other = fields.find(|(_, field)| !same(field, positive.as_bytes()));
+                *negative = other.map(|(_, field)| String::from_utf8_lossy(field).into_owned());
+            }
+            Some(Coding::Classes { names }) => {
+                for (row, field) in fields {
+                    if names.find(field).is_some() {
+                        continue;
+                    }
+                    let at = || origin.location(row);
+                    let name = std::str::from_utf8(field)
+                        .map_err(|_| crate::source::not_utf8(at(), &self.name))?;
+                    if names.len() == MAX_CLASSES {
+                        return Err(Error::Value {
+                            at: at(),
+                            column: self.name.clone(),
+                            value: excerpt(field),
+                            problem: ValueProblem::TooManyClasses { limit: MAX_CLASSES },
+                        });
+                    }
+                    names.push(name);
+                }
+            }
+            Some(Coding::Labels { .. } | Coding::Number | Coding::Boolean) | None => {}
         }
+        Ok(())
     }
 }
 
-/// A label that is neither of the two.
-#[derive(Debug)]
-pub(crate) struct ThirdLabel;
+/// Classes accepted: more are probably no classes, but names or amounts.
+const MAX_CLASSES: usize = 1000;
+
+/// Whether the options say that the target's values are names, whatever they look like.
+fn names_labels(options: &EncoderOptions) -> bool {
+    options.positive.is_some() || options.classes == Classes::Always
+}
 
 /// Whether two labels are the same.
 pub(crate) fn is(label: &str, other: &str) -> bool {

@@ -70,7 +70,8 @@ pub(crate) fn main_coefficients<F: Family>(
 }
 
 impl Coefficient {
-    fn new(
+    /// A coefficient with its standard error, if it has one, and degrees of freedom.
+    pub(crate) fn new(
         name: String,
         estimate: f64,
         error: Option<f64>,

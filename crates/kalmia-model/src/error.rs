@@ -128,6 +128,33 @@ pub enum Error {
         /// The larger value.
         high: f64,
     },
+    /// Several classes were given to something that learns numbers or two labels.
+    #[error(
+        "target `{target}` has several classes; `kalmia fit` learns them, without --shards, and \
+         LogisticRegression in Python"
+    )]
+    SeveralClasses {
+        /// The target column.
+        target: String,
+    },
+    /// Several classes were to be learned by another method.
+    #[error("method {method} learns no target of several classes; auto does")]
+    ClassMethod {
+        /// The method.
+        method: MethodName,
+    },
+    /// Several classes were to be learned by a mean of iterates.
+    #[error("several classes are learned by auto as it is, not averaged")]
+    ClassAveraged,
+    /// Several classes were to be learned with an offset.
+    #[error("a target of several classes takes no offset: all classes would share it")]
+    ClassOffset,
+    /// Several classes were to be learned from sparse rows.
+    #[error(
+        "several classes are learned from columns of numbers and categories, not from text, \
+         hashed features or very many levels; leave such columns out"
+    )]
+    WideClasses,
     /// A wide model was to be written as an ONNX graph.
     #[error(
         "a wide model has no ONNX graph: its features are words and hashed values, not columns of \

@@ -3,10 +3,11 @@
 mod onnx;
 mod proto;
 
-pub use onnx::onnx;
+pub use onnx::{class_onnx, onnx};
 
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{ClassModel, Model};
+use crate::model_learner::ModelLearner;
 use kalmia::{AnyFamily, AnyLearner, Learner, Predict};
 use serde_json::{Value, json};
 
@@ -95,5 +96,25 @@ fn json_model(model: &Model, version: &str) -> Result<Value> {
         "coefficients": model.coefficients(0.95)?,
         "covariance": covariance,
         "degrees_of_freedom": degrees.is_finite().then_some(degrees),
+    }))
+}
+
+/// The same for a model of several classes: coefficients of each class against the reference class.
+/// Their covariance is left out: classes have one for each pair.
+pub fn class_json_export(model: &ClassModel, version: &str) -> Result<Value> {
+    let sorted = model.sorted_classes();
+    let name = |class: usize| model.classes()[class].as_str();
+    Ok(json!({
+        "kalmia": version,
+        "family": "categorical",
+        "link": "softmax",
+        "method": model.learner.method(),
+        "rows": model.learner.count(),
+        "target": model.target(),
+        "classes": sorted.iter().map(|&class| name(class)).collect::<Vec<_>>(),
+        "reference": model.reference().map(name),
+        "columns": model.encoder.columns(),
+        "features": model.encoder.features(),
+        "coefficients": model.class_coefficients(0.95)?,
     }))
 }

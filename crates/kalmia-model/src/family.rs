@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use kalmia::{AnyFamily, Error as LearnerError};
-use kalmia_data::{Coding, Target, nearest};
+use kalmia_data::{Classes, Coding, Target, nearest};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -11,8 +11,20 @@ use std::str::FromStr;
 #[serde(try_from = "String", into = "String")]
 pub struct FamilyChoice {
     /// The text given and its family; `None` for `auto`.
-    named: Option<(String, AnyFamily)>,
+    named: Option<(String, Named)>,
 }
+
+/// A family that has a name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Named {
+    /// Of numbers, or of two labels.
+    One(AnyFamily),
+    /// Of several classes.
+    Categorical,
+}
+
+/// The name of the family of several classes.
+pub(crate) const CATEGORICAL: &str = "categorical";
 
 /// The family of a target and what the user should know about the choice.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +57,7 @@ impl FamilyChoice {
 
     /// The text given, if it fixes a dispersion: the noise variance, or that of the Gamma family.
     pub fn fixed_dispersion(&self) -> Option<&str> {
-        let (text, family) = self.named.as_ref()?;
+        let (text, Named::One(family)) = self.named.as_ref()? else { return None };
         let has_one = matches!(
             family,
             AnyFamily::Gaussian(_) | AnyFamily::Gamma(_) | AnyFamily::NegativeBinomial(_)
@@ -55,11 +67,22 @@ impl FamilyChoice {
 
     /// The family asked for, or the one that the first rows show: two labels, truth values, 0 and
     /// 1, or -1 and 1 are `bernoulli`; anything else is `gaussian`. Two other numbers are refused,
-    /// because nothing says which one counts as 1.
+    /// because nothing says which one counts as 1; so are several classes, which are no
+    /// [`AnyFamily`] (see [`FamilyChoice::classes`]).
     pub fn resolve(&self, target: &Target) -> Result<InferredFamily> {
         match &self.named {
-            Some((_, family)) => Ok(InferredFamily { family: *family, hint: None }),
-            None => infer(target),
+            Some((_, Named::One(family))) => Ok(InferredFamily { family: *family, hint: None }),
+            None if target.classes().is_none() => infer(target),
+            _ => Err(Error::SeveralClasses { target: target.name.clone() }),
+        }
+    }
+
+    /// How an encoder should read the target: as classes if this was asked for, or by its look.
+    pub fn classes(&self) -> Classes {
+        match &self.named {
+            None => Classes::Auto,
+            Some((_, Named::Categorical)) => Classes::Always,
+            Some((_, Named::One(_))) => Classes::Never,
         }
     }
 }
@@ -90,13 +113,16 @@ impl FromStr for FamilyChoice {
         if text == "auto" {
             return Ok(Self::INFERRED);
         }
-        let family = parse_family(&text)?;
+        let family = match &*text {
+            CATEGORICAL => Named::Categorical,
+            other => Named::One(parse_family(other)?),
+        };
         Ok(Self { named: Some((text, family)) })
     }
 }
 
 /// The names of families, with those that mean the same.
-const FAMILY_NAMES: [&str; 9] = [
+const FAMILY_NAMES: [&str; 10] = [
     "gaussian",
     "bernoulli",
     "logistic",
@@ -106,6 +132,7 @@ const FAMILY_NAMES: [&str; 9] = [
     "negative-binomial",
     "quantile",
     "student",
+    CATEGORICAL,
 ];
 
 /// The family that a user names, such as `poisson` or `gamma:0.5`; `auto` is none. The error says
@@ -147,7 +174,7 @@ fn family_problem(text: &str, cause: &LearnerError) -> String {
         LearnerError::Choice { name: "family", .. } => match near_family(name) {
             Some(near) => format!("did you mean {near}?"),
             None => "the families are gaussian, bernoulli (or logistic), binomial, poisson, \
-                     gamma, negative-binomial, quantile and student"
+                     gamma, negative-binomial, quantile, student and categorical"
                 .into(),
         },
         LearnerError::Choice { .. } => {
@@ -220,7 +247,7 @@ mod tests {
     #[test]
     fn a_wrong_family_is_explained() {
         const ALL: &str = "the families are gaussian, bernoulli (or logistic), binomial, poisson, \
-                           gamma, negative-binomial, quantile and student";
+                           gamma, negative-binomial, quantile, student and categorical";
         for (text, said) in [
             ("gaussian:0", "the variance must be above 0 and finite"),
             ("Gaussian:-1", "the variance must be above 0 and finite"),
@@ -245,7 +272,7 @@ mod tests {
             assert_eq!(error.to_string(), format!("family `{given}`: {said}"));
         }
         for name in FAMILY_NAMES {
-            assert!(parse_family(name).is_ok(), "{name}");
+            assert!(name.parse::<FamilyChoice>().is_ok(), "{name}");
         }
     }
 

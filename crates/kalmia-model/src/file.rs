@@ -2,20 +2,21 @@
 
 use crate::error::{Error, Result};
 use crate::history::History;
-use crate::memory::with_feature_limit;
-use crate::model::Model;
+use crate::model::{ClassModel, Model, ModelOf};
+use crate::model_learner::ModelLearner;
 use crate::settings::Settings;
 use crate::weights::Weights;
-use kalmia::evaluate::Metrics;
 use kalmia::file::{self, Claim, Metadata, ModelFile, Problem};
-use kalmia::learner::AnyState;
-use kalmia::{AnyLearner, Family, Learner, Predict};
+use kalmia::{AnyLearner, Categorical};
 use kalmia_data::Encoder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The kind of a file that holds one [`Model`].
-pub const MODEL: &str = "model";
+pub const MODEL: &str = AnyLearner::KIND;
+
+/// The kind of a file that holds one [`ClassModel`](crate::ClassModel).
+pub const CLASS_MODEL: &str = Categorical::KIND;
 
 /// The kind of a file that holds several models, one per class.
 pub const MODEL_SET: &str = "model-set";
@@ -31,11 +32,11 @@ pub struct Loaded<T> {
 
 /// A model as it is written. Keys stand in the order of their names.
 #[derive(Serialize)]
-struct Written<'a> {
+struct Written<'a, L: ModelLearner> {
     encoder: &'a Encoder,
     history: &'a History,
-    learner: AnyState,
-    metrics: &'a Metrics,
+    learner: L::State,
+    metrics: &'a L::Metrics,
     settings: &'a Settings,
     #[serde(skip_serializing_if = "Weights::is_empty")]
     weights: &'a Weights,
@@ -43,52 +44,32 @@ struct Written<'a> {
 
 /// A model as it is read.
 #[derive(Deserialize)]
-struct Read {
+struct Read<L: ModelLearner> {
     encoder: Encoder,
     history: History,
-    learner: AnyState,
-    metrics: Metrics,
+    learner: L::State,
+    metrics: L::Metrics,
     settings: Settings,
     #[serde(default)]
     weights: Weights,
 }
 
-impl Read {
-    /// Whether the learner takes the features that the encoder makes.
-    fn check_features(encoder: &Encoder, learner: &AnyLearner) -> std::result::Result<(), String> {
-        let (found, expected) = match (learner, encoder.is_wide()) {
-            (AnyLearner::Wide(wide), true) => {
-                // of very many numbers some are taken as sparse features
-                (wide.numbers(), wide.numbers().min(encoder.number_features()))
-            }
-            (AnyLearner::Wide(_), false) => return Err("sparse rows, but dense columns".into()),
-            (_, true) => return Err("dense rows, but sparse columns".into()),
-            (dense, false) => (dense.dim(), encoder.dim()),
-        };
-        match found == expected {
-            true => Ok(()),
-            false => Err(format!("{found} coefficients for {expected} features")),
-        }
-    }
-
+impl<L: ModelLearner> Read<L> {
     /// The model, if everything in it belongs together: a file may hold anything.
-    fn model(self, metadata: Metadata) -> std::result::Result<Model, Problem> {
+    fn model(self, metadata: Metadata) -> std::result::Result<ModelOf<L>, Problem> {
         let misfit =
             |at: &'static str| move |message: String| Problem::State { at: at.into(), message };
-        let learner = AnyLearner::restore(self.learner)
-            .map_err(|error| misfit("learner")(error.to_string()))?;
+        let learner =
+            L::restore(self.learner).map_err(|error| misfit("learner")(error.to_string()))?;
         self.encoder.check().map_err(misfit("encoder"))?;
-        self.metrics
-            .check(&learner.family())
+        learner
+            .check_metrics(&self.metrics)
             .map_err(|error| misfit("metrics")(error.to_string()))?;
         self.history.check().map_err(misfit("history"))?;
         self.weights.check().map_err(misfit("weights"))?;
-        let learner = match learner {
-            AnyLearner::Wide(wide) => AnyLearner::Wide(Box::new(with_feature_limit(*wide))),
-            dense => dense,
-        };
-        Self::check_features(&self.encoder, &learner).map_err(misfit("learner"))?;
-        Ok(Model {
+        let learner = learner.limited();
+        learner.check_encoder(&self.encoder).map_err(misfit("learner"))?;
+        Ok(ModelOf {
             learner,
             encoder: self.encoder,
             metrics: self.metrics,
@@ -100,11 +81,11 @@ impl Read {
     }
 }
 
-impl Model {
+impl<L: ModelLearner> ModelOf<L> {
     /// Reads and checks a model file. Refuses a file that is damaged, of a newer format, or of
     /// another kind, such as a set of several models (see [`load_set`]).
     pub fn load(path: &Path) -> Result<Loaded<Self>> {
-        let loaded = file::load::<Read>(path, MODEL)?;
+        let loaded = file::load::<Read<L>>(path, L::KIND)?;
         let content = loaded.state.model(loaded.metadata).map_err(|problem| problem.at(path))?;
         Ok(Loaded { content, version: loaded.version })
     }
@@ -113,29 +94,29 @@ impl Model {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let read = || -> std::result::Result<Self, Problem> {
             let file = ModelFile::from_bytes(bytes)?;
-            file.state::<Read>(MODEL)?.model(file.metadata().clone())
+            file.state::<Read<L>>(L::KIND)?.model(file.metadata().clone())
         };
         Ok(read().map_err(|problem| problem.at("in memory"))?)
     }
 
     /// The bytes that [`Model::save`] writes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let file = ModelFile::new(MODEL, &self.written(), self.metadata());
+        let file = ModelFile::new(L::KIND, &self.written(), self.metadata());
         Ok(file.map_err(|problem| problem.at("in memory"))?.to_bytes())
     }
 
     /// Writes the model atomically: at every moment the path holds the old file or the new one.
     pub fn save(&self, path: &Path) -> Result<()> {
-        Ok(file::save(path, MODEL, &self.written(), self.metadata())?)
+        Ok(file::save(path, L::KIND, &self.written(), self.metadata())?)
     }
 
     /// Writes the model to a file that this process has claimed (see [`Claim`]).
     pub fn save_claimed(&self, claim: &mut Claim) -> Result<()> {
-        let file = ModelFile::new(MODEL, &self.written(), self.metadata());
+        let file = ModelFile::new(L::KIND, &self.written(), self.metadata());
         Ok(claim.write(&file.map_err(|problem| problem.at(claim.path()))?)?)
     }
 
-    fn written(&self) -> Written<'_> {
+    fn written(&self) -> Written<'_, L> {
         Written {
             encoder: &self.encoder,
             history: &self.history,
@@ -149,12 +130,41 @@ impl Model {
     /// The metadata with what programs that only list files want to know.
     fn metadata(&self) -> Metadata {
         let mut metadata = self.metadata.clone();
-        metadata.insert("family".into(), self.learner.family().name().into());
+        metadata.insert("family".into(), self.learner.family_name().into());
         metadata.insert("method".into(), self.learner.method().into());
         metadata.insert("rows".into(), self.learner.count().into());
         let target = self.encoder.target().map(|target| target.name.clone());
         metadata.insert("target".into(), target.into());
         metadata
+    }
+}
+
+/// A model of any kind, as a file holds it.
+#[derive(Debug)]
+pub enum AnyModel {
+    /// Of numbers or of two labels.
+    Numbers(Box<Model>),
+    /// Of several classes.
+    Classes(Box<ClassModel>),
+}
+
+impl AnyModel {
+    /// As [`ModelOf::load`], for a model of any kind.
+    pub fn load(path: &Path) -> Result<Loaded<Self>> {
+        let file = ModelFile::read(path)?;
+        let metadata = file.metadata().clone();
+        let model = match file.kind() {
+            CLASS_MODEL => file
+                .state::<Read<Categorical>>(CLASS_MODEL)
+                .and_then(|read| read.model(metadata))
+                .map(|model| Self::Classes(Box::new(model))),
+            _ => file
+                .state::<Read<AnyLearner>>(MODEL)
+                .and_then(|read| read.model(metadata))
+                .map(|model| Self::Numbers(Box::new(model))),
+        };
+        let content = model.map_err(|problem| problem.at(path))?;
+        Ok(Loaded { content, version: file.version().into() })
     }
 }
 
@@ -175,7 +185,7 @@ pub fn save_set(path: &Path, models: &[Model]) -> Result<()> {
 pub fn load_set(path: &Path) -> Result<Loaded<Vec<Model>>> {
     let file = ModelFile::read(path)?;
     let at = |problem: Problem| problem.at(path);
-    let stored: Vec<Read> = match file.kind() {
+    let stored: Vec<Read<AnyLearner>> = match file.kind() {
         MODEL_SET => file.state(MODEL_SET).map_err(at)?,
         _ => vec![file.state(MODEL).map_err(at)?],
     };

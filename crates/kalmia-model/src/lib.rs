@@ -6,6 +6,7 @@
 //! | Where do the coefficients start? | [`Start`] |
 //! | Which family does the target ask for? | [`FamilyChoice`] |
 //! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |
+//! | What is a model of several classes? | [`ClassModel`], [`ClassSummary`] |
 //! | How is a table learned, as one transaction? | [`Model::learn_table`] |
 //! | What does a front end show of a prediction? | [`Forecast`], [`Forecaster`] |
 //! | Which candidate does a draw from the belief choose? | [`Model::choose_table`] |
@@ -25,6 +26,7 @@
 
 mod certificate;
 mod choose;
+mod classes;
 mod coefficients;
 mod drift;
 mod error;
@@ -37,6 +39,7 @@ mod memory;
 mod merge;
 mod method;
 mod model;
+mod model_learner;
 mod parameters;
 mod polish;
 mod settings;
@@ -48,17 +51,19 @@ mod weights;
 
 pub use certificate::CertificateReport;
 pub use choose::Choice;
+pub use classes::{ClassCoefficients, ClassScores, ClassSummary, likeliest};
 pub use coefficients::{Coefficient, coefficients};
 pub use drift::DriftStatus;
 pub use error::{Error, Result, RowError, number_text};
-pub use export::{ExportOptions, json_export, onnx};
+pub use export::{ExportOptions, class_json_export, class_onnx, json_export, onnx};
 pub use family::{FamilyChoice, FamilyHint, InferredFamily, parse_family};
-pub use file::{Loaded, MODEL, MODEL_SET, load_set, save_set};
+pub use file::{AnyModel, CLASS_MODEL, Loaded, MODEL, MODEL_SET, load_set, save_set};
 pub use forecast::{Forecast, Forecaster, IntervalOf, LabelNames};
 pub use history::{History, Merge, Repeat, Run};
-pub use memory::{check_copy_memory, check_memory};
+pub use memory::{Footprint, check_copy_memory, check_memory};
 pub use method::{Algorithm, Method, MethodName, NewtonConstants};
-pub use model::Model;
+pub use model::{ClassModel, Model, ModelOf};
+pub use model_learner::ModelLearner;
 pub use parameters::{Parameter, Parameters, parse_scale};
 pub use polish::{PolishPrior, Polishing, SumsPass, sums_from_bytes, sums_to_bytes};
 pub use settings::{Difference, Settings, SourceFormat};

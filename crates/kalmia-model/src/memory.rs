@@ -1,7 +1,7 @@
 //! Whether the machine has the memory that a learner is about to take.
 
 use crate::error::{Error, Result};
-use kalmia::{AnyLearner, Family, Learner, Wide};
+use kalmia::{AnyLearner, Categorical, Family, Learner, Wide};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 /// A learner below this size is built without a look at the machine.
@@ -9,6 +9,66 @@ const MIN_BYTES: usize = 256 << 20;
 /// A learner may take this share of the free memory: reading, saving and the rest of the program
 /// need theirs.
 const MAX_SHARE: f64 = 0.5;
+
+/// How large a learner is, and would be.
+pub trait Footprint {
+    /// Number of features.
+    fn dim(&self) -> usize;
+    /// Rows learned so far.
+    fn count(&self) -> u64;
+    /// The method in words for messages.
+    fn title(&self) -> String;
+    /// Bytes that its matrices take with `dim` features, at most.
+    fn memory(&self, dim: usize) -> usize;
+    /// Refuses if the allocator has no room for a copy.
+    fn require_copy(&self) -> kalmia::Result<()>;
+}
+
+impl<F: Family> Footprint for AnyLearner<F> {
+    fn dim(&self) -> usize {
+        Learner::dim(self)
+    }
+
+    fn count(&self) -> u64 {
+        Learner::count(self)
+    }
+
+    fn title(&self) -> String {
+        AnyLearner::title(self)
+    }
+
+    fn memory(&self, dim: usize) -> usize {
+        AnyLearner::memory(self, dim)
+    }
+
+    fn require_copy(&self) -> kalmia::Result<()> {
+        AnyLearner::require_copy(self)
+    }
+}
+
+impl Footprint for Categorical {
+    fn dim(&self) -> usize {
+        Categorical::dim(self)
+    }
+
+    fn count(&self) -> u64 {
+        Categorical::count(self)
+    }
+
+    fn title(&self) -> String {
+        format!("auto with {} classes", self.classes())
+    }
+
+    fn memory(&self, dim: usize) -> usize {
+        // matrices, each the square of the features
+        let ratio = dim as f64 / Categorical::dim(self) as f64;
+        (Categorical::memory(self) as f64 * ratio * ratio) as usize
+    }
+
+    fn require_copy(&self) -> kalmia::Result<()> {
+        Categorical::require_copy(self)
+    }
+}
 
 /// Bytes that the machine, or the container that the program runs in, has free; `None` if the
 /// system does not say.
@@ -35,23 +95,19 @@ pub(crate) fn with_feature_limit<F: Family>(learner: Wide<F>) -> Wide<F> {
 /// one.
 ///
 /// [`Method::build`]: crate::Method::build
-pub fn check_memory<F: Family>(learner: &AnyLearner<F>, dim: usize) -> Result<()> {
+pub fn check_memory(learner: &impl Footprint, dim: usize) -> Result<()> {
     let held = if learner.count() == 0 { 0 } else { learner.memory(learner.dim()) };
     Need::of(learner, dim, 1).check(held)
 }
 
 /// The same for so many learners like this untrained one.
-pub(crate) fn check_several<F: Family>(
-    learner: &AnyLearner<F>,
-    dim: usize,
-    learners: usize,
-) -> Result<()> {
+pub(crate) fn check_several(learner: &impl Footprint, dim: usize, learners: usize) -> Result<()> {
     Need::of(learner, dim, learners).check(0)
 }
 
 /// Refuses to copy a learner for which there is no room beside itself. Call it before a copy that
 /// a failed call returns to.
-pub fn check_copy_memory<F: Family>(learner: &AnyLearner<F>) -> Result<()> {
+pub fn check_copy_memory(learner: &impl Footprint) -> Result<()> {
     learner.require_copy()?;
     Need::of(learner, learner.dim(), 1).check(0)
 }
@@ -65,7 +121,7 @@ struct Need {
 }
 
 impl Need {
-    fn of<F: Family>(learner: &AnyLearner<F>, dim: usize, learners: usize) -> Self {
+    fn of(learner: &impl Footprint, dim: usize, learners: usize) -> Self {
         let bytes = learner.memory(dim).saturating_mul(learners);
         Self { method: learner.title(), dim, learners, bytes }
     }

@@ -4,6 +4,7 @@ use crate::coefficients::{Coefficient, coefficients, main_coefficients};
 use crate::error::{Error, Result, RowError};
 use crate::history::History;
 use crate::memory::{check_copy_memory, check_memory};
+use crate::model_learner::ModelLearner;
 use crate::settings::Settings;
 use crate::start::Start;
 use crate::weights::{WeightKind, Weights};
@@ -11,20 +12,26 @@ use kalmia::evaluate::Metrics;
 use kalmia::file::Metadata;
 use kalmia::predict::MixturePrediction;
 use kalmia::{
-    AnyFamily, AnyLearner, Inputs, Learner, Observer, Predict, Rows, SparseInputs, SparseMatrix,
+    AnyFamily, AnyLearner, Categorical, Inputs, Predict, Rows, SparseInputs, SparseMatrix,
     SparseRows,
 };
 use kalmia_data::{Block, Encoder, SparseBlock};
 
+/// A model of numbers or of two labels.
+pub type Model = ModelOf<AnyLearner>;
+
+/// A model of several classes.
+pub type ClassModel = ModelOf<Categorical>;
+
 /// Everything that a model needs to predict, to continue learning and to explain itself.
 #[derive(Debug, Clone)]
-pub struct Model {
+pub struct ModelOf<L: ModelLearner> {
     /// What was learned.
-    pub learner: AnyLearner,
+    pub learner: L,
     /// What the columns mean.
     pub encoder: Encoder,
     /// How good the predictions were, each made before its row was learned.
-    pub metrics: Metrics,
+    pub metrics: L::Metrics,
     /// What was asked for.
     pub settings: Settings,
     /// The weights of its rows, as they were given.
@@ -86,85 +93,6 @@ impl Model {
         self.learner.family()
     }
 
-    /// The name of the target column; empty before it is known.
-    pub fn target(&self) -> &str {
-        self.encoder.target().map_or("", |target| &target.name)
-    }
-
-    /// Learns a block that [`Model::encoder`] encoded. The learner grows first if the block brought
-    /// new features. A refused block names its row in the data and changes nothing in the learner
-    /// and the weights; the encoder is the caller's ([`Model::learn_table`] does both).
-    ///
-    /// A learner that grows is copied before. If there is no memory for a copy, a refusal removes
-    /// the new features again; in the dense form, mirrored entries of the covariance that differed
-    /// in their last bit are then equal.
-    ///
-    /// Metrics and history are the caller's: pass a copy of [`Model::metrics`], or a
-    /// [`kalmia::evaluate::MetricsThread`], as the observer and store it back after the rows.
-    pub fn learn(&mut self, block: &Block, observer: Option<&mut dyn Observer>) -> Result<()> {
-        let before = self.learner.dim();
-        if block.sparse.is_some() || block.dim <= before {
-            return self.learn_grown(block, observer);
-        }
-        let copy = check_copy_memory(&self.learner).is_ok().then(|| self.learner.clone());
-        let learned = self.grow_to(block.dim).and_then(|()| self.learn_grown(block, observer));
-        if learned.is_err() {
-            match copy {
-                Some(copy) => self.learner = copy,
-                None => while self.learner.dim() > before && self.learner.shrink().is_ok() {},
-            }
-        }
-        learned
-    }
-
-    /// Learns a block whose features the learner has.
-    fn learn_grown(&mut self, block: &Block, observer: Option<&mut dyn Observer>) -> Result<()> {
-        let mut weights = self.weights;
-        let scaled = block.weight.as_ref().and_then(|given| match self.settings.weight_kind {
-            // illegal weights are left to the learner, which names their row
-            WeightKind::Precision if given.iter().all(|w| w.is_finite() && *w >= 0.0) => {
-                let mut scaled = given.clone();
-                weights.divide_by_running_mean(&mut scaled);
-                Some(scaled)
-            }
-            _ => {
-                weights.count(given);
-                None
-            }
-        });
-        let weight = scaled.as_deref().or(block.weight.as_deref());
-        let learned = match &block.sparse {
-            Some(sparse) => sparse_rows_of(sparse, block, weight)
-                .and_then(|rows| self.learner.learn_sparse_observed(rows, observer)),
-            None => {
-                rows_of(block, weight).and_then(|rows| self.learner.learn_observed(rows, observer))
-            }
-        };
-        learned.map_err(|cause| RowError::locate(cause, block, &self.encoder))?;
-        self.weights = weights;
-        Ok(())
-    }
-
-    /// Lets the learner grow to `dim` coefficients.
-    fn grow_to(&mut self, dim: usize) -> Result<()> {
-        if self.learner.dim() < dim {
-            check_memory(&self.learner, dim)?;
-        }
-        while self.learner.dim() < dim {
-            let feature = self.encoder.features().get(self.learner.dim());
-            let feature = feature.map_or("?", |feature| &feature.name);
-            self.learner
-                .grow()
-                .map_err(|reason| Error::LateFeature { feature: feature.into(), reason })?;
-        }
-        Ok(())
-    }
-
-    /// Refuses a model whose rows all had the weight 0; call it after the last row of a fit.
-    pub fn check_weights(&self) -> Result<()> {
-        if self.weights.are_all_zero() { Err(Error::NoWeight) } else { Ok(()) }
-    }
-
     /// Calls `take(i, prediction)` with the prediction of each row of a block, in order: mean,
     /// intervals and linear predictor. Targets are not used. A level that no row had adds the prior
     /// variance of its coefficient. An error names the row in the data.
@@ -206,6 +134,97 @@ impl Model {
             }
             _ => self.coefficients(level),
         }
+    }
+}
+
+impl<L: ModelLearner> ModelOf<L> {
+    /// The name of the target column; empty before it is known.
+    pub fn target(&self) -> &str {
+        self.encoder.target().map_or("", |target| &target.name)
+    }
+
+    /// Learns a block that [`Model::encoder`] encoded. The learner grows first if the block brought
+    /// new features. A refused block names its row in the data and changes nothing in the learner
+    /// and the weights; the encoder is the caller's ([`Model::learn_table`] does both).
+    ///
+    /// A learner that grows is copied before. If there is no memory for a copy, a refusal removes
+    /// the new features again; in the dense form, mirrored entries of the covariance that differed
+    /// in their last bit are then equal.
+    ///
+    /// Metrics and history are the caller's: pass a copy of [`Model::metrics`], or a
+    /// [`kalmia::evaluate::MetricsThread`], as the observer and store it back after the rows.
+    pub fn learn<'a>(
+        &mut self,
+        block: &Block,
+        observer: Option<&'a mut L::Observer<'a>>,
+    ) -> Result<()> {
+        let before = self.learner.dim();
+        if block.sparse.is_some() || block.dim <= before {
+            return self.learn_grown(block, observer);
+        }
+        let copy = match check_copy_memory(&self.learner) {
+            Ok(()) => Some(self.learner.clone()),
+            Err(_) if L::SHRINKS => None,
+            Err(error) => return Err(error),
+        };
+        let learned = self.grow_to(block.dim).and_then(|()| self.learn_grown(block, observer));
+        if learned.is_err() {
+            match copy {
+                Some(copy) => self.learner = copy,
+                None => while self.learner.dim() > before && self.learner.shrink().is_ok() {},
+            }
+        }
+        learned
+    }
+
+    /// Learns a block whose features the learner has.
+    fn learn_grown<'a>(
+        &mut self,
+        block: &Block,
+        observer: Option<&'a mut L::Observer<'a>>,
+    ) -> Result<()> {
+        let mut weights = self.weights;
+        let scaled = block.weight.as_ref().and_then(|given| match self.settings.weight_kind {
+            // illegal weights are left to the learner, which names their row
+            WeightKind::Precision if given.iter().all(|w| w.is_finite() && *w >= 0.0) => {
+                let mut scaled = given.clone();
+                weights.divide_by_running_mean(&mut scaled);
+                Some(scaled)
+            }
+            _ => {
+                weights.count(given);
+                None
+            }
+        });
+        let weight = scaled.as_deref().or(block.weight.as_deref());
+        let learned = match &block.sparse {
+            Some(sparse) => sparse_rows_of(sparse, block, weight)
+                .and_then(|rows| self.learner.learn_sparse(rows, observer)),
+            None => rows_of(block, weight).and_then(|rows| self.learner.learn(rows, observer)),
+        };
+        learned.map_err(|cause| RowError::locate(cause, block, &self.encoder))?;
+        self.weights = weights;
+        Ok(())
+    }
+
+    /// Lets the learner grow to `dim` coefficients.
+    fn grow_to(&mut self, dim: usize) -> Result<()> {
+        if self.learner.dim() < dim {
+            check_memory(&self.learner, dim)?;
+        }
+        while self.learner.dim() < dim {
+            let feature = self.encoder.features().get(self.learner.dim());
+            let feature = feature.map_or("?", |feature| &feature.name);
+            self.learner
+                .grow()
+                .map_err(|reason| Error::LateFeature { feature: feature.into(), reason })?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a model whose rows all had the weight 0; call it after the last row of a fit.
+    pub fn check_weights(&self) -> Result<()> {
+        if self.weights.are_all_zero() { Err(Error::NoWeight) } else { Ok(()) }
     }
 }
 

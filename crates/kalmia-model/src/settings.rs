@@ -143,8 +143,9 @@ fn fields(settings: &Settings, columns: &EncoderOptions) -> Map<String, Value> {
     };
     let mut all = object(serde_json::to_value(settings));
     all.extend(object(serde_json::to_value(columns)));
-    // it follows from the method, and files of earlier versions have none
+    // these follow from method and family, and files of earlier versions have none
     all.remove("wide");
+    all.remove("classes");
     all
 }
 

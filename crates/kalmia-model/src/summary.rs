@@ -11,7 +11,7 @@ use kalmia_data::Target;
 use serde::Serialize;
 
 /// Probability of the coefficients' intervals.
-const LEVEL: f64 = 0.95;
+pub(crate) const LEVEL: f64 = 0.95;
 
 /// A model in numbers.
 #[derive(Debug, Clone, Serialize)]

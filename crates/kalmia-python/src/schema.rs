@@ -278,7 +278,7 @@ impl Schema {
             Coding::Labels { positive, negative } => {
                 Some((negative.clone().unwrap_or_default(), positive.clone()))
             }
-            Coding::Number | Coding::Boolean => None,
+            Coding::Number | Coding::Boolean | Coding::Classes { .. } => None,
         }
     }
 

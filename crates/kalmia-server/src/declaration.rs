@@ -291,6 +291,7 @@ impl Declaration {
             analyzer,
             hash_bits: self.hash,
             wide: rows,
+            ..default
         })
     }
 

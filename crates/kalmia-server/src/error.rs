@@ -242,7 +242,7 @@ fn hint(remedy: Remedy<'_>) -> String {
         Remedy::DecimalComma => "send numbers with a decimal point".into(),
         Remedy::MissingText { value } => format!("declare \"na_values\": [\"{value}\"]"),
         Remedy::Positive { .. } => "declare \"positive\", the label that counts as 1".into(),
-        Remedy::ColumnPerClass { .. } => {
+        Remedy::SeveralClasses { .. } => {
             "declare one model per class, each with a target of two values".into()
         }
         _ => "send other rows".into(),

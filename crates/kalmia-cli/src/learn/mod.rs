@@ -2,6 +2,7 @@
 //! the way. Further passes, and passes over several parts at the same time.
 
 mod columns;
+mod command_learner;
 mod feed;
 mod levels;
 mod parts;
@@ -11,6 +12,7 @@ mod shards;
 mod start;
 
 pub use columns::{report_columns, report_left_out};
+pub use command_learner::{CommandLearner, Watch};
 pub use feed::Feed;
 pub use levels::Levels;
 pub use parts::{PartProgress, each_part};

@@ -1,16 +1,14 @@
 //! The loop over blocks: learn, measure, checkpoint, show progress.
 
-use super::{Feed, Levels};
+use super::{CommandLearner, Feed, Levels, Watch};
 use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::interrupt;
 use crate::output::ModelOutput;
 use crate::plan::Every;
 use crate::progress::Ui;
-use kalmia::Learner;
-use kalmia::evaluate::MetricsThread;
 use kalmia_data::{Block, Encoder, Reader};
-use kalmia_model::Model;
+use kalmia_model::ModelOf;
 use std::time::{Duration, Instant};
 
 /// What comes after a block.
@@ -52,14 +50,14 @@ pub struct Pass<'a> {
 impl Pass<'_> {
     /// Learns `block`, which was read already or is empty, and everything after it. Returns the
     /// time it took.
-    pub fn run(
+    pub fn run<L: CommandLearner>(
         &mut self,
-        model: &mut Model,
+        model: &mut ModelOf<L>,
         mut feed: Feed<'_>,
         mut block: Block,
     ) -> Result<Duration> {
         let mut meter = self.ui.progress(feed.progress());
-        let mut metrics = MetricsThread::start(model.metrics.clone());
+        let mut metrics = L::Watch::start(model.metrics.clone());
         let start = model.learner.count();
         let mut checkpoint = Checkpoint { rows: start, time: Instant::now() };
         let mut levels = if start == 0 { Levels::default() } else { Levels::new(&model.encoder) };
@@ -67,8 +65,7 @@ impl Pass<'_> {
             if block.rows() > 0 {
                 // first, because learning is slow with many features
                 levels.report_new(&model.encoder, self.ui);
-                model.learn(&block, Some(&mut metrics))?;
-                metrics.flush();
+                L::learn_block(model, &block, &mut metrics)?;
             }
             let rows = model.learner.count();
             if let Some(run) = model.history.runs.last_mut() {
@@ -100,7 +97,7 @@ impl Pass<'_> {
     }
 
     /// Writes a checkpoint and says how to continue.
-    fn interrupted(&mut self, model: &Model) -> Failure {
+    fn interrupted<L: CommandLearner>(&mut self, model: &ModelOf<L>) -> Failure {
         let rows = counted(model.learner.count(), "row");
         let Some(again) = &self.again else {
             return Failure::Interrupted(format!(

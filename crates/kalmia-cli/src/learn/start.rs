@@ -45,7 +45,7 @@ fn family_note(target: &str, hint: FamilyHint) -> String {
         ),
         FamilyHint::WholeNumbers => format!(
             "note: target `{target}` holds whole numbers, 0 or more; for counts give \
-             --family poisson"
+             --family poisson, for classes --family categorical"
         ),
         FamilyHint::Skewed => format!(
             "note: all values of target `{target}` are positive and skewed; --family gamma may \

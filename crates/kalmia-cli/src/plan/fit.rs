@@ -322,6 +322,7 @@ pub fn roles(args: &RoleArgs, source: &SourceArgs, wide: WideRows) -> EncoderOpt
         missing: args.missing,
         na_values: source.na_values.clone(),
         max_features: args.max_features,
+        classes: args.family.classes(),
     }
 }
 

@@ -1,13 +1,17 @@
 //! What a model reports, as text: the summary, tables and pictures.
 
 mod agreement;
+mod classes;
 mod coefficients;
+mod pass;
 mod picture;
 mod summary;
 mod table;
 
 pub use agreement::heterogeneity_note;
+pub use classes::{ClassFitSummary, class_coefficients_text, class_scores_text, confusion_text};
 pub use coefficients::{coefficient_table, main_coefficients};
+pub use pass::{PassReport, Speed, print_report, weights_note};
 pub use picture::{Curve, losses, write_picture};
 pub use summary::{FitSummary, FurtherPasses, SORTED_NOTE, Shards, scores_text};
 pub use table::Table;

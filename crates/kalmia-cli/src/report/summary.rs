@@ -1,11 +1,13 @@
 //! The summary of a fit or an update.
 
-use super::{heterogeneity_note, main_coefficients, target};
+use super::{PassReport, Speed, heterogeneity_note, main_coefficients, target, weights_note};
+use crate::error::Result;
 use crate::format::{counted, grouped, number};
 use crate::learn::ShardedFit;
+use crate::output;
 use kalmia::learner::Heterogeneity;
 use kalmia::sums::Polished;
-use kalmia_model::{Model, Scores, Summary, WeightKind};
+use kalmia_model::{LastHalfScores, Model, Scores, Summary};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
@@ -20,13 +22,10 @@ pub const SORTED_NOTE: &str = "note: the rows seem sorted by the target; one pas
 pub struct FitSummary {
     #[serde(flatten)]
     model: Summary,
-    /// The mean of frequency weights, if it is far from 1.
     #[serde(skip)]
-    unusual_weights: Option<f64>,
-    /// Seconds of this command.
-    pub seconds: f64,
-    /// Rows of this command divided by those seconds.
-    pub rows_per_second: f64,
+    weights_note: Option<String>,
+    #[serde(flatten)]
+    speed: Speed,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     shards: Option<Shards>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -95,15 +94,10 @@ impl FurtherPasses {
 impl FitSummary {
     /// The summary of a model after `rows` rows in `time`.
     pub fn new(model: &Model, rows: u64, time: Duration) -> kalmia_model::Result<Self> {
-        let seconds = time.as_secs_f64();
-        let rows_per_second = if seconds > 0.0 { rows as f64 / seconds } else { 0.0 };
-        let frequencies = model.settings.weight_kind == WeightKind::Frequency;
-        let unusual_weights = model.weights.unusual_mean().filter(|_| frequencies);
         Ok(Self {
             model: Summary::new(model)?,
-            unusual_weights,
-            seconds,
-            rows_per_second,
+            weights_note: weights_note(model),
+            speed: Speed::new(rows, time),
             shards: None,
             further: None,
         })
@@ -115,9 +109,10 @@ impl FitSummary {
         self.further = further;
         self
     }
+}
 
-    /// What the user should know of the rows.
-    pub fn notes(&self) -> Vec<String> {
+impl PassReport for FitSummary {
+    fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let disagreement = self.shards.as_ref().map(|shards| &shards.heterogeneity);
         notes.extend(disagreement.and_then(|found| heterogeneity_note("shards", found)));
@@ -129,19 +124,11 @@ impl FitSummary {
             let remedy = (!learned).then_some("--method auto");
             notes.push(format!("note: {}", found.text(&self.model.family, remedy)));
         }
-        if let Some(mean) = self.unusual_weights {
-            let mean = number(mean);
-            notes.push(format!(
-                "note: the mean weight is {mean}; a weight counts as that many rows, so standard \
-                 errors depend on the scale of the weights. --weight-kind precision divides them \
-                 by their mean"
-            ));
-        }
+        notes.extend(self.weights_note.clone());
         notes
     }
 
-    /// The summary for people.
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let model = &self.model;
         let mut out = format!(
             "{} of {} by {}{}, {}",
@@ -187,6 +174,26 @@ impl FitSummary {
         }
         out
     }
+
+    fn print_json(&self) -> Result<()> {
+        output::print_json(self)
+    }
+
+    fn speed(&self) -> Speed {
+        self.speed
+    }
+}
+
+/// The line of the last half.
+pub(super) fn last_half_text(half: Option<&LastHalfScores>) -> String {
+    let Some(half) = half else { return String::new() };
+    let loss = number(half.loss);
+    let baseline = number(half.baseline_loss);
+    let rows = match half.of_parts {
+        true => "of each part".into(),
+        false => format!("rows {} to {}", grouped(half.first_row), grouped(half.last_row)),
+    };
+    format!("last half  {loss}  (constant predictor {baseline}), {rows}\n")
 }
 
 /// Losses and scores in some lines.
@@ -194,15 +201,7 @@ pub fn scores_text(scores: &Scores) -> String {
     let loss = number(scores.loss);
     let baseline = number(scores.baseline_loss);
     let mut out = format!("loss       {loss}  (constant predictor {baseline})\n");
-    if let Some(half) = &scores.last_half {
-        let loss = number(half.loss);
-        let baseline = number(half.baseline_loss);
-        let rows = match half.of_parts {
-            true => "of each part".into(),
-            false => format!("rows {} to {}", grouped(half.first_row), grouped(half.last_row)),
-        };
-        let _ = writeln!(out, "last half  {loss}  (constant predictor {baseline}), {rows}");
-    }
+    out.push_str(&last_half_text(scores.last_half.as_ref()));
     if let (Some(accuracy), Some(auc), Some(brier), Some(error)) =
         (scores.accuracy, scores.auc, scores.brier, scores.calibration_error)
     {

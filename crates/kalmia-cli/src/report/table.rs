@@ -11,7 +11,14 @@ pub struct Table {
 impl Table {
     /// A table with a head.
     pub fn new<const N: usize>(head: [&str; N]) -> Self {
-        Self { rows: vec![head.map(String::from).to_vec()] }
+        Self::of_head(head.map(String::from))
+    }
+
+    /// The same with a head of any length.
+    pub fn of_head(head: impl IntoIterator<Item = String>) -> Self {
+        let mut table = Self::default();
+        table.row(head);
+        table
     }
 
     /// One more row. Names and levels may hold line ends, which are shown as `\n`.

@@ -1,5 +1,7 @@
 //! `kalmia evaluate`: losses on files without learning.
 
+mod classes;
+
 use crate::args::EvaluateArgs;
 use crate::error::{Failure, Result};
 use crate::format::{counted, grouped};
@@ -10,8 +12,8 @@ use crate::progress::Ui;
 use crate::report::scores_text;
 use kalmia::evaluate::{Predicted, Progressive};
 use kalmia::{AnyFamily, Family};
-use kalmia_data::{Block, Mode};
-use kalmia_model::{Dispersion, Model, Scores};
+use kalmia_data::{Block, Counts, Mode};
+use kalmia_model::{AnyModel, Dispersion, Model, ModelLearner, ModelOf, Scores};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -29,24 +31,20 @@ struct Evaluation {
 pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     let source = SourcePlan::new(&args.source)?;
     Files::default().source(&source).reads("the model", &args.model).check()?;
-    let mut model = Model::load(&args.model)?.content;
-    model.encoder.reset_counts();
-    args.missing.apply(&mut model.encoder)?;
-    let mut reader = source.open(&mut model.encoder, Mode::Evaluate)?;
+    match AnyModel::load(&args.model)?.content {
+        AnyModel::Numbers(model) => numbers(*model, &source, args, ui),
+        AnyModel::Classes(model) => classes::run(*model, &source, args, ui),
+    }
+}
+
+/// The losses of a model of numbers or two labels.
+fn numbers(mut model: Model, source: &SourcePlan, args: &EvaluateArgs, ui: Ui) -> Result<()> {
     let mut sums = Progressive::after(&model.metrics.progressive);
-    let mut block = Block::new();
-    let mut meter = ui.progress(reader.progress());
-    while reader.next_block(&mut model.encoder, &mut block)? {
-        evaluate(&model, &block, &mut sums)?;
-        let loss = || Some(sums.loss()).filter(|loss| loss.is_finite());
-        meter.tick(reader.progress(), sums.rows(), loss);
-    }
-    meter.finish();
-    report_left_out(&reader, ui);
+    each_block(&mut model, source, args, ui, |model, block| {
+        evaluate(model, block, &mut sums)?;
+        Ok((sums.rows(), sums.loss()))
+    })?;
     let counts = model.encoder.counts();
-    if sums.rows() == 0 {
-        return Err(Failure::no_rows(counts));
-    }
     let result = Evaluation {
         rows: sums.rows(),
         skipped: counts.skipped,
@@ -57,21 +55,53 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     if args.json {
         return output::print_json(&result);
     }
-    let mut head = counted(result.rows, "row");
-    let extras = [(result.skipped, "skipped"), (result.unseen_levels, "values of unknown levels")];
+    output::print(&format!("{}\n{}", head(result.rows, counts), scores_text(&result.scores)))
+}
+
+/// Calls `take` with each block of the source, which returns rows and loss so far.
+fn each_block<L: ModelLearner>(
+    model: &mut ModelOf<L>,
+    source: &SourcePlan,
+    args: &EvaluateArgs,
+    ui: Ui,
+    mut take: impl FnMut(&ModelOf<L>, &Block) -> Result<(u64, f64)>,
+) -> Result<()> {
+    model.encoder.reset_counts();
+    args.missing.apply(&mut model.encoder)?;
+    let mut reader = source.open(&mut model.encoder, Mode::Evaluate)?;
+    let mut block = Block::new();
+    let mut meter = ui.progress(reader.progress());
+    let mut rows = 0;
+    while reader.next_block(&mut model.encoder, &mut block)? {
+        let (seen, loss) = take(model, &block)?;
+        rows = seen;
+        meter.tick(reader.progress(), rows, || Some(loss).filter(|loss| loss.is_finite()));
+    }
+    meter.finish();
+    report_left_out(&reader, ui);
+    if rows == 0 { Err(Failure::no_rows(model.encoder.counts())) } else { Ok(()) }
+}
+
+/// How many rows there were.
+fn head(rows: u64, counts: Counts) -> String {
+    let mut head = counted(rows, "row");
+    let extras = [(counts.skipped, "skipped"), (counts.unseen, "values of unknown levels")];
     for (n, what) in extras.into_iter().filter(|extra| extra.0 > 0) {
         head.push_str(&format!(", {} {what}", grouped(n)));
     }
-    output::print(&format!("{head}\n{}", scores_text(&result.scores)))
+    head
+}
+
+/// The weight of a row; without a weight column all rows weigh the same.
+fn weight(block: &Block, i: usize) -> f64 {
+    block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan()).unwrap_or(1.0)
 }
 
 /// Adds the losses of a block under a model.
 pub fn evaluate(model: &Model, block: &Block, sums: &mut Progressive) -> Result<()> {
     let dispersion = Dispersion::of(&model.learner).value.unwrap_or(1.0);
     model.predict(block, &mut |i, prediction| {
-        // without a weight column all rows weigh the same
-        let weight = block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan());
-        let weight = weight.unwrap_or(1.0);
+        let weight = weight(block, i);
         // labels need no interval, and that of a proportion depends on its trials, the weight
         let by_mean = match sums.family() {
             AnyFamily::Bernoulli(_) => true,

@@ -4,20 +4,22 @@ use crate::args::{ExportArgs, ExportFormat};
 use crate::error::{Failure, Result};
 use crate::output;
 use crate::plan::Files;
-use kalmia_model::{ExportOptions, Loaded, Model, json_export, onnx};
+use kalmia_model::{
+    AnyModel, ExportOptions, Loaded, Model, class_json_export, class_onnx, json_export, onnx,
+};
 use std::io::IsTerminal;
 
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<()> {
     let output = args.output.as_deref();
     Files::default().reads("the model", &args.model).writes("-o", output).check()?;
-    let Loaded { content: model, version } = Model::load(&args.model)?;
-    let offset = model.encoder.options().offset.is_some();
-    let options = ExportOptions { version: &version, classes: &[], offset };
-    let models = std::slice::from_ref(&model);
-    let bytes = match args.format {
-        ExportFormat::Json => output::json_line(&json_export(models, &options)?)?.into_bytes(),
-        ExportFormat::Onnx => onnx(models, &options)?,
+    let Loaded { content: model, version } = AnyModel::load(&args.model)?;
+    let bytes = match model {
+        AnyModel::Numbers(model) => export(&model, &version, args.format)?,
+        AnyModel::Classes(model) => match args.format {
+            ExportFormat::Json => json_bytes(&class_json_export(&model, &version)?)?,
+            ExportFormat::Onnx => class_onnx(&model, &version)?,
+        },
     };
     match &args.output {
         Some(path) => output::write_file(path, &bytes),
@@ -26,4 +28,18 @@ pub fn run(args: &ExportArgs) -> Result<()> {
         }
         None => output::print_bytes(&bytes),
     }
+}
+
+fn export(model: &Model, version: &str, format: ExportFormat) -> Result<Vec<u8>> {
+    let offset = model.encoder.options().offset.is_some();
+    let options = ExportOptions { version, classes: &[], offset };
+    let models = std::slice::from_ref(model);
+    Ok(match format {
+        ExportFormat::Json => json_bytes(&json_export(models, &options)?)?,
+        ExportFormat::Onnx => onnx(models, &options)?,
+    })
+}
+
+fn json_bytes(value: &serde_json::Value) -> Result<Vec<u8>> {
+    Ok(output::json_line(value)?.into_bytes())
 }

@@ -5,24 +5,26 @@ use crate::error::{Failure, Result};
 use crate::format::{command_line, counted, grouped, shell_word};
 use crate::interrupt;
 use crate::learn::{
-    Feed, Pass, Passes, PolishOptions, PolishedModel, ShardedFit, Start, count_rows, family,
-    fit_shards, polish, report_columns, report_left_out,
+    CommandLearner, Feed, Pass, Passes, PolishOptions, PolishedModel, ShardedFit, Start,
+    count_rows, family, fit_shards, polish, report_columns, report_left_out,
 };
 use crate::output::{self, ModelOutput};
 use crate::plan::{FitPlan, SourcePlan, start_failure};
 use crate::progress::Ui;
-use crate::report::{self, Curve, FitSummary, FurtherPasses, Shards};
+use crate::report::{
+    self, Curve, FitSummary, FurtherPasses, PassReport, Shards, Speed, print_report,
+};
 use kalmia::evaluate::CoursePoint;
 use kalmia::file::Claim;
 use kalmia::{AnyLearner, Learner};
-use kalmia_data::{Block, Mode};
-use kalmia_model::{History, Model, PolishPrior, Repeat};
+use kalmia_data::{Block, Encoder, Mode, Target};
+use kalmia_model::{AnyModel, ClassModel, History, Model, ModelOf, PolishPrior, Repeat};
 use std::path::Path;
 use std::time::Duration;
 
 /// A model with what this command added to it.
-struct Fitted {
-    model: Model,
+struct Fitted<L: CommandLearner> {
+    model: ModelOf<L>,
     rows: u64,
     time: Duration,
 }
@@ -32,25 +34,75 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
     let plan = FitPlan::new(args)?;
     interrupt::catch();
     let mut output = output(&plan)?;
-    let mut shards = None;
-    let mut parts = vec![plan.source.clone()];
-    let fitted = match (&plan.resume, plan.shards) {
-        (Some(path), _) => resumed(&plan, path, output.as_mut(), ui)?,
-        (None, Some(count)) => {
-            let found = fit_shards(&plan, count, ui)?;
-            shards = Some(Shards::new(&found));
-            let ShardedFit { model, time, parts: found_parts, .. } = found;
-            parts = found_parts;
-            Fitted { rows: model.learner.count(), model, time }
-        }
-        (None, None) => fresh(&plan, output.as_mut(), ui)?,
+    if let Some(path) = &plan.resume {
+        return match AnyModel::load(path)?.content {
+            AnyModel::Numbers(model) => {
+                let fitted = resumed(&plan, path, *model, output.as_mut(), ui)?;
+                polish_and_finish(&plan, None, fitted, output, ui)
+            }
+            AnyModel::Classes(model) => {
+                refuse_passes(&plan)?;
+                let fitted = resumed(&plan, path, *model, output.as_mut(), ui)?;
+                finish(&plan, fitted, output, ui)
+            }
+        };
+    }
+    if let Some(count) = plan.shards {
+        let sharded = fit_shards(&plan, count, ui)?;
+        let shards = Shards::new(&sharded);
+        let ShardedFit { model, time, parts, .. } = sharded;
+        let fitted = Fitted { rows: model.learner.count(), model, time };
+        return polish_and_finish(&plan, Some((shards, parts)), fitted, output, ui);
+    }
+    let first = Start::read(&plan.source, &plan.encoder)?;
+    report_columns(&first.encoder, ui);
+    if first.encoder.target().is_some_and(|target| target.classes().is_some()) {
+        refuse_passes(&plan)?;
+        let fitted = fresh(&plan, first, class_model, output.as_mut(), ui)?;
+        finish(&plan, fitted, output, ui)
+    } else {
+        let fitted = fresh(&plan, first, number_model, output.as_mut(), ui)?;
+        polish_and_finish(&plan, None, fitted, output, ui)
+    }
+}
+
+/// Several classes are learned in one pass and one part.
+fn refuse_passes(plan: &FitPlan) -> Result<()> {
+    match plan.passes {
+        None | Some(1) => Ok(()),
+        Some(_) => Err(Failure::usage("--passes takes no target of several classes: leave it out")),
+    }
+}
+
+/// Writes a model and shows what was learned, even if it cannot be written.
+fn finish<L: CommandLearner>(
+    plan: &FitPlan,
+    Fitted { model, rows, time }: Fitted<L>,
+    output: Option<ModelOutput>,
+    ui: Ui,
+) -> Result<()> {
+    let written = write(plan, &model, output);
+    show(plan, &*L::report(&model, rows, time)?, rows, ui)?;
+    written
+}
+
+/// The same after the passes that were asked for, over the parts of a sharded fit or over all.
+fn polish_and_finish(
+    plan: &FitPlan,
+    sharded: Option<(Shards, Vec<SourcePlan>)>,
+    fitted: Fitted<AnyLearner>,
+    mut output: Option<ModelOutput>,
+    ui: Ui,
+) -> Result<()> {
+    let (shards, parts) = match sharded {
+        Some((shards, parts)) => (Some(shards), parts),
+        None => (None, vec![plan.source.clone()]),
     };
-    let (fitted, further) = further_passes(&plan, &parts, fitted, output.as_mut(), ui)?;
-    // what was learned is shown even if it cannot be written
-    let written = write(&plan, &fitted.model, output);
+    let (fitted, further) = further_passes(plan, &parts, fitted, output.as_mut(), ui)?;
+    let written = write(plan, &fitted.model, output);
     let Fitted { model, rows, time } = fitted;
     let summary = FitSummary::new(&model, rows, time)?.with_passes(shards, further);
-    show(&plan, &summary, rows, ui)?;
+    show(plan, &summary, rows, ui)?;
     written
 }
 
@@ -59,10 +111,10 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
 fn further_passes(
     plan: &FitPlan,
     parts: &[SourcePlan],
-    fitted: Fitted,
+    fitted: Fitted<AnyLearner>,
     output: Option<&mut ModelOutput>,
     ui: Ui,
-) -> Result<(Fitted, Option<FurtherPasses>)> {
+) -> Result<(Fitted<AnyLearner>, Option<FurtherPasses>)> {
     let passes = match (plan.passes, plan.shards) {
         (Some(1), _) | (None, None) => return Ok((fitted, None)),
         (Some(passes), _) => Passes::AtMost(passes - 1),
@@ -101,21 +153,26 @@ fn output(plan: &FitPlan) -> Result<Option<ModelOutput>> {
 }
 
 /// Writes every output that can be written; the first failure is returned.
-fn write(plan: &FitPlan, model: &Model, output: Option<ModelOutput>) -> Result<()> {
+fn write<L: CommandLearner>(
+    plan: &FitPlan,
+    model: &ModelOf<L>,
+    output: Option<ModelOutput>,
+) -> Result<()> {
     let saved = output.map_or(Ok(()), |mut output| output.save(model));
     let traced = plan.trace.as_ref().map_or(Ok(()), |path| write_trace(path, model));
     let drawn = plan.plot.as_ref().map_or(Ok(()), |path| draw(path, model));
     saved.and(traced).and(drawn)
 }
 
-fn show(plan: &FitPlan, summary: &FitSummary, rows: u64, ui: Ui) -> Result<()> {
-    summary.notes().iter().for_each(|note| ui.note(note));
+fn show(plan: &FitPlan, report: &dyn PassReport, rows: u64, ui: Ui) -> Result<()> {
+    report.notes().iter().for_each(|note| ui.note(note));
+    print_report(report, plan.json)?;
     if plan.json {
-        return output::print_json(summary);
+        return Ok(());
     }
-    output::print(&summary.text())?;
-    let rate = grouped(summary.rows_per_second as u64);
-    ui.note(&format!("{} in {:.2} s, {rate} rows/s", counted(rows, "row"), summary.seconds));
+    let Speed { seconds, rows_per_second } = report.speed();
+    let rate = grouped(rows_per_second as u64);
+    ui.note(&format!("{} in {seconds:.2} s, {rate} rows/s", counted(rows, "row")));
     if plan.output.is_none() {
         ui.note("the model was not kept; -o MODEL writes it to a file for predict and update");
     }
@@ -131,14 +188,46 @@ fn pass<'a>(plan: &FitPlan, output: Option<&'a mut ModelOutput>, ui: Ui) -> Pass
     Pass { output, every: plan.every, ui, again }
 }
 
-/// From the first row on.
-fn fresh(plan: &FitPlan, output: Option<&mut ModelOutput>, ui: Ui) -> Result<Fitted> {
+/// How a model is made once the target is known.
+type Make<L> = fn(&FitPlan, &Target, Encoder, Ui) -> Result<ModelOf<L>>;
+
+/// A model of numbers or two labels that has learned nothing.
+fn number_model(plan: &FitPlan, target: &Target, encoder: Encoder, ui: Ui) -> Result<Model> {
     let mut settings = plan.settings.clone();
     if settings.method.needs_horizon() {
         settings.method = settings.method.with_horizon(count_rows(&plan.source, &plan.encoder)?);
     }
-    let Start { mut reader, mut encoder, block } = Start::read(&plan.source, &plan.encoder)?;
-    report_columns(&encoder, ui);
+    let family = family(&settings.family, target, ui)?;
+    let model = match &plan.start {
+        Some((start, path)) => Model::started(settings, start, family, encoder)
+            .map_err(|error| start_failure(path, error))?,
+        None => Model::new(settings, family, encoder)?,
+    };
+    if let Some(note) = memory_note(&model) {
+        ui.note(&note);
+    }
+    Ok(model)
+}
+
+/// A model of several classes that has learned nothing.
+fn class_model(plan: &FitPlan, _: &Target, encoder: Encoder, _: Ui) -> Result<ClassModel> {
+    if let Some((_, path)) = &plan.start {
+        return Err(Failure::usage(format!(
+            "--start {}: a target of several classes takes no start; leave it out",
+            path.display()
+        )));
+    }
+    Ok(ClassModel::new(plan.settings.clone(), encoder)?)
+}
+
+/// From the first row on.
+fn fresh<L: CommandLearner>(
+    plan: &FitPlan,
+    Start { mut reader, mut encoder, block }: Start,
+    make: Make<L>,
+    output: Option<&mut ModelOutput>,
+    ui: Ui,
+) -> Result<Fitted<L>> {
     let history = History::starting(reader.fingerprints()?);
     for repeat in history.repeats() {
         ui.note(&repeat_note(&repeat));
@@ -147,15 +236,7 @@ fn fresh(plan: &FitPlan, output: Option<&mut ModelOutput>, ui: Ui) -> Result<Fit
         Some(seed) => (Feed::shuffled(&mut reader, &mut encoder, block, seed, ui)?, Block::new()),
         None => (Feed::InOrder(&mut reader), block),
     };
-    let family = family(&settings.family, &feed.target(&encoder)?, ui)?;
-    let mut model = match &plan.start {
-        Some((start, path)) => Model::started(settings, start, family, encoder)
-            .map_err(|error| start_failure(path, error))?,
-        None => Model::new(settings, family, encoder)?,
-    };
-    if let Some(note) = memory_note(&model) {
-        ui.note(&note);
-    }
+    let mut model = make(plan, &feed.target(&encoder)?, encoder, ui)?;
     // settings hold what was asked for, not a horizon that was counted
     model.settings = plan.settings.clone();
     model.history = history;
@@ -189,13 +270,13 @@ fn memory_note(model: &Model) -> Option<String> {
 }
 
 /// From the last row of a checkpoint on.
-fn resumed(
+fn resumed<L: CommandLearner>(
     plan: &FitPlan,
     path: &Path,
+    mut model: ModelOf<L>,
     output: Option<&mut ModelOutput>,
     ui: Ui,
-) -> Result<Fitted> {
-    let mut model = Model::load(path)?.content;
+) -> Result<Fitted<L>> {
     let refuse =
         |reason: String| Failure::usage(format!("cannot resume from {}: {reason}", path.display()));
     let run = match &model.history {
@@ -241,16 +322,16 @@ fn repeat_note(Repeat { file, earlier }: &Repeat<'_>) -> String {
     }
 }
 
-fn write_trace(path: &Path, model: &Model) -> Result<()> {
+fn write_trace<L: CommandLearner>(path: &Path, model: &ModelOf<L>) -> Result<()> {
     let mut text = String::from("rows,loss,baseline_loss\n");
-    for CoursePoint { rows, loss, constant_loss } in model.metrics.course() {
+    for CoursePoint { rows, loss, constant_loss } in L::course(&model.metrics) {
         text.push_str(&format!("{rows},{loss},{constant_loss}\n"));
     }
     output::write_file(path, text.as_bytes())
 }
 
-fn draw(path: &Path, model: &Model) -> Result<()> {
-    let course = model.metrics.course();
+fn draw<L: CommandLearner>(path: &Path, model: &ModelOf<L>) -> Result<()> {
+    let course = L::course(&model.metrics);
     let loss = Curve::new(model.learner.method(), &course, |point| point.loss);
     let constant = Curve::constant_predictor(&course);
     let title = format!("Progressive loss of {}", model.target());

@@ -1,5 +1,7 @@
 //! `kalmia inspect`: what a model file holds.
 
+mod classes;
+
 use crate::args::InspectArgs;
 use crate::error::Result;
 use crate::format::{counted, number};
@@ -10,7 +12,7 @@ use crate::visible::visible_line;
 use kalmia::learner::{MemberWeight, WideWeight};
 use kalmia::{AnyFamily, AnyLearner, Family, Learner};
 use kalmia_data::{Encoder, Kind};
-use kalmia_model::{Coefficient, History, Loaded, Model, Run, Scores, Settings};
+use kalmia_model::{AnyModel, Coefficient, History, Loaded, Model, Run, Scores, Settings};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -92,9 +94,17 @@ impl From<WideWeight> for MemberView {
 /// Runs the command.
 pub fn run(args: &InspectArgs) -> Result<()> {
     Files::default().reads("the model", &args.model).check()?;
-    let Loaded { content: model, version } = Model::load(&args.model)?;
-    let view = inspection(&model, version)?;
-    if args.json { output::print_json(&view) } else { output::print(&text(&view)) }
+    let Loaded { content: model, version } = AnyModel::load(&args.model)?;
+    match model {
+        AnyModel::Numbers(model) => {
+            let view = inspection(&model, version)?;
+            if args.json { output::print_json(&view) } else { output::print(&text(&view)) }
+        }
+        AnyModel::Classes(model) => {
+            let view = classes::inspection(&model, version)?;
+            if args.json { output::print_json(&view) } else { output::print(&classes::text(&view)) }
+        }
+    }
 }
 
 fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
@@ -141,8 +151,26 @@ fn text(view: &Inspection<'_>) -> String {
         counted(view.features as u64, "feature"),
         visible_line(&view.version)
     );
+    let _ = write!(
+        out,
+        "\n{}\n{}",
+        column_table(&view.columns),
+        main_coefficients(&view.coefficients, view.features)
+    );
+    if view.progressive.loss.is_finite() {
+        let _ = write!(out, "\nprogressive\n{}", scores_text(&view.progressive));
+    }
+    if let Some(members) = &view.mixture {
+        out.push_str(&mixture_table(members));
+    }
+    let _ = writeln!(out, "\nrows from");
+    history(view.history, "  ", &mut out);
+    out
+}
+
+fn column_table(columns: &[ColumnView<'_>]) -> String {
     let mut table = Table::new(["column", "kind"]);
-    for column in &view.columns {
+    for column in columns {
         let kind = match column.kind {
             Some(Kind::Number) => "number".into(),
             Some(Kind::Boolean) => "boolean".into(),
@@ -154,30 +182,20 @@ fn text(view: &Inspection<'_>) -> String {
         };
         table.row([column.name.into(), kind]);
     }
-    let _ = write!(
-        out,
-        "\n{}\n{}",
-        table.render(),
-        main_coefficients(&view.coefficients, view.features)
-    );
-    if view.progressive.loss.is_finite() {
-        let _ = write!(out, "\nprogressive\n{}", scores_text(&view.progressive));
-    }
-    if let Some(members) = &view.mixture {
-        let mut table = Table::new(["mixture: prior size", "belief", "process noise", "weight"]);
-        members.iter().for_each(|m| {
-            table.row([
-                number(m.prior_size),
-                m.kind(),
-                number(m.process_noise),
-                format!("{:.6}", m.weight),
-            ]);
-        });
-        let _ = write!(out, "\n{}", table.render());
-    }
-    let _ = writeln!(out, "\nrows from");
-    history(view.history, "  ", &mut out);
-    out
+    table.render()
+}
+
+fn mixture_table(members: &[MemberView]) -> String {
+    let mut table = Table::new(["mixture: prior size", "belief", "process noise", "weight"]);
+    members.iter().for_each(|m| {
+        table.row([
+            number(m.prior_size),
+            m.kind(),
+            number(m.process_noise),
+            format!("{:.6}", m.weight),
+        ]);
+    });
+    format!("\n{}", table.render())
 }
 
 fn history(history: &History, indent: &str, out: &mut String) {

@@ -3,9 +3,10 @@
 mod columnar;
 mod csv_writer;
 mod form;
+mod predictor;
 mod sink;
 
-use crate::args::{IntervalOf, Names, OutputFormat, PredictArgs};
+use crate::args::{Names, OutputFormat, PredictArgs};
 use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::interrupt;
@@ -14,23 +15,11 @@ use crate::plan::{Files, SourcePlan};
 use crate::progress::Ui;
 use form::{Form, Packed};
 use kalmia_data::{Block, Mode, Reader, TextKind, TextReader};
-use kalmia_model::{Forecast, Forecaster, Model};
+use kalmia_model::AnyModel;
+use predictor::Predictor;
 use sink::{Head, Sink};
 use std::io::IsTerminal;
 use std::path::Path;
-
-/// Names of the columns, in the order of [`values`].
-const COLUMNS: [&str; 5] = ["mean", "lower", "upper", "linear", "linear_sd"];
-/// The column of the predicted label.
-const LABEL: &str = "predicted";
-/// The same without an interval.
-const COLUMNS_WITHOUT_INTERVAL: [&str; 3] = ["mean", "linear", "linear_sd"];
-
-/// The numbers of a forecast, in the order of its columns.
-fn values(forecast: &Forecast) -> impl Iterator<Item = f64> {
-    let ends = [forecast.lower, forecast.upper].into_iter().flatten();
-    [forecast.mean].into_iter().chain(ends).chain([forecast.linear, forecast.linear_sd])
-}
 
 /// Runs the command.
 pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
@@ -47,17 +36,16 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
         Some(path) => job.write(path)?,
     };
     report_left_out(&job.reader, ui);
-    let skipped = job.model.encoder.counts().skipped;
-    let unseen = job.model.encoder.counts().unseen;
+    let skipped = job.predictor.encoder().counts().skipped;
+    let unseen = job.predictor.encoder().counts().unseen;
     if unseen > 0 {
         ui.note(&format!(
             "note: {} of unknown levels, predicted with the prior of a new level",
             counted(unseen, "value")
         ));
     }
-    if let Some(labels) = job.forecaster.labels() {
-        let name = job.model.target();
-        ui.note(&format!("note: mean is the probability that `{name}` is `{}`", labels.high));
+    if let Some(note) = job.predictor.note() {
+        ui.note(&note);
     }
     if path.is_some() {
         let mut text = format!("{} predicted", counted(rows - skipped, "row"));
@@ -70,9 +58,9 @@ pub fn run(args: &PredictArgs, ui: Ui) -> Result<()> {
 }
 
 /// Refuses columns that would stand twice in the output.
-fn check_kept(names: &[String], columns: &[&str]) -> Result<()> {
+fn check_kept(names: &[String], columns: &[String]) -> Result<()> {
     for (i, name) in names.iter().enumerate() {
-        if columns.contains(&name.as_str()) {
+        if columns.contains(name) {
             return Err(Failure::usage(format!(
                 "--keep: column `{name}` cannot be kept, because the output has a column of that \
                  name; rename it in the input, or keep others by name"
@@ -85,34 +73,18 @@ fn check_kept(names: &[String], columns: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What the interval is about, in the words of the model.
-fn interval_of(given: IntervalOf) -> kalmia_model::IntervalOf {
-    match given {
-        IntervalOf::Mean => kalmia_model::IntervalOf::Mean,
-        IntervalOf::Y => kalmia_model::IntervalOf::Y,
-        IntervalOf::None => kalmia_model::IntervalOf::None,
-    }
-}
-
 /// A model, the rows to predict and what is written for each.
 struct Job {
-    model: Model,
+    predictor: Predictor,
     reader: Reader,
     texts: Option<TextReader>,
-    columns: &'static [&'static str],
     form: Form,
-    forecaster: Forecaster,
     ui: Ui,
 }
 
 impl Job {
     fn new(args: &PredictArgs, ui: Ui) -> Result<Self> {
-        let columns: &'static [&'static str] = match args.interval {
-            Some(IntervalOf::None) => &COLUMNS_WITHOUT_INTERVAL,
-            _ => &COLUMNS,
-        };
         let kept = Names::all(&args.keep);
-        check_kept(&kept, columns)?;
         let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
         let source = SourcePlan::new(&args.source)?;
         Files::default()
@@ -131,10 +103,12 @@ impl Job {
                  it to a file first",
             ));
         }
-        let mut model = Model::load(&args.model)?.content;
-        model.encoder.reset_counts();
-        args.missing.apply(&mut model.encoder)?;
-        let reader = source.open(&mut model.encoder, Mode::Predict)?;
+        let mut predictor = Predictor::new(AnyModel::load(&args.model)?.content, args)?;
+        check_kept(&kept, &predictor.columns())?;
+        let encoder = predictor.encoder_mut();
+        encoder.reset_counts();
+        args.missing.apply(encoder)?;
+        let reader = source.open(encoder, Mode::Predict)?;
         let SourcePlan { inputs, options } = source;
         let texts = match &kept[..] {
             [] => None,
@@ -142,13 +116,9 @@ impl Job {
             names => Some(TextReader::open(inputs, options, Some(names))?),
         };
         if let Some(texts) = &texts {
-            check_kept(texts.names(), columns)?;
+            check_kept(texts.names(), &predictor.columns())?;
         }
-        let forecaster = Forecaster::new(&model, args.level, args.interval.map(interval_of))?;
-        if let (Some(_), Some(texts)) = (forecaster.labels(), &texts) {
-            check_kept(texts.names(), &[LABEL])?;
-        }
-        Ok(Self { model, reader, texts, columns, form, forecaster, ui })
+        Ok(Self { predictor, reader, texts, form, ui })
     }
 
     /// Predicts to standard output; returns the number of rows.
@@ -189,15 +159,15 @@ impl Job {
         let head = Head {
             kept: &names,
             kinds: &self.kinds(),
-            numbers: self.columns,
-            label: self.forecaster.labels().map(|_| LABEL),
+            numbers: self.predictor.numbers(),
+            label: self.predictor.label(),
         };
         sink.head(&head).map_err(Failure::Stdout)?;
         let mut block = Block::new();
         let mut rows = 0;
         let mut meter = self.ui.progress(self.reader.progress());
         loop {
-            match next(&mut self.reader, &mut self.model.encoder, &mut block)? {
+            match next(&mut self.reader, self.predictor.encoder_mut(), &mut block)? {
                 Next::Block => {}
                 Next::End => break,
                 Next::Stop => {
@@ -207,14 +177,14 @@ impl Job {
                     )));
                 }
             }
-            let forecasts = self.forecaster.forecast_block(&self.model, &block)?;
+            let predicted = self.predictor.predict(&block)?;
             let texts = self.texts.as_mut().map(TextReader::next_block).transpose()?.flatten();
-            for (i, forecast) in forecasts.iter().enumerate() {
+            for i in 0..block.rows_read {
                 let text = |column| texts.as_ref().map_or(&b""[..], |texts| texts.get(i, column));
                 let kept = (0..names.len()).map(text);
-                sink.row(kept, forecast.as_ref()).map_err(Failure::Stdout)?;
+                sink.row(kept, predicted.cells(i)).map_err(Failure::Stdout)?;
             }
-            rows += forecasts.len() as u64;
+            rows += block.rows_read as u64;
             meter.tick(self.reader.progress(), rows, || None);
         }
         meter.finish();
@@ -225,7 +195,7 @@ impl Job {
     fn kinds(&self) -> Vec<TextKind> {
         let Some(texts) = &self.texts else { return Vec::new() };
         let kind = |(name, kind): (&String, &TextKind)| match kind {
-            TextKind::Text if self.model.encoder.is_number(name) => TextKind::Number,
+            TextKind::Text if self.predictor.encoder().is_number(name) => TextKind::Number,
             kind => *kind,
         };
         texts.names().iter().zip(texts.kinds()).map(kind).collect()

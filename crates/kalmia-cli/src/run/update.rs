@@ -4,21 +4,34 @@ use crate::args::UpdateArgs;
 use crate::error::{Failure, Result};
 use crate::format::{command_line, grouped};
 use crate::interrupt;
-use crate::learn::{Feed, Pass, report_left_out};
-use crate::output;
+use crate::learn::{CommandLearner, Feed, Pass, report_left_out};
+use crate::output::ModelOutput;
 use crate::plan::{Every, SourcePlan};
 use crate::progress::Ui;
-use crate::report::FitSummary;
-use kalmia::Learner;
+use crate::report::print_report;
 use kalmia_data::{Block, Mode, Reader};
-use kalmia_model::{Model, Repeat};
+use kalmia_model::{AnyModel, ModelOf, Repeat};
 
 /// Runs the command.
 pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     let every = args.checkpoint_every.as_deref().map(Every::parse).transpose()?;
     let source = SourcePlan::new(&args.source)?;
-    let mut output = source.continued_model(&args.model, args.output.as_deref())?;
-    let mut model = Model::load(&args.model)?.content;
+    let output = source.continued_model(&args.model, args.output.as_deref())?;
+    match AnyModel::load(&args.model)?.content {
+        AnyModel::Numbers(model) => update(*model, args, &source, every, output, ui),
+        AnyModel::Classes(model) => update(*model, args, &source, every, output, ui),
+    }
+}
+
+/// Learns the rows of a source.
+fn update<L: CommandLearner>(
+    mut model: ModelOf<L>,
+    args: &UpdateArgs,
+    source: &SourcePlan,
+    every: Option<Every>,
+    mut output: ModelOutput,
+    ui: Ui,
+) -> Result<()> {
     if let Some(checkpoint) = checkpoint(&model, args) {
         model = checkpoint;
     }
@@ -36,19 +49,15 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     report_left_out(&reader, ui);
     // what was learned is shown even if it cannot be written
     let written = output.save(&model);
-    let summary = FitSummary::new(&model, model.learner.count() - before, time)?;
-    summary.notes().iter().for_each(|note| ui.note(note));
-    if args.json {
-        output::print_json(&summary)?;
-    } else {
-        output::print(&summary.text())?;
-    }
+    let report = L::report(&model, model.learner.count() - before, time)?;
+    report.notes().iter().for_each(|note| ui.note(note));
+    print_report(&*report, args.json)?;
     written
 }
 
 /// What `-o` holds, if that is an unfinished update of this very model.
-fn checkpoint(model: &Model, args: &UpdateArgs) -> Option<Model> {
-    let other = Model::load(args.output.as_ref()?).ok()?.content;
+fn checkpoint<L: CommandLearner>(model: &ModelOf<L>, args: &UpdateArgs) -> Option<ModelOf<L>> {
+    let other = ModelOf::<L>::load(args.output.as_ref()?).ok()?.content;
     let (run, before) = other.history.runs.split_last()?;
     let same_rows = before == model.history.runs && other.history.merged == model.history.merged;
     let same_settings =
@@ -58,7 +67,12 @@ fn checkpoint(model: &Model, args: &UpdateArgs) -> Option<Model> {
 }
 
 /// Starts a run, or goes to where an interrupted one stopped.
-fn begin(model: &mut Model, reader: &mut Reader, args: &UpdateArgs, ui: Ui) -> Result<()> {
+fn begin<L: CommandLearner>(
+    model: &mut ModelOf<L>,
+    reader: &mut Reader,
+    args: &UpdateArgs,
+    ui: Ui,
+) -> Result<()> {
     let Some(run) = model.history.unfinished() else {
         let before = model.learner.count();
         model.history.begin(reader.fingerprints()?, before);

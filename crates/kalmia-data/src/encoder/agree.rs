@@ -147,5 +147,6 @@ fn shown(coding: &Coding) -> String {
             format!("1 for `{positive}` and 0 for `{negative}`")
         }
         Coding::Labels { positive, negative: None } => format!("1 for `{positive}`"),
+        Coding::Classes { names } => format!("one of {} classes", names.len()),
     }
 }

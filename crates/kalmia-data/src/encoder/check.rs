@@ -4,6 +4,7 @@ use super::Encoder;
 use crate::options::WideRows;
 use crate::schema::{Column, Feature, Kind, Meaning};
 use crate::sparse::FIRST_UNNAMED;
+use crate::target::ClassNames;
 
 /// Counts above this would overflow as rows are added.
 const MAX_COUNT: u64 = u64::MAX / 2;
@@ -22,6 +23,9 @@ impl Encoder {
             None => return Err("the target is missing".into()),
             Some(target) if target.coding.is_none() => {
                 return Err(format!("the coding of the target `{}` is missing", target.name));
+            }
+            Some(target) if !target.classes().is_none_or(ClassNames::are_unique) => {
+                return Err(format!("a class of the target `{}` occurs twice", target.name));
             }
             Some(_) => {}
         }

@@ -111,8 +111,8 @@ impl Encoder {
     fn wanted(&self) -> impl Iterator<Item = (&str, Want)> {
         let want = |column: &Column| column.kind.map_or(Want::Raw, Kind::want);
         let features = self.columns.iter().map(move |column| (&*column.name, want(column)));
-        let positive = self.options.positive.as_deref();
-        let target = self.target.iter().map(move |target| (&*target.name, target.want(positive)));
+        let options = &self.options;
+        let target = self.target.iter().map(move |target| (&*target.name, target.want(options)));
         let others = [&self.options.weight, &self.options.offset].into_iter().flatten();
         features.chain(target).chain(others.map(|name| (&**name, Want::Number)))
     }
@@ -157,7 +157,7 @@ impl Encoder {
         }
         let slot = self.role_slots().target;
         if let Some(target) = &mut self.target {
-            target.infer(batch, slot, self.options.positive.as_deref(), bad_rows)?;
+            target.infer(batch, slot, &self.options, bad_rows)?;
         }
         self.add_features();
         Ok(())

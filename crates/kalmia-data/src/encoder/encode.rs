@@ -119,7 +119,7 @@ impl Encoder {
         self.columns.iter_mut().zip(means).for_each(|(column, mean)| column.set_mean(mean));
         let slot = self.role_slots().target;
         if let Some(target) = &mut self.target {
-            target.learn_negative(&batch.columns[slot], &block.index);
+            target.learn_labels(&batch.columns[slot], &block.index, &block.origin)?;
         }
         self.place_roles(batch, block, Mode::Learn)?;
         self.counts = self.counts.plus(counts);

@@ -244,7 +244,7 @@ impl Encoder {
         let coding = coding.checked()?;
         self.options.positive = match &coding {
             Coding::Labels { positive, .. } => Some(positive.clone()),
-            Coding::Number | Coding::Boolean => None,
+            Coding::Number | Coding::Boolean | Coding::Classes { .. } => None,
         };
         if let Some(target) = &mut self.target {
             target.declare(coding);

@@ -4,7 +4,7 @@ use super::Encoder;
 use super::encode::{ABSENT, UNSEEN};
 use crate::batch::Batch;
 use crate::block::Block;
-use crate::error::{Error, Result, ValueProblem, excerpt};
+use crate::error::{Error, Result, excerpt};
 use crate::options::Mode;
 use crate::schema::{Column, RunningMean};
 
@@ -69,17 +69,17 @@ impl Encoder {
         block.y.clear();
         if let Some(target) = &self.target {
             let values = &batch.columns[roles.target];
-            let third_label = |row: usize| Error::Value {
+            let refuse = |row: usize, problem| Error::Value {
                 at: block.origin.location(row),
                 column: target.name.clone(),
                 value: excerpt(values.texts.get(row)),
-                problem: ValueProblem::ThirdLabel,
+                problem,
             };
             for &row in &block.index {
                 match target.code(values, row as usize) {
                     Ok(y) => block.y.push(y.unwrap_or(f64::NAN)),
                     Err(_) if mode == Mode::Predict => block.y.push(f64::NAN),
-                    Err(_) => return Err(third_label(row as usize)),
+                    Err(problem) => return Err(refuse(row as usize, problem)),
                 }
             }
         }

@@ -6,7 +6,7 @@
 use super::{Counts, Encoder};
 use crate::options::Missing;
 use crate::schema::{Column, Kind, RunningMean};
-use crate::target::Coding;
+use crate::target::{ClassNames, Coding, Target};
 
 /// An encoder at some moment, to return to with [`Encoder::undo`].
 ///
@@ -22,6 +22,8 @@ pub struct EncoderMark {
     columns: Vec<ColumnMark>,
     /// Whether the negative label was still to be seen.
     is_open: bool,
+    /// Classes of the target.
+    classes: usize,
     wide: Option<bool>,
     counts: Counts,
 }
@@ -72,6 +74,7 @@ impl Encoder {
             hash_names: self.hash_names.len(),
             columns,
             is_open: matches!(coding, Some(Coding::Labels { negative: None, .. })),
+            classes: self.target.as_ref().and_then(Target::classes).map_or(0, ClassNames::len),
             wide: self.wide,
             counts: self.counts,
         }
@@ -88,8 +91,10 @@ impl Encoder {
             column.set_mean(before.mean);
         }
         let coding = self.target.as_mut().and_then(|target| target.coding.as_mut());
-        if let (true, Some(Coding::Labels { negative, .. })) = (mark.is_open, coding) {
-            *negative = None;
+        match coding {
+            Some(Coding::Labels { negative, .. }) if mark.is_open => *negative = None,
+            Some(Coding::Classes { names }) => names.truncate(mark.classes),
+            _ => {}
         }
         self.wide = mark.wide;
         self.counts = mark.counts;

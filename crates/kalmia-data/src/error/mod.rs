@@ -254,8 +254,8 @@ pub enum Remedy<'a> {
         /// The target.
         column: &'a str,
     },
-    /// Make one target column with two values per class.
-    ColumnPerClass {
+    /// Learn several classes.
+    SeveralClasses {
         /// The target.
         column: &'a str,
     },
@@ -295,16 +295,18 @@ impl Error {
                 | ValueProblem::DecimalPoint
                 | ValueProblem::NotANumber
                 | ValueProblem::NotABoolean => Some(Remedy::Categorical { column }),
-                ValueProblem::NotFinite | ValueProblem::ThirdLabel | ValueProblem::Role { .. } => {
-                    None
-                }
+                ValueProblem::ThirdLabel => Some(Remedy::SeveralClasses { column }),
+                ValueProblem::NotFinite
+                | ValueProblem::UnknownClass
+                | ValueProblem::TooManyClasses { .. }
+                | ValueProblem::Role { .. } => None,
             },
             Error::Column { column, problem, .. } => match problem {
                 ColumnProblem::Temporal { as_text: true } => Some(Remedy::Categorical { column }),
                 ColumnProblem::AmbiguousLabels { .. } | ColumnProblem::UnknownPositive { .. } => {
                     Some(Remedy::Positive { column })
                 }
-                ColumnProblem::NotTwoLabels { .. } => Some(Remedy::ColumnPerClass { column }),
+                ColumnProblem::NotTwoLabels { .. } => Some(Remedy::SeveralClasses { column }),
                 ColumnProblem::Unnamed { .. } => Some(Remedy::Exclude { column }),
                 ColumnProblem::DecimalComma { .. } => Some(Remedy::DecimalComma),
                 ColumnProblem::Temporal { as_text: false }

@@ -368,6 +368,15 @@ pub enum ValueProblem {
     /// A third label.
     #[error("is a third value of a two-valued target")]
     ThirdLabel,
+    /// A class that no learned row had.
+    #[error("is a class that the model has not learned; learn rows of it first")]
+    UnknownClass,
+    /// One class too many.
+    #[error("is a new class, and there are {limit} already: is this column the target?")]
+    TooManyClasses {
+        /// Most classes accepted.
+        limit: usize,
+    },
 }
 
 /// Why a column cannot be a feature or a target.

@@ -53,6 +53,22 @@ pub struct EncoderOptions {
     /// Whether rows are sparse.
     #[serde(default, skip_serializing_if = "is_default")]
     pub wide: WideRows,
+    /// Whether the target's values are the names of classes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub classes: Classes,
+}
+
+/// Whether the target's values are the names of several classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Classes {
+    /// A target of texts must have two values.
+    #[default]
+    Never,
+    /// If the first block has three texts or more.
+    Auto,
+    /// Also for two values, and for numbers.
+    Always,
 }
 
 /// Whether blocks have sparse rows, [`crate::Block::sparse`], in place of dense ones.
@@ -97,6 +113,7 @@ impl Default for EncoderOptions {
             analyzer: Analyzer::default(),
             hash_bits: None,
             wide: WideRows::Never,
+            classes: Classes::Never,
         }
     }
 }

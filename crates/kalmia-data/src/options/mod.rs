@@ -2,7 +2,7 @@
 
 mod encoder;
 
-pub use encoder::{EncoderOptions, WideRows};
+pub use encoder::{Classes, EncoderOptions, WideRows};
 
 use std::str::FromStr;
 

@@ -4,9 +4,10 @@
 use super::proto::Message;
 use super::{ExportOptions, Link};
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{ClassModel, Model};
 use kalmia::{AnyFamily, AnyLearner, Learner};
-use kalmia_data::Meaning;
+use kalmia_data::{Encoder, Meaning};
+use std::borrow::Cow;
 
 /// `TensorProto.DataType.DOUBLE`.
 const DOUBLE: u64 = 11;
@@ -29,15 +30,30 @@ struct Linear {
 
 impl Linear {
     fn new(models: &[Model]) -> Self {
+        let columns = models.iter().map(|model| (&model.encoder, model.learner.coefficients()));
+        Self::of_columns(columns)
+    }
+
+    /// One column per class, by name; the first is 0.
+    fn of_classes(model: &ClassModel) -> Result<Self> {
+        let sorted = model.sorted_classes();
+        let reference = sorted.first().copied().unwrap_or(0);
+        let columns = sorted.into_iter().map(|class| {
+            let contrast = model.learner.contrast(class, reference)?;
+            Ok((&model.encoder, Cow::from(contrast.coefficients)))
+        });
+        Ok(Self::of_columns(columns.collect::<Result<Vec<_>>>()?))
+    }
+
+    fn of_columns<'a>(predictors: impl IntoIterator<Item = (&'a Encoder, Cow<'a, [f64]>)>) -> Self {
         let mut names = Vec::new();
-        let mut columns = Vec::with_capacity(models.len());
-        let mut bias = Vec::with_capacity(models.len());
-        for model in models {
+        let mut columns = Vec::new();
+        let mut bias = Vec::new();
+        for (encoder, coefficients) in predictors {
             names.clear();
             let mut weights = Vec::new();
             let mut constant = 0.0;
-            let features = model.encoder.features().iter();
-            for (feature, &coefficient) in features.zip(&*model.learner.coefficients()) {
+            for (feature, &coefficient) in encoder.features().iter().zip(&*coefficients) {
                 if feature.meaning == Meaning::Intercept {
                     constant += coefficient;
                 } else {
@@ -63,8 +79,31 @@ pub fn onnx(models: &[Model], options: &ExportOptions<'_>) -> Result<Vec<u8>> {
     if models.iter().any(|model| matches!(model.learner, AnyLearner::Wide(_))) {
         return Err(Error::NoOnnx);
     }
-    let Linear { names, weights, bias } = Linear::new(models);
-    let columns = models.len() as u64;
+    let family = first.family();
+    let link = Link::of(&family);
+    let mean = mean_nodes(&family, link, models.len());
+    Ok(file(Linear::new(models), mean, link.name(), first.target(), options))
+}
+
+/// The bytes of the file of a model of several classes, sorted by name. `linear` holds the
+/// logarithms of the odds against the first class, `mean` the probabilities.
+pub fn class_onnx(model: &ClassModel, version: &str) -> Result<Vec<u8>> {
+    let names = model.sorted_classes().into_iter().map(|class| model.classes()[class].clone());
+    let classes: Vec<_> = names.map(serde_json::Value::from).collect();
+    let options = ExportOptions { version, classes: &classes, offset: false };
+    let mean = (vec![node("Softmax", &["linear"], "mean")], vec![]);
+    Ok(file(Linear::of_classes(model)?, mean, "softmax", model.target(), &options))
+}
+
+/// The file of linear predictors, with the nodes from `linear` to `mean` and their numbers.
+fn file(
+    Linear { names, weights, bias }: Linear,
+    (mean, constants): (Vec<Message>, Vec<Message>),
+    link: &str,
+    target: &str,
+    options: &ExportOptions<'_>,
+) -> Vec<u8> {
+    let columns = bias.len() as u64;
     let sum = if options.offset { "sum" } else { "linear" };
     let mut nodes = vec![
         node("MatMul", &["x", "coefficients"], "product"),
@@ -77,9 +116,6 @@ pub fn onnx(models: &[Model], options: &ExportOptions<'_>) -> Result<Vec<u8>> {
         tensor("coefficients", &[names.len() as u64, columns], &weights),
         tensor("intercept", &[columns], &bias),
     ];
-    let family = first.family();
-    let link = Link::of(&family);
-    let (mean, constants) = mean_nodes(&family, link, models.len());
     nodes.extend(mean);
     tensors.extend(constants);
     let mut graph = Message::default()
@@ -93,8 +129,7 @@ pub fn onnx(models: &[Model], options: &ExportOptions<'_>) -> Result<Vec<u8>> {
     let graph = graph.message(12, value("linear", columns)).message(12, value("mean", columns));
     let features = serde_json::Value::from(names).to_string();
     let classes = serde_json::Value::from(options.classes).to_string();
-    let target = first.encoder.target().map_or("", |target| &target.name);
-    let mut metadata = vec![("features", &*features), ("link", link.name()), ("target", target)];
+    let mut metadata = vec![("features", &*features), ("link", link), ("target", target)];
     if !options.classes.is_empty() {
         metadata.push(("classes", &classes));
     }
@@ -105,7 +140,7 @@ pub fn onnx(models: &[Model], options: &ExportOptions<'_>) -> Result<Vec<u8>> {
         .message(7, graph)
         .message(8, Message::default().text(1, "").int(2, OPSET));
     let entry = |(key, text)| Message::default().text(1, key).text(2, text);
-    Ok(file.messages(14, metadata.into_iter().map(entry)).into_bytes())
+    file.messages(14, metadata.into_iter().map(entry)).into_bytes()
 }
 
 /// From `linear` to `mean`: the nodes and the numbers that they need.

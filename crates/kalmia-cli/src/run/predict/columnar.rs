@@ -1,11 +1,10 @@
 //! Predictions as Parquet and Arrow: batches are built in memory, then written.
 
-use super::values;
+use super::sink::Cells;
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::FileWriter;
 use kalmia_data::{MISSING, TextKind};
-use kalmia_model::Forecast;
 use parquet::arrow::ArrowWriter;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -103,19 +102,19 @@ impl<'a> Columnar<'a> {
     pub fn row<'t>(
         &mut self,
         texts: impl Iterator<Item = &'t [u8]>,
-        forecast: Option<&Forecast>,
+        cells: Option<Cells<'_>>,
     ) -> io::Result<()> {
         self.kept.iter_mut().zip(texts).try_for_each(|(column, text)| column.push(text))?;
-        match forecast {
+        match &cells {
             None => self.numbers.iter_mut().for_each(Float64Builder::append_null),
-            Some(forecast) => self
+            Some(cells) => self
                 .numbers
                 .iter_mut()
-                .zip(values(forecast))
-                .for_each(|(column, value)| column.append_value(value)),
+                .zip(cells.numbers)
+                .for_each(|(column, &value)| column.append_value(value)),
         }
         if let Some(column) = &mut self.label {
-            column.append_option(forecast.and_then(|forecast| forecast.predicted.as_deref()));
+            column.append_option(cells.and_then(|cells| cells.label));
         }
         self.rows += 1;
         if self.rows >= BATCH { self.flush() } else { Ok(()) }

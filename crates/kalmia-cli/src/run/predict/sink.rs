@@ -2,10 +2,9 @@
 
 use super::columnar::{Columnar, Kept};
 use super::csv_writer::CsvWriter;
-use super::values;
 use crate::args::OutputFormat;
 use kalmia_data::{MISSING, TextKind};
-use kalmia_model::{Forecast, number_text};
+use kalmia_model::number_text;
 use serde_json::Value;
 use std::io::{self, Write};
 
@@ -16,16 +15,24 @@ pub struct Head<'a> {
     /// What they are.
     pub kinds: &'a [TextKind],
     /// Names of the numbers of a prediction.
-    pub numbers: &'a [&'a str],
+    pub numbers: &'a [String],
     /// The name of the predicted label, if there is one.
     pub label: Option<&'a str>,
 }
 
 impl Head<'_> {
     fn names(&self) -> Vec<String> {
-        let predicted = self.numbers.iter().copied().chain(self.label).map(String::from);
-        self.kept.iter().cloned().chain(predicted).collect()
+        let label = self.label.map(String::from);
+        self.kept.iter().chain(self.numbers).cloned().chain(label).collect()
     }
+}
+
+/// What is written for a row.
+pub struct Cells<'a> {
+    /// The numbers of a prediction.
+    pub numbers: &'a [f64],
+    /// The predicted label, if there is one.
+    pub label: Option<&'a str>,
 }
 
 /// A table being written, row after row.
@@ -80,19 +87,19 @@ impl<'a> Sink<'a> {
     pub fn row<'t>(
         &mut self,
         texts: impl Iterator<Item = &'t [u8]>,
-        forecast: Option<&Forecast>,
+        cells: Option<Cells<'_>>,
     ) -> io::Result<()> {
         match &mut self.form {
             Form::Separated(out) => {
                 for text in texts {
                     out.field(text)?;
                 }
-                match forecast {
+                match cells {
                     None => (0..self.predicted).try_for_each(|_| out.field(b""))?,
-                    Some(forecast) => {
-                        values(forecast)
-                            .try_for_each(|value| out.field(number_text(value).as_bytes()))?;
-                        let label = forecast.predicted.as_ref();
+                    Some(Cells { numbers, label }) => {
+                        for &value in numbers {
+                            out.field(number_text(value).as_bytes())?;
+                        }
                         label.map_or(Ok(()), |label| out.field(label.as_bytes()))?;
                     }
                 }
@@ -101,9 +108,9 @@ impl<'a> Sink<'a> {
             Form::Jsonl(out) => {
                 let kept = texts.zip(&self.kinds).map(|(text, kind)| kept_value(text, *kind));
                 let mut row: Vec<Value> = kept.collect();
-                if let Some(forecast) = forecast {
-                    row.extend(values(forecast).map(Value::from));
-                    row.extend(forecast.predicted.as_deref().map(Value::from));
+                if let Some(Cells { numbers, label }) = cells {
+                    row.extend(numbers.iter().copied().map(Value::from));
+                    row.extend(label.map(Value::from));
                 }
                 let object = self.names.iter().enumerate().map(|(i, name)| {
                     let value = row.get(i).unwrap_or(&Value::Null);
@@ -111,7 +118,7 @@ impl<'a> Sink<'a> {
                 });
                 writeln!(out, "{{{}}}", object.collect::<Vec<_>>().join(","))
             }
-            Form::Columnar(out) => out.row(texts, forecast),
+            Form::Columnar(out) => out.row(texts, cells),
         }
     }
 

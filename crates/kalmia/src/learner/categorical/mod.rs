@@ -11,12 +11,13 @@
 //! | `member`, `mixture` | one softmax filter; several, and how their weights move |
 //! | `observe` | what observers see of a row |
 //! | `predict`, `coefficients` | probabilities; differences between classes and their covariance |
-//! | `grow` | new features and new classes |
+//! | `grow`, `growing` | new features and new classes; rows that bring them |
 //! | `state` | storing |
 
 mod builder;
 mod coefficients;
 mod grow;
+mod growing;
 mod member;
 mod mixture;
 mod observe;
@@ -130,6 +131,12 @@ impl Categorical {
         Factored::bytes(self.dim).saturating_mul(members).saturating_mul(self.classes)
     }
 
+    /// Refuses if the allocator has no room for a copy beside the learner. A clone would then end
+    /// the process.
+    pub fn require_copy(&self) -> Result<()> {
+        require_memory(self.memory())
+    }
+
     /// Learns rows in order. Targets are indices of classes, below [`classes`](Self::classes).
     /// Offsets must be 0: one that all classes share changes nothing. How rows are cut into calls
     /// does not change the result. A batch with an illegal row is refused as a whole.
@@ -162,10 +169,15 @@ impl Categorical {
 
     /// Checks every number of every row; whether none can overflow.
     fn check(&self, rows: &Rows<'_>) -> Result<bool> {
+        self.check_below(rows, self.classes)
+    }
+
+    /// The same, for targets below `classes`.
+    fn check_below(&self, rows: &Rows<'_>, classes: usize) -> Result<bool> {
         let moderate = rows.check_features(self.dim)?;
-        let is_class = |y: f64| y >= 0.0 && y < self.classes as f64 && y.fract() == 0.0;
+        let is_class = |y: f64| y >= 0.0 && y < classes as f64 && y.fract() == 0.0;
         if let Some(row) = rows.targets().iter().position(|&y| !is_class(y)) {
-            let last = self.classes - 1;
+            let last = classes - 1;
             return Err(Error::Target {
                 row,
                 value: rows.targets()[row],

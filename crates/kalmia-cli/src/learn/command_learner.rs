@@ -1,0 +1,122 @@
+//! What the commands ask of a learner beside what a model asks: metrics during a pass, and a
+//! summary after it.
+
+use crate::error::Result;
+use crate::report::{ClassFitSummary, FitSummary, PassReport};
+use kalmia::evaluate::{ClassMetrics, CoursePoint, Metrics, MetricsThread};
+use kalmia::{AnyLearner, Categorical};
+use kalmia_data::Block;
+use kalmia_model::{ModelLearner, ModelOf};
+use std::time::Duration;
+
+/// A learner that `fit` and `update` can run.
+pub trait CommandLearner: ModelLearner {
+    /// The metrics while rows are learned.
+    type Watch: Watch<Metrics = Self::Metrics>;
+
+    /// Learns a block, watched.
+    fn learn_block(model: &mut ModelOf<Self>, block: &Block, watch: &mut Self::Watch)
+    -> Result<()>;
+
+    /// What is printed after `rows` rows in `time`.
+    fn report(model: &ModelOf<Self>, rows: u64, time: Duration) -> Result<Box<dyn PassReport>>;
+
+    /// The mean losses as they evolved.
+    fn course(metrics: &Self::Metrics) -> Vec<CoursePoint>;
+}
+
+/// Metrics that follow a pass.
+pub trait Watch {
+    /// What they become.
+    type Metrics;
+    /// Continues these.
+    fn start(metrics: Self::Metrics) -> Self;
+    /// Mean loss so far, if it is known without waiting.
+    fn loss(&self) -> Option<f64>;
+    /// The metrics of all rows so far.
+    fn snapshot(&mut self) -> Self::Metrics;
+    /// The metrics of all rows.
+    fn finish(self) -> Self::Metrics;
+}
+
+impl Watch for MetricsThread {
+    type Metrics = Metrics;
+
+    fn start(metrics: Metrics) -> Self {
+        MetricsThread::start(metrics)
+    }
+
+    fn loss(&self) -> Option<f64> {
+        MetricsThread::loss(self)
+    }
+
+    fn snapshot(&mut self) -> Metrics {
+        MetricsThread::snapshot(self)
+    }
+
+    fn finish(self) -> Metrics {
+        MetricsThread::finish(self)
+    }
+}
+
+impl Watch for ClassMetrics {
+    type Metrics = ClassMetrics;
+
+    fn start(metrics: ClassMetrics) -> Self {
+        metrics
+    }
+
+    fn loss(&self) -> Option<f64> {
+        Some(ClassMetrics::loss(self)).filter(|loss| loss.is_finite())
+    }
+
+    fn snapshot(&mut self) -> ClassMetrics {
+        self.clone()
+    }
+
+    fn finish(self) -> ClassMetrics {
+        self
+    }
+}
+
+impl CommandLearner for AnyLearner {
+    type Watch = MetricsThread;
+
+    fn learn_block(
+        model: &mut ModelOf<Self>,
+        block: &Block,
+        watch: &mut MetricsThread,
+    ) -> Result<()> {
+        model.learn(block, Some(watch))?;
+        watch.flush();
+        Ok(())
+    }
+
+    fn report(model: &ModelOf<Self>, rows: u64, time: Duration) -> Result<Box<dyn PassReport>> {
+        Ok(Box::new(FitSummary::new(model, rows, time)?))
+    }
+
+    fn course(metrics: &Metrics) -> Vec<CoursePoint> {
+        metrics.course()
+    }
+}
+
+impl CommandLearner for Categorical {
+    type Watch = ClassMetrics;
+
+    fn learn_block(
+        model: &mut ModelOf<Self>,
+        block: &Block,
+        watch: &mut ClassMetrics,
+    ) -> Result<()> {
+        Ok(model.learn(block, Some(watch))?)
+    }
+
+    fn report(model: &ModelOf<Self>, rows: u64, time: Duration) -> Result<Box<dyn PassReport>> {
+        Ok(Box::new(ClassFitSummary::new(model, rows, time)?))
+    }
+
+    fn course(metrics: &ClassMetrics) -> Vec<CoursePoint> {
+        metrics.course()
+    }
+}

@@ -1,0 +1,135 @@
+//! The summary of a fit of several classes, and its scores.
+
+use super::summary::last_half_text;
+use super::{PassReport, SORTED_NOTE, Speed, Table, coefficient_table, target, weights_note};
+use crate::error::Result;
+use crate::format::{counted, grouped, number};
+use crate::output;
+use crate::visible::visible_line;
+use kalmia_model::{ClassCoefficients, ClassModel, ClassScores, ClassSummary};
+use serde::Serialize;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Classes whose coefficients are printed; `--json` and `export` have all.
+const LISTED: usize = 12;
+/// Ranks beside the first that are printed.
+const RANKS: [usize; 3] = [2, 3, 5];
+/// Classes whose confusions are printed; `--json` has all.
+const CONFUSED: usize = 20;
+
+/// What `fit` and `update` print; as JSON, one flat object.
+#[derive(Debug, Serialize)]
+pub struct ClassFitSummary {
+    #[serde(flatten)]
+    model: ClassSummary,
+    #[serde(skip)]
+    weights_note: Option<String>,
+    #[serde(flatten)]
+    speed: Speed,
+}
+
+impl ClassFitSummary {
+    /// The summary of a model after `rows` rows in `time`.
+    pub fn new(model: &ClassModel, rows: u64, time: Duration) -> kalmia_model::Result<Self> {
+        Ok(Self {
+            weights_note: weights_note(model),
+            model: ClassSummary::new(model)?,
+            speed: Speed::new(rows, time),
+        })
+    }
+}
+
+impl PassReport for ClassFitSummary {
+    fn notes(&self) -> Vec<String> {
+        let sorted = self.model.sorted.then(|| SORTED_NOTE.into());
+        sorted.into_iter().chain(self.weights_note.clone()).collect()
+    }
+
+    fn text(&self) -> String {
+        let model = &self.model;
+        let mut out = format!(
+            "{} of {} ({}) by {}, {}",
+            model.family,
+            target(&model.target, None),
+            format_args!("{} classes", model.classes.len()),
+            model.method,
+            counted(model.rows, "row")
+        );
+        if model.skipped > 0 {
+            let _ = write!(out, ", {} skipped", grouped(model.skipped));
+        }
+        if model.imputed > 0 {
+            let _ = write!(out, ", {} imputed", counted(model.imputed, "value"));
+        }
+        out.push_str(
+            "\n\nprogressive: every row predicted before it was learned, so this is performance \
+             on new data\n",
+        );
+        out.push_str(&class_scores_text(&model.progressive));
+        out.push_str(&class_coefficients_text(model.reference.as_deref(), &model.coefficients));
+        out
+    }
+
+    fn print_json(&self) -> Result<()> {
+        output::print_json(self)
+    }
+
+    fn speed(&self) -> Speed {
+        self.speed
+    }
+}
+
+/// Losses and scores in some lines.
+pub fn class_scores_text(scores: &ClassScores) -> String {
+    let mut out = format!(
+        "loss       {}  (constant predictor {})\n",
+        number(scores.loss),
+        number(scores.baseline_loss)
+    );
+    out.push_str(&last_half_text(scores.last_half.as_ref()));
+    let _ = write!(out, "accuracy   {:.4}", scores.accuracy);
+    for rank in RANKS.into_iter().filter(|&rank| rank < scores.top.len()) {
+        let _ = write!(out, "   top {rank} {:.4}", scores.top[rank - 1]);
+    }
+    let (brier, error) = (scores.brier, scores.calibration_error);
+    let _ = writeln!(out, "   Brier {brier:.4}   calibration error {error:.4}");
+    out
+}
+
+/// A table per class, each against the reference.
+pub fn class_coefficients_text(reference: Option<&str>, all: &[ClassCoefficients]) -> String {
+    let mut out = String::new();
+    let Some(reference) = reference else { return out };
+    for ClassCoefficients { class, coefficients } in all.iter().take(LISTED) {
+        let [class, reference] = [class, reference].map(visible_line);
+        let _ = write!(out, "\n`{class}` against `{reference}`, as log odds\n");
+        out.push_str(&coefficient_table(coefficients));
+    }
+    if all.len() > LISTED {
+        let rest = all.len() - LISTED;
+        let _ = writeln!(out, "\n{rest} more classes; `kalmia export MODEL` writes all");
+    }
+    out
+}
+
+/// How often each class was predicted as each other, as a table: rows are the true classes.
+pub fn confusion_text(classes: &[String], table: &[Vec<f64>]) -> String {
+    if classes.len() > CONFUSED {
+        return format!("the confusions of {} classes are in --json\n", classes.len());
+    }
+    let head = std::iter::once("true \\ predicted".to_owned()).chain(classes.iter().cloned());
+    let mut text = Table::of_head(head);
+    for (class, row) in classes.iter().zip(table) {
+        text.row(std::iter::once(class.clone()).chain(row.iter().map(|&count| weight(count))));
+    }
+    text.render()
+}
+
+/// A weight of rows, which mostly counts them.
+fn weight(value: f64) -> String {
+    match value.fract() == 0.0 && value < 1e15 {
+        true => grouped(value as u64),
+        false => number(value),
+    }
+}

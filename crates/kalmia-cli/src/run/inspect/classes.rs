@@ -1,0 +1,59 @@
+//! What the file of a model of several classes holds.
+
+use super::{ColumnView, MemberView, column_table, columns, history, mixture_table};
+use crate::error::Result;
+use crate::format::counted;
+use crate::report::{class_coefficients_text, class_scores_text, target};
+use crate::visible::visible_line;
+use kalmia_model::{ClassModel, ClassSummary, History, Settings};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+pub struct Inspection<'a> {
+    version: String,
+    #[serde(flatten)]
+    summary: ClassSummary,
+    columns: Vec<ColumnView<'a>>,
+    mixture: Vec<MemberView>,
+    settings: &'a Settings,
+    history: &'a History,
+}
+
+/// What there is to say of a model.
+pub fn inspection(model: &ClassModel, version: String) -> Result<Inspection<'_>> {
+    Ok(Inspection {
+        version,
+        summary: ClassSummary::new(model)?,
+        columns: columns(&model.encoder),
+        mixture: model.learner.weights().into_iter().map(MemberView::from).collect(),
+        settings: &model.settings,
+        history: &model.history,
+    })
+}
+
+/// The same for people.
+pub fn text(view: &Inspection<'_>) -> String {
+    let summary = &view.summary;
+    let names: Vec<_> = summary.classes.iter().map(|name| visible_line(name)).collect();
+    let mut out = format!(
+        "{} of {} by {}, {}, {} per class, written by kalmia {}\nclasses: {}\n\n{}",
+        summary.family,
+        target(&summary.target, None),
+        summary.method,
+        counted(summary.rows, "row"),
+        counted(summary.features as u64, "feature"),
+        visible_line(&view.version),
+        names.join(", "),
+        column_table(&view.columns),
+    );
+    out.push_str(&class_coefficients_text(summary.reference.as_deref(), &summary.coefficients));
+    if summary.progressive.loss.is_finite() {
+        let _ = write!(out, "\nprogressive\n{}", class_scores_text(&summary.progressive));
+    }
+    out.push_str(&mixture_table(&view.mixture));
+    let _ = writeln!(out, "\nrows from");
+    history(view.history, "  ", &mut out);
+    out
+}

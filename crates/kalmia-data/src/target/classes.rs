@@ -1,0 +1,133 @@
+//! The names of several classes, in the order of their first appearance.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::scalar;
+
+/// The names of the classes of a target. A class is coded by its place, from 0. Two ways to write
+/// one number, such as `1` and `1.0`, are one class, under the name that came first.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<String>", into = "Vec<String>")]
+pub struct ClassNames {
+    names: Vec<String>,
+    /// The place of each name, numbers in their shortest form.
+    places: HashMap<Box<[u8]>, u32>,
+}
+
+impl ClassNames {
+    /// All names, by place.
+    pub fn as_slice(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Number of classes.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The places in the order in which people expect the names: numbers by size, before texts.
+    pub fn sorted(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.len()).collect();
+        places.sort_by(|&a, &b| by_name(&self.names[a], &self.names[b]));
+        places
+    }
+
+    /// The place of a name.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<u32> {
+        // most names stand as they were first seen
+        let exact = self.places.get(name);
+        exact.or_else(|| self.places.get(&*shortest(name)?)).copied()
+    }
+
+    /// Adds a name that is not there.
+    pub(crate) fn push(&mut self, name: &str) {
+        let place = self.names.len() as u32;
+        self.places.insert(key(name), place);
+        self.names.push(name.into());
+    }
+
+    /// Forgets the names after the first `len`.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        for name in self.names.drain(len..) {
+            self.places.remove(&key(&name));
+        }
+    }
+
+    /// Whether no name occurs twice.
+    pub(crate) fn are_unique(&self) -> bool {
+        self.places.len() == self.names.len()
+    }
+}
+
+impl From<Vec<String>> for ClassNames {
+    fn from(names: Vec<String>) -> Self {
+        let places = names.iter().enumerate().map(|(i, name)| (key(name), i as u32)).collect();
+        Self { names, places }
+    }
+}
+
+impl From<ClassNames> for Vec<String> {
+    fn from(classes: ClassNames) -> Self {
+        classes.names
+    }
+}
+
+/// What a name is found by.
+fn key(name: &str) -> Box<[u8]> {
+    shortest(name.as_bytes()).unwrap_or_else(|| name.as_bytes().into())
+}
+
+/// The shortest form of a number.
+fn shortest(name: &[u8]) -> Option<Box<[u8]>> {
+    let number = scalar::number(name).filter(|number| number.is_finite())?;
+    let mut text = Vec::new();
+    scalar::write_number(number, &mut text);
+    Some(text.into())
+}
+
+fn by_name(a: &str, b: &str) -> Ordering {
+    match (scalar::number(a.as_bytes()), scalar::number(b.as_bytes())) {
+        (Some(x), Some(y)) => x.total_cmp(&y).then_with(|| a.cmp(b)),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => a.cmp(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes(names: &[&str]) -> ClassNames {
+        names.iter().map(|name| name.to_string()).collect::<Vec<_>>().into()
+    }
+
+    #[test]
+    fn one_number_is_one_class_however_it_is_written() {
+        let mut names = classes(&["1.0", "ten"]);
+        assert_eq!((names.find(b"1"), names.find(b"1.00"), names.find(b"ten")), {
+            (Some(0), Some(0), Some(1))
+        });
+        assert_eq!((names.find(b"10"), names.find(b"Ten")), (None, None));
+        names.push("10");
+        assert_eq!(names.find(b"1e1"), Some(2));
+        names.truncate(1);
+        assert_eq!((names.find(b"ten"), names.find(b"10"), names.len()), (None, None, 1));
+        assert!(!classes(&["1", "1.0"]).are_unique());
+    }
+
+    #[test]
+    fn people_expect_numbers_by_size_and_texts_by_letter() {
+        let names = classes(&["pear", "10", "9", "apple", "-1"]);
+        let sorted: Vec<_> = names.sorted().into_iter().map(|i| &*names.as_slice()[i]).collect();
+        assert_eq!(sorted, ["-1", "9", "10", "apple", "pear"]);
+    }
+}

@@ -1,0 +1,103 @@
+//! What the first block shows of a target: its coding, and what helps to choose a family.
+
+use super::{ClassNames, Coding, MAX_DISTINCT, Target, is, names_labels, same};
+use crate::batch::{Batch, Values};
+use crate::error::{ColumnProblem, Error, Labels, Result};
+use crate::infer;
+use crate::looks;
+use crate::options::{BadRows, Classes, EncoderOptions};
+use crate::scalar;
+use crate::schema::Kind;
+
+/// Values from which a skewness says something.
+const MIN_SKEWED: usize = 30;
+/// Skewness from which the Gamma family is worth a try; an exponential distribution has 2.
+const MIN_SKEWNESS: f64 = 1.0;
+
+/// Whether values are positive, many and far from symmetric.
+fn is_skewed(values: &[f64]) -> bool {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let moment = |k: i32| values.iter().map(|v| (v - mean).powi(k)).sum::<f64>() / n;
+    let skewness = moment(3) / moment(2).powf(1.5);
+    values.len() >= MIN_SKEWED && values.iter().all(|v| *v > 0.0) && skewness > MIN_SKEWNESS
+}
+
+impl Target {
+    /// Infers the coding from the first block and converts its target column.
+    pub(crate) fn infer(
+        &mut self,
+        batch: &mut Batch,
+        slot: usize,
+        options: &EncoderOptions,
+        bad_rows: BadRows,
+    ) -> Result<()> {
+        let origin = &batch.origin;
+        let column = &mut batch.columns[slot];
+        let kind = if names_labels(options) {
+            Kind::Category
+        } else {
+            let bad = (bad_rows == BadRows::Skip).then_some(&mut batch.bad);
+            infer::kind(column, &self.name, origin, bad)?
+        };
+        self.coding = Some(match kind {
+            Kind::Number => Coding::Number,
+            Kind::Boolean => Coding::Boolean,
+            Kind::Category | Kind::Text => {
+                self.labels(column, options, &origin.location(0).file)?
+            }
+        });
+        let mut values: Vec<f64> =
+            (0..column.len()).filter_map(|i| self.code(column, i).ok().flatten()).collect();
+        self.whole = values.iter().all(|v| *v >= 0.0 && v.fract() == 0.0);
+        self.skewed = is_skewed(&values);
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values.truncate(MAX_DISTINCT);
+        self.distinct = values;
+        Ok(())
+    }
+
+    fn labels(&self, column: &Values, options: &EncoderOptions, file: &str) -> Result<Coding> {
+        if options.classes == Classes::Always {
+            return Ok(Coding::Classes { names: ClassNames::default() });
+        }
+        let positive = options.positive.as_deref();
+        let mut seen: Vec<String> = Vec::new();
+        for i in 0..column.texts.len() {
+            let field = scalar::trim(column.texts.get(i));
+            if seen.len() <= 2
+                && !scalar::is_missing(field)
+                && !seen.iter().any(|label| same(label.as_bytes(), field))
+            {
+                seen.push(String::from_utf8_lossy(field).into_owned());
+            }
+        }
+        seen.sort();
+        let labels = || Labels(seen.clone());
+        let problem = match (positive, &seen[..]) {
+            (_, [_, _, _, ..]) if looks::mostly(column, looks::Look::DecimalComma).is_some() => {
+                let example = looks::mostly(column, looks::Look::DecimalComma);
+                ColumnProblem::DecimalComma { example: example.unwrap_or_default() }
+            }
+            (None, [_, _, _, ..]) if options.classes == Classes::Auto => {
+                // the names are those of the rows that are learned
+                return Ok(Coding::Classes { names: ClassNames::default() });
+            }
+            (_, [_, _, _, ..]) => ColumnProblem::NotTwoLabels { labels: labels() },
+            (Some(positive), [a, b]) if !is(a, positive) && !is(b, positive) => {
+                ColumnProblem::UnknownPositive { positive: positive.into(), labels: labels() }
+            }
+            (Some(positive), found) => {
+                let negative = found.iter().find(|label| !is(label, positive)).cloned();
+                return Ok(Coding::Labels { positive: positive.into(), negative });
+            }
+            (None, [negative, positive]) => {
+                let negative = Some(negative.clone());
+                return Ok(Coding::Labels { positive: positive.clone(), negative });
+            }
+            (None, _) => ColumnProblem::AmbiguousLabels { labels: labels() },
+        };
+        Err(Error::Column { file: file.into(), column: self.name.clone(), problem })
+    }
+}

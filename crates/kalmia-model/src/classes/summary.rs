@@ -1,0 +1,95 @@
+//! What a model of several classes reports about itself.
+
+use super::ClassCoefficients;
+use crate::error::Result;
+use crate::model::ClassModel;
+use crate::summary::{LEVEL, LastHalfScores};
+use kalmia::evaluate::{ClassMetrics, ClassReport};
+use serde::Serialize;
+
+/// A model of several classes in numbers, as `fit --json` prints it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClassSummary {
+    /// Rows learned in all.
+    pub rows: u64,
+    /// Rows left out for a missing value.
+    pub skipped: u64,
+    /// Missing values replaced.
+    pub imputed: u64,
+    /// `categorical`.
+    pub family: &'static str,
+    /// The method's name.
+    pub method: &'static str,
+    /// The target column.
+    pub target: String,
+    /// The names of the classes, sorted.
+    pub classes: Vec<String>,
+    /// The class that coefficients are compared with.
+    pub reference: Option<String>,
+    /// Losses of predictions made before each row was learned.
+    pub progressive: ClassScores,
+    /// Coefficients per class.
+    pub features: usize,
+    /// The coefficients of the other classes against the reference, with 95 % intervals.
+    pub coefficients: Vec<ClassCoefficients>,
+    /// Whether the rows seem sorted by their class; what was learned is then poor.
+    pub sorted: bool,
+}
+
+/// Averages over rows.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClassScores {
+    /// Mean loss: minus the logarithm of the probability of the row's class.
+    pub loss: f64,
+    /// Mean loss of the constant predictor, which knows how frequent the classes are.
+    pub baseline_loss: f64,
+    /// Share of the rows whose likeliest class was right.
+    pub accuracy: f64,
+    /// Share of the rows whose class was among the likeliest 1, 2, 3 and so on, at most 10.
+    pub top: Vec<f64>,
+    /// Mean squared error of the probabilities, summed over the classes.
+    pub brier: f64,
+    /// Expected calibration error of the likeliest class.
+    pub calibration_error: f64,
+    /// The last half of the rows.
+    pub last_half: Option<LastHalfScores>,
+}
+
+impl ClassScores {
+    /// From running sums.
+    pub fn new(metrics: &ClassMetrics) -> Self {
+        let ClassReport { loss, constant_loss, top, brier, calibration_error, last_half, .. } =
+            metrics.report();
+        Self {
+            loss,
+            baseline_loss: constant_loss,
+            accuracy: top.first().copied().unwrap_or(f64::NAN),
+            top,
+            brier,
+            calibration_error,
+            last_half: last_half.map(LastHalfScores::from),
+        }
+    }
+}
+
+impl ClassSummary {
+    /// The summary of a model.
+    pub fn new(model: &ClassModel) -> Result<Self> {
+        let counts = model.encoder.counts();
+        let name = |class: usize| model.classes()[class].clone();
+        Ok(Self {
+            rows: model.learner.count(),
+            skipped: counts.skipped,
+            imputed: counts.imputed,
+            family: "categorical",
+            method: "auto",
+            target: model.target().into(),
+            classes: model.sorted_classes().into_iter().map(name).collect(),
+            reference: model.reference().map(name),
+            progressive: ClassScores::new(&model.metrics),
+            features: model.learner.dim(),
+            coefficients: model.class_coefficients(LEVEL)?,
+            sorted: model.metrics.is_sorted(),
+        })
+    }
+}

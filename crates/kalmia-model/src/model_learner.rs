@@ -1,0 +1,208 @@
+//! What a model asks of its learner, for numbers and for several classes alike.
+
+use crate::family::CATEGORICAL;
+use crate::memory::{Footprint, with_feature_limit};
+use kalmia::evaluate::{ClassMetrics, Metrics};
+use kalmia::learner::{AnyState, CategoricalState, ClassObserver};
+use kalmia::{
+    AnyLearner, Categorical, Error, Family, Learner, Observer, Predict, Result, Rows, SparseRows,
+};
+use kalmia_data::{Encoder, Target};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+
+/// Most classes of a learner; the encoder has a limit of its own.
+const MAX_CLASSES: usize = 1 << 20;
+
+/// A learner that a [`ModelOf`](crate::ModelOf) can have.
+pub trait ModelLearner: Footprint + Clone + Debug + Sized {
+    /// The kind of its model files.
+    const KIND: &'static str;
+    /// Whether new features can be removed again.
+    const SHRINKS: bool;
+    /// What is stored of it.
+    type State: Serialize + DeserializeOwned;
+    /// How good its predictions were.
+    type Metrics: Clone + Debug + Serialize + DeserializeOwned;
+    /// Who sees the rows before they are learned.
+    type Observer<'a>: ?Sized;
+
+    /// The family's name.
+    fn family_name(&self) -> String;
+    /// The method's name.
+    fn method(&self) -> &'static str;
+    /// Appends a feature that was zero in every row so far.
+    fn grow(&mut self) -> Result<()>;
+    /// Removes the last feature, which no row had.
+    fn shrink(&mut self) -> Result<()>;
+    /// Learns rows in order.
+    fn learn<'a>(
+        &mut self,
+        rows: Rows<'_>,
+        observer: Option<&'a mut Self::Observer<'a>>,
+    ) -> Result<()>;
+    /// Learns sparse rows in order.
+    fn learn_sparse<'a>(
+        &mut self,
+        rows: SparseRows<'_>,
+        observer: Option<&'a mut Self::Observer<'a>>,
+    ) -> Result<()>;
+    /// The state, to be stored.
+    fn state(&self) -> Self::State;
+    /// A learner that continues from a state.
+    fn restore(state: Self::State) -> Result<Self>;
+    /// Refuses metrics that its rows cannot have given.
+    fn check_metrics(&self, metrics: &Self::Metrics) -> Result<()>;
+    /// The same after it was read, with limits that suit this machine.
+    fn limited(self) -> Self {
+        self
+    }
+    /// Whether the learner takes what the encoder makes; else what does not fit, in words.
+    fn check_encoder(&self, encoder: &Encoder) -> std::result::Result<(), String>;
+}
+
+impl ModelLearner for AnyLearner {
+    const KIND: &'static str = "model";
+    const SHRINKS: bool = true;
+    type State = AnyState;
+    type Metrics = Metrics;
+    type Observer<'a> = dyn Observer + 'a;
+
+    fn family_name(&self) -> String {
+        self.family().name().into()
+    }
+
+    fn method(&self) -> &'static str {
+        AnyLearner::method(self)
+    }
+
+    fn grow(&mut self) -> Result<()> {
+        Predict::grow(self)
+    }
+
+    fn shrink(&mut self) -> Result<()> {
+        Predict::shrink(self)
+    }
+
+    fn learn<'a>(
+        &mut self,
+        rows: Rows<'_>,
+        observer: Option<&'a mut Self::Observer<'a>>,
+    ) -> Result<()> {
+        self.learn_observed(rows, observer.map(|observer| observer as &mut dyn Observer))
+    }
+
+    fn learn_sparse<'a>(
+        &mut self,
+        rows: SparseRows<'_>,
+        observer: Option<&'a mut Self::Observer<'a>>,
+    ) -> Result<()> {
+        self.learn_sparse_observed(rows, observer.map(|observer| observer as &mut dyn Observer))
+    }
+
+    fn state(&self) -> AnyState {
+        AnyLearner::state(self)
+    }
+
+    fn restore(state: AnyState) -> Result<Self> {
+        AnyLearner::restore(state)
+    }
+
+    fn check_metrics(&self, metrics: &Metrics) -> Result<()> {
+        metrics.check(&self.family())
+    }
+
+    fn limited(self) -> Self {
+        match self {
+            Self::Wide(wide) => Self::Wide(Box::new(with_feature_limit(*wide))),
+            dense => dense,
+        }
+    }
+
+    fn check_encoder(&self, encoder: &Encoder) -> std::result::Result<(), String> {
+        let (found, expected) = match (self, encoder.is_wide()) {
+            (Self::Wide(wide), true) => {
+                // of very many numbers some are taken as sparse features
+                (wide.numbers(), wide.numbers().min(encoder.number_features()))
+            }
+            (Self::Wide(_), false) => return Err("sparse rows, but dense columns".into()),
+            (_, true) => return Err("dense rows, but sparse columns".into()),
+            (dense, false) => (Learner::dim(dense), encoder.dim()),
+        };
+        same_features(found, expected)
+    }
+}
+
+impl ModelLearner for Categorical {
+    const KIND: &'static str = "class-model";
+    const SHRINKS: bool = false;
+    type State = CategoricalState;
+    type Metrics = ClassMetrics;
+    type Observer<'a> = dyn ClassObserver + 'a;
+
+    fn family_name(&self) -> String {
+        CATEGORICAL.into()
+    }
+
+    fn method(&self) -> &'static str {
+        "auto"
+    }
+
+    fn grow(&mut self) -> Result<()> {
+        Categorical::grow(self)
+    }
+
+    fn shrink(&mut self) -> Result<()> {
+        Err(Error::State("a learner of several classes keeps its features".into()))
+    }
+
+    fn learn<'a>(
+        &mut self,
+        rows: Rows<'_>,
+        observer: Option<&'a mut Self::Observer<'a>>,
+    ) -> Result<()> {
+        let observer = observer.map(|observer| observer as &mut dyn ClassObserver);
+        self.learn_growing(rows, MAX_CLASSES, observer)
+    }
+
+    fn learn_sparse<'a>(
+        &mut self,
+        rows: SparseRows<'_>,
+        observer: Option<&'a mut Self::Observer<'a>>,
+    ) -> Result<()> {
+        self.learn_sparse(rows, observer.map(|observer| observer as &mut dyn ClassObserver))
+    }
+
+    fn state(&self) -> CategoricalState {
+        Categorical::state(self)
+    }
+
+    fn restore(state: CategoricalState) -> Result<Self> {
+        Categorical::restore(state)
+    }
+
+    fn check_metrics(&self, metrics: &ClassMetrics) -> Result<()> {
+        metrics.check()
+    }
+
+    fn check_encoder(&self, encoder: &Encoder) -> std::result::Result<(), String> {
+        let Some(names) = encoder.target().and_then(Target::classes) else {
+            return Err("several classes, but a target without their names".into());
+        };
+        if names.len() < self.classes() {
+            return Err(format!("{} classes with {} names", self.classes(), names.len()));
+        }
+        if encoder.is_wide() {
+            return Err("dense rows, but sparse columns".into());
+        }
+        same_features(Categorical::dim(self), encoder.dim())
+    }
+}
+
+fn same_features(found: usize, expected: usize) -> std::result::Result<(), String> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!("{found} coefficients for {expected} features")),
+    }
+}
