@@ -36,8 +36,17 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// Refuses two labels that rows could not have; blanks around labels are removed.
+    /// Refuses labels and classes that rows could not have; blanks around labels are removed.
     pub(crate) fn checked(self) -> Result<Self> {
+        if let Coding::Classes { names } = &self {
+            let strange = |name: &&String| {
+                scalar::is_missing(name.trim().as_bytes()) || name.trim() != **name
+            };
+            let name = names.as_slice().iter().find(strange);
+            if let Some(name) = name.or_else(|| names.repeated()) {
+                return Err(SettingProblem::Class { name: name.clone() }.into());
+            }
+        }
         let Coding::Labels { positive, negative: Some(negative) } = self else { return Ok(self) };
         let positive = positive.trim().to_owned();
         let negative = negative.trim().to_owned();

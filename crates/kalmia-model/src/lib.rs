@@ -51,7 +51,7 @@ mod weights;
 
 pub use certificate::CertificateReport;
 pub use choose::Choice;
-pub use classes::{ClassCoefficients, ClassScores, ClassSummary, likeliest};
+pub use classes::{ClassCoefficients, ClassScores, ClassSummary, contrast_coefficients, likeliest};
 pub use coefficients::{Coefficient, coefficients};
 pub use drift::DriftStatus;
 pub use error::{Error, Result, RowError, number_text};

@@ -19,10 +19,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The metadata entry of what only the Python package needs.
-const ENTRY: &str = "python";
+pub const ENTRY: &str = "python";
 
 /// The metadata entry of `kalmia.stream`: how far into its sources the model has learned.
-const STREAM: &str = "stream";
+pub const STREAM: &str = "stream";
 
 /// What a model file says of a learner beside its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

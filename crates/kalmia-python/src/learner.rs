@@ -4,6 +4,9 @@ mod inspect;
 mod learn;
 mod predict;
 
+pub use inspect::{Coefficient, check_level, line};
+pub use learn::{check_order, scale_weights};
+
 use crate::any::{AnyModel, either};
 use crate::error::input;
 use crate::file::Provenance;

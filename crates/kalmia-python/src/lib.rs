@@ -5,6 +5,8 @@ mod any;
 mod arguments;
 mod arrow;
 mod bounds;
+mod class_file;
+mod class_learner;
 mod cluster;
 mod cluster_fit;
 mod columns;
@@ -42,6 +44,10 @@ mod _kalmia {
     use super::arrow::ArrowBlocks;
     #[pymodule_export]
     use super::bounds::{bound_evaluate, bound_list, design_estimate, sphere_minima};
+    #[pymodule_export]
+    use super::class_file::{export_classes, load_classes, restore_classes, save_classes};
+    #[pymodule_export]
+    use super::class_learner::ClassLearner;
     #[pymodule_export]
     use super::cluster::{Shard, Template, merge_shards};
     #[pymodule_export]

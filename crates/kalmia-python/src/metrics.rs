@@ -1,6 +1,6 @@
 //! Progressive evaluation as Python sees it.
 
-use kalmia::evaluate::Metrics;
+use kalmia::evaluate::{ClassMetrics, CoursePoint, LastHalf, Metrics};
 use kalmia_model::CertificateReport;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -35,20 +35,8 @@ pub fn report<'py>(metrics: &Metrics, py: Python<'py>) -> PyResult<Bound<'py, Py
     dict.set_item("constant_loss", report.constant_loss)?;
     dict.set_item("deviance", report.deviance)?;
     dict.set_item("coverage", report.coverage.map(|coverage| coverage.covered))?;
-    let half = report.last_half.map(|half| -> PyResult<_> {
-        let dict = PyDict::new(py);
-        dict.set_item("first_row", half.first_row)?;
-        dict.set_item("last_row", half.last_row)?;
-        dict.set_item("loss", half.loss)?;
-        dict.set_item("constant_loss", half.constant_loss)?;
-        dict.set_item("coverage", half.covered)?;
-        dict.set_item("pearson_dispersion", half.dispersion)?;
-        Ok(dict)
-    });
-    dict.set_item("last_half", half.transpose()?)?;
-    let course = metrics.course();
-    let trace: Vec<_> = course.iter().map(|p| (p.rows, p.loss, p.constant_loss)).collect();
-    dict.set_item("trace", trace)?;
+    dict.set_item("last_half", report.last_half.map(|half| last_half(half, py)).transpose()?)?;
+    dict.set_item("trace", trace(&metrics.course()))?;
     if let Some(labels) = report.classification {
         dict.set_item("accuracy", labels.accuracy)?;
         dict.set_item("brier", labels.brier)?;
@@ -66,4 +54,42 @@ pub fn report<'py>(metrics: &Metrics, py: Python<'py>) -> PyResult<Bound<'py, Py
         dict.set_item("mae", regression.mae)?;
     }
     Ok(dict)
+}
+
+/// The averages of several classes by name.
+pub fn class_report<'py>(metrics: &ClassMetrics, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let report = metrics.report();
+    let dict = PyDict::new(py);
+    dict.set_item("rows", report.rows)?;
+    dict.set_item("loss", report.loss)?;
+    dict.set_item("constant_loss", report.constant_loss)?;
+    dict.set_item("accuracy", report.top.first())?;
+    dict.set_item("top", &report.top)?;
+    dict.set_item("brier", report.brier)?;
+    dict.set_item("calibration_error", report.calibration_error)?;
+    let bins: Vec<_> =
+        report.reliability.iter().map(|bin| (bin.count, bin.predicted, bin.observed)).collect();
+    dict.set_item("reliability", bins)?;
+    let groups: Vec<_> =
+        report.reliability.iter().map(|bin| (bin.weight, bin.predicted, bin.observed)).collect();
+    dict.set_item("reliability_groups", groups)?;
+    dict.set_item("coverage", py.None())?;
+    dict.set_item("last_half", report.last_half.map(|half| last_half(half, py)).transpose()?)?;
+    dict.set_item("trace", trace(&metrics.course()))?;
+    Ok(dict)
+}
+
+fn last_half(half: LastHalf, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("first_row", half.first_row)?;
+    dict.set_item("last_row", half.last_row)?;
+    dict.set_item("loss", half.loss)?;
+    dict.set_item("constant_loss", half.constant_loss)?;
+    dict.set_item("coverage", half.covered)?;
+    dict.set_item("pearson_dispersion", half.dispersion)?;
+    Ok(dict)
+}
+
+fn trace(course: &[CoursePoint]) -> Vec<(u64, f64, f64)> {
+    course.iter().map(|point| (point.rows, point.loss, point.constant_loss)).collect()
 }

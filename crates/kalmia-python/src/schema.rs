@@ -227,6 +227,21 @@ impl Schema {
         Ok(Self(encoder))
     }
 
+    /// The same columns with a target of several classes, named by their codes.
+    fn with_classes(&self, names: Vec<String>) -> PyResult<Self> {
+        let mut encoder = self.0.clone();
+        encoder
+            .declare_target(Coding::Classes { names: names.into() })
+            .map_err(|error| input(format!("the classes cannot be stored: {error}")))?;
+        Ok(Self(encoder))
+    }
+
+    /// The names of the classes by their codes; None if the target has not several.
+    #[getter]
+    fn classes(&self) -> Option<Vec<String>> {
+        Some(self.0.target()?.classes()?.as_slice().to_vec())
+    }
+
     /// The columns and what was learned of them, as text.
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.0).map_err(|error| input(error.to_string()))

@@ -227,19 +227,7 @@ impl Error {
     /// The same error at another row; unchanged if it has none. For callers that pass on rows one
     /// at a time.
     pub fn at_row(mut self, at: usize) -> Self {
-        self.row_mut().into_iter().for_each(|row| *row = at);
-        self
-    }
-
-    /// The same error for rows that come after so many others.
-    pub(crate) fn in_rows_after(mut self, first: usize) -> Self {
-        self.row_mut().into_iter().for_each(|row| *row += first);
-        self
-    }
-
-    /// The row that the error names.
-    fn row_mut(&mut self) -> Option<&mut usize> {
-        match self {
+        match &mut self {
             Error::Feature { row, .. }
             | Error::SparseIndex { row, .. }
             | Error::TooManyFeatures { row, .. }
@@ -247,9 +235,10 @@ impl Error {
             | Error::RowExtra { row, .. }
             | Error::Diverged { row, .. }
             | Error::Overflow { row, .. }
-            | Error::PrecisionLost { row, .. } => Some(row),
-            _ => None,
+            | Error::PrecisionLost { row, .. } => *row = at,
+            _ => {}
         }
+        self
     }
 
     /// The same error with its row counted from `first` rows earlier; unchanged if it has none.

@@ -7,8 +7,9 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from . import _files
-from ._kalmia import Learner, Schema, export_model
+from . import _classes, _files
+from ._kalmia import Learner, Schema, export_classes, export_model
+from .errors import InputError
 
 
 class Exports:
@@ -42,7 +43,8 @@ class Exports:
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Writes coefficients, their covariance and the columns as JSON, as ``kalmia export`` does.
 
-        With more than two classes the file holds ``classes`` and a list of ``models``.
+        With more than two classes it holds ``classes`` and the coefficients of each against the
+        first, or with one learner per class a list of ``models``.
 
         Parameters
         ----------
@@ -53,6 +55,11 @@ class Exports:
 
     def _export(self, path: str | os.PathLike[str], format: str, offset: bool) -> None:
         check_is_fitted(self, "learners_")
+        if _classes.is_joint(self.learners_):
+            if offset:
+                raise InputError("a model of more than two classes takes no offset: leave it out")
+            export_classes(os.fspath(path), self.learners_[0], _files.schema_of(self), format)
+            return
         schema: Schema = getattr(self, "schema_", None) or _files._schema(self)
         classes: Any = getattr(self, "classes_", None)
         labels = [] if classes is None else classes.tolist()

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from ._encoding import target_name
-from ._kalmia import Schema, load_model, method_defaults, save_model
+from ._classes import is_joint, labels_of
+from ._kalmia import (
+    Schema,
+    load_classes,
+    load_model,
+    method_defaults,
+    save_classes,
+    save_model,
+)
 from ._parameters import METHOD_PARAMETERS
 from ._wide import FIRST_UNNAMED, is_wide
 from .errors import ModelFileError
@@ -19,6 +27,9 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     schema = schema_of(estimator)
     python = _python(estimator, schema)
     stream = getattr(estimator, "_stream_entry", None)
+    if is_joint(estimator.learners_):
+        save_classes(os.fspath(path), estimator.learners_[0], schema, python, stream)
+        return
     save_model(os.fspath(path), estimator.learners_, schema, python, stream)
 
 
@@ -27,9 +38,14 @@ def schema_of(estimator: Any) -> Schema:
     schema: Schema | None = getattr(estimator, "schema_", None)
     if schema is not None and estimator._from_command:
         return schema
-    if schema is None or (schema.is_numeric and not schema.is_sparse):
-        return _schema(estimator)
-    return schema.with_coding(*_coding(estimator))
+    numeric = schema is None or (schema.is_numeric and not schema.is_sparse)
+    made = _schema(estimator) if numeric or schema is None else schema
+    if is_joint(estimator.learners_):
+        names = [""] * len(estimator.classes_)
+        for label, code in zip(estimator.classes_, estimator._codes, strict=True):
+            names[code] = str(label)
+        return made.with_classes(names)
+    return made if numeric else made.with_coding(*_coding(estimator))
 
 
 def _python(estimator: Any, schema: Schema) -> dict[str, Any]:
@@ -64,7 +80,7 @@ def _schema(estimator: Any) -> Schema:
     names = estimator._feature_names()
     labels, boolean = _coding(estimator)
     learner = estimator.learners_[0]
-    wide = "always" if is_wide(learner) else "never"
+    wide = "always" if not is_joint([learner]) and is_wide(learner) else "never"
     return Schema(names, target_name(names), labels, learner.intercept, boolean, wide=wide)
 
 
@@ -111,13 +127,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     from ._linear import GammaRegression, LinearRegression, PoissonRegression
     from ._logistic import LogisticRegression
 
-    learners, schema, method, kind, found, python, stream = load_model(os.fspath(path))
+    several = load_classes(os.fspath(path))
+    if several is not None:
+        learner, schema, kind, found, python, stream = several
+        learners: list[Any] = [learner]
+        method = "auto"
+    else:
+        learners, schema, method, kind, found, python, stream = load_model(os.fspath(path))
     if python and "river" in python:
         from ._river_model import read
 
         return read(learners, python["river"], path)
     by_family = {
         "bernoulli": LogisticRegression,
+        "categorical": LogisticRegression,
         "gaussian": LinearRegression,
         "poisson": PoissonRegression,
         "gamma": GammaRegression,
@@ -150,6 +173,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     if stream is not None:
         estimator._stream_entry = stream
         estimator.stream_position_ = stream["position"]
+    if family == "categorical":
+        labels, codes = labels_of(schema.classes or [])
+        stored = python.get("classes")
+        estimator.classes_ = labels if stored is None else _classes(stored, schema)
+        estimator._codes = codes if stored is None else np.arange(len(codes))
     if family == "bernoulli":
         estimator.classes_ = _classes(python.get("classes"), schema)
     return estimator

@@ -1,4 +1,4 @@
-"""The classifier :class:`LogisticRegression`: one learner for two classes, else one per class."""
+"""The classifier :class:`LogisticRegression`, for two classes and for more."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from . import _plots
+from . import _classes, _plots
 from ._base import Estimator
 from ._calls import LearningCall
 from ._data import Rows, class_probabilities
+from ._kalmia import ClassLearner
 from ._labels import check_class_weight, check_labels, class_weights
 from ._parameters import (
     PARAMETERS,
@@ -24,6 +25,8 @@ from ._parameters import (
     MethodName,
     ScaleName,
     WeightName,
+    check_flag,
+    check_names,
     draw_seed,
 )
 from .errors import InputError
@@ -32,8 +35,10 @@ from .errors import InputError
 class LogisticRegression(ClassifierMixin, Estimator):
     __doc__ = f"""Logistic regression, learned in one pass.
 
-    With more than two classes, one learner per class learns that class against the rest, and the
-    probabilities are renormalized to sum to 1.
+    More than two classes are learned jointly by ``"auto"``: the probabilities are those of a
+    softmax, and the coefficients are log odds against the first class. The other methods, sparse
+    rows and rows with offsets have one learner per class, which learns that class against the rest;
+    their probabilities are renormalized to sum to 1.
 
     {PARAMETERS}
     class_weight : dict or "balanced", optional
@@ -193,7 +198,14 @@ class LogisticRegression(ClassifierMixin, Estimator):
             except (TypeError, ValueError):
                 check_labels(y)
                 raise
+            joint = (
+                _classes.takes_joint(self, len(known), rows) if first else self._joint
+            )
             targets = self._targets(y, known)
+            if joint:
+                _classes.check_offset(rows)
+                codes = np.arange(len(known)) if first else self._codes
+                targets = [codes[np.argmax(targets, axis=0)].astype(np.float64)]
             weight = rows.pick(
                 class_weights(
                     self.class_weight, y, known, self._weights(sample_weight, y, reset=reset)
@@ -203,10 +215,14 @@ class LogisticRegression(ClassifierMixin, Estimator):
             shuffle = self._shuffle_seed(reset, rows)
             if first:
                 known_rows = rows.given if reset else None
-                learners = [
-                    self._new_learner(rows, known_rows, shuffle, count)
-                    for _ in range(count)
-                ]
+                learners = (
+                    [self._new_class_learner(rows, len(known), shuffle)]
+                    if joint
+                    else [
+                        self._new_learner(rows, known_rows, shuffle, count)
+                        for _ in range(count)
+                    ]
+                )
             else:
                 # One learner undoes a refused call itself. Of several, one may refuse rows that
                 # another has learned, so copies learn, which a refused call discards.
@@ -224,13 +240,40 @@ class LogisticRegression(ClassifierMixin, Estimator):
                 order=order,
                 whole=reset,
             )
-            self._adopt(learners, rows, first, classes_=known)
-        return rows.spread(class_probabilities(results, binary=count == 1)) if means else None
+            fitted = {"_codes": codes} if joint and first else {}
+            self._adopt(learners, rows, first, classes_=known, **fitted)
+        if not means:
+            return None
+        if joint:
+            return rows.spread(results[0][:, codes])
+        return rows.spread(class_probabilities(results, binary=count == 1))
+
+    @property
+    def _joint(self) -> bool:
+        """Whether one learner holds more than two classes."""
+        return _classes.is_joint(self.learners_)
+
+    def _new_class_learner(
+        self, first: Rows, classes: int, shuffle: int | None
+    ) -> ClassLearner:
+        """A learner of several classes for such rows."""
+        check_names(method=self.method, drift=self.drift, weights=self.weights)
+        # refuses parameters that the method does not take
+        self._new_learner(first._replace(X=np.empty((0, 1))), None, shuffle)
+        return ClassLearner(
+            classes,
+            first.X.shape[1],
+            check_flag("fit_intercept", self.fit_intercept),
+            drift=self.drift,
+            weights=self.weights,
+            shuffle=shuffle,
+        )
 
     def _polish_targets(
         self, y: Any, rows: Rows, sample_weight: Any
     ) -> tuple[list[np.ndarray], np.ndarray | None]:
         """The targets of each learner, and the weights."""
+        _classes.refuse(self, "cannot be polished")
         y = self._column(y, rows.given, numbers=False)
         targets = self._targets(y, self.classes_)
         weight = self._weights(sample_weight, y, reset=False)
@@ -282,7 +325,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         ndarray of shape (n, classes)
         """
         rows, found = self._probabilities(X, offset)
-        return rows.spread(class_probabilities(found, binary=len(found) == 1))
+        return rows.spread(found)
 
     def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> NDArray[np.float64]:
         """The logarithm of `predict_proba`.
@@ -293,14 +336,30 @@ class LogisticRegression(ClassifierMixin, Estimator):
         """
         return np.log(self.predict_proba(X, offset))
 
-    def _probabilities(self, X: Any, offset: Any) -> tuple[Rows, list[np.ndarray]]:
-        """The rows, and the probability that each learner assigns to its class."""
+    def _probabilities(self, X: Any, offset: Any) -> tuple[Rows, np.ndarray]:
+        """The rows, and the probability of each class."""
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
-        return rows, [
+        if _classes.is_joint(rows.learners):
+            _classes.check_offset(rows)
+            found = rows.learners[0].predict_many(rows.X, unseen=rows.unseen)
+            return rows, found[:, self._codes]
+        each = self._each_probability(rows)
+        return rows, class_probabilities(each, binary=len(each) == 1)
+
+    @staticmethod
+    def _each_probability(rows: Rows) -> list[np.ndarray]:
+        """The probability that each learner assigns to its class."""
+        return [
             learner.predict_many(rows.X, rows.offset, unseen=rows.unseen)
             for learner in rows.learners
         ]
+
+    def _log_odds(self, X: Any, offset: Any) -> tuple[Rows, np.ndarray, np.ndarray]:
+        """The rows, and the log odds of each class of a joint model with their variances."""
+        rows = _classes.check_offset(self._rows(X, offset))
+        mean, variance = rows.learners[0].predict_linear(rows.X, unseen=rows.unseen)
+        return rows, mean[:, self._codes], variance[:, self._codes]
 
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> NDArray[np.float64]:
         """Log-odds of the second class, or of each class against the rest if there are several.
@@ -311,7 +370,13 @@ class LogisticRegression(ClassifierMixin, Estimator):
         -------
         ndarray of shape (n,) or (n, classes)
         """
-        rows, found = self._probabilities(X, offset)
+        check_is_fitted(self, "learners_")
+        if self._joint:
+            rows, shares = self._probabilities(X, offset)
+            found = list(shares.T)
+        else:
+            rows = self._rows(X, offset)
+            found = self._each_probability(rows)
         odds = [
             logit(np.clip(p, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)) for p in found
         ]
@@ -336,8 +401,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
         X : matrix of shape (n, features)
             As in `fit`.
         return_std : bool
-            Whether to return the standard deviation of the linear predictor too, that of the
-            predicted class's learner.
+            Whether to return the standard deviation of the linear predictor too: with more than
+            two classes, of the log odds of the predicted class against the rest.
         offset : float or array_like of shape (n,), optional
             Added to the linear predictor of each row, in every learner.
 
@@ -348,13 +413,19 @@ class LogisticRegression(ClassifierMixin, Estimator):
             Only with `return_std`.
         """
         check_is_fitted(self, "learners_")
-        if len(self.learners_) == 1:
+        if self._joint and return_std:
+            rows, shares = self._probabilities(X, offset)
+            best = shares.argmax(axis=1)
+            _, _, variance = self._log_odds(X, offset)
+            deviation = np.sqrt(variance[np.arange(len(best)), best])
+            return rows.spread(self.classes_[best]), rows.spread(deviation)
+        if len(self.classes_) == 2:
             rows = self._rows(X, offset)
             found = rows.learners[0].predict_labels(rows.X, rows.offset, unseen=rows.unseen)
             best = found.astype(int)
         else:
-            rows, given = self._probabilities(X, offset)
-            best = np.column_stack(given).argmax(axis=1)
+            rows, shares = self._probabilities(X, offset)
+            best = shares.argmax(axis=1)
         labels = rows.spread(self.classes_[best])
         if not return_std:
             return labels
@@ -370,8 +441,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
     ) -> NDArray[np.float64]:
         """Predicts an interval for the probability of the second class.
 
-        With more than two classes, for that of each class against the rest, before the
-        renormalization of `predict_proba`. ``"ons"`` and ``"asgd"`` refuse the call: they have no
+        With more than two classes, for that of each class against the rest. ``"ons"`` and ``"asgd"`` refuse the call: they have no
         standard errors of coefficients.
 
         Parameters
@@ -389,6 +459,11 @@ class LogisticRegression(ClassifierMixin, Estimator):
         """
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
+        if self._joint:
+            _classes.check_offset(rows)
+            (learner,) = rows.learners
+            both = learner.predict_interval(rows.X, level, unseen=rows.unseen)
+            return rows.spread(np.stack(both, axis=2)[:, self._codes])
         ends = [
             np.column_stack(
                 learner.predict_interval(
@@ -433,6 +508,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
         """
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
+        if self._joint:
+            return _classes.sampled(self, _classes.check_offset(rows), n, random_state, of_mean)
         start = draw_seed(random_state)
         binary = len(rows.learners) == 1
         found = [
@@ -484,21 +561,69 @@ class LogisticRegression(ClassifierMixin, Estimator):
         labels = self.predict(X, offset=offset)
         return float(accuracy_score(y, labels, sample_weight=sample_weight))
 
+    def sample_coefficients(self, n: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draws coefficients from what is known of them; see the base class.
+
+        More than two classes that are learned jointly have a row each, of which only the
+        differences have a meaning.
+        """
+        check_is_fitted(self, "learners_")
+        if not self._joint:
+            return super().sample_coefficients(n, random_state)
+        (learner,) = self.learners_
+        return learner.sample_coefficients(n, draw_seed(random_state))[:, self._codes]
+
+    def _theta(self) -> np.ndarray:
+        check_is_fitted(self, "learners_")
+        if not self._joint:
+            return super()._theta()
+        theta, _ = _classes.contrasts(self)
+        if not self.learners_[0].intercept:
+            theta = np.hstack([np.zeros((len(theta), 1)), theta])
+        return theta
+
+    @property
+    def covariance_(self) -> np.ndarray | None:
+        """Covariance of the coefficients, the intercept first if there is one.
+
+        One matrix, or one per class if there are more than two: that of its coefficients in
+        `coef_`, 0 for the first class, which the others are compared with.
+        """
+        check_is_fitted(self, "learners_")
+        return _classes.contrasts(self)[1] if self._joint else super().covariance_
+
+    @property
+    def std_err_(self) -> np.ndarray | None:
+        """Standard errors of the coefficients, the intercept first if there is one.
+
+        With more than two classes one row per class, 0 for the first class, which the others are
+        compared with. A wide model takes features outside its core as independent, so the standard
+        errors of correlated features are too small.
+        """
+        check_is_fitted(self, "learners_")
+        if not self._joint:
+            return super().std_err_
+        return np.sqrt(np.diagonal(_classes.contrasts(self)[1], axis1=1, axis2=2))
+
     @property
     def coef_(self) -> np.ndarray:
-        """Coefficients of the features, one row per learner."""
+        """Coefficients of the features, one row per learner.
+
+        With more than two classes one row per class; if they are learned jointly, against the
+        first class, whose row is 0.
+        """
         return self._theta()[:, 1:]
 
     @property
     def intercept_(self) -> np.ndarray:
-        """The intercept of each learner, 0 if there is none."""
+        """The intercept of each row of `coef_`, 0 if there is none."""
         return self._theta()[:, 0]
 
     @property
     def progressive_loss_(self) -> float:
         """Mean log-loss of the probabilities predicted before each row was learned.
 
-        With more than two classes, the mean over the learners of their own log-losses.
+        With one learner per class, the mean of their own log-losses.
         """
         check_is_fitted(self, "learners_")
         return float(np.mean([learner.progressive["loss"] for learner in self.learners_]))

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from . import _classes
 from ._kalmia import merge
 from ._parameters import same
 from .errors import InputError, StateError
@@ -21,6 +22,7 @@ def merged(a: Any, b: Any) -> Any:
             "one class"
         )
     check_is_fitted(b, "learners_")
+    _classes.refuse(a, "cannot be merged")
     for name, value in a._made_with.items():
         other = b._made_with.get(name)
         if not same(value, other):

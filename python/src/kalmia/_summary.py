@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ._classes import is_joint, summary_rows
 from ._kalmia import Learner
 from ._wide import is_wide
 from .errors import InputError
@@ -96,6 +97,11 @@ class Summary:
         With more than two classes each learner has its own, and between them are zeros.
         """
         pandas = _pandas("cov_params")
+        if not self.learners:
+            raise InputError(
+                "the covariance of several classes is that of each against the first: see "
+                "`covariance_`"
+            )
         names = list(self.params)
         whole = np.zeros((len(names), len(names)))
         first = 0
@@ -113,8 +119,10 @@ class Summary:
     @classmethod
     def of(cls, estimator: Any, level: float) -> Summary:
         """The summary of a fitted estimator."""
-        rows: list[tuple[Any, ...]] = []
         learners = estimator.learners_
+        if is_joint(learners):
+            return cls._of_classes(estimator, level)
+        rows: list[tuple[Any, ...]] = []
         first = learners[0]
         wide = is_wide(first)
 
@@ -156,6 +164,23 @@ class Summary:
         title = f"{type(estimator).__name__} ({first.family})"
         recompute = strongest if wide else None
         return cls(title, tuple(rows), level, tuple(notes), tuple(learners), recompute)
+
+    @classmethod
+    def _of_classes(cls, estimator: Any, level: float) -> Summary:
+        """The summary of an estimator that learns several classes jointly."""
+        (learner,) = estimator.learners_
+        rows = tuple(summary_rows(estimator, level))
+        notes = (
+            f"{learner.count} rows, one pass, method {learner.method}",
+            *_loss_notes(estimator),
+            f"log odds against the class {estimator.classes_[0]}",
+        )
+        title = f"{type(estimator).__name__} ({learner.family})"
+
+        def again(level: float) -> list[tuple[Any, ...]]:
+            return summary_rows(estimator, level)
+
+        return cls(title, rows, level, notes, (), again)
 
     def _level_text(self) -> str:
         return f"{100.0 * self.level:g} % intervals"

@@ -24,7 +24,7 @@ impl Encoder {
             Some(target) if target.coding.is_none() => {
                 return Err(format!("the coding of the target `{}` is missing", target.name));
             }
-            Some(target) if !target.classes().is_none_or(ClassNames::are_unique) => {
+            Some(target) if target.classes().and_then(ClassNames::repeated).is_some() => {
                 return Err(format!("a class of the target `{}` occurs twice", target.name));
             }
             Some(_) => {}

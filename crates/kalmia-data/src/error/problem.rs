@@ -163,6 +163,12 @@ pub enum SettingProblem {
         /// The label to be coded 1.
         positive: String,
     },
+    /// A declared class is like another, or stands for a missing value.
+    #[error("`{name}` cannot be a class: it is like another one, or stands for a missing value")]
+    Class {
+        /// Its name.
+        name: String,
+    },
     /// [`crate::EncoderOptions::hash_bits`] is out of range.
     #[error(
         "{bits} hash bits: give 1 to 30; hashed features share 2^bits weights, so each bit more \

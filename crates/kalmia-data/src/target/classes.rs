@@ -61,9 +61,12 @@ impl ClassNames {
         }
     }
 
-    /// Whether no name occurs twice.
-    pub(crate) fn are_unique(&self) -> bool {
-        self.places.len() == self.names.len()
+    /// A name that stands for the same class as another.
+    pub(crate) fn repeated(&self) -> Option<&String> {
+        // the last of several is the one that is found
+        let other =
+            |(place, name): &(usize, &String)| self.find(name.as_bytes()) != Some(*place as u32);
+        self.names.iter().enumerate().find(other).map(|(_, name)| name)
     }
 }
 
@@ -121,7 +124,8 @@ mod tests {
         assert_eq!(names.find(b"1e1"), Some(2));
         names.truncate(1);
         assert_eq!((names.find(b"ten"), names.find(b"10"), names.len()), (None, None, 1));
-        assert!(!classes(&["1", "1.0"]).are_unique());
+        assert_eq!(classes(&["1", "1.0"]).repeated().unwrap(), "1");
+        assert_eq!(classes(&["1", "2"]).repeated(), None);
     }
 
     #[test]

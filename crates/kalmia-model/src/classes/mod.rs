@@ -15,6 +15,7 @@ use crate::weights::Weights;
 use kalmia::Categorical;
 use kalmia::evaluate::ClassMetrics;
 use kalmia::file::Metadata;
+use kalmia::learner::Contrast;
 use kalmia_data::{Block, ClassNames, Encoder, Target};
 use serde::Serialize;
 
@@ -100,17 +101,28 @@ impl ClassModel {
         let Some((&reference, others)) = sorted.split_first() else { return Ok(Vec::new()) };
         let one = |&class: &usize| -> Result<ClassCoefficients> {
             let contrast = self.learner.contrast(class, reference)?;
-            let errors = contrast.standard_errors();
-            let features = self.encoder.features().iter().zip(&contrast.coefficients).zip(errors);
-            let coefficients = features.map(|((feature, &estimate), error)| {
-                let name = feature.name.clone();
-                Coefficient::new(name, estimate, Some(error), f64::INFINITY, level)
-            });
-            let coefficients = coefficients.collect::<Result<_>>()?;
+            let names = self.encoder.features().iter().map(|feature| feature.name.clone());
+            let coefficients = contrast_coefficients(&contrast, names, level)?;
             Ok(ClassCoefficients { class: self.classes()[class].clone(), coefficients })
         };
         others.iter().map(one).collect()
     }
+}
+
+/// The coefficients of one class against another, named in order, with intervals of probability
+/// `level`.
+pub fn contrast_coefficients(
+    contrast: &Contrast,
+    names: impl Iterator<Item = String>,
+    level: f64,
+) -> Result<Vec<Coefficient>> {
+    let errors = contrast.standard_errors();
+    let lines = names.zip(&contrast.coefficients).zip(errors);
+    lines
+        .map(|((name, &estimate), error)| {
+            Coefficient::new(name, estimate, Some(error), f64::INFINITY, level)
+        })
+        .collect()
 }
 
 /// The class of the highest probability, the first of several.

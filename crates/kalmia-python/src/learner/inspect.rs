@@ -14,13 +14,16 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 /// Name, estimate, standard error, z, p-value and the interval's ends.
-type Coefficient = (String, f64, Option<f64>, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
+pub type Coefficient =
+    (String, f64, Option<f64>, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
 
-fn line(c: kalmia_model::Coefficient) -> Coefficient {
+/// A coefficient as Python takes it.
+pub fn line(c: kalmia_model::Coefficient) -> Coefficient {
     (c.name, c.estimate, c.std_error, c.z, c.p, c.lower, c.upper)
 }
 
-fn check_level(level: f64) -> PyResult<()> {
+/// Refuses a level that is no probability.
+pub fn check_level(level: f64) -> PyResult<()> {
     if level > 0.0 && level < 1.0 {
         return Ok(());
     }

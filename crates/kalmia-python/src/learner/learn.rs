@@ -15,14 +15,20 @@ use pyo3::prelude::*;
 impl Learner {
     /// Counts the weights of an estimator's learner, and scales those that mean precision.
     fn scale(&self, counted: &mut Weights, weights: &mut [f64], whole: bool) {
-        let Some(made) = &self.provenance else { return };
-        // illegal weights are left to the learner, which names their row
-        let legal = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
-        match made.settings.weight_kind {
-            WeightKind::Precision if legal && whole => counted.divide_by_mean(weights),
-            WeightKind::Precision if legal => counted.divide_by_running_mean(weights),
-            _ => counted.count(weights),
+        if let Some(made) = &self.provenance {
+            scale_weights(made.settings.weight_kind, counted, weights, whole);
         }
+    }
+}
+
+/// Counts weights, and scales those that mean precision.
+pub fn scale_weights(kind: WeightKind, counted: &mut Weights, weights: &mut [f64], whole: bool) {
+    // illegal weights are left to the learner, which names their row
+    let legal = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
+    match kind {
+        WeightKind::Precision if legal && whole => counted.divide_by_mean(weights),
+        WeightKind::Precision if legal => counted.divide_by_running_mean(weights),
+        _ => counted.count(weights),
     }
 }
 
@@ -189,7 +195,7 @@ impl Learner {
 }
 
 /// An order must hold every row once.
-fn check_order(order: &[usize], rows: usize) -> PyResult<()> {
+pub fn check_order(order: &[usize], rows: usize) -> PyResult<()> {
     let mut taken = vec![false; rows];
     let fits =
         |&place: &usize| taken.get_mut(place).is_some_and(|taken| !std::mem::replace(taken, true));

@@ -1,7 +1,7 @@
 //! Progressive evaluation of several classes.
 
 use super::window::{Late, Window};
-use super::{Cadence, Calibration, CoursePoint, LastHalf, Trace};
+use super::{Cadence, Calibration, CoursePoint, LastHalf, ReliabilityBin, Trace};
 use crate::error::{Error, Result, require, require_count};
 use crate::learner::{ClassObserver, ClassRow};
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,8 @@ pub struct ClassReport {
     pub brier: f64,
     /// Mean distance between the probability of the likeliest class and how often it was right.
     pub calibration_error: f64,
+    /// How often the likeliest class was right, by its probability.
+    pub reliability: Vec<ReliabilityBin>,
     /// The last half of the rows.
     pub last_half: Option<LastHalf>,
 }
@@ -194,6 +196,7 @@ impl ClassMetrics {
             top: top.collect(),
             brier: mean(self.square),
             calibration_error: self.calibration.expected_error(),
+            reliability: self.calibration.bins(),
             last_half: self.last_half(),
         }
     }

@@ -169,3 +169,15 @@ impl<F: Family> Sample for AnyLearner<F> {
         }
     }
 }
+
+/// The place that the share `at` of the weights falls on.
+pub(super) fn place_of_share(weights: &[f64], mut at: f64) -> usize {
+    for (k, weight) in weights.iter().enumerate() {
+        at -= weight;
+        if at < 0.0 {
+            return k;
+        }
+    }
+    // rounding: the weights add up to slightly less than 1
+    weights.len() - 1
+}

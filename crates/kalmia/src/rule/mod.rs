@@ -15,7 +15,7 @@ pub use implicit::Implicit;
 pub use moment_match::{MomentMatch, moments};
 pub use online_newton::OnlineNewton;
 #[doc(hidden)]
-pub use softmax::{softmax_probabilities, softmax_steps};
+pub use softmax::{softmax_odds, softmax_probabilities, softmax_steps};
 pub use truncated::Truncated;
 
 #[doc(hidden)]

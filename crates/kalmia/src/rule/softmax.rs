@@ -160,6 +160,17 @@ pub fn softmax_steps(
     log_evidence - weight * total.ln()
 }
 
+/// Turns each belief about $u_k$ into that about $u_k - R_k$, the logarithm of the odds of class
+/// $k$ against the rest. `exponentials` is scratch, one per class, of at least two.
+#[doc(hidden)]
+pub fn softmax_odds(rows: &mut [LinearRow], exponentials: &mut [f64]) {
+    let sums = RivalSums::new(rows, exponentials);
+    for (k, (row, e)) in rows.iter_mut().zip(exponentials).enumerate() {
+        let rivals = sums.rivals(k, row, *e);
+        *row = LinearRow::new(row.m - rivals.level, row.s + rivals.variance);
+    }
+}
+
 /// The probability of each class.
 #[doc(hidden)]
 pub fn softmax_probabilities(rows: &[LinearRow], probabilities: &mut [f64]) {

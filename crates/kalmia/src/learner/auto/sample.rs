@@ -7,7 +7,7 @@ use super::stage::each_bank;
 use crate::covariance::Covariance;
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
-use crate::learner::sample::{PosteriorDraw, Sample, add_normal};
+use crate::learner::sample::{PosteriorDraw, Sample, add_normal, place_of_share};
 use crate::math::dot;
 use rand::{Rng, RngExt};
 use rand_distr::{ChiSquared, Distribution};
@@ -60,23 +60,12 @@ impl<F: Family> Auto<F> {
     }
 }
 
-/// The member that the share `at` of the weights falls on.
-fn member_at<C>(bank: &Bank<C>, mut at: f64) -> usize {
-    for (k, member) in bank.members.iter().enumerate() {
-        at -= member.weight;
-        if at < 0.0 {
-            return k;
-        }
-    }
-    // rounding: the weights add up to slightly less than 1
-    bank.members.len() - 1
-}
-
 impl<F: Family> Sample for Auto<F> {
     fn draw(&self, draws: usize, rng: &mut dyn Rng) -> Result<Vec<PosteriorDraw<F>>> {
         each_bank!(&self.stage, bank => {
+            let weights: Vec<f64> = bank.members.iter().map(|member| member.weight).collect();
             let chosen: Vec<usize> =
-                (0..draws).map(|_| member_at(bank, rng.random::<f64>())).collect();
+                (0..draws).map(|_| place_of_share(&weights, rng.random())).collect();
             self.draw_members(bank, &chosen, rng)
         })
     }

@@ -4,6 +4,8 @@ use super::Categorical;
 use super::member::Member;
 use crate::covariance::Covariance;
 use crate::error::{Result, require};
+use crate::learner::sample::{add_normal, place_of_share};
+use rand::{Rng, RngExt};
 
 /// Coefficients of one class against another: by how much a unit of each feature raises the
 /// logarithm of the odds between them.
@@ -61,5 +63,29 @@ impl Categorical {
             }
         }
         Ok(Contrast { coefficients, covariance })
+    }
+
+    /// Draws the coefficients of all classes, `draws` times: class after class, `dim` numbers each.
+    /// A draw chooses a member by its weight, then the coefficients from its normal laws. Only
+    /// differences between classes have a meaning.
+    pub fn sample_coefficients(&self, draws: usize, rng: &mut dyn Rng) -> Result<Vec<Vec<f64>>> {
+        let members = &self.mixture.members;
+        let weights: Vec<f64> = members.iter().map(|member| member.weight).collect();
+        let chosen: Vec<usize> =
+            (0..draws).map(|_| place_of_share(&weights, rng.random())).collect();
+        let mut found = vec![Vec::new(); draws];
+        for (k, member) in members.iter().enumerate().filter(|(k, _)| chosen.contains(k)) {
+            let roots = member.blocks.iter().map(|block| block.covariance.square_root());
+            let roots = roots.collect::<Result<Vec<_>>>()?;
+            let own = found.iter_mut().zip(&chosen).filter(|(_, chosen)| **chosen == k);
+            for (draw, _) in own {
+                for (block, root) in member.blocks.iter().zip(&roots) {
+                    let mut coefficients = block.coefficients().to_vec();
+                    add_normal(&mut coefficients, root, 1.0, rng);
+                    draw.append(&mut coefficients);
+                }
+            }
+        }
+        Ok(found)
     }
 }

@@ -47,7 +47,7 @@ impl Categorical {
             let known = rows.targets()[start..].iter().take_while(|&&y| y < self.classes as f64);
             let end = start + known.count();
             self.run(rows.slice(start..end), reborrow(&mut observer))
-                .map_err(|error| error.in_rows_after(start))?;
+                .map_err(|error| error.after_rows(start))?;
             start = end;
         }
         Ok(())

@@ -3,12 +3,15 @@
 use super::Categorical;
 use super::member::{BLOCK_SHARE, Member};
 use super::mixture::add_scaled;
-use crate::covariance::Kernel;
+use crate::covariance::{Covariance, FactoredBelief, Kernel};
 use crate::error::{Result, require};
+use crate::family::Bernoulli;
 use crate::learner::labels::PREDICTED_ROWS;
 use crate::linalg::{Threads, row_products};
+use crate::math::dot;
+use crate::predict::{MixturePrediction, Prediction};
 use crate::rows::{Inputs, check_features};
-use crate::rule::{LinearRow, softmax_probabilities};
+use crate::rule::{LinearRow, softmax_odds, softmax_probabilities};
 
 /// The beliefs of one member about the rows of a block, and the probabilities of the mixture.
 #[derive(Default)]
@@ -60,6 +63,37 @@ impl Categorical {
             }
         }
         Ok(())
+    }
+
+    /// What is known of class `class` against all others at `x`: a belief about the logarithm of
+    /// the odds, from which intervals of its probability follow. `unseen` is the number of levels
+    /// that no row had. Its mean is the probability before all are divided by their sum, which is
+    /// close to 1. Needs at least two classes.
+    pub fn odds(
+        &self,
+        x: &[f64],
+        class: usize,
+        unseen: u32,
+    ) -> Result<MixturePrediction<Bernoulli>> {
+        check_features(x, self.dim)?;
+        require(self.classes > 1, "classes", self.classes as f64, "must be at least 2")?;
+        require(class < self.classes, "class", class as f64, "must be below classes()")?;
+        let mut seen = x.to_vec();
+        let unseen = f64::from(unseen) + self.scales.hide_unseen(&mut seen);
+        let mut exponentials = vec![0.0; self.classes];
+        let mut parts = Vec::with_capacity(self.mixture.members.len());
+        for member in &self.mixture.members {
+            let added = unseen * BLOCK_SHARE * member.prior_size;
+            let belief = |block: &FactoredBelief| {
+                let variance = block.covariance.variance(&seen) + added;
+                LinearRow::new(dot(&seen, block.coefficients()), variance)
+            };
+            let mut rows: Vec<LinearRow> = member.blocks.iter().map(belief).collect();
+            softmax_odds(&mut rows, &mut exponentials);
+            let LinearRow { m, s, .. } = rows[class];
+            parts.push((member.weight, Prediction::new(Bernoulli, m, s)?));
+        }
+        MixturePrediction::new(parts)
     }
 
     fn predict_block(&self, rows: Inputs<'_>, scratch: &mut Scratch) {

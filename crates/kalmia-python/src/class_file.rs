@@ -1,0 +1,166 @@
+//! Learners of several classes as bytes, in model files and for other programs.
+
+use crate::class_learner::{ClassLearner, ClassState};
+use crate::error::{file as refuse, input, model as translate, plain};
+use crate::file::{ENTRY, Provenance, STREAM};
+use crate::json::{from_json, to_json};
+use crate::method::by_name;
+use crate::schema::Schema;
+use kalmia::Categorical;
+use kalmia::evaluate::ClassMetrics;
+use kalmia::file::{Metadata, ModelFile, VERSION, replace};
+use kalmia::learner::CategoricalState;
+use kalmia_data::Encoder;
+use kalmia_model::{CLASS_MODEL, ClassModel, Weights, class_json_export, class_onnx};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What the container holds for a pickled learner.
+const KIND: &str = "python-class-learner";
+
+/// A learner with what the Python layer keeps beside it.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    learner: CategoricalState,
+    intercept: bool,
+    metrics: ClassMetrics,
+    provenance: Provenance,
+    #[serde(default, skip_serializing_if = "Weights::is_empty")]
+    weights: Weights,
+}
+
+#[pymethods]
+impl ClassLearner {
+    /// The state as bytes: the same state gives the same bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let state = self.state(py)?;
+        let stored = Stored {
+            learner: state.learner.state(),
+            intercept: self.intercept,
+            metrics: state.metrics.clone(),
+            provenance: (*self.provenance).clone(),
+            weights: state.weights,
+        };
+        let file = ModelFile::new(KIND, &stored, Metadata::default()).map_err(refuse)?;
+        Ok(PyBytes::new(py, &file.to_bytes()))
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.import("kalmia._kalmia")?.getattr("restore_classes")?, (self.to_bytes(py)?,)))
+    }
+}
+
+/// The learner that :meth:`ClassLearner.to_bytes` stored. It continues exactly where it was.
+#[pyfunction]
+pub fn restore_classes(data: &[u8]) -> PyResult<ClassLearner> {
+    let stored: Stored =
+        ModelFile::from_bytes(data).and_then(|file| file.state(KIND)).map_err(refuse)?;
+    stored.metrics.check().map_err(plain)?;
+    let state = ClassState {
+        learner: Categorical::restore(stored.learner).map_err(plain)?,
+        metrics: stored.metrics,
+        weights: stored.weights,
+    };
+    Ok(ClassLearner::restored(state, stored.intercept, Arc::new(stored.provenance)))
+}
+
+/// A learner as the application layer has it.
+fn model(
+    py: Python<'_>,
+    learner: &ClassLearner,
+    encoder: &Encoder,
+    metadata: Metadata,
+) -> PyResult<ClassModel> {
+    let ClassState { learner: inner, metrics, weights } = learner.state(py)?.clone();
+    let Provenance { settings, history } = (*learner.provenance).clone();
+    let encoder = encoder.clone();
+    Ok(ClassModel { learner: inner, encoder, metrics, settings, weights, history, metadata })
+}
+
+/// Writes a learner of several classes with its schema; `python` and `stream` are what
+/// `load_classes` gives back.
+#[pyfunction]
+#[pyo3(signature = (path, learner, schema, python, stream=None))]
+pub fn save_classes(
+    py: Python<'_>,
+    path: PathBuf,
+    learner: PyRef<'_, ClassLearner>,
+    schema: &Schema,
+    python: &Bound<'_, PyAny>,
+    stream: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let mut metadata = Metadata::default();
+    metadata.insert(ENTRY.into(), to_json(python)?);
+    if let Some(stream) = stream {
+        metadata.insert(STREAM.into(), to_json(stream)?);
+    }
+    let model = model(py, &learner, &schema.0, metadata)?;
+    py.detach(|| model.save(&path)).map_err(translate)
+}
+
+/// What a file of several classes holds: the learner, its schema, what weights mean, the
+/// method's parameters,
+/// and the two entries of `save_classes`.
+type Content<'py> =
+    (ClassLearner, Schema, &'static str, Bound<'py, PyDict>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// Reads what `save_classes` or the command wrote; None for a model file of another kind.
+#[pyfunction]
+pub fn load_classes(py: Python<'_>, path: PathBuf) -> PyResult<Option<Content<'_>>> {
+    let is_classes = py.detach(|| ModelFile::read(&path).map(|file| file.kind() == CLASS_MODEL));
+    if !is_classes.map_err(refuse)? {
+        return Ok(None);
+    }
+    let model = py.detach(|| ClassModel::load(&path)).map_err(translate)?.content;
+    let ClassModel { learner, encoder, metrics, settings, weights, history, metadata } = model;
+    let entry = |name| match metadata.get(name) {
+        Some(entry) => from_json(py, entry),
+        None => Ok(py.None().into_bound(py)),
+    };
+    let (python, stream) = (entry(ENTRY)?, entry(STREAM)?);
+    let kind = settings.weight_kind.name();
+    let parameters = by_name(py, &settings.method)?;
+    let intercept = encoder.options().intercept;
+    let state = ClassState { learner, metrics, weights };
+    let provenance = Arc::new(Provenance { settings, history });
+    let learner = ClassLearner::restored(state, intercept, provenance);
+    Ok(Some((learner, Schema(encoder), kind, parameters, python, stream)))
+}
+
+/// Writes a learner of several classes with its schema for other programs.
+///
+/// Parameters
+/// ----------
+/// path : str
+///     The file. An existing one is replaced in one step.
+/// learner : ClassLearner
+///     The learner.
+/// schema : Schema
+///     The columns and classes.
+/// format : {"onnx", "json"}
+///     What to write.
+#[pyfunction]
+pub fn export_classes(
+    py: Python<'_>,
+    path: PathBuf,
+    learner: PyRef<'_, ClassLearner>,
+    schema: &Schema,
+    format: &str,
+) -> PyResult<()> {
+    let model = model(py, &learner, &schema.0, Metadata::default())?;
+    let bytes = match format {
+        "onnx" => class_onnx(&model, VERSION).map_err(translate)?,
+        "json" => {
+            format!("{}\n", class_json_export(&model, VERSION).map_err(translate)?).into_bytes()
+        }
+        other => return Err(input(format!("format is '{other}': give \"onnx\" or \"json\""))),
+    };
+    py.detach(|| replace(&path, |sink| sink.write_all(&bytes)))
+        .map_err(|error| refuse(format!("cannot write {}: {error}", path.display())))
+}

@@ -1,0 +1,138 @@
+//! The learner of several classes; its methods are in the files of the folder `class_learner`.
+
+mod inspect;
+mod learn;
+mod predict;
+
+use crate::error::{input, model as translate, plain};
+use crate::file::Provenance;
+use crate::shared::{Held, Shared};
+use kalmia::Categorical;
+use kalmia::evaluate::ClassMetrics;
+use kalmia_model::{Algorithm, History, Settings, Weights, check_memory};
+use pyo3::prelude::*;
+use std::sync::{Arc, RwLockReadGuard};
+
+/// What learning changes.
+#[derive(Debug, Clone)]
+pub struct ClassState {
+    pub learner: Categorical,
+    pub metrics: ClassMetrics,
+    /// The weights of the rows, as they were given.
+    pub weights: Weights,
+}
+
+/// Learns the probabilities of several classes jointly.
+///
+/// The estimators use it. Classes are coded 0, 1, 2 and so on; one that is not known yet is added
+/// at its first row. Threads may share a learner: a call that learns waits for the other calls, and
+/// they wait for it.
+///
+/// Parameters
+/// ----------
+/// classes : int
+///     Number of classes that are known beforehand, at least 1.
+/// features : int
+///     Number of features without the constant.
+/// intercept : bool
+///     Whether the learner puts a constant before the features itself.
+/// drift : {"off", "detect", "adapt"}, optional
+///     Whether the coefficients may move over time.
+/// weights : {"frequency", "precision"}
+///     What weights mean.
+/// shuffle : int, optional
+///     The seed of the order of the rows, for the model file.
+///
+/// Examples
+/// --------
+/// >>> from kalmia._kalmia import ClassLearner
+/// >>> learner = ClassLearner(3, 1)
+/// >>> learner.learn_many([[-2.1], [0.1], [1.9], [-1.8], [-0.1], [2.2]], [0, 1, 2, 0, 1, 2])
+/// >>> learner.predict_many([[2.0]])[0].argmax()
+/// np.int64(2)
+#[pyclass(frozen, module = "kalmia._kalmia")]
+pub struct ClassLearner {
+    state: Shared<ClassState>,
+    /// Whether the learner puts a constant before the features itself.
+    pub intercept: bool,
+    /// What a model file says beside the state.
+    pub provenance: Arc<Provenance>,
+}
+
+impl ClassLearner {
+    /// From what a file or another learner holds.
+    pub fn restored(state: ClassState, intercept: bool, provenance: Arc<Provenance>) -> Self {
+        Self { state: Shared::new(state), intercept, provenance }
+    }
+
+    /// What was learned, once no other call changes it.
+    pub fn state(&self, py: Python<'_>) -> PyResult<Held<RwLockReadGuard<'_, ClassState>>> {
+        self.state.read(py)
+    }
+}
+
+#[pymethods]
+impl ClassLearner {
+    #[new]
+    #[pyo3(signature = (classes, features, intercept=true, *, drift=None, weights="frequency",
+                        shuffle=None))]
+    fn new(
+        classes: usize,
+        features: usize,
+        intercept: bool,
+        drift: Option<&str>,
+        weights: &str,
+        shuffle: Option<u64>,
+    ) -> PyResult<Self> {
+        let mut settings = Settings {
+            family: "categorical".parse().map_err(translate)?,
+            weight_kind: weights.parse().map_err(translate)?,
+            shuffle,
+            ..Settings::default()
+        };
+        if let Some(drift) = drift {
+            let drift = crate::arguments::drift(drift)?;
+            settings.method = Algorithm::Auto { drift }.into();
+        }
+        let builder = |dim: usize| {
+            let builder = Categorical::builder(classes, dim);
+            if intercept { builder.intercept() } else { builder }
+        };
+        let dim = features + usize::from(intercept);
+        if dim == 0 {
+            return Err(input("X has no features and there is no intercept: give one of the two"));
+        }
+        check_memory(&builder(1).build().map_err(plain)?, dim).map_err(translate)?;
+        let state = ClassState {
+            learner: builder(dim).build().map_err(plain)?,
+            metrics: ClassMetrics::default(),
+            weights: Weights::default(),
+        };
+        let provenance = Provenance { settings, history: History::default() };
+        Ok(Self::restored(state, intercept, Arc::new(provenance)))
+    }
+
+    /// An independent copy.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let state = self.state(py)?.clone();
+        Ok(Self::restored(state, self.intercept, self.provenance.clone()))
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let learner = &self.state(py)?.learner;
+        Ok(format!(
+            "<kalmia.ClassLearner: {} classes, {} coefficients each, {} rows>",
+            learner.classes(),
+            learner.dim(),
+            learner.count()
+        ))
+    }
+}

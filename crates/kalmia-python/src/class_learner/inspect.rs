@@ -1,0 +1,175 @@
+//! Looking inside: coefficients, draws of them, metrics.
+
+use super::ClassLearner;
+use crate::error::plain;
+use crate::learner::{Coefficient, check_level, line};
+use crate::metrics::class_report;
+use kalmia_model::contrast_coefficients;
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+/// Coefficients and their covariance.
+type Contrast<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+
+#[pymethods]
+impl ClassLearner {
+    /// The coefficients of a class against another, and their covariance.
+    ///
+    /// Parameters
+    /// ----------
+    /// class_ : int
+    ///     The class.
+    /// reference : int
+    ///     The class that it is compared with.
+    ///
+    /// Returns
+    /// -------
+    /// coefficients : ndarray of shape (dim,)
+    ///     How much each feature raises the logarithm of the odds between the two.
+    /// covariance : ndarray of shape (dim, dim)
+    fn contrast<'py>(
+        &self,
+        py: Python<'py>,
+        class_: usize,
+        reference: usize,
+    ) -> PyResult<Contrast<'py>> {
+        let state = self.state(py)?;
+        let contrast = state.learner.contrast(class_, reference).map_err(plain)?;
+        let dim = state.learner.dim();
+        let covariance = PyArray1::from_vec(py, contrast.covariance).reshape([dim, dim])?;
+        Ok((PyArray1::from_vec(py, contrast.coefficients), covariance))
+    }
+
+    /// The table of coefficients of a class against another, as :meth:`Learner.coefficients`.
+    ///
+    /// Parameters
+    /// ----------
+    /// names : list of str
+    ///     A name per coefficient, in order.
+    /// class_, reference : int
+    ///     The class, and that which it is compared with.
+    /// level : float
+    ///     Probability of the intervals, strictly between 0 and 1.
+    ///
+    /// Returns
+    /// -------
+    /// list of tuple
+    #[pyo3(signature = (names, class_, reference, level=0.95))]
+    fn coefficients(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        class_: usize,
+        reference: usize,
+        level: f64,
+    ) -> PyResult<Vec<Coefficient>> {
+        check_level(level)?;
+        let state = self.state(py)?;
+        let contrast = state.learner.contrast(class_, reference).map_err(plain)?;
+        let names = names.into_iter();
+        let table = contrast_coefficients(&contrast, names, level).map_err(crate::error::model)?;
+        Ok(table.into_iter().map(line).collect())
+    }
+
+    /// Draws from the belief about the coefficients of all classes. Only differences between
+    /// classes have a meaning.
+    ///
+    /// Parameters
+    /// ----------
+    /// draws : int
+    ///     Number of draws.
+    /// seed : int
+    ///     Seed of the random numbers.
+    ///
+    /// Returns
+    /// -------
+    /// ndarray of shape (draws, classes, dim)
+    fn sample_coefficients<'py>(
+        &self,
+        py: Python<'py>,
+        draws: usize,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let state = self.state(py)?;
+        let learner = &state.learner;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let found = py.detach(|| learner.sample_coefficients(draws, &mut rng)).map_err(plain)?;
+        let shape = [draws, learner.classes(), learner.dim()];
+        PyArray1::from_vec(py, found.concat()).reshape(shape)
+    }
+
+    /// Number of classes.
+    #[getter]
+    fn classes(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.state(py)?.learner.classes())
+    }
+
+    /// Number of coefficients per class, the constant included.
+    #[getter]
+    fn dim(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.state(py)?.learner.dim())
+    }
+
+    /// Number of rows learned.
+    #[getter]
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.state(py)?.learner.count())
+    }
+
+    /// Whether the learner puts a constant before the features itself.
+    #[getter]
+    fn intercept(&self) -> bool {
+        self.intercept
+    }
+
+    /// The method's name.
+    #[getter]
+    fn method(&self) -> &'static str {
+        "auto"
+    }
+
+    /// The family's name.
+    #[getter]
+    fn family(&self) -> &'static str {
+        "categorical"
+    }
+
+    /// Always None: several classes have no certificate.
+    #[getter]
+    fn certificate(&self) -> Option<f64> {
+        None
+    }
+
+    /// Always None: the coefficients are those of dense features, in order.
+    #[getter]
+    fn features(&self) -> Option<f64> {
+        None
+    }
+
+    /// What is known of a drift; None if nothing.
+    #[getter]
+    fn drift(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether the rows seem sorted by their class.
+    #[getter]
+    fn is_sorted(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.state(py)?.metrics.is_sorted())
+    }
+
+    /// The mean of the weights; None if none were given.
+    #[getter]
+    fn mean_weight(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        Ok(self.state(py)?.weights.mean())
+    }
+
+    /// Metrics of the predictions made before each row was learned.
+    #[getter]
+    fn progressive<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        class_report(&self.state(py)?.metrics, py)
+    }
+}

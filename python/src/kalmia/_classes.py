@@ -1,0 +1,101 @@
+"""Several classes learned jointly: what :class:`LogisticRegression` asks of its `ClassLearner`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._data import Rows
+from ._kalmia import ClassLearner
+from ._parameters import draw_seed
+from .errors import InputError
+
+#: What to do about a call that only learners of one class each can take.
+APART = 'method="moment" fits one filter per class, which can'
+
+
+def is_joint(learners: list[Any]) -> bool:
+    """Whether one learner holds all classes."""
+    return isinstance(learners[0], ClassLearner)
+
+
+def takes_joint(estimator: Any, classes: int, rows: Rows) -> bool:
+    """Whether such rows are learned jointly: dense ones by ``"auto"``, without offsets."""
+    return (
+        classes > 2
+        and estimator.method == "auto"
+        and not estimator.averaged
+        and not estimator.certificate
+        and rows.numbers is None
+        and rows.offset is None
+    )
+
+
+def refuse(estimator: Any, what: str) -> None:
+    """Refuses a call that a joint model cannot take."""
+    if is_joint(estimator.learners_):
+        raise InputError(f"a model of more than two classes {what}: {APART}")
+
+
+def check_offset(rows: Rows) -> Rows:
+    """Refuses offsets, which all classes would share."""
+    if rows.offset is not None and np.any(rows.offset):
+        raise InputError(
+            "a model of more than two classes takes no offset: all classes would share it; leave "
+            "it out"
+        )
+    return rows
+
+
+def contrasts(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients of each class against the first, and their covariances; 0 for the first."""
+    (learner,) = estimator.learners_
+    codes = estimator._codes
+    found = [learner.contrast(int(code), int(codes[0])) for code in codes]
+    return np.array([one[0] for one in found]), np.array([one[1] for one in found])
+
+
+def summary_rows(estimator: Any, level: float) -> list[tuple[Any, ...]]:
+    """The coefficients of each class against the first."""
+    (learner,) = estimator.learners_
+    names = (["(intercept)"] if learner.intercept else []) + estimator._feature_names()
+    first, *others = zip(estimator.classes_, estimator._codes, strict=True)
+    rows: list[tuple[Any, ...]] = []
+    for label, code in others:
+        named = [f"{label}: {name}" for name in names]
+        rows += learner.coefficients(named, int(code), int(first[1]), level)
+    return rows
+
+
+def sampled(
+    estimator: Any, rows: Rows, n: int, random_state: Any, of_mean: bool
+) -> np.ndarray:
+    """Draws of labels or probabilities; see `LogisticRegression.sample_predictions`."""
+    (learner,) = estimator.learners_
+    start = draw_seed(random_state)
+    table = rows.X.toarray() if hasattr(rows.X, "toarray") else np.asarray(rows.X, dtype=float)
+    if learner.intercept:
+        table = np.hstack([np.ones((len(table), 1)), table])
+    coefficients = learner.sample_coefficients(n, start)[:, estimator._codes]
+    linear = np.einsum("rd,nkd->nrk", table, coefficients)
+    linear -= linear.max(axis=2, keepdims=True)
+    shares = np.exp(linear)
+    shares /= shares.sum(axis=2, keepdims=True)
+    if of_mean:
+        return rows.spread(shares.swapaxes(0, 1)).swapaxes(0, 1)
+    at = np.random.default_rng(start).random((*shares.shape[:2], 1))
+    chosen = (shares.cumsum(axis=2) < at).sum(axis=2).clip(max=len(estimator.classes_) - 1)
+    return rows.spread(estimator.classes_[chosen].T).T
+
+
+def labels_of(names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted labels of a file of the command, and the code of each: numbers if all are."""
+    for kind in (int, float, str):
+        try:
+            labels = np.array([kind(name) for name in names])
+        except ValueError:
+            continue
+        break
+    codes = np.argsort(labels, kind="stable")
+    return labels[codes], codes
