@@ -375,9 +375,27 @@ def test_the_command_goes_on_where_python_stopped(run, patients, tmp_path):
     assert_close(kalmia.load(tmp_path / "more.kalmia").coef_, model.coef_, rtol=1e-9)
 
 
-def test_the_command_leaves_several_classes_to_python(run, tmp_path):
+def test_several_classes_are_one_model_for_both(run, tmp_path):
     model, X, y = estimators()["three"]
+    path, data = tmp_path / "three.kalmia", tmp_path / "t.csv"
+    model.set_params(shuffle=False).fit(X, y).save(path)
+    table = pd.DataFrame(np.asarray(X), columns=[f"x{j}" for j in range(np.shape(X)[1])])
+    table.assign(y=y).to_csv(data, index=False)
+    found = pd.read_csv(io.StringIO(run("predict", path, data)))
+    names = [f"p_{label}" for label in model.classes_]
+    assert_close(found[names].to_numpy(), model.predict_proba(X), rtol=1e-12)
+    theirs = tmp_path / "command.kalmia"
+    run("fit", data, "--target", "y", "--family", "categorical", "-o", theirs)
+    again = kalmia.load(theirs)
+    assert again.classes_.tolist() == model.classes_.tolist()
+    assert_close(again.predict_proba(table), model.predict_proba(X), rtol=1e-12)
+    # numbers of a file are numbers again, and more rows can be learned
+    assert_close(again.partial_fit(table, y).n_samples_seen_, 2 * len(y))
+
+
+def test_the_command_leaves_one_learner_per_class_to_python(run, tmp_path):
+    _, X, y = estimators()["three"]
     path = tmp_path / "three.kalmia"
-    model.fit(X, y).save(path)
+    kalmia.LogisticRegression("moment").fit(X, y).save(path)
     said = run("inspect", path, fails=2)
     assert "three.kalmia: holds several classes" in said and "`kalmia.load` reads" in said

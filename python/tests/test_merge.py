@@ -38,8 +38,9 @@ def test_a_short_model_merges_exactly():
 @pytest.mark.parametrize("classes", [2, 3])
 def test_other_models_merge_nearly(classes, tmp_path):
     y = np.digitize(Y, [0.0] if classes == 2 else [-0.7, 0.7])
-    parts = [LogisticRegression().fit(X[i::2], y[i::2]) for i in (0, 1)]
-    whole = LogisticRegression().fit(X, y)
+    method = "auto" if classes == 2 else "moment"
+    parts = [LogisticRegression(method).fit(X[i::2], y[i::2]) for i in (0, 1)]
+    whole = LogisticRegression(method).fit(X, y)
     merged = parts[0].merge(parts[1])
     assert merged.merged_exactly_ is False
     errors = whole.std_err_ if classes == 3 else whole.std_err_[None]
@@ -51,6 +52,13 @@ def test_other_models_merge_nearly(classes, tmp_path):
     assert_close(merged.progressive_loss_, np.mean(losses), rtol=1e-12)
     merged.save(tmp_path / "merged.kalmia")
     assert merged.predict(X).shape == (2000,) and "2000 rows" in str(merged.summary())
+
+
+def test_several_classes_are_not_merged_jointly():
+    y = np.digitize(Y, [-0.7, 0.7])
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(InputError, match='cannot be merged: method="moment"'):
+        model.merge(model)
 
 
 def test_what_cannot_be_merged_is_named():

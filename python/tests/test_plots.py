@@ -62,7 +62,11 @@ def test_coefficients_of_several_classes_have_the_deviation_of_their_feature():
     X, y = load_iris(return_X_y=True)
     model = LogisticRegression().fit(X, y)
     ax = model.plot_coefficients(X=X)
-    assert_close(marks(ax)[0], (model.coef_ * X.std(axis=0)).ravel(), rtol=1e-12)
+    # against the first class, which has no coefficients
+    assert_close(marks(ax)[0], (model.coef_[1:] * X.std(axis=0)).ravel(), rtol=1e-12)
+    apart = LogisticRegression("moment").fit(X, y)
+    ax = apart.plot_coefficients(X=X)
+    assert_close(marks(ax)[0], (apart.coef_ * X.std(axis=0)).ravel(), rtol=1e-12)
 
 
 def test_units_that_cannot_be_are_refused():
@@ -90,7 +94,11 @@ def test_progressive_loss_ends_at_the_loss():
 def test_calibration_counts_every_row():
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
-    model = LogisticRegression().fit(X[order], y[order])
+    joint = LogisticRegression().fit(X[order], y[order])
+    ax = joint.plot_calibration()
+    assert len(ax.lines) == 2 and ax.get_legend() is None
+    assert sum(rows for rows, _, _ in joint.progressive_["reliability_groups"]) == len(y)
+    model = LogisticRegression("moment").fit(X[order], y[order])
     ax = model.plot_calibration()
     assert len(ax.lines) == 4 and ax.get_legend() is not None
     bins = model.progressive_["reliability"]

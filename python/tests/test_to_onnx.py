@@ -7,7 +7,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 from compare import assert_close, assert_same
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 import kalmia
 from kalmia import GammaRegression, LinearRegression, LogisticRegression, PoissonRegression
@@ -52,9 +52,30 @@ def test_the_graph_predicts_from_the_coefficients(kind, intercept, tmp_path):
         assert_close(mean[:, 0], model.predict(X), rtol=1e-10, atol=1e-12)
 
 
-def test_three_classes_have_a_column_each(tmp_path):
-    y = RNG.choice([2, 3, 7], 400)
+def test_three_classes_are_a_softmax(run, tmp_path):
+    y = RNG.choice([2, 10, 7], 400)
     model = LogisticRegression().fit(X, y)
+    path = tmp_path / "m.onnx"
+    model.to_onnx(path)
+    linear, mean, texts = evaluate(path, x=X)
+    assert json.loads(texts["classes"]) == model.classes_.tolist() == [2, 7, 10]
+    expected = X.to_numpy() @ model.coef_.T + model.intercept_
+    assert_close(linear, expected, rtol=1e-12, atol=1e-14)
+    assert_close(mean, softmax(expected, axis=1), rtol=1e-12)
+    assert_close(mean, model.predict_proba(X), atol=0.02)
+    with pytest.raises(kalmia.InputError, match="takes no offset"):
+        model.to_onnx(path, offset=True)
+    # the command writes the same graph
+    model.save(tmp_path / "m.kalmia")
+    run("export", tmp_path / "m.kalmia", "--format", "onnx", "-o", tmp_path / "c.onnx")
+    theirs = evaluate(tmp_path / "c.onnx", x=X)
+    assert_same(theirs[1], mean)
+    assert json.loads(theirs[2]["classes"]) == ["2", "7", "10"]
+
+
+def test_one_learner_per_class_has_a_column_each(tmp_path):
+    y = RNG.choice([2, 3, 7], 400)
+    model = LogisticRegression("moment").fit(X, y)
     path = tmp_path / "m.onnx"
     model.to_onnx(path)
     linear, mean, texts = evaluate(path, x=X)
@@ -107,7 +128,16 @@ def test_the_json_is_that_of_the_command(run, tmp_path):
 
 
 def test_the_json_of_several_classes_lists_their_models(tmp_path):
-    model = LogisticRegression().fit(X, RNG.choice(["x", "y", "z"], 400))
+    y = RNG.choice(["x", "y", "z"], 400)
+    joint = LogisticRegression().fit(X, y)
+    joint.to_json(tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text())
+    assert document["classes"] == ["x", "y", "z"] and document["reference"] == "x"
+    for one, row, constant in zip(
+        document["coefficients"], joint.coef_[1:], joint.intercept_[1:], strict=True
+    ):
+        assert_same([line["estimate"] for line in one["coefficients"]], [constant, *row])
+    model = LogisticRegression("moment").fit(X, y)
     model.to_json(tmp_path / "m.json")
     document = json.loads((tmp_path / "m.json").read_text())
     assert document["classes"] == ["x", "y", "z"]

@@ -109,7 +109,12 @@ def test_a_summary_is_exported():
     covariance = summary.cov_params()
     assert list(covariance.columns) == list(frame.index)
     assert_same(covariance.to_numpy(), model.covariance_)
-    three = LogisticRegression().fit(X, THREE).summary()
+    joint = LogisticRegression().fit(X, THREE).summary()
+    assert [row[0] for row in joint.rows[:2]] == ["1: (intercept)", "1: x0"]
+    assert joint.conf_int(0.5)["2: x0"][0] > joint.conf_int()["2: x0"][0]
+    with pytest.raises(InputError, match="see `covariance_`"):
+        joint.cov_params()
+    three = LogisticRegression("moment").fit(X, THREE).summary()
     assert three.cov_params().shape == (12, 12) and three.cov_params().loc["0: x0", "1: x0"] == 0.0
     without = LinearRegression("asgd").fit(X, X[:, 0]).summary()
     assert np.isnan(without.to_frame()["std err"]).all()

@@ -99,11 +99,16 @@ fn json_model(model: &Model, version: &str) -> Result<Value> {
     }))
 }
 
-/// The same for a model of several classes: coefficients of each class against the reference class.
-/// Their covariance is left out: classes have one for each pair.
-pub fn class_json_export(model: &ClassModel, version: &str) -> Result<Value> {
-    let sorted = model.sorted_classes();
-    let name = |class: usize| model.classes()[class].as_str();
+/// The same for a model of several classes, given by code and label in the order in which they are
+/// written: coefficients of each class against the first. Their covariance is left out: classes have
+/// one for each pair.
+pub fn class_json_export(
+    model: &ClassModel,
+    classes: &[(usize, Value)],
+    version: &str,
+) -> Result<Value> {
+    let codes: Vec<usize> = classes.iter().map(|(code, _)| *code).collect();
+    let labels: Vec<&Value> = classes.iter().map(|(_, label)| label).collect();
     Ok(json!({
         "kalmia": version,
         "family": "categorical",
@@ -111,10 +116,10 @@ pub fn class_json_export(model: &ClassModel, version: &str) -> Result<Value> {
         "method": model.learner.method(),
         "rows": model.learner.count(),
         "target": model.target(),
-        "classes": sorted.iter().map(|&class| name(class)).collect::<Vec<_>>(),
-        "reference": model.reference().map(name),
+        "classes": labels,
+        "reference": labels.first(),
         "columns": model.encoder.columns(),
         "features": model.encoder.features(),
-        "coefficients": model.class_coefficients(0.95)?,
+        "coefficients": model.class_coefficients_in(&codes, 0.95)?,
     }))
 }

@@ -15,6 +15,7 @@ use kalmia_model::{CLASS_MODEL, ClassModel, Weights, class_json_export, class_on
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -145,6 +146,10 @@ pub fn load_classes(py: Python<'_>, path: PathBuf) -> PyResult<Option<Content<'_
 ///     The columns and classes.
 /// format : {"onnx", "json"}
 ///     What to write.
+/// codes : list of int
+///     The classes in the order in which they are written.
+/// labels : list
+///     Their labels, in the same order.
 #[pyfunction]
 pub fn export_classes(
     py: Python<'_>,
@@ -152,12 +157,17 @@ pub fn export_classes(
     learner: PyRef<'_, ClassLearner>,
     schema: &Schema,
     format: &str,
+    codes: Vec<usize>,
+    labels: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let model = model(py, &learner, &schema.0, Metadata::default())?;
+    let labels = to_json(labels)?.as_array().cloned().unwrap_or_default();
+    let classes: Vec<(usize, Value)> = codes.into_iter().zip(labels).collect();
     let bytes = match format {
-        "onnx" => class_onnx(&model, VERSION).map_err(translate)?,
+        "onnx" => class_onnx(&model, &classes, VERSION).map_err(translate)?,
         "json" => {
-            format!("{}\n", class_json_export(&model, VERSION).map_err(translate)?).into_bytes()
+            let document = class_json_export(&model, &classes, VERSION).map_err(translate)?;
+            format!("{document}\n").into_bytes()
         }
         other => return Err(input(format!("format is '{other}': give \"onnx\" or \"json\""))),
     };

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from . import _classes, _files
-from ._kalmia import Learner, Schema, export_classes, export_model
+from ._kalmia import Learner, export_classes, export_model
 from .errors import InputError
 
 
@@ -58,9 +58,11 @@ class Exports:
         if _classes.is_joint(self.learners_):
             if offset:
                 raise InputError("a model of more than two classes takes no offset: leave it out")
-            export_classes(os.fspath(path), self.learners_[0], _files.schema_of(self), format)
+            codes, labels = self._codes.tolist(), self.classes_.tolist()
+            schema = _files.schema_of(self)
+            export_classes(os.fspath(path), self.learners_[0], schema, format, codes, labels)
             return
-        schema: Schema = getattr(self, "schema_", None) or _files._schema(self)
+        schema = getattr(self, "schema_", None) or _files._schema(self)
         classes: Any = getattr(self, "classes_", None)
         labels = [] if classes is None else classes.tolist()
         offset = bool(offset) or schema.offset is not None

@@ -17,8 +17,10 @@ pub fn run(args: &ExportArgs) -> Result<()> {
     let bytes = match model {
         AnyModel::Numbers(model) => export(&model, &version, args.format)?,
         AnyModel::Classes(model) => match args.format {
-            ExportFormat::Json => json_bytes(&class_json_export(&model, &version)?)?,
-            ExportFormat::Onnx => class_onnx(&model, &version)?,
+            ExportFormat::Json => {
+                json_bytes(&class_json_export(&model, &model.labels(), &version)?)?
+            }
+            ExportFormat::Onnx => class_onnx(&model, &model.labels(), &version)?,
         },
     };
     match &args.output {

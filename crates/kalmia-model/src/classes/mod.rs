@@ -18,6 +18,7 @@ use kalmia::file::Metadata;
 use kalmia::learner::Contrast;
 use kalmia_data::{Block, ClassNames, Encoder, Target};
 use serde::Serialize;
+use serde_json::Value;
 
 /// The coefficients of one class against the reference class: by how much each raises the logarithm
 /// of the odds between the two.
@@ -94,11 +95,25 @@ impl ClassModel {
         self.sorted_classes().first().copied()
     }
 
+    /// The classes in the order of their names, for an export.
+    pub fn labels(&self) -> Vec<(usize, Value)> {
+        let label = |code: usize| (code, Value::from(self.classes()[code].as_str()));
+        self.sorted_classes().into_iter().map(label).collect()
+    }
+
     /// The coefficients of each class against the reference class, with intervals of probability
     /// `level`. Rows determine such differences only.
     pub fn class_coefficients(&self, level: f64) -> Result<Vec<ClassCoefficients>> {
-        let sorted = self.sorted_classes();
-        let Some((&reference, others)) = sorted.split_first() else { return Ok(Vec::new()) };
+        self.class_coefficients_in(&self.sorted_classes(), level)
+    }
+
+    /// The same for classes in another order, against the first of them.
+    pub fn class_coefficients_in(
+        &self,
+        codes: &[usize],
+        level: f64,
+    ) -> Result<Vec<ClassCoefficients>> {
+        let Some((&reference, others)) = codes.split_first() else { return Ok(Vec::new()) };
         let one = |&class: &usize| -> Result<ClassCoefficients> {
             let contrast = self.learner.contrast(class, reference)?;
             let names = self.encoder.features().iter().map(|feature| feature.name.clone());

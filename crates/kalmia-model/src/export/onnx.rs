@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::{ClassModel, Model};
 use kalmia::{AnyFamily, AnyLearner, Learner};
 use kalmia_data::{Encoder, Meaning};
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// `TensorProto.DataType.DOUBLE`.
@@ -34,12 +35,14 @@ impl Linear {
         Self::of_columns(columns)
     }
 
-    /// One column per class, by name; the first is 0.
-    fn of_classes(model: &ClassModel) -> Result<Self> {
-        let sorted = model.sorted_classes();
-        let reference = sorted.first().copied().unwrap_or(0);
-        let columns = sorted.into_iter().map(|class| {
-            let contrast = model.learner.contrast(class, reference)?;
+    /// One column per class, in this order; the first is 0.
+    fn of_classes(
+        model: &ClassModel,
+        mut codes: impl Iterator<Item = usize> + Clone,
+    ) -> Result<Self> {
+        let reference = codes.clone().next().unwrap_or(0);
+        let columns = codes.by_ref().map(|code| {
+            let contrast = model.learner.contrast(code, reference)?;
             Ok((&model.encoder, Cow::from(contrast.coefficients)))
         });
         Ok(Self::of_columns(columns.collect::<Result<Vec<_>>>()?))
@@ -85,14 +88,19 @@ pub fn onnx(models: &[Model], options: &ExportOptions<'_>) -> Result<Vec<u8>> {
     Ok(file(Linear::new(models), mean, link.name(), first.target(), options))
 }
 
-/// The bytes of the file of a model of several classes, sorted by name. `linear` holds the
-/// logarithms of the odds against the first class, `mean` the probabilities.
-pub fn class_onnx(model: &ClassModel, version: &str) -> Result<Vec<u8>> {
-    let names = model.sorted_classes().into_iter().map(|class| model.classes()[class].clone());
-    let classes: Vec<_> = names.map(serde_json::Value::from).collect();
-    let options = ExportOptions { version, classes: &classes, offset: false };
+/// The bytes of the file of a model of several classes, given by code and label in the order of the
+/// columns. `linear` holds the logarithms of the odds against the first class, `mean` the
+/// probabilities.
+pub fn class_onnx(
+    model: &ClassModel,
+    classes: &[(usize, Value)],
+    version: &str,
+) -> Result<Vec<u8>> {
+    let labels: Vec<Value> = classes.iter().map(|(_, label)| label.clone()).collect();
+    let options = ExportOptions { version, classes: &labels, offset: false };
     let mean = (vec![node("Softmax", &["linear"], "mean")], vec![]);
-    Ok(file(Linear::of_classes(model)?, mean, "softmax", model.target(), &options))
+    let linear = Linear::of_classes(model, classes.iter().map(|(code, _)| *code))?;
+    Ok(file(linear, mean, "softmax", model.target(), &options))
 }
 
 /// The file of linear predictors, with the nodes from `linear` to `mean` and their numbers.
@@ -127,8 +135,8 @@ fn file(
         graph = graph.message(11, value("offset", 1));
     }
     let graph = graph.message(12, value("linear", columns)).message(12, value("mean", columns));
-    let features = serde_json::Value::from(names).to_string();
-    let classes = serde_json::Value::from(options.classes).to_string();
+    let features = Value::from(names).to_string();
+    let classes = Value::from(options.classes).to_string();
     let mut metadata = vec![("features", &*features), ("link", link), ("target", target)];
     if !options.classes.is_empty() {
         metadata.push(("classes", &classes));
