@@ -44,7 +44,8 @@ def test_other_models_merge_nearly(classes, tmp_path):
     merged = parts[0].merge(parts[1])
     assert merged.merged_exactly_ is False
     errors = whole.std_err_ if classes == 3 else whole.std_err_[None]
-    assert (np.abs(merged.coef_ - whole.coef_) < 0.25 * errors[:, 1:]).all()
+    near = 0.25 if method == "auto" else 0.4
+    assert (np.abs(merged.coef_ - whole.coef_) < near * errors[:, 1:]).all()
     # the two halves were learned in other orders than the whole
     assert_close(merged.std_err_, whole.std_err_, rtol=0.06)
     # the loss is that of all rows, each predicted by the model that learned it

@@ -2,8 +2,8 @@
 
 use crate::common::{blocks_of, csv, read, read_with};
 use kalmia_data::{
-    Block, Coding, Encoder, EncoderOptions, Error, Input, Kind, Meaning, Missing, Mode, Reader,
-    SourceOptions,
+    Block, Classes, Coding, Encoder, EncoderOptions, Error, Input, Kind, Meaning, Missing, Mode,
+    Reader, SourceOptions, Table,
 };
 
 fn y() -> EncoderOptions {
@@ -159,6 +159,53 @@ fn two_labels_make_a_target() {
     assert!(matches!(csv("y,x\na,1\nb,2\n", options), Err(Error::Column { .. })));
     let numeric = EncoderOptions { positive: Some("2".into()), ..y() };
     assert_eq!(csv("y,x\n1,1\n2.0,2\n", numeric).unwrap().y(), [0.0, 1.0]);
+}
+
+#[test]
+fn several_labels_make_classes_in_the_order_of_their_appearance() {
+    let text = "y,x\npear,1\nfig,2\npear,3\napple,\nplum,5\n";
+    let auto = EncoderOptions { classes: Classes::Auto, missing: Missing::Skip, ..y() };
+    let reading = csv(text, auto.clone()).unwrap();
+    assert_eq!(reading.y(), [0.0, 1.0, 0.0, 2.0], "a row that is left out brings no class");
+    let names = reading.encoder.target().unwrap().classes().unwrap();
+    assert_eq!(names.as_slice(), ["pear", "fig", "plum"]);
+    assert_eq!(names.sorted(), [1, 0, 2]);
+    let stored = serde_json::to_string(&reading.encoder).unwrap();
+    let again: Encoder = serde_json::from_str(&stored).unwrap();
+    assert_eq!(again, reading.encoder);
+    again.check().unwrap();
+    // two labels stay labels, and numbers stay numbers, unless classes are asked for
+    assert!(
+        csv("y,x\na,1\nb,2\n", auto.clone()).unwrap().encoder.target().unwrap().is_two_valued()
+    );
+    let numbers = "y,x\n3,1\n3.0,2\n1e1,3\n";
+    assert_eq!(csv(numbers, auto.clone()).unwrap().y(), [3.0, 3.0, 10.0]);
+    let always = EncoderOptions { classes: Classes::Always, ..y() };
+    assert_eq!(csv(numbers, always.clone()).unwrap().y(), [0.0, 0.0, 1.0]);
+    assert_eq!(csv("y,x\na,1\nb,2\n", always).unwrap().y(), [0.0, 1.0]);
+    let positive = EncoderOptions { positive: Some("fig".into()), ..auto };
+    assert!(matches!(csv(text, positive), Err(Error::Column { .. })));
+}
+
+#[test]
+fn a_refused_block_brings_no_class_and_a_stored_repetition_is_found() {
+    let options = EncoderOptions { classes: Classes::Always, ..y() };
+    let mut encoder = csv("y,x\na,1\nb,2\nc,3\n", options).unwrap().encoder;
+    let before = encoder.clone();
+    let source = SourceOptions::default();
+    let read = |text: &'static str, schema, mode| {
+        Table::read(Input::memory("t.csv", text.as_bytes()), &source, schema, mode, 100)
+    };
+    let table = read("y,x\nd,1\n", &encoder.table_schema(), Mode::Learn).unwrap();
+    let mark = encoder.mark();
+    encoder.encode_table(&table, &mut Block::new()).unwrap();
+    assert_eq!(encoder.target().unwrap().classes().unwrap().len(), 4);
+    encoder.undo(mark);
+    assert_eq!(encoder, before);
+    let stored =
+        serde_json::to_string(&encoder).unwrap().replace(r#"["a","b","c"]"#, r#"["a","b","a"]"#);
+    let forged: Encoder = serde_json::from_str(&stored).unwrap();
+    assert!(forged.check().unwrap_err().contains("class of the target `y` occurs twice"));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Several classes: the softmax filter and its mixture.
 
 mod data;
+mod growing;
+mod metrics;
 mod quality;
 mod steps;
 
