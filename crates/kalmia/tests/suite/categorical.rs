@@ -1,5 +1,6 @@
 //! Several classes: the softmax filter and its mixture.
 
+mod blocks;
 mod data;
 mod quality;
 mod steps;

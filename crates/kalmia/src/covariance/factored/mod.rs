@@ -2,13 +2,19 @@
 //! the dense form.
 
 mod block;
+mod octet;
+mod octet_block;
 mod row;
 mod small;
 mod small_factor;
 mod sweep;
 mod together;
+mod together_block;
+#[cfg(test)]
+mod together_tests;
 
 pub(crate) use together::{FactoredBelief, learn_together};
+pub(crate) use together_block::TogetherScratch;
 
 use super::kernel::{Blocks, learn_in_blocks, learn_in_turn};
 use super::variances;

@@ -1,6 +1,6 @@
 //! One softmax filter of the mixture: a belief per class, a prior size, a weight.
 
-use crate::covariance::{FactoredBelief, Kernel, learn_together};
+use crate::covariance::{FactoredBelief, Kernel, TogetherScratch, learn_together};
 use crate::error::{Error, Result};
 use crate::learner::auto::prior::Basis;
 use crate::learner::auto::scale::variance;
@@ -57,8 +57,13 @@ impl Member {
         }
     }
 
-    /// Learns a chunk and records its predictions.
-    pub fn learn(&mut self, rows: Rows<'_>) -> Result<()> {
+    /// Learns a chunk after `count` rows and records its predictions.
+    pub fn learn(
+        &mut self,
+        rows: Rows<'_>,
+        count: u64,
+        scratch: &mut TogetherScratch,
+    ) -> Result<()> {
         let Self { blocks, predictions, .. } = self;
         let classes = blocks.len();
         let Predictions { probabilities, evidence, rows: linear } = predictions;
@@ -72,7 +77,7 @@ impl Member {
             evidence[i] = softmax_steps(class, observation.weight, linear, probabilities);
             check_finite(i, linear)
         };
-        learn_together(blocks, linear, rows.features(), &mut decide)
+        learn_together(blocks, linear, rows.features(), count, scratch, &mut decide)
     }
 
     /// Gives an unseen coefficient its prior.

@@ -2,6 +2,7 @@
 
 use super::member::Member;
 use super::observe::{ClassObserver, ClassRow};
+use crate::covariance::TogetherScratch;
 use crate::error::Result;
 use crate::learner::auto::MemberWeight;
 use crate::learner::auto::posterior::posterior_of_logs;
@@ -18,6 +19,7 @@ pub(super) struct Mixture {
     /// Of a row: the weights after it, and the probability of each class.
     next: Vec<f64>,
     probabilities: Vec<f64>,
+    scratch: TogetherScratch,
 }
 
 impl Mixture {
@@ -32,7 +34,7 @@ impl Mixture {
     /// From members whose weights sum to 1.
     pub fn with_weights(members: Vec<Member>) -> Self {
         let next = vec![0.0; members.len()];
-        Self { members, next, probabilities: Vec::new() }
+        Self { members, next, ..Self::default() }
     }
 
     fn renormalize(&mut self) {
@@ -41,14 +43,20 @@ impl Mixture {
         self.next.truncate(self.members.len());
     }
 
-    /// Each member learns the rows, then the weights follow row by row.
+    /// Each member learns the rows after `count` others, then the weights follow row by row. `first`
+    /// is the index of the first row for observers and errors.
     pub fn learn(
         &mut self,
         rows: Rows<'_>,
+        count: u64,
         first: usize,
         mut observer: Option<&mut dyn ClassObserver>,
     ) -> Result<()> {
-        self.members.iter_mut().try_for_each(|member| member.learn(rows))?;
+        let Self { members, scratch, .. } = self;
+        members
+            .iter_mut()
+            .try_for_each(|member| member.learn(rows, count, scratch))
+            .map_err(|error| error.after_rows(first))?;
         for i in 0..rows.len() {
             if let Some(observer) = &mut observer {
                 self.notify(rows, first, i, &mut **observer);

@@ -51,8 +51,8 @@ const CHUNK: u64 = 256;
 ///
 /// With $K$ classes, $P(y=k) = e^{u_k}/\sum_j e^{u_j}$ and $u_k = \theta_k^\top x$. The target of a
 /// row is the index of its class, from 0. With two classes the predictions are those of
-/// [`Auto`](super::Auto) with the [`Bernoulli`](crate::Bernoulli) family. A row costs one pass over
-/// a matrix per class and member.
+/// [`Auto`](super::Auto) with the [`Bernoulli`](crate::Bernoulli) family. A row costs about
+/// as much as one row of a [`Filter`](super::Filter) per class and member.
 ///
 /// ```
 /// use kalmia::{Categorical, Rows};
@@ -132,7 +132,8 @@ impl Categorical {
 
     /// Learns rows in order. Targets are indices of classes, below [`classes`](Self::classes).
     /// Offsets must be 0: one that all classes share changes nothing. How rows are cut into calls
-    /// does not change the result. A batch with an illegal row is refused as a whole.
+    /// does not change the result, except for rounding from 40 features on. A batch with an illegal
+    /// row is refused as a whole.
     pub fn learn(&mut self, rows: Rows<'_>) -> Result<()> {
         self.learn_observed(rows, None)
     }
@@ -216,6 +217,6 @@ impl Categorical {
                 self.scales.complete(rows.x(i), |j, scale| mixture.set_prior(j, scale));
             }
         }
-        self.mixture.learn(rows, first, observer)
+        self.mixture.learn(rows, self.count, first, observer)
     }
 }
