@@ -2,6 +2,7 @@
 
 mod blocks;
 mod data;
+mod drift;
 mod quality;
 mod steps;
 

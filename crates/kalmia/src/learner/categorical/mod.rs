@@ -11,11 +11,13 @@
 //! | `member`, `mixture` | one softmax filter; several, and how their weights move |
 //! | `observe` | what observers see of a row |
 //! | `predict`, `coefficients` | probabilities; differences between classes and their covariance |
+//! | `drift` | whether the coefficients may move, the watch for it, and random-walk members |
 //! | `grow` | new features and new classes |
 //! | `state` | storing |
 
 mod builder;
 mod coefficients;
+mod drift;
 mod grow;
 mod member;
 mod mixture;
@@ -30,10 +32,10 @@ pub use coefficients::Contrast;
 pub use observe::{ClassObserver, ClassRow};
 pub use state::CategoricalState;
 
-use super::auto::MemberWeight;
 use super::auto::prior::PRIOR_SIZES;
 use super::auto::scale::Scales;
 use super::auto::warm_up::WarmUpRows;
+use super::auto::{DriftMode, MemberWeight};
 use super::checkpoint::Checkpoint;
 use crate::covariance::{Factored, Kernel};
 use crate::error::{Error, Result};
@@ -76,6 +78,9 @@ pub struct Categorical {
     scales: Scales,
     warm_up: Option<WarmUpRows>,
     mixture: Mixture,
+    drift: DriftMode,
+    /// Rows learned when random-walk members took over.
+    follows_from: Option<u64>,
 }
 
 impl Categorical {
@@ -84,7 +89,7 @@ impl Categorical {
         CategoricalBuilder::new(classes, dim)
     }
 
-    fn untrained(classes: usize, scales: Scales) -> Result<Self> {
+    fn untrained(classes: usize, scales: Scales, drift: DriftMode) -> Result<Self> {
         let mut learner = Self {
             classes,
             dim: scales.dim(),
@@ -92,6 +97,8 @@ impl Categorical {
             scales,
             warm_up: Some(WarmUpRows::default()),
             mixture: Mixture::default(),
+            drift,
+            follows_from: None,
         };
         require_memory(learner.memory())?;
         learner.rebuild()?;
@@ -190,14 +197,20 @@ impl Categorical {
             if self.warm_up.is_some() {
                 self.warm_up(rows, i, reborrow(&mut observer))?;
                 i += 1;
+                self.follow_drift();
                 continue;
             }
-            let end = rows.len().min(i + (CHUNK - self.count % CHUNK) as usize);
+            self.add_process_noise();
+            let chunk = self.chunk_rows();
+            let end = rows.len().min(i + (chunk - self.count % chunk) as usize);
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.count += (end - i) as u64;
             i = end;
-            if self.count.is_multiple_of(CHUNK) {
+            if self.count.is_multiple_of(CHUNK) && !self.is_following() {
                 self.mixture.drop_idle(self.count);
+            }
+            if self.count.is_multiple_of(chunk) {
+                self.follow_drift();
             }
         }
         Ok(())
@@ -217,6 +230,6 @@ impl Categorical {
                 self.scales.complete(rows.x(i), |j, scale| mixture.set_prior(j, scale));
             }
         }
-        self.mixture.learn(rows, self.count, first, observer)
+        self.mixture.learn(rows, self.count, self.scales.centers(), first, observer)
     }
 }

@@ -30,7 +30,10 @@ impl Categorical {
         self.count += 1;
         match &mut self.warm_up {
             Some(kept) if t < WARM_UP_ROWS => kept.push(rows, i),
-            _ => self.warm_up = None,
+            _ => {
+                self.warm_up = None;
+                self.start_watch();
+            }
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::common::{centered, rng};
 use kalmia::learner::CategoricalState;
 use kalmia::{Categorical, Rows};
 
-const DIM: usize = 45;
+const DIM: usize = 105;
 const ROWS: usize = 700;
 
 /// Rows of three classes that three features determine, with noise.
