@@ -15,7 +15,7 @@ mod variances;
 pub use core_tail::CoreTail;
 pub use dense::Dense;
 pub use factored::Factored;
-pub(crate) use factored::{FactoredBelief, learn_together};
+pub(crate) use factored::{FactoredBelief, TogetherScratch, learn_together};
 #[doc(hidden)]
 pub use kernel::{Decide, DecideTwo, Kernel, SparseKernel};
 

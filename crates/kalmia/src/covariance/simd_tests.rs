@@ -8,7 +8,7 @@ use pulp::{Arch, Scalar, Simd, WithSimd};
 
 /// An instruction set.
 #[derive(Debug, Clone, Copy)]
-enum How {
+pub(super) enum How {
     Chosen,
     Scalar,
     #[cfg(target_arch = "x86_64")]
@@ -16,7 +16,7 @@ enum How {
 }
 
 impl How {
-    fn run<W: WithSimd>(self, work: W) -> W::Output {
+    pub(super) fn run<W: WithSimd>(self, work: W) -> W::Output {
         match self {
             How::Chosen => Arch::new().dispatch(work),
             How::Scalar => Scalar::new().vectorize(Under(Scalar::new(), work)),
@@ -47,7 +47,7 @@ fn decide(seen: &mut Vec<f64>) -> impl FnMut(usize, f64, f64) -> Result<Step> {
 }
 
 /// The instruction sets that this machine has besides the one that it chooses.
-fn others() -> Vec<How> {
+pub(super) fn others() -> Vec<How> {
     let mut hows = vec![How::Scalar];
     #[cfg(target_arch = "x86_64")]
     hows.extend(pulp::x86::V3::try_new().map(How::Avx2));

@@ -30,6 +30,10 @@ const RIVAL_SHARE: f64 = 0.5;
 /// Largest curvature and contraction of a block.
 const MAX_CURVATURE: f64 = 1e150;
 
+/// Largest lead of a class over the second one at which squares of exponentials relative to it are
+/// still far from underflow.
+const MAX_LEAD: f64 = 200.0;
+
 /// The rivals of a class, $R_k$, as normal.
 #[derive(Debug, Clone, Copy)]
 struct Rivals {
@@ -67,17 +71,29 @@ impl RivalSums {
         let mut spread = 0.0;
         let mut rest = 0.0;
         let mut rest_spread = 0.0;
-        for (k, (row, e)) in rows.iter().zip(exponentials).enumerate() {
+        for (k, (row, e)) in rows.iter().zip(&mut *exponentials).enumerate() {
             *e = (row.m - top).exp();
+            let square = *e * *e * row.s;
             sum += *e;
-            spread += *e * *e * row.s;
+            spread += square;
             if k != leader {
+                rest += *e;
+                rest_spread += square;
+            }
+        }
+        let mut base = top;
+        // relative to the leader the others would vanish
+        if second < top - MAX_LEAD {
+            base = second;
+            rest = 0.0;
+            rest_spread = 0.0;
+            for row in rows.iter().enumerate().filter(|(k, _)| *k != leader).map(|(_, row)| row) {
                 let e = (row.m - second).exp();
                 rest += e;
                 rest_spread += e * e * row.s;
             }
         }
-        let of_leader = Rivals { level: second + rest.ln(), variance: rest_spread / (rest * rest) };
+        let of_leader = Rivals { level: base + rest.ln(), variance: rest_spread / (rest * rest) };
         Self { leader, top, sum, spread, of_leader }
     }
 

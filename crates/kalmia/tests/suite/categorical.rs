@@ -1,6 +1,8 @@
 //! Several classes: the softmax filter and its mixture.
 
+mod blocks;
 mod data;
+mod drift;
 mod growing;
 mod metrics;
 mod quality;

@@ -2,13 +2,19 @@
 //! the dense form.
 
 mod block;
+mod octet;
+mod octet_block;
 mod row;
 mod small;
 mod small_factor;
 mod sweep;
 mod together;
+mod together_block;
+#[cfg(test)]
+mod together_tests;
 
 pub(crate) use together::{FactoredBelief, learn_together};
+pub(crate) use together_block::TogetherScratch;
 
 use super::kernel::{Blocks, learn_in_blocks, learn_in_turn};
 use super::variances;
@@ -141,10 +147,31 @@ impl Factored {
         self.shrink();
     }
 
-    /// $P \mathrel{+}= q\,e_je_j^\top$ (Agee and Turner), $j^2$ operations.
+    /// Adds `q(j)` to the variance of each coefficient of centered features: $P \mathrel{+}=
+    /// \sum_j q_j a_ja_j^\top$ with $a_j = e_j - \mu_je_0$. Costs $d^3/3$ operations.
+    pub(crate) fn add_centered_diagonal(&mut self, q: impl Fn(usize) -> f64, centers: &[f64]) {
+        let mut a = std::mem::take(self.scratch.spare());
+        for (j, &center) in centers.iter().enumerate().take(self.dim) {
+            let q = q(j);
+            if q > 0.0 {
+                a.fill(0.0);
+                a[0] = -center;
+                a[j] = 1.0;
+                self.add_along(j, q, &mut a);
+            }
+        }
+        *self.scratch.spare() = a;
+    }
+
+    /// $P \mathrel{+}= q\,e_je_j^\top$.
     fn add_to_coordinate(&mut self, j: usize, q: f64, a: &mut [f64]) {
         a.fill(0.0);
         a[j] = 1.0;
+        self.add_along(j, q, a);
+    }
+
+    /// $P \mathrel{+}= q\,aa^\top$ (Agee and Turner), $j^2$ operations; `a` is 0 after `j`.
+    fn add_along(&mut self, j: usize, q: f64, a: &mut [f64]) {
         let mut c = q;
         for k in (0..=j).rev() {
             let pivot = a[k];

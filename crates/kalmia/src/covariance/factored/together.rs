@@ -2,10 +2,13 @@
 //! all of them predict.
 //!
 //! One sweep per belief and row applies the step of the row before and projects the next row, so a
-//! row costs as many passes over the matrices as there are beliefs.
+//! row costs as many passes over the matrices as there are beliefs. Large matrices would leave the
+//! cache between two rows; they learn blocks of rows (`together_block.rs`).
 
 use super::Factored;
+use super::octet::BLOCK;
 use super::row::PairInFlight;
+use super::together_block::{TogetherBlock, TogetherScratch};
 use crate::covariance::pairs::Pairs;
 use crate::covariance::{Covariance, Kernel};
 use crate::error::Result;
@@ -13,6 +16,12 @@ use crate::linalg::{Buffer, vector};
 use crate::math::arch;
 use crate::rule::LinearRow;
 use pulp::{Simd, WithSimd};
+
+/// Rows are learned in blocks from this dimension on; below it the matrices stay in the cache, and
+/// rows are as fast one by one.
+const MIN_BLOCK_DIM: usize = 40;
+/// Rows of the smallest block; fewer are learned one by one.
+const MIN_BLOCK_ROWS: usize = 12;
 
 /// A belief $N(\theta, P)$ with $P$ in factors.
 #[derive(Debug, Clone)]
@@ -42,12 +51,18 @@ impl FactoredBelief {
 /// `decide(i, rows)`: sets the step of each belief for row `i`.
 pub type DecideTogether<'a> = dyn FnMut(usize, &mut [LinearRow]) -> Result<()> + 'a;
 
-/// Learns the rows of `x` in order. `rows` is scratch, one per belief. An error of `decide` stops
-/// at that row, and the beliefs then hold the rows before it.
+/// Learns the rows of `x` in order; `rows` is scratch, one per belief. Blocks end where the count of
+/// rows, of which there were `count` before, is a multiple of their size, so how rows are cut into
+/// calls changes rounding only.
+///
+/// An error of `decide` stops at that row: the beliefs then hold the rows before it, or, in a block,
+/// the rows before the block.
 pub fn learn_together(
     beliefs: &mut [FactoredBelief],
     rows: &mut [LinearRow],
     x: &[f64],
+    count: u64,
+    scratch: &mut TogetherScratch,
     decide: &mut DecideTogether<'_>,
 ) -> Result<()> {
     debug_assert_eq!(beliefs.len(), rows.len());
@@ -55,7 +70,38 @@ pub fn learn_together(
     if dim == 0 {
         return Ok(());
     }
-    arch().dispatch(LearnTogether { dim, beliefs, rows, x, decide })
+    if dim < MIN_BLOCK_DIM {
+        return learn_rows(beliefs, rows, x, 0, decide);
+    }
+    let mut first = 0;
+    for x in cut_at_multiples(x, dim, count) {
+        let mut done = 0;
+        if x.len() >= MIN_BLOCK_ROWS * dim {
+            done = TogetherBlock { beliefs, rows, x, first, decide }.learn(scratch)?;
+        }
+        learn_rows(beliefs, rows, &x[done * dim..], first + done, decide)?;
+        first += x.len() / dim;
+    }
+    Ok(())
+}
+
+/// Parts of `x` that end where the count of rows is a multiple of [`BLOCK`].
+fn cut_at_multiples(x: &[f64], dim: usize, count: u64) -> impl Iterator<Item = &[f64]> {
+    let missing = BLOCK - (count % BLOCK as u64) as usize;
+    let (head, rest) = x.split_at(x.len().min(missing * dim));
+    std::iter::once(head).chain(rest.chunks(BLOCK * dim))
+}
+
+/// Learns rows one by one; `first` is the index that `decide` receives for the first of them.
+pub(super) fn learn_rows(
+    beliefs: &mut [FactoredBelief],
+    rows: &mut [LinearRow],
+    x: &[f64],
+    first: usize,
+    decide: &mut DecideTogether<'_>,
+) -> Result<()> {
+    let dim = beliefs[0].covariance.dim();
+    arch().dispatch(LearnTogether { dim, beliefs, rows, x, first, decide })
 }
 
 struct LearnTogether<'a, 'd> {
@@ -63,6 +109,7 @@ struct LearnTogether<'a, 'd> {
     beliefs: &'a mut [FactoredBelief],
     rows: &'a mut [LinearRow],
     x: &'a [f64],
+    first: usize,
     decide: &'a mut DecideTogether<'d>,
 }
 
@@ -71,9 +118,9 @@ impl WithSimd for LearnTogether<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<()> {
-        let Self { dim, beliefs, rows, x, decide } = self;
+        let Self { dim, beliefs, rows, x, first, decide } = self;
         let mut pending = false;
-        for (i, x) in x.chunks_exact(dim).enumerate() {
+        for (i, x) in (first..).zip(x.chunks_exact(dim)) {
             for (belief, row) in beliefs.iter_mut().zip(&mut *rows) {
                 prepare(simd, belief, row, x, i, pending)?;
             }

@@ -17,7 +17,7 @@ use crate::rule::Evidence;
 /// No weight falls below this between reviews, so that a member can recover from a bad start.
 const MIN_WEIGHT: f64 = 1e-300;
 /// Share of the weight that random-walk members exchange per row.
-const WEIGHT_EXCHANGE: f64 = 1e-3;
+pub(in crate::learner) const WEIGHT_EXCHANGE: f64 = 1e-3;
 
 /// What the mixture knows beside its members.
 pub(super) struct Context<'a, F> {
@@ -142,6 +142,7 @@ impl<C: Covariance> Bank<C> {
                             precision: if quasi { 1.0 / dispersion } else { 1.0 },
                             count: context.count + i as u64 + 1,
                             centers: context.centers,
+                            watches: 1,
                         },
                     );
                 }

@@ -36,7 +36,7 @@ pub(super) mod review;
 mod sample;
 pub(super) mod scale;
 mod scores;
-mod sentinel;
+pub(super) mod sentinel;
 pub(super) mod shape;
 mod shrink;
 mod stage;
@@ -70,7 +70,7 @@ use warm_up::WarmUpRows;
 pub const PROCESS_NOISES: [f64; 6] = [0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
 /// Rows per feature before a drift is followed: the belief from which random-walk members start
 /// keeps one prior size, so the mixture must have found it.
-const ROWS_BEFORE_DRIFT: u64 = 10;
+pub(super) const ROWS_BEFORE_DRIFT: u64 = 10;
 /// Members are reviewed at its multiples, however the rows are cut into batches.
 const CHUNK: u64 = 256;
 /// Rows that go through the members together. A drift is followed from the end of a chunk on, so

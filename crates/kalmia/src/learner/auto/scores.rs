@@ -201,9 +201,9 @@ impl Scores {
         }
     }
 
-    /// Whether the agreement is beyond doubt.
-    pub fn certain(&self) -> bool {
-        let bound = LOG_ODDS + ODDS_GROWTH * self.batches.ln();
+    /// Whether the agreement is beyond doubt, if it is one of `watches`.
+    pub fn certain(&self, watches: usize) -> bool {
+        let bound = LOG_ODDS + ODDS_GROWTH * self.batches.ln() + (watches as f64).ln();
         self.agreements.iter().flat_map(|a| a.evidence).any(|evidence| evidence > bound)
     }
 }

@@ -39,7 +39,7 @@ impl DriftReport {
 }
 
 /// What the sentinel sees of a row beside the observation.
-pub(super) struct WatchedRow<'a> {
+pub(in crate::learner) struct WatchedRow<'a> {
     pub x: &'a [f64],
     /// The static learner's linear predictor, without the offset.
     pub linear: f64,
@@ -51,10 +51,12 @@ pub(super) struct WatchedRow<'a> {
     pub count: u64,
     /// Center of each feature, in units of feature 0.
     pub centers: &'a [f64],
+    /// Sentinels that watch the same rows; the more there are, the more evidence each needs.
+    pub watches: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(super) struct Sentinel {
+pub(in crate::learner) struct Sentinel {
     #[serde(default)]
     corrector: Corrector,
     rows: u64,
@@ -110,7 +112,7 @@ impl Sentinel {
             if noise.is_finite() { noise } else { 0.0 }
         });
         let pays = self.corrector.recent > MIN_GAIN;
-        if self.detected_at.is_none() && pays && self.scores.certain() {
+        if self.detected_at.is_none() && pays && self.scores.certain(row.watches) {
             self.detected_at = Some(row.count);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Categorical;
 use crate::error::{Result, require};
+use crate::learner::auto::DriftMode;
 use crate::learner::auto::scale::Scales;
 
 /// Builds a [`Categorical`]; made by [`Categorical::builder`].
@@ -19,11 +20,12 @@ pub struct CategoricalBuilder {
     classes: usize,
     dim: usize,
     intercept: bool,
+    drift: DriftMode,
 }
 
 impl CategoricalBuilder {
     pub(super) fn new(classes: usize, dim: usize) -> Self {
-        Self { classes, dim, intercept: false }
+        Self { classes, dim, intercept: false, drift: DriftMode::Off }
     }
 
     /// Feature 0 is the constant 1, and its coefficients are not shrunk. From the eighth row on
@@ -39,10 +41,17 @@ impl CategoricalBuilder {
         self
     }
 
+    /// Whether the coefficients may move; off by default. With [`DriftMode::Detect`] each class is
+    /// watched, which costs about as much per row as one label does.
+    pub fn drift(mut self, drift: DriftMode) -> Self {
+        self.drift = drift;
+        self
+    }
+
     /// The untrained learner.
     pub fn build(self) -> Result<Categorical> {
         require(self.classes > 0, "classes", self.classes as f64, "must be at least 1")?;
         require(self.dim > 0, "dim", self.dim as f64, "must be at least 1")?;
-        Categorical::untrained(self.classes, Scales::new(self.dim, self.intercept))
+        Categorical::untrained(self.classes, Scales::new(self.dim, self.intercept), self.drift)
     }
 }

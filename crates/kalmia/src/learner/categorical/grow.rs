@@ -47,6 +47,7 @@ impl Categorical {
         for (member, block) in self.mixture.members.iter_mut().zip(added) {
             member.blocks.push(block);
         }
+        self.mixture.watch_new_class();
         self.classes += 1;
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! One softmax filter of the mixture: a belief per class, a prior size, a weight.
 
-use crate::covariance::{FactoredBelief, Kernel, learn_together};
+use crate::covariance::{FactoredBelief, Kernel, TogetherScratch, learn_together};
 use crate::error::{Error, Result};
 use crate::learner::auto::prior::Basis;
-use crate::learner::auto::scale::variance;
+use crate::learner::auto::scale::{Scales, variance};
 use crate::rows::Rows;
 use crate::rule::{LinearRow, softmax_steps};
 
@@ -17,6 +17,8 @@ pub(super) struct Member {
     pub prior_size: f64,
     /// The features that the prior is independent in.
     pub basis: Basis,
+    /// Process noise per row relative to the prior of size 1, 0 for a static member.
+    pub process_noise: f64,
     /// One per class.
     pub blocks: Vec<FactoredBelief>,
     /// Share of the mixture.
@@ -49,6 +51,7 @@ impl Member {
         Self {
             prior_size,
             basis,
+            process_noise: 0.0,
             blocks,
             weight: 1.0,
             anchor: 1.0,
@@ -57,8 +60,13 @@ impl Member {
         }
     }
 
-    /// Learns a chunk and records its predictions.
-    pub fn learn(&mut self, rows: Rows<'_>) -> Result<()> {
+    /// Learns a chunk after `count` rows and records its predictions.
+    pub fn learn(
+        &mut self,
+        rows: Rows<'_>,
+        count: u64,
+        scratch: &mut TogetherScratch,
+    ) -> Result<()> {
         let Self { blocks, predictions, .. } = self;
         let classes = blocks.len();
         let Predictions { probabilities, evidence, rows: linear } = predictions;
@@ -72,7 +80,19 @@ impl Member {
             evidence[i] = softmax_steps(class, observation.weight, linear, probabilities);
             check_finite(i, linear)
         };
-        learn_together(blocks, linear, rows.features(), &mut decide)
+        learn_together(blocks, linear, rows.features(), count, scratch, &mut decide)
+    }
+
+    /// Adds the process noise of `rows` rows. Features that no row had keep their prior.
+    pub fn add_process_noise(&mut self, scales: &Scales, rows: u64) {
+        let size = BLOCK_SHARE * self.process_noise * rows as f64;
+        let noise = |j: usize| {
+            let scale = scales.scale(j);
+            if scale == 0.0 { 0.0 } else { variance(size, scale) }
+        };
+        for block in &mut self.blocks {
+            block.covariance.add_centered_diagonal(noise, scales.centers());
+        }
     }
 
     /// Gives an unseen coefficient its prior.

@@ -1,9 +1,12 @@
 //! The members side by side: how they learn, how their weights move, and which are dropped.
 
+use super::drift::Watch;
 use super::member::Member;
 use super::observe::{ClassObserver, ClassRow};
+use crate::covariance::TogetherScratch;
 use crate::error::Result;
 use crate::learner::auto::MemberWeight;
+use crate::learner::auto::bank::WEIGHT_EXCHANGE;
 use crate::learner::auto::posterior::posterior_of_logs;
 use crate::learner::auto::review::is_idle;
 use crate::rows::Rows;
@@ -18,6 +21,9 @@ pub(super) struct Mixture {
     /// Of a row: the weights after it, and the probability of each class.
     next: Vec<f64>,
     probabilities: Vec<f64>,
+    scratch: TogetherScratch,
+    /// The watch for a drift, if there is one.
+    pub watch: Option<Watch>,
 }
 
 impl Mixture {
@@ -32,7 +38,7 @@ impl Mixture {
     /// From members whose weights sum to 1.
     pub fn with_weights(members: Vec<Member>) -> Self {
         let next = vec![0.0; members.len()];
-        Self { members, next, probabilities: Vec::new() }
+        Self { members, next, ..Self::default() }
     }
 
     fn renormalize(&mut self) {
@@ -41,25 +47,39 @@ impl Mixture {
         self.next.truncate(self.members.len());
     }
 
-    /// Each member learns the rows, then the weights follow row by row.
+    /// Each member learns the rows after `count` others, then the weights follow row by row. The
+    /// watch needs the `centers` of the features; `first` is the index of the first row for
+    /// observers and errors.
     pub fn learn(
         &mut self,
         rows: Rows<'_>,
+        count: u64,
+        centers: &[f64],
         first: usize,
         mut observer: Option<&mut dyn ClassObserver>,
     ) -> Result<()> {
-        self.members.iter_mut().try_for_each(|member| member.learn(rows))?;
+        let Self { members, scratch, .. } = self;
+        members
+            .iter_mut()
+            .try_for_each(|member| member.learn(rows, count, scratch))
+            .map_err(|error| error.after_rows(first))?;
         for i in 0..rows.len() {
+            if observer.is_some() || self.watch.is_some() {
+                self.mix(i);
+            }
             if let Some(observer) = &mut observer {
                 self.notify(rows, first, i, &mut **observer);
+            }
+            if let Some(watch) = &mut self.watch {
+                watch.row(&rows, i, &self.probabilities, centers, count + i as u64 + 1);
             }
             self.weigh(i);
         }
         Ok(())
     }
 
-    /// Shows row `i` of the chunk to the observer.
-    fn notify(&mut self, rows: Rows<'_>, first: usize, i: usize, observer: &mut dyn ClassObserver) {
+    /// The probability of each class at row `i` of the chunk.
+    fn mix(&mut self, i: usize) {
         let Self { members, probabilities, .. } = self;
         let classes = members.first().map_or(0, |member| member.blocks.len());
         probabilities.resize(classes, 0.0);
@@ -68,6 +88,11 @@ impl Mixture {
             let own = &member.predictions.probabilities[i * classes..][..classes];
             add_scaled(member.weight, own, probabilities);
         }
+    }
+
+    /// Shows row `i` of the chunk to the observer.
+    fn notify(&self, rows: Rows<'_>, first: usize, i: usize, observer: &mut dyn ClassObserver) {
+        let probabilities = &self.probabilities;
         let observation = rows.observation(i);
         let class = observation.y as usize;
         observer.row(&ClassRow {
@@ -90,8 +115,11 @@ impl Mixture {
             *next = member.predictions.evidence[i];
         }
         posterior_of_logs(members.iter().map(|member| member.weight), next);
+        let exchange = members.iter().any(|member| member.process_noise > 0.0);
+        let even = WEIGHT_EXCHANGE / members.len() as f64;
         for (member, &next) in members.iter_mut().zip(&*next) {
-            member.weight = next.max(MIN_WEIGHT);
+            member.weight =
+                if exchange { (1.0 - WEIGHT_EXCHANGE) * next + even } else { next.max(MIN_WEIGHT) };
             member.influence = member.influence.max((member.weight - member.anchor).abs());
         }
     }
@@ -117,10 +145,17 @@ impl Mixture {
         let weight = |member: &Member| MemberWeight {
             prior_size: member.prior_size,
             centered: member.basis.is_centered(),
-            process_noise: 0.0,
+            process_noise: member.process_noise,
             weight: member.weight,
         };
         self.members.iter().map(weight).collect()
+    }
+
+    /// A new class is watched too.
+    pub fn watch_new_class(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.add_class();
+        }
     }
 
     /// Gives an unseen coefficient its prior.

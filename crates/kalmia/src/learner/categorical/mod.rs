@@ -11,11 +11,13 @@
 //! | `member`, `mixture` | one softmax filter; several, and how their weights move |
 //! | `observe` | what observers see of a row |
 //! | `predict`, `coefficients` | probabilities; differences between classes and their covariance |
+//! | `drift` | whether the coefficients may move, the watch for it, and random-walk members |
 //! | `grow`, `growing` | new features and new classes; rows that bring them |
 //! | `state` | storing |
 
 mod builder;
 mod coefficients;
+mod drift;
 mod grow;
 mod growing;
 mod member;
@@ -31,10 +33,10 @@ pub use coefficients::Contrast;
 pub use observe::{ClassObserver, ClassRow};
 pub use state::CategoricalState;
 
-use super::auto::MemberWeight;
 use super::auto::prior::PRIOR_SIZES;
 use super::auto::scale::Scales;
 use super::auto::warm_up::WarmUpRows;
+use super::auto::{DriftMode, MemberWeight};
 use super::checkpoint::Checkpoint;
 use crate::covariance::{Factored, Kernel};
 use crate::error::{Error, Result};
@@ -52,8 +54,8 @@ const CHUNK: u64 = 256;
 ///
 /// With $K$ classes, $P(y=k) = e^{u_k}/\sum_j e^{u_j}$ and $u_k = \theta_k^\top x$. The target of a
 /// row is the index of its class, from 0. With two classes the predictions are those of
-/// [`Auto`](super::Auto) with the [`Bernoulli`](crate::Bernoulli) family. A row costs one pass over
-/// a matrix per class and member.
+/// [`Auto`](super::Auto) with the [`Bernoulli`](crate::Bernoulli) family. A row costs about
+/// as much as one row of a [`Filter`](super::Filter) per class and member.
 ///
 /// ```
 /// use kalmia::{Categorical, Rows};
@@ -77,6 +79,9 @@ pub struct Categorical {
     scales: Scales,
     warm_up: Option<WarmUpRows>,
     mixture: Mixture,
+    drift: DriftMode,
+    /// Rows learned when random-walk members took over.
+    follows_from: Option<u64>,
 }
 
 impl Categorical {
@@ -85,7 +90,7 @@ impl Categorical {
         CategoricalBuilder::new(classes, dim)
     }
 
-    fn untrained(classes: usize, scales: Scales) -> Result<Self> {
+    fn untrained(classes: usize, scales: Scales, drift: DriftMode) -> Result<Self> {
         let mut learner = Self {
             classes,
             dim: scales.dim(),
@@ -93,6 +98,8 @@ impl Categorical {
             scales,
             warm_up: Some(WarmUpRows::default()),
             mixture: Mixture::default(),
+            drift,
+            follows_from: None,
         };
         require_memory(learner.memory())?;
         learner.rebuild()?;
@@ -139,7 +146,8 @@ impl Categorical {
 
     /// Learns rows in order. Targets are indices of classes, below [`classes`](Self::classes).
     /// Offsets must be 0: one that all classes share changes nothing. How rows are cut into calls
-    /// does not change the result. A batch with an illegal row is refused as a whole.
+    /// does not change the result, except for rounding from 40 features on. A batch with an illegal
+    /// row is refused as a whole.
     pub fn learn(&mut self, rows: Rows<'_>) -> Result<()> {
         self.learn_observed(rows, None)
     }
@@ -201,14 +209,20 @@ impl Categorical {
             if self.warm_up.is_some() {
                 self.warm_up(rows, i, reborrow(&mut observer))?;
                 i += 1;
+                self.follow_drift();
                 continue;
             }
-            let end = rows.len().min(i + (CHUNK - self.count % CHUNK) as usize);
+            self.add_process_noise();
+            let chunk = self.chunk_rows();
+            let end = rows.len().min(i + (chunk - self.count % chunk) as usize);
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.count += (end - i) as u64;
             i = end;
-            if self.count.is_multiple_of(CHUNK) {
+            if self.count.is_multiple_of(CHUNK) && !self.is_following() {
                 self.mixture.drop_idle(self.count);
+            }
+            if self.count.is_multiple_of(chunk) {
+                self.follow_drift();
             }
         }
         Ok(())
@@ -228,6 +242,6 @@ impl Categorical {
                 self.scales.complete(rows.x(i), |j, scale| mixture.set_prior(j, scale));
             }
         }
-        self.mixture.learn(rows, first, observer)
+        self.mixture.learn(rows, self.count, self.scales.centers(), first, observer)
     }
 }

@@ -33,7 +33,7 @@ impl Categorical {
     }
 
     /// A prior belief per class.
-    fn prior_blocks(
+    pub(super) fn prior_blocks(
         &self,
         size: f64,
         basis: Basis,

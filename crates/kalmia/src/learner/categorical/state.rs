@@ -1,10 +1,12 @@
 //! What a [`Categorical`] needs to continue, bit for bit.
 
 use super::Categorical;
+use super::drift::Watch;
 use super::member::Member;
 use super::mixture::Mixture;
 use crate::covariance::{Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require, require_count, require_len};
+use crate::learner::auto::DriftMode;
 use crate::learner::auto::prior::Basis;
 use crate::learner::auto::scale::Scales;
 use crate::learner::auto::warm_up::WarmUpRows;
@@ -20,6 +22,12 @@ pub struct CategoricalState {
     scales: Scales,
     warm_up: Option<WarmUpRows>,
     members: Vec<MemberState>,
+    #[serde(default)]
+    drift: DriftMode,
+    #[serde(default)]
+    follows_from: Option<u64>,
+    #[serde(default)]
+    watch: Option<Watch>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +37,8 @@ struct MemberState {
     weight: f64,
     anchor: f64,
     influence: f64,
+    #[serde(default)]
+    process_noise: f64,
     blocks: Vec<BlockState>,
 }
 
@@ -64,6 +74,7 @@ impl MemberState {
             weight: member.weight,
             anchor: member.anchor,
             influence: member.influence,
+            process_noise: member.process_noise,
             blocks: member.blocks.iter().map(BlockState::new).collect(),
         }
     }
@@ -72,7 +83,7 @@ impl MemberState {
         require_len("classes", self.blocks.len(), classes)?;
         let positive = self.prior_size > 0.0 && self.prior_size.is_finite();
         require(positive, "prior size", self.prior_size, "must be positive and finite")?;
-        for value in [self.weight, self.anchor, self.influence] {
+        for value in [self.weight, self.anchor, self.influence, self.process_noise] {
             let share = (0.0..=f64::MAX).contains(&value);
             require(share, "member", value, "must be finite and not negative")?;
         }
@@ -81,6 +92,7 @@ impl MemberState {
         member.weight = self.weight;
         member.anchor = self.anchor;
         member.influence = self.influence;
+        member.process_noise = self.process_noise;
         Ok(member)
     }
 }
@@ -95,12 +107,16 @@ impl Categorical {
             scales: self.scales.clone(),
             warm_up: self.warm_up.clone(),
             members: self.mixture.members.iter().map(MemberState::new).collect(),
+            drift: self.drift,
+            follows_from: self.follows_from,
+            watch: self.mixture.watch.clone(),
         }
     }
 
     /// A learner that continues from a state.
     pub fn restore(state: CategoricalState) -> Result<Self> {
-        let CategoricalState { classes, dim, count, scales, warm_up, members } = state;
+        let CategoricalState { classes, dim, count, scales, warm_up, members, .. } = state;
+        let CategoricalState { drift, follows_from, watch, .. } = state;
         require(classes > 0, "classes", classes as f64, "must be at least 1")?;
         require(dim > 0, "dim", dim as f64, "must be at least 1")?;
         scales.check(dim)?;
@@ -111,8 +127,12 @@ impl Categorical {
         if !(total > 0.0 && total.is_finite()) {
             return Err(Error::State(format!("the weights of the members add up to {total}")));
         }
-        let mixture = Mixture::with_weights(members);
-        let learner = Self { classes, dim, count, scales, warm_up, mixture };
+        if let Some(watch) = &watch {
+            watch.check(classes, dim)?;
+        }
+        let mut mixture = Mixture::with_weights(members);
+        mixture.watch = watch;
+        let learner = Self { classes, dim, count, scales, warm_up, mixture, drift, follows_from };
         if let Some(rows) = &learner.warm_up {
             learner.check(&rows.rows(dim)?)?;
         }

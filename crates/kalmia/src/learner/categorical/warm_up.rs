@@ -23,13 +23,17 @@ impl Categorical {
         let t = self.warm_up.as_ref().map_or(0, WarmUpRows::len) + 1;
         self.scales.add(rows.x(i));
         if is_rerun(t) {
-            self.rerun()?;
+            // an earlier row may be refused at scales that this row changed
+            self.rerun().map_err(|error| error.at_row(i))?;
         }
         self.chunk(rows.slice(i..i + 1), i, observer)?;
         self.count += 1;
         match &mut self.warm_up {
             Some(kept) if t < WARM_UP_ROWS => kept.push(rows, i),
-            _ => self.warm_up = None,
+            _ => {
+                self.warm_up = None;
+                self.start_watch();
+            }
         }
         Ok(())
     }

@@ -1,0 +1,102 @@
+//! Blocks of rows that several factored beliefs learn together.
+//!
+//! Each belief first projects all rows of the block. From the projections the rows are decided one
+//! after another for all beliefs, without their matrices. Then each belief applies the block. So a
+//! matrix is taken into the cache twice per block, not once per row.
+
+use super::FactoredBelief;
+use super::octet::{BLOCK, transpose};
+use super::octet_block::OctetBlock;
+use super::together::DecideTogether;
+use crate::error::Result;
+use crate::linalg::Buffer;
+use crate::math::arch;
+use crate::rule::LinearRow;
+use pulp::{Simd, WithSimd};
+
+/// Scratch of blocks, allocated at the first block and reused. A copy starts without it.
+#[derive(Debug, Default)]
+pub struct TogetherScratch {
+    /// One per belief.
+    octets: Vec<OctetBlock>,
+    /// The rows of a block, side by side.
+    x: Buffer,
+}
+
+impl Clone for TogetherScratch {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// At most [`BLOCK`] rows to learn as one block.
+pub(super) struct TogetherBlock<'a, 'd> {
+    pub beliefs: &'a mut [FactoredBelief],
+    pub rows: &'a mut [LinearRow],
+    pub x: &'a [f64],
+    /// The index that `decide` receives for the first row.
+    pub first: usize,
+    pub decide: &'a mut DecideTogether<'d>,
+}
+
+impl TogetherBlock<'_, '_> {
+    /// Learns the rows; returns how many were learned: a block ends early if it would lose
+    /// precision. An error changes nothing.
+    pub fn learn(self, scratch: &mut TogetherScratch) -> Result<usize> {
+        let dim = self.beliefs[0].covariance.dim;
+        let TogetherScratch { octets, x } = scratch;
+        octets.resize_with(octets.len().max(self.beliefs.len()), OctetBlock::default);
+        for (belief, octets) in self.beliefs.iter().zip(&mut *octets) {
+            octets.reserve(&belief.covariance);
+        }
+        x.reserve(BLOCK * dim);
+        transpose(self.x, dim, x);
+        let octets = &mut octets[..self.beliefs.len()];
+        arch().dispatch(LearnBlock { dim, block: self, octets, sides: x })
+    }
+}
+
+/// A block with its scratch, ready to be learned.
+pub(super) struct LearnBlock<'a, 'b, 'd> {
+    pub dim: usize,
+    pub block: TogetherBlock<'b, 'd>,
+    pub octets: &'a mut [OctetBlock],
+    pub sides: &'a [f64],
+}
+
+impl WithSimd for LearnBlock<'_, '_, '_> {
+    type Output = Result<usize>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Result<usize> {
+        let Self { dim, block, octets, sides } = self;
+        let TogetherBlock { beliefs, rows, x, first, decide } = block;
+        for (belief, octets) in beliefs.iter().zip(&mut *octets) {
+            octets.open(simd, belief, sides);
+        }
+        let size = x.len() / dim;
+        let mut done = 0;
+        while done < size && read_row(octets, rows, done) {
+            decide(first + done, rows)?;
+            for (octets, row) in octets.iter_mut().zip(&*rows) {
+                octets.take(simd, dim, size, done, row.step);
+            }
+            done += 1;
+        }
+        for (belief, octets) in beliefs.iter_mut().zip(octets) {
+            octets.apply(simd, belief, done);
+        }
+        Ok(done)
+    }
+}
+
+/// What each belief says of row `j`; whether all of it is precise.
+#[inline(always)]
+fn read_row(octets: &[OctetBlock], rows: &mut [LinearRow], j: usize) -> bool {
+    for (octets, row) in octets.iter().zip(rows) {
+        let Some(s) = octets.variance(j) else { return false };
+        row.s = s;
+        row.m = octets.predictor(j);
+    }
+    true
+}
