@@ -9,6 +9,8 @@ mod bounds;
 mod checkpoint;
 #[path = "cli/examples.rs"]
 mod examples;
+#[path = "cli/families.rs"]
+mod families;
 #[path = "cli/fit.rs"]
 mod fit;
 #[path = "cli/golden.rs"]

@@ -16,7 +16,7 @@ use kalmia::evaluate::CoursePoint;
 use kalmia::file::Claim;
 use kalmia::{AnyLearner, Learner};
 use kalmia_data::{Block, Mode};
-use kalmia_model::{History, Model, PolishPrior, Repeat};
+use kalmia_model::{History, Model, PolishPrior, Polishing, Repeat};
 use std::path::Path;
 use std::time::Duration;
 
@@ -65,6 +65,7 @@ fn further_passes(
 ) -> Result<(Fitted, Option<FurtherPasses>)> {
     let passes = match (plan.passes, plan.shards) {
         (Some(1), _) | (None, None) => return Ok((fitted, None)),
+        (None, _) if !Polishing::applies_to(&fitted.model.family()) => return Ok((fitted, None)),
         (Some(passes), _) => Passes::AtMost(passes - 1),
         (None, Some(_)) => Passes::UntilClose,
     };
