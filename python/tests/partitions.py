@@ -9,6 +9,9 @@ from kalmia.cluster._engine import join_samples, merge_tree, partition_name, sam
 #: Link and noise of each family.
 FAMILIES = ("gaussian", "bernoulli", "poisson", "gamma")
 
+#: Families of which statsmodels' GLM has none, or whose shape it does not learn.
+SHAPED = ("negative-binomial", "quantile:0.8", "student")
+
 
 def rows(count, family="bernoulli", seed=1, colors=("blue", "green", "red")):
     """A table with numbers, a category and a target of a family."""
@@ -21,6 +24,9 @@ def rows(count, family="bernoulli", seed=1, colors=("blue", "green", "red")):
         "bernoulli": lambda: (rng.random(count) < 1.0 / (1.0 + np.exp(-u))).astype(int),
         "poisson": lambda: rng.poisson(np.exp(u)),
         "gamma": lambda: rng.gamma(2.0, np.exp(u) / 2.0),
+        "negative-binomial": lambda: rng.poisson(np.exp(u) * rng.gamma(2.0, 0.5, count)),
+        "quantile:0.8": lambda: u + rng.exponential(size=count),
+        "student": lambda: u + rng.standard_t(4, size=count),
     }[family]()
     return pd.DataFrame({"x": x, "z": z, "color": color, "y": y})
 

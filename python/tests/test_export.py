@@ -29,6 +29,12 @@ FAMILIES = {
     ),
     "poisson": (["--family", "poisson", "--no-intercept"], lambda rng, u: rng.poisson(np.exp(u))),
     "gamma": (["--family", "gamma"], lambda rng, u: rng.gamma(3.0, np.exp(u) / 3.0)),
+    "negative-binomial": (
+        ["--family", "negative-binomial"],
+        lambda rng, u: rng.poisson(np.exp(u) * rng.gamma(2.0, 0.5, len(u))),
+    ),
+    "quantile": (["--family", "quantile:0.8"], lambda rng, u: u + rng.exponential(size=len(u))),
+    "student": (["--family", "student:3"], lambda rng, u: u + rng.standard_t(3, size=len(u))),
 }
 
 #: Whether the method predicts from the coefficients alone, without their uncertainty.

@@ -32,6 +32,14 @@ def estimators():
         ),
         "poisson": (kalmia.PoissonRegression(fit_intercept=False), small, np.round(amounts / 50)),
         "gamma": (kalmia.GammaRegression(), X.to_numpy(), amounts),
+        "negative binomial": (kalmia.NegativeBinomialRegression(), X, np.round(amounts / 50)),
+        "fixed dispersion": (
+            kalmia.NegativeBinomialRegression("moment", dispersion=0.3),
+            small,
+            np.round(amounts / 50),
+        ),
+        "quantile": (kalmia.QuantileRegression(quantile=0.8), X, y),
+        "student": (kalmia.StudentRegression(degrees_of_freedom=3), X, y),
         "numbers": (kalmia.LogisticRegression(), X, (y > 140).astype(int)),
         "truth": (kalmia.LogisticRegression(drift="adapt"), X, y > 140),
         "texts": (kalmia.LogisticRegression("moment"), small, np.where(y > 140, "high", "low")),
@@ -182,6 +190,9 @@ def test_the_command_reads_what_python_saved(run, patients, tmp_path, method):
     for model, y in [
         (kalmia.LogisticRegression(method), table["high"]),
         (kalmia.LinearRegression(method), table["y"]),
+        (kalmia.NegativeBinomialRegression(method), table["y"].round()),
+        (kalmia.QuantileRegression(method, quantile=0.8), table["y"]),
+        (kalmia.StudentRegression(method, degrees_of_freedom=3), table["y"]),
     ]:
         model.fit(X / 100.0, y)
         model.save(tmp_path / "model.kalmia")

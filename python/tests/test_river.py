@@ -22,6 +22,9 @@ MODELS = [
     Regressor(),
     Regressor("gaussian", "ekf", prior_variance=0.01, fit_intercept=False),
     Regressor("gamma"),
+    Regressor("quantile:0.8"),
+    Regressor("student"),
+    Regressor("student:3", "moment"),
     Regressor(drift="adapt"),
 ]
 

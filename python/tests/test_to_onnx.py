@@ -10,7 +10,15 @@ from compare import assert_close, assert_same
 from scipy.special import expit, softmax
 
 import kalmia
-from kalmia import GammaRegression, LinearRegression, LogisticRegression, PoissonRegression
+from kalmia import (
+    GammaRegression,
+    LinearRegression,
+    LogisticRegression,
+    NegativeBinomialRegression,
+    PoissonRegression,
+    QuantileRegression,
+    StudentRegression,
+)
 
 RNG = np.random.default_rng(8)
 X = pd.DataFrame({"a": RNG.normal(size=400), "b": RNG.uniform(-1.0, 1.0, 400)})
@@ -19,6 +27,9 @@ TARGETS = {
     LinearRegression: (U + RNG.normal(size=400), lambda u: u),
     PoissonRegression: (RNG.poisson(np.exp(U)), np.exp),
     GammaRegression: (RNG.gamma(3.0, np.exp(U) / 3.0), np.exp),
+    NegativeBinomialRegression: (RNG.poisson(np.exp(U) * RNG.gamma(2.0, 0.5, 400)), np.exp),
+    QuantileRegression: (U + RNG.exponential(size=400), lambda u: u),
+    StudentRegression: (U + RNG.standard_t(3, size=400), lambda u: u),
     LogisticRegression: (np.where(RNG.random(400) < expit(U), "yes", "no"), expit),
 }
 
@@ -48,8 +59,13 @@ def test_the_graph_predicts_from_the_coefficients(kind, intercept, tmp_path):
         found = model.predict_proba(X)[:, 1]
         variance = model.predict(X, return_std=True)[1] ** 2
         assert (abs(found - mean[:, 0]) <= variance / (12.0 * 3.0**0.5) + 1e-12).all()
-    elif kind is LinearRegression:
+    elif texts["link"] == "identity":
         assert_close(mean[:, 0], model.predict(X), rtol=1e-10, atol=1e-12)
+    else:
+        # E e^u is e^(E u) times e^(variance / 2)
+        rows = np.insert(X.to_numpy(), 0, 1.0, axis=1) if intercept else X.to_numpy()
+        variance = np.einsum("ij,jk,ik->i", rows, model.covariance_, rows)
+        assert_close(np.log(model.predict(X) / mean[:, 0]), variance / 2.0, rtol=0.03)
 
 
 def test_three_classes_are_a_softmax(run, tmp_path):

@@ -11,9 +11,12 @@ from kalmia import (
     GammaRegression,
     LinearRegression,
     LogisticRegression,
+    NegativeBinomialRegression,
     PoissonRegression,
     Prediction,
+    QuantileRegression,
     ServiceError,
+    StudentRegression,
     client,
     cluster,
     load,
@@ -47,6 +50,9 @@ labels.save("labels.kalmia")
 counts = PoissonRegression(shuffle=False, random_state=3).fit(X, y, offset=np.log(y))
 amounts = GammaRegression("moment", dispersion=0.5).fit(X, y)
 dispersion: float | None = amounts.dispersion_
+visits = NegativeBinomialRegression("moment", dispersion=0.5).fit(X, y, offset=np.log(y))
+promised: NDArray[np.float64] = QuantileRegression(quantile=0.9).fit(X, y).predict_interval(X)
+robust: StudentRegression = StudentRegression(degrees_of_freedom=3).fit(X, y).polish(X, y)
 again: Any = load("labels.kalmia")
 
 learner = Auto(2, "poisson", intercept=True)

@@ -11,6 +11,8 @@ mod checkpoint;
 mod classes;
 #[path = "cli/examples.rs"]
 mod examples;
+#[path = "cli/families.rs"]
+mod families;
 #[path = "cli/fit.rs"]
 mod fit;
 #[path = "cli/golden.rs"]

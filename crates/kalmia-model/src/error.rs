@@ -239,6 +239,12 @@ pub enum Error {
          without text and hashed features"
     )]
     NotPolished,
+    /// A quantile was to be polished.
+    #[error(
+        "a quantile cannot be polished: the pinball loss has no curvature for Newton's method; \
+         leave the further passes out"
+    )]
+    QuantilePolished,
     /// A file of models was to be written without a model.
     #[error("there is no model to write")]
     NoModel,

@@ -55,6 +55,11 @@ impl FamilyChoice {
         self.named.is_none()
     }
 
+    /// The family asked for; `None` if the first rows decide.
+    pub fn named(&self) -> Option<&AnyFamily> {
+        self.named.as_ref().map(|(_, family)| family)
+    }
+
     /// The text given, if it fixes a dispersion: the noise variance, or that of the Gamma family.
     pub fn fixed_dispersion(&self) -> Option<&str> {
         let (text, Named::One(family)) = self.named.as_ref()? else { return None };
@@ -160,7 +165,7 @@ fn family_problem(text: &str, cause: &LearnerError) -> String {
             "the dispersion must lie between 1e-8 and 1e8".into()
         }
         LearnerError::Parameter { name: "tau", .. } => {
-            "the level must lie strictly between 0 and 1".into()
+            "the level must lie between 0 and 1, at least 1e-6 from both".into()
         }
         LearnerError::Parameter { name: "degrees of freedom", .. } => {
             "the degrees of freedom must lie between 2.1 and 100".into()
@@ -262,7 +267,7 @@ mod tests {
             ("posson:2", "did you mean poisson?"),
             ("Gauss", "did you mean gaussian?"),
             ("negative-binomial:0", "the dispersion must lie between 1e-8 and 1e8"),
-            ("quantile:1", "the level must lie strictly between 0 and 1"),
+            ("quantile:1", "the level must lie between 0 and 1, at least 1e-6 from both"),
             ("student:1", "the degrees of freedom must lie between 2.1 and 100"),
             ("weibull", ALL),
             ("", ALL),

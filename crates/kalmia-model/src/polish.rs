@@ -177,10 +177,18 @@ pub fn sums_from_bytes(bytes: &[u8]) -> Result<Sums<AnyFamily>> {
 }
 
 impl Polishing {
+    /// Whether models of a family can be polished: all but those of quantiles.
+    pub fn applies_to(family: &AnyFamily) -> bool {
+        !matches!(family, AnyFamily::Quantile(_))
+    }
+
     /// Starts from the coefficients of a model. `robust` also sums what
     /// [`Polished::robust_covariance`] needs. Refuses wide models, which have no matrix of all
-    /// features, and models that follow a drift.
+    /// features, quantiles, and models that follow a drift.
     pub fn new(model: &Model, prior: PolishPrior, robust: bool) -> Result<Self> {
+        if !Self::applies_to(&model.family()) {
+            return Err(Error::QuantilePolished);
+        }
         let learner = &model.learner;
         let flat = || PriorPrecision::flat(learner.dim());
         let precision = match learner {

@@ -80,6 +80,11 @@ pub struct Scores {
     pub mae: Option<f64>,
     /// Share of rows inside their 95 % interval.
     pub coverage: Option<f64>,
+    /// Quantiles: the level.
+    pub level: Option<f64>,
+    /// Quantiles: share of targets that are at most the prediction, close to the level if the model
+    /// is right.
+    pub share_below: Option<f64>,
     /// The last half of the rows.
     pub last_half: Option<LastHalfScores>,
 }
@@ -101,6 +106,8 @@ pub struct LastHalfScores {
     pub baseline_loss: f64,
     /// Share of rows inside their 95 % interval.
     pub coverage: Option<f64>,
+    /// Quantiles: share of targets that are at most the prediction.
+    pub share_below: Option<f64>,
     /// Pearson's dispersion: the mean of (y - mean)^2 over the family's variance; not for labels.
     pub pearson_dispersion: Option<f64>,
 }
@@ -114,6 +121,7 @@ impl From<LastHalf> for LastHalfScores {
             loss: half.loss,
             baseline_loss: half.constant_loss,
             coverage: half.covered,
+            share_below: half.share_below,
             pearson_dispersion: half.dispersion,
         }
     }
@@ -213,6 +221,7 @@ impl Scores {
             classification,
             regression,
             coverage,
+            below,
             last_half,
             ..
         } = progressive.report();
@@ -227,6 +236,8 @@ impl Scores {
             rmse: regression.map(|r| r.rmse),
             mae: regression.map(|r| r.mae),
             coverage: coverage.map(|c| c.covered),
+            level: below.map(|below| below.level),
+            share_below: below.map(|below| below.share),
             last_half: last_half.map(LastHalfScores::from),
         }
     }

@@ -198,9 +198,13 @@ impl Fit {
         Ok(Some(dict))
     }
 
-    /// Whether more passes would change nothing that matters; also after five of them.
+    /// Whether more passes would change nothing that matters; also after five of them, and for
+    /// quantiles, which cannot be polished.
     #[getter]
     fn is_close(&self, py: Python<'_>) -> PyResult<bool> {
+        if !Polishing::applies_to(&self.merged.model.family()) {
+            return Ok(true);
+        }
         Ok(self.polish.read(py)?.polishing.as_ref().is_some_and(Polishing::is_close))
     }
 

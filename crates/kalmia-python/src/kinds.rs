@@ -23,9 +23,11 @@ const DRIFTS: &str = "\"off\", \"adapt\" and \"detect\"";
 /// dim : int
 ///     Number of features. A constant, if wanted, is one of them.
 /// family : str or Family
-///     ``"gaussian"``, ``"bernoulli"``, ``"binomial"``, ``"poisson"`` or ``"gamma"``. A parameter
-///     follows a colon: the noise variance in ``"gaussian:0.5"``, the trials in
-///     ``"binomial:10"``, the dispersion in ``"gamma:0.5"``.
+///     ``"gaussian"``, ``"bernoulli"``, ``"binomial"``, ``"poisson"``, ``"gamma"``,
+///     ``"negative-binomial"``, ``"quantile"`` or ``"student"``. A parameter follows a colon: the
+///     noise variance in ``"gaussian:0.5"``, the trials in ``"binomial:10"``, the dispersion in
+///     ``"gamma:0.5"`` and ``"negative-binomial:0.5"``, the level in ``"quantile:0.9"``, the
+///     degrees of freedom in ``"student:4"``.
 /// rule : str
 ///     ``"ekf"``, ``"truncated"``, ``"implicit"`` or ``"moment"``.
 /// theta : array_like of shape (dim,), optional

@@ -35,6 +35,10 @@ pub fn report<'py>(metrics: &Metrics, py: Python<'py>) -> PyResult<Bound<'py, Py
     dict.set_item("constant_loss", report.constant_loss)?;
     dict.set_item("deviance", report.deviance)?;
     dict.set_item("coverage", report.coverage.map(|coverage| coverage.covered))?;
+    if let Some(below) = report.below {
+        dict.set_item("level", below.level)?;
+        dict.set_item("share_below", below.share)?;
+    }
     dict.set_item("last_half", report.last_half.map(|half| last_half(half, py)).transpose()?)?;
     dict.set_item("trace", trace(&metrics.course()))?;
     if let Some(labels) = report.classification {
@@ -86,6 +90,9 @@ fn last_half(half: LastHalf, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("loss", half.loss)?;
     dict.set_item("constant_loss", half.constant_loss)?;
     dict.set_item("coverage", half.covered)?;
+    if let Some(share) = half.share_below {
+        dict.set_item("share_below", share)?;
+    }
     dict.set_item("pearson_dispersion", half.dispersion)?;
     Ok(dict)
 }

@@ -1,8 +1,9 @@
 """Parameter-free online learning of generalized linear models by Kalman recursion.
 
 Start with the scikit-learn estimators :class:`LogisticRegression`, :class:`LinearRegression`,
-:class:`PoissonRegression` and :class:`GammaRegression`. ``kalmia.river`` has models for River. The
-learners below them are :class:`Auto`, :class:`Filter`, :class:`OnlineNewtonStep`,
+:class:`PoissonRegression`, :class:`NegativeBinomialRegression`, :class:`GammaRegression`,
+:class:`QuantileRegression` and :class:`StudentRegression`. ``kalmia.river`` has models for
+River. The learners below them are :class:`Auto`, :class:`Filter`, :class:`OnlineNewtonStep`,
 :class:`AveragedSGD` and :class:`Averaged`; ``kalmia.bounds`` has the theorems of the paper.
 :class:`Client` talks to the service that ``kalmia serve`` runs. ``kalmia.cluster`` fits rows that
 Spark, Dask or DataFusion hold, and ``kalmia.stream`` learns streams that are read again after a
@@ -16,6 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from . import bounds
+from ._families import NegativeBinomialRegression, QuantileRegression, StudentRegression
 from ._files import load
 from ._hashing import FeatureHasher, TextHasher
 from ._kalmia import (
@@ -60,12 +62,15 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "ModelFileError",
+    "NegativeBinomialRegression",
     "OnlineNewtonStep",
     "PoissonRegression",
     "Prediction",
+    "QuantileRegression",
     "ServiceError",
     "ServiceUnavailable",
     "StateError",
+    "StudentRegression",
     "TextHasher",
     "__version__",
     "bounds",

@@ -192,9 +192,10 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         """Metrics of the predictions made before each row was learned.
 
         Losses, the share of targets in their 95 % interval (``"coverage"``), the same for the
-        last half of the rows with Pearson's dispersion (``"last_half"``), and for labels also the
-        calibration. They need no held-out rows, because no prediction has seen its own row. After
-        a `fit` that shuffled the rows, they estimate how well new rows are predicted.
+        last half of the rows with Pearson's dispersion (``"last_half"``), for labels also the
+        calibration, and for a quantile the share of targets below it (``"share_below"``). They
+        need no held-out rows, because no prediction has seen its own row. After a `fit` that
+        shuffled the rows, they estimate how well new rows are predicted.
 
         ``"constant_loss"`` is that of the mean of the rows before. The first row, whose size
         nobody can know, is left out of both, except for labels.
@@ -221,7 +222,8 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
     def progressive_loss_(self) -> float:
         """Mean loss of the predictions made before each row was learned.
 
-        The loss is half the deviance, which is the log-loss for labels.
+        The loss is half the deviance, which is the log-loss for labels. For a quantile it is the
+        pinball loss, and for `StudentRegression` the absolute error.
         """
         return self.progressive_["loss"]
 

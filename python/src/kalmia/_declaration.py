@@ -16,7 +16,16 @@ from ._parameters import (
 )
 from .errors import InputError
 
-FamilyName = Literal["gaussian", "bernoulli", "binomial", "poisson", "gamma"]
+FamilyName = Literal[
+    "gaussian",
+    "bernoulli",
+    "binomial",
+    "poisson",
+    "gamma",
+    "negative-binomial",
+    "quantile",
+    "student",
+]
 MissingName = Literal["error", "skip", "mean"]
 
 #: The library's names of the parameters that Python names otherwise.
@@ -43,8 +52,11 @@ DEFAULTS: dict[str, Any] = {
 #: The docstring section on the columns and the method.
 COLUMNS = """target : str
         The column to predict.
-    family : {"gaussian", "bernoulli", "binomial", "poisson", "gamma"}, optional
-        The family of the target. By default the first rows decide.
+    family : str, optional
+        The family of the target, as the command names it: ``"gaussian"``, ``"bernoulli"``,
+        ``"binomial"``, ``"poisson"``, ``"gamma"``, ``"negative-binomial"``, ``"student"`` or
+        ``"quantile"``, with a parameter after a colon (``"quantile:0.9"``). By default the first
+        rows decide.
     method : str
         The algorithm, as for the estimators; further keywords are its parameters, such as
         ``drift="off"`` or ``prior_variance=1.0``.

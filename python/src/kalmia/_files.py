@@ -104,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    LogisticRegression, LinearRegression, PoissonRegression or GammaRegression
+    LogisticRegression, LinearRegression or another estimator
         By the family. If the command fitted the model and not all of its columns are numbers, it
         takes tables of pandas or polars and encodes them as the command does: unknown levels count
         as zeros, and a row that is left out for a missing value has the prediction NaN. If the
@@ -124,6 +124,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.predict([[3.0]]) == model.predict([[3.0]])).all())
     True
     """
+    from ._families import NegativeBinomialRegression, QuantileRegression, StudentRegression
     from ._linear import GammaRegression, LinearRegression, PoissonRegression
     from ._logistic import LogisticRegression
 
@@ -144,6 +145,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         "gaussian": LinearRegression,
         "poisson": PoissonRegression,
         "gamma": GammaRegression,
+        "negative-binomial": NegativeBinomialRegression,
+        "quantile": QuantileRegression,
+        "student": StudentRegression,
     }
     family = learners[0].family
     if family not in by_family:
@@ -156,6 +160,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         "text": schema.texts or None,
         "analyzer": schema.analyzer,
         "hash_bits": schema.hash_bits,
+        **learners[0].family_parameters,
         **found,
     }
     estimator = by_family[family](**_taken(parameters))

@@ -133,6 +133,8 @@ MADE_WITH = (
     "weights",
     "noise_variance",
     "dispersion",
+    "quantile",
+    "degrees_of_freedom",
     "class_weight",
     "text",
     "analyzer",

@@ -10,13 +10,13 @@ from typing import Any, Literal, Self, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.metrics import d2_tweedie_score, r2_score
+from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import Estimator
 from ._calls import LearningCall
 from ._data import Rows
-from ._parameters import draw_seed
+from ._parameters import check_numbers, draw_seed
 from .errors import InputError
 
 
@@ -42,10 +42,14 @@ class Regression(RegressorMixin, Estimator):
     #: Power of the Tweedie deviance in `score`; None for the coefficient of determination.
     _power: int | None = None
 
+    #: Whether only one level of the target is learned, and no law of it.
+    _one_level = False
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # errors of Python name the class that was called, not this one
         for name, method in vars(Regression).items():
-            if isinstance(method, FunctionType) and not name.startswith("_"):
+            own = name in vars(cls) or name.startswith("_")
+            if isinstance(method, FunctionType) and not own:
                 setattr(cls, name, own_method(cls, method))
         super().__init_subclass__(**kwargs)
 
@@ -179,7 +183,7 @@ class Regression(RegressorMixin, Estimator):
         self, X: Any, return_std: Literal[True], offset: ArrayLike | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
     def predict(self, X: Any, return_std: bool = False, offset: ArrayLike | None = None) -> Any:
-        """Predicts the mean of the target.
+        """Predicts the mean of the target; for `QuantileRegression` the quantile.
 
         Parameters
         ----------
@@ -187,6 +191,7 @@ class Regression(RegressorMixin, Estimator):
             As in `fit`.
         return_std : bool
             Whether to return the standard deviation of the target too, noise included.
+            `QuantileRegression` refuses it.
         offset : float or array_like of shape (n,), optional
             Added to the linear predictor of each row.
 
@@ -197,6 +202,8 @@ class Regression(RegressorMixin, Estimator):
             Only with `return_std`.
         """
         check_is_fitted(self, "learners_")
+        if return_std:
+            self._check_law("return_std")
         rows = self._rows(X, offset)
         (learner,) = rows.learners
         if not return_std:
@@ -212,6 +219,8 @@ class Regression(RegressorMixin, Estimator):
         of_mean: bool = False,
     ) -> NDArray[np.float64]:
         """Predicts the interval that holds the target with probability `level`.
+
+        For `QuantileRegression` it is always the interval of the quantile.
 
         Parameters
         ----------
@@ -233,7 +242,7 @@ class Regression(RegressorMixin, Estimator):
         check_is_fitted(self, "learners_")
         rows = self._rows(X, offset)
         ends = rows.learners[0].predict_interval(
-            rows.X, level, rows.offset, of_mean, unseen=rows.unseen
+            rows.X, level, rows.offset, of_mean or self._one_level, unseen=rows.unseen
         )
         return rows.spread(np.column_stack(ends))
 
@@ -241,6 +250,8 @@ class Regression(RegressorMixin, Estimator):
         self, X: Any, q: ArrayLike, offset: ArrayLike | None = None
     ) -> NDArray[np.float64]:
         """Predicts quantiles of the target, noise and uncertainty included.
+
+        `QuantileRegression` refuses: fit one model per quantile.
 
         Parameters
         ----------
@@ -265,6 +276,7 @@ class Regression(RegressorMixin, Estimator):
         True
         """
         check_is_fitted(self, "learners_")
+        self._check_law("predict_quantiles")
         rows = self._rows(X, offset)
         found = rows.learners[0].predict_quantiles(
             rows.X, np.atleast_1d(q), rows.offset, unseen=rows.unseen
@@ -275,6 +287,8 @@ class Regression(RegressorMixin, Estimator):
         self, X: Any, y: ArrayLike, offset: ArrayLike | None = None
     ) -> NDArray[np.float64]:
         """Predicts the probability that the target is at most `y`.
+
+        `QuantileRegression` refuses, because it learns one probability only.
 
         Parameters
         ----------
@@ -290,6 +304,7 @@ class Regression(RegressorMixin, Estimator):
         ndarray of shape (n,)
         """
         check_is_fitted(self, "learners_")
+        self._check_law("predict_cdf")
         rows = self._rows(X, offset)
         given = self._column(np.full(rows.given, y) if np.ndim(y) == 0 else y, rows.given)
         return rows.spread(
@@ -321,12 +336,15 @@ class Regression(RegressorMixin, Estimator):
         of_mean : bool
             Whether to draw the means of the targets instead, without the noise. For Thompson
             sampling: the row with the largest mean in one draw is the one to try.
+            `QuantileRegression` draws its quantile so, and refuses to draw targets.
 
         Returns
         -------
         ndarray of shape (n, n_rows)
         """
         check_is_fitted(self, "learners_")
+        if not of_mean:
+            self._check_law("sample_predictions without of_mean=True")
         rows = self._rows(X, offset)
         found = rows.learners[0].sample_predictions(
             rows.X, n, draw_seed(random_state), rows.offset, of_mean, unseen=rows.unseen
@@ -341,6 +359,9 @@ class Regression(RegressorMixin, Estimator):
         offset: ArrayLike | None = None,
     ) -> float:
         """The share of the deviance explained, which is R2 for `LinearRegression`.
+
+        It is that of the Poisson deviance for both families of counts, of the pinball loss for
+        `QuantileRegression`, and of the absolute error for `StudentRegression`.
 
         Parameters
         ----------
@@ -359,6 +380,9 @@ class Regression(RegressorMixin, Estimator):
         float
         """
         mean = self.predict(X, offset=offset)
+        level = self._score_level()
+        if level is not None:
+            return float(d2_pinball_score(y, mean, sample_weight=sample_weight, alpha=level))
         if self._power is None:
             return float(r2_score(y, mean, sample_weight=sample_weight))
         return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=self._power))
@@ -381,6 +405,27 @@ class Regression(RegressorMixin, Estimator):
             raise InputError(f"{parameter} is {value!r}: it must be a finite number above 0")
         return f"{self._family}:{number!r}"
 
+    def _family_within(self, parameter: str, least: float, most: float) -> str:
+        """The family's name with the value of a parameter that is not learned."""
+        value = getattr(self, parameter)
+        check_numbers({parameter: value})
+        if value is None or not least <= value <= most:
+            raise InputError(f"{parameter} is {value!r}: it must lie between {least} and {most}")
+        return f"{self._family}:{float(value)!r}"
+
+    def _score_level(self) -> float | None:
+        """The level of the pinball loss in `score`; None for a deviance."""
+        return None
+
+    def _check_law(self, what: str) -> None:
+        """Refuses what needs a law of the target, if only one level of it is learned."""
+        if self._one_level:
+            raise InputError(
+                f"{what}: {type(self).__name__} learns one quantile and no law of the target. Use "
+                "predict_interval for the interval of the quantile, and one model per quantile for "
+                "the target"
+            )
+
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of the features."""
@@ -395,8 +440,10 @@ class Regression(RegressorMixin, Estimator):
     def dispersion_(self) -> float | None:
         """The dispersion: the noise variance, that of the Gamma family, or that of counts.
 
-        ``"auto"`` learns it; the other methods use the constructor's value, and None for counts,
-        whose variance they take to be that of the family.
+        ``"auto"`` learns it; the other methods use the constructor's value, and None for Poisson
+        counts, whose variance they take to be that of the family. For the negative binomial family
+        it is ``alpha``, for `StudentRegression` the scale of the noise (a length, not a variance),
+        and for `QuantileRegression` the mean pinball loss.
         """
         return self._learner.dispersion
 

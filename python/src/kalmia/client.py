@@ -90,8 +90,9 @@ class Client(Connected):
         name : str
             The model's name in the service.
         family : str
-            ``"gaussian"``, ``"bernoulli"``, ``"binomial:10"``, ``"poisson"``, ``"gamma"``, or
-            ``"auto"``: by the first targets.
+            ``"gaussian"``, ``"bernoulli"``, ``"binomial:10"``, ``"poisson"``, ``"gamma"``,
+            ``"negative-binomial"``, ``"student"``, ``"quantile:0.9"``, or ``"auto"``: by the first
+            targets.
         target : str
             The column to predict.
         **options

@@ -310,8 +310,10 @@ class Regressor(RiverModel, base.MiniBatchRegressor):
     ----------
     family
         ``"gaussian"`` for any number, ``"poisson"`` for counts and other numbers from 0 on,
-        ``"gamma"`` for amounts above 0. ``"gaussian:0.5"`` fixes the noise variance of a filter;
-        ``"auto"`` learns it.
+        ``"negative-binomial"`` for counts that vary more, ``"gamma"`` for amounts above 0,
+        ``"student"`` for numbers with outliers (``"student:3"`` has 3 degrees of freedom instead of
+        4), ``"quantile:0.9"`` for the level that the target stays below with probability 0.9.
+        ``"gaussian:0.5"`` fixes the noise variance of a filter; ``"auto"`` learns it.
     {PARAMETERS}
 
     Examples
@@ -391,15 +393,21 @@ class Regressor(RiverModel, base.MiniBatchRegressor):
         self._commit(staged)
 
     def predict_one(self, x: Row) -> float:
-        """Predicts the mean of the target."""
+        """Predicts the mean of the target; of the family ``"quantile"`` the quantile."""
         return predict_mean(self._learner, self._row(x))
 
     def predict_interval_one(self, x: Row, level: float = 0.95) -> tuple[float, float]:
-        """Predicts the interval that holds the target with probability `level`."""
-        return self._learner.predict(self._row(x)).interval(level)
+        """Predicts the interval that holds the target with probability `level`.
+
+        Of the family ``"quantile"`` it is the interval of the quantile, not of the target.
+        """
+        prediction = self._learner.predict(self._row(x))
+        if self._learner.family == "quantile":
+            return prediction.mean_interval(level)
+        return prediction.interval(level)
 
     def predict_many(self, X: Any) -> pd.Series[float]:
-        """Predicts the mean of the target for the rows of a table."""
+        """Predicts the mean of the target, or the quantile, for the rows of a table."""
         import pandas as pd
 
         index = getattr(X, "index", None) if hasattr(X, "iloc") else None

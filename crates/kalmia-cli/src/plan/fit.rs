@@ -6,7 +6,8 @@ use crate::error::{Failure, Result, option};
 use kalmia::{DriftMode, Error as LearnerError};
 use kalmia_data::{EncoderOptions, WideRows};
 use kalmia_model::{
-    Algorithm, Error as ModelError, Method, MethodName, Parameter, Settings, SourceFormat, Start,
+    Algorithm, Error as ModelError, Method, MethodName, Parameter, Polishing, Settings,
+    SourceFormat, Start,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -157,6 +158,13 @@ fn check_passes(args: &FitArgs, method: &Method, source: &SourcePlan) -> Result<
             "{option} reads the files several times, which standard input and pipes do not allow; \
              write the rows to a file"
         )));
+    }
+    let family = args.roles.family.named();
+    if args.passes > Some(1) && family.is_some_and(|family| !Polishing::applies_to(family)) {
+        return Err(Failure::usage(
+            "a quantile cannot be polished by further passes, because the pinball loss has no \
+             curvature; leave out --passes",
+        ));
     }
     let merges = matches!(method.algorithm, Algorithm::Auto { .. } | Algorithm::Filter { .. });
     if args.shards.is_some() && (!merges || method.averaged) {

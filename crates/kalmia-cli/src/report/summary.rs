@@ -2,7 +2,7 @@
 
 use super::{PassReport, Speed, heterogeneity_note, main_coefficients, target, weights_note};
 use crate::error::Result;
-use crate::format::{counted, grouped, number};
+use crate::format::{brief, counted, grouped, number};
 use crate::learn::ShardedFit;
 use crate::output;
 use kalmia::learner::Heterogeneity;
@@ -216,7 +216,10 @@ pub fn scores_text(scores: &Scores) -> String {
             let _ = write!(out, "   Pearson dispersion {}", number(pearson));
         }
     }
-    if let Some(coverage) = scores.coverage.filter(|_| scores.accuracy.is_none()) {
+    if let (Some(share), Some(level)) = (scores.share_below, scores.level) {
+        let share = 100.0 * share;
+        let _ = writeln!(out, "   share below {share:.1} %  (level {} %)", brief(100.0 * level));
+    } else if let Some(coverage) = scores.coverage.filter(|_| scores.accuracy.is_none()) {
         let _ = writeln!(out, "   95 % intervals held {:.1} %", 100.0 * coverage);
     } else if scores.accuracy.is_none() {
         out.push('\n');

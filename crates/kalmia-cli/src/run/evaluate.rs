@@ -117,7 +117,12 @@ pub fn evaluate(model: &Model, block: &Block, sums: &mut Progressive) -> Result<
             };
             sums.row_predicted(block.y[i], &row, weight)
         } else {
-            sums.row(block.y[i], prediction.mean, Some(prediction.interval(0.95)?), weight)
+            let interval = match sums.family() {
+                // its interval is that of the quantile and says nothing about targets
+                AnyFamily::Quantile(_) => None,
+                _ => Some(prediction.interval(0.95)?),
+            };
+            sums.row(block.y[i], prediction.mean, interval, weight)
         };
         counted.map_err(|error| error.at_row(i))
     })?;

@@ -18,7 +18,7 @@ use kalmia::evaluate::CoursePoint;
 use kalmia::file::Claim;
 use kalmia::{AnyLearner, Learner};
 use kalmia_data::{Block, Encoder, Mode, Target};
-use kalmia_model::{AnyModel, ClassModel, History, Model, ModelOf, PolishPrior, Repeat};
+use kalmia_model::{AnyModel, ClassModel, History, Model, ModelOf, PolishPrior, Polishing, Repeat};
 use std::path::Path;
 use std::time::Duration;
 
@@ -117,6 +117,7 @@ fn further_passes(
 ) -> Result<(Fitted<AnyLearner>, Option<FurtherPasses>)> {
     let passes = match (plan.passes, plan.shards) {
         (Some(1), _) | (None, None) => return Ok((fitted, None)),
+        (None, _) if !Polishing::applies_to(&fitted.model.family()) => return Ok((fitted, None)),
         (Some(passes), _) => Passes::AtMost(passes - 1),
         (None, Some(_)) => Passes::UntilClose,
     };

@@ -5,7 +5,7 @@ use crate::any::{self, either};
 use crate::error::{input, model, plain};
 use crate::schema::Schema;
 use kalmia::learner::Sample;
-use kalmia::{AnyLearner, Family, Learner as _, Predict};
+use kalmia::{AnyFamily, AnyLearner, Family, Learner as _, Predict};
 use kalmia_model::{CertificateReport, Dispersion, Overdispersion};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
@@ -245,6 +245,26 @@ impl Learner {
     #[getter]
     fn family(&self, py: Python<'_>) -> PyResult<String> {
         Ok(either!(&self.state(py)?.learner, inner => inner.family().name().to_owned()))
+    }
+
+    /// What the family has beside its name and what is learned, as a dictionary by the names that
+    /// the estimators use: the quantile, the degrees of freedom, and the dispersion if it is fixed.
+    #[getter]
+    fn family_parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let state = self.state(py)?;
+        let dict = PyDict::new(py);
+        let Some(inner) = state.learner.built_in() else { return Ok(dict) };
+        match inner.family() {
+            AnyFamily::Quantile(family) => dict.set_item("quantile", family.tau())?,
+            AnyFamily::Student(family) => {
+                dict.set_item("degrees_of_freedom", family.degrees_of_freedom())?;
+            }
+            AnyFamily::NegativeBinomial(family) if !Dispersion::of(inner).learned => {
+                dict.set_item("dispersion", family.dispersion())?;
+            }
+            _ => {}
+        }
+        Ok(dict)
     }
 
     /// Whether the learner puts the constant before the features itself.

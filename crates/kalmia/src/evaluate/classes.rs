@@ -211,6 +211,7 @@ impl ClassMetrics {
             constant_loss: sums.constant_loss() / sums.weight,
             dispersion: None,
             covered: None,
+            share_below: None,
         })
     }
 

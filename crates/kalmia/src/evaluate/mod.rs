@@ -29,6 +29,6 @@ pub use metrics_thread::MetricsThread;
 pub use order::Order;
 pub use progressive::Progressive;
 pub use ranking::{CalibrationGroup, Ranking};
-pub use report::{Classification, Coverage, LastHalf, Regression, Report};
+pub use report::{Below, Classification, Coverage, LastHalf, Regression, Report};
 pub use row_buffer::RowBuffer;
 pub use trace::{Cadence, Trace, TracePoint};

@@ -72,6 +72,9 @@ pub struct Progressive {
     interval_weight: f64,
     covered: f64,
     width: f64,
+    /// Quantiles only: weight of the rows whose target is at most the prediction.
+    #[serde(default)]
+    below: f64,
     labels: Option<(Ranking, Calibration)>,
     /// The constant predictor of a quantile, or of targets with outliers: not the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,6 +108,7 @@ impl Progressive {
             interval_weight: 0.0,
             covered: 0.0,
             width: 0.0,
+            below: 0.0,
             labels,
             quantile: family.location_level().map(RunningQuantile::new),
             trace: None,
@@ -192,6 +196,7 @@ impl Progressive {
             interval_weight: self.interval_weight + other.interval_weight,
             covered: self.covered + other.covered,
             width: self.width + other.width,
+            below: self.below + other.below,
             labels,
             // that of the longer stream
             quantile: if self.rows >= other.rows { &self.quantile } else { &other.quantile }
@@ -285,6 +290,10 @@ impl Progressive {
             if let Some(Judged { inside, .. }) = interval {
                 late.interval_weight += weight;
                 late.covered += if inside { weight } else { 0.0 };
+            }
+            if matches!(self.family, AnyFamily::Quantile(_)) && y <= mean {
+                late.below += weight;
+                self.below += weight;
             }
             self.absolute += weight * (y - mean).abs();
             self.square += weight * (y - mean) * (y - mean);

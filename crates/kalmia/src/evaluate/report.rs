@@ -23,6 +23,8 @@ pub struct Report {
     pub regression: Option<Regression>,
     /// If intervals were given.
     pub coverage: Option<Coverage>,
+    /// Quantiles only.
+    pub below: Option<Below>,
     /// The last half of the rows, which shows what was learned without its beginning.
     pub last_half: Option<LastHalf>,
 }
@@ -49,6 +51,8 @@ pub struct LastHalf {
     pub dispersion: Option<f64>,
     /// Share of rows inside their interval, if intervals were given.
     pub covered: Option<f64>,
+    /// Quantiles only: [`Below::share`] of these rows.
+    pub share_below: Option<f64>,
 }
 
 /// How good predicted probabilities of labels were.
@@ -77,6 +81,15 @@ pub struct Regression {
     pub rmse: f64,
     /// Mean absolute error.
     pub mae: f64,
+}
+
+/// How many targets stayed below their predicted quantile.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Below {
+    /// The level of the quantile, which the share should be close to.
+    pub level: f64,
+    /// Share of rows whose target was at most the prediction.
+    pub share: f64,
 }
 
 /// How good intervals were.

@@ -24,6 +24,9 @@ pub(super) struct Sums {
     /// Weight of the rows whose interval was judged.
     pub interval_weight: f64,
     pub covered: f64,
+    /// Weight of the rows whose target is at most its predicted quantile.
+    #[serde(default)]
+    pub below: f64,
 }
 
 impl Default for Sums {
@@ -38,6 +41,7 @@ impl Default for Sums {
             pearson: 0.0,
             interval_weight: 0.0,
             covered: 0.0,
+            below: 0.0,
         }
     }
 }
@@ -71,6 +75,7 @@ impl Sums {
         self.pearson += other.pearson;
         self.interval_weight += other.interval_weight;
         self.covered += other.covered;
+        self.below += other.below;
     }
 }
 

@@ -24,7 +24,7 @@ PASSES = """passes : int, optional
         Passes over all rows after the first one, at most. Each moves the merged coefficients
         towards those of a fit on all rows at once, until nothing moves. By default one, and more
         only while the last one moved them by more than 0.3 standard errors. 0 leaves the merged
-        coefficients as they are.
+        coefficients as they are. A quantile cannot be polished and takes none.
     robust : bool
         Whether the passes also give `cluster_.robust_std_err`, standard errors that hold for any
         variance of the target (White's sandwich).

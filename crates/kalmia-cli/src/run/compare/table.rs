@@ -22,6 +22,7 @@ fn table(family: AnyFamily, ranking: &Ranking) -> String {
     let extra = match family {
         AnyFamily::Bernoulli(_) => "accuracy",
         AnyFamily::Gaussian(_) => "RMSE",
+        AnyFamily::Quantile(_) => "share below",
         _ => "coverage",
     };
     let head = ["method", "loss", "above best", "std. error", "last half", extra, "seconds", ""];
@@ -32,6 +33,7 @@ fn table(family: AnyFamily, ranking: &Ranking) -> String {
         let score = match family {
             AnyFamily::Bernoulli(_) => scores.accuracy,
             AnyFamily::Gaussian(_) => scores.rmse,
+            AnyFamily::Quantile(_) => scores.share_below,
             _ => scores.coverage,
         };
         let difference = place.difference;

@@ -1,7 +1,7 @@
 //! The averages of progressive evaluation, over all rows and over the last half.
 
 use super::super::ranking::CalibrationGroup;
-use super::super::report::{Classification, Coverage, LastHalf, Regression, Report};
+use super::super::report::{Below, Classification, Coverage, LastHalf, Regression, Report};
 use super::super::window::Late;
 use super::Progressive;
 use crate::family::AnyFamily;
@@ -27,6 +27,7 @@ impl Progressive {
         });
         let gaussian = matches!(self.family, AnyFamily::Gaussian(_));
         let intervals = self.interval_weight > 0.0;
+        let level = self.quantile_level();
         Report {
             rows: self.rows,
             weight: self.weight,
@@ -40,6 +41,7 @@ impl Progressive {
                 covered: self.covered / self.interval_weight,
                 width: (self.width > 0.0).then(|| self.width / self.interval_weight),
             }),
+            below: level.map(|level| Below { level, share: mean(self.below) }),
             last_half: self.last_half(),
         }
     }
@@ -62,6 +64,12 @@ impl Progressive {
             dispersion: (self.labels.is_none() && self.quantile.is_none())
                 .then_some(sums.pearson / repeats),
             covered: (sums.interval_weight > 0.0).then(|| sums.covered / sums.interval_weight),
+            share_below: self.quantile_level().map(|_| sums.below / sums.weight),
         })
+    }
+
+    /// The level of the predicted quantile; `None` for other families.
+    fn quantile_level(&self) -> Option<f64> {
+        if let AnyFamily::Quantile(quantile) = &self.family { Some(quantile.tau()) } else { None }
     }
 }

@@ -254,3 +254,33 @@ fn illegal_rows_are_named_and_change_nothing() {
     ));
     assert_eq!(progressive, before);
 }
+
+#[test]
+fn a_quantile_has_the_share_of_targets_below_it() {
+    let family: AnyFamily = "quantile:0.8".parse().unwrap();
+    let rows = rows(&family, 400);
+    let share = |rows: &[(f64, f64, f64)]| {
+        let weight: f64 = rows.iter().map(|r| r.2).sum();
+        rows.iter().filter(|r| r.0 <= r.1).map(|r| r.2).sum::<f64>() / weight
+    };
+    let mut parts = [Progressive::new(family), Progressive::new(family)];
+    for (part, rows) in parts.iter_mut().zip(rows.chunks(200)) {
+        rows.iter().for_each(|&(y, quantile, w)| part.row(y, quantile, None, w).unwrap());
+        let report = part.report();
+        let below = report.below.unwrap();
+        assert_eq!(below.level, 0.8);
+        // the first row is not judged
+        close(below.share, share(&rows[1..]));
+        let half = report.last_half.unwrap();
+        close(half.share_below.unwrap(), share(&rows[half.first_row as usize - 1..]));
+        // four standard errors of a share of 0.8 in 200 rows of unequal weight
+        assert!((below.share - 0.8).abs() < 0.13, "{below:?}");
+    }
+    let text = serde_json::to_string(&parts[0]).unwrap();
+    assert_eq!(serde_json::from_str::<Progressive>(&text).unwrap(), parts[0]);
+    let both = parts[0].merged(&parts[1]).unwrap().report();
+    let judged = [&rows[1..200], &rows[201..]].concat();
+    close(both.below.unwrap().share, share(&judged));
+    let gaussian = Progressive::new(Gaussian::default().into()).report();
+    assert!(gaussian.below.is_none());
+}
