@@ -3,6 +3,7 @@
 use super::center::center;
 use super::dispersion::{Dispersion, Kind};
 use super::member::{Member, MomentMatcher};
+use super::outliers::noise_share;
 use super::posterior::posterior;
 use super::report::MixtureRow;
 use super::sentinel::{Sentinel, WatchedRow};
@@ -113,6 +114,7 @@ impl<C: Covariance> Bank<C> {
         for i in 0..rows.len() {
             let observation = observation(context.family, &rows, i);
             let evidence = self.weigh(&context, &observation, i);
+            let share = self.share(i);
             if let Some(observer) = &mut observer {
                 let row = MixtureRow {
                     family: context.family,
@@ -125,7 +127,10 @@ impl<C: Covariance> Bank<C> {
             if context.dispersion.has_shape() {
                 let linear = self.linear(i);
                 let variance = self.variance(context.dispersion, i);
-                context.dispersion.shape.add(context.family, &observation, linear, variance);
+                // what is far from its prediction says little of the scale
+                let weight = observation.weight * noise_share(share);
+                let counted = Observation { weight, ..observation };
+                context.dispersion.shape.add(context.family, &counted, linear, variance);
             }
             if context.sentinel.is_some() {
                 let linear = self.linear(i);
@@ -146,8 +151,11 @@ impl<C: Covariance> Bank<C> {
                     );
                 }
             }
+            if context.dispersion.downweighting.is_some() {
+                self.weigh_share(&context, &observation, i, share);
+            }
             self.take_weights();
-            context.dispersion.count(observation.weight);
+            context.dispersion.count(observation.weight, share);
         }
         Ok(())
     }
@@ -241,6 +249,48 @@ impl<C: Covariance> Bank<C> {
             return only;
         }
         posterior(members.iter().map(|member| member.weight), evidence, next)
+    }
+
+    /// The share of row `i` that counts for what the members have in common, 1 if every row counts
+    /// in full.
+    fn share(&self, i: usize) -> f64 {
+        let shares =
+            self.members.iter().filter_map(|m| Some((m.weight, *m.predictions.share.get(i)?)));
+        // exactly 1 if all are
+        1.0 - shares.map(|(weight, share)| weight * (1.0 - share)).sum::<f64>()
+    }
+
+    /// As [`Bank::weigh`], whose results it replaces, for a share of the row. All members are
+    /// judged by the same share: by its own, one that predicts badly would hardly be judged.
+    fn weigh_share<F: Family>(
+        &mut self,
+        context: &Context<'_, F>,
+        observation: &Observation,
+        i: usize,
+        share: f64,
+    ) {
+        let dispersion = &*context.dispersion;
+        let Self { members, evidence, next, added, .. } = self;
+        let counted = Observation { weight: share * observation.weight, ..*observation };
+        for ((member, evidence), added) in members.iter().zip(&mut *evidence).zip(&mut *added) {
+            *added *= dispersion.residual_share(share);
+            if share == 1.0 {
+                continue;
+            }
+            let m = member.predictions.linear[i];
+            let s = member.predictions.variance[i];
+            let residual = member.residual;
+            *evidence = Evidence::Log(match dispersion.kind {
+                Kind::Normal => {
+                    let added = dispersion.residual(context.family, &counted, m, s, residual);
+                    dispersion.member_term(residual, added, counted.weight, s)
+                }
+                _ => share * evidence.ln(),
+            });
+        }
+        if share < 1.0 && members.len() > 1 {
+            posterior(members.iter().map(|member| member.weight), evidence, next);
+        }
     }
 
     /// Moves weights and residuals after a row.

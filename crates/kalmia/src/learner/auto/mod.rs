@@ -10,7 +10,8 @@
 //! | `warm_up`, `scale`, `prior` | the first rows, the scales that they give, the priors at these |
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
 //! | `review` | which members are dropped |
-//! | `posterior`, `mean`, `dispersion`, `shape` | weights, predicted mean, noise |
+//! | `posterior`, `mean`, `dispersion`, `pearson`, `shape` | weights, predicted mean, noise |
+//! | `outliers` | what a target far from its prediction counts |
 //! | `predict`, `shrink` | predictions, standard errors, growth; growth undone |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
 //! | `drift` | the drift mode, and how following starts |
@@ -28,6 +29,8 @@ mod information;
 pub(super) mod mean;
 pub(super) mod member;
 mod merge;
+mod outliers;
+mod pearson;
 pub(super) mod posterior;
 pub(super) mod predict;
 pub(super) mod prior;
@@ -46,6 +49,7 @@ pub(super) mod warm_up;
 pub use builder::AutoBuilder;
 pub use drift::DriftMode;
 pub(crate) use information::Residual;
+pub use outliers::Outliers;
 pub use sentinel::DriftReport;
 pub use state::AutoState;
 
@@ -57,6 +61,7 @@ use crate::observe::{Observer, reborrow};
 use crate::rows::Rows;
 use bank::Context;
 use dispersion::Dispersion;
+use outliers::Downweighting;
 pub use prior::PRIOR_SIZES;
 use prior::PriorCenter;
 use scale::Scales;
@@ -174,6 +179,41 @@ impl<F: Family> Auto<F> {
     /// The estimated dispersion if it divides the loss, else 1.
     fn loss_divisor(&self) -> f64 {
         self.stage.dispersion(&self.dispersion)
+    }
+
+    /// What a target counts that is far from its prediction.
+    pub fn outliers(&self) -> Outliers {
+        match self.dispersion.downweighting {
+            Some(_) => Outliers::Downweight,
+            None => Outliers::Keep,
+        }
+    }
+
+    /// Refuses a learner that counts outliers less, for what counts every row in full.
+    pub(crate) fn require_full_rows(&self) -> Result<()> {
+        match self.outliers() {
+            Outliers::Keep => Ok(()),
+            Outliers::Downweight => Err(Error::State(
+                "the learner counts outliers less, but further passes would count them in full; \
+                 leave out one of the two"
+                    .into(),
+            )),
+        }
+    }
+
+    fn set_outliers(&mut self, outliers: Outliers) {
+        self.dispersion.downweighting = match outliers {
+            Outliers::Keep => None,
+            Outliers::Downweight => Some(Downweighting::default()),
+        };
+    }
+
+    /// Judges rows from now on by the noise that the rows so far show.
+    fn take_noise(&mut self) {
+        if self.dispersion.downweighting.is_some() {
+            let noise = self.loss_divisor();
+            self.dispersion.take_noise(noise);
+        }
     }
 
     /// Moves the shape of the family by what the rows since the last move say of it.
@@ -298,6 +338,7 @@ impl<F: Family> Auto<F> {
                 self.move_shape();
             }
             if self.count.is_multiple_of(chunk) {
+                self.take_noise();
                 self.follow_drift();
             }
         }

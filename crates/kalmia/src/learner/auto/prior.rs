@@ -10,6 +10,7 @@ use crate::covariance::{Factored, Kernel};
 use crate::error::{Result, require};
 use crate::family::{Family, FastPaths};
 use crate::linalg::{Buffer, require_memory};
+use crate::math::dot;
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +115,27 @@ impl TargetSpread {
             variance: deviation / (rows - 1.0).max(1.0),
         }
     }
+
+    /// The same by medians, which outliers do not move.
+    fn without_outliers(self, rows: impl Iterator<Item = Observation>, intercept: bool) -> Self {
+        let mut targets: Vec<f64> = rows.map(|o| o.y - o.offset).collect();
+        let Some(median) = sample_quantile(&mut targets, 0.5) else { return self };
+        let middle = if intercept { median } else { 0.0 };
+        let mut distances: Vec<f64> = targets.iter().map(|y| (y - middle).abs()).collect();
+        let distance = sample_quantile(&mut distances, 0.5).unwrap_or(0.0);
+        // most targets are equal, or all of them
+        if distance == 0.0 {
+            return self;
+        }
+        let variance = (MEDIAN_TO_DEVIATION * distance).powi(2);
+        Self { rows: self.rows, mean: median, mean_square: variance, variance }
+    }
+}
+
+/// The target that nine of ten rows do not exceed.
+fn largest_usual(rows: impl Iterator<Item = Observation>) -> f64 {
+    let mut targets: Vec<f64> = rows.map(|o| o.y).collect();
+    sample_quantile(&mut targets, 0.9).unwrap_or(f64::INFINITY)
 }
 
 /// The constant linear predictor that fits the rows best under the log link; half a count if there
@@ -154,7 +176,14 @@ impl PriorCenter {
         rows: impl Iterator<Item = Observation> + Clone,
     ) {
         if dispersion.kind == Kind::Normal {
-            self.center_normal(dispersion, noise, intercept, &TargetSpread::of(rows));
+            let robust = dispersion.downweighting.is_some();
+            let targets = TargetSpread::of(rows.clone());
+            let targets = if robust { targets.without_outliers(rows, intercept) } else { targets };
+            self.center_normal(dispersion, noise, intercept, &targets);
+            if robust {
+                // a wider one would let an outlier in the first row take the intercept along
+                self.scale.intercept = self.scale.intercept.min(WIDE * self.scale.slopes);
+            }
             return;
         }
         if let (Kind::Scale, Some(level)) = (dispersion.kind, family.fast().location_level()) {
@@ -170,7 +199,12 @@ impl PriorCenter {
         let guess = dispersion.guess;
         self.scale = PriorScale { slopes: slopes / guess, intercept: level / guess };
         if intercept && family.fast().log_link() {
-            self.intercept_mean = log_level(rows).unwrap_or(0.0);
+            let most = match dispersion.downweighting {
+                Some(_) => largest_usual(rows.clone()),
+                None => f64::INFINITY,
+            };
+            let usual = rows.map(|o| Observation { y: o.y.min(most), ..o });
+            self.intercept_mean = log_level(usual).unwrap_or(0.0);
         }
     }
 
@@ -259,7 +293,7 @@ impl PriorCenter {
 impl<F: Family> Auto<F> {
     /// Centers the prior on the kept rows.
     pub(super) fn center_prior(&mut self, kept: &WarmUpRows) {
-        let noise = self.loss_divisor();
+        let noise = self.usual_noise(kept).unwrap_or_else(|| self.loss_divisor());
         let intercept = self.scales.has_intercept();
         self.prior.center(
             &self.family,
@@ -272,6 +306,27 @@ impl<F: Family> Auto<F> {
         if let Some(family) = first {
             self.family = family;
         }
+    }
+
+    /// The noise variance by the median residual of the kept rows, which outliers do not move; only
+    /// for normal noise, if outliers count less and there are rows enough.
+    fn usual_noise(&self, kept: &WarmUpRows) -> Option<f64> {
+        let free = kept.len().checked_sub(self.dim)?;
+        let robust = self.dispersion.downweighting.is_some();
+        if !robust || self.dispersion.kind != Kind::Normal || free < self.dim.max(8) {
+            return None;
+        }
+        let mut mean = vec![0.0; self.dim];
+        self.stage.mean(&mut mean);
+        let rows = kept.rows(self.dim).ok()?;
+        let residual = |i: usize| {
+            let Observation { y, weight, offset } = rows.observation(i);
+            weight.sqrt() * (y - offset - dot(&mean, rows.x(i))).abs()
+        };
+        let mut distances: Vec<f64> = (0..rows.len()).map(residual).collect();
+        let median = sample_quantile(&mut distances, 0.5)?;
+        let variance = (MEDIAN_TO_DEVIATION * median).powi(2);
+        Some(variance * kept.len() as f64 / free as f64)
     }
 
     /// New members from the prior at the current scales.
