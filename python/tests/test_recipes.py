@@ -132,7 +132,8 @@ def test_ordinal_predicts_as_well_as_the_cumulative_model_on_its_own_data():
 
 
 def test_levels_are_kept_in_the_order_given():
-    rows = split_ordinal(["low", "high", "middle"], np.arange(3.0)[:, None], ["low", "middle", "high"])
+    levels = ["low", "middle", "high"]
+    rows = split_ordinal(["low", "high", "middle"], np.arange(3.0)[:, None], levels)
     assert rows.observation.tolist() == [0, 1, 1, 2, 2]
     assert rows.y.tolist() == [0, 1, 1, 1, 0]
     assert rows.step.tolist() == [0, 0, 1, 0, 1]

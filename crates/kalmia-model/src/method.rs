@@ -26,7 +26,7 @@ use std::str::FromStr;
 /// | parameter | default | methods | what it is |
 /// |---|---|---|---|
 /// | `drift` | detect | auto, wide | whether coefficients may move: `off`, `detect` or `adapt` |
-/// | `outliers` | keep | auto | what a target far from its prediction counts: `keep` or `downweight` |
+/// | `outliers` | keep | auto | what targets far from their prediction do: `keep`, `downweight` |
 /// | `prior` | 1 | ekf, truncated, implicit, moment | variance of every coefficient before row 1 |
 /// | `scale` | 1 | truncated | threshold `scale * t^-beta` of Algorithm 2; `bercu` is 1e-10 |
 /// | `beta` | 0.49 | truncated | exponent of that threshold |

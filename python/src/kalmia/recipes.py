@@ -12,8 +12,10 @@ Examples
 >>> import numpy as np
 >>> from kalmia.recipes import split_survival
 >>> rows = split_survival([2.5, 1.0], [1, 0], [[10.0], [20.0]], cuts=[1.0, 2.0])
->>> rows.X[:, 0], rows.y, rows.interval, np.exp(rows.offset).round(9)
-(array([10., 10., 10., 20.]), array([0., 0., 1., 0.]), array([0, 1, 2, 0]), array([1. , 1. , 0.5, 1. ]))
+>>> rows.X[:, 0], rows.y, rows.interval
+(array([10., 10., 10., 20.]), array([0., 0., 1., 0.]), array([0, 1, 2, 0]))
+>>> np.exp(rows.offset).round(9)  # time at risk
+array([1. , 1. , 0.5, 1. ])
 """
 
 from __future__ import annotations

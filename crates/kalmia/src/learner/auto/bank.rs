@@ -64,9 +64,9 @@ pub(super) struct Bank<C> {
     centered: Vec<f64>,
     /// Of a row, one per member: its evidence, the weights after it, and what it adds to the
     /// residuals.
-    evidence: Vec<Evidence>,
-    next: Vec<f64>,
-    added: Vec<f64>,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) next: Vec<f64>,
+    pub(super) added: Vec<f64>,
 }
 
 impl<C: Covariance> Default for Bank<C> {
@@ -249,48 +249,6 @@ impl<C: Covariance> Bank<C> {
             return only;
         }
         posterior(members.iter().map(|member| member.weight), evidence, next)
-    }
-
-    /// The share of row `i` that counts for what the members have in common, 1 if every row counts
-    /// in full.
-    fn share(&self, i: usize) -> f64 {
-        let shares =
-            self.members.iter().filter_map(|m| Some((m.weight, *m.predictions.share.get(i)?)));
-        // exactly 1 if all are
-        1.0 - shares.map(|(weight, share)| weight * (1.0 - share)).sum::<f64>()
-    }
-
-    /// As [`Bank::weigh`], whose results it replaces, for a share of the row. All members are
-    /// judged by the same share: by its own, one that predicts badly would hardly be judged.
-    fn weigh_share<F: Family>(
-        &mut self,
-        context: &Context<'_, F>,
-        observation: &Observation,
-        i: usize,
-        share: f64,
-    ) {
-        let dispersion = &*context.dispersion;
-        let Self { members, evidence, next, added, .. } = self;
-        let counted = Observation { weight: share * observation.weight, ..*observation };
-        for ((member, evidence), added) in members.iter().zip(&mut *evidence).zip(&mut *added) {
-            *added *= dispersion.residual_share(share);
-            if share == 1.0 {
-                continue;
-            }
-            let m = member.predictions.linear[i];
-            let s = member.predictions.variance[i];
-            let residual = member.residual;
-            *evidence = Evidence::Log(match dispersion.kind {
-                Kind::Normal => {
-                    let added = dispersion.residual(context.family, &counted, m, s, residual);
-                    dispersion.member_term(residual, added, counted.weight, s)
-                }
-                _ => share * evidence.ln(),
-            });
-        }
-        if share < 1.0 && members.len() > 1 {
-            posterior(members.iter().map(|member| member.weight), evidence, next);
-        }
     }
 
     /// Moves weights and residuals after a row.

@@ -11,7 +11,7 @@
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
 //! | `review` | which members are dropped |
 //! | `posterior`, `mean`, `dispersion`, `pearson`, `shape` | weights, predicted mean, noise |
-//! | `outliers` | what a target far from its prediction counts |
+//! | `outliers`, `downweight` | what targets far from their prediction count; how it is learned |
 //! | `predict`, `shrink` | predictions, standard errors, growth; growth undone |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
 //! | `drift` | the drift mode, and how following starts |
@@ -24,6 +24,7 @@ mod center;
 mod coefficients;
 mod corrector;
 pub(super) mod dispersion;
+mod downweight;
 mod drift;
 mod information;
 pub(super) mod mean;
@@ -61,7 +62,6 @@ use crate::observe::{Observer, reborrow};
 use crate::rows::Rows;
 use bank::Context;
 use dispersion::Dispersion;
-use outliers::Downweighting;
 pub use prior::PRIOR_SIZES;
 use prior::PriorCenter;
 use scale::Scales;
@@ -179,41 +179,6 @@ impl<F: Family> Auto<F> {
     /// The estimated dispersion if it divides the loss, else 1.
     fn loss_divisor(&self) -> f64 {
         self.stage.dispersion(&self.dispersion)
-    }
-
-    /// What a target counts that is far from its prediction.
-    pub fn outliers(&self) -> Outliers {
-        match self.dispersion.downweighting {
-            Some(_) => Outliers::Downweight,
-            None => Outliers::Keep,
-        }
-    }
-
-    /// Refuses a learner that counts outliers less, for what counts every row in full.
-    pub(crate) fn require_full_rows(&self) -> Result<()> {
-        match self.outliers() {
-            Outliers::Keep => Ok(()),
-            Outliers::Downweight => Err(Error::State(
-                "the learner counts outliers less, but further passes would count them in full; \
-                 leave out one of the two"
-                    .into(),
-            )),
-        }
-    }
-
-    fn set_outliers(&mut self, outliers: Outliers) {
-        self.dispersion.downweighting = match outliers {
-            Outliers::Keep => None,
-            Outliers::Downweight => Some(Downweighting::default()),
-        };
-    }
-
-    /// Judges rows from now on by the noise that the rows so far show.
-    fn take_noise(&mut self) {
-        if self.dispersion.downweighting.is_some() {
-            let noise = self.loss_divisor();
-            self.dispersion.take_noise(noise);
-        }
     }
 
     /// Moves the shape of the family by what the rows since the last move say of it.

@@ -1,4 +1,4 @@
-//! What a target far from its prediction counts: the option, and the share of a row that is learned.
+//! What a target far from its prediction counts: the option, and the share of a row that counts.
 
 use super::dispersion::Kind;
 use super::member::MomentMatcher;

@@ -3,6 +3,7 @@
 
 use super::bank::Bank;
 use super::dispersion::{Dispersion, Kind};
+use super::downweight::largest_usual;
 use super::member::Member;
 use super::warm_up::WarmUpRows;
 use super::{Auto, Stage};
@@ -10,7 +11,6 @@ use crate::covariance::{Factored, Kernel};
 use crate::error::{Result, require};
 use crate::family::{Family, FastPaths};
 use crate::linalg::{Buffer, require_memory};
-use crate::math::dot;
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ const FLAT: f64 = 1e6;
 /// The same for a family with a learned scale, whose intercept starts at a quantile of `y`.
 const WIDE: f64 = 100.0;
 /// The standard deviation of a normal law over the median distance from its center.
-const MEDIAN_TO_DEVIATION: f64 = 1.482_602_218_505_602;
+pub(super) const MEDIAN_TO_DEVIATION: f64 = 1.482_602_218_505_602;
 /// Rows of the warm-up up to which a scale is taken from the spread of `y`, not from residuals.
 const SPREAD_ROWS: usize = 3;
 /// Smallest variance of the intercept for other families. An intercept is not small because the
@@ -94,12 +94,12 @@ impl From<PriorScale> for [f64; 2] {
 }
 
 /// The targets of the warm-up, less their offsets.
-struct TargetSpread {
-    rows: f64,
-    mean: f64,
-    mean_square: f64,
+pub(super) struct TargetSpread {
+    pub rows: f64,
+    pub mean: f64,
+    pub mean_square: f64,
     /// With $n-1$ in the denominator; 0 for one row.
-    variance: f64,
+    pub variance: f64,
 }
 
 impl TargetSpread {
@@ -115,27 +115,6 @@ impl TargetSpread {
             variance: deviation / (rows - 1.0).max(1.0),
         }
     }
-
-    /// The same by medians, which outliers do not move.
-    fn without_outliers(self, rows: impl Iterator<Item = Observation>, intercept: bool) -> Self {
-        let mut targets: Vec<f64> = rows.map(|o| o.y - o.offset).collect();
-        let Some(median) = sample_quantile(&mut targets, 0.5) else { return self };
-        let middle = if intercept { median } else { 0.0 };
-        let mut distances: Vec<f64> = targets.iter().map(|y| (y - middle).abs()).collect();
-        let distance = sample_quantile(&mut distances, 0.5).unwrap_or(0.0);
-        // most targets are equal, or all of them
-        if distance == 0.0 {
-            return self;
-        }
-        let variance = (MEDIAN_TO_DEVIATION * distance).powi(2);
-        Self { rows: self.rows, mean: median, mean_square: variance, variance }
-    }
-}
-
-/// The target that nine of ten rows do not exceed.
-fn largest_usual(rows: impl Iterator<Item = Observation>) -> f64 {
-    let mut targets: Vec<f64> = rows.map(|o| o.y).collect();
-    sample_quantile(&mut targets, 0.9).unwrap_or(f64::INFINITY)
 }
 
 /// The constant linear predictor that fits the rows best under the log link; half a count if there
@@ -149,7 +128,7 @@ fn log_level(rows: impl Iterator<Item = Observation> + Clone) -> Option<f64> {
 }
 
 /// The value of rank `level`, with the values sorted; `None` if there is none.
-fn sample_quantile(values: &mut [f64], level: f64) -> Option<f64> {
+pub(super) fn sample_quantile(values: &mut [f64], level: f64) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     Some(values[(level * last as f64).round() as usize])
@@ -306,27 +285,6 @@ impl<F: Family> Auto<F> {
         if let Some(family) = first {
             self.family = family;
         }
-    }
-
-    /// The noise variance by the median residual of the kept rows, which outliers do not move; only
-    /// for normal noise, if outliers count less and there are rows enough.
-    fn usual_noise(&self, kept: &WarmUpRows) -> Option<f64> {
-        let free = kept.len().checked_sub(self.dim)?;
-        let robust = self.dispersion.downweighting.is_some();
-        if !robust || self.dispersion.kind != Kind::Normal || free < self.dim.max(8) {
-            return None;
-        }
-        let mut mean = vec![0.0; self.dim];
-        self.stage.mean(&mut mean);
-        let rows = kept.rows(self.dim).ok()?;
-        let residual = |i: usize| {
-            let Observation { y, weight, offset } = rows.observation(i);
-            weight.sqrt() * (y - offset - dot(&mean, rows.x(i))).abs()
-        };
-        let mut distances: Vec<f64> = (0..rows.len()).map(residual).collect();
-        let median = sample_quantile(&mut distances, 0.5)?;
-        let variance = (MEDIAN_TO_DEVIATION * median).powi(2);
-        Some(variance * kept.len() as f64 / free as f64)
     }
 
     /// New members from the prior at the current scales.
