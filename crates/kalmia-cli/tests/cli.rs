@@ -26,6 +26,8 @@ mod interrupt;
 mod methods;
 #[path = "cli/model.rs"]
 mod model;
+#[path = "cli/outliers.rs"]
+mod outliers;
 #[path = "cli/outputs.rs"]
 mod outputs;
 #[path = "cli/polish.rs"]

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::memory::check_several;
 use crate::parameters::{Parameter, Parameters};
 use kalmia::rule::AnyRule;
-use kalmia::{AnyFamily, AnyLearner, DriftMode, Prior, Truncated};
+use kalmia::{AnyFamily, AnyLearner, DriftMode, Outliers, Prior, Truncated};
 use kalmia_data::WideRows;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -26,6 +26,7 @@ use std::str::FromStr;
 /// | parameter | default | methods | what it is |
 /// |---|---|---|---|
 /// | `drift` | detect | auto, wide | whether coefficients may move: `off`, `detect` or `adapt` |
+/// | `outliers` | keep | auto | what targets far from their prediction do: `keep`, `downweight` |
 /// | `prior` | 1 | ekf, truncated, implicit, moment | variance of every coefficient before row 1 |
 /// | `scale` | 1 | truncated | threshold `scale * t^-beta` of Algorithm 2; `bercu` is 1e-10 |
 /// | `beta` | 0.49 | truncated | exponent of that threshold |
@@ -76,7 +77,7 @@ pub struct Method {
 
 impl Default for Method {
     fn default() -> Self {
-        Algorithm::Auto { drift: DriftMode::Detect }.into()
+        Algorithm::Auto { drift: DriftMode::Detect, outliers: Outliers::Keep }.into()
     }
 }
 
@@ -99,7 +100,10 @@ impl Method {
         }
         let prior = given.prior.unwrap_or(1.0);
         let algorithm = match name {
-            MethodName::Auto => Algorithm::Auto { drift: given.drift.unwrap_or(DriftMode::Detect) },
+            MethodName::Auto => Algorithm::Auto {
+                drift: given.drift.unwrap_or(DriftMode::Detect),
+                outliers: given.outliers.unwrap_or_default(),
+            },
             MethodName::Wide => Algorithm::Wide { drift: given.drift.unwrap_or(DriftMode::Detect) },
             MethodName::Ekf => Algorithm::Filter { rule: AnyRule::Ekf, prior },
             MethodName::Implicit => Algorithm::Filter { rule: AnyRule::Implicit, prior },
@@ -175,7 +179,7 @@ impl Method {
     pub fn rows(&self) -> WideRows {
         match self.algorithm {
             Algorithm::Wide { .. } => WideRows::Always,
-            Algorithm::Auto { .. } if !self.averaged => WideRows::Auto,
+            Algorithm::Auto { outliers: Outliers::Keep, .. } if !self.averaged => WideRows::Auto,
             _ => WideRows::Never,
         }
     }

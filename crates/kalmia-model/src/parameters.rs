@@ -1,7 +1,7 @@
 //! The parameters that methods take, as a user gives them: each by name, each optional.
 
 use crate::error::{Error, Result};
-use kalmia::{DriftMode, Truncated};
+use kalmia::{DriftMode, Outliers, Truncated};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Parameters as given; what is `None` takes the method's default (see [`crate::Method`]).
@@ -11,6 +11,9 @@ pub struct Parameters {
     /// Whether coefficients may move over time (`auto`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<DriftMode>,
+    /// What a target counts that is far from its prediction (`auto`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outliers: Option<Outliers>,
     /// Prior variance of every coefficient (the filters).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prior: Option<f64>,
@@ -97,6 +100,8 @@ pub fn parse_scale(text: &str) -> Result<f64> {
 pub enum Parameter {
     /// [`Parameters::drift`].
     Drift,
+    /// [`Parameters::outliers`].
+    Outliers,
     /// [`Parameters::prior`].
     Prior,
     /// [`Parameters::scale`].
@@ -127,8 +132,9 @@ pub enum Parameter {
 
 impl Parameter {
     /// All parameters, in the order of [`Parameters`].
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Drift,
+        Self::Outliers,
         Self::Prior,
         Self::Scale,
         Self::Beta,
@@ -148,6 +154,7 @@ impl Parameter {
     pub fn name(self) -> &'static str {
         match self {
             Self::Drift => "drift",
+            Self::Outliers => "outliers",
             Self::Prior => "prior",
             Self::Scale => "scale",
             Self::Beta => "beta",
@@ -168,6 +175,7 @@ impl Parameter {
     pub fn default_text(self) -> &'static str {
         match self {
             Self::Drift => "detect",
+            Self::Outliers => "keep",
             Self::Prior | Self::Scale | Self::Multiplier => "1",
             Self::Beta => "0.49",
             Self::Radius => "10",
@@ -187,6 +195,7 @@ impl Parameters {
     pub fn has(&self, parameter: Parameter) -> bool {
         match parameter {
             Parameter::Drift => self.drift.is_some(),
+            Parameter::Outliers => self.outliers.is_some(),
             Parameter::Prior => self.prior.is_some(),
             Parameter::Scale => self.scale.is_some(),
             Parameter::Beta => self.beta.is_some(),
@@ -209,6 +218,7 @@ impl Parameters {
         for parameter in Parameter::ALL.into_iter().filter(|parameter| !taken.contains(parameter)) {
             match parameter {
                 Parameter::Drift => kept.drift = None,
+                Parameter::Outliers => kept.outliers = None,
                 Parameter::Prior => kept.prior = None,
                 Parameter::Scale => kept.scale = None,
                 Parameter::Beta => kept.beta = None,

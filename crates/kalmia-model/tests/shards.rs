@@ -218,7 +218,8 @@ fn what_cannot_be_shared_is_refused() {
         assert!(matches!(refused, Error::NotMergeable { .. }), "{refused}");
     }
     let mut adapts = settings("auto", "bernoulli");
-    adapts.method.algorithm = Algorithm::Auto { drift: DriftMode::Adapt };
+    adapts.method.algorithm =
+        Algorithm::Auto { drift: DriftMode::Adapt, outliers: Default::default() };
     let sample = model(adapts, EncoderOptions::target("y"), &rows);
     assert!(matches!(Template::new(sample), Err(Error::ShardsAdapt)));
     let wide = EncoderOptions { wide: WideRows::Always, ..EncoderOptions::target("y") };

@@ -107,7 +107,7 @@ impl Declaration {
     pub fn sample_model(&self, rows: Input, source: SourceOptions) -> PyResult<Model> {
         let asked = self.settings()?;
         let mut settings = asked.clone();
-        if let Algorithm::Auto { drift } = &mut settings.method.algorithm {
+        if let Algorithm::Auto { drift, .. } = &mut settings.method.algorithm {
             *drift = DriftMode::Off;
         }
         let mut encoder = Encoder::new(self.options()?);

@@ -124,6 +124,7 @@ pub fn model<'py>(
     let start = start(prior_mean, prior_variance.filter(|_| variance.is_none()))?;
     let parameters = Parameters {
         drift: drift.map(crate::arguments::drift).transpose()?,
+        outliers: None,
         prior: variance,
         scale: scale.map(ScaleArgument::value).transpose()?,
         beta,
@@ -252,6 +253,8 @@ pub fn by_name<'py>(py: Python<'py>, method: &Method) -> PyResult<Bound<'py, PyD
     for &parameter in method.name().takes() {
         let key = name(parameter);
         match parameter {
+            // not a parameter of the estimators
+            Parameter::Outliers => {}
             Parameter::Drift => dict.set_item(key, values.drift.map(|drift| drift.name()))?,
             Parameter::Prior => dict.set_item(key, values.prior)?,
             Parameter::Scale => dict.set_item(key, values.scale)?,
@@ -275,7 +278,9 @@ pub fn by_name<'py>(py: Python<'py>, method: &Method) -> PyResult<Bound<'py, PyD
 #[pyfunction]
 pub fn default_texts(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    for parameter in Parameter::ALL {
+    // the estimators have no parameter for outliers
+    let taken = |parameter: &Parameter| *parameter != Parameter::Outliers;
+    for parameter in Parameter::ALL.into_iter().filter(taken) {
         dict.set_item(name(parameter), parameter.default_text())?;
     }
     Ok(dict)

@@ -53,7 +53,7 @@ pub use family::{
 };
 pub use learner::{
     AnyLearner, Auto, Averaged, AveragedSgd, Categorical, DriftMode, Filter, Learner,
-    OnlineNewtonSettings, OnlineNewtonStep, Predict, Prior, Wide,
+    OnlineNewtonSettings, OnlineNewtonStep, Outliers, Predict, Prior, Wide,
 };
 pub use observe::{Observer, RowView};
 pub use predict::Prediction;

@@ -4,7 +4,7 @@ use super::data::{SourceArgs, missing};
 use super::names::{Names, described, named, whole};
 use clap::Args;
 use clap::builder::TypedValueParser;
-use kalmia::DriftMode;
+use kalmia::{DriftMode, Outliers};
 use kalmia_data::{Analyzer, EncoderOptions, Missing};
 use kalmia_model::{
     Error as ModelError, FamilyChoice, MethodName, Parameters, WeightKind, parse_scale,
@@ -177,6 +177,10 @@ pub struct LearnArgs {
     /// Whether coefficients may change over time (auto, wide) [default: detect]
     #[arg(long, value_parser = drift_modes(), help_heading = "Method")]
     pub drift: Option<DriftMode>,
+    /// What a target counts that is far from its prediction, such as a typing error (auto)
+    /// [default: keep]
+    #[arg(long, value_parser = outliers(), help_heading = "Method")]
+    pub outliers: Option<Outliers>,
     /// Prior variance of the coefficients (ekf, truncated, implicit, moment) [default: 1]
     #[arg(long, allow_negative_numbers = true, value_name = "V", help_heading = "Method")]
     pub prior: Option<f64>,
@@ -229,6 +233,7 @@ impl LearnArgs {
     pub fn parameters(&self) -> Parameters {
         Parameters {
             drift: self.drift,
+            outliers: self.outliers,
             prior: self.prior,
             scale: self.scale,
             beta: self.beta,
@@ -273,6 +278,16 @@ fn weight_kinds() -> impl TypedValueParser<Value = WeightKind> {
             }
         };
         described(kind.name(), about)
+    }))
+}
+
+fn outliers() -> impl TypedValueParser<Value = Outliers> {
+    named(Outliers::ALL.map(|choice| {
+        let about = match choice {
+            Outliers::Keep => "As much as any other",
+            Outliers::Downweight => "Less the further it is, from three standard deviations on",
+        };
+        described(choice.name(), about)
     }))
 }
 

@@ -72,7 +72,7 @@ fn sample(plan: &FitPlan, parts: &[SourcePlan], ui: Ui) -> Result<Template> {
         encoder.target().ok_or_else(|| Failure::usage("name the target column with --target"))?;
     let family = family(&plan.settings.family, target, ui)?;
     let mut settings = plan.settings.clone();
-    if let Algorithm::Auto { drift } = &mut settings.method.algorithm {
+    if let Algorithm::Auto { drift, .. } = &mut settings.method.algorithm {
         *drift = DriftMode::Off;
     }
     let mut model = Model::new(settings, family, encoder)?;

@@ -3,10 +3,10 @@
 use super::{Files, SourcePlan, picture};
 use crate::args::{CompareArgs, FitArgs, Names, RoleArgs, SourceArgs};
 use crate::error::{Failure, Result, option};
-use kalmia::{DriftMode, Error as LearnerError};
+use kalmia::{DriftMode, Error as LearnerError, Outliers};
 use kalmia_data::{EncoderOptions, WideRows};
 use kalmia_model::{
-    Algorithm, Error as ModelError, Method, MethodName, Parameter, Polishing, Settings,
+    Algorithm, Error as ModelError, Method, MethodName, Parameter, Parameters, Polishing, Settings,
     SourceFormat, Start,
 };
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ impl FitPlan {
         args.plot.as_deref().map(picture).transpose()?;
         let method = Method::new(args.method, &args.learn.parameters())?;
         let shuffle = args.shuffle.then(|| args.seed.unwrap_or(0));
-        if shuffle.is_some() && method.algorithm == ADAPT {
+        if shuffle.is_some() && adapts(&method) {
             return Err(Failure::usage(
                 "--drift adapt follows changes over time, which --shuffle removes: give one of \
                  the two",
@@ -166,6 +166,12 @@ fn check_passes(args: &FitArgs, method: &Method, source: &SourcePlan) -> Result<
              curvature; leave out --passes",
         ));
     }
+    if further && method.parameters().outliers == Some(Outliers::Downweight) {
+        return Err(Failure::usage(format!(
+            "--outliers downweight learns in one pass: the further passes of {option} take every \
+             row in full; leave one out"
+        )));
+    }
     let merges = matches!(method.algorithm, Algorithm::Auto { .. } | Algorithm::Filter { .. });
     if args.shards.is_some() && (!merges || method.averaged) {
         let averaged = if method.averaged { " --averaged" } else { "" };
@@ -175,7 +181,7 @@ fn check_passes(args: &FitArgs, method: &Method, source: &SourcePlan) -> Result<
             method.name()
         )));
     }
-    if args.shards.is_some() && method.algorithm == ADAPT {
+    if args.shards.is_some() && adapts(method) {
         return Err(Failure::usage(
             "--drift adapt follows changes over time, but the rows of shards have no common \
              order: give one of the two",
@@ -225,7 +231,7 @@ impl ComparePlan {
     pub fn name(&self, settings: &Settings) -> String {
         let method = settings.method.name();
         let twice = self.settings.iter().filter(|s| s.method.name() == method).count() > 1;
-        if settings.method.algorithm == ADAPT && twice {
+        if adapts(&settings.method) && twice {
             format!("{method} --drift adapt")
         } else {
             method.to_string()
@@ -268,7 +274,9 @@ impl ComparePlan {
             compared.push(Method::new(name, &given.only(name.takes()))?);
             // beside the default, which follows a drift only if it is certain
             if name == MethodName::Auto && !named && given.drift.is_none() {
-                compared.push(ADAPT.into());
+                let drift = Some(DriftMode::Adapt);
+                let given = Parameters { drift, ..given.only(name.takes()) };
+                compared.push(Method::new(name, &given)?);
             }
         }
         // one encoder serves all methods, so rows are sparse if every method that was named, or the
@@ -298,8 +306,10 @@ impl ComparePlan {
     }
 }
 
-/// The default learner that follows changes from the start.
-const ADAPT: Algorithm = Algorithm::Auto { drift: DriftMode::Adapt };
+/// Whether it is the default learner that follows changes from the start.
+fn adapts(method: &Method) -> bool {
+    matches!(method.algorithm, Algorithm::Auto { drift: DriftMode::Adapt, .. })
+}
 
 /// The methods that `compare` runs unless it is given others, the safest first.
 const COMPARED: [MethodName; 7] = [

@@ -81,7 +81,11 @@ fn seeds() -> &'static [Vec<u8>] {
 
 fn fitted(method: &str, family: &str, rows: usize) -> Result<Model, Error> {
     let method = match method {
-        "auto:adapt" => Algorithm::Auto { drift: kalmia::DriftMode::Adapt }.into(),
+        "auto:adapt" => Algorithm::Auto {
+            drift: kalmia::DriftMode::Adapt,
+            outliers: kalmia::Outliers::Downweight,
+        }
+        .into(),
         "averaged" => Method { averaged: true, ..Method::default() },
         name => name.parse()?,
     };

@@ -7,7 +7,7 @@ use crate::parameters::{Parameter, Parameters};
 use kalmia::rule::AnyRule;
 use kalmia::{
     AnyFamily, AnyLearner, Auto, AveragedSgd, DriftMode, Filter, OnlineNewtonSettings,
-    OnlineNewtonStep, Prior, Wide,
+    OnlineNewtonStep, Outliers, Prior, Wide,
 };
 
 /// Number columns of a wide model that are centered and share a covariance; the cost per row grows
@@ -21,6 +21,8 @@ pub enum Algorithm {
     Auto {
         /// Whether the coefficients may move over time.
         drift: DriftMode,
+        /// What a target counts that is far from its prediction.
+        outliers: Outliers,
     },
     /// The default mixture for sparse and wide rows.
     Wide {
@@ -119,9 +121,12 @@ impl Algorithm {
     pub(super) fn parameters(&self) -> Parameters {
         let none = Parameters::default();
         match *self {
-            Self::Auto { drift } | Self::Wide { drift } => {
-                Parameters { drift: Some(drift), ..none }
+            Self::Auto { drift, outliers } => {
+                // files without it are those of earlier versions
+                let outliers = (outliers != Outliers::Keep).then_some(outliers);
+                Parameters { drift: Some(drift), outliers, ..none }
             }
+            Self::Wide { drift } => Parameters { drift: Some(drift), ..none },
             Self::Filter { rule, prior } => {
                 let threshold = match rule {
                     AnyRule::Truncated(rule) => Some(rule),
@@ -167,8 +172,8 @@ impl Algorithm {
         intercept: bool,
     ) -> Result<AnyLearner> {
         Ok(match *self {
-            Self::Auto { drift } => {
-                let builder = Auto::builder(family, dim).drift(drift);
+            Self::Auto { drift, outliers } => {
+                let builder = Auto::builder(family, dim).drift(drift).outliers(outliers);
                 let builder = if intercept { builder.intercept() } else { builder };
                 AnyLearner::Auto(builder.build()?)
             }
@@ -197,7 +202,7 @@ impl Algorithm {
         numbers: usize,
         intercept: bool,
     ) -> Result<AnyLearner> {
-        let (Self::Auto { drift } | Self::Wide { drift }) = *self else {
+        let (Self::Auto { drift, outliers: Outliers::Keep } | Self::Wide { drift }) = *self else {
             return Err(Error::NotWide { method: self.name() });
         };
         let constant = usize::from(intercept);

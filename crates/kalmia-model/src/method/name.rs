@@ -73,7 +73,7 @@ impl MethodName {
     pub fn takes(self) -> &'static [Parameter] {
         use Parameter::*;
         match self {
-            Self::Auto => &[Drift, Averaged],
+            Self::Auto => &[Drift, Outliers, Averaged],
             Self::Wide => &[Drift],
             Self::Ekf | Self::Implicit | Self::Moment => &[Prior, Averaged],
             Self::Truncated => &[Prior, Scale, Beta, Averaged],

@@ -213,3 +213,27 @@ fn sparse_rows_are_for_auto_and_wide() {
     let many = Method::default().build_wide(family(), 1001, true).unwrap();
     assert!(matches!(many, AnyLearner::Wide(wide) if wide.numbers() == 257));
 }
+
+#[test]
+fn outliers_are_a_choice_of_auto_that_files_hold_if_it_was_made() {
+    let given = Parameters { outliers: Some(Outliers::Downweight), ..Parameters::default() };
+    let method = Method::new(MethodName::Auto, &given).unwrap();
+    let json = serde_json::to_value(method).unwrap();
+    assert_eq!(json["outliers"], "downweight");
+    assert_eq!(serde_json::from_value::<Method>(json).unwrap(), method);
+    let plain = serde_json::to_value(Method::default()).unwrap();
+    assert!(plain.get("outliers").is_none());
+    let keep = Parameters { outliers: Some(Outliers::Keep), ..Parameters::default() };
+    assert_eq!(Method::new(MethodName::Auto, &keep).unwrap(), Method::default());
+
+    let poisson: AnyFamily = "poisson".parse().unwrap();
+    let AnyLearner::Auto(auto) = method.build(poisson, 3, true).unwrap() else { panic!() };
+    assert_eq!(auto.outliers(), Outliers::Downweight);
+    assert_eq!(Outliers::default().name(), Parameter::Outliers.default_text());
+    // it needs dense rows, and a family that outliers move
+    assert_eq!(method.rows(), WideRows::Never);
+    assert!(method.build_wide(poisson, 3, true).is_err());
+    assert!(method.build("quantile:0.5".parse().unwrap(), 3, true).is_err());
+    assert!(refused("moment", given).contains("outliers"));
+    assert!(refused("wide", given).contains("outliers"));
+}

@@ -21,7 +21,7 @@ impl Shard {
     /// Without rows.
     pub fn new(template: &Template) -> Result<Self> {
         let mut settings = template.settings.clone();
-        if let Algorithm::Auto { drift } = &mut settings.method.algorithm {
+        if let Algorithm::Auto { drift, .. } = &mut settings.method.algorithm {
             // rows of a part have no order that a drift could follow
             *drift = DriftMode::Off;
         }

@@ -47,7 +47,7 @@ impl Template {
     pub fn new(sample: Model) -> Result<Self> {
         let settings = sample.settings;
         let drift = match settings.method.algorithm {
-            Algorithm::Auto { drift } => drift,
+            Algorithm::Auto { drift, .. } => drift,
             _ => DriftMode::Off,
         };
         let mergeable = matches!(sample.learner, AnyLearner::Auto(_) | AnyLearner::Filter(_));
@@ -82,7 +82,7 @@ impl Template {
             self.prior.mapped(&map)?.with_information(&part.information)?;
         let exact = merged.is_exact();
         let learner = match (merged.into_inner(), self.settings.method.algorithm) {
-            (AnyLearner::Auto(auto), Algorithm::Auto { drift }) => {
+            (AnyLearner::Auto(auto), Algorithm::Auto { drift, .. }) => {
                 AnyLearner::Auto(auto.with_drift_mode(drift)?)
             }
             (other, _) => other,

@@ -76,6 +76,9 @@ const MAX_SCALE: f64 = 1e140;
 /// Largest squared residual, in units of $\nu\sigma^2$ and of the belief's variance, that is not
 /// left to the derivatives at the mean.
 const MAX_SQUARE: f64 = 1e20;
+/// Smallest weight of a row that is not left to them either: the widths that it is a mixture of
+/// would span more than a number can.
+const MIN_WEIGHT: f64 = 1e-6;
 /// Largest residual, in units of the scale, that is squared.
 const MAX_SQUARED: f64 = 1e100;
 /// Largest $cs$ at which the contraction is not taken from the variance that is left.
@@ -246,7 +249,7 @@ impl FastPaths for Student {
         let spread = self.spread();
         let slope = weight * self.derivatives(y, m + offset).0;
         let far = square > MAX_SQUARE * spread && square > MAX_SQUARE * s;
-        if s == 0.0 || weight == 0.0 || far {
+        if s == 0.0 || weight < MIN_WEIGHT || far {
             let evidence = Evidence::Log(-observation.loss(self, m));
             let curvature = (weight * self.curvature(r)).max(0.0);
             return Some(Moments { evidence, slope, step: Step::against(slope, curvature, s) });

@@ -15,12 +15,13 @@ mod merge;
 mod online_newton;
 mod precision;
 mod prior;
+mod quantiles;
 mod sample;
 mod wide;
 
 pub use any::{AnyLearner, AnyState};
 pub(crate) use auto::Residual;
-pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight};
+pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight, Outliers};
 pub use averaged::{Averaged, AveragedState};
 pub use averaged_sgd::{AveragedSgd, AveragedSgdState, default_step, oracle_step};
 pub use categorical::{
@@ -41,6 +42,7 @@ pub use online_newton::{
 pub use precision::PriorPrecision;
 pub(crate) use precision::times;
 pub use prior::Prior;
+pub use quantiles::{QuantileObserver, QuantileRow, Quantiles, QuantilesBuilder, QuantilesState};
 pub use sample::{PosteriorDraw, Sample};
 pub use wide::{Wide, WideBuilder, WideState, WideWeight};
 

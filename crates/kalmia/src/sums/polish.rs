@@ -249,8 +249,10 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
 
 impl<F: Family> Auto<F> {
     /// The prior of the heaviest member, at the dispersion of [`Predict::family`]: what to polish
-    /// this learner with. Refuses a learner that follows a drift.
+    /// this learner with. Refuses a learner that follows a drift, and one that counts outliers less:
+    /// sums count every row in full.
     pub fn polishing_prior(&self) -> Result<PriorPrecision> {
+        self.require_full_rows()?;
         let dispersion = self.family().dispersion().unwrap_or(1.0);
         self.fitted_prior().map(|prior| prior.scaled(1.0 / dispersion))
     }
@@ -260,6 +262,7 @@ impl<F: Family> Auto<F> {
     /// learner that follows a drift.
     pub fn with_polished(self, polished: &Polished) -> Result<Self> {
         require_len("coefficients", polished.coefficients.len(), self.dim())?;
+        self.require_full_rows()?;
         let unit = 1.0 / polished.family_dispersion;
         let covariance: Vec<f64> = polished.inverse.iter().map(|entry| unit * entry).collect();
         let residual = match polished.kind {

@@ -43,7 +43,7 @@ pub fn contestants(
         if encoder.is_wide() && !plan.named {
             match settings.method.algorithm {
                 // with sparse rows it is the same as detect
-                Algorithm::Auto { drift: DriftMode::Adapt } => continue,
+                Algorithm::Auto { drift: DriftMode::Adapt, .. } => continue,
                 Algorithm::Auto { .. } => {}
                 _ => {
                     dense.push(name);

@@ -3,6 +3,7 @@
 use super::center::center;
 use super::dispersion::{Dispersion, Kind};
 use super::member::{Member, MomentMatcher};
+use super::outliers::noise_share;
 use super::posterior::posterior;
 use super::report::MixtureRow;
 use super::sentinel::{Sentinel, WatchedRow};
@@ -63,9 +64,9 @@ pub(super) struct Bank<C> {
     centered: Vec<f64>,
     /// Of a row, one per member: its evidence, the weights after it, and what it adds to the
     /// residuals.
-    evidence: Vec<Evidence>,
-    next: Vec<f64>,
-    added: Vec<f64>,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) next: Vec<f64>,
+    pub(super) added: Vec<f64>,
 }
 
 impl<C: Covariance> Default for Bank<C> {
@@ -113,6 +114,7 @@ impl<C: Covariance> Bank<C> {
         for i in 0..rows.len() {
             let observation = observation(context.family, &rows, i);
             let evidence = self.weigh(&context, &observation, i);
+            let share = self.share(i);
             if let Some(observer) = &mut observer {
                 let row = MixtureRow {
                     family: context.family,
@@ -125,7 +127,10 @@ impl<C: Covariance> Bank<C> {
             if context.dispersion.has_shape() {
                 let linear = self.linear(i);
                 let variance = self.variance(context.dispersion, i);
-                context.dispersion.shape.add(context.family, &observation, linear, variance);
+                // what is far from its prediction says little of the scale
+                let weight = observation.weight * noise_share(share);
+                let counted = Observation { weight, ..observation };
+                context.dispersion.shape.add(context.family, &counted, linear, variance);
             }
             if context.sentinel.is_some() {
                 let linear = self.linear(i);
@@ -147,8 +152,11 @@ impl<C: Covariance> Bank<C> {
                     );
                 }
             }
+            if context.dispersion.downweighting.is_some() {
+                self.weigh_share(&context, &observation, i, share);
+            }
             self.take_weights();
-            context.dispersion.count(observation.weight);
+            context.dispersion.count(observation.weight, share);
         }
         Ok(())
     }

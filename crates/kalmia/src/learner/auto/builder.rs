@@ -1,9 +1,9 @@
 //! Choices that an [`Auto`] takes before its first row.
 
 use super::scale::Scales;
-use super::{Auto, DriftMode};
-use crate::error::Result;
-use crate::family::Family;
+use super::{Auto, DriftMode, Outliers};
+use crate::error::{Error, Result};
+use crate::family::{Family, FastPaths};
 use crate::linalg::Threads;
 
 /// Builds an [`Auto`]; made by [`Auto::builder`].
@@ -22,12 +22,20 @@ pub struct AutoBuilder<F> {
     dim: usize,
     intercept: bool,
     drift: DriftMode,
+    outliers: Outliers,
     threads: Threads,
 }
 
 impl<F: Family> AutoBuilder<F> {
     pub(super) fn new(family: F, dim: usize) -> Self {
-        Self { family, dim, intercept: false, drift: DriftMode::Off, threads: Threads::all() }
+        Self {
+            family,
+            dim,
+            intercept: false,
+            drift: DriftMode::Off,
+            outliers: Outliers::Keep,
+            threads: Threads::all(),
+        }
     }
 
     /// Feature 0 is the constant 1, and its coefficient is not shrunk. With normal noise, shifting
@@ -51,6 +59,13 @@ impl<F: Family> AutoBuilder<F> {
         self
     }
 
+    /// What a target counts that is far from its prediction; in full by default. Refused for
+    /// quantiles and Student's law, which outliers hardly move.
+    pub fn outliers(mut self, outliers: Outliers) -> Self {
+        self.outliers = outliers;
+        self
+    }
+
     /// At most this many cores, 0 counting as 1; all of them by default. Results do not depend on
     /// it.
     pub fn threads(mut self, threads: usize) -> Self {
@@ -60,7 +75,17 @@ impl<F: Family> AutoBuilder<F> {
 
     /// The untrained learner.
     pub fn build(self) -> Result<Auto<F>> {
+        let robust = self.family.fast().location_level().is_some();
+        if self.outliers == Outliers::Downweight && robust {
+            return Err(Error::Choice {
+                name: "outliers",
+                value: self.outliers.to_string(),
+                expected: "keep: outliers hardly move this family",
+            });
+        }
         let scales = Scales::new(self.dim, self.intercept);
-        Auto::untrained(self.family, scales, self.drift, self.threads)
+        let mut auto = Auto::untrained(self.family, scales, self.drift, self.threads)?;
+        auto.set_outliers(self.outliers);
+        Ok(auto)
     }
 }

@@ -2,22 +2,17 @@
 //! the other families that have one, and for counts.
 
 use super::member::MomentMatcher;
+use super::outliers::{Downweighting, Judge, kept_spread, noise_share};
+use super::pearson::{MAX_PEARSON, pearson};
 use super::shape::ShapeSums;
 use crate::error::{Error, Result, require};
 use crate::family::{Family, FastPaths};
 use crate::math::ln_gamma;
-use crate::rows::{Observation, Rows};
+use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
 /// Shape $a_1$ of the inverse-gamma prior, which counts as one row.
 const PRIOR_SHAPE: f64 = 0.5;
-
-/// Largest contribution of one row to Pearson's sum, in units of the estimate.
-const MAX_PEARSON: f64 = 100.0;
-
-/// Range of the guess.
-const MIN_GUESS: f64 = 1e-9;
-const MAX_GUESS: f64 = 1e9;
 
 /// Smallest scale, relative to the spread of `y` in the warm-up.
 const MIN_SCALE: f64 = 1e-9;
@@ -66,6 +61,9 @@ pub(in crate::learner) struct Dispersion {
     /// What the rows say of the law's shape, if it has one to learn.
     #[serde(default, skip_serializing_if = "ShapeSums::is_empty")]
     pub shape: ShapeSums,
+    /// How rows are judged that are far from their prediction, if these count less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub downweighting: Option<Downweighting>,
 }
 
 /// For fields that older files do not have.
@@ -100,6 +98,7 @@ impl Dispersion {
             spent: 0.0,
             unit: 1.0,
             shape: ShapeSums::default(),
+            downweighting: None,
         }
     }
 
@@ -115,6 +114,7 @@ impl Dispersion {
             require(value.is_finite() && value >= 0.0, name, value, "must be finite, 0 or more")?;
         }
         self.shape.check()?;
+        self.downweighting.map_or(Ok(()), |downweighting| downweighting.check())?;
         let unit = self.unit;
         require(unit > 0.0 && unit.is_finite(), "unit", unit, "must be positive")?;
         let guess = self.guess;
@@ -129,7 +129,8 @@ impl Dispersion {
     /// How often the rows of the warm-up are learned anew: several times if moments depend on an
     /// estimate, because both are found in turns.
     pub fn warm_up_runs(&self) -> usize {
-        if self.is_pearson() || self.has_shape() { ESTIMATE_RUNS } else { 1 }
+        let estimates = self.is_pearson() || self.has_shape() || self.downweighting.is_some();
+        if estimates { ESTIMATE_RUNS } else { 1 }
     }
 
     /// Whether the learner's family has a shape to learn.
@@ -155,7 +156,20 @@ impl Dispersion {
     /// The step of rows, with beliefs in units of the dispersion.
     pub fn matcher<'a, F: Family>(&self, family: &'a F) -> MomentMatcher<'a, F> {
         let dispersion = if self.is_pearson() { self.guess } else { 1.0 };
-        MomentMatcher { family, dispersion, unit: dispersion * self.unit }
+        MomentMatcher { family, dispersion, unit: dispersion * self.unit, judge: self.judge() }
+    }
+
+    /// What decides how much of a row counts, if not every row counts in full.
+    pub fn judge(&self) -> Option<Judge> {
+        self.downweighting.map(|d| d.judge(self.kind, self.weight_is_size))
+    }
+
+    /// Takes the scale by which rows are judged from an estimate of the dispersion.
+    pub fn take_noise(&mut self, estimate: f64) {
+        let noise = if self.has_shape() { 1.0 } else { estimate };
+        if let Some(downweighting) = &mut self.downweighting {
+            downweighting.take_noise(noise);
+        }
     }
 
     /// Forgets the rows, for a new run over them.
@@ -165,13 +179,26 @@ impl Dispersion {
     }
 
     /// The number of rows that a row of this weight counts as.
-    fn rows_of(&self, weight: f64) -> f64 {
+    pub(super) fn rows_of(&self, weight: f64) -> f64 {
         if self.weight_is_size && weight > 0.0 { 1.0 } else { weight }
     }
 
-    /// Counts a row.
-    pub fn count(&mut self, weight: f64) {
-        self.rows += self.rows_of(weight);
+    /// Counts a row of which a share was learned.
+    pub fn count(&mut self, weight: f64, share: f64) {
+        self.rows += self.rows_of(weight) * noise_share(share);
+        if let Some(downweighting) = &mut self.downweighting
+            && weight > 0.0
+        {
+            downweighting.count(share);
+        }
+    }
+
+    /// The factor of a row's part in the residual sum.
+    pub fn residual_share(&self, share: f64) -> f64 {
+        match self.downweighting {
+            Some(_) => noise_share(share) / kept_spread(self.kind),
+            None => 1.0,
+        }
     }
 
     /// Rows that the estimate rests on.
@@ -214,12 +241,6 @@ impl Dispersion {
         -a * b.ln()
     }
 
-    /// Takes the guess from a residual sum of the rows so far.
-    pub fn guess_from(&mut self, residual: f64) {
-        let least = if self.kind == Kind::Quasi { 1.0 } else { MIN_GUESS };
-        self.guess = (residual / self.rows).clamp(least, MAX_GUESS);
-    }
-
     /// What a row adds to the residual sum: for normal noise $w r^2/(1+ws)$, else the counterpart
     /// with Pearson's residual and the expected curvature, capped at [`MAX_PEARSON`].
     pub fn residual<F: Family>(
@@ -242,23 +263,6 @@ impl Dispersion {
                 (weight * pearson(family, y, u) / spread).min(largest)
             }
         }
-    }
-
-    /// The residual sum of rows already learned, at the coefficients after them; only for Pearson's
-    /// estimator, because residuals before the coefficients are known are no use to it.
-    pub fn refit<F: Family>(&self, family: &F, rows: Rows<'_>, theta: &[f64]) -> Option<f64> {
-        let n = rows.len() as f64;
-        let d = rows.dim() as f64;
-        if !self.is_pearson() || n < d + 2.0 {
-            return None;
-        }
-        let row = |i: usize| {
-            let Observation { y, weight, offset } = rows.observation(i);
-            let m: f64 = theta.iter().zip(rows.x(i)).map(|(t, x)| t * x).sum();
-            let largest = MAX_PEARSON * self.guess * self.rows_of(weight);
-            (weight * pearson(family, y, m + offset)).min(largest)
-        };
-        Some((0..rows.len()).map(row).sum::<f64>() * n / (n - d))
     }
 
     /// The term of a row's log evidence that is common to all members: $\ln\Gamma(a+w/2) -
@@ -284,11 +288,4 @@ impl Dispersion {
             - 0.5 * weight * (b + 0.5 * added).ln()
             - 0.5 * (weight * s).ln_1p()
     }
-}
-
-/// Pearson's squared residual under unit dispersion; 0 where both the residual and the variance
-/// vanish.
-fn pearson<F: Family>(family: &F, y: f64, u: f64) -> f64 {
-    let residual = y - family.mean(u);
-    residual * residual / family.variance(u).max(f64::MIN_POSITIVE)
 }

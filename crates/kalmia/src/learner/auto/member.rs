@@ -1,5 +1,6 @@
 //! One filter of the mixture: a prior size, a belief, a weight.
 
+use super::outliers::Judge;
 use super::prior::Basis;
 use crate::covariance::Covariance;
 use crate::error::{Error, Result};
@@ -45,6 +46,8 @@ pub(super) struct Predictions {
     pub slope: Vec<f64>,
     /// Under the dispersion of the [`MomentMatcher`], without the base measure.
     pub evidence: Vec<Evidence>,
+    /// Share of each row that was learned; empty if every row counts in full.
+    pub share: Vec<f64>,
 }
 
 impl Clone for Predictions {
@@ -59,6 +62,8 @@ pub(in crate::learner) struct MomentMatcher<'a, F> {
     pub family: &'a F,
     pub dispersion: f64,
     pub unit: f64,
+    /// Decides how much of a row counts; `None` if every row counts in full.
+    pub judge: Option<Judge>,
 }
 
 impl<F> Clone for MomentMatcher<'_, F> {
@@ -86,10 +91,32 @@ impl<F: Family> MomentMatcher<'_, F> {
         };
         Moments { evidence, slope: phi * slope, step }
     }
+
+    /// The share of a row that counts, and the moments of this share of it; `full` are those of the
+    /// whole row.
+    #[inline(never)]
+    fn judged(
+        &self,
+        judge: Judge,
+        observation: &Observation,
+        full: Moments,
+        m: f64,
+        s: f64,
+    ) -> (f64, Moments) {
+        let share = judge.share(self, observation, full.evidence, m, s);
+        if share == 1.0 {
+            return (share, full);
+        }
+        let counted = Observation { weight: share * observation.weight, ..*observation };
+        let Moments { slope, step, .. } = self.moments(&counted, m, s);
+        // the mixture compares members by the whole row
+        (share, Moments { evidence: full.evidence, slope, step })
+    }
 }
 
 impl Predictions {
-    fn reset(&mut self, rows: usize) {
+    fn reset<F>(&mut self, rows: usize, matcher: &MomentMatcher<'_, F>) {
+        self.share.resize(if matcher.judge.is_some() { rows } else { 0 }, 1.0);
         self.linear.resize(rows, 0.0);
         self.variance.resize(rows, 0.0);
         self.slope.resize(rows, 0.0);
@@ -108,7 +135,11 @@ impl Predictions {
         s: f64,
     ) -> Result<Step> {
         let observation = observation(matcher.family, &rows, i);
-        let Moments { evidence, slope, step } = matcher.moments(&observation, m, s);
+        let mut moments = matcher.moments(&observation, m, s);
+        if let Some(judge) = matcher.judge {
+            (self.share[i], moments) = matcher.judged(judge, &observation, moments, m, s);
+        }
+        let Moments { evidence, slope, step } = moments;
         self.linear[i] = m;
         self.variance[i] = s;
         self.slope[i] = slope;
@@ -151,7 +182,7 @@ impl<C: Covariance> Member<C> {
         threads: Threads,
     ) -> Result<()> {
         let Self { theta, covariance, predictions, process_noise, .. } = self;
-        predictions.reset(rows.len());
+        predictions.reset(rows.len(), &matcher);
         let mut decide = |i: usize, m: f64, s: f64| {
             let step = predictions.decide(matcher, rows, i, m, s)?;
             // A row far more informative than the belief would cost a dense matrix its precision;
@@ -179,8 +210,8 @@ impl<C: Covariance> Member<C> {
         threads: Threads,
     ) -> Result<()> {
         let [first, second] = members;
-        first.predictions.reset(rows.len());
-        second.predictions.reset(rows.len());
+        first.predictions.reset(rows.len(), &matcher);
+        second.predictions.reset(rows.len(), &matcher);
         let predictions = [&mut first.predictions, &mut second.predictions];
         let mut decide =
             |k: usize, i: usize, m: f64, s: f64| predictions[k].decide(matcher, rows, i, m, s);

@@ -10,7 +10,8 @@
 //! | `warm_up`, `scale`, `prior` | the first rows, the scales that they give, the priors at these |
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
 //! | `review` | which members are dropped |
-//! | `posterior`, `mean`, `dispersion`, `shape` | weights, predicted mean, noise |
+//! | `posterior`, `mean`, `dispersion`, `pearson`, `shape` | weights, predicted mean, noise |
+//! | `outliers`, `downweight` | what targets far from their prediction count; how it is learned |
 //! | `predict`, `shrink` | predictions, standard errors, growth; growth undone |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
 //! | `drift` | the drift mode, and how following starts |
@@ -23,11 +24,14 @@ mod center;
 mod coefficients;
 mod corrector;
 pub(super) mod dispersion;
+mod downweight;
 mod drift;
 mod information;
 pub(super) mod mean;
 pub(super) mod member;
 mod merge;
+mod outliers;
+mod pearson;
 pub(super) mod posterior;
 pub(super) mod predict;
 pub(super) mod prior;
@@ -46,6 +50,7 @@ pub(super) mod warm_up;
 pub use builder::AutoBuilder;
 pub use drift::DriftMode;
 pub(crate) use information::Residual;
+pub use outliers::Outliers;
 pub use sentinel::DriftReport;
 pub use state::AutoState;
 
@@ -298,6 +303,7 @@ impl<F: Family> Auto<F> {
                 self.move_shape();
             }
             if self.count.is_multiple_of(chunk) {
+                self.take_noise();
                 self.follow_drift();
             }
         }

@@ -3,6 +3,7 @@
 
 use super::bank::Bank;
 use super::dispersion::{Dispersion, Kind};
+use super::downweight::largest_usual;
 use super::member::Member;
 use super::warm_up::WarmUpRows;
 use super::{Auto, Stage};
@@ -25,7 +26,7 @@ const FLAT: f64 = 1e6;
 /// The same for a family with a learned scale, whose intercept starts at a quantile of `y`.
 const WIDE: f64 = 100.0;
 /// The standard deviation of a normal law over the median distance from its center.
-const MEDIAN_TO_DEVIATION: f64 = 1.482_602_218_505_602;
+pub(super) const MEDIAN_TO_DEVIATION: f64 = 1.482_602_218_505_602;
 /// Rows of the warm-up up to which a scale is taken from the spread of `y`, not from residuals.
 const SPREAD_ROWS: usize = 3;
 /// Smallest variance of the intercept for other families. An intercept is not small because the
@@ -93,12 +94,12 @@ impl From<PriorScale> for [f64; 2] {
 }
 
 /// The targets of the warm-up, less their offsets.
-struct TargetSpread {
-    rows: f64,
-    mean: f64,
-    mean_square: f64,
+pub(super) struct TargetSpread {
+    pub rows: f64,
+    pub mean: f64,
+    pub mean_square: f64,
     /// With $n-1$ in the denominator; 0 for one row.
-    variance: f64,
+    pub variance: f64,
 }
 
 impl TargetSpread {
@@ -127,7 +128,7 @@ fn log_level(rows: impl Iterator<Item = Observation> + Clone) -> Option<f64> {
 }
 
 /// The value of rank `level`, with the values sorted; `None` if there is none.
-fn sample_quantile(values: &mut [f64], level: f64) -> Option<f64> {
+pub(super) fn sample_quantile(values: &mut [f64], level: f64) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     Some(values[(level * last as f64).round() as usize])
@@ -154,7 +155,14 @@ impl PriorCenter {
         rows: impl Iterator<Item = Observation> + Clone,
     ) {
         if dispersion.kind == Kind::Normal {
-            self.center_normal(dispersion, noise, intercept, &TargetSpread::of(rows));
+            let robust = dispersion.downweighting.is_some();
+            let targets = TargetSpread::of(rows.clone());
+            let targets = if robust { targets.without_outliers(rows, intercept) } else { targets };
+            self.center_normal(dispersion, noise, intercept, &targets);
+            if robust {
+                // a wider one would let an outlier in the first row take the intercept along
+                self.scale.intercept = self.scale.intercept.min(WIDE * self.scale.slopes);
+            }
             return;
         }
         if let (Kind::Scale, Some(level)) = (dispersion.kind, family.fast().location_level()) {
@@ -170,7 +178,12 @@ impl PriorCenter {
         let guess = dispersion.guess;
         self.scale = PriorScale { slopes: slopes / guess, intercept: level / guess };
         if intercept && family.fast().log_link() {
-            self.intercept_mean = log_level(rows).unwrap_or(0.0);
+            let most = match dispersion.downweighting {
+                Some(_) => largest_usual(rows.clone()),
+                None => f64::INFINITY,
+            };
+            let usual = rows.map(|o| Observation { y: o.y.min(most), ..o });
+            self.intercept_mean = log_level(usual).unwrap_or(0.0);
         }
     }
 
@@ -259,7 +272,7 @@ impl PriorCenter {
 impl<F: Family> Auto<F> {
     /// Centers the prior on the kept rows.
     pub(super) fn center_prior(&mut self, kept: &WarmUpRows) {
-        let noise = self.loss_divisor();
+        let noise = self.usual_noise(kept).unwrap_or_else(|| self.loss_divisor());
         let intercept = self.scales.has_intercept();
         self.prior.center(
             &self.family,

@@ -85,6 +85,7 @@ impl<F: Family> Auto<F> {
         }
         self.chunk(rows.slice(i..i + 1), i, observer)?;
         self.count += 1;
+        self.take_noise();
         match &mut self.warm_up {
             Some(kept) if t < WARM_UP_ROWS => kept.push(rows, i),
             _ => {
@@ -102,6 +103,8 @@ impl<F: Family> Auto<F> {
         for _ in 0..self.dispersion.warm_up_runs() {
             self.center_prior(&kept);
             self.rebuild()?;
+            let guess = self.dispersion.guess;
+            self.dispersion.take_noise(guess);
             self.chunk(kept.rows(self.dim)?, 0, None)?;
             if let Stage::Static(bank) = &mut self.stage {
                 bank.refit(&self.family, &mut self.dispersion, kept.rows(self.dim)?);

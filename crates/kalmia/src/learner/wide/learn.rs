@@ -100,7 +100,7 @@ impl<F: Family> Wide<F> {
             self.core.walk(walk.lane, fixed, walk.per_row, walk.most);
         }
         self.members.move_weights(&decisions.added[..lanes]);
-        self.dispersion.count(observation.weight);
+        self.dispersion.count(observation.weight, 1.0);
         Ok(())
     }
 
