@@ -1,6 +1,6 @@
 //! What `auto` found about a drift, and the words for it.
 
-use kalmia::{AnyLearner, DriftMode, Family};
+use kalmia::{AnyLearner, Categorical, DriftMode, Family};
 use serde::Serialize;
 
 /// Whether a drift was found or is followed, and what following it would have gained.
@@ -53,6 +53,20 @@ impl DriftStatus {
                 first_followed_row: auto.first_followed_row(),
             },
         ))
+    }
+
+    /// Of a learner of several classes, which knows no gain.
+    pub fn of_classes(learner: &Categorical) -> Self {
+        Self {
+            gain: None,
+            standard_error: None,
+            share: None,
+            seen: learner.is_following(),
+            followed: learner.is_following(),
+            row: learner.follows_from().map(|rows| rows + 1),
+            mode: learner.drift_mode(),
+            first_followed_row: learner.first_followed_row(),
+        }
     }
 
     /// What there is to say about it. `adapt` is how this front end asks to follow a drift.

@@ -149,6 +149,9 @@ pub enum Error {
     /// Several classes were to be learned by a mean of iterates.
     #[error("several classes are learned by auto as it is, not averaged")]
     ClassAveraged,
+    /// Several classes were to be learned with outliers that count less.
+    #[error("a target of several classes has no outliers: leave the option out")]
+    ClassOutliers,
     /// Several classes were to be learned with an offset.
     #[error("a target of several classes takes no offset: all classes would share it")]
     ClassOffset,

@@ -57,7 +57,10 @@ impl FamilyChoice {
 
     /// The family asked for; `None` if the first rows decide.
     pub fn named(&self) -> Option<&AnyFamily> {
-        self.named.as_ref().map(|(_, family)| family)
+        match &self.named {
+            Some((_, Named::One(family))) => Some(family),
+            Some((_, Named::Categorical)) | None => None,
+        }
     }
 
     /// The text given, if it fixes a dispersion: the noise variance, or that of the Gamma family.

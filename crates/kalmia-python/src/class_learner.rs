@@ -7,8 +7,8 @@ mod predict;
 use crate::error::{input, model as translate, plain};
 use crate::file::Provenance;
 use crate::shared::{Held, Shared};
-use kalmia::Categorical;
 use kalmia::evaluate::ClassMetrics;
+use kalmia::{Categorical, Outliers};
 use kalmia_model::{Algorithm, History, Settings, Weights, check_memory};
 use pyo3::prelude::*;
 use std::sync::{Arc, RwLockReadGuard};
@@ -90,12 +90,10 @@ impl ClassLearner {
             shuffle,
             ..Settings::default()
         };
-        if let Some(drift) = drift {
-            let drift = crate::arguments::drift(drift)?;
-            settings.method = Algorithm::Auto { drift }.into();
-        }
+        let drift = drift.map(crate::arguments::drift).transpose()?.unwrap_or_default();
+        settings.method = Algorithm::Auto { drift, outliers: Outliers::default() }.into();
         let builder = |dim: usize| {
-            let builder = Categorical::builder(classes, dim);
+            let builder = Categorical::builder(classes, dim).drift(drift);
             if intercept { builder.intercept() } else { builder }
         };
         let dim = features + usize::from(intercept);

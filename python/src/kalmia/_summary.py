@@ -173,6 +173,7 @@ class Summary:
         notes = (
             f"{learner.count} rows, one pass, method {learner.method}",
             *_loss_notes(estimator),
+            *_drift_notes(estimator),
             f"log odds against the class {estimator.classes_[0]}",
         )
         title = f"{type(estimator).__name__} ({learner.family})"

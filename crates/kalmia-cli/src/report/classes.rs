@@ -68,6 +68,9 @@ impl PassReport for ClassFitSummary {
         );
         out.push_str(&class_scores_text(&model.progressive));
         out.push_str(&class_coefficients_text(model.reference.as_deref(), &model.coefficients));
+        if let Some(drift) = model.drift.note("--drift adapt") {
+            let _ = writeln!(out, "\ndrift: {drift}");
+        }
         out
     }
 

@@ -12,10 +12,10 @@ use crate::method::Algorithm;
 use crate::model::{ClassModel, ModelOf, inputs_of};
 use crate::settings::Settings;
 use crate::weights::Weights;
-use kalmia::Categorical;
 use kalmia::evaluate::ClassMetrics;
 use kalmia::file::Metadata;
 use kalmia::learner::Contrast;
+use kalmia::{Categorical, Outliers};
 use kalmia_data::{Block, ClassNames, Encoder, Target};
 use serde::Serialize;
 use serde_json::Value;
@@ -36,9 +36,12 @@ impl ClassModel {
     /// columns.
     pub fn new(settings: Settings, encoder: Encoder) -> Result<Self> {
         settings.check()?;
-        let Algorithm::Auto { .. } = settings.method.algorithm else {
+        let Algorithm::Auto { drift, outliers } = settings.method.algorithm else {
             return Err(Error::ClassMethod { method: settings.method.name() });
         };
+        if outliers != Outliers::Keep {
+            return Err(Error::ClassOutliers);
+        }
         if settings.method.averaged {
             return Err(Error::ClassAveraged);
         }
@@ -51,7 +54,7 @@ impl ClassModel {
         let names = encoder.target().and_then(Target::classes);
         let known = names.map_or(0, ClassNames::len).max(1);
         let builder = |dim: usize| {
-            let builder = Categorical::builder(known, dim);
+            let builder = Categorical::builder(known, dim).drift(drift);
             if encoder.options().intercept { builder.intercept() } else { builder }
         };
         check_memory(&builder(1).build()?, encoder.dim())?;

@@ -1,6 +1,7 @@
 //! What a model of several classes reports about itself.
 
 use super::ClassCoefficients;
+use crate::drift::DriftStatus;
 use crate::error::Result;
 use crate::model::ClassModel;
 use crate::summary::{LEVEL, LastHalfScores};
@@ -34,6 +35,8 @@ pub struct ClassSummary {
     pub coefficients: Vec<ClassCoefficients>,
     /// Whether the rows seem sorted by their class; what was learned is then poor.
     pub sorted: bool,
+    /// What was found about drift.
+    pub drift: DriftStatus,
 }
 
 /// Averages over rows.
@@ -90,6 +93,7 @@ impl ClassSummary {
             features: model.learner.dim(),
             coefficients: model.class_coefficients(LEVEL)?,
             sorted: model.metrics.is_sorted(),
+            drift: DriftStatus::of_classes(&model.learner),
         })
     }
 }

@@ -4,7 +4,7 @@ use super::ClassLearner;
 use crate::error::plain;
 use crate::learner::{Coefficient, check_level, line};
 use crate::metrics::class_report;
-use kalmia_model::contrast_coefficients;
+use kalmia_model::{DriftStatus, contrast_coefficients};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -149,10 +149,16 @@ impl ClassLearner {
         None
     }
 
-    /// What is known of a drift; None if nothing.
+    /// ``"followed"`` if the coefficients follow a drift; else None.
     #[getter]
-    fn drift(&self) -> Option<&'static str> {
-        None
+    fn drift(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        Ok(self.state(py)?.learner.is_following().then_some("followed"))
+    }
+
+    /// What there is to say about a drift; None if nothing.
+    #[getter]
+    fn drift_note(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(DriftStatus::of_classes(&self.state(py)?.learner).note("drift=\"adapt\""))
     }
 
     /// Whether the rows seem sorted by their class.

@@ -12,6 +12,7 @@ use crate::error::{Result, require_len};
 use crate::family::Bernoulli;
 use crate::learner::auto::prior::Basis;
 use crate::learner::auto::sentinel::{Sentinel, WatchedRow};
+use crate::learner::auto::warm_up::WARM_UP_ROWS;
 use crate::learner::auto::{DriftMode, PROCESS_NOISES, ROWS_BEFORE_DRIFT};
 use crate::linalg::{Buffer, require_memory};
 use crate::math::dot;
@@ -94,6 +95,12 @@ impl Categorical {
     /// Rows learned when the coefficients began to follow a drift; `None` while they are constant.
     pub fn follows_from(&self) -> Option<u64> {
         self.follows_from
+    }
+
+    /// The first row that a drift can be followed from: earlier ones only show the scales.
+    pub fn first_followed_row(&self) -> u64 {
+        let needed = (ROWS_BEFORE_DRIFT * self.dim as u64).next_multiple_of(WATCHED_ROWS);
+        needed.max(WARM_UP_ROWS as u64) + 1
     }
 
     /// After the warm-up, begins to watch for a drift if the mode asks for it.
