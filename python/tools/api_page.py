@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import kalmia
-from kalmia import bounds, client, cluster, river, stream
+from kalmia import bounds, client, cluster, recipes, river, stream
 
 INTRODUCTION = """# The Python package
 
@@ -23,6 +23,7 @@ MODULES = (
     (cluster, "kalmia.cluster"),
     (stream, "kalmia.stream"),
     (river, "kalmia.river"),
+    (recipes, "kalmia.recipes"),
     (bounds, "kalmia.bounds"),
 )
 

@@ -249,8 +249,8 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
 
 impl<F: Family> Auto<F> {
     /// The prior of the heaviest member, at the dispersion of [`Predict::family`]: what to polish
-    /// this learner with. Refuses a learner that follows a drift, and one that counts outliers less:
-    /// sums count every row in full.
+    /// this learner with. Refuses a learner that follows a drift, and one that counts outliers
+    /// less, because sums count every row in full.
     pub fn polishing_prior(&self) -> Result<PriorPrecision> {
         self.require_full_rows()?;
         let dispersion = self.family().dispersion().unwrap_or(1.0);
