@@ -78,7 +78,6 @@ fn every_command_takes_the_families() {
         for (j, found) in estimates(&fitted).into_iter().enumerate() {
             let truth = THETA[j] + if j == 0 { case.shift } else { 0.0 };
             let error = number(&fitted["coefficients"][j], "std_error");
-            // the noise of Student's case has heavier tails than the family
             assert!(
                 (found - truth).abs() < 5.0 * error && error < 0.1,
                 "{family}: {found} {truth}"
@@ -257,7 +256,6 @@ fn gradient(csv: &str, theta: [f64; 3], score: impl Fn(f64, f64) -> f64) -> f64 
         let u: f64 = x.iter().zip(theta).map(|(x, t)| x * t).sum();
         sums.iter_mut().zip(x).for_each(|(sum, x)| *sum += score(row[2], u) * x);
     }
-    // NaN must fail
     sums.iter().fold(0.0, |most, s| if s.abs() <= most { most } else { s.abs() })
         / data.len() as f64
 }
@@ -290,7 +288,6 @@ fn a_quantile_is_merged_but_not_polished() {
     folder.run("polish m.kalmia t.csv").fails(2, &said);
     assert_eq!(folder.read("m.kalmia"), before);
     folder.run("fit t.csv -t y --family quantile:0.8 --passes 2").fails(2, &said);
-    // shards would be polished by default
     let shards = folder.json("fit t.csv -t y --family quantile:0.8 --shards 3 --json");
     assert_eq!((&shards["shards"], &shards["polish_passes"]), (&3.into(), &Value::Null));
     let alone = folder.json("inspect m.kalmia --json");
