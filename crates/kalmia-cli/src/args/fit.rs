@@ -117,12 +117,13 @@ pub struct RoleArgs {
     /// The column to predict; not needed for libsvm, which has a label
     #[arg(long, short, value_name = "COLUMN")]
     pub target: Option<String>,
-    /// The kind of target: auto (bernoulli or gaussian, inferred from the first rows), gaussian
-    /// (numbers), bernoulli (two labels), binomial (proportions), binomial:TRIALS (counts out of
-    /// TRIALS), poisson (counts, or rates weighted by their exposure), negative-binomial (counts
-    /// that vary more), gamma (positive numbers), student (numbers with outliers) or quantile:TAU
-    /// (the level that a share TAU of the targets stays below); gaussian:VARIANCE and
-    /// gamma:DISPERSION fix the noise, which auto learns
+    /// The kind of target: auto (categorical, bernoulli or gaussian, inferred from the first rows),
+    /// gaussian (numbers), bernoulli (two labels), categorical (several classes, also if they are
+    /// numbers), binomial (proportions), binomial:TRIALS (counts out of TRIALS), poisson (counts,
+    /// or rates weighted by their exposure), negative-binomial (counts that vary more), gamma
+    /// (positive numbers), student (numbers with outliers) or quantile:TAU (the level that a share
+    /// TAU of the targets stays below); gaussian:VARIANCE and gamma:DISPERSION fix the noise, which
+    /// auto learns
     #[arg(long, value_name = "FAMILY", default_value = "auto", value_parser = family)]
     pub family: FamilyChoice,
     /// The feature columns, in this order; by default every column without another role. A name

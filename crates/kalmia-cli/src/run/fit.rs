@@ -1,5 +1,7 @@
 //! `kalmia fit`: one pass, a model, its progressive loss, a coefficient table and a picture.
 
+mod outputs;
+
 use crate::args::{FitArgs, MissingArgs};
 use crate::error::{Failure, Result};
 use crate::format::{command_line, counted, grouped, shell_word};
@@ -8,17 +10,15 @@ use crate::learn::{
     CommandLearner, Feed, Pass, Passes, PolishOptions, PolishedModel, ShardedFit, Start,
     count_rows, family, fit_shards, polish, report_columns, report_left_out,
 };
-use crate::output::{self, ModelOutput};
+use crate::output::ModelOutput;
 use crate::plan::{FitPlan, SourcePlan, start_failure};
 use crate::progress::Ui;
-use crate::report::{
-    self, Curve, FitSummary, FurtherPasses, PassReport, Shards, Speed, print_report,
-};
-use kalmia::evaluate::CoursePoint;
+use crate::report::{FitSummary, FurtherPasses, Shards};
 use kalmia::file::Claim;
 use kalmia::{AnyLearner, Learner};
 use kalmia_data::{Block, Encoder, Mode, Target};
 use kalmia_model::{AnyModel, ClassModel, History, Model, ModelOf, PolishPrior, Polishing, Repeat};
+use outputs::{show, write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -151,33 +151,6 @@ fn output(plan: &FitPlan) -> Result<Option<ModelOutput>> {
         Some(_) => ModelOutput::Continued(Claim::new(path)?),
         None => ModelOutput::New(path.clone()),
     }))
-}
-
-/// Writes every output that can be written; the first failure is returned.
-fn write<L: CommandLearner>(
-    plan: &FitPlan,
-    model: &ModelOf<L>,
-    output: Option<ModelOutput>,
-) -> Result<()> {
-    let saved = output.map_or(Ok(()), |mut output| output.save(model));
-    let traced = plan.trace.as_ref().map_or(Ok(()), |path| write_trace(path, model));
-    let drawn = plan.plot.as_ref().map_or(Ok(()), |path| draw(path, model));
-    saved.and(traced).and(drawn)
-}
-
-fn show(plan: &FitPlan, report: &dyn PassReport, rows: u64, ui: Ui) -> Result<()> {
-    report.notes().iter().for_each(|note| ui.note(note));
-    print_report(report, plan.json)?;
-    if plan.json {
-        return Ok(());
-    }
-    let Speed { seconds, rows_per_second } = report.speed();
-    let rate = grouped(rows_per_second as u64);
-    ui.note(&format!("{} in {seconds:.2} s, {rate} rows/s", counted(rows, "row")));
-    if plan.output.is_none() {
-        ui.note("the model was not kept; -o MODEL writes it to a file for predict and update");
-    }
-    Ok(())
 }
 
 fn pass<'a>(plan: &FitPlan, output: Option<&'a mut ModelOutput>, ui: Ui) -> Pass<'a> {
@@ -321,20 +294,4 @@ fn repeat_note(Repeat { file, earlier }: &Repeat<'_>) -> String {
             file.name, earlier.name
         ),
     }
-}
-
-fn write_trace<L: CommandLearner>(path: &Path, model: &ModelOf<L>) -> Result<()> {
-    let mut text = String::from("rows,loss,baseline_loss\n");
-    for CoursePoint { rows, loss, constant_loss } in L::course(&model.metrics) {
-        text.push_str(&format!("{rows},{loss},{constant_loss}\n"));
-    }
-    output::write_file(path, text.as_bytes())
-}
-
-fn draw<L: CommandLearner>(path: &Path, model: &ModelOf<L>) -> Result<()> {
-    let course = L::course(&model.metrics);
-    let loss = Curve::new(model.learner.method(), &course, |point| point.loss);
-    let constant = Curve::constant_predictor(&course);
-    let title = format!("Progressive loss of {}", model.target());
-    report::losses(path, &title, &[loss, constant])
 }
