@@ -13,12 +13,10 @@ use std::ops::Range;
 /// Rows of an octet.
 pub(super) const OCTET: usize = Buffer::LINE;
 
-/// Octets of a block.
+/// Octets of the largest block.
 pub(super) const OCTETS: usize = 4;
-/// Rows of a block.
-pub(super) const BLOCK: usize = OCTET * OCTETS;
-/// Registers of a block's rows that [`project`] takes at a time.
-const PROJECTED: usize = 4;
+/// Rows of the largest block.
+pub(super) const MAX_BLOCK: usize = OCTET * OCTETS;
 
 /// Columns that [`correct`] takes at a time.
 const CORRECTED: usize = 4;
@@ -62,13 +60,28 @@ impl Steps {
     }
 }
 
-/// Writes the rows of a block side by side, entry `j` of row `t` at `BLOCK j + t`; the others are 0.
-pub(super) fn transpose(x: &[f64], dim: usize, sides: &mut [f64]) {
-    sides[..BLOCK * dim].fill(0.0);
-    for (t, x) in x.chunks_exact(dim).enumerate() {
-        for (side, x) in sides.chunks_exact_mut(BLOCK).zip(x) {
-            side[t] = *x;
+/// The rows of a block side by side, entry `j` of row `t` at `block j + t`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SideBySide {
+    x: Buffer,
+    /// Rows that there is room for, whole octets; those that are missing are 0.
+    block: usize,
+}
+
+impl SideBySide {
+    pub fn set(&mut self, x: &[f64], dim: usize, block: usize) {
+        self.block = block;
+        self.x.reserve(block * dim);
+        self.x[..block * dim].fill(0.0);
+        for (t, x) in x.chunks_exact(dim).enumerate() {
+            for (side, x) in self.x.chunks_exact_mut(block).zip(x) {
+                side[t] = *x;
+            }
         }
+    }
+
+    pub fn octets(&self) -> usize {
+        self.block / OCTET
     }
 }
 
@@ -79,26 +92,35 @@ pub(super) fn project<S: Simd>(
     u: &[f64],
     dim: usize,
     stride: usize,
-    x: &[f64],
+    x: &SideBySide,
     f: &mut [Buffer],
 ) {
-    for first in (0..BLOCK).step_by(PROJECTED * S::F64_LANES) {
-        if S::F64_LANES == 8 {
-            project_groups::<S, 4>(simd, u, dim, stride, x, first, f);
-        } else {
-            project_groups::<S, 2>(simd, u, dim, stride, x, first, f);
+    let registers = x.block / S::F64_LANES;
+    let mut register = 0;
+    while register < registers {
+        let first = register * S::F64_LANES;
+        match (S::F64_LANES, registers - register) {
+            (8, 4..) => project_groups::<S, 4, 4>(simd, u, dim, stride, x, first, f),
+            (8, _) => project_groups::<S, 8, 1>(simd, u, dim, stride, x, first, f),
+            (_, 4..) => project_groups::<S, 2, 4>(simd, u, dim, stride, x, first, f),
+            _ => project_groups::<S, 4, 2>(simd, u, dim, stride, x, first, f),
         }
+        register += match (S::F64_LANES, registers - register) {
+            (_, 4..) => 4,
+            (8, _) => 1,
+            _ => 2,
+        };
     }
 }
 
-/// Some registers of rows from row `first` on, in groups of `C` columns.
+/// `N` registers of rows from row `first` on, in groups of `C` columns.
 #[inline(always)]
-fn project_groups<S: Simd, const C: usize>(
+fn project_groups<S: Simd, const C: usize, const N: usize>(
     simd: S,
     u: &[f64],
     dim: usize,
     stride: usize,
-    x: &[f64],
+    x: &SideBySide,
     first: usize,
     f: &mut [Buffer],
 ) {
@@ -107,12 +129,12 @@ fn project_groups<S: Simd, const C: usize>(
         let mut columns = u.chunks_exact(stride);
         let columns: [&[f64]; C] =
             std::array::from_fn(|_| &columns.next().expect("C columns")[..rows]);
-        let mut sums = [[simd.splat_f64s(0.0); PROJECTED]; C];
-        for (i, x) in x.chunks_exact(BLOCK).take(rows).enumerate() {
-            let x = &S::as_simd_f64s(&x[first..]).0[..PROJECTED];
+        let mut sums = [[simd.splat_f64s(0.0); N]; C];
+        for (i, x) in x.x.chunks_exact(x.block).take(rows).enumerate() {
+            let x = &S::as_simd_f64s(&x[first..]).0[..N];
             for c in 0..C {
                 let entry = simd.splat_f64s(columns[c][i]);
-                for n in 0..PROJECTED {
+                for n in 0..N {
                     sums[c][n] = simd.mul_add_f64s(entry, x[n], sums[c][n]);
                 }
             }
@@ -129,19 +151,16 @@ fn project_groups<S: Simd, const C: usize>(
 
 /// $\sum_j a_jx_j$ of the rows of a block.
 #[inline(always)]
-pub(super) fn products<S: Simd>(simd: S, a: &[f64], x: &[f64], out: &mut [f64; BLOCK]) {
-    let (out, _) = S::as_mut_simd_f64s(out);
-    for (part, out) in out.chunks_mut(PROJECTED).enumerate() {
-        let first = part * PROJECTED * S::F64_LANES;
-        let mut sums = [simd.splat_f64s(0.0); PROJECTED];
-        for (a, x) in a.iter().zip(x.chunks_exact(BLOCK)) {
-            let a = simd.splat_f64s(*a);
-            let x = &S::as_simd_f64s(&x[first..]).0[..PROJECTED];
-            for n in 0..PROJECTED {
-                sums[n] = simd.mul_add_f64s(a, x[n], sums[n]);
-            }
+pub(super) fn products<S: Simd>(simd: S, a: &[f64], x: &SideBySide, out: &mut [f64]) {
+    let (out, _) = S::as_mut_simd_f64s(&mut out[..x.block]);
+    for (n, out) in out.iter_mut().enumerate() {
+        // two sums: an addition does not wait for the previous one
+        let mut sums = [simd.splat_f64s(0.0); 2];
+        for (i, (a, x)) in a.iter().zip(x.x.chunks_exact(x.block)).enumerate() {
+            let x = S::as_simd_f64s(x).0[n];
+            sums[i % 2] = simd.mul_add_f64s(simd.splat_f64s(*a), x, sums[i % 2]);
         }
-        out.copy_from_slice(&sums[..out.len()]);
+        *out = simd.add_f64s(sums[0], sums[1]);
     }
 }
 
