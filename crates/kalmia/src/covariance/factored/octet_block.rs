@@ -5,8 +5,9 @@
 //! the numbers are those of the row-by-row form, except for rounding. The matrix is read twice and
 //! written once per eight rows, while it is in the cache.
 
-use super::octet::{self, MAX_BLOCK, OCTET, OCTETS, SideBySide, Steps};
+use super::octet::{self, MAX_BLOCK, OCTET, OCTETS, Steps};
 use super::row::running_sums;
+use super::side_by_side::{SideBySide, products, project};
 use super::{Factored, FactoredBelief};
 use crate::covariance::MIN_VARIANCE_SHARE;
 use crate::linalg::Buffer;
@@ -69,8 +70,8 @@ impl OctetBlock {
     pub fn open<S: Simd>(&mut self, simd: S, belief: &FactoredBelief, x: &SideBySide) {
         let Factored { dim, stride, ref u, ref d, .. } = belief.covariance;
         self.d[..dim].copy_from_slice(&d[..dim]);
-        octet::project(simd, u, dim, stride, x, &mut self.f);
-        octet::products(simd, &belief.theta[..dim], x, &mut self.m.0);
+        project(simd, u, dim, stride, x, &mut self.f);
+        products(simd, &belief.theta[..dim], x, &mut self.m.0);
         for (f, start) in self.f.iter().zip(self.start.0.chunks_exact_mut(OCTET)).take(x.octets()) {
             octet::squares(simd, &d[..dim], &f[..OCTET * dim], start);
         }
@@ -117,7 +118,7 @@ impl OctetBlock {
         if j + 1 == rows {
             return;
         }
-        if (j + 1) % OCTET != 0 {
+        if !(j + 1).is_multiple_of(OCTET) {
             let v = &self.v[..Buffer::padded(dim)];
             let lambda = &self.lambda[..Buffer::padded(dim)];
             let m = &mut self.m.0[octet * OCTET..][..OCTET];

@@ -50,12 +50,12 @@ impl FactoredBelief {
 /// `decide(i, rows)`: sets the step of each belief for row `i`.
 pub type DecideTogether<'a> = dyn FnMut(usize, &mut [LinearRow]) -> Result<()> + 'a;
 
-/// Learns the rows of `x` in order; `rows` is scratch, one per belief. Blocks end where the count of
-/// rows, of which there were `count` before, is a multiple of their size, so how rows are cut into
-/// calls changes rounding only.
+/// Learns the rows of `x` in order; `rows` is scratch, one per belief. Blocks end where the count
+/// of rows, of which there were `count` before, is a multiple of their size, so how rows are cut
+/// into calls changes rounding only.
 ///
-/// An error of `decide` stops at that row: the beliefs then hold the rows before it, or, in a block,
-/// the rows before the block.
+/// An error of `decide` stops at that row: the beliefs then hold the rows before it, or, in a
+/// block, the rows before the block.
 pub fn learn_together(
     beliefs: &mut [FactoredBelief],
     rows: &mut [LinearRow],

@@ -5,8 +5,9 @@
 //! matrix is taken into the cache twice per block, not once per row.
 
 use super::FactoredBelief;
-use super::octet::{MAX_BLOCK, OCTET, SideBySide};
+use super::octet::{MAX_BLOCK, OCTET};
 use super::octet_block::OctetBlock;
+use super::side_by_side::SideBySide;
 use super::together::DecideTogether;
 use crate::error::Result;
 use crate::math::arch;

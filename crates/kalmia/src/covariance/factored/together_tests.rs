@@ -1,8 +1,8 @@
 //! Blocks that several beliefs learn together, against the same rows one by one.
 
 use super::Factored;
-use super::octet::SideBySide;
 use super::octet_block::OctetBlock;
+use super::side_by_side::SideBySide;
 use super::together::{FactoredBelief, learn_rows, learn_together};
 use super::together_block::{LearnBlock, TogetherBlock, TogetherScratch, block_rows};
 use crate::covariance::simd_tests::others;
