@@ -5,6 +5,7 @@ mod block;
 mod octet;
 mod octet_block;
 mod row;
+mod side_by_side;
 mod small;
 mod small_factor;
 mod sweep;

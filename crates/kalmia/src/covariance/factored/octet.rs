@@ -2,9 +2,10 @@
 //! `8 j + t`.
 //!
 //! Bierman's step of a row changes column $j$ of $U$ by $u_j \leftarrow u_j + \lambda_j k$, $k
-//! \leftarrow k + v_ju_j^{\mathrm{old}}$. Each row of $U$ does so on its own, and so does $x^\top U$
-//! of any other row $x$. One kernel, [`sweep`], therefore moves the matrix and the projections of
-//! rows to come, and holds $k$ of eight steps in registers while it passes the columns.
+//! \leftarrow k + v_ju_j^{\mathrm{old}}$. Each row of $U$ does so on its own, and so does
+//! $x^\top U$ of any other row $x$. One kernel, [`sweep`], therefore moves the matrix and the
+//! projections of rows to come, and holds $k$ of eight steps in registers while it passes the
+//! columns.
 
 use crate::linalg::Buffer;
 use pulp::Simd;
@@ -12,19 +13,15 @@ use std::ops::Range;
 
 /// Rows of an octet.
 pub(super) const OCTET: usize = Buffer::LINE;
-
-/// Octets of a block.
+/// Octets of the largest block.
 pub(super) const OCTETS: usize = 4;
-/// Rows of a block.
-pub(super) const BLOCK: usize = OCTET * OCTETS;
-/// Registers of a block's rows that [`project`] takes at a time.
-const PROJECTED: usize = 4;
-
+/// Rows of the largest block.
+pub(super) const MAX_BLOCK: usize = OCTET * OCTETS;
 /// Columns that [`correct`] takes at a time.
 const CORRECTED: usize = 4;
 
-/// The steps of up to eight rows; the others are 0. Entry `j` of row `t` is at `64 (j / 8) + 8 t + j
-/// % 8`: rows are written in whole cache lines and read by columns.
+/// The steps of up to eight rows; the others are 0. Entry `j` of row `t` is at
+/// `64 (j / 8) + 8 t + j % 8`: rows are written in whole cache lines and read by columns.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Steps {
     /// $v = Df$.
@@ -59,89 +56,6 @@ impl Steps {
                 tile[t * OCTET..][..OCTET].copy_from_slice(line);
             }
         }
-    }
-}
-
-/// Writes the rows of a block side by side, entry `j` of row `t` at `BLOCK j + t`; the others are 0.
-pub(super) fn transpose(x: &[f64], dim: usize, sides: &mut [f64]) {
-    sides[..BLOCK * dim].fill(0.0);
-    for (t, x) in x.chunks_exact(dim).enumerate() {
-        for (side, x) in sides.chunks_exact_mut(BLOCK).zip(x) {
-            side[t] = *x;
-        }
-    }
-}
-
-/// $f_j = u_j^\top x$ of the rows of a block, for each octet.
-#[inline(always)]
-pub(super) fn project<S: Simd>(
-    simd: S,
-    u: &[f64],
-    dim: usize,
-    stride: usize,
-    x: &[f64],
-    f: &mut [Buffer],
-) {
-    for first in (0..BLOCK).step_by(PROJECTED * S::F64_LANES) {
-        if S::F64_LANES == 8 {
-            project_groups::<S, 4>(simd, u, dim, stride, x, first, f);
-        } else {
-            project_groups::<S, 2>(simd, u, dim, stride, x, first, f);
-        }
-    }
-}
-
-/// Some registers of rows from row `first` on, in groups of `C` columns.
-#[inline(always)]
-fn project_groups<S: Simd, const C: usize>(
-    simd: S,
-    u: &[f64],
-    dim: usize,
-    stride: usize,
-    x: &[f64],
-    first: usize,
-    f: &mut [Buffer],
-) {
-    for (group, u) in u.chunks_exact(C * stride).take(dim.div_ceil(C)).enumerate() {
-        let rows = dim.min((group + 1) * C);
-        let mut columns = u.chunks_exact(stride);
-        let columns: [&[f64]; C] =
-            std::array::from_fn(|_| &columns.next().expect("C columns")[..rows]);
-        let mut sums = [[simd.splat_f64s(0.0); PROJECTED]; C];
-        for (i, x) in x.chunks_exact(BLOCK).take(rows).enumerate() {
-            let x = &S::as_simd_f64s(&x[first..]).0[..PROJECTED];
-            for c in 0..C {
-                let entry = simd.splat_f64s(columns[c][i]);
-                for n in 0..PROJECTED {
-                    sums[c][n] = simd.mul_add_f64s(entry, x[n], sums[c][n]);
-                }
-            }
-        }
-        for (c, sums) in sums.iter().enumerate() {
-            for (n, sum) in sums.iter().enumerate() {
-                let t = first + n * S::F64_LANES;
-                let at = (group * C + c) * OCTET + t % OCTET;
-                S::as_mut_simd_f64s(&mut f[t / OCTET][at..]).0[0] = *sum;
-            }
-        }
-    }
-}
-
-/// $\sum_j a_jx_j$ of the rows of a block.
-#[inline(always)]
-pub(super) fn products<S: Simd>(simd: S, a: &[f64], x: &[f64], out: &mut [f64; BLOCK]) {
-    let (out, _) = S::as_mut_simd_f64s(out);
-    for (part, out) in out.chunks_mut(PROJECTED).enumerate() {
-        let first = part * PROJECTED * S::F64_LANES;
-        let mut sums = [simd.splat_f64s(0.0); PROJECTED];
-        for (a, x) in a.iter().zip(x.chunks_exact(BLOCK)) {
-            let a = simd.splat_f64s(*a);
-            let x = &S::as_simd_f64s(&x[first..]).0[..PROJECTED];
-            for n in 0..PROJECTED {
-                sums[n] = simd.mul_add_f64s(a, x[n], sums[n]);
-            }
-        }
-        out.copy_from_slice(&sums[..out.len()]);
     }
 }
 
@@ -281,8 +195,8 @@ fn sweep_tiles<S: Simd, const N: usize>(
     }
     let target = &mut S::as_mut_simd_f64s(&mut target[at..]).0[..N];
     for (n, target) in target.iter_mut().enumerate() {
-        for t in 0..OCTET {
-            *target = simd.mul_add_f64s(simd.splat_f64s(steps.gain[t]), k[t][n], *target);
+        for (gain, k) in steps.gain.iter().zip(&k) {
+            *target = simd.mul_add_f64s(simd.splat_f64s(*gain), k[n], *target);
         }
     }
 }

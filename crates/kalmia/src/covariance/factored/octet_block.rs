@@ -5,8 +5,9 @@
 //! the numbers are those of the row-by-row form, except for rounding. The matrix is read twice and
 //! written once per eight rows, while it is in the cache.
 
-use super::octet::{self, BLOCK, OCTET, OCTETS, Steps};
+use super::octet::{self, MAX_BLOCK, OCTET, OCTETS, Steps};
 use super::row::running_sums;
+use super::side_by_side::{SideBySide, products, project};
 use super::{Factored, FactoredBelief};
 use crate::covariance::MIN_VARIANCE_SHARE;
 use crate::linalg::Buffer;
@@ -15,11 +16,11 @@ use pulp::Simd;
 
 /// A number per row of a block.
 #[derive(Debug, Clone)]
-struct Lanes([f64; BLOCK]);
+struct Lanes([f64; MAX_BLOCK]);
 
 impl Default for Lanes {
     fn default() -> Self {
-        Self([0.0; BLOCK])
+        Self([0.0; MAX_BLOCK])
     }
 }
 
@@ -46,8 +47,8 @@ pub(super) struct OctetBlock {
 }
 
 impl OctetBlock {
-    /// Makes room for a block.
-    pub fn reserve(&mut self, p: &Factored) {
+    /// Makes room for a block of some octets.
+    pub fn reserve(&mut self, p: &Factored, octets: usize) {
         let lines = [
             &mut self.d,
             &mut self.row,
@@ -58,20 +59,20 @@ impl OctetBlock {
             &mut self.lambda,
         ];
         lines.into_iter().for_each(|line| line.reserve(p.stride));
-        for (f, steps) in self.f.iter_mut().zip(&mut self.steps) {
+        for (f, steps) in self.f.iter_mut().zip(&mut self.steps).take(octets) {
             f.reserve(OCTET * p.stride);
             steps.reserve(p.stride);
         }
     }
 
-    /// Opens a block of the rows that lie side by side in `x`.
+    /// Opens a block of the rows in `x`.
     #[inline(always)]
-    pub fn open<S: Simd>(&mut self, simd: S, belief: &FactoredBelief, x: &[f64]) {
+    pub fn open<S: Simd>(&mut self, simd: S, belief: &FactoredBelief, x: &SideBySide) {
         let Factored { dim, stride, ref u, ref d, .. } = belief.covariance;
         self.d[..dim].copy_from_slice(&d[..dim]);
-        octet::project(simd, u, dim, stride, x, &mut self.f);
-        octet::products(simd, &belief.theta[..dim], x, &mut self.m.0);
-        for (f, start) in self.f.iter().zip(self.start.0.chunks_exact_mut(OCTET)) {
+        project(simd, u, dim, stride, x, &mut self.f);
+        products(simd, &belief.theta[..dim], x, &mut self.m.0);
+        for (f, start) in self.f.iter().zip(self.start.0.chunks_exact_mut(OCTET)).take(x.octets()) {
             octet::squares(simd, &d[..dim], &f[..OCTET * dim], start);
         }
         self.prepare(dim, 0);
@@ -117,7 +118,7 @@ impl OctetBlock {
         if j + 1 == rows {
             return;
         }
-        if (j + 1) % OCTET != 0 {
+        if !(j + 1).is_multiple_of(OCTET) {
             let v = &self.v[..Buffer::padded(dim)];
             let lambda = &self.lambda[..Buffer::padded(dim)];
             let m = &mut self.m.0[octet * OCTET..][..OCTET];

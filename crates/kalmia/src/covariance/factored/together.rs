@@ -6,9 +6,8 @@
 //! cache between two rows; they learn blocks of rows (`together_block.rs`).
 
 use super::Factored;
-use super::octet::BLOCK;
 use super::row::PairInFlight;
-use super::together_block::{TogetherBlock, TogetherScratch};
+use super::together_block::{TogetherBlock, TogetherScratch, block_rows};
 use crate::covariance::pairs::Pairs;
 use crate::covariance::{Covariance, Kernel};
 use crate::error::Result;
@@ -20,8 +19,8 @@ use pulp::{Simd, WithSimd};
 /// Rows are learned in blocks from this dimension on; below it the matrices stay in the cache, and
 /// rows are as fast one by one.
 const MIN_BLOCK_DIM: usize = 40;
-/// Rows of the smallest block; fewer are learned one by one.
-const MIN_BLOCK_ROWS: usize = 12;
+/// Share of a block's rows, one in so many, from which it pays; fewer are learned one by one.
+const MIN_BLOCK_SHARE: usize = 2;
 
 /// A belief $N(\theta, P)$ with $P$ in factors.
 #[derive(Debug, Clone)]
@@ -51,12 +50,12 @@ impl FactoredBelief {
 /// `decide(i, rows)`: sets the step of each belief for row `i`.
 pub type DecideTogether<'a> = dyn FnMut(usize, &mut [LinearRow]) -> Result<()> + 'a;
 
-/// Learns the rows of `x` in order; `rows` is scratch, one per belief. Blocks end where the count of
-/// rows, of which there were `count` before, is a multiple of their size, so how rows are cut into
-/// calls changes rounding only.
+/// Learns the rows of `x` in order; `rows` is scratch, one per belief. Blocks end where the count
+/// of rows, of which there were `count` before, is a multiple of their size, so how rows are cut
+/// into calls changes rounding only.
 ///
-/// An error of `decide` stops at that row: the beliefs then hold the rows before it, or, in a block,
-/// the rows before the block.
+/// An error of `decide` stops at that row: the beliefs then hold the rows before it, or, in a
+/// block, the rows before the block.
 pub fn learn_together(
     beliefs: &mut [FactoredBelief],
     rows: &mut [LinearRow],
@@ -73,10 +72,11 @@ pub fn learn_together(
     if dim < MIN_BLOCK_DIM {
         return learn_rows(beliefs, rows, x, 0, decide);
     }
+    let size = block_rows(dim);
     let mut first = 0;
-    for x in cut_at_multiples(x, dim, count) {
+    for x in cut_at_multiples(x, dim, count, size) {
         let mut done = 0;
-        if x.len() >= MIN_BLOCK_ROWS * dim {
+        if x.len() >= size / MIN_BLOCK_SHARE * dim {
             done = TogetherBlock { beliefs, rows, x, first, decide }.learn(scratch)?;
         }
         learn_rows(beliefs, rows, &x[done * dim..], first + done, decide)?;
@@ -85,11 +85,16 @@ pub fn learn_together(
     Ok(())
 }
 
-/// Parts of `x` that end where the count of rows is a multiple of [`BLOCK`].
-fn cut_at_multiples(x: &[f64], dim: usize, count: u64) -> impl Iterator<Item = &[f64]> {
-    let missing = BLOCK - (count % BLOCK as u64) as usize;
+/// Parts of `x` that end where the count of rows is a multiple of `size`.
+fn cut_at_multiples(
+    x: &[f64],
+    dim: usize,
+    count: u64,
+    size: usize,
+) -> impl Iterator<Item = &[f64]> {
+    let missing = size - (count % size as u64) as usize;
     let (head, rest) = x.split_at(x.len().min(missing * dim));
-    std::iter::once(head).chain(rest.chunks(BLOCK * dim))
+    std::iter::once(head).chain(rest.chunks(size * dim))
 }
 
 /// Learns rows one by one; `first` is the index that `decide` receives for the first of them.

@@ -5,14 +5,24 @@
 //! matrix is taken into the cache twice per block, not once per row.
 
 use super::FactoredBelief;
-use super::octet::{BLOCK, transpose};
+use super::octet::{MAX_BLOCK, OCTET};
 use super::octet_block::OctetBlock;
+use super::side_by_side::SideBySide;
 use super::together::DecideTogether;
 use crate::error::Result;
-use crate::linalg::Buffer;
 use crate::math::arch;
 use crate::rule::LinearRow;
 use pulp::{Simd, WithSimd};
+
+/// From this dimension on blocks have four octets: a matrix of more than the first-level cache is
+/// taken from further away once per block. Below it the vectors of four octets would take more room
+/// than the matrix.
+const MIN_LONG_DIM: usize = 100;
+
+/// Rows of a block.
+pub(super) fn block_rows(dim: usize) -> usize {
+    if dim < MIN_LONG_DIM { OCTET } else { MAX_BLOCK }
+}
 
 /// Scratch of blocks, allocated at the first block and reused. A copy starts without it.
 #[derive(Debug, Default)]
@@ -20,7 +30,7 @@ pub struct TogetherScratch {
     /// One per belief.
     octets: Vec<OctetBlock>,
     /// The rows of a block, side by side.
-    x: Buffer,
+    x: SideBySide,
 }
 
 impl Clone for TogetherScratch {
@@ -29,7 +39,7 @@ impl Clone for TogetherScratch {
     }
 }
 
-/// At most [`BLOCK`] rows to learn as one block.
+/// At most [`block_rows`] rows to learn as one block.
 pub(super) struct TogetherBlock<'a, 'd> {
     pub beliefs: &'a mut [FactoredBelief],
     pub rows: &'a mut [LinearRow],
@@ -44,13 +54,13 @@ impl TogetherBlock<'_, '_> {
     /// precision. An error changes nothing.
     pub fn learn(self, scratch: &mut TogetherScratch) -> Result<usize> {
         let dim = self.beliefs[0].covariance.dim;
+        let rows = block_rows(dim);
         let TogetherScratch { octets, x } = scratch;
         octets.resize_with(octets.len().max(self.beliefs.len()), OctetBlock::default);
         for (belief, octets) in self.beliefs.iter().zip(&mut *octets) {
-            octets.reserve(&belief.covariance);
+            octets.reserve(&belief.covariance, rows / OCTET);
         }
-        x.reserve(BLOCK * dim);
-        transpose(self.x, dim, x);
+        x.set(self.x, dim, rows);
         let octets = &mut octets[..self.beliefs.len()];
         arch().dispatch(LearnBlock { dim, block: self, octets, sides: x })
     }
@@ -61,7 +71,7 @@ pub(super) struct LearnBlock<'a, 'b, 'd> {
     pub dim: usize,
     pub block: TogetherBlock<'b, 'd>,
     pub octets: &'a mut [OctetBlock],
-    pub sides: &'a [f64],
+    pub sides: &'a SideBySide,
 }
 
 impl WithSimd for LearnBlock<'_, '_, '_> {

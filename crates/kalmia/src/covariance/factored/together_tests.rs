@@ -1,10 +1,10 @@
 //! Blocks that several beliefs learn together, against the same rows one by one.
 
-use super::octet::BLOCK;
+use super::Factored;
 use super::octet_block::OctetBlock;
+use super::side_by_side::SideBySide;
 use super::together::{FactoredBelief, learn_rows, learn_together};
-use super::together_block::{LearnBlock, TogetherBlock, TogetherScratch};
-use super::{Factored, octet};
+use super::together_block::{LearnBlock, TogetherBlock, TogetherScratch, block_rows};
 use crate::covariance::simd_tests::others;
 use crate::covariance::{Covariance, Kernel};
 use crate::error::{Error, Result};
@@ -151,7 +151,8 @@ fn a_refused_row_is_named_and_its_block_changes_nothing() {
         let mut linear = data.linear();
         let refused = learn_together(&mut beliefs, &mut linear, &data.x, 0, scratch, &mut refuse);
         assert_eq!(refused.unwrap_err().row(), Some(bad));
-        let learned = bad / BLOCK * BLOCK;
+        let size = block_rows(data.dim);
+        let learned = bad / size * size;
         let mut expected = data.beliefs();
         let mut seen = Vec::new();
         let x = &data.x[..learned * data.dim];
@@ -162,7 +163,7 @@ fn a_refused_row_is_named_and_its_block_changes_nothing() {
 
 #[test]
 fn every_instruction_set_gives_the_same_block() {
-    for (dim, rows) in [(40, 32), (45, 29), (70, 12)] {
+    for (dim, rows) in [(40, 8), (45, 5), (101, 32), (110, 19)] {
         let data = Data::new(dim, 3, "plain");
         let x = &data.x[..rows * dim];
         let mut linear = data.linear();
@@ -172,9 +173,10 @@ fn every_instruction_set_gives_the_same_block() {
         for how in others() {
             let mut beliefs = data.beliefs();
             let mut octets = vec![OctetBlock::default(); 3];
-            octets.iter_mut().for_each(|octets| octets.reserve(&beliefs[0].covariance));
-            let mut sides = Buffer::zeros(BLOCK * dim);
-            octet::transpose(x, dim, &mut sides);
+            let size = block_rows(dim);
+            octets.iter_mut().for_each(|octets| octets.reserve(&beliefs[0].covariance, size / 8));
+            let mut sides = SideBySide::default();
+            sides.set(x, dim, size);
             let mut seen = Vec::new();
             let block = TogetherBlock {
                 beliefs: &mut beliefs,

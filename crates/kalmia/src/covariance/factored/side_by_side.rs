@@ -1,0 +1,109 @@
+//! The rows of a block side by side, and their products with vectors and columns.
+
+use super::octet::OCTET;
+use crate::linalg::Buffer;
+use pulp::Simd;
+
+/// The rows of a block side by side, entry `j` of row `t` at `block j + t`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SideBySide {
+    x: Buffer,
+    /// Rows that there is room for, whole octets; those that are missing are 0.
+    block: usize,
+}
+
+impl SideBySide {
+    pub fn set(&mut self, x: &[f64], dim: usize, block: usize) {
+        self.block = block;
+        self.x.reserve(block * dim);
+        self.x[..block * dim].fill(0.0);
+        for (t, x) in x.chunks_exact(dim).enumerate() {
+            for (side, x) in self.x.chunks_exact_mut(block).zip(x) {
+                side[t] = *x;
+            }
+        }
+    }
+
+    pub fn octets(&self) -> usize {
+        self.block / OCTET
+    }
+}
+
+/// $f_j = u_j^\top x$ of the rows of a block, for each octet.
+#[inline(always)]
+pub(super) fn project<S: Simd>(
+    simd: S,
+    u: &[f64],
+    dim: usize,
+    stride: usize,
+    x: &SideBySide,
+    f: &mut [Buffer],
+) {
+    let registers = x.block / S::F64_LANES;
+    let mut register = 0;
+    while register < registers {
+        let first = register * S::F64_LANES;
+        match (S::F64_LANES, registers - register) {
+            (8, 4..) => project_groups::<S, 4, 4>(simd, u, dim, stride, x, first, f),
+            (8, _) => project_groups::<S, 8, 1>(simd, u, dim, stride, x, first, f),
+            (_, 4..) => project_groups::<S, 2, 4>(simd, u, dim, stride, x, first, f),
+            _ => project_groups::<S, 4, 2>(simd, u, dim, stride, x, first, f),
+        }
+        register += match (S::F64_LANES, registers - register) {
+            (_, 4..) => 4,
+            (8, _) => 1,
+            _ => 2,
+        };
+    }
+}
+
+/// `N` registers of rows from row `first` on, in groups of `C` columns.
+#[inline(always)]
+fn project_groups<S: Simd, const C: usize, const N: usize>(
+    simd: S,
+    u: &[f64],
+    dim: usize,
+    stride: usize,
+    x: &SideBySide,
+    first: usize,
+    f: &mut [Buffer],
+) {
+    for (group, u) in u.chunks_exact(C * stride).take(dim.div_ceil(C)).enumerate() {
+        let rows = dim.min((group + 1) * C);
+        let mut columns = u.chunks_exact(stride);
+        let columns: [&[f64]; C] =
+            std::array::from_fn(|_| &columns.next().expect("C columns")[..rows]);
+        let mut sums = [[simd.splat_f64s(0.0); N]; C];
+        for (i, x) in x.x.chunks_exact(x.block).take(rows).enumerate() {
+            let x = &S::as_simd_f64s(&x[first..]).0[..N];
+            for c in 0..C {
+                let entry = simd.splat_f64s(columns[c][i]);
+                for n in 0..N {
+                    sums[c][n] = simd.mul_add_f64s(entry, x[n], sums[c][n]);
+                }
+            }
+        }
+        for (c, sums) in sums.iter().enumerate() {
+            for (n, sum) in sums.iter().enumerate() {
+                let t = first + n * S::F64_LANES;
+                let at = (group * C + c) * OCTET + t % OCTET;
+                S::as_mut_simd_f64s(&mut f[t / OCTET][at..]).0[0] = *sum;
+            }
+        }
+    }
+}
+
+/// $\sum_j a_jx_j$ of the rows of a block.
+#[inline(always)]
+pub(super) fn products<S: Simd>(simd: S, a: &[f64], x: &SideBySide, out: &mut [f64]) {
+    let (out, _) = S::as_mut_simd_f64s(&mut out[..x.block]);
+    for (n, out) in out.iter_mut().enumerate() {
+        // two sums: an addition does not wait for the previous one
+        let mut sums = [simd.splat_f64s(0.0); 2];
+        for (i, (a, x)) in a.iter().zip(x.x.chunks_exact(x.block)).enumerate() {
+            let x = S::as_simd_f64s(x).0[n];
+            sums[i % 2] = simd.mul_add_f64s(simd.splat_f64s(*a), x, sums[i % 2]);
+        }
+        *out = simd.add_f64s(sums[0], sums[1]);
+    }
+}
