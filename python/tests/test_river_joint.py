@@ -1,50 +1,20 @@
 """River's classifier with labels that one learner holds jointly."""
 
 import copy
-import json
 import pickle
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from compare import assert_close, assert_same
+from compare import assert_close
+from labelled import learned, same_probabilities, softmax_stream, table
 from sklearn.datasets import load_iris, load_wine
 
 import kalmia
 import kalmia._river_model
 from kalmia._kalmia import ClassLearner
 from kalmia.river import Classifier
-
-DATA = Path(__file__).parent / "data"
-
-
-def softmax_stream(rows=400, labels=("x", "y", "z"), seed=3):
-    """Rows whose labels follow a softmax of two features."""
-    rng = np.random.default_rng(seed)
-    theta = rng.normal(size=(len(labels), 3))
-    for _ in range(rows):
-        a, b = rng.normal(size=2)
-        linear = theta @ [1.0, a, b] + rng.gumbel(size=len(labels))
-        yield {"a": float(a), "b": float(10.0 * b)}, labels[int(np.argmax(linear))]
-
-
-def learned(model, rows):
-    for x, y in rows:
-        model.learn_one(x, y)
-    return model
-
-
-def table(rows):
-    names = dict.fromkeys(name for x, _ in rows for name in x)
-    return pd.DataFrame([dict.fromkeys(names, 0.0) | x for x, _ in rows]), [y for _, y in rows]
-
-
-def same_probabilities(one, other, x, rtol=1e-9):
-    a, b = one.predict_proba_one(x), other.predict_proba_one(x)
-    assert list(a) == list(b)
-    assert_close(list(a.values()), list(b.values()), rtol=rtol)
 
 
 def refuse_copies(monkeypatch, model):
@@ -290,75 +260,6 @@ def test_rows_without_features_and_without_an_intercept_say_nothing():
     assert list(model.weights["z"]) == ["a", "b"] and model.n_samples_seen_ == 26
 
 
-def test_copies_and_pickles_go_on_by_themselves():
-    rows = list(softmax_stream(300))
-    model = learned(Classifier(), rows[:200])
-    before = pickle.dumps(model)
-    others = [copy.deepcopy(model), pickle.loads(before)]
-    more = [*rows[200:], ({"c": 1.0}, "new")]
-    for other in others:
-        learned(other, more)
-    assert pickle.dumps(model) == before
-    learned(model, more)
-    for other in others:
-        assert pickle.dumps(other) == pickle.dumps(model)
-    assert model.clone().classes_ == []
-
-
-@pytest.mark.parametrize("kinds", [("x", "y", "z"), (2, 10, 9), (1.5, 3.0), ("only",)], ids=str)
-def test_the_command_reads_and_updates_a_file(kinds, run, tmp_path):
-    file, data = tmp_path / "m.kalmia", tmp_path / "t.csv"
-    rows = list(softmax_stream(60, labels=kinds))
-    model = learned(Classifier(), rows)
-    model.save(file)
-    frame, _ = table(rows)
-    frame.to_csv(data, index=False)
-    run("predict", file, data, "--output", tmp_path / "p.csv")
-    found = pd.read_csv(tmp_path / "p.csv")
-    assert {f"p_{label}" for label in kinds} == set(found) - {"predicted"}
-    for label, column in model.predict_proba_many(frame).items():
-        assert_close(found[f"p_{label}"], column, rtol=1e-9)
-    # the command learns a label that the model did not know
-    new = "new" if isinstance(kinds[0], str) else 77
-    labels = [kinds[0], new, kinds[0]]
-    frame[:3].assign(y=labels).to_csv(data, index=False)
-    run("update", file, data)
-    again = Classifier.load(file)
-    learned(model, zip([x for x, _ in rows[:3]], labels, strict=True))
-    assert again.classes_ == model.classes_ and new in again.classes_
-    same_probabilities(again, model, {"a": 1.0, "b": -5.0})
-
-
-def test_a_file_keeps_labels_of_several_types(tmp_path):
-    path = tmp_path / "m.kalmia"
-    model = learned(Classifier(), softmax_stream(50, labels=("t", 3, True)))
-    model.save(path)
-    again = kalmia.load(path)
-    assert [(type(one), one) for one in again.classes_] == [
-        (type(one), one) for one in model.classes_
-    ]
-    same = learned(Classifier(), softmax_stream(50, labels=(1, "1")))
-    with pytest.raises(kalmia.InputError, match="the classes cannot be stored"):
-        same.save(path)
-    assert kalmia.load(path).classes_ == model.classes_
-
-
-def test_files_of_one_learner_per_label_go_on_as_they_did(tmp_path):
-    """The file is of the version before labels were learned jointly."""
-    expected = json.loads((DATA / "river-one-per-label.json").read_text())
-    for load in (Classifier.load, kalmia.load):
-        model = load(DATA / "river-one-per-label.kalmia")
-        assert model.classes_ == ["z", "y", "x"] and len(model.learners_) == 3
-        for x, y in expected["more"]:
-            model.learn_one(x, y)
-        found = model.predict_proba_one(expected["probe"])
-        assert list(found) == list(expected["probabilities"])
-        for label, chance in expected["probabilities"].items():
-            assert found[label] == pytest.approx(chance, rel=1e-9)
-        model.save(tmp_path / "again.kalmia")
-        assert Classifier.load(tmp_path / "again.kalmia").weights == model.weights
-
-
 def test_many_features_are_warned_of_once(monkeypatch):
     monkeypatch.setattr(kalmia._river_model, "MANY_FEATURES", 10)
     model = Classifier()
@@ -370,19 +271,3 @@ def test_many_features_are_warned_of_once(monkeypatch):
         for k in range(9, 12):
             model.learn_one({f"w{k}": 1.0}, "x")
     assert len(found) == 1 and found[0].filename == __file__
-
-
-def test_estimators_and_river_models_refuse_each_others_files(tmp_path):
-    path = tmp_path / "m.kalmia"
-    X, y = load_iris(return_X_y=True)
-    kalmia.LogisticRegression().fit(X, y).save(path)
-    with pytest.raises(kalmia.ModelFileError, match="holds no River model: use kalmia.load"):
-        Classifier.load(path)
-    model = learned(Classifier(), softmax_stream(30))
-    model.save(path)
-    with pytest.raises(kalmia.ModelFileError, match="holds a Classifier and no Regressor"):
-        kalmia.river.Regressor.load(path)
-    assert_same(
-        list(Classifier.load(path).predict_proba_one({"a": 1.0}).values()),
-        list(model.predict_proba_one({"a": 1.0}).values()),
-    )
