@@ -18,6 +18,7 @@ MODELS = [
     Classifier(),
     Classifier("moment", prior_variance=10.0),
     Classifier("implicit", fit_intercept=False),
+    Classifier(fit_intercept=False),
     Classifier(drift="adapt"),
     Regressor(),
     Regressor("gaussian", "ekf", prior_variance=0.01, fit_intercept=False),
@@ -63,13 +64,14 @@ def test_a_feature_that_appears_late_leaves_the_rest_as_it_was():
     assert a == pytest.approx(b, rel=1e-9)
 
 
-def test_a_label_that_appears_late_is_learned_as_if_it_had_been_known():
+@pytest.mark.parametrize("how", [{"method": "moment"}, {"drift": "adapt"}])
+def test_a_label_with_its_own_learner_is_learned_as_if_it_had_been_known(how):
     rng = np.random.default_rng(5)
     rows = [
         ({"a": rng.normal(), "b": rng.normal()}, label) for label in rng.choice(["x", "y"], 150)
     ]
     rows += [({"a": rng.normal() + 2.0, "b": rng.normal()}, "z") for _ in range(50)]
-    late, early = Classifier(), Classifier(classes=("x", "y", "z"))
+    late, early = Classifier(**how), Classifier(**how, classes=("x", "y", "z"))
     for x, y in rows:
         late.learn_one(x, y)
         early.learn_one(x, y)

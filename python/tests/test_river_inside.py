@@ -42,7 +42,9 @@ MODELS = {
     "booleans": lambda: learned(Classifier(), labels([False, True])),
     "texts": lambda: learned(Classifier(classes=("no", "yes")), labels(["no", "yes"])),
     "three": lambda: learned(Classifier(), labels(["x", "y", "z"])),
+    "given": lambda: learned(Classifier(classes=("x", "y", "z")), labels(["z", "y"])),
     "numbers": lambda: learned(Classifier("moment", 10.0), labels([1, 2, 5])),
+    "apart": lambda: learned(Classifier(drift="adapt"), labels(["x", "y", "z"])),
 }
 
 
@@ -104,8 +106,8 @@ def test_inside_is_what_an_estimator_has_learned():
     assert "Regressor (gaussian)" in str(model.summary())
 
 
-def test_inside_of_several_labels_is_by_label():
-    model = MODELS["three"]()
+def test_inside_of_one_learner_per_label_is_by_label():
+    model = MODELS["apart"]()
     assert model.classes_ == list(model.weights) == list(model.intercept)
     assert set(model.classes_) == {"x", "y", "z"}
     for label, learner in zip(model.classes_, model.learners_, strict=True):
@@ -134,14 +136,14 @@ def test_a_followed_drift_shows():
 
 
 def test_intervals_of_probabilities():
-    for name in ("booleans", "texts", "three"):
+    for name in ("booleans", "texts", "apart"):
         model = MODELS[name]()
         x = {"a": 0.5, "b": -3.0}
         found = model.predict_interval_one(x, 0.8)
         assert list(found) == model.classes_
         event = model.classes_[-1]
         assert found[event] == model._learners[event].predict(model._row(x)).mean_interval(0.8)
-        if name != "three":
+        if name != "apart":
             chance = model.predict_proba_one(x)
             for label, (low, high) in found.items():
                 assert 0.0 < low < chance[label] < high < 1.0

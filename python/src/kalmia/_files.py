@@ -27,10 +27,21 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     schema = schema_of(estimator)
     python = _python(estimator, schema)
     stream = getattr(estimator, "_stream_entry", None)
-    if is_joint(estimator.learners_):
-        save_classes(os.fspath(path), estimator.learners_[0], schema, python, stream)
-        return
-    save_model(os.fspath(path), estimator.learners_, schema, python, stream)
+    write(path, estimator.learners_, schema, python, stream)
+
+
+def write(
+    path: str | os.PathLike[str],
+    learners: list[Any],
+    schema: Schema,
+    python: dict[str, Any],
+    stream: Any = None,
+) -> None:
+    """Writes learners with their columns and the entries of this package."""
+    if is_joint(learners):
+        save_classes(os.fspath(path), learners[0], schema, python, stream)
+    else:
+        save_model(os.fspath(path), learners, schema, python, stream)
 
 
 def schema_of(estimator: Any) -> Schema:
@@ -138,7 +149,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     if python and "river" in python:
         from ._river_model import read
 
-        return read(learners, python["river"], path)
+        return read(learners, python["river"], path, schema.classes)
     by_family = {
         "bernoulli": LogisticRegression,
         "categorical": LogisticRegression,

@@ -12,16 +12,16 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ._files import _schema
+from ._classes import is_joint
+from ._files import _schema, load, write
 from ._kalmia import (
     Auto,
+    ClassLearner,
     Learner,
     Schema,
     WideRows,
-    load_model,
     model,
     river_row,
-    save_model,
     shrink,
     wide_row,
 )
@@ -201,15 +201,14 @@ class RiverModel:
         if self._wide or self._warned or features < MANY_FEATURES:
             return
         self._warned = True
-        matrices = sum(
-            len(learner.weights) if isinstance(learner, Auto) else 1
-            for learner in self._all_learners()
-        )
+        learners = self._all_learners()
+        matrices = sum(map(_matrices, learners))
+        least = "at least " if is_joint(learners) else ""
         megabytes = matrices * 8.0 * features**2 / 1e6
         warnings.warn(
-            f"this model has {features} features and keeps {matrices} covariance matrices, at "
-            f"least {megabytes:.0f} MB: memory and time per row grow with the square of the number "
-            'of features. If the features are words or identifiers, use method="wide", with which '
+            f"this model has {features} features and keeps {least}{matrices} covariance matrices, "
+            f"at least {megabytes:.0f} MB: memory and time per row grow with the square of the "
+            'number of features. If the features are words or identifiers, use method="wide", with which '
             "a row costs as much as it has features; otherwise select features",
             UserWarning,
             stacklevel=4,
@@ -238,13 +237,13 @@ class RiverModel:
     # -- what was learned -------------------------------------------------------------------------
 
     @property
-    def learners_(self) -> list[Learner]:
-        """The learners: one, or one per label if there are more than two."""
+    def learners_(self) -> list[Any]:
+        """The learners: one, or one per label if they are not learned jointly."""
         raise NotImplementedError
 
     @property
     def classes_(self) -> list[Any]:
-        """The labels, in the order of `learners_`; of two labels, the event is the second."""
+        """The labels in their order; empty for numbers."""
         raise NotImplementedError
 
     def _feature_names(self) -> list[str]:
@@ -267,7 +266,11 @@ class RiverModel:
     def _main_coefficients(self, learner: Learner, level: float) -> list[Any]:
         return learner.main_coefficients(self._schema(), level)
 
-    def _by_label(self, of: Callable[[Learner], Any]) -> Any:
+    def _by_label(self, of: Callable[[Any], Any]) -> Any:
+        """A value of the coefficients; of those of each label, by label, if there are several."""
+        return self._by_learner(of)
+
+    def _by_learner(self, of: Callable[[Any], Any]) -> Any:
         """A value of the only learner, or of each learner by its label."""
         learners = self.learners_
         if len(learners) == 1:
@@ -276,7 +279,10 @@ class RiverModel:
 
     @property
     def weights(self) -> dict[Any, Any]:
-        """The coefficient of each feature; with several labels, such a dictionary per label."""
+        """The coefficient of each feature; with several labels, such a dictionary per label.
+
+        If they are learned jointly, log odds against the first label, whose coefficients are 0.
+        """
         skip = int(self.fit_intercept)
         return dict(self._by_label(lambda one: self._by_name(one, one.theta, skip)))
 
@@ -304,16 +310,18 @@ class RiverModel:
         """Metrics of the predictions made before each row was learned.
 
         Losses, coverage of 95 % intervals, the last half of the rows, and for labels accuracy and
-        calibration. With several labels, a dictionary per label, of that label against the rest.
+        calibration. With one learner per label, a dictionary per label, of that label against the
+        rest.
         """
-        return dict(self._by_label(lambda one: one.progressive))
+        return dict(self._by_learner(lambda one: one.progressive))
 
     @property
     def progressive_loss_(self) -> float:
         """Mean loss of the predictions made before each row was learned: half the deviance.
 
-        For labels that is the log-loss; with several, the mean over the learners of their own. NaN
-        before the first row.
+        For labels that is the log-loss; with one learner per label, the mean of their own. If
+        labels are learned jointly, a new one counts as known in the prediction of its first row,
+        and not before. NaN before the first row.
         """
         losses = [one.progressive["loss"] for one in self.learners_ if one.progressive]
         return float(np.mean(losses)) if losses else float("nan")
@@ -356,7 +364,8 @@ class RiverModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to a file, from which `load` and `kalmia.load` continue exactly.
 
-        If there is one learner, the command ``kalmia`` reads the file too.
+        If there is one learner, the command ``kalmia`` reads the file too: labels that are learned
+        jointly are its classes.
 
         Parameters
         ----------
@@ -372,11 +381,13 @@ class RiverModel:
             "columns": self._feature_names(),
             **self._stored(),
         }
-        save_model(os.fspath(path), learners, self._schema(), {"river": river})
+        write(path, learners, self._schema(), {"river": river})
 
     def _schema(self) -> Schema:
         """The columns as an estimator of the same learners would have them."""
         fitted = SimpleNamespace(learners_=self.learners_, _feature_names=self._feature_names)
+        if is_joint(self.learners_):
+            return _schema(fitted).with_classes([str(label) for label in self.classes_])
         if self.classes_:
             fitted.classes_ = np.array(self.classes_)
         return _schema(fitted)
@@ -390,8 +401,9 @@ class RiverModel:
         path
             The file.
         """
-        learners, _, _, _, _, python, _ = load_model(os.fspath(path))
-        found = read(learners, (python or {}).get("river"), path)
+        found = load(path)
+        if not isinstance(found, RiverModel):
+            raise ModelFileError(f"model file {path}: it holds no River model: use kalmia.load")
         if not isinstance(found, cls):
             raise ModelFileError(
                 f"model file {path}: it holds a {type(found).__name__} and no {cls.__name__}: call "
@@ -400,17 +412,25 @@ class RiverModel:
         return found
 
 
-def read(learners: list[Learner], stored: Any, path: Any) -> Any:
-    """The River model of a file's content."""
-    from . import river
+def _matrices(learner: Any) -> int:
+    """How many covariance matrices a learner keeps, at least."""
+    if isinstance(learner, ClassLearner):
+        return learner.classes
+    return len(learner.weights) if isinstance(learner, Auto) else 1
 
-    if stored is None:
-        raise ModelFileError(f"model file {path}: it holds no River model: use kalmia.load")
+
+def read(learners: list[Any], stored: Any, path: Any, names: list[str] | None) -> Any:
+    """The River model of a file's content; `names` are those of several classes."""
+    from . import river
+    from ._river_joint import all_labels
+
     kinds: dict[str, Any] = {"Classifier": river.Classifier, "Regressor": river.Regressor}
     if stored.get("class") not in kinds:
         raise ModelFileError(f"model file {path}: unknown River model {stored.get('class')!r}")
     found = kinds[stored["class"]](**stored["parameters"])
     found._columns = Columns({name: column for column, name in enumerate(stored["columns"])})
+    if names is not None:
+        stored = stored | {"labels": all_labels(stored["labels"], names)}
     found._restore(learners, stored)
     return found
 

@@ -45,6 +45,7 @@ from ._river_features import (
     weight_number,
     weight_numbers,
 )
+from ._river_labels import Labels
 from ._river_model import (
     MANY_FEATURES,
     PARAMETERS,
@@ -65,12 +66,18 @@ __all__ = ["MANY_FEATURES", "Classifier", "Regressor"]
 _Columns = Columns
 
 
-class Classifier(RiverModel, base.MiniBatchClassifier):
+class Classifier(Labels, base.MiniBatchClassifier):
     __doc__ = f"""Online logistic regression for two or more labels.
 
-    Boolean labels, or two `classes`, need one learner. Otherwise there is one learner per label,
-    which learns that label against the rest. A label may appear late: its learner is the same as
-    if the label had been known from the first row.
+    Labels may appear at any time. ``"auto"`` learns them jointly: the probabilities are those of a
+    softmax, and the coefficients are log odds against the first label. Its coefficients stay
+    constant: a drift is not detected.
+
+    With another method, or with ``drift="adapt"``, there is one learner per label, which learns
+    that label against the rest; their probabilities are renormalized to sum to 1. A label that
+    appears late has the learner that it would have if it had been known from the first row.
+
+    Boolean labels, and two `classes`, need one learner of the second label with any method.
 
     Parameters
     ----------
@@ -104,11 +111,11 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
         self.drift = drift
         self.classes = classes
         self._start()
-        #: Learners by label; for two known labels, only that of the second.
-        self._learners: dict[Any, Learner] = {}
-        self._pair: tuple[Any, Any] | None = None
-        #: A learner that has seen only zeros; a label that appears later starts from a copy.
-        self._unseen: Learner | None = None
+        self._learners = {}
+        self._pair = None
+        self._unseen = None
+        self._joint = None
+        self._labels = {}
         if classes is not None:
             if len(set(classes)) < 2:
                 raise InputError(
@@ -123,49 +130,6 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
     def _family_name(self) -> str:
         return "bernoulli"
 
-    def _open(self, classes: Iterable[Any]) -> None:
-        labels = list(dict.fromkeys(classes))
-        fresh = len(self._columns.index)
-        if len(labels) == 2:
-            self._pair = (labels[0], labels[1])
-            self._learners = {labels[1]: self._new_learner(fresh)}
-        else:
-            self._learners = {label: self._new_learner(fresh) for label in labels}
-
-    def _prepare(self, labels: Iterable[Any]) -> None:
-        """Creates the learners of new labels; refuses a label outside given classes."""
-        for label in dict.fromkeys(labels):
-            if self._pair is not None or self.classes is not None:
-                known = list(self._pair or self._learners)
-                if label not in known:
-                    raise InputError(
-                        f"label {label!r} is not among the classes {known}: give all labels as "
-                        "`classes`, or leave `classes` out"
-                    )
-            elif not self._learners and isinstance(label, (bool, np.bool_)):
-                self._open((False, True))
-            elif label not in self._learners:
-                if self._unseen is None:
-                    self._unseen = self._new_learner(len(self._columns.index))
-                self._learners[label] = self._unseen.copy()
-
-    def _replace_learners(self, change: Callable[[Learner], Learner]) -> None:
-        self._learners = {label: change(learner) for label, learner in self._learners.items()}
-        self._unseen = None if self._unseen is None else change(self._unseen)
-
-    def _all_learners(self) -> list[Learner]:
-        return [*self._learners.values(), *([] if self._unseen is None else [self._unseen])]
-
-    def _is_new(self, label: Any) -> bool:
-        if label is None or label != label:
-            raise InputError(f"the label y is {label!r}: skip rows without a label")
-        return label not in (self._pair or self._learners)
-
-    def _targets(self, y: Any) -> list[float]:
-        """The target of each learner: whether its label is `y`. The last one sees only zeros."""
-        found = [float(label == y) for label in self._learners]
-        return found if self._unseen is None else [*found, 0.0]
-
     def learn_one(self, x: Row, y: Any, w: float = 1.0) -> None:
         """Learns one row. If it is refused, the model is unchanged.
 
@@ -179,7 +143,11 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
             Weight: the row counts as that many rows.
         """
         weight = weight_number(w)
-        if not self._is_new(y):
+        is_new = self._is_new(y)
+        if self._joins(y):
+            self._commit(self._learned_jointly(x, y, weight))
+            return
+        if not is_new:
             self._learn_row(x, lambda: self._targets(y), weight)
             return
         staged = self._staged([], True)
@@ -205,10 +173,13 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
         if len(labels) != rows:
             raise InputError(f"X has {rows} rows, but y has {len(labels)}: give one per row")
         weight = weight_numbers(w, rows)
-        # of several learners, one may refuse rows that another has learned, so copies learn
         # a list, because every label must be checked
-        new = any([self._is_new(label) for label in dict.fromkeys(labels)]) or self._pair is None
-        staged = self._staged(features, new)
+        new = any([self._is_new(label) for label in dict.fromkeys(labels)])
+        if labels and self._joins(labels[0]):
+            self._commit(self._learned_table_jointly(features, labels, weight))
+            return
+        # of several learners, one may refuse rows that another has learned, so copies learn
+        staged = self._staged(features, new or self._pair is None)
         staged._prepare(labels)
         table = staged._feature_table(features, rows)
         undo = staged is self
@@ -224,6 +195,8 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
 
         Before the first row there is none, and the result is empty, unless `classes` is given.
         """
+        if self._joint is not None:
+            return self._joint_probabilities(self._joint, x)
         if not self._learners:
             return {}
         row = self._row(x)
@@ -238,9 +211,12 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
         import pandas as pd
 
         index = getattr(X, "index", None) if hasattr(X, "iloc") else None
-        if not self._learners:
+        if not self.learners_:
             return pd.DataFrame(index=range(row_count(X)) if index is None else index)
         table = self._table(X)
+        if self._joint is not None:
+            shares = self._joint.predict_many(self._padded(table))
+            return pd.DataFrame(shares, columns=self.classes_, index=index)
         values = [learner.predict_many(table) for learner in self._learners.values()]
         found = class_probabilities(values, binary=self._pair is not None)
         return pd.DataFrame(found, columns=self.classes_, index=index)
@@ -248,7 +224,7 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
     def predict_interval_one(self, x: Row, level: float = 0.95) -> dict[Any, tuple[float, float]]:
         """Predicts, for each label, the interval that holds its probability with this level.
 
-        With more than two labels, of each label against the rest, before the renormalization of
+        With one learner per label, of each label against the rest, before the renormalization of
         `predict_proba_one`.
 
         Parameters
@@ -258,6 +234,8 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
         level
             Probability of the interval, strictly between 0 and 1.
         """
+        if self._joint is not None:
+            return self._joint_intervals(self._joint, x, level)
         row = self._row(x)
         found = {
             label: learner.predict(row).mean_interval(level)
@@ -268,16 +246,6 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
         low, high = found[self._pair[1]]
         return {self._pair[0]: (1.0 - high, 1.0 - low), self._pair[1]: (low, high)}
 
-    @property
-    def learners_(self) -> list[Learner]:
-        """The learners: one, or one per label if there are more than two."""
-        return list(self._learners.values())
-
-    @property
-    def classes_(self) -> list[Any]:
-        """The labels, in the order of `learners_`; of two labels, the event is the second."""
-        return list(self._pair or self._learners)
-
     def _parameters(self) -> dict[str, Any]:
         classes = None if self.classes is None else [plain_label(one) for one in self.classes]
         return {
@@ -287,20 +255,6 @@ class Classifier(RiverModel, base.MiniBatchClassifier):
             "drift": self.drift,
             "classes": classes,
         }
-
-    def _stored(self) -> dict[str, Any]:
-        return {
-            "pair": None if self._pair is None else [plain_label(one) for one in self._pair],
-            "labels": [plain_label(label) for label in self._learners],
-            "unseen": self._unseen is not None,
-        }
-
-    def _restore(self, learners: list[Learner], stored: dict[str, Any]) -> None:
-        if self.classes is not None:
-            self.classes = tuple(self.classes)
-        self._pair = None if stored["pair"] is None else tuple(stored["pair"])
-        self._unseen = learners.pop() if stored["unseen"] else None
-        self._learners = dict(zip(stored["labels"], learners, strict=True))
 
 
 class Regressor(RiverModel, base.MiniBatchRegressor):

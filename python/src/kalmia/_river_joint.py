@@ -1,0 +1,168 @@
+"""The labels of a River classifier that one learner holds jointly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ._classes import contrasts, is_joint
+from ._kalmia import ClassLearner, river_row
+from ._river_features import row_features
+from ._river_model import RiverModel, Row, Vector
+
+Self = TypeVar("Self", bound="JointLabels")
+
+
+@dataclass(frozen=True)
+class LabelCoefficients:
+    """The coefficients of a label against the first, by the names that a learner has for them."""
+
+    theta: Vector
+    standard_errors: Vector
+    #: None, as that of a dense learner: every feature has a coefficient.
+    features: None = None
+
+
+class JointLabels(RiverModel):
+    """The base of a classifier whose labels are one learner's classes, coded as they appear."""
+
+    #: The learner of all labels, from the first row on, or from the start if they are given.
+    #: None if there is one learner per label, or one of a pair. The two have defaults here because
+    #: models that were pickled by earlier versions lack them.
+    _joint: ClassLearner | None = None
+    #: The code of each label, in order. Copies share it, so it is replaced and never changed.
+    _labels: Mapping[Any, int] = {}
+
+    def _can_join(self) -> bool:
+        """Whether the parameters allow one learner, which keeps its coefficients constant."""
+        return self.method == "auto" and self.drift != "adapt"
+
+    def _open_jointly(self, labels: list[Any]) -> None:
+        """Starts the learner with labels that are known beforehand."""
+        self._labels = {label: code for code, label in enumerate(labels)}
+        self._joint = self._new_joint(len(labels), len(self._columns.index))
+
+    def _joined(self, labels: Iterable[Any]) -> ClassLearner:
+        """The learner, after each new label has a code. It adds the class at its first row."""
+        new = [label for label in dict.fromkeys(labels) if label not in self._labels]
+        self._labels = {**self._labels, **dict(zip(new, count(len(self._labels))))}
+        if self._joint is None:
+            self._joint = self._new_joint(1, len(self._columns.index))
+        return self._joint
+
+    def _new_joint(self, labels: int, features: int) -> ClassLearner:
+        # a learner has at least one coefficient: see `_padded`
+        width = features if self.fit_intercept else max(features, 1)
+        return ClassLearner(labels, width, self.fit_intercept, drift=self.drift)
+
+    @property
+    def _lacks_features(self) -> bool:
+        """Whether the learner has only a feature that is always 0, in place of the first ones."""
+        return not self.fit_intercept and not self._columns.index
+
+    def _padded(self, x: Any) -> Vector:
+        """A row or a table as the learner takes it."""
+        return np.zeros((*x.shape[:-1], 1)) if self._lacks_features else x
+
+    def _widened(self, learner: Any, added: int) -> Any:
+        if not isinstance(learner, ClassLearner):
+            return super()._widened(learner, added)
+        if not self._columns.index and learner.count == 0:
+            return self._new_joint(learner.classes, added)
+        wide = learner.copy()
+        wide.grow(max(added - int(self._lacks_features), 0))
+        return wide
+
+    # -- learning and predicting ------------------------------------------------------------------
+
+    def _learned_jointly(self: Self, x: Row, y: Any, w: float) -> Self:
+        """The model with one more row, to commit: a copy if a feature or the label is new."""
+        row = river_row(self._columns.index, x, True) if type(x) is dict else None
+        code = self._labels.get(y)
+        if row is not None and code is not None and self._joint is not None:
+            self._joint.learn(self._padded(row), code, w)
+            return self
+        pairs = row_features(x)
+        staged = self._staged([name for name, _ in pairs], code is None)
+        joint = staged._joined([y])
+        joint.learn(staged._padded(staged._columns.row(pairs)), staged._labels[y], w)
+        return staged
+
+    def _learned_table_jointly(
+        self: Self, features: dict[str, Vector], labels: list[Any], weight: Vector | None
+    ) -> Self:
+        """The model with the rows of a table, to commit: a copy if a feature or a label is new."""
+        new = any(label not in self._labels for label in labels)
+        staged = self._staged(features, new)
+        joint = staged._joined(labels)
+        codes = np.fromiter((staged._labels[label] for label in labels), float, len(labels))
+        table = staged._padded(staged._columns.table(features, len(labels)))
+        joint.learn_many(table, codes, weight, undo=staged is self)
+        return staged
+
+    def _joint_probabilities(self, joint: ClassLearner, x: Row) -> dict[Any, float]:
+        found = joint.predict(self._padded(self._row(x)))
+        return dict(zip(self._labels, found.tolist(), strict=True))
+
+    def _joint_intervals(
+        self, joint: ClassLearner, x: Row, level: float
+    ) -> dict[Any, tuple[float, float]]:
+        row = self._padded(self._row(x))
+        if len(self._labels) == 1:
+            # nothing speaks against the only label
+            return dict.fromkeys(self._labels, (1.0, 1.0))
+        lower, upper = joint.predict_interval(row[np.newaxis], level)
+        ends = zip(lower[0].tolist(), upper[0].tolist(), strict=True)
+        return dict(zip(self._labels, ends, strict=True))
+
+    # -- what was learned -------------------------------------------------------------------------
+
+    @property
+    def _codes(self) -> range:
+        """The codes of the labels, as :mod:`kalmia._classes` asks for them."""
+        return range(len(self._labels))
+
+    def _by_label(self, of: Callable[[Any], Any]) -> Any:
+        if self._joint is None:
+            return super()._by_label(of)
+        coefficients, covariances = contrasts(self)
+        errors = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+        width = len(self._names())
+        return {
+            label: of(LabelCoefficients(coefficients[k, :width], errors[k, :width]))
+            for label, k in self._labels.items()
+        }
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def _restore_jointly(self, learners: list[Any], labels: list[Any]) -> bool:
+        """Takes the learner of a file; false if that has one learner per label, or of a pair."""
+        joint = is_joint(learners)
+        self._joint = learners[0] if joint else None
+        self._labels = {label: code for code, label in enumerate(labels)} if joint else {}
+        return joint
+
+
+def all_labels(labels: list[Any], names: list[str]) -> list[Any]:
+    """The labels of a file by their codes, with those that the command has added to it.
+
+    The command knows labels as texts. What it adds to numbers is a number if it can be one.
+    """
+    numbers = all(type(label) in (int, float) for label in labels)
+    return labels + [_number_or_text(name) if numbers else name for name in names[len(labels) :]]
+
+
+def _number_or_text(name: str) -> Any:
+    for kind in (int, float):
+        try:
+            number = kind(name)
+        except ValueError:
+            continue
+        # a label is never NaN
+        return number if math.isfinite(number) else name
+    return name
