@@ -10,6 +10,7 @@ into 128 columns here. That loses most of what the words say: the losses on `lan
 `sections` compare learners, not features.
 """
 
+import itertools
 import random
 from collections import Counter
 from typing import NamedTuple
@@ -85,7 +86,7 @@ def bigrams(texts) -> np.ndarray:
     """Counts of pairs of neighboring characters, hashed."""
     hashing = HashingVectorizer(
         analyzer="char", ngram_range=(2, 2), n_features=TEXT_COLUMNS, alternate_sign=False,
-        norm=None, lowercase=True,
+        norm=None,
     )
     return hashing.transform(texts).toarray()
 
@@ -97,7 +98,7 @@ def languages() -> ClassSet:
     texts, labels = [], []
     for language in LANGUAGES:
         found = (w for w in top_n_list(language, 10_000, "small") if len(w) > 3 and w.isalpha())
-        words = [word for word, _ in zip(found, range(WORDS_PER_LANGUAGE))]
+        words = list(itertools.islice(found, WORDS_PER_LANGUAGE))
         texts += [f"^{word}$" for word in words]
         labels += [language] * len(words)
     return coded(bigrams(texts), labels)

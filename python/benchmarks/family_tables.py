@@ -19,7 +19,7 @@ from sklearn.linear_model import HuberRegressor, LinearRegression, QuantileRegre
 ROWS = 20_000
 SGD_RATES = (0.03, 0.1, 0.3, 1.0)
 COEFFICIENTS = np.array([3.0, 1.0, -2.0, 0.5, 0.0, 4.0])
-SAMPLES = 10
+SAMPLES = 50
 
 
 def skewed(seed: int, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
