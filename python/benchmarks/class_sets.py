@@ -6,7 +6,7 @@
 where apt puts it; without one it is left out.
 
 The learner of several classes keeps a covariance of all columns per class, so texts are hashed
-into 128 columns here. That loses most of what the words say: the losses on `languages` and
+into 64 or 32 columns. That loses most of what the words say: the losses on `languages` and
 `sections` compare learners, not features.
 """
 
@@ -20,11 +20,14 @@ from sklearn import datasets
 from sklearn.feature_extraction.text import HashingVectorizer
 from wide_sets import SEED, SourceMissing, debian
 
-TEXT_COLUMNS = 128
 LANGUAGES = ("de", "en", "es", "fi", "fr", "it", "nl", "pt", "sv")
 WORDS_PER_LANGUAGE = 1000
 SECTIONS = 30
 SECTION_ROWS = 6000
+#: Columns that pairs of letters are hashed into: so few that the command estimates less than 256 MB
+#: and does not ask how much memory is free.
+WORD_COLUMNS = 64
+SECTION_COLUMNS = 32
 
 
 class ClassSet(NamedTuple):
@@ -82,10 +85,10 @@ def simulated() -> ClassSet:
     return ClassSet(x, np.argmax(u + rng.gumbel(size=u.shape), axis=1))
 
 
-def bigrams(texts) -> np.ndarray:
+def bigrams(texts, columns) -> np.ndarray:
     """Counts of pairs of neighboring characters, hashed."""
     hashing = HashingVectorizer(
-        analyzer="char", ngram_range=(2, 2), n_features=TEXT_COLUMNS, alternate_sign=False,
+        analyzer="char", ngram_range=(2, 2), n_features=columns, alternate_sign=False,
         norm=None,
     )
     return hashing.transform(texts).toarray()
@@ -101,7 +104,7 @@ def languages() -> ClassSet:
         words = list(itertools.islice(found, WORDS_PER_LANGUAGE))
         texts += [f"^{word}$" for word in words]
         labels += [language] * len(words)
-    return coded(bigrams(texts), labels)
+    return coded(bigrams(texts, WORD_COLUMNS), labels)
 
 
 def sections() -> ClassSet:
@@ -112,7 +115,8 @@ def sections() -> ClassSet:
     frequent = {name for name, _ in Counter(s for _, s in described).most_common(SECTIONS)}
     rows = [row for row in described if row[1] in frequent]
     rows = random.Random(SEED).sample(rows, SECTION_ROWS)
-    return coded(bigrams([text for text, _ in rows]), [section for _, section in rows])
+    texts, names = zip(*rows, strict=True)
+    return coded(bigrams(texts, SECTION_COLUMNS), names)
 
 
 #: How many random orders each set is learned in.
