@@ -18,14 +18,12 @@ FTRL-proximal is Vowpal Wabbit's --ftrl (beta 1): alpha 0.03, 0.1, 0.3, 1 with (
 0.25, 0.5 (its default), 1, 2 and 4.
 """
 
-import argparse
-import json
 import math
 import pathlib
-import subprocess
 import tempfile
 from typing import NamedTuple
 
+import command as kalmia
 from vowpalwabbit import pyvw
 
 #: The family of each set, in the order of the table.
@@ -81,12 +79,7 @@ def constant_loss(targets: list[float], family: str) -> float:
 
 
 def kalmia_loss(command: str, libsvm: pathlib.Path, family: str, count: int) -> float:
-    fit = [command, "fit", str(libsvm), "--family", family, "--json", "--quiet"]
-    done = subprocess.run(fit, check=True, stdout=subprocess.PIPE, text=True)
-    summary = json.loads(done.stdout)
-    if summary["rows"] != count:
-        raise SystemExit(f"kalmia learned {summary['rows']} of {count} rows of {libsvm}")
-    progressive = summary["progressive"]
+    progressive = kalmia.fit(command, libsvm, count, "--family", family)["progressive"]
     if family == "bernoulli":
         return progressive["loss"]
     return progressive["deviance"] if family == "poisson" else progressive["rmse"] ** 2
@@ -132,9 +125,8 @@ def measure(command: str, libsvm: pathlib.Path, family: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = kalmia.parser(__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path, help="where wide_sets.py wrote the sets")
-    parser.add_argument("--command", default="target/release/kalmia")
     given = parser.parse_args()
     files = {name: given.folder / f"{name}.svm" for name in FAMILIES}
     present = {name: path for name, path in files.items() if path.exists()}

@@ -1,0 +1,158 @@
+"""Log-losses of several classes: kalmia beside tuned online learners, and beside batch fits.
+
+    pip install scikit-learn river vowpalwabbit statsmodels wordfreq
+    python python/benchmarks/class_losses.py [NAME ...] [--command target/release/kalmia]
+
+Prints two Markdown tables with one line for each set of class_sets.py, or for those named.
+
+The first is the mean log-loss of predictions made before each row is learned, in one pass. All
+learners read the same rows in the same order; the number is the mean over several random orders.
+kalmia gets the file and nothing else. "constant" is the best single prediction for all rows. Each
+"best of" column runs a grid of settings (class_peers.py has them) and shows the setting with the
+lowest mean on the very rows that it is scored on. That favors the grid: in use nobody knows the
+best setting beforehand.
+
+The second is the loss and the accuracy on the last 30 % of the rows of each order, after training
+on the first 70 %: kalmia in one pass, scikit-learn's LogisticRegression on standardized features
+until it converges, with C = 1 and with the best of seven C by cross-validation in five folds.
+"""
+
+import pathlib
+import sys
+import tempfile
+import warnings
+
+import class_peers as peers
+import command as kalmia
+import numpy as np
+from class_sets import ORDERS, SETS, ClassSet, SourceMissing
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.metrics import accuracy_score, log_loss
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+#: Rows from which kalmia takes the classes; the other learners are told them.
+FIRST_BLOCK = 1024
+CHECKED_ROWS = 25
+TRAINED = 0.7
+PENALTIES = np.logspace(-3, 3, 7)
+
+
+def shuffled(data: ClassSet, seed: int) -> ClassSet:
+    order = np.random.default_rng(seed).permutation(len(data.y))
+    found = ClassSet(data.x[order], data.y[order])
+    if len(np.unique(found.y[:FIRST_BLOCK])) < data.classes:
+        raise SystemExit(f"order {seed} has a class that does not occur in {FIRST_BLOCK} rows")
+    return found
+
+
+def write(path: pathlib.Path, data: ClassSet) -> pathlib.Path:
+    """As a file whose target is a text, from which the command infers several classes."""
+    kalmia.write_table(path, data.x, (f"class{k}" for k in data.y))
+    return path
+
+
+def constant_loss(data: ClassSet) -> float:
+    shares = np.bincount(data.y) / len(data.y)
+    return float(-(shares * np.log(shares)).sum())
+
+
+def progressive(command: str, folder: pathlib.Path, name: str) -> str:
+    """A line of the first table."""
+    data = SETS[name]()
+    orders = [shuffled(data, seed) for seed in range(ORDERS[SETS[name]])]
+    first = orders[0]
+    peers.check(first.x[:CHECKED_ROWS], first.y[:CHECKED_ROWS], data.classes)
+    files = [write(folder / f"{seed}.csv", one) for seed, one in enumerate(orders)]
+    fits = [kalmia.fit(command, path, len(data.y), "--target", "y") for path in files]
+    own = float(np.mean([fit["progressive"]["loss"] for fit in fits]))
+    best = [
+        float(np.mean([learner(*one, data.classes) for one in orders], axis=0).min())
+        for learner in (peers.sgd, peers.river, peers.vw)
+    ]
+    return kalmia.table_line(
+        name, f"{len(data.y):,}", data.x.shape[1], data.classes, len(orders),
+        constant_loss(data), own, *best, f"{own / min(best):.2f}",
+    )
+
+
+def batch_scores(estimator, train: ClassSet, test: ClassSet) -> tuple[float, float]:
+    model = make_pipeline(StandardScaler(), estimator).fit(train.x, train.y)
+    probabilities = model.predict_proba(test.x)
+    known = np.arange(probabilities.shape[1])
+    loss = log_loss(test.y, probabilities, labels=known)
+    return float(loss), float(accuracy_score(test.y, model.predict(test.x)))
+
+
+def own_scores(
+    command: str, folder: pathlib.Path, train: ClassSet, test: ClassSet
+) -> tuple[float, float]:
+    model = folder / "model.kalmia"
+    path = write(folder / "train.csv", train)
+    kalmia.fit(command, path, len(train.y), "--target", "y", "--output", model)
+    found = kalmia.run(command, "evaluate", model, write(folder / "test.csv", test))
+    return found["loss"], found["accuracy"]
+
+
+def held_out(command: str, folder: pathlib.Path, name: str) -> str:
+    """A line of the second table."""
+    data = SETS[name]()
+    cut = round(TRAINED * len(data.y))
+    scores = []
+    for seed in range(ORDERS[SETS[name]]):
+        whole = shuffled(data, seed)
+        train = ClassSet(whole.x[:cut], whole.y[:cut])
+        test = ClassSet(whole.x[cut:], whole.y[cut:])
+        fixed = LogisticRegression(C=1.0, max_iter=5000)
+        chosen = LogisticRegressionCV(
+            Cs=PENALTIES, l1_ratios=(0,), cv=5, scoring="neg_log_loss", max_iter=1000,
+            use_legacy_attributes=False,
+        )
+        scores.append((
+            own_scores(command, folder, train, test),
+            batch_scores(fixed, train, test),
+            batch_scores(chosen, train, test),
+        ))
+    means = np.mean(scores, axis=0)
+    losses = means[:, 0].tolist()
+    return kalmia.table_line(
+        name, len(scores), *losses, f"{losses[0] / min(losses[1:]):.2f}",
+        *(f"{accuracy:.3f}" for accuracy in means[:, 1]),
+    )
+
+
+def main() -> None:
+    parser = kalmia.parser(__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SETS))
+    given = parser.parse_args()
+    if unknown := set(given.names) - set(SETS):
+        parser.error(f"no set is called {unknown.pop()}; the sets are {', '.join(SETS)}")
+    # large C without a maximum of the likelihood: the last iterate is what is compared
+    warnings.filterwarnings("ignore", category=ConvergenceWarning)
+    tables = {
+        progressive: (
+            "| set | rows | features | classes | orders | constant | kalmia |"
+            f" SGD best of {len(peers.SGD_GRID)} | River best of {len(peers.RIVER_GRID)} |"
+            f" VW best of {len(peers.VW_GRID)} | kalmia / best |\n"
+            "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+        ),
+        held_out: (
+            "| set | splits | kalmia, one pass | batch, C = 1 | batch, C by folds |"
+            " kalmia / best | accuracy: kalmia | batch, C = 1 | batch, C by folds |\n"
+            "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+        ),
+    }
+    for measure, head in tables.items():
+        print(head)
+        for name in given.names or SETS:
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    print(measure(given.command, pathlib.Path(folder), name), flush=True)
+                except SourceMissing as missing:
+                    print(f"{name} is left out: {missing}", file=sys.stderr)
+        print()
+
+
+if __name__ == "__main__":
+    main()

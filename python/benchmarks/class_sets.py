@@ -1,0 +1,129 @@
+"""Eight sets of several classes with dense columns, from packages and from a simulation.
+
+    pip install scikit-learn river statsmodels wordfreq
+
+`class_losses.py` uses them. No set needs a network. `sections` reads Debian's package list from
+where apt puts it; without one it is left out.
+
+The learner of several classes keeps a covariance of all columns per class, so texts are hashed
+into 64 or 32 columns. That loses most of what the words say: the losses on `languages` and
+`sections` compare learners, not features.
+"""
+
+import itertools
+import random
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+from sklearn import datasets
+from sklearn.feature_extraction.text import HashingVectorizer
+from wide_sets import SEED, SourceMissing, debian
+
+LANGUAGES = ("de", "en", "es", "fi", "fr", "it", "nl", "pt", "sv")
+WORDS_PER_LANGUAGE = 1000
+SECTIONS = 30
+SECTION_ROWS = 6000
+#: Columns that pairs of letters are hashed into: so few that the command estimates less than 256 MB
+#: and does not ask how much memory is free.
+WORD_COLUMNS = 64
+SECTION_COLUMNS = 32
+
+
+class ClassSet(NamedTuple):
+    """Features, and the class of each row as a number from 0."""
+
+    x: np.ndarray
+    y: np.ndarray
+
+    @property
+    def classes(self) -> int:
+        return int(self.y.max()) + 1
+
+
+def coded(x, labels) -> ClassSet:
+    return ClassSet(np.asarray(x, dtype=float), np.unique(labels, return_inverse=True)[1])
+
+
+def iris() -> ClassSet:
+    """Three species of iris, by four measurements of a flower (scikit-learn)."""
+    return coded(*datasets.load_iris(return_X_y=True))
+
+
+def wine() -> ClassSet:
+    """Three growers of wine, by thirteen chemical measurements (scikit-learn)."""
+    return coded(*datasets.load_wine(return_X_y=True))
+
+
+def digits() -> ClassSet:
+    """Ten handwritten digits, by the 64 pixels of an image (scikit-learn)."""
+    return coded(*datasets.load_digits(return_X_y=True))
+
+
+def segments() -> ClassSet:
+    """Seven kinds of surface in a photograph, by 18 numbers of its surroundings (River)."""
+    from river.datasets import ImageSegments
+
+    rows = list(ImageSegments())
+    return coded([list(x.values()) for x, _ in rows], [label for _, label in rows])
+
+
+def anes96() -> ClassSet:
+    """Seven party identifications of voters of 1996, by five answers (statsmodels)."""
+    from statsmodels.datasets import anes96
+
+    data = anes96.load_pandas()
+    return coded(data.exog, data.endog)
+
+
+def simulated() -> ClassSet:
+    """Five classes by the softmax of ten normal features: the model is true."""
+    rng = np.random.default_rng(SEED)
+    x = rng.normal(size=(5000, 10))
+    u = x @ rng.normal(scale=0.7, size=(10, 5)) + rng.normal(scale=0.5, size=5)
+    # the largest of u plus Gumbel noise has the probabilities of the softmax
+    return ClassSet(x, np.argmax(u + rng.gumbel(size=u.shape), axis=1))
+
+
+def bigrams(texts, columns) -> np.ndarray:
+    """Counts of pairs of neighboring characters, hashed."""
+    hashing = HashingVectorizer(
+        analyzer="char", ngram_range=(2, 2), n_features=columns, alternate_sign=False,
+        norm=None,
+    )
+    return hashing.transform(texts).toarray()
+
+
+def languages() -> ClassSet:
+    """Nine languages of a word, by its pairs of letters: frequent words (wordfreq)."""
+    from wordfreq import top_n_list
+
+    texts, labels = [], []
+    for language in LANGUAGES:
+        found = (w for w in top_n_list(language, 10_000, "small") if len(w) > 3 and w.isalpha())
+        words = list(itertools.islice(found, WORDS_PER_LANGUAGE))
+        texts += [f"^{word}$" for word in words]
+        labels += [language] * len(words)
+    return coded(bigrams(texts, WORD_COLUMNS), labels)
+
+
+def sections() -> ClassSet:
+    """Thirty sections of Debian, by the pairs of letters of a package's description (apt)."""
+    packages = [p for p in debian() if p.description]
+    # the descriptions hold words, then pairs of them
+    described = [(" ".join(t for t in p.description if " " not in t), p.section) for p in packages]
+    frequent = {name for name, _ in Counter(s for _, s in described).most_common(SECTIONS)}
+    rows = [row for row in described if row[1] in frequent]
+    rows = random.Random(SEED).sample(rows, SECTION_ROWS)
+    texts, names = zip(*rows, strict=True)
+    return coded(bigrams(texts, SECTION_COLUMNS), names)
+
+
+#: How many random orders each set is learned in.
+ORDERS = {
+    iris: 20, wine: 20, digits: 10, segments: 10, anes96: 20, simulated: 10, languages: 5,
+    sections: 3,
+}
+SETS = {make.__name__: make for make in ORDERS}
+
+__all__ = ["ORDERS", "SETS", "ClassSet", "SourceMissing"]
