@@ -35,8 +35,8 @@ fn new_classes_are_added_just_before_their_first_row() {
     // by hand, and cut into other calls
     let mut by_hand = Categorical::builder(1, 4).intercept().build().unwrap();
     let mut cut = by_hand.clone();
-    for i in 0..400 {
-        while y[i] >= by_hand.classes() as f64 {
+    for (i, &y) in y.iter().enumerate() {
+        while y >= by_hand.classes() as f64 {
             by_hand.grow_class().unwrap();
         }
         by_hand.learn(rows.slice(i..i + 1)).unwrap();
