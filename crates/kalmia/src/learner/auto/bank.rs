@@ -114,7 +114,8 @@ impl<C: Covariance> Bank<C> {
         for i in 0..rows.len() {
             let observation = observation(context.family, &rows, i);
             let evidence = self.weigh(&context, &observation, i);
-            let share = self.share(i);
+            let judged = context.dispersion.downweighting.is_some();
+            let share = if judged { self.share(i) } else { 1.0 };
             if let Some(observer) = &mut observer {
                 let row = MixtureRow {
                     family: context.family,
@@ -152,7 +153,7 @@ impl<C: Covariance> Bank<C> {
                     );
                 }
             }
-            if context.dispersion.downweighting.is_some() {
+            if judged {
                 self.weigh_share(&context, &observation, i, share);
             }
             self.take_weights();
