@@ -46,7 +46,7 @@ class Labels(JointLabels):
                 self._unseen = self._new_learner(len(self._columns.index))
             self._learners[label] = self._unseen.copy()
 
-    def _replace_learners(self, change: Callable[[Learner], Learner]) -> None:
+    def _replace_learners(self, change: Callable[[Any], Any]) -> None:
         self._learners = {label: change(learner) for label, learner in self._learners.items()}
         self._unseen = None if self._unseen is None else change(self._unseen)
         self._joint = None if self._joint is None else change(self._joint)

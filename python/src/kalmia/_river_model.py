@@ -81,7 +81,7 @@ class RiverModel:
         """Every learner that learns rows."""
         raise NotImplementedError
 
-    def _replace_learners(self, change: Callable[[Learner], Learner]) -> None:
+    def _replace_learners(self, change: Callable[[Any], Any]) -> None:
         raise NotImplementedError
 
     def _new_learner(self, features: int) -> Learner:

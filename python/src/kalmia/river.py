@@ -23,7 +23,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -299,7 +299,7 @@ class Regressor(RiverModel, base.MiniBatchRegressor):
     def _family_name(self) -> str:
         return self.family
 
-    def _replace_learners(self, change: Callable[[Learner], Learner]) -> None:
+    def _replace_learners(self, change: Callable[[Any], Any]) -> None:
         self._learner = change(self._learner)
 
     def _all_learners(self) -> list[Learner]:
