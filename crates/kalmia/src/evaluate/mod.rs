@@ -3,6 +3,7 @@
 
 mod calibration;
 mod certificate;
+mod conformal;
 mod coverage;
 mod deviance;
 mod difference;
@@ -19,6 +20,7 @@ mod window;
 
 pub use calibration::{Calibration, ReliabilityBin};
 pub use certificate::Certificate;
+pub use conformal::{Conformal, ConformalReport};
 pub use coverage::{Predicted, covers};
 pub use deviance::deviance;
 pub use difference::LossDifference;
