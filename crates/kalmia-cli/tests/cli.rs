@@ -7,6 +7,8 @@ mod harness;
 mod bounds;
 #[path = "cli/checkpoint.rs"]
 mod checkpoint;
+#[path = "cli/conformal.rs"]
+mod conformal;
 #[path = "cli/examples.rs"]
 mod examples;
 #[path = "cli/fit.rs"]

@@ -26,6 +26,7 @@
 mod certificate;
 mod choose;
 mod coefficients;
+mod conformal;
 mod drift;
 mod error;
 mod export;
@@ -49,6 +50,7 @@ mod weights;
 pub use certificate::CertificateReport;
 pub use choose::Choice;
 pub use coefficients::{Coefficient, coefficients};
+pub use conformal::{ConformalIntervals, ConformalScores, ConformalSums, with_conformal};
 pub use drift::DriftStatus;
 pub use error::{Error, Result, RowError, number_text};
 pub use export::{ExportOptions, json_export, onnx};

@@ -9,7 +9,7 @@ mod table;
 pub use agreement::heterogeneity_note;
 pub use coefficients::{coefficient_table, main_coefficients};
 pub use picture::{Curve, losses, write_picture};
-pub use summary::{FitSummary, FurtherPasses, SORTED_NOTE, Shards, scores_text};
+pub use summary::{FitSummary, FurtherPasses, SORTED_NOTE, Shards, conformal_text, scores_text};
 pub use table::Table;
 
 use crate::visible::visible_line;

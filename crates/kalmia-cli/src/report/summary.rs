@@ -5,7 +5,7 @@ use crate::format::{counted, grouped, number};
 use crate::learn::ShardedFit;
 use kalmia::learner::Heterogeneity;
 use kalmia::sums::Polished;
-use kalmia_model::{Model, Scores, Summary, WeightKind};
+use kalmia_model::{ConformalScores, Model, Scores, Summary, WeightKind};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
@@ -171,6 +171,9 @@ impl FitSummary {
             };
             let _ = writeln!(out, "{name} {}{how}", number(dispersion));
         }
+        if let Some(conformal) = &model.conformal {
+            out.push_str(&conformal_text(conformal));
+        }
         if let Some(shards) = &self.shards {
             let _ = writeln!(out, "{}", shards.text());
         }
@@ -187,6 +190,17 @@ impl FitSummary {
         }
         out
     }
+}
+
+/// Coverage and width of conformal intervals beside the model's own, in a line.
+pub fn conformal_text(scores: &ConformalScores) -> String {
+    format!(
+        "conformal  95 % intervals held {:.1} %, mean width {}; the model's own {:.1} %, {}\n",
+        100.0 * scores.coverage,
+        number(scores.width),
+        100.0 * scores.model_coverage,
+        number(scores.model_width)
+    )
 }
 
 /// Losses and scores in some lines.

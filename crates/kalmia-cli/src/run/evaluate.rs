@@ -7,11 +7,11 @@ use crate::learn::report_left_out;
 use crate::output;
 use crate::plan::{Files, SourcePlan};
 use crate::progress::Ui;
-use crate::report::scores_text;
+use crate::report::{conformal_text, scores_text};
 use kalmia::evaluate::{Predicted, Progressive};
 use kalmia::{AnyFamily, Family};
 use kalmia_data::{Block, Mode};
-use kalmia_model::{Dispersion, Model, Scores};
+use kalmia_model::{ConformalIntervals, ConformalScores, ConformalSums, Dispersion, Model, Scores};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -23,6 +23,8 @@ struct Evaluation {
     family: String,
     #[serde(flatten)]
     scores: Scores,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conformal: Option<ConformalScores>,
 }
 
 /// Runs the command.
@@ -34,10 +36,14 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     args.missing.apply(&mut model.encoder)?;
     let mut reader = source.open(&mut model.encoder, Mode::Evaluate)?;
     let mut sums = Progressive::after(&model.metrics.progressive);
+    let mut conformal = Judge::of(&model);
     let mut block = Block::new();
     let mut meter = ui.progress(reader.progress());
     while reader.next_block(&mut model.encoder, &mut block)? {
         evaluate(&model, &block, &mut sums)?;
+        if let Some(judge) = &mut conformal {
+            judge.count(&model, &block)?;
+        }
         let loss = || Some(sums.loss()).filter(|loss| loss.is_finite());
         meter.tick(reader.progress(), sums.rows(), loss);
     }
@@ -53,6 +59,7 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
         unseen_levels: counts.unseen,
         family: model.family().name().into(),
         scores: Scores::new(&sums),
+        conformal: conformal.and_then(|judge| judge.sums.scores()),
     };
     if args.json {
         return output::print_json(&result);
@@ -62,7 +69,35 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     for (n, what) in extras.into_iter().filter(|extra| extra.0 > 0) {
         head.push_str(&format!(", {} {what}", grouped(n)));
     }
-    output::print(&format!("{head}\n{}", scores_text(&result.scores)))
+    let conformal = result.conformal.as_ref().map(conformal_text).unwrap_or_default();
+    output::print(&format!("{head}\n{}{conformal}", scores_text(&result.scores)))
+}
+
+/// Judges conformal intervals beside the model's own. The thresholds stay as they are after the
+/// rows of the fit, as those of `kalmia predict` do.
+struct Judge {
+    intervals: ConformalIntervals,
+    sums: ConformalSums,
+}
+
+impl Judge {
+    /// `None` for a model without conformal intervals.
+    fn of(model: &Model) -> Option<Self> {
+        let intervals = ConformalIntervals::new(&model.learner, &model.metrics).ok()?;
+        Some(Self { intervals, sums: ConformalSums::default() })
+    }
+
+    /// Counts the rows of a block, except those of weight 0.
+    fn count(&mut self, model: &Model, block: &Block) -> Result<()> {
+        model.predict(block, &mut |i, prediction| {
+            if block.weight.as_ref().is_none_or(|weight| weight[i] != 0.0) {
+                let conformal = self.intervals.interval(prediction, 0.95)?;
+                self.sums.row(block.y[i], conformal, prediction.interval(0.95)?);
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
 }
 
 /// Adds the losses of a block under a model.

@@ -90,6 +90,7 @@ fn interval_of(given: IntervalOf) -> kalmia_model::IntervalOf {
     match given {
         IntervalOf::Mean => kalmia_model::IntervalOf::Mean,
         IntervalOf::Y => kalmia_model::IntervalOf::Y,
+        IntervalOf::Conformal => kalmia_model::IntervalOf::Conformal,
         IntervalOf::None => kalmia_model::IntervalOf::None,
     }
 }
