@@ -1,7 +1,7 @@
 //! Progressive evaluation as Python sees it.
 
 use kalmia::evaluate::Metrics;
-use kalmia_model::CertificateReport;
+use kalmia_model::{CertificateReport, ConformalScores};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -46,6 +46,18 @@ pub fn report<'py>(metrics: &Metrics, py: Python<'py>) -> PyResult<Bound<'py, Py
         Ok(dict)
     });
     dict.set_item("last_half", half.transpose()?)?;
+    let conformal = ConformalScores::of(metrics).map(|scores| -> PyResult<_> {
+        let dict = PyDict::new(py);
+        dict.set_item("rows", scores.rows)?;
+        dict.set_item("coverage", scores.coverage)?;
+        dict.set_item("width", scores.width)?;
+        dict.set_item("model_coverage", scores.model_coverage)?;
+        dict.set_item("model_width", scores.model_width)?;
+        Ok(dict)
+    });
+    if let Some(conformal) = conformal {
+        dict.set_item("conformal", conformal?)?;
+    }
     let course = metrics.course();
     let trace: Vec<_> = course.iter().map(|p| (p.rows, p.loss, p.constant_loss)).collect();
     dict.set_item("trace", trace)?;
