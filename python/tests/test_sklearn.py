@@ -397,7 +397,7 @@ def test_the_docstring_states_the_defaults_of_the_methods():
             value = defaults[name]
             if value is not None and name != "exp_concavity":
                 assert found[name] == (value if name == "drift" else f"{value:g}"), (method, name)
-    assert seen == set(METHOD_PARAMETERS) - {"prior_mean", "certificate"}
+    assert seen == set(METHOD_PARAMETERS) - {"prior_mean", "certificate", "conformal"}
     assert set(texts) == seen
     ons = method_defaults("ons")
     assert "``1 / (4 * radius)`` by default" in text
@@ -459,7 +459,7 @@ def test_the_constructors_agree():
         return {name: (one.kind, one.default) for name, one in found.items()}
 
     common = parameters(PoissonRegression)
-    assert len(common) == 24
+    assert len(common) == 25
     for kind, own in OWN_PARAMETERS.items():
         # scikit-learn reads the parameters of each class from its own constructor
         assert "__init__" in vars(kind)

@@ -167,6 +167,11 @@ fn model_text(error: &ModelError, command: &Command) -> String {
         ModelError::NoCertificate { method } => format!(
             "--method {method} has no --certificate; ekf, truncated, implicit and moment have it"
         ),
+        ModelError::NotConformal => "--interval conformal: the model was fitted without conformal \
+                                     intervals; fit it again with `kalmia fit --conformal`"
+            .into(),
+        ModelError::NoConformal { .. } => format!("--conformal: {error}; leave the option out"),
+        ModelError::ConformalLevel { .. } => format!("--level: {error}"),
         ModelError::Learner(LearnerError::Parameter { name, value, expected })
             if command.chooses()
                 && let Some(parameter) = Parameter::ALL.into_iter().find(|p| p.name() == *name) =>

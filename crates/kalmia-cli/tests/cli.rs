@@ -9,6 +9,8 @@ mod bounds;
 mod checkpoint;
 #[path = "cli/classes.rs"]
 mod classes;
+#[path = "cli/conformal.rs"]
+mod conformal;
 #[path = "cli/examples.rs"]
 mod examples;
 #[path = "cli/families.rs"]

@@ -101,6 +101,27 @@ pub enum Error {
         /// The method.
         method: MethodName,
     },
+    /// Conformal intervals were asked of a family that has none.
+    #[error(
+        "family {family} has no conformal intervals: gaussian, student, quantile, poisson, \
+         negative-binomial, gamma and binomial:TRIALS have them; labels and proportions do not"
+    )]
+    NoConformal {
+        /// The family.
+        family: String,
+    },
+    /// Conformal intervals were asked of a model that was fitted without them.
+    #[error("the model was fitted without conformal intervals; fit it with conformal")]
+    NotConformal,
+    /// The probability of a conformal interval is out of range.
+    #[error(
+        "level {level}: give a probability above 0 and at most 0.99, the widest conformal \
+         interval that is learned"
+    )]
+    ConformalLevel {
+        /// The value given.
+        level: f64,
+    },
     /// The family's dispersion was given to a method that learns it.
     #[error(
         "`{family}` fixes the dispersion, which methods auto and wide learn from the rows: leave \

@@ -1,6 +1,7 @@
 //! Forecasts: what a front end shows of the prediction of a row, the same for the command and the
 //! service.
 
+use crate::conformal::ConformalIntervals;
 use crate::error::{Result, number_text};
 use crate::model::Model;
 use kalmia::AnyFamily;
@@ -15,6 +16,9 @@ pub enum IntervalOf {
     Mean,
     /// The target itself, with its noise.
     Y,
+    /// The target itself, by thresholds that hold whatever the model: see
+    /// [`Conformal`](kalmia::evaluate::Conformal).
+    Conformal,
     /// No interval.
     None,
 }
@@ -92,17 +96,26 @@ pub struct Forecaster {
     labels: Option<LabelNames>,
     interval: IntervalOf,
     level: f64,
+    conformal: Option<ConformalIntervals>,
 }
 
 impl Forecaster {
     /// For the predictions of a model, with intervals of probability `level`, by default of what
-    /// [`IntervalOf::default_of`] says. Refuses a level that is not strictly between 0 and 1.
+    /// [`IntervalOf::default_of`] says. Refuses a level that is not strictly between 0 and 1, and
+    /// conformal intervals of a model that was fitted without them, or of a level above 0.99.
     pub fn new(model: &Model, level: f64, interval: Option<IntervalOf>) -> Result<Self> {
         if !(level > 0.0 && level < 1.0) {
             return Err(crate::Error::Level { level });
         }
         let interval = interval.unwrap_or_else(|| IntervalOf::default_of(&model.family()));
-        Ok(Self { labels: LabelNames::of(model), interval, level })
+        let conformal = match interval {
+            IntervalOf::Conformal => {
+                ConformalIntervals::check_level(level)?;
+                Some(ConformalIntervals::new(&model.learner, &model.metrics)?)
+            }
+            _ => None,
+        };
+        Ok(Self { labels: LabelNames::of(model), interval, level, conformal })
     }
 
     /// The labels of the target, if it has some.
@@ -112,10 +125,12 @@ impl Forecaster {
 
     /// The forecast of a prediction.
     pub fn forecast(&self, prediction: &MixturePrediction<AnyFamily>) -> kalmia::Result<Forecast> {
-        let interval: Option<Interval> = match self.interval {
-            IntervalOf::Mean => Some(prediction.mean_interval(self.level)?),
-            IntervalOf::Y => Some(prediction.interval(self.level)?),
-            IntervalOf::None => None,
+        let interval: Option<Interval> = match (&self.conformal, self.interval) {
+            (Some(conformal), _) => Some(conformal.interval(prediction, self.level)?),
+            (None, IntervalOf::Mean) => Some(prediction.mean_interval(self.level)?),
+            (None, IntervalOf::Y) => Some(prediction.interval(self.level)?),
+            // conformal intervals have been made above
+            (None, IntervalOf::Conformal | IntervalOf::None) => None,
         };
         Ok(Forecast {
             mean: prediction.mean,

@@ -97,6 +97,13 @@ fn check_alike(first: &Model, other: &Model) -> Result<()> {
         let text = |model: &Model| format!("{:?}", model.settings.method.algorithm);
         return differ("parameters", text(first), text(other));
     }
+    if first.settings.conformal != other.settings.conformal {
+        let text = |model: &Model| match model.settings.conformal {
+            true => "with them".to_owned(),
+            false => "without".to_owned(),
+        };
+        return differ("conformal intervals", text(first), text(other));
+    }
     Ok(())
 }
 

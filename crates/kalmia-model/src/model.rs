@@ -1,6 +1,7 @@
 //! The model: a learner with the encoder, metrics, settings and history that belong to it.
 
 use crate::coefficients::{Coefficient, coefficients, main_coefficients};
+use crate::conformal::with_conformal;
 use crate::error::{Error, Result, RowError};
 use crate::history::History;
 use crate::memory::{check_copy_memory, check_memory};
@@ -76,10 +77,16 @@ impl Model {
         learner: AnyLearner,
     ) -> Result<Self> {
         settings.check()?;
-        let metrics = Metrics::new(family)?;
+        let mut metrics = Metrics::new(family)?;
+        if settings.certificate {
+            metrics = metrics.with_certificate();
+        }
+        if settings.conformal {
+            metrics = with_conformal(metrics)?;
+        }
         Ok(Self {
             learner,
-            metrics: if settings.certificate { metrics.with_certificate() } else { metrics },
+            metrics,
             encoder,
             settings,
             weights: Weights::default(),

@@ -22,6 +22,9 @@ pub struct Settings {
     /// Whether the terms of the certificate are summed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub certificate: bool,
+    /// Whether conformal intervals are learned.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub conformal: bool,
     /// What weights mean.
     #[serde(default, skip_serializing_if = "WeightKind::is_default")]
     pub weight_kind: WeightKind,

@@ -2,6 +2,7 @@
 
 use crate::certificate::CertificateReport;
 use crate::coefficients::Coefficient;
+use crate::conformal::ConformalScores;
 use crate::drift::DriftStatus;
 use crate::error::Result;
 use crate::model::Model;
@@ -54,6 +55,9 @@ pub struct Summary {
     /// The certificate, if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<CertificateReport>,
+    /// Coverage and width of conformal intervals, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conformal: Option<ConformalScores>,
 }
 
 /// Averages over rows.
@@ -207,6 +211,7 @@ impl Summary {
                 Some(sums) => CertificateReport::new(&model.learner, sums)?,
                 None => None,
             },
+            conformal: ConformalScores::of(&model.metrics),
         })
     }
 }

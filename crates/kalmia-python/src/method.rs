@@ -9,7 +9,7 @@ use crate::learner::Learner;
 use kalmia::evaluate::Metrics;
 use kalmia_model::{
     Error, FamilyChoice, History, Method, MethodName, Parameter, Parameters, Settings,
-    SourceFormat, Spread, Start, number_text,
+    SourceFormat, Spread, Start, number_text, with_conformal,
 };
 use numpy::{AllowTypeChange, PyArrayLike1, PyArrayLike2};
 use pyo3::prelude::*;
@@ -64,6 +64,8 @@ fn name(parameter: Parameter) -> &'static str {
 ///     Whether the model is the mean of the iterates.
 /// certificate : bool
 ///     Whether the terms of Lemma 6 are summed (the filters).
+/// conformal : bool
+///     Whether conformal intervals are learned (not for labels and proportions).
 /// weights : {"frequency", "precision"}
 ///     What weights mean: rows, or precision relative to their mean.
 /// shuffle : int, optional
@@ -89,8 +91,8 @@ fn name(parameter: Parameter) -> &'static str {
                     prior_variance=None, prior_mean=None, scale=None, beta=None, radius=None,
                     exp_concavity=None, gradient_bound=None, lam=None, multiplier=None,
                     diameter=false, horizon=None, step=None, oracle=None, averaged=false,
-                    certificate=false, weights="frequency", shuffle=None, learners=1,
-                     numbers=None))]
+                    certificate=false, conformal=false, weights="frequency", shuffle=None,
+                    learners=1, numbers=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn model<'py>(
     py: Python<'py>,
@@ -115,6 +117,7 @@ pub fn model<'py>(
     oracle: Option<f64>,
     averaged: bool,
     certificate: bool,
+    conformal: bool,
     weights: &str,
     shuffle: Option<u64>,
     learners: usize,
@@ -154,6 +157,7 @@ pub fn model<'py>(
         method,
         start: start.as_ref().map(Start::digest),
         certificate,
+        conformal,
         weight_kind: weights.parse().map_err(refuse)?,
         shuffle,
         source: SourceFormat::default(),
@@ -185,6 +189,9 @@ pub fn model<'py>(
     let mut metrics = Metrics::new(family).map_err(crate::error::plain)?;
     if certificate {
         metrics = metrics.with_certificate();
+    }
+    if conformal {
+        metrics = with_conformal(metrics).map_err(translate)?;
     }
     let mut learner = Learner::new(ByFamily::BuiltIn(learner), intercept, Some(metrics));
     learner.provenance = Some(Arc::new(Provenance { settings, history: History::default() }));
@@ -319,6 +326,10 @@ pub fn translate(error: Error) -> PyErr {
         Error::NoCertificate { method } => input(format!(
             "method '{method}' has no certificate; 'ekf', 'truncated', 'implicit' and 'moment' \
              have one"
+        )),
+        Error::NoConformal { family } => input(format!(
+            "conformal is True, but family '{family}' has no conformal intervals: labels and \
+             proportions have none; leave it False"
         )),
         Error::NeedsHorizon => input(
             "method 'asgd' needs horizon, the number of rows to come; only `fit` can count them",

@@ -1,7 +1,7 @@
 //! Progressive evaluation as Python sees it.
 
 use kalmia::evaluate::{ClassMetrics, CoursePoint, LastHalf, Metrics};
-use kalmia_model::CertificateReport;
+use kalmia_model::{CertificateReport, ConformalScores};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -41,6 +41,18 @@ pub fn report<'py>(metrics: &Metrics, py: Python<'py>) -> PyResult<Bound<'py, Py
     }
     dict.set_item("last_half", report.last_half.map(|half| last_half(half, py)).transpose()?)?;
     dict.set_item("trace", trace(&metrics.course()))?;
+    let conformal = ConformalScores::of(metrics).map(|scores| -> PyResult<_> {
+        let dict = PyDict::new(py);
+        dict.set_item("rows", scores.rows)?;
+        dict.set_item("coverage", scores.coverage)?;
+        dict.set_item("width", scores.width)?;
+        dict.set_item("model_coverage", scores.model_coverage)?;
+        dict.set_item("model_width", scores.model_width)?;
+        Ok(dict)
+    });
+    if let Some(conformal) = conformal {
+        dict.set_item("conformal", conformal?)?;
+    }
     if let Some(labels) = report.classification {
         dict.set_item("accuracy", labels.accuracy)?;
         dict.set_item("brier", labels.brier)?;

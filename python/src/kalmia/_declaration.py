@@ -32,7 +32,7 @@ MissingName = Literal["error", "skip", "mean"]
 RENAMED = {"prior_variance": "prior", "lam": "lambda"}
 
 #: Parameters of estimators that need all coefficients by name, or one process.
-NOT_TAKEN = ("prior_mean", "certificate")
+NOT_TAKEN = ("prior_mean", "certificate", "conformal")
 
 #: What is not given, without the parameters of methods.
 DEFAULTS: dict[str, Any] = {

@@ -204,7 +204,8 @@ def _taken(parameters: dict[str, Any]) -> dict[str, Any]:
     taken = method_defaults(parameters["method"])
     others = [name for name in METHOD_PARAMETERS if name not in taken]
     # not among the defaults of methods, and no earlier version had them
-    others = [name for name in others if name not in ("prior_mean", "certificate")]
+    kept = ("prior_mean", "certificate", "conformal")
+    others = [name for name in others if name not in kept]
     if np.ndim(parameters.get("prior_variance")) > 0 and "prior_variance" in others:
         others.remove("prior_variance")
     if parameters["method"] in ("auto", "wide"):

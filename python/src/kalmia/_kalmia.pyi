@@ -204,6 +204,14 @@ class Learner:
         *,
         unseen: ArrayLike | None = None,
     ) -> tuple[Vector, Vector]: ...
+    def predict_conformal(
+        self,
+        X: Any,
+        level: float = 0.95,
+        offset: ArrayLike | None = None,
+        *,
+        unseen: ArrayLike | None = None,
+    ) -> tuple[Vector, Vector]: ...
     def predict_quantiles(
         self,
         X: Any,
@@ -529,6 +537,7 @@ def model(
     oracle: float | None = None,
     averaged: bool = False,
     certificate: bool = False,
+    conformal: bool = False,
     weights: str = "frequency",
     shuffle: int | None = None,
     learners: int = 1,

@@ -87,6 +87,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         oracle: float | None = None,
         averaged: bool = False,
         certificate: bool = False,
+        conformal: bool = False,
         shuffle: bool | None = None,
         random_state: Any = None,
         weights: WeightName = "frequency",

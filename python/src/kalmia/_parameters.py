@@ -76,6 +76,11 @@ PARAMETERS = """Parameters
         and refuses it.
     certificate : bool
         Whether `certificate_` is kept, which bounds the regret of a filter on any rows.
+    conformal : bool
+        Whether conformal intervals are learned, which hold their share of new targets whatever the
+        model: ``predict_interval(X, conformal=True)`` returns them, and ``progressive_`` has their
+        coverage and width under ``"conformal"``. `LogisticRegression` refuses it, because labels
+        have no intervals.
     shuffle : bool, optional
         Whether `fit` learns the rows in random order, so that the order in which they are given
         hardly matters. True by default, except with ``drift="adapt"``, which follows changes from
@@ -120,10 +125,11 @@ METHOD_PARAMETERS = (
     "oracle",
     "averaged",
     "certificate",
+    "conformal",
 )
 
 #: Those of them that are true or false.
-FLAGS = ("diameter", "averaged", "certificate")
+FLAGS = ("diameter", "averaged", "certificate", "conformal")
 
 
 #: What a learner is made with. Changes after that need a call of `fit`.

@@ -217,6 +217,7 @@ class Regression(RegressorMixin, Estimator):
         level: float = 0.95,
         offset: ArrayLike | None = None,
         of_mean: bool = False,
+        conformal: bool = False,
     ) -> NDArray[np.float64]:
         """Predicts the interval that holds the target with probability `level`.
 
@@ -233,6 +234,9 @@ class Regression(RegressorMixin, Estimator):
         of_mean : bool
             Whether to return the interval of the target's mean instead, without the noise.
             ``"ons"`` and ``"asgd"`` refuse it: they have no standard errors of coefficients.
+        conformal : bool
+            Whether to return the conformal interval of the target, which holds whatever the model;
+            for estimators made with ``conformal=True``, and levels of at most 0.99.
 
         Returns
         -------
@@ -240,7 +244,17 @@ class Regression(RegressorMixin, Estimator):
             Lower and upper ends.
         """
         check_is_fitted(self, "learners_")
+        if conformal and of_mean:
+            raise InputError(
+                "of_mean and conformal are both True: conformal intervals are those of targets, "
+                "not of their means; give one of the two"
+            )
         rows = self._rows(X, offset)
+        if conformal:
+            ends = rows.learners[0].predict_conformal(
+                rows.X, level, rows.offset, unseen=rows.unseen
+            )
+            return rows.spread(np.column_stack(ends))
         ends = rows.learners[0].predict_interval(
             rows.X, level, rows.offset, of_mean or self._one_level, unseen=rows.unseen
         )

@@ -245,6 +245,13 @@ def _loss_notes(estimator: Any) -> list[str]:
         )
     if report["coverage"] is not None and "accuracy" not in report:
         notes.append(f"95 % intervals held {100.0 * report['coverage']:.1f} % of the rows")
+    conformal = report.get("conformal")
+    if conformal is not None:
+        notes.append(
+            f"conformal 95 % intervals held {100.0 * conformal['coverage']:.1f} %, mean width "
+            f"{conformal['width']:.5g}; the model's own {100.0 * conformal['model_coverage']:.1f} "
+            f"%, {conformal['model_width']:.5g}"
+        )
     return notes
 
 

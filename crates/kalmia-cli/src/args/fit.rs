@@ -49,6 +49,10 @@ pub struct FitArgs {
     /// any rows (ekf, truncated, implicit, moment)
     #[arg(long, help_heading = "Method")]
     pub certificate: bool,
+    /// Also learn conformal intervals, which hold whatever the model; `kalmia predict --interval
+    /// conformal` uses them (not for labels and proportions)
+    #[arg(long, help_heading = "Method")]
+    pub conformal: bool,
     /// Write the model here
     #[arg(long, short, value_name = "MODEL")]
     pub output: Option<PathBuf>,

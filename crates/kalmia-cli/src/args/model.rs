@@ -66,6 +66,8 @@ pub enum IntervalOf {
     Mean,
     /// A new observation of y: noise included
     Y,
+    /// A new observation of y, held whatever the model: for models fitted with --conformal
+    Conformal,
     /// No interval: without the columns lower and upper, and faster
     None,
 }

@@ -13,7 +13,7 @@ pub use classes::{ClassFitSummary, class_coefficients_text, class_scores_text, c
 pub use coefficients::{coefficient_table, main_coefficients};
 pub use pass::{PassReport, Speed, print_report, weights_note};
 pub use picture::{Curve, losses, write_picture};
-pub use summary::{FitSummary, FurtherPasses, SORTED_NOTE, Shards, scores_text};
+pub use summary::{FitSummary, FurtherPasses, SORTED_NOTE, Shards, conformal_text, scores_text};
 pub use table::Table;
 
 use crate::visible::visible_line;

@@ -7,7 +7,7 @@ use crate::learn::ShardedFit;
 use crate::output;
 use kalmia::learner::Heterogeneity;
 use kalmia::sums::Polished;
-use kalmia_model::{LastHalfScores, Model, Scores, Summary};
+use kalmia_model::{ConformalScores, LastHalfScores, Model, Scores, Summary};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
@@ -158,6 +158,9 @@ impl PassReport for FitSummary {
             };
             let _ = writeln!(out, "{name} {}{how}", number(dispersion));
         }
+        if let Some(conformal) = &model.conformal {
+            out.push_str(&conformal_text(conformal));
+        }
         if let Some(shards) = &self.shards {
             let _ = writeln!(out, "{}", shards.text());
         }
@@ -194,6 +197,17 @@ pub(super) fn last_half_text(half: Option<&LastHalfScores>) -> String {
         false => format!("rows {} to {}", grouped(half.first_row), grouped(half.last_row)),
     };
     format!("last half  {loss}  (constant predictor {baseline}), {rows}\n")
+}
+
+/// Coverage and width of conformal intervals beside the model's own, in a line.
+pub fn conformal_text(scores: &ConformalScores) -> String {
+    format!(
+        "conformal  95 % intervals held {:.1} %, mean width {}; the model's own {:.1} %, {}\n",
+        100.0 * scores.coverage,
+        number(scores.width),
+        100.0 * scores.model_coverage,
+        number(scores.model_width)
+    )
 }
 
 /// Losses and scores in some lines.

@@ -9,11 +9,14 @@ use crate::learn::report_left_out;
 use crate::output;
 use crate::plan::{Files, SourcePlan};
 use crate::progress::Ui;
-use crate::report::scores_text;
+use crate::report::{conformal_text, scores_text};
 use kalmia::evaluate::{Predicted, Progressive};
 use kalmia::{AnyFamily, Family};
 use kalmia_data::{Block, Counts, Mode};
-use kalmia_model::{AnyModel, Dispersion, Model, ModelLearner, ModelOf, Scores};
+use kalmia_model::{
+    AnyModel, ConformalIntervals, ConformalScores, ConformalSums, Dispersion, Model, ModelLearner,
+    ModelOf, Scores,
+};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -25,6 +28,8 @@ struct Evaluation {
     family: String,
     #[serde(flatten)]
     scores: Scores,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conformal: Option<ConformalScores>,
 }
 
 /// Runs the command.
@@ -40,8 +45,12 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
 /// The losses of a model of numbers or two labels.
 fn numbers(mut model: Model, source: &SourcePlan, args: &EvaluateArgs, ui: Ui) -> Result<()> {
     let mut sums = Progressive::after(&model.metrics.progressive);
+    let mut conformal = Judge::of(&model);
     each_block(&mut model, source, args, ui, |model, block| {
         evaluate(model, block, &mut sums)?;
+        if let Some(judge) = &mut conformal {
+            judge.count(model, block)?;
+        }
         Ok((sums.rows(), sums.loss()))
     })?;
     let counts = model.encoder.counts();
@@ -51,11 +60,14 @@ fn numbers(mut model: Model, source: &SourcePlan, args: &EvaluateArgs, ui: Ui) -
         unseen_levels: counts.unseen,
         family: model.family().name().into(),
         scores: Scores::new(&sums),
+        conformal: conformal.and_then(|judge| judge.sums.scores()),
     };
     if args.json {
         return output::print_json(&result);
     }
-    output::print(&format!("{}\n{}", head(result.rows, counts), scores_text(&result.scores)))
+    let conformal = result.conformal.as_ref().map(conformal_text).unwrap_or_default();
+    let head = head(result.rows, counts);
+    output::print(&format!("{head}\n{}{conformal}", scores_text(&result.scores)))
 }
 
 /// Calls `take` with each block of the source, which returns rows and loss so far.
@@ -95,6 +107,33 @@ fn head(rows: u64, counts: Counts) -> String {
 /// The weight of a row; without a weight column all rows weigh the same.
 fn weight(block: &Block, i: usize) -> f64 {
     block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan()).unwrap_or(1.0)
+}
+
+/// Judges conformal intervals beside the model's own. The thresholds stay as they are after the
+/// rows of the fit, as those of `kalmia predict` do.
+struct Judge {
+    intervals: ConformalIntervals,
+    sums: ConformalSums,
+}
+
+impl Judge {
+    /// `None` for a model without conformal intervals.
+    fn of(model: &Model) -> Option<Self> {
+        let intervals = ConformalIntervals::new(&model.learner, &model.metrics).ok()?;
+        Some(Self { intervals, sums: ConformalSums::default() })
+    }
+
+    /// Counts the rows of a block, except those of weight 0.
+    fn count(&mut self, model: &Model, block: &Block) -> Result<()> {
+        model.predict(block, &mut |i, prediction| {
+            if block.weight.as_ref().is_none_or(|weight| weight[i] != 0.0) {
+                let conformal = self.intervals.interval(prediction, 0.95)?;
+                self.sums.row(block.y[i], conformal, prediction.interval(0.95)?);
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
 }
 
 /// Adds the losses of a block under a model.

@@ -5,8 +5,10 @@ use crate::any::either;
 use crate::error::{input, plain};
 use crate::learning::{AnyInputs, Query};
 use crate::prediction::{PredictedRow, Prediction, check_probability};
+use kalmia::evaluate::{Conformal, Predicted};
 use kalmia::learner::Sample;
 use kalmia::{Error, Predict};
+use kalmia_model::ConformalIntervals;
 use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods};
 use pyo3::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -219,6 +221,46 @@ impl Learner {
     ) -> PyResult<Pair<'py>> {
         self.two_per_row(py, X, offset.as_ref(), unseen.as_ref(), |prediction| {
             Ok([prediction.linear(), prediction.linear_variance()])
+        })
+    }
+
+    /// Lower and upper ends of the targets' conformal intervals as two arrays.
+    #[pyo3(signature = (X, level=0.95, offset=None, *, unseen=None))]
+    #[expect(non_snake_case, reason = "the name that Python users expect")]
+    fn predict_conformal<'py>(
+        &self,
+        py: Python<'py>,
+        X: &Bound<'py, PyAny>,
+        level: f64,
+        offset: Option<Numbers<'py>>,
+        unseen: Option<LevelCounts<'py>>,
+    ) -> PyResult<Pair<'py>> {
+        if Conformal::check_level(level).is_err() {
+            return Err(input(format!(
+                "level is {level}: give a probability above 0 and at most 0.99, the widest \
+                 conformal interval that is learned"
+            )));
+        }
+        let intervals = {
+            let state = self.state(py)?;
+            let kept = state.learner.built_in().zip(state.metrics.as_ref());
+            kept.and_then(|(inner, metrics)| ConformalIntervals::new(inner, metrics).ok())
+        };
+        let Some(intervals) = intervals else {
+            return Err(input(
+                "the model has learned no conformal intervals; make it with conformal=True and \
+                 fit it again",
+            ));
+        };
+        self.two_per_row(py, X, offset.as_ref(), unseen.as_ref(), |prediction| {
+            let row = Predicted {
+                linear: prediction.linear(),
+                variance: prediction.linear_variance(),
+                dispersion: intervals.dispersion(),
+                mean: prediction.mean(),
+            };
+            let ends = intervals.interval_of(&row, level)?;
+            Ok([ends.lower, ends.upper])
         })
     }
 

@@ -2,6 +2,8 @@
 
 use crate::family::{AnyFamily, Family, FastPaths};
 use crate::math::{beta_regularized, gamma_pair};
+use crate::observe::RowView;
+use crate::predict::MixturePrediction;
 
 /// The normal quantile of a 95 % interval.
 pub(super) const QUANTILE_95: f64 = 1.959_963_984_540_054;
@@ -26,6 +28,30 @@ pub struct Predicted {
     pub dispersion: f64,
     /// The predicted mean of the target.
     pub mean: f64,
+}
+
+impl Predicted {
+    /// Of a prediction by a learner of this dispersion, as [`RowView::dispersion`] defines it.
+    pub fn new<F: Family>(prediction: &MixturePrediction<F>, dispersion: f64) -> Self {
+        Self {
+            linear: prediction.linear,
+            variance: prediction.linear_variance,
+            dispersion,
+            mean: prediction.mean,
+        }
+    }
+}
+
+/// What an observer sees of a row before it is learned.
+impl From<&RowView<'_>> for Predicted {
+    fn from(row: &RowView<'_>) -> Self {
+        Self {
+            linear: row.linear + row.observation.offset,
+            variance: row.variance,
+            dispersion: row.dispersion,
+            mean: row.mean,
+        }
+    }
 }
 
 /// Whether `y` lies in the 95 % interval of its prediction: neither $P(Y \le y)$ nor $P(Y \ge y)$

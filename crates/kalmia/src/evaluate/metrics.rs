@@ -1,6 +1,6 @@
 //! Progressive evaluation and its course over the rows, as stored in model files.
 
-use super::{Cadence, Certificate, Order, Progressive, Trace};
+use super::{Cadence, Certificate, Conformal, Order, Progressive, Trace};
 use crate::error::{Error, Result};
 use crate::family::AnyFamily;
 use crate::observe::{Observer, RowView};
@@ -34,6 +34,8 @@ pub struct Metrics {
     baseline: Trace,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     certificate: Option<Certificate>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    conformal: Option<Conformal>,
 }
 
 /// The mean losses after some number of rows.
@@ -57,14 +59,20 @@ impl Metrics {
             loss: trace()?,
             baseline: trace()?,
             certificate: None,
+            conformal: None,
         })
     }
 
     /// Of the rows of both, each predicted by its own learner. The course starts anew, with one
-    /// point for all rows; the certificate does not add and is dropped. Refuses another family.
+    /// point for all rows; the certificate does not add and is dropped. Conformal intervals are
+    /// merged if both have them ([`Conformal::merged`]), else dropped. Refuses another family.
     pub fn merged(&self, other: &Self) -> Result<Self> {
         let progressive = self.progressive.merged(&other.progressive)?;
-        Ok(Self { progressive, ..Self::new(*self.progressive.family())? })
+        let conformal = match (&self.conformal, &other.conformal) {
+            (Some(one), Some(two)) => Some(one.merged(two)?),
+            _ => None,
+        };
+        Ok(Self { progressive, conformal, ..Self::new(*self.progressive.family())? })
     }
 
     /// The same, with the terms of the [`Certificate`], for a static filter. Call it before the
@@ -78,6 +86,18 @@ impl Metrics {
         self.certificate.as_ref()
     }
 
+    /// The same, with conformal intervals learned from the rows; call it before the first row.
+    /// Refuses a family that has none.
+    pub fn with_conformal(self) -> Result<Self> {
+        let conformal = Some(Conformal::new(*self.progressive.family())?);
+        Ok(Self { conformal, ..self })
+    }
+
+    /// The conformal intervals, if they are learned.
+    pub fn conformal(&self) -> Option<&Conformal> {
+        self.conformal.as_ref()
+    }
+
     /// Refuses a value read from a file that no rows of this family can give.
     pub fn check(&self, family: &AnyFamily) -> Result<()> {
         if std::mem::discriminant(self.progressive.family()) != std::mem::discriminant(family) {
@@ -87,6 +107,7 @@ impl Metrics {
         self.order.check()?;
         self.loss.check()?;
         self.certificate.as_ref().map_or(Ok(()), Certificate::check)?;
+        self.conformal.as_ref().map_or(Ok(()), |conformal| conformal.check(family))?;
         self.baseline.check()
     }
 
@@ -120,9 +141,12 @@ impl Metrics {
 
 impl Observer for Metrics {
     fn row(&mut self, row: &RowView<'_>) {
-        let Self { progressive, order, loss, baseline, certificate } = self;
+        let Self { progressive, order, loss, baseline, certificate, conformal } = self;
         if let Some(certificate) = certificate {
             certificate.row(row);
+        }
+        if let Some(conformal) = conformal {
+            conformal.row(row);
         }
         Observer::row(progressive, row);
         Observer::row(order, row);

@@ -4,6 +4,7 @@
 mod calibration;
 mod certificate;
 mod classes;
+mod conformal;
 mod coverage;
 mod deviance;
 mod difference;
@@ -21,6 +22,7 @@ mod window;
 pub use calibration::{Calibration, ReliabilityBin};
 pub use certificate::Certificate;
 pub use classes::{ClassMetrics, ClassReport};
+pub use conformal::{Conformal, ConformalReport};
 pub use coverage::{Predicted, covers};
 pub use deviance::deviance;
 pub use difference::LossDifference;

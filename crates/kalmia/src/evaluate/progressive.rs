@@ -418,20 +418,14 @@ struct Judged {
 /// a quantile is not judged, because its law is not that of `y`.
 impl Observer for Progressive {
     fn row(&mut self, row: &RowView<'_>) {
-        let Observation { y, weight, offset } = row.observation;
+        let Observation { y, weight, .. } = row.observation;
         let due = self.rows < JUDGED_ROWS || self.rows.is_multiple_of(JUDGED_STRIDE);
         let interval = if self.family.normal_noise().is_some() {
             let half = QUANTILE_95 * (row.dispersion + row.variance).sqrt();
             let inside = row.mean - half <= y && y <= row.mean + half;
             Some(Judged { inside, width: 2.0 * half })
         } else if due && weight > 0.0 && !matches!(self.family, AnyFamily::Quantile(_)) {
-            let predicted = Predicted {
-                linear: row.linear + offset,
-                variance: row.variance,
-                dispersion: row.dispersion,
-                mean: row.mean,
-            };
-            let inside = covers(&self.family, &predicted, y, self.trials(weight));
+            let inside = covers(&self.family, &Predicted::from(row), y, self.trials(weight));
             Some(Judged { inside, width: 0.0 })
         } else {
             None

@@ -7,6 +7,7 @@ mod blocks;
 mod categorical;
 mod common;
 mod conditioning;
+mod conformal;
 mod conformance;
 mod core_tail;
 mod detection;

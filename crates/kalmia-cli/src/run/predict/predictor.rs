@@ -69,7 +69,7 @@ impl Predictor {
                 Ok(Self { model: Forecasting::Numbers(model, forecaster), numbers })
             }
             AnyModel::Classes(model) => {
-                if matches!(args.interval, Some(IntervalOf::Mean | IntervalOf::Y)) {
+                if args.interval.is_some_and(|interval| interval != IntervalOf::None) {
                     return Err(Failure::usage(
                         "--interval: a model of several classes predicts probabilities, which \
                          have no interval; leave it out",
@@ -164,6 +164,7 @@ fn interval_of(given: IntervalOf) -> kalmia_model::IntervalOf {
     match given {
         IntervalOf::Mean => kalmia_model::IntervalOf::Mean,
         IntervalOf::Y => kalmia_model::IntervalOf::Y,
+        IntervalOf::Conformal => kalmia_model::IntervalOf::Conformal,
         IntervalOf::None => kalmia_model::IntervalOf::None,
     }
 }
