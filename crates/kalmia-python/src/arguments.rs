@@ -4,7 +4,7 @@ use crate::error::{input, plain};
 use crate::family::Family;
 use kalmia::learner::Drift;
 use kalmia::rule::AnyRule;
-use kalmia::{AnyFamily, DriftMode, Prior, Truncated};
+use kalmia::{AnyFamily, DriftMode, Outliers, Prior, Truncated};
 use kalmia_model::number_text;
 use numpy::{AllowTypeChange, PyArrayLike1, PyArrayLike2};
 use pyo3::prelude::*;
@@ -171,4 +171,10 @@ pub fn drift(name: &str) -> PyResult<DriftMode> {
     name.parse().map_err(|_| {
         input(format!("drift is {name:?}: it must be \"off\", \"adapt\" or \"detect\""))
     })
+}
+
+/// What far targets count, by name.
+pub fn outliers(name: &str) -> PyResult<Outliers> {
+    name.parse()
+        .map_err(|_| input(format!("outliers is {name:?}: it must be \"keep\" or \"downweight\"")))
 }

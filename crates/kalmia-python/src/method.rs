@@ -46,6 +46,8 @@ fn name(parameter: Parameter) -> &'static str {
 ///     Number of rows to come, if it is known: the horizon of ``"asgd"`` unless that is given.
 /// drift : {"detect", "off", "adapt"}, optional
 ///     Whether the coefficients may move over time (``"auto"``).
+/// outliers : {"keep", "downweight"}, optional
+///     What a target counts that is far from its prediction (``"auto"``).
 /// prior_variance : float or array_like, optional
 ///     Variance of every coefficient before the first row (the filters), a variance for each, or
 ///     their covariance matrix, the constant first. The last two are for ``"ons"`` too.
@@ -87,7 +89,7 @@ fn name(parameter: Parameter) -> &'static str {
 /// >>> learner.dim, learner.method
 /// (3, 'auto')
 #[pyfunction]
-#[pyo3(signature = (method, family, features, *, intercept=true, rows=None, drift=None,
+#[pyo3(signature = (method, family, features, *, intercept=true, rows=None, drift=None, outliers=None,
                     prior_variance=None, prior_mean=None, scale=None, beta=None, radius=None,
                     exp_concavity=None, gradient_bound=None, lam=None, multiplier=None,
                     diameter=false, horizon=None, step=None, oracle=None, averaged=false,
@@ -102,6 +104,7 @@ pub fn model<'py>(
     intercept: bool,
     rows: Option<u64>,
     drift: Option<&str>,
+    outliers: Option<&str>,
     prior_variance: Option<&Bound<'py, PyAny>>,
     prior_mean: Option<&Bound<'py, PyAny>>,
     scale: Option<ScaleArgument>,
@@ -127,7 +130,7 @@ pub fn model<'py>(
     let start = start(prior_mean, prior_variance.filter(|_| variance.is_none()))?;
     let parameters = Parameters {
         drift: drift.map(crate::arguments::drift).transpose()?,
-        outliers: None,
+        outliers: outliers.map(crate::arguments::outliers).transpose()?,
         prior: variance,
         scale: scale.map(ScaleArgument::value).transpose()?,
         beta,
@@ -260,8 +263,9 @@ pub fn by_name<'py>(py: Python<'py>, method: &Method) -> PyResult<Bound<'py, PyD
     for &parameter in method.name().takes() {
         let key = name(parameter);
         match parameter {
-            // not a parameter of the estimators
-            Parameter::Outliers => {}
+            Parameter::Outliers => {
+                dict.set_item(key, values.outliers.map(|outliers| outliers.name()))?;
+            }
             Parameter::Drift => dict.set_item(key, values.drift.map(|drift| drift.name()))?,
             Parameter::Prior => dict.set_item(key, values.prior)?,
             Parameter::Scale => dict.set_item(key, values.scale)?,
@@ -285,9 +289,7 @@ pub fn by_name<'py>(py: Python<'py>, method: &Method) -> PyResult<Bound<'py, PyD
 #[pyfunction]
 pub fn default_texts(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    // the estimators have no parameter for outliers
-    let taken = |parameter: &Parameter| *parameter != Parameter::Outliers;
-    for parameter in Parameter::ALL.into_iter().filter(taken) {
+    for parameter in Parameter::ALL {
         dict.set_item(name(parameter), parameter.default_text())?;
     }
     Ok(dict)

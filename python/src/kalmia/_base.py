@@ -43,7 +43,7 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
     weights = "frequency"
     prior_mean = lam = multiplier = oracle = None
     diameter = averaged = certificate = conformal = False
-    text = hash_bits = None
+    text = hash_bits = outliers = None
     analyzer = "words"
 
     def _set_parameters(self, given: dict[str, Any]) -> None:
@@ -63,9 +63,11 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
 
         `rows` is the number of rows to come, if known, and `shuffle` the seed of their order.
         """
-        check_names(method=self.method, drift=self.drift, weights=self.weights)
+        check_names(
+            method=self.method, drift=self.drift, outliers=self.outliers, weights=self.weights
+        )
         given = {name: getattr(self, name) for name in METHOD_PARAMETERS}
-        check_numbers({name: given[name] for name in given if name not in (*FLAGS, "drift")})
+        check_numbers({name: given[name] for name in given if name not in (*FLAGS, "drift", "outliers")})
         given |= {name: check_flag(name, given[name]) for name in FLAGS}
         return model(
             self.method,

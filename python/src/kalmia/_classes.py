@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ def takes_joint(estimator: Any, classes: int, rows: Rows) -> bool:
         and estimator.method == "auto"
         and not estimator.averaged
         and not estimator.certificate
+        and estimator.outliers in (None, "keep")
         and rows.numbers is None
         and rows.offset is None
     )
@@ -99,3 +101,23 @@ def labels_of(names: list[str]) -> tuple[np.ndarray, np.ndarray]:
         break
     codes = np.argsort(labels, kind="stable")
     return labels[codes], codes
+
+
+def all_labels(labels: list[Any], names: list[str]) -> list[Any]:
+    """The labels of a file by their codes, with those that the command has added to it.
+
+    The command knows labels as texts. What it adds to numbers is a number if it can be one.
+    """
+    numbers = all(type(label) in (int, float) for label in labels)
+    return labels + [_number_or_text(name) if numbers else name for name in names[len(labels) :]]
+
+
+def _number_or_text(name: str) -> Any:
+    for kind in (int, float):
+        try:
+            number = kind(name)
+        except ValueError:
+            continue
+        # a label is never NaN
+        return number if math.isfinite(number) else name
+    return name

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ._parameters import PARAMETERS, DriftName, MethodName, ScaleName, WeightName
+from ._parameters import PARAMETERS, DriftName, MethodName, OutlierName, ScaleName, WeightName
 from ._regression import Regression
 
 #: What the methods that learn no scale assume.
@@ -52,6 +52,7 @@ class NegativeBinomialRegression(Regression):
         prior_mean: ArrayLike | None = None,
         fit_intercept: bool = True,
         drift: DriftName | None = None,
+        outliers: OutlierName | None = None,
         scale: float | ScaleName | None = None,
         beta: float | None = None,
         radius: float | None = None,
@@ -65,6 +66,7 @@ class NegativeBinomialRegression(Regression):
         oracle: float | None = None,
         averaged: bool = False,
         certificate: bool = False,
+        conformal: bool = False,
         shuffle: bool | None = None,
         random_state: Any = None,
         weights: WeightName = "frequency",
@@ -120,6 +122,7 @@ class QuantileRegression(Regression):
         prior_mean: ArrayLike | None = None,
         fit_intercept: bool = True,
         drift: DriftName | None = None,
+        outliers: OutlierName | None = None,
         scale: float | ScaleName | None = None,
         beta: float | None = None,
         radius: float | None = None,
@@ -133,6 +136,7 @@ class QuantileRegression(Regression):
         oracle: float | None = None,
         averaged: bool = False,
         certificate: bool = False,
+        conformal: bool = False,
         shuffle: bool | None = None,
         random_state: Any = None,
         weights: WeightName = "frequency",
@@ -187,6 +191,7 @@ class StudentRegression(Regression):
         prior_mean: ArrayLike | None = None,
         fit_intercept: bool = True,
         drift: DriftName | None = None,
+        outliers: OutlierName | None = None,
         scale: float | ScaleName | None = None,
         beta: float | None = None,
         radius: float | None = None,
@@ -200,6 +205,7 @@ class StudentRegression(Regression):
         oracle: float | None = None,
         averaged: bool = False,
         certificate: bool = False,
+        conformal: bool = False,
         shuffle: bool | None = None,
         random_state: Any = None,
         weights: WeightName = "frequency",

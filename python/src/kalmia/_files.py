@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._encoding import target_name
-from ._classes import is_joint, labels_of
+from ._classes import all_labels, is_joint, labels_of
 from ._kalmia import (
     Schema,
     load_classes,
@@ -190,10 +190,16 @@ def load(path: str | os.PathLike[str]) -> Any:
         estimator._stream_entry = stream
         estimator.stream_position_ = stream["position"]
     if family == "categorical":
-        labels, codes = labels_of(schema.classes or [])
+        names = schema.classes or []
         stored = python.get("classes")
-        estimator.classes_ = labels if stored is None else _classes(stored, schema)
-        estimator._codes = codes if stored is None else np.arange(len(codes))
+        labels, codes = labels_of(names)
+        if stored is not None:
+            # with the classes that the command has added since
+            known = _classes(stored, schema)
+            every = np.array(all_labels(known.tolist(), names)) if len(names) > len(known) else known
+            codes = np.argsort(every, kind="stable")
+            labels = every[codes]
+        estimator.classes_, estimator._codes = labels, codes
     if family == "bernoulli":
         estimator.classes_ = _classes(python.get("classes"), schema)
     return estimator

@@ -522,6 +522,7 @@ def model(
     intercept: bool = True,
     rows: int | None = None,
     drift: str | None = None,
+    outliers: str | None = None,
     prior_variance: float | ArrayLike | None = None,
     prior_mean: ArrayLike | None = None,
     scale: float | str | None = None,

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ._parameters import PARAMETERS, DriftName, MethodName, ScaleName, WeightName
+from ._parameters import PARAMETERS, DriftName, MethodName, OutlierName, ScaleName, WeightName
 from ._regression import Regression
 
 
@@ -43,6 +43,7 @@ class LinearRegression(Regression):
         prior_mean: ArrayLike | None = None,
         fit_intercept: bool = True,
         drift: DriftName | None = None,
+        outliers: OutlierName | None = None,
         scale: float | ScaleName | None = None,
         beta: float | None = None,
         radius: float | None = None,
@@ -101,6 +102,7 @@ class PoissonRegression(Regression):
         prior_mean: ArrayLike | None = None,
         fit_intercept: bool = True,
         drift: DriftName | None = None,
+        outliers: OutlierName | None = None,
         scale: float | ScaleName | None = None,
         beta: float | None = None,
         radius: float | None = None,
@@ -154,6 +156,7 @@ class GammaRegression(Regression):
         prior_mean: ArrayLike | None = None,
         fit_intercept: bool = True,
         drift: DriftName | None = None,
+        outliers: OutlierName | None = None,
         scale: float | ScaleName | None = None,
         beta: float | None = None,
         radius: float | None = None,

@@ -23,10 +23,10 @@ from ._parameters import (
     PARAMETERS,
     DriftName,
     MethodName,
+    OutlierName,
     ScaleName,
     WeightName,
     check_flag,
-    check_names,
     draw_seed,
 )
 from .errors import InputError
@@ -74,6 +74,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         prior_mean: ArrayLike | None = None,
         fit_intercept: bool = True,
         drift: DriftName | None = None,
+        outliers: OutlierName | None = None,
         scale: float | ScaleName | None = None,
         beta: float | None = None,
         radius: float | None = None,
@@ -258,7 +259,6 @@ class LogisticRegression(ClassifierMixin, Estimator):
         self, first: Rows, classes: int, shuffle: int | None
     ) -> ClassLearner:
         """A learner of several classes for such rows."""
-        check_names(method=self.method, drift=self.drift, weights=self.weights)
         # refuses parameters that the method does not take
         self._new_learner(first._replace(X=np.empty((0, 1))), None, shuffle)
         return ClassLearner(

@@ -11,6 +11,7 @@ from .errors import InputError
 
 MethodName = Literal["auto", "wide", "ekf", "truncated", "implicit", "moment", "ons", "asgd"]
 DriftName = Literal["detect", "off", "adapt"]
+OutlierName = Literal["keep", "downweight"]
 ScaleName = Literal["paper", "bercu"]
 WeightName = Literal["frequency", "precision"]
 
@@ -40,6 +41,10 @@ PARAMETERS = """Parameters
         tracks them from then on; `drifts_` and `summary` report it. ``"off"`` keeps them constant.
         ``"adapt"`` tracks them from row 129 on, without waiting for a detection. Tracking helps
         the next rows, not rows far ahead.
+    outliers : {"keep", "downweight"}, optional
+        What a target counts that is far from its prediction, with ``"auto"`` and dense rows.
+        ``"keep"``, the default, counts every row in full. With ``"downweight"`` a row counts less
+        from 3 predictive standard deviations on, so that wrong targets do little harm.
     scale, beta : float, optional
         The curvature is at least ``scale * t ** -beta`` at row ``t``; 1 and 0.49 by default. The
         scale ``"bercu"`` is the 1e-10 of Bercu, Godichon and Portier. ``"truncated"`` only.
@@ -112,6 +117,7 @@ METHOD_PARAMETERS = (
     "prior_variance",
     "prior_mean",
     "drift",
+    "outliers",
     "scale",
     "beta",
     "radius",
@@ -236,6 +242,7 @@ def check_names(**given: Any) -> None:
     """
     choices = {
         "drift": 'one of "detect", "off" and "adapt"',
+        "outliers": '"keep" or "downweight"',
         "method": 'the name of a method, such as "auto" or "ekf"',
         "family": 'the name of a family, such as "gaussian" or "poisson"',
         "weights": '"frequency" or "precision"',

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -146,23 +145,3 @@ class JointLabels(RiverModel):
         self._joint = learners[0] if joint else None
         self._labels = {label: code for code, label in enumerate(labels)} if joint else {}
         return joint
-
-
-def all_labels(labels: list[Any], names: list[str]) -> list[Any]:
-    """The labels of a file by their codes, with those that the command has added to it.
-
-    The command knows labels as texts. What it adds to numbers is a number if it can be one.
-    """
-    numbers = all(type(label) in (int, float) for label in labels)
-    return labels + [_number_or_text(name) if numbers else name for name in names[len(labels) :]]
-
-
-def _number_or_text(name: str) -> Any:
-    for kind in (int, float):
-        try:
-            number = kind(name)
-        except ValueError:
-            continue
-        # a label is never NaN
-        return number if math.isfinite(number) else name
-    return name

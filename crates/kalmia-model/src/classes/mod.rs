@@ -6,6 +6,7 @@ pub use summary::{ClassScores, ClassSummary};
 
 use crate::coefficients::Coefficient;
 use crate::error::{Error, Result, RowError};
+use crate::family::CATEGORICAL;
 use crate::history::History;
 use crate::memory::check_memory;
 use crate::method::Algorithm;
@@ -39,6 +40,9 @@ impl ClassModel {
         let Algorithm::Auto { drift, outliers } = settings.method.algorithm else {
             return Err(Error::ClassMethod { method: settings.method.name() });
         };
+        if settings.conformal {
+            return Err(Error::NoConformal { family: CATEGORICAL.into() });
+        }
         if outliers != Outliers::Keep {
             return Err(Error::ClassOutliers);
         }
