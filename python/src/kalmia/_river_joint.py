@@ -38,8 +38,8 @@ class JointLabels(RiverModel):
     _labels: Mapping[Any, int] = {}
 
     def _can_join(self) -> bool:
-        """Whether the parameters allow one learner, which keeps its coefficients constant."""
-        return self.method == "auto" and self.drift != "adapt"
+        """Whether the parameters allow one learner."""
+        return self.method == "auto"
 
     def _open_jointly(self, labels: list[Any]) -> None:
         """Starts the learner with labels that are known beforehand."""

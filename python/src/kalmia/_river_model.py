@@ -422,7 +422,7 @@ def _matrices(learner: Any) -> int:
 def read(learners: list[Any], stored: Any, path: Any, names: list[str] | None) -> Any:
     """The River model of a file's content; `names` are those of several classes."""
     from . import river
-    from ._river_joint import all_labels
+    from ._classes import all_labels
 
     kinds: dict[str, Any] = {"Classifier": river.Classifier, "Regressor": river.Regressor}
     if stored.get("class") not in kinds:
