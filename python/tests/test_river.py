@@ -64,7 +64,7 @@ def test_a_feature_that_appears_late_leaves_the_rest_as_it_was():
     assert a == pytest.approx(b, rel=1e-9)
 
 
-@pytest.mark.parametrize("how", [{"method": "moment"}, {"drift": "adapt"}])
+@pytest.mark.parametrize("how", [{"method": "moment"}, {"method": "ekf"}])
 def test_a_label_with_its_own_learner_is_learned_as_if_it_had_been_known(how):
     rng = np.random.default_rng(5)
     rows = [

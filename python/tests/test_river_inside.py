@@ -44,7 +44,7 @@ MODELS = {
     "three": lambda: learned(Classifier(), labels(["x", "y", "z"])),
     "given": lambda: learned(Classifier(classes=("x", "y", "z")), labels(["z", "y"])),
     "numbers": lambda: learned(Classifier("moment", 10.0), labels([1, 2, 5])),
-    "apart": lambda: learned(Classifier(drift="adapt"), labels(["x", "y", "z"])),
+    "apart": lambda: learned(Classifier("moment"), labels(["x", "y", "z"])),
 }
 
 

@@ -60,9 +60,7 @@ impl Footprint for Categorical {
     }
 
     fn memory(&self, dim: usize) -> usize {
-        // matrices, each the square of the features
-        let ratio = dim as f64 / Categorical::dim(self) as f64;
-        (Categorical::memory(self) as f64 * ratio * ratio) as usize
+        Categorical::memory(self, dim)
     }
 
     fn require_copy(&self) -> kalmia::Result<()> {
@@ -156,6 +154,15 @@ mod tests {
     fn auto(dim: usize) -> AnyLearner {
         let family: AnyFamily = "gaussian".parse().unwrap();
         Method::default().build(family, dim, true).unwrap()
+    }
+
+    #[test]
+    fn classes_count_their_matrices() {
+        let learner = Categorical::builder(30, 1).intercept().build().unwrap();
+        // 12 members and 30 classes, of which a small learner has padded matrices
+        let expected = 12 * 30 * 8 * 1000 * 1000;
+        assert_eq!(Footprint::memory(&learner, 1000), expected);
+        assert!(check_memory(&learner, 130).is_ok());
     }
 
     #[test]

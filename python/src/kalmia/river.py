@@ -70,12 +70,11 @@ class Classifier(Labels, base.MiniBatchClassifier):
     __doc__ = f"""Online logistic regression for two or more labels.
 
     Labels may appear at any time. ``"auto"`` learns them jointly: the probabilities are those of a
-    softmax, and the coefficients are log odds against the first label. Its coefficients stay
-    constant: a drift is not detected.
+    softmax, and the coefficients are log odds against the first label.
 
-    With another method, or with ``drift="adapt"``, there is one learner per label, which learns
-    that label against the rest; their probabilities are renormalized to sum to 1. A label that
-    appears late has the learner that it would have if it had been known from the first row.
+    With another method there is one learner per label, which learns that label against the rest;
+    their probabilities are renormalized to sum to 1. A label that appears late has the learner
+    that it would have if it had been known from the first row.
 
     Boolean labels, and two `classes`, need one learner of the second label with any method.
 

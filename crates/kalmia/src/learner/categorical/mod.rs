@@ -101,7 +101,7 @@ impl Categorical {
             drift,
             follows_from: None,
         };
-        require_memory(learner.memory())?;
+        require_memory(learner.memory(learner.dim))?;
         learner.rebuild()?;
         Ok(learner)
     }
@@ -127,21 +127,22 @@ impl Categorical {
         self.mixture.weights()
     }
 
-    /// Bytes that its matrices take, at most: nearly all of its memory. There is one of
-    /// `8 * dim * dim` bytes per member and class.
-    pub fn memory(&self) -> usize {
+    /// Bytes that its matrices take with `dim` features, at most: nearly all of its memory. There is
+    /// one of `8 * dim * dim` bytes per member and class. Ask before a large learner is built or
+    /// grows.
+    pub fn memory(&self, dim: usize) -> usize {
         let bases = if self.scales.has_intercept() { 2 } else { 1 };
         let members = match self.warm_up {
             Some(_) => bases * PRIOR_SIZES.len(),
             None => self.mixture.members.len(),
         };
-        Factored::bytes(self.dim).saturating_mul(members).saturating_mul(self.classes)
+        Factored::bytes(dim).saturating_mul(members).saturating_mul(self.classes)
     }
 
     /// Refuses if the allocator has no room for a copy beside the learner. A clone would then end
     /// the process.
     pub fn require_copy(&self) -> Result<()> {
-        require_memory(self.memory())
+        require_memory(self.memory(self.dim))
     }
 
     /// Learns rows in order. Targets are indices of classes, below [`classes`](Self::classes).
