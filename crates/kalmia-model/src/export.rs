@@ -100,8 +100,8 @@ fn json_model(model: &Model, version: &str) -> Result<Value> {
 }
 
 /// The same for a model of several classes, given by code and label in the order in which they are
-/// written: coefficients of each class against the first. Their covariance is left out: classes have
-/// one for each pair.
+/// written: coefficients of each class against the first. Their covariance is left out: classes
+/// have one for each pair.
 pub fn class_json_export(
     model: &ClassModel,
     classes: &[(usize, Value)],

@@ -67,7 +67,8 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
             method=self.method, drift=self.drift, outliers=self.outliers, weights=self.weights
         )
         given = {name: getattr(self, name) for name in METHOD_PARAMETERS}
-        check_numbers({name: given[name] for name in given if name not in (*FLAGS, "drift", "outliers")})
+        words = (*FLAGS, "drift", "outliers")
+        check_numbers({name: given[name] for name in given if name not in words})
         given |= {name: check_flag(name, given[name]) for name in FLAGS}
         return model(
             self.method,

@@ -196,7 +196,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         if stored is not None:
             # with the classes that the command has added since
             known = _classes(stored, schema)
-            every = np.array(all_labels(known.tolist(), names)) if len(names) > len(known) else known
+            added = len(names) > len(known)
+            every = np.array(all_labels(known.tolist(), names)) if added else known
             codes = np.argsort(every, kind="stable")
             labels = every[codes]
         estimator.classes_, estimator._codes = labels, codes

@@ -442,8 +442,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
     ) -> NDArray[np.float64]:
         """Predicts an interval for the probability of the second class.
 
-        With more than two classes, for that of each class against the rest. ``"ons"`` and ``"asgd"`` refuse the call: they have no
-        standard errors of coefficients.
+        With more than two classes, for that of each class against the rest. ``"ons"`` and
+        ``"asgd"`` refuse the call: they have no standard errors of coefficients.
 
         Parameters
         ----------

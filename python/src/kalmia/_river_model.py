@@ -208,8 +208,8 @@ class RiverModel:
         warnings.warn(
             f"this model has {features} features and keeps {least}{matrices} covariance matrices, "
             f"at least {megabytes:.0f} MB: memory and time per row grow with the square of the "
-            'number of features. If the features are words or identifiers, use method="wide", with which '
-            "a row costs as much as it has features; otherwise select features",
+            'number of features. If the features are words or identifiers, use method="wide", with '
+            "which a row costs as much as it has features; otherwise select features",
             UserWarning,
             stacklevel=4,
         )

@@ -26,7 +26,7 @@ pub struct Predictor {
 }
 
 enum Forecasting {
-    Numbers(Box<Model>, Forecaster),
+    Numbers(Box<Model>, Box<Forecaster>),
     /// With the codes of the classes in the order of the columns.
     Classes(Box<ClassModel>, Vec<usize>),
 }
@@ -63,8 +63,8 @@ impl Predictor {
                     Some(IntervalOf::None) => &COLUMNS_WITHOUT_INTERVAL,
                     _ => &COLUMNS,
                 };
-                let forecaster =
-                    Forecaster::new(&model, args.level, args.interval.map(interval_of))?;
+                let interval = args.interval.map(interval_of);
+                let forecaster = Box::new(Forecaster::new(&model, args.level, interval)?);
                 let numbers = columns.iter().copied().map(String::from).collect();
                 Ok(Self { model: Forecasting::Numbers(model, forecaster), numbers })
             }

@@ -127,9 +127,9 @@ impl Categorical {
         self.mixture.weights()
     }
 
-    /// Bytes that its matrices take with `dim` features, at most: nearly all of its memory. There is
-    /// one of `8 * dim * dim` bytes per member and class. Ask before a large learner is built or
-    /// grows.
+    /// Bytes that its matrices take with `dim` features, at most: nearly all of its memory. There
+    /// is one of `8 * dim * dim` bytes per member and class. Ask before a large learner is built
+    /// or grows.
     pub fn memory(&self, dim: usize) -> usize {
         let bases = if self.scales.has_intercept() { 2 } else { 1 };
         let members = match self.warm_up {
