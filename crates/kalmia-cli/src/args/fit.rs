@@ -120,8 +120,9 @@ pub struct RoleArgs {
     /// The kind of target: auto (bernoulli or gaussian, inferred from the first rows), gaussian
     /// (numbers), bernoulli (two labels), binomial (proportions), binomial:TRIALS (counts out of
     /// TRIALS), poisson (counts, or rates weighted by their exposure), negative-binomial (counts
-    /// that vary more), gamma (positive numbers), student (numbers with outliers) or quantile:TAU
-    /// (the level that a share TAU of the targets stays below); gaussian:VARIANCE and
+    /// that vary more), gamma (positive numbers), student (numbers with outliers), quantile:TAU
+    /// (the level that a share TAU of the targets stays below), quantile:0.1,0.5,0.9 (several
+    /// levels, which never cross) or categorical (several classes); gaussian:VARIANCE and
     /// gamma:DISPERSION fix the noise, which auto learns
     #[arg(long, value_name = "FAMILY", default_value = "auto", value_parser = family)]
     pub family: FamilyChoice,
