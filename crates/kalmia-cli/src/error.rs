@@ -9,7 +9,9 @@ use kalmia::Error as LearnerError;
 use kalmia::file::{FileError, Problem};
 use kalmia::rows::MAX_WEIGHT;
 use kalmia_data::{Counts, Error as DataError, Remedy};
-use kalmia_model::{Error as ModelError, MODEL_SET, Parameter, RowError, number_text};
+use kalmia_model::{
+    Error as ModelError, MODEL_SET, Parameter, QUANTILE_MODEL, RowError, number_text,
+};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -148,6 +150,15 @@ fn model_text(error: &ModelError, command: &Command) -> String {
             format!(
                 "model file {}: holds several classes; Python saved it, and `kalmia.load` reads \
                  it there. The command takes models of a number or of two classes",
+                path.display()
+            )
+        }
+        ModelError::File(FileError::Content { path, problem: Problem::Kind { found, .. } })
+            if found == QUANTILE_MODEL =>
+        {
+            format!(
+                "model file {}: holds several quantiles, which fit --resume, update, predict, \
+                 evaluate, inspect and export take",
                 path.display()
             )
         }

@@ -36,6 +36,8 @@ mod outputs;
 mod polish;
 #[path = "cli/predicted.rs"]
 mod predicted;
+#[path = "cli/quantiles.rs"]
+mod quantiles;
 #[path = "cli/reading.rs"]
 mod reading;
 #[path = "cli/rows.rs"]

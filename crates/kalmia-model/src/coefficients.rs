@@ -1,7 +1,7 @@
 //! The coefficient table.
 
 use crate::error::Result;
-use kalmia::{AnyLearner, Family, Gaussian, Learner, Predict, Prediction, Wide};
+use kalmia::{AnyLearner, Auto, Family, Gaussian, Learner, Predict, Prediction, Wide};
 use serde::Serialize;
 
 /// One coefficient. A method without a covariance knows its estimate only.
@@ -28,6 +28,23 @@ pub struct Coefficient {
 /// learner without an encoder. [`crate::Model::coefficients`] takes the names from its encoder.
 pub fn coefficients<'a, F: Family>(
     learner: &AnyLearner<F>,
+    names: impl Iterator<Item = &'a str>,
+    level: f64,
+) -> Result<Vec<Coefficient>> {
+    lines(learner, names, level)
+}
+
+/// The same for the default learner.
+pub(crate) fn auto_coefficients<'a, F: Family>(
+    learner: &Auto<F>,
+    names: impl Iterator<Item = &'a str>,
+    level: f64,
+) -> Result<Vec<Coefficient>> {
+    lines(learner, names, level)
+}
+
+fn lines<'a>(
+    learner: &impl Predict,
     names: impl Iterator<Item = &'a str>,
     level: f64,
 ) -> Result<Vec<Coefficient>> {

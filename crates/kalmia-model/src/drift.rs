@@ -1,6 +1,6 @@
 //! What `auto` found about a drift, and the words for it.
 
-use kalmia::{AnyLearner, Categorical, DriftMode, Family};
+use kalmia::{AnyLearner, Auto, Categorical, DriftMode, Family};
 use serde::Serialize;
 
 /// Whether a drift was found or is followed, and what following it would have gained.
@@ -31,7 +31,12 @@ impl DriftStatus {
     /// drift.
     pub fn new<F: Family>(learner: &AnyLearner<F>, loss: Option<f64>) -> Option<Self> {
         let AnyLearner::Auto(auto) = learner else { return None };
-        Some(auto.drift_report().map_or_else(
+        Some(Self::of_auto(auto, loss))
+    }
+
+    /// The same of the default learner.
+    pub(crate) fn of_auto<F: Family>(auto: &Auto<F>, loss: Option<f64>) -> Self {
+        auto.drift_report().map_or_else(
             || Self {
                 gain: None,
                 standard_error: None,
@@ -52,7 +57,7 @@ impl DriftStatus {
                 mode: auto.drift_mode(),
                 first_followed_row: auto.first_followed_row(),
             },
-        ))
+        )
     }
 
     /// Of a learner of several classes, which knows no gain.
@@ -110,7 +115,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kalmia::{AnyFamily, Auto, Learner, Rows};
+    use kalmia::{AnyFamily, Learner, Rows};
 
     /// A level that jumps by `jump` after half of 4000 rows.
     fn fitted(family: &str, drift: DriftMode, jump: f64, scale: f64, rows: usize) -> AnyLearner {

@@ -191,6 +191,12 @@ pub enum Error {
          hashed features or very many levels; leave such columns out"
     )]
     WideClasses,
+    /// Several quantiles were asked of something that does not learn them.
+    #[error("several quantiles {problem}")]
+    Quantiles {
+        /// What is wrong, and what to do.
+        problem: String,
+    },
     /// A wide model was to be written as an ONNX graph.
     #[error(
         "a wide model has no ONNX graph: its features are words and hashed values, not columns of \

@@ -3,10 +3,10 @@
 mod onnx;
 mod proto;
 
-pub use onnx::{class_onnx, onnx};
+pub use onnx::{class_onnx, onnx, quantile_onnx};
 
 use crate::error::{Error, Result};
-use crate::model::{ClassModel, Model};
+use crate::model::{ClassModel, Model, QuantileModel};
 use crate::model_learner::ModelLearner;
 use kalmia::{AnyFamily, AnyLearner, Learner, Predict};
 use serde_json::{Value, json};
@@ -121,5 +121,36 @@ pub fn class_json_export(
         "columns": model.encoder.columns(),
         "features": model.encoder.features(),
         "coefficients": model.class_coefficients_in(&codes, 0.95)?,
+    }))
+}
+
+/// The same for a model of several quantiles: coefficients of each level with their covariance. A
+/// prediction is the sorted list of the products of all levels.
+pub fn quantile_json_export(model: &QuantileModel, version: &str) -> Result<Value> {
+    let dim = model.learner.dim();
+    let mut levels = Vec::new();
+    for (learner, coefficients) in
+        model.learner.learners().iter().zip(model.quantile_coefficients(0.95)?)
+    {
+        let row = |i: usize| (0..dim).map(|j| learner.covariance_entry(i, j)).collect();
+        let covariance = (0..dim).map(row).collect::<Option<Vec<Vec<f64>>>>();
+        let degrees = learner.degrees_of_freedom();
+        levels.push(json!({
+            "level": learner.family().tau(),
+            "coefficients": coefficients,
+            "covariance": covariance,
+            "degrees_of_freedom": degrees.is_finite().then_some(degrees),
+        }));
+    }
+    Ok(json!({
+        "kalmia": version,
+        "family": "quantile",
+        "link": "identity",
+        "method": model.learner.method(),
+        "rows": model.learner.count(),
+        "target": model.encoder.target(),
+        "columns": model.encoder.columns(),
+        "features": model.encoder.features(),
+        "levels": levels,
     }))
 }

@@ -1,6 +1,7 @@
 //! Which family a target has: the one that the user names, or the one that the first rows show.
 
 use crate::error::{Error, Result};
+use crate::quantiles::{levels_text, parse_levels};
 use kalmia::{AnyFamily, Error as LearnerError};
 use kalmia_data::{Classes, Coding, Target, nearest};
 use serde::{Deserialize, Serialize};
@@ -15,12 +16,14 @@ pub struct FamilyChoice {
 }
 
 /// A family that has a name.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Named {
     /// Of numbers, or of two labels.
     One(AnyFamily),
     /// Of several classes.
     Categorical,
+    /// Several quantiles, by their levels in ascending order.
+    Quantiles(Vec<f64>),
 }
 
 /// The name of the family of several classes.
@@ -59,7 +62,21 @@ impl FamilyChoice {
     pub fn named(&self) -> Option<&AnyFamily> {
         match &self.named {
             Some((_, Named::One(family))) => Some(family),
-            Some((_, Named::Categorical)) | None => None,
+            Some((_, Named::Categorical | Named::Quantiles(_))) | None => None,
+        }
+    }
+
+    /// The levels asked for, in ascending order, if they are several quantiles.
+    ///
+    /// ```
+    /// let choice: kalmia_model::FamilyChoice = "quantile:0.9,0.1".parse()?;
+    /// assert_eq!(choice.quantiles(), Some(&[0.1, 0.9][..]));
+    /// # Ok::<(), kalmia_model::Error>(())
+    /// ```
+    pub fn quantiles(&self) -> Option<&[f64]> {
+        match &self.named {
+            Some((_, Named::Quantiles(levels))) => Some(levels),
+            _ => None,
         }
     }
 
@@ -75,11 +92,16 @@ impl FamilyChoice {
 
     /// The family asked for, or the one that the first rows show: two labels, truth values, 0 and
     /// 1, or -1 and 1 are `bernoulli`; anything else is `gaussian`. Two other numbers are refused,
-    /// because nothing says which one counts as 1; so are several classes, which are no
-    /// [`AnyFamily`] (see [`FamilyChoice::classes`]).
+    /// because nothing says which one counts as 1; so are several classes and several quantiles,
+    /// which are no [`AnyFamily`] (see [`FamilyChoice::classes`], [`FamilyChoice::quantiles`]).
     pub fn resolve(&self, target: &Target) -> Result<InferredFamily> {
         match &self.named {
             Some((_, Named::One(family))) => Ok(InferredFamily { family: *family, hint: None }),
+            Some((_, Named::Quantiles(_))) => Err(Error::Quantiles {
+                problem: "are learned by `kalmia fit`, in one part; elsewhere give one level, \
+                          such as quantile:0.5"
+                    .into(),
+            }),
             None if target.classes().is_none() => infer(target),
             _ => Err(Error::SeveralClasses { target: target.name.clone() }),
         }
@@ -90,7 +112,7 @@ impl FamilyChoice {
         match &self.named {
             None => Classes::Auto,
             Some((_, Named::Categorical)) => Classes::Always,
-            Some((_, Named::One(_))) => Classes::Never,
+            Some((_, Named::One(_) | Named::Quantiles(_))) => Classes::Never,
         }
     }
 }
@@ -120,6 +142,10 @@ impl FromStr for FamilyChoice {
         let text = text.trim().to_ascii_lowercase();
         if text == "auto" {
             return Ok(Self::INFERRED);
+        }
+        if let Some(levels) = parse_levels(&text) {
+            let levels = levels.map_err(|problem| Error::Family { given: text, problem })?;
+            return Ok(Self { named: Some((levels_text(&levels), Named::Quantiles(levels))) });
         }
         let family = match &*text {
             CATEGORICAL => Named::Categorical,

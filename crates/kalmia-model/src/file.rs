@@ -2,11 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::history::History;
-use crate::model::{ClassModel, Model, ModelOf};
+use crate::model::{ClassModel, Model, ModelOf, QuantileModel};
 use crate::model_learner::ModelLearner;
 use crate::settings::Settings;
 use crate::weights::Weights;
 use kalmia::file::{self, Claim, Metadata, ModelFile, Problem};
+use kalmia::learner::Quantiles;
 use kalmia::{AnyLearner, Categorical};
 use kalmia_data::Encoder;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,9 @@ pub const MODEL: &str = AnyLearner::KIND;
 
 /// The kind of a file that holds one [`ClassModel`](crate::ClassModel).
 pub const CLASS_MODEL: &str = Categorical::KIND;
+
+/// The kind of a file that holds one [`QuantileModel`](crate::QuantileModel).
+pub const QUANTILE_MODEL: &str = Quantiles::KIND;
 
 /// The kind of a file that holds several models, one per class.
 pub const MODEL_SET: &str = "model-set";
@@ -146,6 +150,8 @@ pub enum AnyModel {
     Numbers(Box<Model>),
     /// Of several classes.
     Classes(Box<ClassModel>),
+    /// Of several quantiles.
+    Quantiles(Box<QuantileModel>),
 }
 
 impl AnyModel {
@@ -158,6 +164,10 @@ impl AnyModel {
                 .state::<Read<Categorical>>(CLASS_MODEL)
                 .and_then(|read| read.model(metadata))
                 .map(|model| Self::Classes(Box::new(model))),
+            QUANTILE_MODEL => file
+                .state::<Read<Quantiles>>(QUANTILE_MODEL)
+                .and_then(|read| read.model(metadata))
+                .map(|model| Self::Quantiles(Box::new(model))),
             _ => file
                 .state::<Read<AnyLearner>>(MODEL)
                 .and_then(|read| read.model(metadata))

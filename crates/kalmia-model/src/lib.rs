@@ -7,6 +7,7 @@
 //! | Which family does the target ask for? | [`FamilyChoice`] |
 //! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |
 //! | What is a model of several classes? | [`ClassModel`], [`ClassSummary`] |
+//! | What is a model of several quantiles? | [`QuantileModel`], [`QuantileSummary`] |
 //! | How is a table learned, as one transaction? | [`Model::learn_table`] |
 //! | What does a front end show of a prediction? | [`Forecast`], [`Forecaster`] |
 //! | Which candidate does a draw from the belief choose? | [`Model::choose_table`] |
@@ -43,6 +44,7 @@ mod model;
 mod model_learner;
 mod parameters;
 mod polish;
+mod quantiles;
 mod settings;
 mod shards;
 mod start;
@@ -57,17 +59,23 @@ pub use coefficients::{Coefficient, coefficients};
 pub use conformal::{ConformalIntervals, ConformalScores, ConformalSums, with_conformal};
 pub use drift::DriftStatus;
 pub use error::{Error, Result, RowError, number_text};
-pub use export::{ExportOptions, class_json_export, class_onnx, json_export, onnx};
+pub use export::{
+    ExportOptions, class_json_export, class_onnx, json_export, onnx, quantile_json_export,
+    quantile_onnx,
+};
 pub use family::{FamilyChoice, FamilyHint, InferredFamily, parse_family};
-pub use file::{AnyModel, CLASS_MODEL, Loaded, MODEL, MODEL_SET, load_set, save_set};
+pub use file::{
+    AnyModel, CLASS_MODEL, Loaded, MODEL, MODEL_SET, QUANTILE_MODEL, load_set, save_set,
+};
 pub use forecast::{Forecast, Forecaster, IntervalOf, LabelNames};
 pub use history::{History, Merge, Repeat, Run};
 pub use memory::{Footprint, check_copy_memory, check_memory};
 pub use method::{Algorithm, Method, MethodName, NewtonConstants};
-pub use model::{ClassModel, Model, ModelOf};
+pub use model::{ClassModel, Model, ModelOf, QuantileModel};
 pub use model_learner::ModelLearner;
 pub use parameters::{Parameter, Parameters, parse_scale};
 pub use polish::{PolishPrior, Polishing, SumsPass, sums_from_bytes, sums_to_bytes};
+pub use quantiles::{QuantileLevel, QuantileLevelScores, QuantileScores, QuantileSummary};
 pub use settings::{Difference, Settings, SourceFormat};
 pub use shards::{MergedModel, Part, Shard, Template};
 pub use start::{Spread, Start};

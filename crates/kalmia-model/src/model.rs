@@ -11,6 +11,7 @@ use crate::start::Start;
 use crate::weights::{WeightKind, Weights};
 use kalmia::evaluate::Metrics;
 use kalmia::file::Metadata;
+use kalmia::learner::Quantiles;
 use kalmia::predict::MixturePrediction;
 use kalmia::{
     AnyFamily, AnyLearner, Categorical, Inputs, Predict, Rows, SparseInputs, SparseMatrix,
@@ -23,6 +24,9 @@ pub type Model = ModelOf<AnyLearner>;
 
 /// A model of several classes.
 pub type ClassModel = ModelOf<Categorical>;
+
+/// A model of several quantiles of a number.
+pub type QuantileModel = ModelOf<Quantiles>;
 
 /// Everything that a model needs to predict, to continue learning and to explain itself.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! What a model asks of its learner, for numbers and for several classes alike.
+//! What a model asks of its learner, for numbers, several classes and several quantiles alike.
 
 use crate::family::CATEGORICAL;
 use crate::memory::{Footprint, with_feature_limit};
@@ -200,7 +200,8 @@ impl ModelLearner for Categorical {
     }
 }
 
-fn same_features(found: usize, expected: usize) -> std::result::Result<(), String> {
+/// Refuses another number of features than the encoder makes.
+pub(crate) fn same_features(found: usize, expected: usize) -> std::result::Result<(), String> {
     match found == expected {
         true => Ok(()),
         false => Err(format!("{found} coefficients for {expected} features")),

@@ -125,9 +125,9 @@ pub struct RoleArgs {
     /// gaussian (numbers), bernoulli (two labels), categorical (several classes, also if they are
     /// numbers), binomial (proportions), binomial:TRIALS (counts out of TRIALS), poisson (counts,
     /// or rates weighted by their exposure), negative-binomial (counts that vary more), gamma
-    /// (positive numbers), student (numbers with outliers) or quantile:TAU (the level that a share
-    /// TAU of the targets stays below); gaussian:VARIANCE and gamma:DISPERSION fix the noise, which
-    /// auto learns
+    /// (positive numbers), student (numbers with outliers), quantile:TAU (the level that a share
+    /// TAU of the targets stays below) or quantile:0.1,0.5,0.9 (several levels, which never
+    /// cross); gaussian:VARIANCE and gamma:DISPERSION fix the noise, which auto learns
     #[arg(long, value_name = "FAMILY", default_value = "auto", value_parser = family)]
     pub family: FamilyChoice,
     /// The feature columns, in this order; by default every column without another role. A name

@@ -2,8 +2,9 @@
 //! summary after it.
 
 use crate::error::Result;
-use crate::report::{ClassFitSummary, FitSummary, PassReport};
-use kalmia::evaluate::{ClassMetrics, CoursePoint, Metrics, MetricsThread};
+use crate::report::{ClassFitSummary, FitSummary, PassReport, QuantileFitSummary};
+use kalmia::evaluate::{ClassMetrics, CoursePoint, Metrics, MetricsThread, QuantileMetrics};
+use kalmia::learner::Quantiles;
 use kalmia::{AnyLearner, Categorical};
 use kalmia_data::Block;
 use kalmia_model::{ModelLearner, ModelOf};
@@ -79,6 +80,26 @@ impl Watch for ClassMetrics {
     }
 }
 
+impl Watch for QuantileMetrics {
+    type Metrics = QuantileMetrics;
+
+    fn start(metrics: QuantileMetrics) -> Self {
+        metrics
+    }
+
+    fn loss(&self) -> Option<f64> {
+        Some(QuantileMetrics::loss(self)).filter(|loss| loss.is_finite())
+    }
+
+    fn snapshot(&mut self) -> QuantileMetrics {
+        self.clone()
+    }
+
+    fn finish(self) -> QuantileMetrics {
+        self
+    }
+}
+
 impl CommandLearner for AnyLearner {
     type Watch = MetricsThread;
 
@@ -117,6 +138,26 @@ impl CommandLearner for Categorical {
     }
 
     fn course(metrics: &ClassMetrics) -> Vec<CoursePoint> {
+        metrics.course()
+    }
+}
+
+impl CommandLearner for Quantiles {
+    type Watch = QuantileMetrics;
+
+    fn learn_block(
+        model: &mut ModelOf<Self>,
+        block: &Block,
+        watch: &mut QuantileMetrics,
+    ) -> Result<()> {
+        Ok(model.learn(block, Some(watch))?)
+    }
+
+    fn report(model: &ModelOf<Self>, rows: u64, time: Duration) -> Result<Box<dyn PassReport>> {
+        Ok(Box::new(QuantileFitSummary::new(model, rows, time)?))
+    }
+
+    fn course(metrics: &QuantileMetrics) -> Vec<CoursePoint> {
         metrics.course()
     }
 }

@@ -160,6 +160,9 @@ fn check_passes(args: &FitArgs, method: &Method, source: &SourcePlan) -> Result<
              write the rows to a file"
         )));
     }
+    if args.roles.family.quantiles().is_some() {
+        check_quantiles(args)?;
+    }
     let family = args.roles.family.named();
     if args.passes > Some(1) && family.is_some_and(|family| !Polishing::applies_to(family)) {
         return Err(Failure::usage(
@@ -194,6 +197,22 @@ fn check_passes(args: &FitArgs, method: &Method, source: &SourcePlan) -> Result<
         ));
     }
     Ok(())
+}
+
+/// Refuses what several quantiles do not take, before anything is read.
+fn check_quantiles(args: &FitArgs) -> Result<()> {
+    let refused = [
+        (args.passes > Some(1), "--passes"),
+        (args.shards.is_some(), "--shards"),
+        (args.start.is_some(), "--start"),
+    ];
+    match refused.into_iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(Failure::usage(format!(
+            "{option}: several quantiles are learned in one pass over all rows, from the start \
+             that auto finds; leave it out"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The start of the coefficients in a file.

@@ -5,6 +5,7 @@ mod classes;
 mod coefficients;
 mod pass;
 mod picture;
+mod quantiles;
 mod summary;
 mod table;
 
@@ -13,6 +14,9 @@ pub use classes::{ClassFitSummary, class_coefficients_text, class_scores_text, c
 pub use coefficients::{coefficient_table, main_coefficients};
 pub use pass::{PassReport, Speed, print_report, weights_note};
 pub use picture::{Curve, losses, write_picture};
+pub use quantiles::{
+    QuantileFitSummary, quantile_coefficients_text, quantile_scores_text, quantile_title,
+};
 pub use summary::{FitSummary, FurtherPasses, SORTED_NOTE, Shards, conformal_text, scores_text};
 pub use table::Table;
 

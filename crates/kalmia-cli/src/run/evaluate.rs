@@ -1,6 +1,7 @@
 //! `kalmia evaluate`: losses on files without learning.
 
 mod classes;
+mod quantiles;
 
 use crate::args::EvaluateArgs;
 use crate::error::{Failure, Result};
@@ -39,6 +40,7 @@ pub fn run(args: &EvaluateArgs, ui: Ui) -> Result<()> {
     match AnyModel::load(&args.model)?.content {
         AnyModel::Numbers(model) => numbers(*model, &source, args, ui),
         AnyModel::Classes(model) => classes::run(*model, &source, args, ui),
+        AnyModel::Quantiles(model) => quantiles::run(*model, &source, args, ui),
     }
 }
 

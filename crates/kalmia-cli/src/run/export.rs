@@ -6,6 +6,7 @@ use crate::output;
 use crate::plan::Files;
 use kalmia_model::{
     AnyModel, ExportOptions, Loaded, Model, class_json_export, class_onnx, json_export, onnx,
+    quantile_json_export, quantile_onnx,
 };
 use std::io::IsTerminal;
 
@@ -21,6 +22,10 @@ pub fn run(args: &ExportArgs) -> Result<()> {
                 json_bytes(&class_json_export(&model, &model.labels(), &version)?)?
             }
             ExportFormat::Onnx => class_onnx(&model, &model.labels(), &version)?,
+        },
+        AnyModel::Quantiles(model) => match args.format {
+            ExportFormat::Json => json_bytes(&quantile_json_export(&model, &version)?)?,
+            ExportFormat::Onnx => quantile_onnx(&model, &version),
         },
     };
     match &args.output {

@@ -17,7 +17,9 @@ use crate::report::{FitSummary, FurtherPasses, Shards};
 use kalmia::file::Claim;
 use kalmia::{AnyLearner, Learner};
 use kalmia_data::{Block, Encoder, Mode, Target};
-use kalmia_model::{AnyModel, ClassModel, History, Model, ModelOf, PolishPrior, Polishing, Repeat};
+use kalmia_model::{
+    AnyModel, ClassModel, History, Model, ModelOf, PolishPrior, Polishing, QuantileModel, Repeat,
+};
 use outputs::{show, write};
 use std::path::Path;
 use std::time::Duration;
@@ -45,6 +47,10 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
                 let fitted = resumed(&plan, path, *model, output.as_mut(), ui)?;
                 finish(&plan, fitted, output, ui)
             }
+            AnyModel::Quantiles(model) => {
+                let fitted = resumed(&plan, path, *model, output.as_mut(), ui)?;
+                finish(&plan, fitted, output, ui)
+            }
         };
     }
     if let Some(count) = plan.shards {
@@ -59,6 +65,9 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
     if first.encoder.target().is_some_and(|target| target.classes().is_some()) {
         refuse_passes(&plan)?;
         let fitted = fresh(&plan, first, class_model, output.as_mut(), ui)?;
+        finish(&plan, fitted, output, ui)
+    } else if plan.settings.family.quantiles().is_some() {
+        let fitted = fresh(&plan, first, quantile_model, output.as_mut(), ui)?;
         finish(&plan, fitted, output, ui)
     } else {
         let fitted = fresh(&plan, first, number_model, output.as_mut(), ui)?;
@@ -192,6 +201,11 @@ fn class_model(plan: &FitPlan, _: &Target, encoder: Encoder, _: Ui) -> Result<Cl
         )));
     }
     Ok(ClassModel::new(plan.settings.clone(), encoder)?)
+}
+
+/// A model of several quantiles that has learned nothing.
+fn quantile_model(plan: &FitPlan, _: &Target, encoder: Encoder, _: Ui) -> Result<QuantileModel> {
+    Ok(QuantileModel::new(plan.settings.clone(), encoder)?)
 }
 
 /// From the first row on.

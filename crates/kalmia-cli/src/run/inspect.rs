@@ -1,6 +1,7 @@
 //! `kalmia inspect`: what a model file holds.
 
 mod classes;
+mod quantiles;
 
 use crate::args::InspectArgs;
 use crate::error::Result;
@@ -103,6 +104,14 @@ pub fn run(args: &InspectArgs) -> Result<()> {
         AnyModel::Classes(model) => {
             let view = classes::inspection(&model, version)?;
             if args.json { output::print_json(&view) } else { output::print(&classes::text(&view)) }
+        }
+        AnyModel::Quantiles(model) => {
+            let view = quantiles::inspection(&model, version)?;
+            if args.json {
+                output::print_json(&view)
+            } else {
+                output::print(&quantiles::text(&view))
+            }
         }
     }
 }

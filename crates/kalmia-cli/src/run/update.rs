@@ -20,6 +20,7 @@ pub fn run(args: &UpdateArgs, ui: Ui) -> Result<()> {
     match AnyModel::load(&args.model)?.content {
         AnyModel::Numbers(model) => update(*model, args, &source, every, output, ui),
         AnyModel::Classes(model) => update(*model, args, &source, every, output, ui),
+        AnyModel::Quantiles(model) => update(*model, args, &source, every, output, ui),
     }
 }
 

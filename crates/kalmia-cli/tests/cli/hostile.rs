@@ -76,7 +76,10 @@ fn every_remedy_has_a_hint() {
         ("compare gap.csv -t y", &["row 2", "hint: --missing skip"]),
         ("fit date.csv -t y", &["column `d`", "hint: --categorical NAME", "--exclude NAME"]),
         ("fit labels.csv -t y --positive green", &["column `y`", "hint: --positive LABEL"]),
-        ("fit classes.csv -t y", &["column `y`", "hint: kalmia learns", "each class"]),
+        (
+            "fit classes.csv -t y --family bernoulli",
+            &["column `y`", "hint: --family categorical learns several classes"],
+        ),
     ];
     for (words, said) in cases {
         folder.run(words).fails(2, said);

@@ -96,7 +96,7 @@ fn errors_name_their_remedy() {
     assert_eq!(of(&format!("y,a\n{numbers}1,x\n")), "Categorical { column: \"a\" }");
     let truths = "1,true\n".repeat(4);
     assert_eq!(of(&format!("y,a\n{truths}1,x\n")), "Categorical { column: \"a\" }");
-    assert_eq!(of("y,a\np,1\nq,1\nr,1\n"), "ColumnPerClass { column: \"y\" }");
+    assert_eq!(of("y,a\np,1\nq,1\nr,1\n"), "SeveralClasses { column: \"y\" }");
     assert_eq!(of("y,a\np,1\np,1\n"), "Positive { column: \"y\" }");
     assert_eq!(of("a,b\n1,1\n"), "DescribeFormat");
     assert_eq!(remedy("y,a\n1,1\n", EncoderOptions::default()).unwrap(), "NameTarget");

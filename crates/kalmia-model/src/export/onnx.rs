@@ -4,7 +4,7 @@
 use super::proto::Message;
 use super::{ExportOptions, Link};
 use crate::error::{Error, Result};
-use crate::model::{ClassModel, Model};
+use crate::model::{ClassModel, Model, QuantileModel};
 use kalmia::{AnyFamily, AnyLearner, Learner};
 use kalmia_data::{Encoder, Meaning};
 use serde_json::Value;
@@ -14,6 +14,8 @@ use std::borrow::Cow;
 const DOUBLE: u64 = 11;
 /// `TensorProto.DataType.INT64`.
 const INT64: u64 = 7;
+/// `AttributeProto.AttributeType.INT`.
+const INT_ATTRIBUTE: u64 = 2;
 /// Versions of the file format and the operators: old enough for every runtime in use.
 const IR_VERSION: u64 = 8;
 const OPSET: u64 = 13;
@@ -85,7 +87,8 @@ pub fn onnx(models: &[Model], options: &ExportOptions<'_>) -> Result<Vec<u8>> {
     let family = first.family();
     let link = Link::of(&family);
     let mean = mean_nodes(&family, link, models.len());
-    Ok(file(Linear::new(models), mean, link.name(), first.target(), options))
+    let about = About { link: link.name(), target: first.target(), levels: &[] };
+    Ok(file(Linear::new(models), mean, &about, options))
 }
 
 /// The bytes of the file of a model of several classes, given by code and label in the order of the
@@ -100,15 +103,37 @@ pub fn class_onnx(
     let options = ExportOptions { version, classes: &labels, offset: false };
     let mean = (vec![node("Softmax", &["linear"], "mean")], vec![]);
     let linear = Linear::of_classes(model, classes.iter().map(|(code, _)| *code))?;
-    Ok(file(linear, mean, "softmax", model.target(), &options))
+    let about = About { link: "softmax", target: model.target(), levels: &[] };
+    Ok(file(linear, mean, &about, &options))
+}
+
+/// The bytes of the file of a model of several quantiles: `linear` holds a column per level, and
+/// `mean` the same in ascending order. The metadata holds the levels.
+pub fn quantile_onnx(model: &QuantileModel, version: &str) -> Vec<u8> {
+    let levels = model.learner.levels();
+    let offset = model.encoder.options().offset.is_some();
+    let options = ExportOptions { version, classes: &[], offset };
+    let columns =
+        model.learner.learners().iter().map(|level| (&model.encoder, level.coefficients()));
+    let sorted = (vec![sort_node("linear", "mean")], vec![integer("levels", levels.len() as i64)]);
+    let linear = Linear::of_columns(columns);
+    let about = About { link: "identity", target: model.target(), levels: &levels };
+    file(linear, sorted, &about, &options)
+}
+
+/// What the metadata says beside the features and classes.
+struct About<'a> {
+    link: &'a str,
+    target: &'a str,
+    /// Of several quantiles.
+    levels: &'a [f64],
 }
 
 /// The file of linear predictors, with the nodes from `linear` to `mean` and their numbers.
 fn file(
     Linear { names, weights, bias }: Linear,
     (mean, constants): (Vec<Message>, Vec<Message>),
-    link: &str,
-    target: &str,
+    about: &About<'_>,
     options: &ExportOptions<'_>,
 ) -> Vec<u8> {
     let columns = bias.len() as u64;
@@ -137,9 +162,14 @@ fn file(
     let graph = graph.message(12, value("linear", columns)).message(12, value("mean", columns));
     let features = Value::from(names).to_string();
     let classes = Value::from(options.classes).to_string();
-    let mut metadata = vec![("features", &*features), ("link", link), ("target", target)];
+    let levels = Value::from(about.levels).to_string();
+    let mut metadata =
+        vec![("features", &*features), ("link", about.link), ("target", about.target)];
     if !options.classes.is_empty() {
         metadata.push(("classes", &classes));
+    }
+    if !about.levels.is_empty() {
+        metadata.push(("levels", &levels));
     }
     let file = Message::default()
         .int(1, IR_VERSION)
@@ -165,8 +195,7 @@ fn mean_nodes(family: &AnyFamily, link: Link, models: usize) -> (Vec<Message>, V
             node("ReduceSum", &["positive", "axes"], "total"),
             node("Div", &["positive", "total"], "mean"),
         ];
-        let axes = Message::default().int(1, 1).int(2, INT64).text(8, "axes");
-        return (nodes, vec![tensor("tiny", &[1], &[TINY]), axes.bytes(9, &1i64.to_le_bytes())]);
+        return (nodes, vec![tensor("tiny", &[1], &[TINY]), integer("axes", 1)]);
     }
     match trials(family) {
         None => (vec![node(activation, &["linear"], "mean")], vec![]),
@@ -189,6 +218,30 @@ fn trials(family: &AnyFamily) -> Option<u64> {
 fn node(operator: &str, inputs: &[&str], output: &str) -> Message {
     let message = inputs.iter().fold(Message::default(), |message, input| message.text(1, input));
     message.text(2, output).text(3, output).text(4, operator)
+}
+
+/// `NodeProto` of the operator `TopK` that sorts each row in ascending order: it takes as many
+/// numbers as the tensor `levels` says, all of them, the smallest first.
+fn sort_node(input: &str, output: &str) -> Message {
+    let attribute = |name: &str, value: u64| {
+        Message::default().text(1, name).int(3, value).int(20, INT_ATTRIBUTE)
+    };
+    // the second output, the places, is not used but must be named
+    Message::default()
+        .text(1, input)
+        .text(1, "levels")
+        .text(2, output)
+        .text(2, "places")
+        .text(3, output)
+        .text(4, "TopK")
+        .message(5, attribute("largest", 0))
+        .message(5, attribute("sorted", 1))
+}
+
+/// `TensorProto` of one whole number.
+fn integer(name: &str, value: i64) -> Message {
+    let message = Message::default().int(1, 1).int(2, INT64).text(8, name);
+    message.bytes(9, &value.to_le_bytes())
 }
 
 /// `TensorProto`, the numbers as raw little-endian bytes.

@@ -232,6 +232,11 @@ impl Progressive {
         Ok(())
     }
 
+    /// As [`Progressive::row`], for a row that a learner has checked, without an interval.
+    pub(super) fn checked_row(&mut self, y: f64, mean: f64, weight: f64) {
+        self.count(y, mean, 0.5 * deviance(&self.family, y, mean), None, weight);
+    }
+
     /// As [`Progressive::row`], with the 95 % interval judged by [`covers`].
     pub fn row_predicted(&mut self, y: f64, row: &Predicted, weight: f64) -> Result<()> {
         let y = self.check(y, row.mean, weight)?;

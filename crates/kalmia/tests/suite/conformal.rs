@@ -171,7 +171,7 @@ fn an_opponent_who_sees_the_interval_cannot_break_it() {
         // the same at both ends in turn
         let both = |i: usize, conformal: &Conformal| {
             let ends = conformal.interval(&UNIT, level).unwrap();
-            let beyond = if i % 2 == 0 { ends.upper + 1e-9 } else { ends.lower - 1e-9 };
+            let beyond = if i.is_multiple_of(2) { ends.upper + 1e-9 } else { ends.lower - 1e-9 };
             beyond.clamp(-1000.0, 1000.0)
         };
         assert!(play(rows, both).into_iter().all(|held| held >= 0.89), "both {level}");

@@ -1,10 +1,10 @@
-//! What a model of either kind writes for each row.
+//! What a model of any kind writes for each row.
 
 use super::sink::Cells;
 use crate::args::{IntervalOf, PredictArgs};
 use crate::error::{Failure, Result};
 use kalmia_data::{Block, Encoder};
-use kalmia_model::{AnyModel, ClassModel, Forecast, Forecaster, Model, likeliest};
+use kalmia_model::{AnyModel, ClassModel, Forecast, Forecaster, Model, QuantileModel, likeliest};
 
 /// Names of the numbers of a forecast, in the order of [`numbers`].
 const COLUMNS: [&str; 5] = ["mean", "lower", "upper", "linear", "linear_sd"];
@@ -29,6 +29,7 @@ enum Forecasting {
     Numbers(Box<Model>, Box<Forecaster>),
     /// With the codes of the classes in the order of the columns.
     Classes(Box<ClassModel>, Vec<usize>),
+    Quantiles(Box<QuantileModel>),
 }
 
 /// The predictions of a block.
@@ -55,7 +56,7 @@ impl Predicted<'_> {
 }
 
 impl Predictor {
-    /// For the options of a command. Refuses those that several classes do not take.
+    /// For the options of a command. Refuses those that several classes or quantiles do not take.
     pub fn new(model: AnyModel, args: &PredictArgs) -> Result<Self> {
         match model {
             AnyModel::Numbers(model) => {
@@ -80,6 +81,17 @@ impl Predictor {
                 let numbers = sorted.iter().map(name).collect();
                 Ok(Self { model: Forecasting::Classes(model, sorted), numbers })
             }
+            AnyModel::Quantiles(model) => {
+                if matches!(args.interval, Some(IntervalOf::Mean | IntervalOf::Y)) {
+                    return Err(Failure::usage(
+                        "--interval: a model of several quantiles predicts its levels, two of \
+                         which hold the targets between them; leave it out",
+                    ));
+                }
+                let name = |level: &f64| format!("q{level}");
+                let numbers = model.learner.levels().iter().map(name).collect();
+                Ok(Self { model: Forecasting::Quantiles(model), numbers })
+            }
         }
     }
 
@@ -93,6 +105,7 @@ impl Predictor {
         match &self.model {
             Forecasting::Numbers(_, forecaster) => forecaster.labels().map(|_| LABEL),
             Forecasting::Classes(..) => Some(LABEL),
+            Forecasting::Quantiles(_) => None,
         }
     }
 
@@ -106,6 +119,7 @@ impl Predictor {
         match &self.model {
             Forecasting::Numbers(model, _) => &model.encoder,
             Forecasting::Classes(model, _) => &model.encoder,
+            Forecasting::Quantiles(model) => &model.encoder,
         }
     }
 
@@ -114,6 +128,7 @@ impl Predictor {
         match &mut self.model {
             Forecasting::Numbers(model, _) => &mut model.encoder,
             Forecasting::Classes(model, _) => &mut model.encoder,
+            Forecasting::Quantiles(model) => &mut model.encoder,
         }
     }
 
@@ -151,6 +166,14 @@ impl Predictor {
                     let label = &*model.classes()[likeliest(probabilities)];
                     let row = (block.input_row(i) - block.first_row) as usize;
                     predicted.rows[row] = Some((i, Some(label)));
+                    Ok(())
+                })?;
+            }
+            Forecasting::Quantiles(model) => {
+                model.predict_quantiles(block, &mut |i, quantiles| {
+                    predicted.numbers.extend(quantiles);
+                    let row = (block.input_row(i) - block.first_row) as usize;
+                    predicted.rows[row] = Some((i, None));
                     Ok(())
                 })?;
             }

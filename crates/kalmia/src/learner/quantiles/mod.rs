@@ -26,6 +26,7 @@ pub use state::QuantilesState;
 use super::{Auto, Checkpoint, Learner, Predict};
 use crate::error::Result;
 use crate::family::Quantile;
+use crate::linalg::require_memory;
 use crate::observe::RowView;
 use crate::rows::Rows;
 use crate::sparse::SparseRows;
@@ -85,6 +86,18 @@ impl Quantiles {
     /// Rows learned so far.
     pub fn count(&self) -> u64 {
         self.levels[0].count()
+    }
+
+    /// Bytes that the matrices of all levels take with `dim` features, at most: nearly all of its
+    /// memory.
+    pub fn memory(&self, dim: usize) -> usize {
+        self.levels.iter().fold(0, |sum: usize, level| sum.saturating_add(level.memory(dim)))
+    }
+
+    /// Refuses if the allocator has no room for a copy beside the learner. A clone would then end
+    /// the process.
+    pub fn require_copy(&self) -> Result<()> {
+        require_memory(self.memory(self.dim()))
     }
 
     /// Learns rows in order. How rows are cut into calls does not change the result. A batch with
