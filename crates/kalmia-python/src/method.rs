@@ -90,8 +90,8 @@ fn name(parameter: Parameter) -> &'static str {
 /// (3, 'auto')
 #[pyfunction]
 #[pyo3(signature = (method, family, features, *, intercept=true, rows=None, drift=None,
-                    outliers=None, prior_variance=None, prior_mean=None, scale=None, beta=None, radius=None,
-                    exp_concavity=None, gradient_bound=None, lam=None, multiplier=None,
+                    outliers=None, prior_variance=None, prior_mean=None, scale=None, beta=None,
+                    radius=None, exp_concavity=None, gradient_bound=None, lam=None, multiplier=None,
                     diameter=false, horizon=None, step=None, oracle=None, averaged=false,
                     certificate=false, conformal=false, weights="frequency", shuffle=None,
                     learners=1, numbers=None))]
