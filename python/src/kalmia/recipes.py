@@ -114,7 +114,8 @@ def split_survival(
 
     The hazard is constant between cuts and proportional to ``exp(X @ coefficients)``. A subject
     has a row for each interval that it enters. Learn the rows by
-    ``PoissonRegression().fit(rows.design, rows.y, offset=rows.offset)``.
+    ``PoissonRegression("moment", prior_variance=10.0)``, with `offset`. The default method would
+    learn a dispersion, which an event in a short interval makes too large.
 
     With finer cuts the coefficients approach those of Cox's model. Five to ten cuts at quantiles of
     the event times are enough for most data; an interval without events has no hazard that rows

@@ -137,6 +137,12 @@ impl ClassLearner {
         "categorical"
     }
 
+    /// Always empty: the family has no parameters.
+    #[getter]
+    fn family_parameters<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
+        PyDict::new(py)
+    }
+
     /// Always None: several classes have no certificate.
     #[getter]
     fn certificate(&self) -> Option<f64> {
