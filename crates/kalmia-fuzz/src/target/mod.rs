@@ -6,6 +6,7 @@ mod model;
 mod planted;
 mod reading;
 mod rows;
+mod several;
 mod shipped;
 mod table;
 mod text;
@@ -36,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     columnar::PARQUET,
     columnar::ARROW,
     model::MODEL,
+    several::SEVERAL,
     shipped::SHIPPED,
     rows::JSON,
     rows::TABLE,

@@ -164,6 +164,7 @@ impl<F: Family> Auto<F> {
         state.sentinel.check(dim)?;
         state.dispersion.check(&state.family)?;
         require_count("rows", state.count)?;
+        state.follows_from.map_or(Ok(()), |rows| require_count("rows before a drift", rows))?;
         require(
             state.intercept_mean.is_finite(),
             "intercept",

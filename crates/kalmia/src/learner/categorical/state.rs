@@ -121,6 +121,9 @@ impl Categorical {
         require(dim > 0, "dim", dim as f64, "must be at least 1")?;
         scales.check(dim)?;
         require_count("rows", count)?;
+        if let Some(rows) = follows_from.filter(|&rows| rows > count) {
+            return Err(Error::State(format!("a drift after {rows} of {count} rows")));
+        }
         let members = members.iter().map(|member| member.restore(classes, dim));
         let members = members.collect::<Result<Vec<_>>>()?;
         let total: f64 = members.iter().map(|member| member.weight).sum();
