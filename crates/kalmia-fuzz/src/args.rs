@@ -103,7 +103,7 @@ mod tests {
             panic!("not understood");
         };
         assert_eq!(targets.len(), TARGETS.len());
-        assert_eq!(seconds * TARGETS.len() as f64, 30.0);
+        assert_eq!(seconds, 30.0 / TARGETS.len() as f64);
         let one = parsed("csv --seconds 30");
         assert!(
             matches!(one, Ok(Request::Fuzz { targets, seconds: 30.0, .. }) if targets.len() == 1)
