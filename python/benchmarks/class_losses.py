@@ -32,7 +32,7 @@ from sklearn.metrics import accuracy_score, log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-#: Rows from which kalmia takes the classes; the other learners are told them.
+#: Rows from which kalmia takes the classes; the other learners get all of them at the start.
 FIRST_BLOCK = 1024
 CHECKED_ROWS = 25
 TRAINED = 0.7

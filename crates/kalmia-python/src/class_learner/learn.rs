@@ -6,7 +6,7 @@ use crate::learner::{Numbers, check_order, scale_weights};
 use crate::rows::{Features, arranged};
 use crate::table;
 use kalmia::Rows;
-use kalmia::learner::{Checkpoint, ClassObserver, ClassRow};
+use kalmia::learner::{Checkpoint, ClassRow};
 use kalmia_model::{check_copy_memory, check_memory};
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -76,18 +76,19 @@ fn learn(
     rows: Rows<'_>,
     found: Option<&mut Vec<f64>>,
 ) -> kalmia::Result<()> {
-    // rows that are refused must not count
-    let mut metrics = state.metrics.clone();
-    let mut probabilities = Vec::new();
-    let wanted = found.is_some();
+    // Rows that are refused must not count, so they wait here until all are learned.
+    let mut pending: Vec<(usize, usize, f64)> = Vec::new();
+    let mut probabilities: Vec<f64> = Vec::new();
     let mut watch = |row: &ClassRow<'_>| {
-        ClassObserver::row(&mut metrics, row);
-        if wanted {
-            probabilities.extend_from_slice(row.probabilities);
-        }
+        pending.push((row.class, row.probabilities.len(), row.weight));
+        probabilities.extend_from_slice(row.probabilities);
     };
     state.learner.learn_growing(rows, MAX_CLASSES, Some(&mut watch))?;
-    state.metrics = metrics;
+    let mut start = 0;
+    for (class, classes, weight) in pending {
+        state.metrics.row(class, &probabilities[start..start + classes], weight);
+        start += classes;
+    }
     if let Some(found) = found {
         found.append(&mut probabilities);
     }
