@@ -16,6 +16,10 @@
 //! much with two classes. A block therefore contracts by $\kappa_k c$ instead of $c$, with
 //! $\kappa_k$ from 1 to 2 (see `coupling`). With two classes the differences then are those of
 //! the Bernoulli filter exactly.
+//!
+//! With three classes or more, blocks leave differences too much variance where classes are easy to
+//! tell apart. So the moments may be those at a share of every $s_j$. The blocks still contract by
+//! all of $s_k$.
 
 use super::moments;
 use crate::family::{Bernoulli, Family, FastPaths};
@@ -54,8 +58,8 @@ struct RivalSums {
 }
 
 impl RivalSums {
-    /// Sums over at least two classes; leaves $e_j$ in `exponentials`.
-    fn new(rows: &[LinearRow], exponentials: &mut [f64]) -> Self {
+    /// Sums over at least two classes, with a share of their variances; leaves $e_j$ in `exponentials`.
+    fn new(rows: &[LinearRow], share: f64, exponentials: &mut [f64]) -> Self {
         let mut leader = 0;
         let mut second = f64::NEG_INFINITY;
         for (k, row) in rows.iter().enumerate().skip(1) {
@@ -73,7 +77,7 @@ impl RivalSums {
         let mut rest_spread = 0.0;
         for (k, (row, e)) in rows.iter().zip(&mut *exponentials).enumerate() {
             *e = (row.m - top).exp();
-            let square = *e * *e * row.s;
+            let square = *e * *e * (share * row.s);
             sum += *e;
             spread += square;
             if k != leader {
@@ -90,22 +94,22 @@ impl RivalSums {
             for row in rows.iter().enumerate().filter(|(k, _)| *k != leader).map(|(_, row)| row) {
                 let e = (row.m - second).exp();
                 rest += e;
-                rest_spread += e * e * row.s;
+                rest_spread += e * e * (share * row.s);
             }
         }
         let of_leader = Rivals { level: base + rest.ln(), variance: rest_spread / (rest * rest) };
         Self { leader, top, sum, spread, of_leader }
     }
 
-    /// The rivals of class `k`, whose exponential is `e`.
+    /// The rivals of class `k`, whose exponential is `e` and whose believed variance is `s`.
     #[inline(always)]
-    fn rivals(&self, k: usize, row: &LinearRow, e: f64) -> Rivals {
+    fn rivals(&self, k: usize, s: f64, e: f64) -> Rivals {
         if k == self.leader {
             return self.of_leader;
         }
         // at least the leader's 1
         let rest = self.sum - e;
-        let spread = (self.spread - e * e * row.s).max(0.0);
+        let spread = (self.spread - e * e * s).max(0.0);
         Rivals { level: self.top + rest.ln(), variance: spread / (rest * rest) }
     }
 }
@@ -139,11 +143,13 @@ fn block_step(step: Step, s: f64, rival_variance: f64, classes: usize) -> Step {
 }
 
 /// Sets the step of each class for a row of class `class` and the probability of each class before
-/// the row; returns the logarithm of the evidence $E[p^w]$.
+/// the row; returns the logarithm of the evidence $E[p^w]$. The moments are those at `share` of the
+/// variances.
 #[doc(hidden)]
 pub fn softmax_steps(
     class: usize,
     weight: f64,
+    share: f64,
     rows: &mut [LinearRow],
     probabilities: &mut [f64],
 ) -> f64 {
@@ -152,16 +158,20 @@ pub fn softmax_steps(
         probabilities.fill(1.0);
         return 0.0;
     }
-    let sums = RivalSums::new(rows, probabilities);
+    let sums = RivalSums::new(rows, share, probabilities);
     let mut total = 0.0;
     let mut log_evidence = 0.0;
     for (k, (row, probability)) in rows.iter_mut().zip(&mut *probabilities).enumerate() {
-        let rivals = sums.rivals(k, row, *probability);
+        let s = share * row.s;
+        let rivals = sums.rivals(k, s, *probability);
         let y = f64::from(k == class);
         let observation = Observation { y, weight, offset: -rivals.level };
-        let variance = row.s + rivals.variance;
+        let variance = s + rivals.variance;
         let Moments { evidence, step, .. } = moments(&Bernoulli, &observation, row.m, variance);
-        row.step = block_step(step, row.s, rivals.variance, classes);
+        row.step = block_step(step, s, rivals.variance, classes);
+        if share < 1.0 {
+            row.step = Step::new(row.step.gain, row.step.curvature, row.s);
+        }
         *probability = if weight == 1.0 {
             Bernoulli.mean_from_evidence(y, evidence).unwrap_or(f64::NAN)
         } else {
@@ -180,9 +190,9 @@ pub fn softmax_steps(
 /// $k$ against the rest. `exponentials` is scratch, one per class, of at least two.
 #[doc(hidden)]
 pub fn softmax_odds(rows: &mut [LinearRow], exponentials: &mut [f64]) {
-    let sums = RivalSums::new(rows, exponentials);
+    let sums = RivalSums::new(rows, 1.0, exponentials);
     for (k, (row, e)) in rows.iter_mut().zip(exponentials).enumerate() {
-        let rivals = sums.rivals(k, row, *e);
+        let rivals = sums.rivals(k, row.s, *e);
         *row = LinearRow::new(row.m - rivals.level, row.s + rivals.variance);
     }
 }
@@ -194,10 +204,10 @@ pub fn softmax_probabilities(rows: &[LinearRow], probabilities: &mut [f64]) {
         probabilities.fill(1.0);
         return;
     }
-    let sums = RivalSums::new(rows, probabilities);
+    let sums = RivalSums::new(rows, 1.0, probabilities);
     let mut total = 0.0;
     for (k, (row, probability)) in rows.iter().zip(&mut *probabilities).enumerate() {
-        let rivals = sums.rivals(k, row, *probability);
+        let rivals = sums.rivals(k, row.s, *probability);
         let variance = row.s + rivals.variance;
         *probability = Bernoulli.moderated_mean(row.m - rivals.level, variance);
         total += *probability;

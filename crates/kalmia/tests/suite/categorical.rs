@@ -6,6 +6,7 @@ mod drift;
 mod growing;
 mod metrics;
 mod quality;
+mod shares;
 mod steps;
 
 use crate::common::rng;

@@ -67,7 +67,7 @@ impl Data {
         move |i, rows| {
             let at = seen.len();
             seen.resize(at + self.classes, 0.0);
-            softmax_steps(self.y[i], self.weights[i], rows, &mut seen[at..]);
+            softmax_steps(self.y[i], self.weights[i], 1.0, rows, &mut seen[at..]);
             Ok(())
         }
     }

@@ -25,6 +25,7 @@ impl<C: Covariance> Bank<C> {
         let weight = |m: &Member<C>| MemberWeight {
             prior_size: m.p,
             centered: m.basis.is_centered(),
+            variance_share: 1.0,
             process_noise: m.q,
             weight: m.weight,
         };

@@ -165,11 +165,13 @@ impl Categorical {
         let size = members.iter().map(|m| m.weight * m.prior_size.ln()).sum::<f64>().exp();
         let blocks: Result<Vec<_>> = (0..self.classes).map(|k| self.mixed_block(k)).collect();
         let blocks = blocks?;
+        let variance_share = self.mixture.variance_share();
         let mut walking: Vec<Member> = PROCESS_NOISES
             .iter()
             .map(|&noise| {
                 let mut member = Member::new(size, Basis::Centered, blocks.clone());
                 member.process_noise = noise;
+                member.variance_share = variance_share;
                 member
             })
             .collect();

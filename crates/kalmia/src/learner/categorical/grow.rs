@@ -34,8 +34,11 @@ impl Categorical {
     /// coefficients of the other classes do not change. During the first 128 rows the class is
     /// then treated as known from the start.
     pub fn grow_class(&mut self) -> Result<()> {
-        let bytes = Factored::bytes(self.dim).saturating_mul(self.mixture.members.len());
-        require_memory(bytes)?;
+        // two classes that become three: some members are copied
+        let copies =
+            if self.classes == 2 { 3 * self.mixture.copied_for_three().count() } else { 0 };
+        let blocks = self.mixture.members.len() + copies;
+        require_memory(Factored::bytes(self.dim).saturating_mul(blocks))?;
         let mut added = Vec::with_capacity(self.mixture.members.len());
         for member in &self.mixture.members {
             let mut block = self.prior_block(member.prior_size, member.basis)?;
@@ -49,6 +52,9 @@ impl Categorical {
         }
         self.mixture.watch_new_class();
         self.classes += 1;
+        if self.classes == 3 {
+            self.mixture.add_partial_shares();
+        }
         Ok(())
     }
 

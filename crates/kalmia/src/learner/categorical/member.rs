@@ -17,6 +17,8 @@ pub(super) struct Member {
     pub prior_size: f64,
     /// The features that the prior is independent in.
     pub basis: Basis,
+    /// Share of $x^\top Px$ that it believes.
+    pub variance_share: f64,
     /// Process noise per row relative to the prior of size 1, 0 for a static member.
     pub process_noise: f64,
     /// One per class.
@@ -51,6 +53,7 @@ impl Member {
         Self {
             prior_size,
             basis,
+            variance_share: 1.0,
             process_noise: 0.0,
             blocks,
             weight: 1.0,
@@ -67,7 +70,8 @@ impl Member {
         count: u64,
         scratch: &mut TogetherScratch,
     ) -> Result<()> {
-        let Self { blocks, predictions, .. } = self;
+        let Self { blocks, predictions, variance_share, .. } = self;
+        let share = *variance_share;
         let classes = blocks.len();
         let Predictions { probabilities, evidence, rows: linear } = predictions;
         probabilities.resize(rows.len() * classes, 0.0);
@@ -77,7 +81,7 @@ impl Member {
             let observation = rows.observation(i);
             let probabilities = &mut probabilities[i * classes..][..classes];
             let class = observation.y as usize;
-            evidence[i] = softmax_steps(class, observation.weight, linear, probabilities);
+            evidence[i] = softmax_steps(class, observation.weight, share, linear, probabilities);
             check_finite(i, linear)
         };
         learn_together(blocks, linear, rows.features(), count, scratch, &mut decide)

@@ -3,6 +3,7 @@
 use super::drift::Watch;
 use super::member::Member;
 use super::observe::{ClassObserver, ClassRow};
+use super::prior::{Assumption, PARTIAL_SHARE};
 use crate::covariance::TogetherScratch;
 use crate::error::Result;
 use crate::learner::auto::MemberWeight;
@@ -145,10 +146,32 @@ impl Mixture {
         let weight = |member: &Member| MemberWeight {
             prior_size: member.prior_size,
             centered: member.basis.is_centered(),
+            variance_share: member.variance_share,
             process_noise: member.process_noise,
             weight: member.weight,
         };
         self.members.iter().map(weight).collect()
+    }
+
+    /// The share of the variance that the heaviest member believes.
+    pub fn variance_share(&self) -> f64 {
+        let heaviest = self.members.iter().max_by(|a, b| a.weight.total_cmp(&b.weight));
+        heaviest.map_or(1.0, |member| member.variance_share)
+    }
+
+    /// The members that three classes have a second time, believing a share of the variance.
+    pub fn copied_for_three(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| member.prior_size == PARTIAL_SHARE.prior_size)
+    }
+
+    /// Adds copies of them, when two classes become three.
+    pub fn add_partial_shares(&mut self) {
+        let Assumption { variance_share, .. } = PARTIAL_SHARE;
+        let copy = |member: &Member| Member { variance_share, ..member.clone() };
+        let copies: Vec<Member> = self.copied_for_three().map(copy).collect();
+        self.members.extend(copies);
+        self.next.resize(self.members.len(), 0.0);
+        self.renormalize();
     }
 
     /// A new class is watched too.

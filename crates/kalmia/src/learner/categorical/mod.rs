@@ -33,7 +33,6 @@ pub use coefficients::Contrast;
 pub use observe::{ClassObserver, ClassRow};
 pub use state::CategoricalState;
 
-use super::auto::prior::PRIOR_SIZES;
 use super::auto::scale::Scales;
 use super::auto::warm_up::WarmUpRows;
 use super::auto::{DriftMode, MemberWeight};
@@ -133,7 +132,7 @@ impl Categorical {
     pub fn memory(&self, dim: usize) -> usize {
         let bases = if self.scales.has_intercept() { 2 } else { 1 };
         let members = match self.warm_up {
-            Some(_) => bases * PRIOR_SIZES.len(),
+            Some(_) => bases * prior::members_per_basis(self.classes),
             None => self.mixture.members.len(),
         };
         Factored::bytes(dim).saturating_mul(members).saturating_mul(self.classes)

@@ -86,7 +86,8 @@ impl Categorical {
             let added = unseen * BLOCK_SHARE * member.prior_size;
             let belief = |block: &FactoredBelief| {
                 let variance = block.covariance.variance(&seen) + added;
-                LinearRow::new(dot(&seen, block.coefficients()), variance)
+                let believed = member.variance_share * variance;
+                LinearRow::new(dot(&seen, block.coefficients()), believed)
             };
             let mut rows: Vec<LinearRow> = member.blocks.iter().map(belief).collect();
             softmax_odds(&mut rows, &mut exponentials);
@@ -130,7 +131,8 @@ impl Categorical {
         for (i, mixed) in mixed.chunks_exact_mut(self.classes).enumerate() {
             let added = unseen[i] * BLOCK_SHARE * member.prior_size;
             for (k, row) in row.iter_mut().enumerate() {
-                *row = LinearRow::new(linear[k * n + i], variance[k * n + i] + added);
+                let believed = member.variance_share * (variance[k * n + i] + added);
+                *row = LinearRow::new(linear[k * n + i], believed);
             }
             softmax_probabilities(row, own);
             add_scaled(member.weight, own, mixed);

@@ -39,7 +39,14 @@ struct MemberState {
     influence: f64,
     #[serde(default)]
     process_noise: f64,
+    #[serde(default = "all_of_it")]
+    variance_share: f64,
     blocks: Vec<BlockState>,
+}
+
+/// The share in files that were written before members had one.
+fn all_of_it() -> f64 {
+    1.0
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,6 +82,7 @@ impl MemberState {
             anchor: member.anchor,
             influence: member.influence,
             process_noise: member.process_noise,
+            variance_share: member.variance_share,
             blocks: member.blocks.iter().map(BlockState::new).collect(),
         }
     }
@@ -87,12 +95,15 @@ impl MemberState {
             let share = (0.0..=f64::MAX).contains(&value);
             require(share, "member", value, "must be finite and not negative")?;
         }
+        let share = self.variance_share > 0.0 && self.variance_share <= 1.0;
+        require(share, "variance share", self.variance_share, "must be above 0, at most 1")?;
         let blocks = self.blocks.iter().map(|block| block.restore(dim));
         let mut member = Member::new(self.prior_size, self.basis, blocks.collect::<Result<_>>()?);
         member.weight = self.weight;
         member.anchor = self.anchor;
         member.influence = self.influence;
         member.process_noise = self.process_noise;
+        member.variance_share = self.variance_share;
         Ok(member)
     }
 }

@@ -33,7 +33,7 @@ fn two_classes_move_their_difference_as_a_label_does() {
         for class in [0, 1] {
             let mut rows = m.map(|m| LinearRow::new(m, s));
             let mut probabilities = [0.0; 2];
-            let evidence = softmax_steps(class, 1.0, &mut rows, &mut probabilities);
+            let evidence = softmax_steps(class, 1.0, 1.0, &mut rows, &mut probabilities);
             let label = Observation::new(class as f64);
             let exact = moments(&Bernoulli, &label, m[1] - m[0], 2.0 * s);
             let log = exact.evidence.ln();
@@ -62,7 +62,7 @@ fn three_narrow_classes_have_the_moments_of_the_integral() {
         for class in 0..3 {
             let mut rows = [0, 1, 2].map(|k| LinearRow::new(m[k], s[k]));
             let mut probabilities = [0.0; 3];
-            let evidence = softmax_steps(class, 1.0, &mut rows, &mut probabilities);
+            let evidence = softmax_steps(class, 1.0, 1.0, &mut rows, &mut probabilities);
             let mut predicted = [0.0; 3];
             softmax_probabilities(&rows, &mut predicted);
             for k in 0..3 {
@@ -101,7 +101,7 @@ fn steps_stay_finite_and_never_make_a_variance_negative() {
                     let mut rows = vec![LinearRow::new(0.0, other); classes];
                     rows[0] = LinearRow::new(m, s);
                     let mut probabilities = vec![0.0; classes];
-                    let evidence = softmax_steps(class, 1.0, &mut rows, &mut probabilities);
+                    let evidence = softmax_steps(class, 1.0, 1.0, &mut rows, &mut probabilities);
                     let total: f64 = probabilities.iter().sum();
                     assert!((total - 1.0).abs() < 1e-12 && evidence <= 1e-9, "{evidence}");
                     for row in &rows {
