@@ -54,9 +54,18 @@ pub enum OutputFormat {
     /// One JSON object per line
     Jsonl,
     /// Apache Parquet
+    #[cfg(feature = "columnar")]
     Parquet,
     /// Arrow IPC file
+    #[cfg(feature = "columnar")]
     Arrow,
+}
+
+impl OutputFormat {
+    /// Whether it is text, which may be compressed as a whole.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Csv | Self::Tsv | Self::Jsonl)
+    }
 }
 
 /// What an interval is about.

@@ -1,12 +1,13 @@
 //! `kalmia predict`: one line per row, in the order of the input.
 
+#[cfg(feature = "columnar")]
 mod columnar;
 mod csv_writer;
 mod form;
 mod predictor;
 mod sink;
 
-use crate::args::{Names, OutputFormat, PredictArgs};
+use crate::args::{Names, PredictArgs};
 use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::interrupt;
@@ -93,7 +94,7 @@ impl Job {
             .writes("-o", output)
             .check()?;
         let form = Form::new(output, args.output_format)?;
-        let binary = matches!(form.format, OutputFormat::Parquet | OutputFormat::Arrow);
+        let binary = !form.format.is_text();
         if output.is_none() && binary && std::io::stdout().is_terminal() {
             return Err(Failure::usage("such a file is not for a terminal: give -o FILE"));
         }

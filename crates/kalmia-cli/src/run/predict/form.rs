@@ -5,6 +5,13 @@ use crate::error::{Failure, Result};
 use std::io::{self, Write};
 use std::path::Path;
 
+/// What an error says of Parquet and Arrow.
+const COLUMNAR_ENDINGS: &str = if cfg!(feature = "columnar") {
+    ", .parquet or .arrow"
+} else {
+    " (not .parquet or .arrow: this build lacks the feature `columnar`)"
+};
+
 /// What is written, and how it is compressed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Form {
@@ -41,18 +48,19 @@ impl Form {
             Some("csv") => Some(OutputFormat::Csv),
             Some("tsv") => Some(OutputFormat::Tsv),
             Some("jsonl" | "ndjson") => Some(OutputFormat::Jsonl),
+            #[cfg(feature = "columnar")]
             Some("parquet" | "pq") => Some(OutputFormat::Parquet),
+            #[cfg(feature = "columnar")]
             Some("arrow" | "feather" | "ipc") => Some(OutputFormat::Arrow),
             Some(_) => None,
         };
         let Some(format) = given.or(shown) else {
             return Err(Failure::usage(format!(
                 "-o {name}: the ending shows no format; give .csv, .tsv or .jsonl (each also with \
-                 .gz or .zst), .parquet or .arrow, or name one with --output-format"
+                 .gz or .zst){COLUMNAR_ENDINGS}, or name one with --output-format"
             )));
         };
-        let is_binary = matches!(format, OutputFormat::Parquet | OutputFormat::Arrow);
-        if is_binary && packing != Packing::None {
+        if !format.is_text() && packing != Packing::None {
             return Err(Failure::usage(format!(
                 "-o {name}: Parquet and Arrow files are not compressed as a whole; leave .gz and \
                  .zst out"
@@ -123,6 +131,7 @@ mod tests {
         assert_eq!(of("p.TSV.gz"), form(OutputFormat::Tsv, Packing::Gzip));
         assert_eq!(of("p.ndjson.zst"), form(OutputFormat::Jsonl, Packing::Zstd));
         assert_eq!(of("p.gz"), form(OutputFormat::Csv, Packing::Gzip));
+        #[cfg(feature = "columnar")]
         assert_eq!(of("p.arrow"), form(OutputFormat::Arrow, Packing::None));
         for refused in ["p.json", "p.txt", "p.xlsx", "p.parquet.gz", "p.arrow.zst"] {
             assert_eq!(of(refused), None, "{refused}");

@@ -1,5 +1,6 @@
 //! Where predictions go: separated text, JSON Lines, a Parquet file or an Arrow file.
 
+#[cfg(feature = "columnar")]
 use super::columnar::{Columnar, Kept};
 use super::csv_writer::CsvWriter;
 use crate::args::OutputFormat;
@@ -47,6 +48,7 @@ pub struct Sink<'a> {
 enum Form<'a> {
     Separated(CsvWriter<'a>),
     Jsonl(io::BufWriter<Box<dyn Write + 'a>>),
+    #[cfg(feature = "columnar")]
     Columnar(Columnar<'a>),
 }
 
@@ -57,6 +59,7 @@ impl<'a> Sink<'a> {
             OutputFormat::Csv => Form::Separated(CsvWriter::new(out, b',')),
             OutputFormat::Tsv => Form::Separated(CsvWriter::new(out, b'\t')),
             OutputFormat::Jsonl => Form::Jsonl(io::BufWriter::with_capacity(1 << 16, out)),
+            #[cfg(feature = "columnar")]
             OutputFormat::Parquet | OutputFormat::Arrow => {
                 Form::Columnar(Columnar::new(out, format == OutputFormat::Arrow))
             }
@@ -75,6 +78,7 @@ impl<'a> Sink<'a> {
                 out.end()
             }
             Form::Jsonl(_) => Ok(()),
+            #[cfg(feature = "columnar")]
             Form::Columnar(out) => {
                 let kept = head.kinds.iter().map(Kept::new).collect();
                 out.head(self.names.clone(), kept, head.numbers.len(), head.label.is_some());
@@ -118,6 +122,7 @@ impl<'a> Sink<'a> {
                 });
                 writeln!(out, "{{{}}}", object.collect::<Vec<_>>().join(","))
             }
+            #[cfg(feature = "columnar")]
             Form::Columnar(out) => out.row(texts, cells),
         }
     }
@@ -127,6 +132,7 @@ impl<'a> Sink<'a> {
         match self.form {
             Form::Separated(mut out) => out.flush(),
             Form::Jsonl(mut out) => out.flush(),
+            #[cfg(feature = "columnar")]
             Form::Columnar(out) => out.close(),
         }
     }
