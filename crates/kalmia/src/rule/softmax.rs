@@ -58,7 +58,8 @@ struct RivalSums {
 }
 
 impl RivalSums {
-    /// Sums over at least two classes, with a share of their variances; leaves $e_j$ in `exponentials`.
+    /// Sums over at least two classes, with a share of their variances; leaves $e_j$ in
+    /// `exponentials`.
     fn new(rows: &[LinearRow], share: f64, exponentials: &mut [f64]) -> Self {
         let mut leader = 0;
         let mut second = f64::NEG_INFINITY;
