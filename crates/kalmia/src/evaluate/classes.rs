@@ -1,7 +1,7 @@
 //! Progressive evaluation of several classes.
 
 use super::window::{Late, Window};
-use super::{Cadence, Calibration, CoursePoint, LastHalf, ReliabilityBin, Trace};
+use super::{Cadence, Calibration, Confusion, CoursePoint, LastHalf, ReliabilityBin, Trace};
 use crate::error::{Error, Result, require, require_count};
 use crate::learner::{ClassObserver, ClassRow};
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,9 @@ pub struct ClassMetrics {
     ranks: Vec<f64>,
     /// Of the class with the highest probability.
     calibration: Calibration,
+    /// `None` once there are too many classes, and in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    confusion: Option<Confusion>,
     /// Weight of each class.
     shares: Vec<f64>,
     /// The shares of the constant predictor, if it does not learn.
@@ -96,6 +99,7 @@ impl Default for ClassMetrics {
             square: 0.0,
             ranks: vec![0.0; RANKS],
             calibration: Calibration::default(),
+            confusion: Some(Confusion::default()),
             shares: Vec::new(),
             fixed: None,
             previous: None,
@@ -148,6 +152,10 @@ impl ClassMetrics {
         }
         let top = probabilities.iter().fold(0.0, |top: f64, &p| top.max(p));
         self.calibration.row(f64::from(rank == 0), top, weight);
+        self.confusion = self.confusion.take().and_then(|confusion| {
+            let predicted = probabilities.iter().position(|&p| p == top).unwrap_or(0);
+            confusion.counted(class, predicted, probabilities.len(), weight)
+        });
         if self.shares.len() < probabilities.len() {
             self.shares.resize(probabilities.len(), 0.0);
         }
@@ -181,6 +189,16 @@ impl ClassMetrics {
         self.loss / self.weight
     }
 
+    /// Mean loss of the constant predictor; NaN before a row of weight.
+    pub fn constant_loss(&self) -> f64 {
+        self.constant_loss / self.weight
+    }
+
+    /// Which classes were taken for others; `None` if there are too many classes.
+    pub fn confusion(&self) -> Option<&Confusion> {
+        self.confusion.as_ref()
+    }
+
     /// All averages.
     pub fn report(&self) -> ClassReport {
         let mean = |sum: f64| sum / self.weight;
@@ -192,7 +210,7 @@ impl ClassMetrics {
         ClassReport {
             rows: self.rows,
             loss: self.loss(),
-            constant_loss: mean(self.constant_loss),
+            constant_loss: self.constant_loss(),
             top: top.collect(),
             brier: mean(self.square),
             calibration_error: self.calibration.expected_error(),
@@ -235,7 +253,7 @@ impl ClassMetrics {
         let mut course: Vec<_> =
             pairs.map(|(loss, constant)| point(loss.rows, loss.value, constant.value)).collect();
         if self.weight > 0.0 && course.last().is_none_or(|last| last.rows < self.rows) {
-            course.push(point(self.rows, self.loss(), self.constant_loss / self.weight));
+            course.push(point(self.rows, self.loss(), self.constant_loss()));
         }
         course
     }
@@ -254,6 +272,7 @@ impl ClassMetrics {
             require(legal, "score", value, "must be finite and not negative")?;
         }
         self.calibration.check()?;
+        self.confusion.as_ref().map_or(Ok(()), Confusion::check)?;
         self.loss_course.check()?;
         self.constant_course.check()?;
         self.window.check(self.rows)
