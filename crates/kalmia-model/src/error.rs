@@ -197,6 +197,28 @@ pub enum Error {
         /// What is wrong, and what to do.
         problem: String,
     },
+    /// A model of several classes or quantiles was to do what one of numbers or two labels can.
+    #[error("a model of {kind} {what}: use a model of numbers or of two labels")]
+    NumbersOnly {
+        /// What it cannot do, as a predicate.
+        what: &'static str,
+        /// What it is a model of.
+        kind: &'static str,
+    },
+    /// An interval was asked of a model of several classes or quantiles.
+    #[error("a model of {kind} has no intervals: {instead}")]
+    NoInterval {
+        /// What it is a model of.
+        kind: &'static str,
+        /// What it has, and what to do.
+        instead: &'static str,
+    },
+    /// A model of several classes was to predict before it knew one.
+    #[error("the model knows no class yet: learn rows first, or declare the classes")]
+    NoClasses,
+    /// There is no target column.
+    #[error("no column is chosen as the target: name one")]
+    NoTarget,
     /// A wide model was to be written as an ONNX graph.
     #[error(
         "a wide model has no ONNX graph: its features are words and hashed values, not columns of \

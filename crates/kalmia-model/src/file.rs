@@ -1,8 +1,9 @@
 //! The model file: one layout for the command, Python and the service.
 
+use crate::any_model::AnyModel;
 use crate::error::{Error, Result};
 use crate::history::History;
-use crate::model::{ClassModel, Model, ModelOf, QuantileModel};
+use crate::model::{Model, ModelOf};
 use crate::model_learner::ModelLearner;
 use crate::settings::Settings;
 use crate::weights::Weights;
@@ -87,7 +88,7 @@ impl<L: ModelLearner> Read<L> {
 
 impl<L: ModelLearner> ModelOf<L> {
     /// Reads and checks a model file. Refuses a file that is damaged, of a newer format, or of
-    /// another kind, such as a set of several models (see [`load_set`]).
+    /// another kind, such as a set of several models (see [`FileContent`]).
     pub fn load(path: &Path) -> Result<Loaded<Self>> {
         let loaded = file::load::<Read<L>>(path, L::KIND)?;
         let content = loaded.state.model(loaded.metadata).map_err(|problem| problem.at(path))?;
@@ -96,11 +97,8 @@ impl<L: ModelLearner> ModelOf<L> {
 
     /// As [`Model::load`], from the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let read = || -> std::result::Result<Self, Problem> {
-            let file = ModelFile::from_bytes(bytes)?;
-            file.state::<Read<L>>(L::KIND)?.model(file.metadata().clone())
-        };
-        Ok(read().map_err(|problem| problem.at("in memory"))?)
+        let model = ModelFile::from_bytes(bytes).and_then(|file| model_of(&file));
+        Ok(model.map_err(|problem| problem.at("in memory"))?)
     }
 
     /// The bytes that [`Model::save`] writes.
@@ -143,37 +141,57 @@ impl<L: ModelLearner> ModelOf<L> {
     }
 }
 
-/// A model of any kind, as a file holds it.
-#[derive(Debug)]
-pub enum AnyModel {
-    /// Of numbers or of two labels.
-    Numbers(Box<Model>),
-    /// Of several classes.
-    Classes(Box<ClassModel>),
-    /// Of several quantiles.
-    Quantiles(Box<QuantileModel>),
-}
-
 impl AnyModel {
     /// As [`ModelOf::load`], for a model of any kind.
     pub fn load(path: &Path) -> Result<Loaded<Self>> {
         let file = ModelFile::read(path)?;
-        let metadata = file.metadata().clone();
-        let model = match file.kind() {
-            CLASS_MODEL => file
-                .state::<Read<Categorical>>(CLASS_MODEL)
-                .and_then(|read| read.model(metadata))
-                .map(|model| Self::Classes(Box::new(model))),
-            QUANTILE_MODEL => file
-                .state::<Read<Quantiles>>(QUANTILE_MODEL)
-                .and_then(|read| read.model(metadata))
-                .map(|model| Self::Quantiles(Box::new(model))),
-            _ => file
-                .state::<Read<AnyLearner>>(MODEL)
-                .and_then(|read| read.model(metadata))
-                .map(|model| Self::Numbers(Box::new(model))),
+        let content = Self::of_file(&file).map_err(|problem| problem.at(path))?;
+        Ok(Loaded { content, version: file.version().into() })
+    }
+
+    /// As [`AnyModel::load`], from the bytes of a file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let model = ModelFile::from_bytes(bytes).and_then(|file| Self::of_file(&file));
+        Ok(model.map_err(|problem| problem.at("in memory"))?)
+    }
+
+    /// The model that a file holds, by the kind of the file.
+    fn of_file(file: &ModelFile) -> std::result::Result<Self, Problem> {
+        Ok(match file.kind() {
+            CLASS_MODEL => Self::Classes(Box::new(model_of(file)?)),
+            QUANTILE_MODEL => Self::Quantiles(Box::new(model_of(file)?)),
+            _ => Self::Numbers(Box::new(model_of(file)?)),
+        })
+    }
+}
+
+fn model_of<L: ModelLearner>(file: &ModelFile) -> std::result::Result<ModelOf<L>, Problem> {
+    file.state::<Read<L>>(L::KIND)?.model(file.metadata().clone())
+}
+
+/// What a model file of any kind holds.
+#[derive(Debug)]
+pub enum FileContent {
+    /// One model.
+    One(AnyModel),
+    /// Several models of numbers or of two labels, one per class, as [`save_set`] writes them.
+    Set(Vec<Model>),
+}
+
+impl FileContent {
+    /// Reads and checks a file, once. The models of a set come in the order in which they were
+    /// written.
+    pub fn load(path: &Path) -> Result<Loaded<Self>> {
+        let file = ModelFile::read(path)?;
+        let read = || -> std::result::Result<Self, Problem> {
+            if file.kind() != MODEL_SET {
+                return AnyModel::of_file(&file).map(Self::One);
+            }
+            let stored: Vec<Read<AnyLearner>> = file.state(MODEL_SET)?;
+            let models = stored.into_iter().map(|one| one.model(file.metadata().clone()));
+            models.collect::<std::result::Result<_, Problem>>().map(Self::Set)
         };
-        let content = model.map_err(|problem| problem.at(path))?;
+        let content = read().map_err(|problem| problem.at(path))?;
         Ok(Loaded { content, version: file.version().into() })
     }
 }
@@ -189,17 +207,4 @@ pub fn save_set(path: &Path, models: &[Model]) -> Result<()> {
             Ok(file::save(path, MODEL_SET, &written, first.metadata())?)
         }
     }
-}
-
-/// Reads a file of one model or of several, in the order in which they were written.
-pub fn load_set(path: &Path) -> Result<Loaded<Vec<Model>>> {
-    let file = ModelFile::read(path)?;
-    let at = |problem: Problem| problem.at(path);
-    let stored: Vec<Read<AnyLearner>> = match file.kind() {
-        MODEL_SET => file.state(MODEL_SET).map_err(at)?,
-        _ => vec![file.state(MODEL).map_err(at)?],
-    };
-    let models =
-        stored.into_iter().map(|one| Ok(one.model(file.metadata().clone()).map_err(at)?));
-    Ok(Loaded { content: models.collect::<Result<_>>()?, version: file.version().into() })
 }

@@ -8,8 +8,10 @@
 //! | What is a model? | [`Model`]: learner, encoder, metrics, settings and history |
 //! | What is a model of several classes? | [`ClassModel`], [`ClassSummary`] |
 //! | What is a model of several quantiles? | [`QuantileModel`], [`QuantileSummary`] |
-//! | How is a table learned, as one transaction? | [`Model::learn_table`] |
-//! | What does a front end show of a prediction? | [`Forecast`], [`Forecaster`] |
+//! | What holds a model of any kind? | [`AnyModel`], [`AnySummary`] |
+//! | Which model do the first rows ask for? | [`FirstRows`] |
+//! | How is a table learned, as one transaction? | [`ModelOf::learn_table`] |
+//! | What does a front end show of a prediction? | [`Forecast`], [`Forecaster`], [`Forecasts`] |
 //! | Which candidate does a draw from the belief choose? | [`Model::choose_table`] |
 //! | Who writes the file? | [`Model::save`], [`Model::load`] |
 //! | How do other programs get a model? | [`onnx`], [`json_export`] |
@@ -25,6 +27,9 @@
 //!
 //! Front ends translate: options in, text out. They add no decision of their own.
 
+mod any_forecast;
+mod any_model;
+mod any_summary;
 mod certificate;
 mod choose;
 mod classes;
@@ -35,6 +40,7 @@ mod error;
 mod export;
 mod family;
 mod file;
+mod first;
 mod forecast;
 mod history;
 mod memory;
@@ -52,6 +58,9 @@ mod summary;
 mod table;
 mod weights;
 
+pub use any_forecast::{ClassForecasts, Forecasts, QuantileForecasts};
+pub use any_model::AnyModel;
+pub use any_summary::AnySummary;
 pub use certificate::CertificateReport;
 pub use choose::Choice;
 pub use classes::{ClassCoefficients, ClassScores, ClassSummary, contrast_coefficients, likeliest};
@@ -64,9 +73,8 @@ pub use export::{
     quantile_onnx,
 };
 pub use family::{FamilyChoice, FamilyHint, InferredFamily, parse_family};
-pub use file::{
-    AnyModel, CLASS_MODEL, Loaded, MODEL, MODEL_SET, QUANTILE_MODEL, load_set, save_set,
-};
+pub use file::{CLASS_MODEL, FileContent, Loaded, MODEL, MODEL_SET, QUANTILE_MODEL, save_set};
+pub use first::FirstRows;
 pub use forecast::{Forecast, Forecaster, IntervalOf, LabelNames};
 pub use history::{History, Merge, Repeat, Run};
 pub use memory::{Footprint, check_copy_memory, check_memory};
@@ -80,5 +88,5 @@ pub use settings::{Difference, Settings, SourceFormat};
 pub use shards::{MergedModel, Part, Shard, Template};
 pub use start::{Spread, Start};
 pub use summary::{Dispersion, LastHalfScores, Overdispersion, Scores, Summary};
-pub use table::{LearnScratch, LearnedRows};
+pub use table::{LearnScratch, LearnedRows, WaitingRows};
 pub use weights::{WeightKind, Weights};

@@ -1,13 +1,16 @@
 //! What a model asks of its learner, for numbers, several classes and several quantiles alike.
 
+use crate::error;
 use crate::family::CATEGORICAL;
 use crate::memory::{Footprint, with_feature_limit};
+use crate::model::{ClassModel, Model, ModelOf};
+use crate::table::WaitingRows;
 use kalmia::evaluate::{ClassMetrics, Metrics};
 use kalmia::learner::{AnyState, CategoricalState, ClassObserver};
 use kalmia::{
     AnyLearner, Categorical, Error, Family, Learner, Observer, Predict, Result, Rows, SparseRows,
 };
-use kalmia_data::{Encoder, Target};
+use kalmia_data::{Block, Encoder, Target};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -48,6 +51,13 @@ pub trait ModelLearner: Footprint + Clone + Debug + Sized {
         rows: SparseRows<'_>,
         observer: Option<&'a mut Self::Observer<'a>>,
     ) -> Result<()>;
+    /// Learns a block with [`ModelOf::learn`] and counts its rows in the metrics, if it is not
+    /// refused.
+    fn learn_counted(
+        model: &mut ModelOf<Self>,
+        block: &Block,
+        waiting: &mut WaitingRows,
+    ) -> error::Result<()>;
     /// The state, to be stored.
     fn state(&self) -> Self::State;
     /// A learner that continues from a state.
@@ -99,6 +109,18 @@ impl ModelLearner for AnyLearner {
         observer: Option<&'a mut Self::Observer<'a>>,
     ) -> Result<()> {
         self.learn_sparse_observed(rows, observer.map(|observer| observer as &mut dyn Observer))
+    }
+
+    fn learn_counted(
+        model: &mut Model,
+        block: &Block,
+        waiting: &mut WaitingRows,
+    ) -> error::Result<()> {
+        let rows = &mut waiting.numbers;
+        rows.start(&model.metrics);
+        model.learn(block, Some(rows)).inspect_err(|_| rows.clear())?;
+        rows.apply_to(&mut model.metrics);
+        Ok(())
     }
 
     fn state(&self) -> AnyState {
@@ -172,6 +194,18 @@ impl ModelLearner for Categorical {
         observer: Option<&'a mut Self::Observer<'a>>,
     ) -> Result<()> {
         self.learn_sparse(rows, observer.map(|observer| observer as &mut dyn ClassObserver))
+    }
+
+    fn learn_counted(
+        model: &mut ClassModel,
+        block: &Block,
+        waiting: &mut WaitingRows,
+    ) -> error::Result<()> {
+        let rows = &mut waiting.classes;
+        rows.clear();
+        model.learn(block, Some(rows))?;
+        rows.apply_to(&mut model.metrics);
+        Ok(())
     }
 
     fn state(&self) -> CategoricalState {

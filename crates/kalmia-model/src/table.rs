@@ -1,17 +1,22 @@
 //! Learning a table as one transaction, and what a service asks about its rows.
 
+mod waiting;
+
+pub use waiting::WaitingRows;
+
 use crate::error::Result;
-use crate::model::Model;
+use crate::model::{Model, ModelOf};
+use crate::model_learner::ModelLearner;
 use kalmia::Family;
-use kalmia::evaluate::{RowBuffer, deviance};
+use kalmia::evaluate::deviance;
 use kalmia_data::{Block, Table};
 
-/// Memory that [`Model::learn_table`] reuses from call to call; one for each thread that learns.
+/// Memory that [`ModelOf::learn_table`] reuses from call to call; one for each thread that learns.
 #[derive(Debug, Default)]
 pub struct LearnScratch {
     /// The rows of the last table, encoded.
     pub block: Block,
-    rows: RowBuffer,
+    waiting: WaitingRows,
 }
 
 /// What became of the rows of a table.
@@ -23,7 +28,7 @@ pub struct LearnedRows {
     pub skipped: usize,
 }
 
-impl Model {
+impl<L: ModelLearner> ModelOf<L> {
     /// Encodes a table, learns its rows as one batch and scores their predictions, each made before
     /// its row was learned. The model is then, byte for byte, what the command's pass over the same
     /// batches makes of it; the history is the caller's.
@@ -36,21 +41,20 @@ impl Model {
         scratch: &mut LearnScratch,
     ) -> Result<LearnedRows> {
         let mark = self.encoder.mark();
-        let LearnScratch { block, rows } = scratch;
+        let LearnScratch { block, waiting } = scratch;
         self.encoder.encode_table(table, block)?;
-        rows.start(&self.metrics);
         // a batch without rows is not learned, as in the command's pass
         if block.rows() > 0
-            && let Err(error) = self.learn(block, Some(rows))
+            && let Err(error) = L::learn_counted(self, block, waiting)
         {
             self.encoder.undo(mark);
-            rows.clear();
             return Err(error);
         }
-        rows.apply_to(&mut self.metrics);
         Ok(LearnedRows { rows: block.rows(), skipped: block.rows_read - block.rows() })
     }
+}
 
+impl Model {
     /// The target of row `i` of a block in the coding that losses take: 0 and 1 for labels, counts
     /// and amounts as they are. `None` if it is missing, or not one of the family.
     pub fn canonical_target(&self, block: &Block, i: usize) -> Option<f64> {

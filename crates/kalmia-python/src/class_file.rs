@@ -2,18 +2,17 @@
 
 use crate::class_learner::{ClassLearner, ClassState};
 use crate::error::{file as refuse, input, model as translate, plain};
-use crate::file::{ENTRY, Provenance, STREAM};
-use crate::json::{from_json, to_json};
-use crate::method::by_name;
+use crate::file::{About, Content, ENTRY, Provenance, STREAM};
+use crate::json::to_json;
 use crate::schema::Schema;
 use kalmia::Categorical;
 use kalmia::evaluate::ClassMetrics;
 use kalmia::file::{Metadata, ModelFile, VERSION, replace};
 use kalmia::learner::CategoricalState;
 use kalmia_data::Encoder;
-use kalmia_model::{CLASS_MODEL, ClassModel, Weights, class_json_export, class_onnx};
+use kalmia_model::{ClassModel, Weights, class_json_export, class_onnx};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -85,7 +84,7 @@ fn model(
 }
 
 /// Writes a learner of several classes with its schema; `python` and `stream` are what
-/// `load_classes` gives back.
+/// `load_model` gives back.
 #[pyfunction]
 #[pyo3(signature = (path, learner, schema, python, stream=None))]
 pub fn save_classes(
@@ -105,33 +104,16 @@ pub fn save_classes(
     py.detach(|| model.save(&path)).map_err(translate)
 }
 
-/// What a file of several classes holds: the learner, its schema, what weights mean, the
-/// method's parameters,
-/// and the two entries of `save_classes`.
-type Content<'py> =
-    (ClassLearner, Schema, &'static str, Bound<'py, PyDict>, Bound<'py, PyAny>, Bound<'py, PyAny>);
-
-/// Reads what `save_classes` or the command wrote; None for a model file of another kind.
-#[pyfunction]
-pub fn load_classes(py: Python<'_>, path: PathBuf) -> PyResult<Option<Content<'_>>> {
-    let is_classes = py.detach(|| ModelFile::read(&path).map(|file| file.kind() == CLASS_MODEL));
-    if !is_classes.map_err(refuse)? {
-        return Ok(None);
-    }
-    let model = py.detach(|| ClassModel::load(&path)).map_err(translate)?.content;
+/// What `load_model` returns of a model of several classes: one learner.
+pub fn class_content(py: Python<'_>, model: ClassModel) -> PyResult<Content<'_>> {
     let ClassModel { learner, encoder, metrics, settings, weights, history, metadata } = model;
-    let entry = |name| match metadata.get(name) {
-        Some(entry) => from_json(py, entry),
-        None => Ok(py.None().into_bound(py)),
-    };
-    let (python, stream) = (entry(ENTRY)?, entry(STREAM)?);
-    let kind = settings.weight_kind.name();
-    let parameters = by_name(py, &settings.method)?;
+    let about = About::new(py, &settings, &metadata)?;
     let intercept = encoder.options().intercept;
     let state = ClassState { learner, metrics, weights };
     let provenance = Arc::new(Provenance { settings, history });
     let learner = ClassLearner::restored(state, intercept, provenance);
-    Ok(Some((learner, Schema(encoder), kind, parameters, python, stream)))
+    let learner = Bound::new(py, learner)?.into_any();
+    Ok(about.content(vec![learner], Schema(encoder)))
 }
 
 /// Writes a learner of several classes with its schema for other programs.

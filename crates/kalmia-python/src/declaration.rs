@@ -3,12 +3,10 @@
 use crate::error::{data, input, model as refuse};
 use crate::method::translate;
 use kalmia::DriftMode;
-use kalmia_data::{
-    Block, Coding, Column, Encoder, EncoderOptions, Input, Kind, Missing, Mode, Reader,
-    SourceOptions, WideRows,
-};
+use kalmia_data::{Block, Encoder, EncoderOptions, Input, Missing, Mode, Reader, SourceOptions};
 use kalmia_model::{
-    Algorithm, FamilyChoice, Method, MethodName, Model, Parameters, Settings, WeightKind,
+    Algorithm, AnyModel, FamilyChoice, FirstRows, Method, MethodName, Model, Parameters, Settings,
+    WeightKind,
 };
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -82,24 +80,10 @@ impl Declaration {
 
     /// The model before its first row, with the columns that these rows show. The rows decide the
     /// kinds of the columns, the coding of the target and the family, and are not learned.
-    pub fn first_model(&self, rows: Input, source: SourceOptions) -> PyResult<Model> {
-        let mut shown = Encoder::new(self.options()?);
-        let mut block = Block::new();
-        let mut reader = Reader::open(vec![rows], source, &mut shown, Mode::Learn).map_err(data)?;
-        reader.next_block(&mut shown, &mut block).map_err(data)?;
-        let target = shown.target().ok_or_else(|| input("the rows have no target"))?;
-        let family = self.family.resolve(target).map_err(translate)?.family;
-        let options = EncoderOptions {
-            wide: if shown.is_wide() { WideRows::Always } else { WideRows::Never },
-            // they are not among the columns that are left
-            exclude: Vec::new(),
-            ..self.options()?
-        };
-        let kind = |column: &Column| (column.name.clone(), column.kind.unwrap_or(Kind::Number));
-        let columns: Vec<_> = shown.columns().iter().map(kind).collect();
-        let coding = target.coding.clone().unwrap_or(Coding::Number);
-        let encoder = Encoder::from_columns(options, &columns, coding).map_err(data)?;
-        Model::new(self.settings()?, family, encoder).map_err(translate)
+    pub fn first_model(&self, rows: Input, source: SourceOptions) -> PyResult<AnyModel> {
+        let options = EncoderOptions { classes: self.family.classes(), ..self.options()? };
+        let first = FirstRows::read(options, rows, source).map_err(refuse)?;
+        first.model(self.settings()?).map_err(translate)
     }
 
     /// The model of a sample of rows, which are learned without looking for a drift: they come from

@@ -1,6 +1,7 @@
 //! Model files: the command's, of one learner or of one per class.
 
 use crate::any::ByFamily;
+use crate::class_file::class_content;
 use crate::error::{file as refuse, input, model as translate, plain};
 use crate::json::{from_json, to_json};
 use crate::kinds::wrap;
@@ -11,7 +12,7 @@ use kalmia::evaluate::Metrics;
 use kalmia::file::Metadata;
 use kalmia::{Family, Predict};
 use kalmia_data::Encoder;
-use kalmia_model::{History, Model, Settings, load_set, save_set};
+use kalmia_model::{AnyModel, FileContent, History, Model, Settings, save_set};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,7 @@ pub struct Provenance {
 
 /// A file's content: learners, schema, the method's name, what weights mean, the method's
 /// parameters, and the two entries of [`save_model`].
-type Content<'py> = (
+pub type Content<'py> = (
     Vec<Bound<'py, PyAny>>,
     Schema,
     &'static str,
@@ -105,24 +106,28 @@ pub fn save_model(
     py.detach(|| save_set(&path, &models)).map_err(translate)
 }
 
-/// Reads what `save_model` or the command wrote: the learners, their schema, the method's name, the
-/// kind of weights, the method's parameters, and the entries of `save_model` (None in files of the
-/// command, and without a stream).
+/// Reads what `save_model`, `save_classes` or the command wrote: the learners, their schema, the
+/// method's name, the kind of weights, the method's parameters, and the entries of `save_model`
+/// (None in files of the command, and without a stream).
 #[pyfunction]
 pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
-    let models = py.detach(|| load_set(&path)).map_err(translate)?.content;
+    let models = match py.detach(|| FileContent::load(&path)).map_err(translate)?.content {
+        FileContent::One(AnyModel::Numbers(model)) => vec![*model],
+        FileContent::Set(models) => models,
+        FileContent::One(AnyModel::Classes(model)) => return class_content(py, *model),
+        FileContent::One(AnyModel::Quantiles(_)) => {
+            let path = path.display();
+            return Err(refuse(format!(
+                "model file {path}: it holds several quantiles, which Python does not read; use \
+                 the command, or one QuantileRegression per level"
+            )));
+        }
+    };
     let Some(first) = models.first() else {
         return Err(refuse("the model file holds no learner"));
     };
+    let about = About::new(py, &first.settings, &first.metadata)?;
     let schema = Schema(first.encoder.clone());
-    let method = first.settings.method;
-    let kind = first.settings.weight_kind;
-    let entry = |name| match first.metadata.get(name) {
-        Some(entry) => from_json(py, entry),
-        None => Ok(py.None().into_bound(py)),
-    };
-    let python = entry(ENTRY)?;
-    let stream = entry(STREAM)?;
     let mut learners = Vec::with_capacity(models.len());
     for Model { learner, encoder, metrics, settings, weights, history, .. } in models {
         let intercept = encoder.options().intercept;
@@ -131,6 +136,37 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
         learner.provenance = Some(Arc::new(Provenance { settings, history }));
         learners.push(wrap(py, learner)?);
     }
-    let parameters = by_name(py, &method)?;
-    Ok((learners, schema, method.name().name(), kind.name(), parameters, python, stream))
+    Ok(about.content(learners, schema))
+}
+
+/// What a file says beside learners and schema.
+pub struct About<'py> {
+    method: &'static str,
+    weights: &'static str,
+    parameters: Bound<'py, PyDict>,
+    python: Bound<'py, PyAny>,
+    stream: Bound<'py, PyAny>,
+}
+
+impl<'py> About<'py> {
+    /// Of a model with these settings and metadata.
+    pub fn new(py: Python<'py>, settings: &Settings, metadata: &Metadata) -> PyResult<Self> {
+        let entry = |name| match metadata.get(name) {
+            Some(entry) => from_json(py, entry),
+            None => Ok(py.None().into_bound(py)),
+        };
+        Ok(Self {
+            method: settings.method.name().name(),
+            weights: settings.weight_kind.name(),
+            parameters: by_name(py, &settings.method)?,
+            python: entry(ENTRY)?,
+            stream: entry(STREAM)?,
+        })
+    }
+
+    /// With its learners and their schema.
+    pub fn content(self, learners: Vec<Bound<'py, PyAny>>, schema: Schema) -> Content<'py> {
+        let Self { method, weights, parameters, python, stream } = self;
+        (learners, schema, method, weights, parameters, python, stream)
+    }
 }

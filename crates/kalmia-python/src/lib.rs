@@ -45,7 +45,7 @@ mod _kalmia {
     #[pymodule_export]
     use super::bounds::{bound_evaluate, bound_list, design_estimate, sphere_minima};
     #[pymodule_export]
-    use super::class_file::{export_classes, load_classes, restore_classes, save_classes};
+    use super::class_file::{export_classes, restore_classes, save_classes};
     #[pymodule_export]
     use super::class_learner::ClassLearner;
     #[pymodule_export]

@@ -5,9 +5,8 @@ use crate::declaration::Declaration;
 use crate::error::{data, input, model as translate};
 use crate::json::{from_json, to_json};
 use crate::shared::Shared;
-use kalmia::Learner;
 use kalmia_data::{Format, Input, Mode, SourceOptions, Table};
-use kalmia_model::{LearnScratch, Model};
+use kalmia_model::{AnyModel, LearnScratch};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
@@ -41,7 +40,7 @@ const PART_ROWS: usize = 1 << 16;
 pub struct TableModel(Shared<State>);
 
 struct State {
-    model: Model,
+    model: AnyModel,
     scratch: LearnScratch,
 }
 
@@ -58,7 +57,7 @@ pub fn rows(table: &Bound<'_, PyAny>, name: &str) -> PyResult<(Input, SourceOpti
 }
 
 impl TableModel {
-    fn of(model: Model) -> Self {
+    fn of(model: AnyModel) -> Self {
         Self(Shared::new(State { model, scratch: LearnScratch::default() }))
     }
 }
@@ -76,7 +75,7 @@ impl TableModel {
     /// The model of a file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let loaded = py.detach(|| Model::load(&path)).map_err(translate)?;
+        let loaded = py.detach(|| AnyModel::load(&path)).map_err(translate)?;
         Ok(Self::of(loaded.content))
     }
 
@@ -92,7 +91,7 @@ impl TableModel {
         let mut state = self.0.write(py)?;
         let State { model, scratch } = &mut *state;
         py.detach(|| {
-            let schema = model.encoder.table_schema();
+            let schema = model.encoder().table_schema();
             let table = Table::read(rows, &source, &schema, Mode::Learn, MAX_ROWS).map_err(data)?;
             let copy = (table.rows() > PART_ROWS).then(|| model.clone());
             let mut sum = (0, 0);
@@ -115,12 +114,12 @@ impl TableModel {
     /// Number of rows learned.
     #[getter]
     fn rows(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.0.read(py)?.model.learner.count())
+        Ok(self.0.read(py)?.model.rows())
     }
 
     /// An entry of the file's metadata; None if there is none.
     fn entry<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        match self.0.read(py)?.model.metadata.get(name) {
+        match self.0.read(py)?.model.metadata().get(name) {
             Some(value) => from_json(py, value),
             None => Ok(py.None().into_bound(py)),
         }
@@ -129,7 +128,7 @@ impl TableModel {
     /// Sets an entry of the file's metadata; the command and the service keep it.
     fn set_entry(&self, py: Python<'_>, name: String, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let value = to_json(value)?;
-        self.0.write(py)?.model.metadata.insert(name, value);
+        self.0.write(py)?.model.metadata_mut().insert(name, value);
         Ok(())
     }
 

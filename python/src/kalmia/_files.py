@@ -11,7 +11,6 @@ from ._encoding import target_name
 from ._classes import all_labels, is_joint, labels_of
 from ._kalmia import (
     Schema,
-    load_classes,
     load_model,
     method_defaults,
     save_classes,
@@ -139,13 +138,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     from ._linear import GammaRegression, LinearRegression, PoissonRegression
     from ._logistic import LogisticRegression
 
-    several = load_classes(os.fspath(path))
-    if several is not None:
-        learner, schema, kind, found, python, stream = several
-        learners: list[Any] = [learner]
-        method = "auto"
-    else:
-        learners, schema, method, kind, found, python, stream = load_model(os.fspath(path))
+    learners, schema, method, kind, found, python, stream = load_model(os.fspath(path))
     if python and "river" in python:
         from ._river_model import read
 

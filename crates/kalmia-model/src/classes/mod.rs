@@ -24,6 +24,7 @@ use serde_json::Value;
 /// The coefficients of one class against the reference class: by how much each raises the logarithm
 /// of the odds between the two.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ClassCoefficients {
     /// The class.
     pub class: String,

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 /// A model of several classes in numbers, as `fit --json` prints it.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ClassSummary {
     /// Rows learned in all.
     pub rows: u64,
@@ -33,6 +34,10 @@ pub struct ClassSummary {
     pub features: usize,
     /// The coefficients of the other classes against the reference, with 95 % intervals.
     pub coefficients: Vec<ClassCoefficients>,
+    /// Weight of the rows of each class by the class that was predicted before they were learned,
+    /// in the order of `classes`; `None` for more than 20 classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confusion: Option<Vec<Vec<f64>>>,
     /// Whether the rows seem sorted by their class; what was learned is then poor.
     pub sorted: bool,
     /// What was found about drift.
@@ -41,6 +46,7 @@ pub struct ClassSummary {
 
 /// Averages over rows.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ClassScores {
     /// Mean loss: minus the logarithm of the probability of the row's class.
     pub loss: f64,
@@ -78,7 +84,15 @@ impl ClassScores {
 impl ClassSummary {
     /// The summary of a model.
     pub fn new(model: &ClassModel) -> Result<Self> {
+        Self::limited(model, usize::MAX)
+    }
+
+    /// The same with the coefficients of at most `limit` classes against the reference, the first
+    /// by name.
+    pub fn limited(model: &ClassModel, limit: usize) -> Result<Self> {
         let counts = model.encoder.counts();
+        let sorted = model.sorted_classes();
+        let listed = &sorted[..sorted.len().min(limit.saturating_add(1))];
         let name = |class: usize| model.classes()[class].clone();
         Ok(Self {
             rows: model.learner.count(),
@@ -87,11 +101,12 @@ impl ClassSummary {
             family: "categorical",
             method: "auto",
             target: model.target().into(),
-            classes: model.sorted_classes().into_iter().map(name).collect(),
+            classes: sorted.iter().copied().map(name).collect(),
             reference: model.reference().map(name),
             progressive: ClassScores::new(&model.metrics),
             features: model.learner.dim(),
-            coefficients: model.class_coefficients(LEVEL)?,
+            coefficients: model.class_coefficients_in(listed, LEVEL)?,
+            confusion: model.metrics.confusion().map(|table| table.table(&sorted)),
             sorted: model.metrics.is_sorted(),
             drift: DriftStatus::of_classes(&model.learner),
         })

@@ -1,12 +1,15 @@
 //! What a model asks of a learner of several quantiles.
 
 use super::levels_text;
+use crate::error;
 use crate::memory::Footprint;
+use crate::model::QuantileModel;
 use crate::model_learner::{ModelLearner, same_features};
+use crate::table::WaitingRows;
 use kalmia::evaluate::QuantileMetrics;
 use kalmia::learner::{QuantileObserver, Quantiles, QuantilesState};
 use kalmia::{Error, Result, Rows, SparseRows};
-use kalmia_data::{Encoder, Target};
+use kalmia_data::{Block, Encoder, Target};
 
 impl Footprint for Quantiles {
     fn dim(&self) -> usize {
@@ -68,6 +71,18 @@ impl ModelLearner for Quantiles {
     ) -> Result<()> {
         let observer = observer.map(|observer| observer as &mut dyn QuantileObserver);
         Quantiles::learn_sparse(self, rows, observer)
+    }
+
+    fn learn_counted(
+        model: &mut QuantileModel,
+        block: &Block,
+        waiting: &mut WaitingRows,
+    ) -> error::Result<()> {
+        let rows = &mut waiting.quantiles;
+        rows.clear();
+        model.learn(block, Some(rows))?;
+        rows.apply_to(&mut model.metrics);
+        Ok(())
     }
 
     fn state(&self) -> QuantilesState {

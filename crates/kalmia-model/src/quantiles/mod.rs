@@ -37,6 +37,11 @@ impl QuantileModel {
         if outliers != Outliers::Keep {
             return refuse("are hardly moved by outliers: leave the option out".into());
         }
+        if settings.conformal {
+            return refuse(
+                "have no conformal intervals: two levels hold the targets between them".into(),
+            );
+        }
         if settings.method.averaged {
             return refuse("are learned by auto as it is, not averaged".into());
         }

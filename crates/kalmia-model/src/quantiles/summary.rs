@@ -11,6 +11,7 @@ use serde::Serialize;
 
 /// A model of several quantiles in numbers, as `fit --json` prints it.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct QuantileSummary {
     /// Rows learned in all.
     pub rows: u64,
@@ -36,6 +37,7 @@ pub struct QuantileSummary {
 
 /// What was learned of one level.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct QuantileLevel {
     /// The level.
     pub level: f64,
@@ -50,6 +52,7 @@ pub struct QuantileLevel {
 
 /// Averages over rows.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct QuantileScores {
     /// Mean pinball loss, over rows and levels.
     pub loss: f64,
@@ -61,6 +64,7 @@ pub struct QuantileScores {
 
 /// Averages over rows for one level.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct QuantileLevelScores {
     /// The level.
     pub level: f64,
