@@ -1,15 +1,19 @@
 //! What a client declares about a model, and the model that has learned nothing which follows
 //! from it.
 
+mod columns;
+
 use crate::auth::{hex, sha256};
 use crate::body::Body;
 use crate::error::{ApiError, Code, Result};
-use kalmia_data::{Analyzer, Coding, Encoder, EncoderOptions, Kind, Missing, Reader, WideRows};
-use kalmia_model::{FamilyChoice, Method, MethodName, Model, Parameters, Settings, WeightKind};
-use serde::de::{MapAccess, Visitor};
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::fmt;
+use columns::Columns;
+use kalmia_data::{
+    Analyzer, ClassNames, Classes, Coding, Encoder, EncoderOptions, Kind, Missing, WideRows,
+};
+use kalmia_model::{
+    AnyModel, FamilyChoice, FirstRows, Method, MethodName, Parameters, Settings, WeightKind,
+};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Rows that a family can be inferred from, at least.
@@ -19,7 +23,8 @@ const MIN_ROWS_OF_FAMILY: u64 = 50;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Declaration {
-    /// gaussian, bernoulli, binomial, binomial:TRIALS, poisson or gamma; `auto` infers it from the
+    /// gaussian, bernoulli, binomial, binomial:TRIALS, poisson, gamma, negative-binomial,
+    /// quantile:LEVEL, quantile:LEVEL,LEVEL,..., student or categorical; `auto` infers it from the
     /// first request, which must then have at least 50 rows.
     #[schema(value_type = String, example = "bernoulli")]
     pub family: FamilyChoice,
@@ -36,6 +41,16 @@ pub struct Declaration {
     /// Whether coefficients may move over time: off, detect or adapt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<String>,
+    /// What a target counts that is far from its prediction: keep or downweight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outliers: Option<String>,
+    /// Whether conformal intervals are learned, which hold whatever the model.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub conformal: bool,
+    /// The classes of a categorical target that are known before the first row, beside `columns`;
+    /// others are added at their first row.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub classes: Vec<String>,
     /// The feature columns and their kinds: number, boolean, category or text. Without it the first
     /// learned rows decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,59 +118,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Columns in the order in which they were declared.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Columns(Vec<(String, Kind)>);
-
-impl Serialize for Columns {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        self.0.iter().try_for_each(|(name, kind)| map.serialize_entry(name, kind_name(*kind)))?;
-        map.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for Columns {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_map(ColumnVisitor)
-    }
-}
-
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Number => "number",
-        Kind::Boolean => "boolean",
-        Kind::Category => "category",
-        Kind::Text => "text",
-    }
-}
-
-struct ColumnVisitor;
-
-impl<'de> Visitor<'de> for ColumnVisitor {
-    type Value = Columns;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of column names and their kinds")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Columns, A::Error> {
-        let mut columns = Vec::new();
-        while let Some((name, kind)) = map.next_entry::<String, String>()? {
-            let known = [Kind::Number, Kind::Boolean, Kind::Category, Kind::Text];
-            let kind =
-                known.into_iter().find(|known| kind_name(*known) == kind).ok_or_else(|| {
-                    serde::de::Error::custom(format!(
-                        "column `{name}` has the kind `{kind}`; the kinds are number, boolean, \
-                     category and text"
-                    ))
-                })?;
-            columns.push((name, kind));
-        }
-        Ok(Columns(columns))
-    }
-}
-
 impl Declaration {
     /// Reads a declaration and refuses what contradicts itself.
     pub fn parse(json: &[u8]) -> Result<Self> {
@@ -164,14 +126,14 @@ impl Declaration {
             return Err(ApiError::new(Code::BadRequest, "a file is uploaded, not declared")
                 .hint("send it as the body, with `Content-Type: application/octet-stream`"));
         }
-        declaration.settings()?;
         declaration.options()?;
+        declaration.check_family()?;
         if declaration.columns.is_some() && declaration.family.is_inferred() {
             return Err(ApiError::new(
                 Code::BadRequest,
                 "family auto is inferred from rows, but the columns are declared without any",
             )
-            .hint("name the family: gaussian, bernoulli, binomial, poisson or gamma"));
+            .hint("name the family, such as gaussian, bernoulli, poisson or categorical"));
         }
         Ok(declaration)
     }
@@ -186,19 +148,21 @@ impl Declaration {
     }
 
     /// The declaration of a model that was uploaded as a file.
-    pub fn of_file(model: &Model, bytes: &[u8]) -> Self {
-        let options = model.encoder.options();
+    pub fn of_file(model: &AnyModel, bytes: &[u8]) -> Self {
+        let options = model.encoder().options();
+        let settings = model.settings();
         Self {
             file: Some(hex(&sha256(bytes))),
-            family: model.settings.family.clone(),
+            family: settings.family.clone(),
             target: model.target().into(),
-            method: model.settings.method.name().to_string(),
+            method: settings.method.name().to_string(),
+            conformal: settings.conformal,
             exclude: options.exclude.clone(),
             categorical: options.categorical.clone(),
             text: options.text.clone(),
             hash: options.hash_bits,
             weight: options.weight.clone(),
-            weight_kind: model.settings.weight_kind,
+            weight_kind: settings.weight_kind,
             offset: options.offset.clone(),
             positive: options.positive.clone(),
             intercept: options.intercept,
@@ -217,6 +181,9 @@ impl Declaration {
             method: auto(),
             parameters: Parameters::default(),
             drift: None,
+            outliers: None,
+            conformal: false,
+            classes: Vec::new(),
             columns: None,
             features: None,
             exclude: Vec::new(),
@@ -247,6 +214,13 @@ impl Declaration {
             })?;
             parameters.drift = Some(mode);
         }
+        if let Some(outliers) = &self.outliers {
+            let what = outliers.parse().map_err(|_| {
+                let message = format!("outliers is keep or downweight, not `{outliers}`");
+                ApiError::new(Code::BadRequest, message)
+            })?;
+            parameters.outliers = Some(what);
+        }
         let method = Method::new(name, &parameters)?;
         if method.needs_horizon() {
             return Err(ApiError::new(
@@ -258,6 +232,7 @@ impl Declaration {
         let settings = Settings {
             family: self.family.clone(),
             method,
+            conformal: self.conformal,
             weight_kind: self.weight_kind,
             ..Settings::default()
         };
@@ -291,34 +266,71 @@ impl Declaration {
             analyzer,
             hash_bits: self.hash,
             wide: rows,
+            classes: self.family.classes(),
             ..default
         })
     }
 
     /// The model before its first row, if the columns are declared.
-    pub fn declared_model(&self) -> Result<Option<Model>> {
+    pub fn declared_model(&self) -> Result<Option<AnyModel>> {
         let Some(Columns(columns)) = &self.columns else { return Ok(None) };
         let mut options = self.options()?;
         let wide = options.wide == WideRows::Always
             || options.hash_bits.is_some()
             || columns.iter().any(|(_, kind)| *kind == Kind::Text);
         options.wide = if wide { WideRows::Always } else { WideRows::Never };
-        let coding = match &self.positive {
+        let encoder = Encoder::from_columns(options, columns, self.declared_coding())?;
+        Ok(Some(AnyModel::new(self.settings()?, encoder)?))
+    }
+
+    /// How the target is coded before any row.
+    fn declared_coding(&self) -> Coding {
+        match &self.positive {
+            _ if self.family.classes() == Classes::Always => {
+                Coding::Classes { names: ClassNames::from(self.classes.clone()) }
+            }
             Some(positive) => Coding::Labels { positive: positive.clone(), negative: None },
             None => Coding::Number,
+        }
+    }
+
+    /// Refuses settings that contradict each other or that the family does not take, before any
+    /// row: by a model of one column, which goes again.
+    fn check_family(&self) -> Result<()> {
+        let settings = self.settings()?;
+        let several = self.family.classes() == Classes::Always;
+        if !self.classes.is_empty() && (!several || self.columns.is_none()) {
+            let message = "\"classes\" belongs to the family categorical and declared columns";
+            return Err(ApiError::new(Code::BadRequest, message).hint(
+                "declare \"columns\" too, or leave \"classes\" out: the first rows show them",
+            ));
+        }
+        if !several && self.family.quantiles().is_none() && !self.conformal {
+            return Ok(());
+        }
+        if self.family.is_inferred() {
+            return Ok(());
+        }
+        let options = self.options()?;
+        let always = options.wide == WideRows::Always;
+        let options = EncoderOptions {
+            offset: options.offset,
+            wide: if always { WideRows::Always } else { WideRows::Never },
+            ..EncoderOptions::target(&self.target)
         };
-        self.model(options, columns, coding, None).map(Some)
+        // a name that no other column has
+        let column = format!("{}{}+", self.target, self.offset.as_deref().unwrap_or_default());
+        let columns = [(column, Kind::Number)];
+        let encoder = Encoder::from_columns(options, &columns, self.declared_coding())?;
+        AnyModel::new(settings, encoder)?;
+        Ok(())
     }
 
     /// The model before its first row, with the columns that the rows of a request show. The rows
     /// are learned by a copy first: rows that are refused decide nothing.
-    pub fn first_model(&self, body: &Body) -> Result<Model> {
-        let mut shown = Encoder::new(self.options()?);
-        let mut block = kalmia_data::Block::new();
-        let mode = kalmia_data::Mode::Learn;
-        let mut reader = Reader::open(vec![body.input()], body.options(), &mut shown, mode)?;
-        reader.next_block(&mut shown, &mut block)?;
-        let rows = shown.counts().rows;
+    pub fn first_model(&self, body: &Body) -> Result<AnyModel> {
+        let first = FirstRows::read(self.options()?, body.input(), body.options())?;
+        let rows = first.rows();
         if self.family.is_inferred() && rows < MIN_ROWS_OF_FAMILY {
             return Err(ApiError::new(
                 Code::BadRequest,
@@ -328,35 +340,6 @@ impl Declaration {
                 "learn at least {MIN_ROWS_OF_FAMILY} rows first, or declare the family"
             )));
         }
-        let options = EncoderOptions {
-            wide: if shown.is_wide() { WideRows::Always } else { WideRows::Never },
-            // they are not among the columns that are left
-            exclude: Vec::new(),
-            ..self.options()?
-        };
-        let target = shown.target().ok_or_else(|| ApiError::internal("no target was chosen"))?;
-        let family = self.family.resolve(target)?.family;
-        let kind = |column: &kalmia_data::Column| {
-            (column.name.clone(), column.kind.unwrap_or(Kind::Number))
-        };
-        let columns: Vec<_> = shown.columns().iter().map(kind).collect();
-        let coding = target.coding.clone().unwrap_or(Coding::Number);
-        self.model(options, &columns, coding, Some(family))
-    }
-
-    fn model(
-        &self,
-        options: EncoderOptions,
-        columns: &[(String, Kind)],
-        coding: Coding,
-        family: Option<kalmia::AnyFamily>,
-    ) -> Result<Model> {
-        let encoder = Encoder::from_columns(options, columns, coding)?;
-        let family = match (family, encoder.target()) {
-            (Some(family), _) => family,
-            (None, Some(target)) => self.family.resolve(target)?.family,
-            (None, None) => return Err(ApiError::internal("a declaration without a target")),
-        };
-        Ok(Model::new(self.settings()?, family, encoder)?)
+        Ok(first.model(self.settings()?)?)
     }
 }

@@ -1,8 +1,7 @@
 //! The jobs of learning: rows that come with their targets, and labels of rows that wait.
 
 use crate::error::{ApiError, Code};
-use crate::hosted::{Entry, Hosted, ID, KeyInUse, Kind, Learned, Reply};
-use crate::recover::means_to_bytes;
+use crate::hosted::{Entry, Hosted, ID, KeyInUse, Kind, Learned, Reply, ServedRows};
 use crate::service::{Service, now};
 use crate::store::sql::{self, NewEntry};
 use crate::store::{Job, StoreError, Writing};
@@ -68,7 +67,7 @@ struct Logged {
     sequence: u64,
     table: Table,
     kind: Kind,
-    served: Vec<f64>,
+    served: ServedRows,
     bytes: usize,
 }
 
@@ -127,15 +126,16 @@ impl Append {
         table: Table,
         rows: &[u8],
         kind: Kind,
-        served: Vec<f64>,
+        served: ServedRows,
     ) -> rusqlite::Result<Decision> {
         let model = self.hosted.id;
         let Some(sequence) = writing.sequences.next(model) else {
             return Ok(Decision::Answer(Err(ApiError::unknown_model(&self.hosted.name))));
         };
-        let means = (kind == Kind::Labelled).then(|| means_to_bytes(&served));
+        let numbers = (kind == Kind::Labelled).then(|| served.to_bytes());
         let key = self.key.as_ref().map(|key| key.key.as_str());
-        let entry = NewEntry { kind: kind.number(), rows, served: means.as_deref(), key };
+        let kind_number = served.log_kind(kind);
+        let entry = NewEntry { kind: kind_number, rows, served: numbers.as_deref(), key };
         sql::append(writing.transaction, model, sequence, entry)?;
         if let Some(Key { key, body }) = &self.key {
             let count = table.rows() as u64;
@@ -155,7 +155,7 @@ impl Append {
     ) -> rusqlite::Result<Decision> {
         let model = self.hosted.id;
         let mut joined: Option<Table> = None;
-        let mut served = Vec::with_capacity(labels.rows());
+        let mut served = ServedRows::default();
         let mut ids = Vec::with_capacity(labels.rows());
         let mut seen = HashSet::new();
         for i in 0..labels.rows() {
@@ -186,7 +186,7 @@ impl Append {
             if let Err(error) = appended {
                 return Ok(Decision::Answer(Err(ApiError::internal(error))));
             }
-            served.push(pending.mean);
+            served.push(&pending.served.0);
             ids.push(id);
         }
         let Some(mut table) = joined else {
@@ -229,7 +229,7 @@ impl Job for Append {
         }
         self.decision = match self.rows.take() {
             Some(Rows::Given { table, bytes, kind }) => {
-                self.log(writing, table, &bytes, kind, Vec::new())?
+                self.log(writing, table, &bytes, kind, ServedRows::default())?
             }
             Some(Rows::Labels { labels, schema }) => self.log_labels(writing, &labels, &schema)?,
             None => Decision::None,

@@ -1,7 +1,7 @@
 //! The start: models from their snapshots, and what the log holds since then.
 
 use crate::declaration::Declaration;
-use crate::hosted::{Hosted, Kind, Learned, Live, catch_panic, learn_entry};
+use crate::hosted::{Hosted, Kind, Learned, Live, ServedRows, catch_panic, learn_entry};
 use crate::snapshots::Snapshots;
 use crate::store::{Sequences, open_database, sql};
 use kalmia_data::{Table, TableSchema};
@@ -124,7 +124,7 @@ fn replayed(
     declaration: Declaration,
     mut live: Live,
 ) -> rusqlite::Result<Found> {
-    let schema = live.model.encoder.table_schema();
+    let schema = live.model.encoder().table_schema();
     let first = live.sequence;
     let mut bytes = 0;
     let mut damage = None;
@@ -188,10 +188,10 @@ fn learn_again(
         .ok_or_else(|| unreadable(format!("its kind {} is not known", entry.kind)))?;
     let table = Table::from_bytes(&entry.rows, schema, "log")
         .map_err(|error| unreadable(error.to_string()))?;
-    let served = means(entry.served.as_deref().unwrap_or_default());
-    if kind == Kind::Labelled && served.len() != table.rows() {
-        return Err(unreadable("it lacks the means that were served".into()));
-    }
+    let served = entry.served.as_deref().unwrap_or_default();
+    let served = ServedRows::from_bytes(entry.kind, served)
+        .filter(|served| kind != Kind::Labelled || served.len() == table.rows())
+        .ok_or_else(|| unreadable("it lacks the predictions that were served".into()))?;
     let outcome = |learned: Learned| {
         let key = entry.key.clone().filter(|_| !learned.is_plain())?;
         let answer = serde_json::to_string(&learned).unwrap_or_default();
@@ -205,14 +205,4 @@ fn learn_again(
             Some(Outcome { sequence, key: entry.key, answer, refused: true })
         }
     })
-}
-
-/// Numbers as the log holds them.
-fn means(bytes: &[u8]) -> Vec<f64> {
-    bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap_or_default())).collect()
-}
-
-/// Bytes as [`means`] reads them.
-pub fn means_to_bytes(means: &[f64]) -> Vec<u8> {
-    means.iter().flat_map(|mean| mean.to_le_bytes()).collect()
 }

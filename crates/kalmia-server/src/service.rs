@@ -11,8 +11,7 @@ use crate::recover::{self, Recovered};
 use crate::snapshots::Snapshots;
 use crate::store::{Store, sql};
 use crate::telemetry::Telemetry;
-use kalmia::Learner;
-use kalmia_model::Model;
+use kalmia_model::AnyModel;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::atomic::Ordering;
@@ -121,7 +120,7 @@ impl Service {
         &self,
         name: &str,
         declaration: Declaration,
-        model: Option<Model>,
+        model: Option<AnyModel>,
     ) -> Result<(Arc<Hosted>, bool)> {
         check_name(name)?;
         let _changing = self.changing.lock().await;
@@ -190,11 +189,11 @@ impl Service {
     }
 
     /// Refuses a model beyond the limit of memory.
-    pub async fn check_memory(&self, model: Option<&Model>) -> Result<()> {
+    pub async fn check_memory(&self, model: Option<&AnyModel>) -> Result<()> {
         let limits = &self.config.limits;
-        let mut bytes = model.map_or(0, memory);
+        let mut bytes = model.map_or(0, AnyModel::memory);
         for hosted in self.models() {
-            bytes += hosted.live.read().await.as_ref().map_or(0, |live| memory(&live.model));
+            bytes += hosted.live.read().await.as_ref().map_or(0, |live| live.model.memory());
         }
         if bytes > limits.model_bytes {
             let text = kalmia::memory::text(limits.model_bytes);
@@ -241,11 +240,6 @@ impl Service {
             }
         }
     }
-}
-
-/// Bytes of a model's matrices.
-fn memory(model: &Model) -> usize {
-    model.learner.memory(model.learner.dim())
 }
 
 /// Names become parts of addresses and of files.

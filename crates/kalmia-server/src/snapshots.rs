@@ -7,7 +7,7 @@ use crate::error::{ApiError, Result};
 use crate::hosted::{Hosted, Live, lock};
 use crate::service::{Service, now};
 use crate::store::{Store, sql};
-use kalmia_model::Model;
+use kalmia_model::AnyModel;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -52,7 +52,7 @@ impl Snapshots {
     /// Reads a snapshot. Refuses a file that is damaged or belongs elsewhere.
     pub fn read(&self, model: i64, sequence: u64) -> std::result::Result<Live, String> {
         let path = self.path(model, sequence);
-        let loaded = Model::load(&path).map_err(|error| error.to_string())?;
+        let loaded = AnyModel::load(&path).map_err(|error| error.to_string())?;
         let live = Live::from_snapshot(loaded.content);
         if live.sequence != sequence {
             let found = live.sequence;

@@ -2,6 +2,7 @@
 
 use crate::hosted::{Hosted, lock};
 use crate::service::Service;
+use kalmia_model::AnyModel;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text::encode};
 use prometheus_client::metrics::counter::Counter;
@@ -118,14 +119,14 @@ struct Values {
 impl Values {
     async fn of(hosted: &Arc<Hosted>) -> Self {
         let live = hosted.live.read().await;
-        let progressive = live.as_ref().map(|live| &live.model.metrics.progressive);
+        let model = live.as_ref().map(|live| &live.model);
         let count = |value: &AtomicU64| value.load(Ordering::Relaxed) as f64;
         Self {
             model: hosted.name.clone(),
-            rows: live.as_ref().map_or(0.0, |l| kalmia::Learner::count(&l.model.learner) as f64),
+            rows: model.map_or(0.0, |model| model.rows() as f64),
             sequence: live.as_ref().map_or(0.0, |live| live.sequence as f64),
-            loss: progressive.map_or(f64::NAN, |p| p.loss()),
-            baseline_loss: progressive.map_or(f64::NAN, |p| p.constant_loss()),
+            loss: model.map_or(f64::NAN, AnyModel::loss),
+            baseline_loss: model.map_or(f64::NAN, AnyModel::constant_loss),
             rate: hosted.rate(),
             pending: count(&hosted.pending),
             log_bytes: count(&hosted.log_bytes),

@@ -1,6 +1,6 @@
 //! An entry of the log on its way into the model, and what is answered for it.
 
-use super::lock;
+use super::{ServedRows, lock};
 use crate::admission::Admitted;
 use crate::error::{ApiError, Result};
 use crate::prediction::Prediction;
@@ -23,19 +23,28 @@ pub enum Kind {
     Labelled,
 }
 
+/// The numbers of [`Kind::Labelled`] in the log; which one says what was served
+/// ([`ServedRows::log_kind`](super::ServedRows::log_kind)).
+const LABELLED: [i64; 2] = [2, 3];
+
 impl Kind {
     /// The number in the log.
     pub fn number(self) -> i64 {
         match self {
             Self::Batch => 0,
             Self::Predicted => 1,
-            Self::Labelled => 2,
+            Self::Labelled => LABELLED[1],
         }
     }
 
     /// The kind of a number in the log.
     pub fn from_number(number: i64) -> Option<Self> {
-        [Self::Batch, Self::Predicted, Self::Labelled].into_iter().find(|k| k.number() == number)
+        match number {
+            0 => Some(Self::Batch),
+            1 => Some(Self::Predicted),
+            labelled if LABELLED.contains(&labelled) => Some(Self::Labelled),
+            _ => None,
+        }
     }
 }
 
@@ -96,8 +105,8 @@ pub struct Entry {
     pub sequence: u64,
     pub kind: Kind,
     pub table: Table,
-    /// Means that were served, one per row of a [`Kind::Labelled`] entry.
-    pub served: Vec<f64>,
+    /// What was served for each row of a [`Kind::Labelled`] entry.
+    pub served: ServedRows,
     /// The idempotency key, held until the answer is known.
     pub key: Option<KeyInUse>,
     pub reply: Reply,

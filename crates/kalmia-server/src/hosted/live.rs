@@ -1,11 +1,11 @@
 //! The model in memory: how an entry of the log is learned, alike when it arrives and on replay.
 
+use super::ServedRows;
 use super::entry::{Kind, Learned, Served};
 use crate::error::{ApiError, Result};
 use crate::prediction::{Prediction, predictions};
-use kalmia::Learner;
 use kalmia_data::Table;
-use kalmia_model::{LearnScratch, Model};
+use kalmia_model::{AnyModel, LearnScratch};
 use serde::{Deserialize, Serialize};
 use std::ops::{DerefMut, Range};
 use std::panic::AssertUnwindSafe;
@@ -20,7 +20,7 @@ const SERVICE: &str = "service";
 #[derive(Debug)]
 pub struct Live {
     /// The model after the entry `sequence`.
-    pub model: Model,
+    pub model: AnyModel,
     /// The last entry of the log that it knows.
     pub sequence: u64,
     served: ServedSums,
@@ -43,13 +43,13 @@ struct Mark {
 
 impl Live {
     /// A model that has learned nothing from a log.
-    pub fn new(model: Model) -> Self {
+    pub fn new(model: AnyModel) -> Self {
         Self { model, sequence: 0, served: ServedSums::default(), scratch: LearnScratch::default() }
     }
 
     /// A model as a snapshot holds it.
-    pub fn from_snapshot(model: Model) -> Self {
-        let mark = model.metadata.get(SERVICE).cloned();
+    pub fn from_snapshot(model: AnyModel) -> Self {
+        let mark = model.metadata().get(SERVICE).cloned();
         let mark: Mark =
             mark.and_then(|mark| serde_json::from_value(mark).ok()).unwrap_or_default();
         Self { sequence: mark.sequence, served: mark.served, ..Self::new(model) }
@@ -60,7 +60,7 @@ impl Live {
         let mark = Mark { sequence: self.sequence, served: self.served };
         // plain data, which JSON always holds
         let mark = serde_json::to_value(mark).unwrap_or_default();
-        self.model.metadata.insert(SERVICE.into(), mark);
+        self.model.metadata_mut().insert(SERVICE.into(), mark);
     }
 
     /// The loss of predictions as served; `None` before any label came.
@@ -92,16 +92,15 @@ impl Live {
         Ok(())
     }
 
-    /// Adds the losses of the means that were served for the rows of the last block.
-    fn score_served(&self, means: &[f64], sums: &mut ServedSums) {
+    /// Adds the losses of what was served for the rows of the last block, which start at `first`.
+    fn score_served(&self, served: &ServedRows, first: usize, sums: &mut ServedSums) {
         let block = &self.scratch.block;
         for i in 0..block.rows() {
             // rows left out for a missing value have no place in the block
             let place = (block.input_row(i) - block.first_row) as usize;
-            let y = self.model.canonical_target(block, i);
-            if let (Some(&mean), Some(y)) = (means.get(place), y) {
+            if let Some(loss) = self.model.loss_of_served(block, i, served.row(first + place)) {
                 sums.rows += 1;
-                sums.loss += self.model.loss_of_mean(y, mean);
+                sums.loss += loss;
             }
         }
     }
@@ -148,13 +147,14 @@ const MIN_PART_ROWS: usize = 128;
 /// Entries of matrices that are moved per part, about.
 const PART_WORK: usize = 4_000_000;
 
-/// Rows per part of an entry. It depends on the number of features before the entry and on nothing
-/// else, because the parts decide the last bits of what is learned.
-fn part_rows(kind: Kind, dim: usize) -> usize {
+/// Rows per part of an entry. It depends on the features, classes and levels before the entry and
+/// on nothing else, because the parts decide the last bits of what is learned.
+fn part_rows(kind: Kind, model: &AnyModel) -> usize {
     if kind == Kind::Predicted {
         return 1;
     }
-    (PART_WORK / dim.saturating_mul(dim).max(1)).clamp(MIN_PART_ROWS, MAX_PART_ROWS)
+    let work = model.dim().saturating_pow(2).saturating_mul(model.predictors());
+    (PART_WORK / work.max(1)).clamp(MIN_PART_ROWS, MAX_PART_ROWS)
 }
 
 /// Learns an entry: all of it, or nothing.
@@ -163,10 +163,10 @@ pub fn learn_entry<A: Access>(
     sequence: u64,
     kind: Kind,
     table: &Table,
-    served: &[f64],
+    served: &ServedRows,
 ) -> Result<Learned> {
     let rows = table.rows();
-    let step = part_rows(kind, access.get().model.learner.dim());
+    let step = part_rows(kind, &access.get().model);
     // a copy costs less than what several parts are learned in
     let backup = (rows > step).then(|| access.get().copy());
     let mut part = Part::default();
@@ -209,7 +209,7 @@ fn learn_range(
     kind: Kind,
     table: &Table,
     range: Range<usize>,
-    served: &[f64],
+    served: &ServedRows,
     part: &mut Part,
 ) -> std::result::Result<(), ApiError> {
     if range.len() == table.rows() {
@@ -218,7 +218,7 @@ fn learn_range(
         live.learn(kind, &table.slice(range.clone()), part)?;
     }
     if kind == Kind::Labelled {
-        live.score_served(&served[range], &mut part.served);
+        live.score_served(served, range.start, &mut part.served);
     }
     Ok(())
 }

@@ -5,10 +5,12 @@ mod activity;
 mod apply;
 mod entry;
 mod live;
+mod served_rows;
 
 pub use activity::PastError;
 pub use entry::{Entry, KeyInUse, KeysInUse, Kind, Learned, Reply, Served};
 pub use live::{LEVEL, Live, catch_panic, learn_entry};
+pub use served_rows::{ServedRow, ServedRows};
 
 use crate::declaration::Declaration;
 use crate::error::{ApiError, Code, Result};
@@ -188,5 +190,5 @@ impl Hosted {
 }
 
 fn schema_of(live: &Live) -> TableSchema {
-    live.model.encoder.table_schema().with_key(ID)
+    live.model.encoder().table_schema().with_key(ID)
 }

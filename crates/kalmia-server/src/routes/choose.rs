@@ -1,11 +1,11 @@
 //! `POST /v1/models/{model}/choose`: Thompson sampling among candidates.
 
-use super::predict::{check_id, forecasts, remember_rows};
+use super::predict::{Made, check_id, forecasts, remember_rows};
 use super::receive::{noted, receive};
 use crate::body::{Body, BodyFormat};
 use crate::error::{ApiError, Code, ErrorBody, Result};
-use crate::hosted::{Hosted, LEVEL};
-use crate::prediction::Prediction;
+use crate::hosted::{Hosted, LEVEL, ServedRow};
+use crate::prediction::{NumberPrediction, Prediction, predictions};
 use crate::service::Service;
 use crate::store::sql::PendingRow;
 use axum::Json;
@@ -43,13 +43,14 @@ pub struct Chosen {
     /// The identifier to label with the reward.
     pub id: String,
     /// The prediction for the candidate.
-    pub prediction: Prediction,
+    pub prediction: NumberPrediction,
 }
 
 /// Chooses a candidate by Thompson sampling.
 ///
 /// The coefficients are drawn once from the belief, and the candidate of the largest mean under
-/// them is chosen. Its row is remembered until `label` brings the reward.
+/// them is chosen. Its row is remembered until `label` brings the reward. A reward is a number or
+/// one of two labels: models of several classes or quantiles do not choose.
 #[utoipa::path(
     post,
     path = "/v1/models/{model}/choose",
@@ -94,16 +95,18 @@ async fn choose_row(
         let draw = move || {
             let guard = hosted.live.blocking_read();
             let live = guard.as_ref().ok_or_else(|| hosted.empty())?;
-            Ok::<_, ApiError>(live.model.choose_table(&table, DRAWS, &mut rand::rng())?)
+            let model = live.model.numbers("cannot choose the candidate of the largest mean")?;
+            Ok::<_, ApiError>(model.choose_table(&table, DRAWS, &mut rand::rng())?)
         };
         tokio::task::spawn_blocking(draw).await.map_err(ApiError::internal)??
     };
     let row = Arc::new(table.slice(chosen.row..chosen.row + 1));
-    let mut made = forecasts(hosted, &row, bytes.len(), LEVEL, None).await?.predictions;
-    let Some(Some(prediction)) = made.pop() else {
+    let Made { forecasts, .. } = forecasts(hosted, &row, bytes.len(), LEVEL, None).await?;
+    let Some(Some(Prediction::Number(prediction))) = predictions(forecasts).pop() else {
         return Err(ApiError::new(Code::MissingValue, "the chosen candidate lacks a value"));
     };
-    let pending = PendingRow { row: row.to_bytes(), mean: prediction.mean };
+    let served = ServedRow(vec![prediction.mean]);
+    let pending = PendingRow { row: row.to_bytes(), served };
     remember_rows(service, hosted, vec![(id.clone(), pending, Some(chosen.probability))]).await?;
     Ok(Chosen { choice: chosen.row, probability: chosen.probability, id, prediction })
 }

@@ -1,10 +1,10 @@
 //! `/v2`: predictions by the Open Inference Protocol, for clients of other servers.
 
-use super::predict::forecasts;
+use super::predict::{Made, forecasts};
 use super::receive::{apart, noted, receive};
+use super::tensors;
 use crate::error::{ApiError, Code, ErrorBody, Result};
 use crate::hosted::{Hosted, LEVEL};
-use crate::prediction::Prediction;
 use crate::service::Service;
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray,
@@ -17,9 +17,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 use utoipa::ToSchema;
-
-/// The outputs, with the names of the command's columns.
-const OUTPUTS: [&str; 5] = ["mean", "lower", "upper", "linear", "linear_sd"];
 
 /// The server.
 #[derive(Debug, Serialize, ToSchema)]
@@ -43,9 +40,9 @@ pub struct ModelMetadata {
 /// A tensor of a model; -1 stands for the number of rows.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TensorMetadata {
-    name: String,
-    datatype: &'static str,
-    shape: Vec<i64>,
+    pub(super) name: String,
+    pub(super) datatype: &'static str,
+    pub(super) shape: Vec<i64>,
 }
 
 /// Rows to predict: a tensor per column, or one of all columns in the model's order.
@@ -58,13 +55,13 @@ pub struct InferBody {
 /// A tensor.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Tensor {
-    name: String,
-    shape: Vec<usize>,
+    pub(super) name: String,
+    pub(super) shape: Vec<usize>,
     /// BOOL, FP64, FP32, an integer type, or BYTES for texts.
-    datatype: String,
+    pub(super) datatype: String,
     /// The values, row by row, nested or not.
     #[schema(value_type = Vec<Object>)]
-    data: Vec<Value>,
+    pub(super) data: Vec<Value>,
 }
 
 /// The predictions.
@@ -107,7 +104,7 @@ pub async fn metadata(
     let reading = hosted.read().await?;
     let live = reading.live()?;
     let tensor = |name: String, datatype| TensorMetadata { name, datatype, shape: vec![-1] };
-    let columns = live.model.encoder.columns().iter();
+    let columns = live.model.encoder().columns().iter();
     let inputs = columns
         .map(|column| {
             let datatype = match column.kind {
@@ -123,7 +120,7 @@ pub async fn metadata(
         versions: vec![live.sequence.to_string()],
         platform: "kalmia",
         inputs,
-        outputs: OUTPUTS.map(|name| tensor(name.into(), "FP64")).into(),
+        outputs: tensors::metadata(&live.model),
     }))
 }
 
@@ -168,7 +165,7 @@ async fn infer_rows(
     let size = bytes.len();
     let names: Vec<String> = {
         let reading = hosted.read().await?;
-        let columns = reading.live()?.model.encoder.columns().iter();
+        let columns = reading.live()?.model.encoder().columns().iter();
         columns.map(|column| column.name.clone()).collect()
     };
     let schema = hosted.schema().ok_or_else(|| hosted.empty())?;
@@ -180,27 +177,13 @@ async fn infer_rows(
         Ok((body.id, table(body.inputs, &names, &schema, max_rows)?))
     })
     .await?;
-    let made = forecasts(hosted, &Arc::new(table), size, LEVEL, None).await?;
-    let rows = made.predictions.len();
-    let output = |name: &str| {
-        let value = |prediction: &Option<Prediction>| {
-            let p = prediction.as_ref()?;
-            match name {
-                "mean" => Some(p.mean),
-                "lower" => p.lower,
-                "upper" => p.upper,
-                "linear" => Some(p.linear),
-                _ => Some(p.linear_sd),
-            }
-        };
-        let data = made.predictions.iter().map(|p| Value::from(value(p))).collect();
-        Tensor { name: name.into(), shape: vec![rows], datatype: "FP64".into(), data }
-    };
+    let Made { forecasts, sequence } =
+        forecasts(hosted, &Arc::new(table), size, LEVEL, None).await?;
     Ok(InferAnswer {
         model_name: hosted.name.clone(),
-        model_version: made.sequence.to_string(),
+        model_version: sequence.to_string(),
         id,
-        outputs: OUTPUTS.map(output).into(),
+        outputs: tensors::outputs(forecasts),
     })
 }
 

@@ -3,7 +3,7 @@
 use super::receive::{apart, append, key, noted, receive, table};
 use crate::body::{Body, BodyFormat};
 use crate::error::{ErrorBody, Result};
-use crate::hosted::{Hosted, Kind, Learned, Live, learn_entry};
+use crate::hosted::{Hosted, Kind, Learned, Live, ServedRows, learn_entry};
 use crate::jobs::Rows;
 use crate::service::Service;
 use axum::Json;
@@ -104,9 +104,9 @@ async fn first_rows(
     service.check_memory(Some(&model)).await?;
     let live = apart(bytes.len(), move || {
         let live = Live::new(model);
-        let table = body.table(&live.model.encoder.table_schema(), Mode::Learn)?;
+        let table = body.table(&live.model.encoder().table_schema(), Mode::Learn)?;
         // rows that would be refused decide nothing
-        learn_entry(&mut live.copy(), 1, Kind::Batch, &table, &[])?;
+        learn_entry(&mut live.copy(), 1, Kind::Batch, &table, &ServedRows::default())?;
         Ok(live)
     })
     .await?;

@@ -11,6 +11,7 @@ pub mod page;
 pub mod predict;
 mod receive;
 pub mod snapshot;
+mod tensors;
 mod view;
 
 use crate::auth::{Access, Role};

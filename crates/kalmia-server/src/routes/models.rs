@@ -8,7 +8,7 @@ use crate::service::Service;
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
-use kalmia_model::Model;
+use kalmia_model::AnyModel;
 use std::sync::Arc;
 
 /// Lists all models.
@@ -55,7 +55,7 @@ pub async fn create(
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let (declaration, model) = if kind == Some("application/octet-stream") {
         let read = move || {
-            let model = Model::from_bytes(&bytes)?;
+            let model = AnyModel::from_bytes(&bytes)?;
             Ok::<_, ApiError>((Declaration::of_file(&model, &bytes), Some(model)))
         };
         tokio::task::spawn_blocking(read).await.map_err(ApiError::internal)??

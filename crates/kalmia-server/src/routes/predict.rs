@@ -4,14 +4,14 @@ use super::receive::{apart, noted, receive, table};
 use crate::auth::Role;
 use crate::body::BodyFormat;
 use crate::error::{ApiError, Code, ErrorBody, Result};
-use crate::hosted::{Hosted, LEVEL};
+use crate::hosted::{Hosted, LEVEL, ServedRow};
 use crate::prediction::{Prediction, predictions};
 use crate::service::{Service, after};
 use crate::store::sql::{self, PendingRow};
 use axum::Json;
 use axum::extract::{Path, Query, Request, State};
 use kalmia_data::{Block, Mode, Table};
-use kalmia_model::IntervalOf;
+use kalmia_model::{Forecasts, IntervalOf};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -29,7 +29,9 @@ pub struct PredictQuery {
     /// The probability of the intervals; 0.95 by default.
     #[serde(default = "level")]
     level: f64,
-    /// What the interval holds: `mean`, `y` or `none`; by default the mean for labels, else y.
+    /// What the interval holds: `mean`, `y`, `conformal` (of models that were declared with
+    /// `conformal`) or `none`; by default the mean for labels, else y. Several classes and several
+    /// quantiles have none.
     interval: Option<String>,
 }
 
@@ -48,9 +50,10 @@ impl PredictQuery {
             None => Ok(None),
             Some("mean") => Ok(Some(IntervalOf::Mean)),
             Some("y") => Ok(Some(IntervalOf::Y)),
+            Some("conformal") => Ok(Some(IntervalOf::Conformal)),
             Some("none") => Ok(Some(IntervalOf::None)),
             Some(other) => Err(ApiError::new(Code::BadRequest, format!("interval is `{other}`"))
-                .hint("give mean, y or none")),
+                .hint("give mean, y, conformal or none")),
         }
     }
 }
@@ -117,11 +120,20 @@ async fn predict_rows(
         service.access.require(&headers, Role::Learn)?;
     }
     let table = Arc::new(table);
-    let made = forecasts(hosted, &table, size, query.level, interval).await?;
+    let Made { forecasts, sequence } =
+        forecasts(hosted, &table, size, query.level, interval).await?;
     if remembered {
-        remember(service, hosted, &table, &made.predictions).await?;
+        remember(service, hosted, &table, &forecasts).await?;
     }
-    Ok(made)
+    Ok(Predictions { predictions: predictions(forecasts), sequence })
+}
+
+/// The forecasts of a table.
+pub struct Made {
+    /// One per row.
+    pub forecasts: Forecasts,
+    /// The last entry of the log that the model knew.
+    pub sequence: u64,
 }
 
 /// Predicts a table with the model as it is.
@@ -131,14 +143,13 @@ pub async fn forecasts(
     size: usize,
     level: f64,
     interval: Option<IntervalOf>,
-) -> Result<Predictions> {
+) -> Result<Made> {
     if size <= crate::body::SMALL_BODY {
         let reading = hosted.read().await?;
         let live = reading.live()?;
         let mut block = Block::new();
         let forecasts = live.model.forecast_table(table, level, interval, &mut block)?;
-        let predictions = predictions(forecasts);
-        return Ok(Predictions { predictions, sequence: live.sequence });
+        return Ok(Made { forecasts, sequence: live.sequence });
     }
     let hosted = hosted.clone();
     let table = table.clone();
@@ -146,8 +157,7 @@ pub async fn forecasts(
         let guard = hosted.live.blocking_read();
         let live = guard.as_ref().ok_or_else(|| hosted.empty())?;
         let forecasts = live.model.forecast_table(&table, level, interval, &mut Block::new())?;
-        let predictions = predictions(forecasts);
-        Ok(Predictions { predictions, sequence: live.sequence })
+        Ok(Made { forecasts, sequence: live.sequence })
     })
     .await
 }
@@ -157,14 +167,14 @@ async fn remember(
     service: &Service,
     hosted: &Arc<Hosted>,
     table: &Table,
-    predictions: &[Option<Prediction>],
+    forecasts: &Forecasts,
 ) -> Result<()> {
     let mut rows = Vec::new();
-    for (i, prediction) in predictions.iter().enumerate() {
-        let (Some(id), Some(prediction)) = (table.key(i), prediction) else { continue };
+    for i in 0..table.rows() {
+        let (Some(id), Some(served)) = (table.key(i), forecasts.served(i)) else { continue };
         check_id(id, i)?;
         let row = table.slice(i..i + 1).to_bytes();
-        rows.push((id.to_owned(), PendingRow { row, mean: prediction.mean }, None));
+        rows.push((id.to_owned(), PendingRow { row, served: ServedRow(served) }, None));
     }
     remember_rows(service, hosted, rows).await
 }
@@ -190,7 +200,8 @@ pub async fn remember_rows(
     }
     let model = hosted.id;
     let expires = after(service.config.label_ttl);
-    let _room = service.admission.admit(rows.iter().map(|(_, row, _)| row.row.len()).sum())?;
+    let size = |(_, row, _): &(_, PendingRow, _)| row.row.len() + 8 * row.served.0.len();
+    let _room = service.admission.admit(rows.iter().map(size).sum())?;
     let added = service
         .store
         .call(move |writing| {

@@ -2,11 +2,15 @@
 
 use crate::error::{ApiError, Result};
 use crate::hosted::{Hosted, Live, PastError, Served};
-use kalmia::Learner;
-use kalmia_model::Summary;
+use kalmia::evaluate::Confusion;
+use kalmia_model::{AnyModel, AnySummary};
 use serde::Serialize;
 use std::sync::atomic::Ordering;
 use utoipa::ToSchema;
+
+/// Classes whose coefficients are listed, besides the reference class: the file has all of them,
+/// and every event would.
+const MAX_LISTED_CLASSES: usize = Confusion::MAX_CLASSES;
 
 /// The state of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
@@ -55,18 +59,18 @@ impl ModelLine {
     pub async fn new(hosted: &Hosted) -> Self {
         let guard = hosted.live.read().await;
         let live = guard.as_ref();
-        let progressive = live.map(|live| &live.model.metrics.progressive);
+        let model = live.map(|live| &live.model);
         let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
         Self {
             name: hosted.name.clone(),
             state: state(hosted, live),
-            family: live.map(family),
+            family: model.map(AnyModel::family_name),
             method: hosted.declaration.method.clone(),
             target: hosted.declaration.target.clone(),
-            rows: live.map_or(0, |live| live.model.learner.count()),
+            rows: model.map_or(0, AnyModel::rows),
             sequence: live.map_or(0, |live| live.sequence),
-            loss: finite(progressive.map(|p| p.loss())),
-            baseline_loss: finite(progressive.map(|p| p.constant_loss())),
+            loss: finite(model.map(AnyModel::loss)),
+            baseline_loss: finite(model.map(AnyModel::constant_loss)),
         }
     }
 }
@@ -77,11 +81,6 @@ fn state(hosted: &Hosted, live: Option<&Live>) -> State {
         (None, Some(_)) => State::Ready,
         (None, None) => State::Empty,
     }
-}
-
-fn family(live: &Live) -> String {
-    use kalmia::Family;
-    live.model.family().name().into()
 }
 
 /// A model.
@@ -101,7 +100,8 @@ pub struct ModelBody {
     drift_note: Option<String>,
     /// The progressive loss as it evolved.
     course: Vec<CoursePoint>,
-    /// How often events of a predicted probability happened; for labels.
+    /// How often events of a predicted probability happened; for labels, and for the likeliest of
+    /// several classes.
     calibration: Vec<CalibrationBin>,
     /// The loss of predictions as they were served, for rows whose labels came later.
     served: Option<Served>,
@@ -118,7 +118,7 @@ pub struct ModelBody {
 #[serde(untagged)]
 enum Content {
     /// After its columns are known.
-    Ready(Box<Summary>),
+    Ready(AnySummary),
     /// Before.
     Empty(Declared),
 }
@@ -164,13 +164,11 @@ impl ModelBody {
         let guard = hosted.live.read().await;
         let live = guard.as_ref();
         let content = match live {
-            Some(live) => Content::Ready(Box::new(Summary::new(&live.model)?)),
+            Some(live) => Content::Ready(AnySummary::new(&live.model, MAX_LISTED_CLASSES)?),
             None => Content::Empty(Declared::new(hosted)?),
         };
         let drift_note = match &content {
-            Content::Ready(summary) => {
-                summary.drift.as_ref().and_then(|drift| drift.note("\"drift\": \"adapt\""))
-            }
+            Content::Ready(summary) => summary.drift_note("\"drift\": \"adapt\""),
             Content::Empty(_) => None,
         };
         Ok(Self {
@@ -203,7 +201,7 @@ impl Declared {
 }
 
 fn course(live: &Live) -> Vec<CoursePoint> {
-    let points = live.model.metrics.course().into_iter();
+    let points = live.model.course().into_iter();
     points
         .map(|point| CoursePoint {
             rows: point.rows,
@@ -214,10 +212,7 @@ fn course(live: &Live) -> Vec<CoursePoint> {
 }
 
 fn calibration(live: &Live) -> Vec<CalibrationBin> {
-    let Some(classification) = live.model.metrics.progressive.report().classification else {
-        return Vec::new();
-    };
-    let bins = classification.reliability.into_iter().filter(|bin| bin.count > 0);
+    let bins = live.model.reliability().into_iter().filter(|bin| bin.count > 0);
     bins.map(|bin| CalibrationBin {
         predicted: bin.predicted,
         observed: bin.observed,

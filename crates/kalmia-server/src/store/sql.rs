@@ -1,5 +1,6 @@
 //! The tables and every statement on them.
 
+use crate::hosted::ServedRow;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// `FULL`: a commit returns when the log is on the disk. The log is checkpointed every 16 MB.
@@ -50,7 +51,8 @@ pub(super) const TABLES: &str = "
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS keys_created ON keys (created);
     -- Rows that were predicted or chosen and wait for their label. `taken` is the entry that their
-    -- label became: if that is refused, they wait again.
+    -- label became: if that is refused, they wait again. `mean` is what was served: a number, or
+    -- the bytes of several.
     CREATE TABLE IF NOT EXISTS pending (
         model INTEGER NOT NULL,
         id TEXT NOT NULL,
@@ -136,7 +138,7 @@ pub struct LogRow {
     pub kind: i64,
     /// The rows, as [`kalmia_data::Table::to_bytes`] writes them.
     pub rows: Vec<u8>,
-    /// The means that were served for the rows, if labels came later.
+    /// What was served for the rows, if labels came later.
     pub served: Option<Vec<u8>>,
     /// The idempotency key of the request.
     pub key: Option<String>,
@@ -151,7 +153,7 @@ pub struct NewEntry<'a> {
     pub kind: i64,
     /// The rows.
     pub rows: &'a [u8],
-    /// The means that were served for them.
+    /// What was served for them.
     pub served: Option<&'a [u8]>,
     /// The idempotency key.
     pub key: Option<&'a str>,
@@ -287,8 +289,8 @@ pub fn expire_keys(connection: &Connection, time: i64, most: usize) -> Result<us
 pub struct PendingRow {
     /// The row, as [`kalmia_data::Table::to_bytes`] writes it.
     pub row: Vec<u8>,
-    /// The mean that was served for it.
-    pub mean: f64,
+    /// What was served for it.
+    pub served: ServedRow,
 }
 
 /// Remembers a row; one under the same identifier is replaced. Whether there was none.
@@ -304,8 +306,8 @@ pub fn remember(
     let known = connection.prepare_cached(known)?.exists(params![model, id])?;
     let sql = "INSERT OR REPLACE INTO pending (model, id, row, mean, probability, expires)
                VALUES (?, ?, ?, ?, ?, ?)";
-    let PendingRow { row, mean } = pending;
-    let values = params![model, id, row, mean, probability, expires];
+    let PendingRow { row, served } = pending;
+    let values = params![model, id, row, served, probability, expires];
     connection.prepare_cached(sql)?.execute(values)?;
     Ok(!known)
 }
@@ -313,7 +315,7 @@ pub fn remember(
 /// Looks up a row that waits.
 pub fn pending(connection: &Connection, model: i64, id: &str) -> Result<Option<PendingRow>> {
     let sql = "SELECT row, mean FROM pending WHERE model = ? AND id = ? AND taken IS NULL";
-    let found = |row: &Row<'_>| Ok(PendingRow { row: row.get(0)?, mean: row.get(1)? });
+    let found = |row: &Row<'_>| Ok(PendingRow { row: row.get(0)?, served: row.get(1)? });
     connection.prepare_cached(sql)?.query_row(params![model, id], found).optional()
 }
 
