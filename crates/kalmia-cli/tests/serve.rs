@@ -14,6 +14,10 @@ mod server;
 mod access;
 #[path = "serve/bodies.rs"]
 mod bodies;
+#[path = "serve/classes.rs"]
+mod classes;
+#[path = "serve/conformal.rs"]
+mod conformal;
 #[path = "serve/crash.rs"]
 mod crash;
 #[path = "serve/damage.rs"]
@@ -32,5 +36,9 @@ mod keys;
 mod life;
 #[path = "serve/limits.rs"]
 mod limits;
+#[path = "serve/quantiles.rs"]
+mod quantiles;
+#[path = "serve/several.rs"]
+mod several;
 #[path = "serve/watching.rs"]
 mod watching;

@@ -98,6 +98,25 @@ pub fn check_memory(learner: &impl Footprint, dim: usize) -> Result<()> {
     Need::of(learner, dim, 1).check(held)
 }
 
+/// The same for a learner of `known` classes that is about to have `classes` of them.
+pub(crate) fn check_class_memory(
+    learner: &impl Footprint,
+    known: usize,
+    classes: usize,
+) -> Result<()> {
+    if classes <= known {
+        return Ok(());
+    }
+    let held = learner.memory(learner.dim());
+    Need { bytes: with_classes(held, known, classes), ..Need::of(learner, learner.dim(), 1) }
+        .check(held)
+}
+
+/// Bytes of `classes` classes, if `known` of them take `bytes`.
+fn with_classes(bytes: usize, known: usize, classes: usize) -> usize {
+    (bytes / known.max(1)).saturating_mul(classes)
+}
+
 /// The same for so many learners like this untrained one.
 pub(crate) fn check_several(learner: &impl Footprint, dim: usize, learners: usize) -> Result<()> {
     Need::of(learner, dim, learners).check(0)
@@ -163,6 +182,40 @@ mod tests {
         let expected = 12 * 30 * 8 * 1000 * 1000;
         assert_eq!(Footprint::memory(&learner, 1000), expected);
         assert!(check_memory(&learner, 130).is_ok());
+    }
+
+    /// A learner of two classes that no machine has the memory to repeat.
+    struct Huge;
+
+    impl Footprint for Huge {
+        fn dim(&self) -> usize {
+            7
+        }
+
+        fn count(&self) -> u64 {
+            1
+        }
+
+        fn title(&self) -> String {
+            "auto with 2 classes".into()
+        }
+
+        fn memory(&self, _: usize) -> usize {
+            1 << 60
+        }
+
+        fn require_copy(&self) -> kalmia::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn classes_that_no_memory_holds_are_refused_before_they_are_added() {
+        assert!(check_class_memory(&Huge, 2, 2).is_ok());
+        let refused = check_class_memory(&Huge, 2, 3).unwrap_err();
+        assert!(matches!(refused, Error::Memory { dim: 7, .. }), "{refused}");
+        assert_eq!(with_classes(80, 2, 3), 120);
+        assert_eq!(with_classes(80, 0, 3), 240);
     }
 
     #[test]

@@ -169,6 +169,7 @@ impl<L: ModelLearner> ModelOf<L> {
         block: &Block,
         observer: Option<&'a mut L::Observer<'a>>,
     ) -> Result<()> {
+        self.learner.check_classes(&self.encoder)?;
         let before = self.learner.dim();
         if block.sparse.is_some() || block.dim <= before {
             return self.learn_grown(block, observer);

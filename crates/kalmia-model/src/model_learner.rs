@@ -2,7 +2,7 @@
 
 use crate::error;
 use crate::family::CATEGORICAL;
-use crate::memory::{Footprint, with_feature_limit};
+use crate::memory::{Footprint, check_class_memory, with_feature_limit};
 use crate::model::{ClassModel, Model, ModelOf};
 use crate::table::WaitingRows;
 use kalmia::evaluate::{ClassMetrics, Metrics};
@@ -10,7 +10,7 @@ use kalmia::learner::{AnyState, CategoricalState, ClassObserver};
 use kalmia::{
     AnyLearner, Categorical, Error, Family, Learner, Observer, Predict, Result, Rows, SparseRows,
 };
-use kalmia_data::{Block, Encoder, Target};
+use kalmia_data::{Block, ClassNames, Encoder, Target};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -58,6 +58,11 @@ pub trait ModelLearner: Footprint + Clone + Debug + Sized {
         block: &Block,
         waiting: &mut WaitingRows,
     ) -> error::Result<()>;
+    /// Refuses classes that the encoder has named since the last rows, if there is no memory for
+    /// them.
+    fn check_classes(&self, _: &Encoder) -> error::Result<()> {
+        Ok(())
+    }
     /// The state, to be stored.
     fn state(&self) -> Self::State;
     /// A learner that continues from a state.
@@ -206,6 +211,11 @@ impl ModelLearner for Categorical {
         model.learn(block, Some(rows))?;
         rows.apply_to(&mut model.metrics);
         Ok(())
+    }
+
+    fn check_classes(&self, encoder: &Encoder) -> error::Result<()> {
+        let names = encoder.target().and_then(Target::classes);
+        check_class_memory(self, self.classes(), names.map_or(0, ClassNames::len))
     }
 
     fn state(&self) -> CategoricalState {

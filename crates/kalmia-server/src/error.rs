@@ -243,7 +243,7 @@ fn hint(remedy: Remedy<'_>) -> String {
         Remedy::MissingText { value } => format!("declare \"na_values\": [\"{value}\"]"),
         Remedy::Positive { .. } => "declare \"positive\", the label that counts as 1".into(),
         Remedy::SeveralClasses { .. } => {
-            "declare one model per class, each with a target of two values".into()
+            "declare \"family\": \"categorical\" for a target of several classes".into()
         }
         _ => "send other rows".into(),
     }
@@ -273,6 +273,8 @@ impl From<ModelError> for ApiError {
             ModelError::Memory { .. } => Self::new(Code::Limit, error.to_string())
                 .hint("declare fewer columns, or \"hash\", or free memory on the machine"),
             ModelError::Learner(cause) => Self::new(Code::Refused, cause.to_string()),
+            ModelError::NoClasses => Self::new(Code::ModelEmpty, error.to_string())
+                .hint("learn rows first, or declare the model with \"classes\""),
             other => Self::new(Code::BadRequest, other.to_string()),
         }
     }

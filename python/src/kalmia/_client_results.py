@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
@@ -21,6 +22,9 @@ class Declaration(TypedDict, total=False):
     method: str
     parameters: Mapping[str, Any]
     drift: Literal["off", "adapt", "detect"]
+    outliers: Literal["keep", "downweight"]
+    conformal: bool
+    classes: list[str]
     columns: Mapping[str, Literal["number", "category", "boolean", "text"]]
     features: list[str]
     exclude: list[str]
@@ -45,30 +49,48 @@ class Prediction:
     Attributes
     ----------
     mean : float
-        The mean of the target; the probability of the positive label.
+        The mean of the target; the probability of the positive label. NaN for several classes and
+        several quantiles, which have `probabilities` or `quantiles` in its place.
     lower, upper : float or None
         The ends of the interval that was asked for; None without one.
     linear, linear_sd : float or None
         The linear predictor and its standard deviation; None if the method keeps no covariance.
     predicted : object
-        The label with the larger probability; None if the target is no label.
+        The label or class with the largest probability; None if the target is a number.
+    probabilities : dict or None
+        The probability of each class by its name; None if the model has no several classes.
+    quantiles : dict or None
+        The quantile of each level, such as ``{0.1: 3.5, 0.9: 8.2}``; None if the model has no
+        several quantiles.
 
     Examples
     --------
     >>> Prediction(mean=0.25, lower=0.1, upper=0.5, linear=-1.1, linear_sd=0.4).mean
     0.25
+    >>> flower = Prediction(predicted="setosa", probabilities={"setosa": 0.9, "virginica": 0.1})
+    >>> flower.probabilities[flower.predicted]
+    0.9
     """
 
-    mean: float
+    mean: float = math.nan
     lower: float | None = None
     upper: float | None = None
     linear: float | None = None
     linear_sd: float | None = None
     predicted: Any = None
+    probabilities: dict[str, float] | None = None
+    quantiles: dict[float, float] | None = None
 
     @classmethod
     def _read(cls, answer: Mapping[str, Any]) -> Prediction:
         """The prediction in a service's answer; members that this version lacks are left out."""
+        quantiles = answer.get("quantiles")
+        if quantiles is not None:
+            return cls(quantiles={float(level): value for level, value in quantiles.items()})
+        if "probabilities" in answer:
+            return cls(
+                predicted=answer["predicted"], probabilities=dict(answer["probabilities"])
+            )
         return cls(
             mean=answer["mean"],
             lower=answer.get("lower"),

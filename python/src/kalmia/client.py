@@ -91,7 +91,8 @@ class Client(Connected):
             The model's name in the service.
         family : str
             ``"gaussian"``, ``"bernoulli"``, ``"binomial:10"``, ``"poisson"``, ``"gamma"``,
-            ``"negative-binomial"``, ``"student"``, ``"quantile:0.9"``, or ``"auto"``: by the first
+            ``"negative-binomial"``, ``"student"``, ``"quantile:0.9"``, ``"quantile:0.1,0.9"`` for
+            several levels, ``"categorical"`` for several classes, or ``"auto"``: by the first
             targets.
         target : str
             The column to predict.
@@ -204,14 +205,16 @@ class Client(Connected):
         rows: Any,
         *,
         level: float = 0.95,
-        interval: Literal["mean", "y", "none"] | None = None,
+        interval: Literal["mean", "y", "conformal", "none"] | None = None,
     ) -> list[Prediction | None]:
         """Predicts rows, which have the forms that `learn` takes; the target may be left out.
 
         A row with a member `id` is remembered until `label` brings its target. The result is None
         for a row that is left out for a missing value. `interval` chooses between the interval of
-        the mean and that of the target, by default the one that suits the family; `level` is the
-        probability that it holds.
+        the mean and that of the target, by default the one that suits the family; ``"conformal"``
+        is that of the target by thresholds that hold whatever the model, if it was created with
+        ``conformal=True``. `level` is the probability that it holds. Several classes and several
+        quantiles have no interval: :class:`Prediction` has `probabilities` or `quantiles`.
 
         Examples
         --------
@@ -246,7 +249,7 @@ class Client(Connected):
     def choose(self, name: str, candidates: Any, *, id: str | None = None) -> Choice:
         """Chooses one of several candidates by Thompson sampling, and remembers it.
 
-        Candidates are rows without a target. `label` brings the reward under the id of the answer,
+        Candidates are rows without a target, of a model of numbers or of two labels. `label` brings the reward under the id of the answer,
         which is `id` if given and else a new one. Candidates with uncertain rewards are tried more
         often than their mean deserves, so the model finds out.
 

@@ -1,15 +1,15 @@
-//! A service that is killed again and again while clients learn: nothing acknowledged is lost, and
-//! nothing is learned twice.
+//! A service that is killed again and again while clients learn labels, classes and quantiles:
+//! nothing acknowledged is lost, and nothing is learned twice.
 //!
 //! In the suite it is killed a few times. `cargo xtask crash` runs it as long as docs/service.md
 //! says: 200 kills, 64 clients, a million rows.
 
 use crate::harness::{Folder, PATIENCE, Uniform};
-use crate::server::{Server, flights, late};
+use crate::server::{Server, flights, flowers, late, minutes, species, times};
 use kalmia::Learner;
 use kalmia_data::{Format, Input, Mode, SourceOptions, Table};
-use kalmia_model::{LearnScratch, Model};
-use serde_json::Value;
+use kalmia_model::{AnyModel, LearnScratch, Model};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::Mutex;
@@ -40,6 +40,35 @@ impl Size {
     }
 }
 
+/// A model that clients learn.
+struct Learned {
+    name: &'static str,
+    declaration: fn() -> Value,
+    columns: Value,
+    rows: fn(u64, usize) -> Value,
+    /// The rows of each acknowledged request under its sequence number.
+    acknowledged: Mutex<BTreeMap<u64, Vec<u8>>>,
+}
+
+/// One of each kind.
+fn models() -> [Learned; 3] {
+    let flight = json!({"hour": "number", "dist": "number", "carrier": "category"});
+    let flower = json!({"petal": "number", "sepal": "number", "place": "category"});
+    let time = json!({"size": "number", "queue": "number"});
+    let learned = |name, declaration, columns, rows| Learned {
+        name,
+        declaration,
+        columns,
+        rows,
+        acknowledged: Mutex::default(),
+    };
+    [
+        learned("late", late as fn() -> Value, flight, flights as fn(u64, usize) -> Value),
+        learned("species", species, flower, flowers),
+        learned("minutes", minutes, time, times),
+    ]
+}
+
 /// What the clients share.
 struct Work {
     address: String,
@@ -47,8 +76,7 @@ struct Work {
     /// Whether the service will not be killed any more.
     calm: AtomicBool,
     retries: AtomicU64,
-    /// The rows of each acknowledged request under its sequence number.
-    acknowledged: Mutex<BTreeMap<u64, Vec<u8>>>,
+    models: [Learned; 3],
 }
 
 #[test]
@@ -62,17 +90,20 @@ fn kills_lose_nothing_and_double_nothing() {
         Server::run(folder.command(&words))
     };
     let server = start();
-    let mut declared = late();
-    declared["columns"] =
-        serde_json::json!({"hour": "number", "dist": "number", "carrier": "category"});
-    assert_eq!(server.put("/v1/models/late", &declared).status, 201);
-    let first = server.snapshot("late");
+    let models = models();
+    let first = models.each_ref().map(|model| {
+        let mut declared = (model.declaration)();
+        declared["columns"] = model.columns.clone();
+        let path = format!("/v1/models/{}", model.name);
+        assert_eq!(server.put(&path, &declared).status, 201);
+        server.snapshot(model.name)
+    });
     let work = Work {
         address: server.address.clone(),
         rows_left: AtomicU64::new(size.rows),
         calm: AtomicBool::new(false),
         retries: AtomicU64::new(0),
-        acknowledged: Mutex::default(),
+        models,
     };
     let began = Instant::now();
     let server = std::thread::scope(|scope| {
@@ -92,23 +123,28 @@ fn kills_lose_nothing_and_double_nothing() {
         clients.into_iter().for_each(|client| client.join().unwrap());
         server
     });
-    let acknowledged = work.acknowledged.into_inner().unwrap();
-    let requests = acknowledged.len() as u64;
-    let last = acknowledged.last_key_value().map(|(sequence, _)| *sequence);
-    assert_eq!(last, Some(requests), "every entry of the log was acknowledged once");
-    // a last kill, so that the model compared is one that was recovered
+    // a last kill, so that the models compared are recovered ones
     server.kill();
     let server = start();
-    let served = without_mark(&server.snapshot("late"));
-    let mut expected = Model::from_bytes(&first).unwrap();
-    expected.metadata.remove("service");
-    let rows = learn_in_order(&mut expected, acknowledged.into_values());
-    assert_eq!(expected.learner.count(), rows);
-    assert!(served == expected.to_bytes().unwrap(), "the model is that of the log in order");
-    assert_eq!(server.get("/v1/models/late").ok()["rows"], rows);
+    let mut requests = 0;
+    let mut rows = 0;
+    for (Learned { name, acknowledged, .. }, first) in work.models.into_iter().zip(first) {
+        let acknowledged = acknowledged.into_inner().unwrap();
+        requests += acknowledged.len();
+        let last = acknowledged.last_key_value().map(|(sequence, _)| *sequence as usize);
+        assert_eq!(last, Some(acknowledged.len()), "{name}: every entry was acknowledged once");
+        let served = without_mark(&server.snapshot(name));
+        let mut expected = AnyModel::from_bytes(&first).unwrap();
+        expected.metadata_mut().remove("service");
+        let of_model = learn_in_order(&mut expected, acknowledged.into_values());
+        assert_eq!(expected.rows(), of_model);
+        assert!(served == expected.to_bytes().unwrap(), "{name} is that of the log in order");
+        assert_eq!(server.model(name)["rows"], of_model);
+        rows += of_model;
+    }
     println!(
         "{} kills, {} clients, {requests} requests, {rows} rows, {} retries, {:.0} s: 0 lost, 0 \
-         doubled, model byte for byte equal",
+         doubled, models byte for byte equal",
         size.kills,
         size.clients,
         work.retries.into_inner(),
@@ -125,7 +161,8 @@ fn client(number: u64, work: &Work) {
         .timeout_global(Some(Duration::from_secs(20)))
         .build();
     let agent = Agent::from(config);
-    let url = format!("http://{}/v1/models/late/learn", work.address);
+    let model = &work.models[number as usize % work.models.len()];
+    let url = format!("http://{}/v1/models/{}/learn", work.address, model.name);
     let mut random = Uniform(number + 100);
     for i in 0.. {
         // most entries are small; some are learned in several parts, between which a kill may come
@@ -137,7 +174,8 @@ fn client(number: u64, work: &Work) {
         if work.rows_left.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_err() {
             return;
         }
-        let body = serde_json::to_vec(&flights(number * 1_000_003 + i, rows as usize)).unwrap();
+        let body = (model.rows)(number * 1_000_003 + i, rows as usize);
+        let body = serde_json::to_vec(&body).unwrap();
         let start = Instant::now();
         let sequence = loop {
             let sent = agent
@@ -159,7 +197,7 @@ fn client(number: u64, work: &Work) {
             assert!(start.elapsed() < PATIENCE, "a request is never acknowledged");
             std::thread::sleep(Duration::from_millis(5));
         };
-        let before = work.acknowledged.lock().unwrap().insert(sequence, body);
+        let before = model.acknowledged.lock().unwrap().insert(sequence, body);
         assert!(before.is_none(), "two requests have the sequence number {sequence}");
     }
 }
@@ -171,8 +209,8 @@ fn acknowledged_sequence(text: &str, rows: u64) -> u64 {
 }
 
 /// Learns the bodies as the service does, without the service; the rows.
-fn learn_in_order(model: &mut Model, bodies: impl Iterator<Item = Vec<u8>>) -> u64 {
-    let schema = model.encoder.table_schema();
+fn learn_in_order(model: &mut AnyModel, bodies: impl Iterator<Item = Vec<u8>>) -> u64 {
+    let schema = model.encoder().table_schema();
     let options = SourceOptions { format: Some(Format::Jsonl), ..SourceOptions::default() };
     let mut scratch = LearnScratch::default();
     let mut rows = 0;
@@ -190,8 +228,8 @@ fn learn_in_order(model: &mut Model, bodies: impl Iterator<Item = Vec<u8>>) -> u
 
 /// A model file without what the service wrote beside the model.
 fn without_mark(bytes: &[u8]) -> Vec<u8> {
-    let mut model = Model::from_bytes(bytes).unwrap();
-    assert!(model.metadata.remove("service").is_some());
+    let mut model = AnyModel::from_bytes(bytes).unwrap();
+    assert!(model.metadata_mut().remove("service").is_some());
     model.to_bytes().unwrap()
 }
 
@@ -201,7 +239,7 @@ fn a_snapshot_holds_whole_entries_only() {
     let folder = Folder::new("serve-whole");
     let server = Server::start(&folder, "--snapshot-every 0");
     let names: Vec<_> = (0..40).map(|j| format!("x{j}")).collect();
-    let declared = serde_json::json!({"family": "gaussian", "target": "y"});
+    let declared = json!({"family": "gaussian", "target": "y"});
     assert_eq!(server.put("/v1/models/m", &declared).status, 201);
     let mut random = Uniform(5);
     let mut csv = format!("{},y\n", names.join(","));

@@ -2,7 +2,9 @@
 
 use crate::formats::{self, learned};
 use crate::harness::{Folder, Uniform};
-use crate::server::{Server, flights, to_bytes, unlabelled, with_model};
+use crate::server::{
+    Server, flights, flowers, minutes, species, times, to_bytes, unlabelled, with_model, without,
+};
 use serde_json::json;
 
 /// Pieces that readers trip over.
@@ -151,4 +153,81 @@ fn mutated_bodies_break_nothing() {
     server.kill();
     let server = Server::start(&folder, "");
     assert_eq!(server.snapshot("late"), bytes);
+}
+
+/// Requests that a model of several classes or quantiles takes.
+fn several_seeds(
+    model: &'static str,
+    target: &'static str,
+    rows: &serde_json::Value,
+) -> Vec<(String, &'static str, Vec<u8>)> {
+    let mut asked = without(rows, target);
+    asked[0]["id"] = json!("a");
+    asked[1]["id"] = json!("b");
+    let labels = json!([{"id": "a", "y": rows[0][target]}, {"id": "b", "y": rows[1][target]}]);
+    let path = |route: &str| format!("/v1/models/{model}/{route}");
+    let mut seeds = Vec::new();
+    for (route, body) in [("learn", rows), ("learn?predict=1", rows), ("predict", &asked)] {
+        seeds.extend(formats::all(body).map(|(kind, body)| (path(route), kind, body)));
+    }
+    for (kind, body) in formats::all(&labels) {
+        seeds.push((path("predict"), "application/json", to_bytes(&asked)));
+        seeds.push((path("label"), kind, body));
+    }
+    let choice = json!({"candidates": without(rows, target)});
+    seeds.push((path("choose"), "application/json", to_bytes(&choice)));
+    seeds
+}
+
+#[test]
+fn mutated_bodies_break_no_model_of_several_classes_or_quantiles() {
+    let folder = Folder::new("serve-fuzz-several");
+    let server = Server::start(&folder, "");
+    server.put("/v1/models/species", &species()).ok();
+    server.put("/v1/models/minutes", &minutes()).ok();
+    server.learn("species", &flowers(1, 60));
+    server.learn("minutes", &times(1, 60));
+    let mut seeds = several_seeds("species", "species", &flowers(2, 4));
+    seeds.extend(several_seeds("minutes", "minutes", &times(2, 4)));
+    let declaration = json!({"family": "categorical", "target": "n", "columns": {"a": "number"},
+        "classes": ["x", "y"], "missing": "mean", "weight": "w"});
+    let files = ["species", "minutes"].map(|model| server.snapshot(model));
+    let mut uniform = Uniform(17);
+    let mut refused = 0;
+    let mut rows = 120;
+    for i in 0..2500 {
+        let new = "/v1/models/new";
+        let (method, path, kind, body) = match i % 25 {
+            0 => ("PUT", new, "application/json", to_bytes(&declaration)),
+            1 | 2 => ("PUT", new, "application/octet-stream", files[i % 25 - 1].clone()),
+            _ => {
+                let (path, kind, body) = &seeds[i % seeds.len()];
+                ("POST", path.as_str(), *kind, body.clone())
+            }
+        };
+        let body = if i % 10 == 0 { body } else { mutate(&body, &mut uniform) };
+        let answer = server.send(method, path, &[("content-type", kind)], &body);
+        assert!(answer.status < 500, "{path} as {kind}: {answer}\n{body:?}");
+        match answer.status {
+            400.. => {
+                refused += 1;
+                assert!(answer.json()["error"]["code"].is_string(), "{path} as {kind}: {answer}");
+            }
+            201 => assert_eq!(server.send("DELETE", path, &[], b"").status, 204),
+            _ if path.contains("learn") || path.contains("label") => {
+                rows += answer.json()["rows"].as_u64().unwrap();
+            }
+            _ => {}
+        }
+    }
+    assert!((600..2500).contains(&refused), "{refused} of 2500 were refused");
+    let learned_rows = |model: &str| server.model(model)["rows"].as_u64().unwrap();
+    assert_eq!(learned_rows("species") + learned_rows("minutes"), rows);
+    let log = server.log();
+    assert!(!log.contains("panicked") && !log.contains("internal error"), "{log}");
+    // what is in the log can be learned again
+    let bytes = ["species", "minutes"].map(|model| server.snapshot(model));
+    server.kill();
+    let server = Server::start(&folder, "");
+    assert_eq!(["species", "minutes"].map(|model| server.snapshot(model)), bytes);
 }

@@ -279,11 +279,53 @@ pub fn flights(seed: u64, rows: usize) -> Value {
 
 /// The same rows without the label.
 pub fn unlabelled(rows: &Value) -> Value {
+    without(rows, "late")
+}
+
+/// The same rows without a column.
+pub fn without(rows: &Value, column: &str) -> Value {
     let mut rows = rows.clone();
     for row in rows.as_array_mut().unwrap() {
-        row.as_object_mut().unwrap().remove("late");
+        row.as_object_mut().unwrap().remove(column);
     }
     rows
+}
+
+/// The declaration of a model of several classes.
+pub fn species() -> Value {
+    json!({"family": "categorical", "target": "species"})
+}
+
+/// Rows of three classes that follow two numbers and a category; the same for the same seed.
+pub fn flowers(seed: u64, rows: usize) -> Value {
+    let mut uniform = Uniform(seed);
+    let names = ["setosa", "versicolor", "virginica"];
+    let mut row = || {
+        let class = (uniform.next() * 3.0) as usize;
+        let petal = (20.0 * (class as f64 + 1.6 * uniform.next())).round() / 10.0;
+        let sepal = (10.0 * (5.0 + 0.5 * class as f64 + 2.0 * uniform.next())).round() / 10.0;
+        let place = if uniform.next() < 0.2 + 0.3 * class as f64 { "east" } else { "west" };
+        json!({"petal": petal, "sepal": sepal, "place": place, "species": names[class]})
+    };
+    Value::Array((0..rows).map(|_| row()).collect())
+}
+
+/// The declaration of a model of several quantiles.
+pub fn minutes() -> Value {
+    json!({"family": "quantile:0.1,0.5,0.9", "target": "minutes"})
+}
+
+/// Rows of a skewed number whose spread follows a feature; the same for the same seed.
+pub fn times(seed: u64, rows: usize) -> Value {
+    let mut uniform = Uniform(seed);
+    let mut row = || {
+        let size = (100.0 * uniform.next()).round() / 10.0;
+        let queue = (8.0 * uniform.next()).floor();
+        let noise = -uniform.next().max(1e-9).ln();
+        let minutes = (100.0 * (5.0 + size + queue + (1.0 + queue) * noise)).round() / 100.0;
+        json!({"size": size, "queue": queue, "minutes": minutes})
+    };
+    Value::Array((0..rows).map(|_| row()).collect())
 }
 
 /// A service with the model `late`.

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use std::sync::LazyLock;
 
 /// The parts of the script, in order.
-const SCRIPT: [&str; 8] = [
+const SCRIPT: [&str; 9] = [
     include_str!("../page/script/state.js"),
     include_str!("../page/script/requests.js"),
     include_str!("../page/script/connection.js"),
@@ -17,6 +17,7 @@ const SCRIPT: [&str; 8] = [
     include_str!("../page/script/loss.js"),
     include_str!("../page/script/coefficients.js"),
     include_str!("../page/script/calibration.js"),
+    include_str!("../page/script/several.js"),
     include_str!("../page/script/start.js"),
 ];
 

@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from math import exp
+from math import exp, log
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -108,7 +108,8 @@ class Server:
 
 
 class Flights:
-    """Made-up flights with a fixed seed: late or not, the delay, or the number of complaints."""
+    """Made-up flights with a fixed seed: late or not, the delay, the cause of a delay, or the
+    number of complaints."""
 
     def __init__(self, seed=7):
         self.random = random.Random(seed)
@@ -130,6 +131,11 @@ class Flights:
             row[target] = int(draw.random() < 1 / (1 + exp(-linear)))
         elif target == "delay":
             row[target] = round(15 + 8 * linear + draw.gauss(0.0, 10.0), 1)
+        elif target == "cause":
+            scores = {"carrier": linear, "security": 0.0, "weather": 2 * row["rain"] + row["wind"]}
+            # The largest of the scores with noise of Gumbel's law: a softmax.
+            noisy = {name: score - log(draw.expovariate(1.0)) for name, score in scores.items()}
+            row[target] = max(noisy, key=noisy.get)
         else:
             # Arrivals within one unit of time, at a rate that depends on the columns.
             arrival = draw.expovariate(exp(0.3 * linear))

@@ -82,7 +82,7 @@ impl Predictor {
                 Ok(Self { model: Forecasting::Classes(model, sorted), numbers })
             }
             AnyModel::Quantiles(model) => {
-                if matches!(args.interval, Some(IntervalOf::Mean | IntervalOf::Y)) {
+                if args.interval.is_some_and(|interval| interval != IntervalOf::None) {
                     return Err(Failure::usage(
                         "--interval: a model of several quantiles predicts its levels, two of \
                          which hold the targets between them; leave it out",

@@ -1,7 +1,14 @@
 // The chart of the calibration.
 
-function showCalibration(groups) {
+function showCalibration(model) {
+  const groups = model.calibration ?? [];
   byId("part-calibration").hidden = groups.length === 0;
+  setText(
+    byId("calibration-note"),
+    model.classes
+      ? "Probability of the likeliest class against the share of rows in which it was right"
+      : "Predicted probability against observed share",
+  );
   byId("pair").classList.toggle("one", groups.length === 0);
   if (groups.length === 0) return;
   drawCalibration(groups);

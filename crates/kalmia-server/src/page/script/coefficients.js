@@ -1,7 +1,7 @@
 // The coefficients, as a forest plot whose rows are those of a table.
 
 function showCoefficients() {
-  const all = state.model.coefficients ?? [];
+  const all = chosenCoefficients(state.model);
   const wanted = byId("coefficients-filter").value.trim().toLowerCase();
   const hasIntervals = all.some(({ lower }) => isNumber(lower));
   const key = hasIntervals ? "z" : "estimate";
@@ -12,10 +12,12 @@ function showCoefficients() {
   const byZ = hasIntervals && document.querySelector("input[name=scale]:checked").value === "z";
   byId("scale").hidden = !hasIntervals;
   byId("coefficients-filter").hidden = all.length <= 12 && wanted === "";
-  setText(byId("coefficients-note"), coefficientsNote(all, hasIntervals));
+  const about = aboutCoefficients(state.model);
+  setText(byId("coefficients-note"), about + coefficientsNote(all, hasIntervals));
   showMoreButton(sorted.length - shown.length);
   showNoCoefficient(all, sorted, wanted);
-  drawForest(shown.map((row) => forestRow(row, byZ)));
+  const rows = shown.map((row) => forestRow(row, byZ));
+  drawForest(rows, byId("coefficients"), byId("forest-axis"), 7, coefficientTexts);
 }
 
 function coefficientsNote(all, hasIntervals) {
@@ -73,11 +75,11 @@ function forestRange(rows) {
   return { low: low - spare, high: high + spare };
 }
 
-function drawForest(rows) {
-  const nodes = resizeChildren(byId("coefficients"), rows.length, makeCoefficientRow);
-  rows.forEach((row, i) => writeCoefficient(nodes[i], row));
+// A row of `body` for each row, with the texts that `texts` gives and a strip as second column.
+function drawForest(rows, body, axis, columns, texts) {
+  const nodes = resizeChildren(body, rows.length, makeForestRow(columns));
+  rows.forEach((row, i) => writeForestRow(nodes[i], texts(row)));
   // Measured after the texts are written, because they decide how wide the strip is.
-  const axis = byId("forest-axis");
   const width = axis.parentElement.clientWidth || 280;
   const range = forestRange(rows);
   const x = linearScale(range.low, range.high, 12, width - 12);
@@ -88,17 +90,26 @@ function drawForest(rows) {
   });
 }
 
-function makeCoefficientRow() {
-  const row = tableRow(7)();
-  row.children[1].className = "strip";
-  return row;
+function makeForestRow(columns) {
+  return () => {
+    const row = tableRow(columns)();
+    row.children[1].className = "strip";
+    return row;
+  };
 }
 
-function writeCoefficient(node, row) {
+function writeForestRow(node, texts) {
+  texts.forEach((text, i) => {
+    if (text !== null) setText(node.children[i], text);
+  });
+}
+
+// The strip in the second place has no text.
+function coefficientTexts(row) {
   const interval = isNumber(row.lower)
     ? `${decimal(row.lower, 3)} to ${decimal(row.upper, 3)}`
     : DASH;
-  const texts = [
+  return [
     row.name,
     null,
     decimal(row.estimate),
@@ -107,9 +118,6 @@ function writeCoefficient(node, row) {
     isNumber(row.z) ? withMinus(row.z.toFixed(1)) : DASH,
     pValue(row.p),
   ];
-  texts.forEach((text, i) => {
-    if (text !== null) setText(node.children[i], text);
-  });
 }
 
 function forestAxis(ticks, x) {

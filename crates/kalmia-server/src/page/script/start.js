@@ -30,7 +30,8 @@ function redraw() {
   if (state.model?.state !== "ready" || byId("view-model").hidden) return;
   drawLoss();
   showCoefficients();
-  showCalibration(state.model.calibration ?? []);
+  showLevels(state.model);
+  showCalibration(state.model);
 }
 
 function listen() {
@@ -51,6 +52,7 @@ function listen() {
   listenToLossPlot(byId("loss-plot"));
   byId("coefficients-filter").addEventListener("input", showCoefficients);
   byId("scale").addEventListener("change", showCoefficients);
+  byId("coefficients-of").addEventListener("change", chooseCoefficients);
   byId("coefficients-more").addEventListener("click", () => {
     state.coefficientLimit += COEFFICIENTS_STEP;
     showCoefficients();

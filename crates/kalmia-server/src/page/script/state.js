@@ -21,6 +21,7 @@ const state = {
   model: null,
   probe: null, // index into the loss course that hover or keys point at
   coefficientLimit: COEFFICIENTS_SHOWN,
+  coefficientsOf: null, // the class or level whose coefficients are shown
   wasLost: false,
   controller: new AbortController(),
 };

@@ -116,6 +116,7 @@ function chosenModelChanged() {
   state.model = null;
   state.probe = null;
   state.coefficientLimit = COEFFICIENTS_SHOWN;
+  state.coefficientsOf = null;
   byId("coefficients-filter").value = "";
   showList();
   restart();
@@ -145,8 +146,11 @@ function showLearned(model) {
   showTiles(model);
   drawLoss();
   showCoefficients();
-  showCalibration(model.calibration ?? []);
+  showLevels(model);
+  showConfusion(model);
+  showCalibration(model);
   showScores(model.progressive);
+  showConformal(model.conformal);
   showDrift(model);
 }
 
@@ -154,6 +158,8 @@ function aboutModel(model) {
   const positive =
     model.positive === null || model.positive === undefined ? "" : ` = ${model.positive}`;
   const parts = [model.family, `method ${model.method}`, `target ${model.target}${positive}`];
+  if (model.classes) parts.push(`${count(model.classes.length)} classes`);
+  if (model.levels) parts.push(`levels ${model.levels.map(({ level }) => level).join(", ")}`);
   if (isNumber(model.features)) parts.push(plural(model.features, "feature"));
   return parts.filter(Boolean).join(" \u00b7 ");
 }
@@ -197,6 +203,7 @@ function showScores(progressive) {
     deviance: "Deviance",
     auc: "AUC",
     accuracy: "Accuracy",
+    top_2: "One of the two likeliest",
     brier: "Brier score",
     calibration_error: "Calibration error",
     rmse: "RMSE",
@@ -204,16 +211,17 @@ function showScores(progressive) {
     coverage: "Coverage of 95 % intervals",
   };
   const half = progressive?.last_half ?? {};
+  const scores = { ...progressive, top_2: progressive?.top?.[1] };
   const rows = Object.entries(names)
-    .filter(([key]) => isNumber(progressive?.[key]))
-    .map(([key, name]) => [name, decimal(progressive[key]), decimal(half[key])]);
+    .filter(([key]) => isNumber(scores[key]))
+    .map(([key, name]) => [name, decimal(scores[key]), decimal(half[key])]);
   byId("part-scores").hidden = rows.length === 0;
   fillTable(byId("scores"), rows, 3);
 }
 
 function showDrift(model) {
-  setText(byId("drift-verdict"), driftVerdict(model.drift));
-  setText(byId("drift-note"), driftNote(model));
+  setText(byId("drift-verdict"), model.levels ? levelDrifts(model) : driftVerdict(model.drift));
+  setText(byId("drift-note"), model.levels ? sentence(model.drift_note) : driftNote(model));
 }
 
 function driftVerdict(drift) {
@@ -236,6 +244,7 @@ function driftNote(model) {
 }
 
 function sentence(text) {
+  if (!text) return "";
   const full = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(full) ? full : `${full}.`;
 }
