@@ -234,7 +234,9 @@ impl ModelLearner for Categorical {
         let Some(names) = encoder.target().and_then(Target::classes) else {
             return Err("several classes, but a target without their names".into());
         };
-        if names.len() < self.classes() {
+        // before its first row a learner has one class that has no name yet
+        let unnamed = names.is_empty() && self.classes() == 1 && self.count() == 0;
+        if names.len() < self.classes() && !unnamed {
             return Err(format!("{} classes with {} names", self.classes(), names.len()));
         }
         if encoder.is_wide() {

@@ -178,4 +178,9 @@ fn a_model_without_a_class_says_so() {
     let new = table(&model, "x,y\n1,a\n".into());
     let forecasts = model.forecast_table(&new, 0.9, None, &mut Block::new());
     assert!(matches!(forecasts, Err(Error::NoClasses)));
+    // and is stored all the same
+    let bytes = model.to_bytes().unwrap();
+    let mut again = AnyModel::from_bytes(&bytes).unwrap();
+    assert_eq!(learn(&mut again, "x,y\n1,a\n2,b\n".into()).unwrap(), 2);
+    assert_eq!(again.predictors(), 2);
 }

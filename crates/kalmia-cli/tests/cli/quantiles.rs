@@ -208,6 +208,7 @@ fn what_several_quantiles_do_not_take_is_said() {
         ("--outliers downweight", "hardly moved by outliers"),
         ("--text town", "not from text"),
         ("--certificate", "--certificate"),
+        ("--conformal", "no conformal intervals"),
     ] {
         folder.run(&format!("{fit} {words}")).fails(2, &[said]);
     }
@@ -215,6 +216,7 @@ fn what_several_quantiles_do_not_take_is_said() {
         ("compare t.csv -t y --family quantile:0.1,0.9", "elsewhere give one level"),
         ("predict m.kalmia t.csv --interval y", "--interval: a model of several quantiles"),
         ("predict m.kalmia t.csv --interval mean", "--interval: a model of several quantiles"),
+        ("predict m.kalmia t.csv --interval conformal", "--interval: a model of several quantiles"),
         ("polish m.kalmia t.csv", "holds several quantiles"),
         ("merge m.kalmia m.kalmia -o x.kalmia", "holds several quantiles"),
     ] {

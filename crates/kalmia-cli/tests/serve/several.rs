@@ -4,6 +4,7 @@
 use crate::formats::{self, csv, learned};
 use crate::harness::{Folder, number};
 use crate::server::{Server, flowers, minutes, species, times, without};
+use crate::watching::series;
 use serde_json::{Value, json};
 
 /// A kind of model: its declaration, target, rows, and the options of `kalmia fit`.
@@ -250,8 +251,8 @@ fn lists_metrics_and_events_show_them() {
         for (name, member) in [("loss", "loss"), ("baseline_loss", "baseline_loss")] {
             let value = number(&model["progressive"], member);
             assert_eq!(number(&line, member), value);
-            let series = format!("kalmia_model_{name}{{model=\"m\"}} {value}");
-            assert!(text.contains(&series), "{series} in\n{text}");
+            let shown = series(&text, &format!("kalmia_model_{name}{{model=\"m\"}}"));
+            assert!((shown - value).abs() < 1e-12 * value, "{shown} for {value}");
         }
         assert!(number(&line, "loss") < 0.9 * number(&line, "baseline_loss"), "{line}");
         let course = model["course"].as_array().unwrap();

@@ -79,7 +79,7 @@ fn a_stop_does_not_wait_for_open_pages() {
 
 /// The value of a series.
 #[track_caller]
-fn series(text: &str, name: &str) -> f64 {
+pub fn series(text: &str, name: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     let line = line.unwrap_or_else(|| panic!("no {name} in\n{text}"));
     line.trim().parse().unwrap()

@@ -63,7 +63,8 @@ pub struct Learned {
     /// JSON members that are no columns of the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
-    /// What was predicted before each row was learned; null for a row left out.
+    /// What was predicted before each row was learned; null for a row left out, and before any
+    /// class is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predictions: Option<Vec<Option<Prediction>>>,
     /// The predictions as they were served, for rows whose labels came later.

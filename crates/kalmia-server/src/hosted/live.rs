@@ -5,7 +5,7 @@ use super::entry::{Kind, Learned, Served};
 use crate::error::{ApiError, Result};
 use crate::prediction::{Prediction, predictions};
 use kalmia_data::Table;
-use kalmia_model::{AnyModel, LearnScratch};
+use kalmia_model::{AnyModel, Error as ModelError, LearnScratch};
 use serde::{Deserialize, Serialize};
 use std::ops::{DerefMut, Range};
 use std::panic::AssertUnwindSafe;
@@ -77,9 +77,15 @@ impl Live {
     /// Learns rows as one batch; what was predicted before, if the kind asks for it.
     fn learn(&mut self, kind: Kind, table: &Table, part: &mut Part) -> Result<()> {
         if kind == Kind::Predicted {
-            let before = self.model.forecast_table(table, LEVEL, None, &mut self.scratch.block)?;
+            let before =
+                match self.model.forecast_table(table, LEVEL, None, &mut self.scratch.block) {
+                    Ok(forecasts) => predictions(forecasts),
+                    // the first row brings the first class
+                    Err(ModelError::NoClasses) => vec![None; table.rows()],
+                    Err(error) => return Err(error.into()),
+                };
             self.learn_batch(table, part)?;
-            part.predictions.extend(predictions(before));
+            part.predictions.extend(before);
             return Ok(());
         }
         self.learn_batch(table, part)
