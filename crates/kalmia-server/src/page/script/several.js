@@ -95,7 +95,7 @@ function levelDrifts(model) {
 
 // ---- Which classes are taken for others ----
 
-// Shares of a class above which its cell is darker.
+// Shares of a class above which its cell has a stronger tint.
 const HEAT_SHARES = [0, 0.05, 0.2, 0.5];
 
 function showConfusion(model) {
