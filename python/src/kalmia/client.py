@@ -249,9 +249,10 @@ class Client(Connected):
     def choose(self, name: str, candidates: Any, *, id: str | None = None) -> Choice:
         """Chooses one of several candidates by Thompson sampling, and remembers it.
 
-        Candidates are rows without a target, of a model of numbers or of two labels. `label` brings the reward under the id of the answer,
-        which is `id` if given and else a new one. Candidates with uncertain rewards are tried more
-        often than their mean deserves, so the model finds out.
+        Candidates are rows without a target, of a model of numbers or of two labels. `label` brings
+        the reward under the id of the answer, which is `id` if given and else a new one. Candidates
+        with uncertain rewards are tried more often than their mean deserves, so the model finds
+        out.
 
         Examples
         --------

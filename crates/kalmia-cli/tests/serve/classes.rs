@@ -2,6 +2,7 @@
 //! which, and tensors.
 
 use crate::harness::{Folder, number};
+use crate::inference::tensor;
 use crate::server::{Server, flowers, species, without};
 use serde_json::{Value, json};
 
@@ -195,12 +196,6 @@ fn more_than_a_thousand_classes_are_refused_with_the_row() {
     assert_eq!((&error["row"], &error["column"]), (&json!(1001), &json!("y")));
     assert_eq!(server.model("m")["rows"], 0);
     assert_eq!(server.learn("m", &rows(40))["rows"], 40);
-}
-
-/// A tensor of a column, its values taken from rows.
-fn tensor(rows: &Value, name: &str, datatype: &str) -> Value {
-    let data: Vec<_> = rows.as_array().unwrap().iter().map(|row| row[name].clone()).collect();
-    json!({"name": name, "shape": [data.len()], "datatype": datatype, "data": data})
 }
 
 #[test]

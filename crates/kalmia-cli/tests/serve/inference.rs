@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const INFER: &str = "/v2/models/late/infer";
 
 /// A tensor of a column, its values taken from rows.
-fn tensor(rows: &Value, name: &str, datatype: &str) -> Value {
+pub fn tensor(rows: &Value, name: &str, datatype: &str) -> Value {
     let data: Vec<_> = rows.as_array().unwrap().iter().map(|row| row[name].clone()).collect();
     json!({"name": name, "shape": [data.len()], "datatype": datatype, "data": data})
 }
