@@ -52,6 +52,24 @@ def test_a_batch_is_learned_once(tmp_path):
     assert found.progressive_loss_ == pytest.approx(local.progressive_loss_, rel=1e-12)
 
 
+def test_several_classes_are_learned_once(tmp_path):
+    rng = np.random.default_rng(3)
+    code = rng.integers(0, 3, 300)
+    table = pd.DataFrame({"x": code + rng.normal(0.0, 0.6, 300), "kind": np.array([*"abc"])[code]})
+    parts = [table[first : first + 100] for first in (0, 100, 200)]
+    for place, part in enumerate(parts):
+        with StreamModel(tmp_path / "m", "kind", family="categorical") as model:
+            assert model.learn(part, place) == (100, 0, False)
+            assert model.learn(part, place) == (0, 0, True)
+    local = kalmia.LogisticRegression()
+    for part in parts:
+        local.partial_fit(part[["x"]], part["kind"], classes=[*"abc"])
+    found = kalmia.load(tmp_path / "m")
+    assert found.classes_.tolist() == [*"abc"] and found.stream_position_ == {"stream": 2}
+    assert found.coef_ == pytest.approx(local.coef_, rel=1e-9)
+    assert found.progressive_loss_ == pytest.approx(local.progressive_loss_, rel=1e-9)
+
+
 def test_a_model_that_is_opened_anew_for_each_batch_has_the_same_bytes(tmp_path):
     parts = batches()
     with StreamModel(tmp_path / "whole", "late") as whole:
