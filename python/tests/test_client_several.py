@@ -65,8 +65,7 @@ def test_classes_are_learned_predicted_labelled_and_loaded(client):
     client.predict(name, asked)
     labelled = client.label(name, list(zip(asked["id"], new["species"], strict=True)))
     losses = [
-        -math.log(one.probabilities[true])
-        for one, true in zip(found, new["species"], strict=True)
+        -math.log(one.probabilities[true]) for one, true in zip(found, new["species"], strict=True)
     ]
     assert labelled.served.rows == 50
     assert labelled.served.loss == pytest.approx(np.mean(losses), rel=1e-9)

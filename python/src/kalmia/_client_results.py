@@ -88,9 +88,7 @@ class Prediction:
         if quantiles is not None:
             return cls(quantiles={float(level): value for level, value in quantiles.items()})
         if "probabilities" in answer:
-            return cls(
-                predicted=answer["predicted"], probabilities=dict(answer["probabilities"])
-            )
+            return cls(predicted=answer["predicted"], probabilities=dict(answer["probabilities"]))
         return cls(
             mean=answer["mean"],
             lower=answer.get("lower"),

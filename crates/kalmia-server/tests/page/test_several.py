@@ -70,9 +70,7 @@ def test_classes_are_shown_with_their_coefficients_and_confusions(server, flight
     choice.select_option("weather")
     new = [{**row, "cause": "crew"} for row in flights.rows(3, "cause")]
     server.must("POST", "/v1/models/cause/learn", new)
-    expect(choice.locator("option")).to_have_text(
-        ["crew", "security", "weather"], timeout=MOVE_MS
-    )
+    expect(choice.locator("option")).to_have_text(["crew", "security", "weather"], timeout=MOVE_MS)
     expect(choice).to_have_value("weather")
     expect(page.locator("#confusion tr")).to_have_count(4)
     expect(page.locator("#confusion-head th")).to_have_count(5)
