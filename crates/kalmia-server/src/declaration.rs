@@ -295,7 +295,7 @@ impl Declaration {
     }
 
     /// Refuses settings that contradict each other or that the family does not take, before any
-    /// row: by a model of one column, which goes again.
+    /// row. A model of one column is built to find out, and dropped.
     fn check_family(&self) -> Result<()> {
         let settings = self.settings()?;
         let several = self.family.classes() == Classes::Always;
@@ -304,6 +304,11 @@ impl Declaration {
             return Err(ApiError::new(Code::BadRequest, message).hint(
                 "declare \"columns\" too, or leave \"classes\" out: the first rows show them",
             ));
+        }
+        if several && self.positive.is_some() {
+            let message = "\"positive\" names one of two labels, but the family is categorical";
+            return Err(ApiError::new(Code::BadRequest, message)
+                .hint("leave it out, or declare the family bernoulli"));
         }
         if !several && self.family.quantiles().is_none() && !self.conformal {
             return Ok(());

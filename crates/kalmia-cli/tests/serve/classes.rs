@@ -78,6 +78,8 @@ fn declared_classes_are_known_before_any_row() {
     assert_eq!(names(&server.predict("unknown", &row)[0]).len(), 3);
     for wrong in [
         json!({"family": "categorical", "target": "y", "classes": ["a"]}),
+        json!({"family": "categorical", "target": "y", "positive": "a"}),
+        json!({"family": "categorical", "target": "y", "offset": "o"}),
         json!({"family": "gaussian", "target": "y", "columns": {"x": "number"}, "classes": ["a"]}),
         declared(&["a", "a"]),
         declared(&["1", "1.0"]),
