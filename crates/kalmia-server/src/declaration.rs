@@ -242,7 +242,7 @@ impl Declaration {
 
     /// What the columns are for.
     fn options(&self) -> Result<EncoderOptions> {
-        let default = EncoderOptions::default();
+        let max_features = EncoderOptions::default().max_features;
         let method: MethodName = self.method.parse()?;
         let rows = Method::new(method, &Parameters::default())
             .map_or(WideRows::Never, |method| method.rows());
@@ -261,13 +261,12 @@ impl Declaration {
             intercept: self.intercept,
             missing: self.missing,
             na_values: self.na_values.clone(),
-            max_features: self.max_features.unwrap_or(default.max_features),
+            max_features: self.max_features.unwrap_or(max_features),
             text: self.text.clone(),
             analyzer,
             hash_bits: self.hash,
             wide: rows,
             classes: self.family.classes(),
-            ..default
         })
     }
 
