@@ -27,7 +27,9 @@ impl Contrast {
 
 impl Categorical {
     /// The coefficients of `class` against those of `reference`, within the members and between
-    /// them. Rows determine such differences only, not the coefficients of one class alone.
+    /// them. Rows determine such differences only, not the coefficients of one class alone. After
+    /// [`with_polished`](Self::with_polished) the covariance is that of the joint information of
+    /// all classes, until the next row.
     ///
     /// ```
     /// use kalmia::{Categorical, Rows};
@@ -50,6 +52,10 @@ impl Categorical {
         };
         let mean = |j: usize| members.iter().map(|m| m.weight * difference(m, j)).sum();
         let coefficients: Vec<f64> = (0..dim).map(mean).collect();
+        if let Some(joint) = &self.joint {
+            let covariance = joint.of_difference(class, reference);
+            return Ok(Contrast { coefficients, covariance });
+        }
         let mut covariance = vec![0.0; dim * dim];
         // a class against itself differs by nothing
         for member in members.iter().filter(|_| class != reference) {
@@ -69,6 +75,10 @@ impl Categorical {
     /// A draw chooses a member by its weight, then the coefficients from its normal laws. Only
     /// differences between classes have a meaning.
     pub fn sample_coefficients(&self, draws: usize, rng: &mut dyn Rng) -> Result<Vec<Vec<f64>>> {
+        if let Some(joint) = &self.joint {
+            let root = joint.root(self.classes)?;
+            return Ok((0..draws).map(|_| self.joint_draw(&root, rng)).collect());
+        }
         let members = &self.mixture.members;
         let weights: Vec<f64> = members.iter().map(|member| member.weight).collect();
         let chosen: Vec<usize> =
@@ -87,5 +97,13 @@ impl Categorical {
             }
         }
         Ok(found)
+    }
+
+    /// One draw from the joint belief, with the coefficients of class 0 at their mean.
+    fn joint_draw(&self, root: &[f64], rng: &mut dyn Rng) -> Vec<f64> {
+        let blocks = self.best().blocks.iter();
+        let mut draw: Vec<f64> = blocks.flat_map(|block| block.coefficients()).copied().collect();
+        add_normal(&mut draw[self.dim..], root, 1.0, rng);
+        draw
     }
 }
