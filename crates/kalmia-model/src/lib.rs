@@ -39,6 +39,7 @@ mod forecast;
 mod history;
 mod memory;
 mod merge;
+mod merging;
 mod method;
 mod model;
 mod model_learner;
@@ -54,7 +55,9 @@ mod weights;
 
 pub use certificate::CertificateReport;
 pub use choose::Choice;
-pub use classes::{ClassCoefficients, ClassScores, ClassSummary, contrast_coefficients, likeliest};
+pub use classes::{
+    ClassCoefficients, ClassErrors, ClassScores, ClassSummary, contrast_coefficients, likeliest,
+};
 pub use coefficients::{Coefficient, coefficients};
 pub use conformal::{ConformalIntervals, ConformalScores, ConformalSums, with_conformal};
 pub use drift::DriftStatus;
@@ -70,14 +73,21 @@ pub use file::{
 pub use forecast::{Forecast, Forecaster, IntervalOf, LabelNames};
 pub use history::{History, Merge, Repeat, Run};
 pub use memory::{Footprint, check_copy_memory, check_memory};
+pub use merging::{InformationCounts, MergeLearner, PartMap};
 pub use method::{Algorithm, Method, MethodName, NewtonConstants};
 pub use model::{ClassModel, Model, ModelOf, QuantileModel};
 pub use model_learner::ModelLearner;
 pub use parameters::{Parameter, Parameters, parse_scale};
-pub use polish::{PolishPrior, Polishing, SumsPass, sums_from_bytes, sums_to_bytes};
+pub use polish::{
+    Law, PassSums, PolishLearner, PolishPrior, PolishStart, Polishing, SumsPass, sums_from_bytes,
+    sums_to_bytes,
+};
 pub use quantiles::{QuantileLevel, QuantileLevelScores, QuantileScores, QuantileSummary};
 pub use settings::{Difference, Settings, SourceFormat};
-pub use shards::{MergedModel, Part, Shard, Template};
+pub use shards::{
+    AnyMerged, AnyPart, AnyShard, AnyTemplate, ClassPart, ClassShard, ClassTemplate,
+    MergedClassModel, MergedModel, MergedOf, Part, PartOf, Shard, ShardOf, Template, TemplateOf,
+};
 pub use start::{Spread, Start};
 pub use summary::{Dispersion, LastHalfScores, Overdispersion, Scores, Summary};
 pub use table::{LearnScratch, LearnedRows};

@@ -1,16 +1,15 @@
 //! A second look at the rows: Newton's method on exact sums, and the model that follows from it.
 
-use crate::error::{Error, Result, RowError};
-use crate::method::{Algorithm, Method};
-use crate::model::{Model, rows_of, sparse_rows_of};
-use crate::shards::{bytes, damaged, from_bytes};
-use crate::weights::{WeightKind, Weights};
-use kalmia::rule::AnyRule;
-use kalmia::sums::{Next, Polish, Polished, PriorPrecision, Sums, SumsState};
-use kalmia::{AnyFamily, AnyLearner, Filter, Gamma, Gaussian, Learner, Prior};
-use kalmia_data::{Block, Encoder};
-use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
+mod learner;
+mod pass;
+
+pub use learner::{PolishLearner, PolishStart};
+pub use pass::{Law, PassSums, SumsPass, sums_from_bytes, sums_to_bytes};
+
+use crate::error::{Error, Result};
+use crate::model::ModelOf;
+use kalmia::sums::{Next, Polish, Polished};
+use kalmia::{AnyFamily, Prior};
 use std::str::FromStr;
 
 /// What a polish takes as known before the rows.
@@ -90,91 +89,10 @@ pub struct Polishing {
     pass: SumsPass,
 }
 
-/// One pass of a polish: what a worker needs to sum over its rows.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SumsPass {
-    encoder: Encoder,
-    family: AnyFamily,
-    theta: Vec<f64>,
-    robust: bool,
-    weight_kind: WeightKind,
-    weights: Weights,
-}
-
 /// A step after which no other is needed, in standard errors.
 const CLOSE: f64 = 0.3;
 /// Passes after which [`Polishing::is_close`] holds in any case.
 const MAX_CLOSE_PASSES: usize = 5;
-
-/// The kind of the bytes of a [`SumsPass`].
-const PASS: &str = "sums-pass";
-/// The kind of the bytes of sums.
-const SUMS: &str = "sums";
-
-impl SumsPass {
-    /// What the columns mean. A reader encodes rows with a copy of it, in
-    /// [`kalmia_data::Mode::Evaluate`].
-    pub fn encoder(&self) -> &Encoder {
-        &self.encoder
-    }
-
-    /// Empty sums.
-    pub fn sums(&self) -> Result<Sums<AnyFamily>> {
-        let sums = Sums::new(self.family, &self.theta)?;
-        Ok(if self.robust { sums.with_scores()? } else { sums })
-    }
-
-    /// The weights of rows as the sums take them: precision weights are divided by the mean over
-    /// all rows, which is known by now.
-    pub fn scaled_weights<'a>(&self, given: &'a [f64]) -> Cow<'a, [f64]> {
-        match (self.weight_kind, self.weights.mean()) {
-            (WeightKind::Precision, Some(mean)) => {
-                given.iter().map(|weight| weight / mean).collect()
-            }
-            _ => Cow::Borrowed(given),
-        }
-    }
-
-    /// Adds a block that a copy of [`SumsPass::encoder`] encoded, its targets included. An error
-    /// names the row.
-    pub fn add(&self, block: &Block, sums: &mut Sums<AnyFamily>) -> Result<()> {
-        let weight = block.weight.as_ref().map(|given| self.scaled_weights(given));
-        let weight = weight.as_deref();
-        let added = match &block.sparse {
-            Some(sparse) => {
-                sparse_rows_of(sparse, block, weight).and_then(|rows| sums.add_sparse(rows))
-            }
-            None => rows_of(block, weight).and_then(|rows| sums.add(rows)),
-        };
-        added.map_err(|cause| RowError::locate(cause, block, &self.encoder))
-    }
-
-    /// The bytes, to be shipped to workers.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        bytes(PASS, self)
-    }
-
-    /// The pass of [`SumsPass::to_bytes`]. Refuses anything else.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let pass: Self = from_bytes(PASS, bytes)?;
-        pass.encoder.check().map_err(damaged)?;
-        pass.weights.check().map_err(damaged)?;
-        match pass.theta.len() == pass.encoder.dim() {
-            true => Ok(pass),
-            false => Err(damaged("the coefficients are not those of the columns".into())),
-        }
-    }
-}
-
-/// Sums as bytes, to be shipped from workers.
-pub fn sums_to_bytes(sums: &Sums<AnyFamily>) -> Result<Vec<u8>> {
-    bytes(SUMS, &sums.state())
-}
-
-/// The sums of [`sums_to_bytes`]. Refuses anything else.
-pub fn sums_from_bytes(bytes: &[u8]) -> Result<Sums<AnyFamily>> {
-    Ok(Sums::restore(from_bytes::<SumsState<AnyFamily>>(SUMS, bytes)?)?)
-}
 
 impl Polishing {
     /// Whether models of a family can be polished: all but those of quantiles.
@@ -184,28 +102,21 @@ impl Polishing {
 
     /// Starts from the coefficients of a model. `robust` also sums what
     /// [`Polished::robust_covariance`] needs. Refuses wide models, which have no matrix of all
-    /// features, quantiles, and models that follow a drift.
-    pub fn new(model: &Model, prior: PolishPrior, robust: bool) -> Result<Self> {
-        if !Self::applies_to(&model.family()) {
-            return Err(Error::QuantilePolished);
-        }
-        let learner = &model.learner;
-        let flat = || PriorPrecision::flat(learner.dim());
-        let precision = match learner {
-            AnyLearner::Wide(_) => return Err(Error::NotPolished),
-            AnyLearner::Auto(auto) if auto.is_following() => return Err(Error::PolishedDrift),
-            _ if prior == PolishPrior::Flat => flat(),
-            AnyLearner::Auto(auto) => auto.polishing_prior()?,
-            AnyLearner::Filter(filter) => PriorPrecision::of(filter.prior())?,
-            _ => flat(),
-        };
+    /// features, quantiles, models that follow a drift, and several classes with more coefficients
+    /// than [`kalmia::sums::MAX_CLASS_COEFFICIENTS`].
+    pub fn new<L: PolishLearner>(
+        model: &ModelOf<L>,
+        prior: PolishPrior,
+        robust: bool,
+    ) -> Result<Self> {
+        let PolishStart { law, theta, precision } = model.learner.polish_start(prior)?;
         Ok(Self {
             newton: Polish::new(precision),
             prior,
             pass: SumsPass {
                 encoder: model.encoder.clone(),
-                family: model.family(),
-                theta: learner.coefficients().into_owned(),
+                law,
+                theta,
                 robust,
                 weight_kind: model.settings.weight_kind,
                 weights: model.weights,
@@ -219,8 +130,8 @@ impl Polishing {
     }
 
     /// Takes the sums of a pass over all rows; the result, once nothing moves any more.
-    pub fn step(&mut self, sums: &Sums<AnyFamily>) -> Result<Option<Box<Polished>>> {
-        match self.newton.step(sums).map_err(|error| self.named(error))? {
+    pub fn step(&mut self, sums: &PassSums) -> Result<Option<Box<Polished>>> {
+        match sums.step(&mut self.newton).map_err(|error| self.named(error))? {
             Next::Done(polished) => Ok(Some(polished)),
             Next::Again(theta) => {
                 self.pass.theta = theta;
@@ -231,14 +142,11 @@ impl Polishing {
 
     /// The error in terms of the data: a feature has a name there.
     fn named(&self, error: kalmia::Error) -> Error {
-        let features = self.pass.encoder.features();
-        let name = |feature: usize| features.get(feature).map(|f| f.name.clone());
+        let name = |feature: usize| self.pass.coefficient_name(feature);
         match error {
-            kalmia::Error::Separated { feature } => {
-                Error::Separated { feature: name(feature).unwrap_or_default() }
-            }
+            kalmia::Error::Separated { feature } => Error::Separated { feature: name(feature) },
             kalmia::Error::Undetermined { feature, .. } => {
-                Error::Undetermined { feature: name(feature).unwrap_or_default() }
+                Error::Undetermined { feature: name(feature) }
             }
             other => other.into(),
         }
@@ -265,30 +173,17 @@ impl Polishing {
 
     /// The model with polished coefficients. Its scores stay those of the first pass.
     ///
-    /// `auto` keeps its prior and stays `auto`, with that one prior. Other methods, and every model
-    /// under a flat prior, become a single moment-matching filter. Its noise variance and
-    /// dispersion are the estimated ones; for counts that vary more than their family allows it
-    /// has wider standard errors, but not wider intervals of new counts.
-    pub fn apply(&self, mut model: Model, polished: &Polished) -> Result<Model> {
-        if let (AnyLearner::Auto(auto), PolishPrior::Fitted) = (&model.learner, self.prior) {
-            model.learner = AnyLearner::Auto(auto.clone().with_polished(polished)?);
-            return Ok(model);
-        }
-        let family = match model.family() {
-            AnyFamily::Gaussian(_) => AnyFamily::Gaussian(Gaussian::new(polished.dispersion())?),
-            AnyFamily::Gamma(_) => AnyFamily::Gamma(Gamma::new(polished.dispersion())?),
-            other => other,
-        };
-        let prior = match (&model.learner, self.prior) {
-            (AnyLearner::Filter(filter), PolishPrior::Fitted) => filter.prior().clone(),
-            _ => vague_prior(polished)?,
-        };
-        let size = prior.variance(0);
-        let filter = Filter::new(family, AnyRule::MomentMatch, prior)?.with_polished(polished)?;
-        model.learner = AnyLearner::Filter(filter);
-        model.settings.method =
-            Method::from(Algorithm::Filter { rule: AnyRule::MomentMatch, prior: size });
-        Ok(model)
+    /// `auto` keeps its prior and stays `auto`, with that one prior; several classes stay so under
+    /// a flat prior too. Other methods, and every other model under a flat prior, become a single
+    /// moment-matching filter. Its noise variance and dispersion are the estimated ones; for
+    /// counts that vary more than their family allows it has wider standard errors, but not wider
+    /// intervals of new counts.
+    pub fn apply<L: PolishLearner>(
+        &self,
+        model: ModelOf<L>,
+        polished: &Polished,
+    ) -> Result<ModelOf<L>> {
+        L::polished(model, self.prior, polished)
     }
 }
 
