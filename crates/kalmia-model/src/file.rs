@@ -155,6 +155,15 @@ pub enum AnyModel {
 }
 
 impl AnyModel {
+    /// The bytes of its file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        match self {
+            Self::Numbers(model) => model.to_bytes(),
+            Self::Classes(model) => model.to_bytes(),
+            Self::Quantiles(model) => model.to_bytes(),
+        }
+    }
+
     /// As [`ModelOf::load`], for a model of any kind.
     pub fn load(path: &Path) -> Result<Loaded<Self>> {
         let file = ModelFile::read(path)?;

@@ -72,7 +72,7 @@ pub fn restore_classes(data: &[u8]) -> PyResult<ClassLearner> {
 }
 
 /// A learner as the application layer has it.
-fn model(
+pub fn model(
     py: Python<'_>,
     learner: &ClassLearner,
     encoder: &Encoder,
@@ -119,19 +119,54 @@ pub fn load_classes(py: Python<'_>, path: PathBuf) -> PyResult<Option<Content<'_
         return Ok(None);
     }
     let model = py.detach(|| ClassModel::load(&path)).map_err(translate)?.content;
-    let ClassModel { learner, encoder, metrics, settings, weights, history, metadata } = model;
-    let entry = |name| match metadata.get(name) {
+    let entry = |name| match model.metadata.get(name) {
         Some(entry) => from_json(py, entry),
         None => Ok(py.None().into_bound(py)),
     };
     let (python, stream) = (entry(ENTRY)?, entry(STREAM)?);
-    let kind = settings.weight_kind.name();
-    let parameters = by_name(py, &settings.method)?;
-    let intercept = encoder.options().intercept;
-    let state = ClassState { learner, metrics, weights };
-    let provenance = Arc::new(Provenance { settings, history });
-    let learner = ClassLearner::restored(state, intercept, provenance);
-    Ok(Some((learner, Schema(encoder), kind, parameters, python, stream)))
+    let kind = model.settings.weight_kind.name();
+    let parameters = by_name(py, &model.settings.method)?;
+    let schema = Schema(model.encoder.clone());
+    let intercept = model.encoder.options().intercept;
+    let learner = ClassLearner::of_model(model, intercept);
+    Ok(Some((learner, schema, kind, parameters, python, stream)))
+}
+
+/// Merges two learners of several classes, which learned different rows. Features and classes are
+/// matched by their names.
+///
+/// Parameters
+/// ----------
+/// a, b : ClassLearner
+///     Both with the same parameters.
+/// first, second : Schema
+///     Their columns and classes.
+///
+/// Returns
+/// -------
+/// learner : ClassLearner
+/// schema : Schema
+///     Its columns and classes.
+/// exact : bool
+///     Whether nothing was lost.
+#[pyfunction]
+pub fn merge_classes(
+    py: Python<'_>,
+    a: PyRef<'_, ClassLearner>,
+    first: &Schema,
+    b: PyRef<'_, ClassLearner>,
+    second: &Schema,
+) -> PyResult<(ClassLearner, Schema, bool)> {
+    if a.intercept != b.intercept {
+        return Err(input("one learner adds an intercept itself, the other does not"));
+    }
+    let models = vec![
+        model(py, &a, &first.0, Metadata::default())?,
+        model(py, &b, &second.0, Metadata::default())?,
+    ];
+    let merged = py.detach(|| ClassModel::merge_many(models)).map_err(translate)?;
+    let schema = Schema(merged.model.encoder.clone());
+    Ok((ClassLearner::of_model(merged.model, a.intercept), schema, merged.exact))
 }
 
 /// Writes a learner of several classes with its schema for other programs.

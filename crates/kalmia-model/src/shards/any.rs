@@ -6,8 +6,11 @@ use super::{
 use crate::error::{Error, Result};
 use crate::file::AnyModel;
 use crate::merging::MergeLearner;
-use kalmia::Categorical;
+use crate::polish::{PolishLearner, PolishPrior, Polishing};
 use kalmia::file::ModelFile;
+use kalmia::learner::Heterogeneity;
+use kalmia::sums::Polished;
+use kalmia::{Categorical, Learner};
 use kalmia_data::{Block, Encoder};
 
 /// A template of numbers or of several classes.
@@ -164,6 +167,74 @@ impl AnyMerged {
             }
             _ => return Err(other_target()),
         })
+    }
+
+    /// Rows learned.
+    pub fn rows(&self) -> u64 {
+        match self {
+            Self::Numbers(merged) => merged.model.learner.count(),
+            Self::Classes(merged) => merged.model.learner.count(),
+        }
+    }
+
+    /// How many parts had rows.
+    pub fn shards(&self) -> u64 {
+        match self {
+            Self::Numbers(merged) => merged.shards,
+            Self::Classes(merged) => merged.shards,
+        }
+    }
+
+    /// Whether it is, to rounding, the model that one pass over all rows gives.
+    pub fn is_exact(&self) -> bool {
+        match self {
+            Self::Numbers(merged) => merged.exact,
+            Self::Classes(merged) => merged.exact,
+        }
+    }
+
+    /// Whether the parts agree.
+    pub fn heterogeneity(&self) -> Heterogeneity {
+        match self {
+            Self::Numbers(merged) => merged.heterogeneity,
+            Self::Classes(merged) => merged.heterogeneity,
+        }
+    }
+
+    /// Whether it can be polished.
+    pub fn has_polish(&self) -> bool {
+        match self {
+            Self::Numbers(merged) => merged.model.learner.has_polish(),
+            Self::Classes(merged) => merged.model.learner.has_polish(),
+        }
+    }
+
+    /// The start of its polish.
+    pub fn polishing(&self, prior: PolishPrior, robust: bool) -> Result<Polishing> {
+        match self {
+            Self::Numbers(merged) => Polishing::new(&merged.model, prior, robust),
+            Self::Classes(merged) => Polishing::new(&merged.model, prior, robust),
+        }
+    }
+
+    /// The model with polished coefficients.
+    pub fn polished(&self, polishing: &Polishing, polished: &Polished) -> Result<AnyModel> {
+        Ok(match self {
+            Self::Numbers(merged) => {
+                AnyModel::Numbers(Box::new(polishing.apply(merged.model.clone(), polished)?))
+            }
+            Self::Classes(merged) => {
+                AnyModel::Classes(Box::new(polishing.apply(merged.model.clone(), polished)?))
+            }
+        })
+    }
+
+    /// The model as it was merged.
+    pub fn model(&self) -> AnyModel {
+        match self {
+            Self::Numbers(merged) => AnyModel::Numbers(Box::new(merged.model.clone())),
+            Self::Classes(merged) => AnyModel::Classes(Box::new(merged.model.clone())),
+        }
     }
 }
 

@@ -47,17 +47,19 @@ impl Joint {
         self.lower[row * (row + 1) / 2 + column]
     }
 
-    /// The covariance of the difference of two classes, row after row.
-    pub fn of_difference(&self, class: usize, reference: usize) -> Vec<f64> {
+    /// The covariance of the differences of some classes from another, class after class.
+    pub fn of_differences(&self, classes: &[usize], reference: usize) -> Vec<f64> {
         let dim = self.dim;
+        let size = dim * classes.len();
         let entry = |at: usize| {
-            let i = at / dim;
-            let j = at % dim;
-            let own = self.entry(class, i, class, j) + self.entry(reference, i, reference, j);
-            own - self.entry(class, i, reference, j) - self.entry(reference, i, class, j)
+            let (row, column) = (at / size, at % size);
+            let (k, l) = (classes[row / dim], classes[column / dim]);
+            let (i, j) = (row % dim, column % dim);
+            let own = self.entry(k, i, l, j) + self.entry(reference, i, reference, j);
+            own - self.entry(k, i, reference, j) - self.entry(reference, i, l, j)
         };
-        let mut matrix: Vec<f64> = (0..dim * dim).map(entry).collect();
-        symmetrize(&mut matrix, dim);
+        let mut matrix: Vec<f64> = (0..size * size).map(entry).collect();
+        symmetrize(&mut matrix, size);
         matrix
     }
 

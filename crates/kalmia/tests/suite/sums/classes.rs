@@ -306,6 +306,33 @@ fn a_polish_is_newtons_method() {
 }
 
 #[test]
+fn contrasts_of_several_classes_are_those_of_each_and_between_them() {
+    let draw = Draw::new(4, 3, 600, 53);
+    let learner = learned(&draw, draw.rows(), DriftMode::Off);
+    let prior = learner.polishing_prior().unwrap();
+    let joint = polished(learner.clone(), prior, draw.rows());
+    for learner in [learner, joint] {
+        let all = learner.contrasts(&[3, 1], 2).unwrap();
+        let covariance = Matrix::new(all.covariance);
+        for (k, class) in [3, 1].into_iter().enumerate() {
+            let one = learner.contrast(class, 2).unwrap();
+            assert_eq!(one.coefficients, all.coefficients[3 * k..][..3]);
+            for (at, entry) in one.covariance.iter().enumerate() {
+                near(*entry, covariance.at(3 * k + at / 3, 3 * k + at % 3), 1e-13, 1.0);
+            }
+        }
+        // the variance of 3 against 1 follows from both
+        let direct = learner.contrast(3, 1).unwrap();
+        for j in 0..3 {
+            let difference = covariance.at(j, j) + covariance.at(3 + j, 3 + j)
+                - covariance.at(j, 3 + j)
+                - covariance.at(3 + j, j);
+            near(direct.covariance[j * 3 + j], difference, 1e-12, 1.0);
+        }
+    }
+}
+
+#[test]
 fn the_prior_of_differences_is_that_of_independent_classes() {
     let draw = Draw::new(3, 2, 400, 52);
     let learner = learned(&draw, draw.rows(), DriftMode::Off);
