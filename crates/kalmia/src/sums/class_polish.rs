@@ -3,8 +3,9 @@
 use super::class_sums::require_class_coefficients;
 use super::polish::{Polished, polish_sums};
 use super::{ClassSums, PriorPrecision};
-use crate::error::{Result, require_len};
+use crate::error::{Result, require, require_len};
 use crate::learner::Categorical;
+use crate::linalg::require_memory;
 
 /// As [`polish`](super::polish), for several classes. The coefficients are those of each class
 /// against class 0, as in [`ClassSums`].
@@ -12,12 +13,19 @@ pub fn polish_classes(prior: &PriorPrecision, sums: &ClassSums) -> Result<Polish
     polish_sums(prior, sums)
 }
 
+/// Square matrices of all coefficients that a Newton step holds at the same time.
+const MATRICES: usize = 8;
+
 impl Categorical {
     /// The prior of the heaviest member about the coefficients of each class against class 0: what
     /// to polish this learner with. Refuses fewer than two classes, a learner that follows a drift,
-    /// and more than [`MAX_CLASS_COEFFICIENTS`](super::MAX_CLASS_COEFFICIENTS) coefficients.
+    /// more than [`MAX_CLASS_COEFFICIENTS`](super::MAX_CLASS_COEFFICIENTS) coefficients, and a lack
+    /// of memory for the step.
     pub fn polishing_prior(&self) -> Result<PriorPrecision> {
+        require(self.classes() > 1, "classes", self.classes() as f64, "must be at least 2")?;
         require_class_coefficients(self.classes(), self.dim())?;
+        let size = self.dim() * (self.classes() - 1);
+        require_memory(MATRICES * size_of::<f64>() * size * size)?;
         Ok(self.fitted_prior()?.of_differences(self.classes()))
     }
 
