@@ -93,6 +93,21 @@ def test_a_polished_model_moves_no_more_and_goes_on(tmp_path):
     assert again.n_samples_seen_ == 300
 
 
+def test_two_classes_of_the_command_are_polished_and_learned(tmp_path):
+    """A file may have two classes that are learned jointly."""
+    X, y = softmax_rows(9, 800, classes=2)
+    rows = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=LABELS[y])
+    model = fitted([rows], 0, family="categorical")
+    assert list(model.classes_) == ["fig", "pear"]
+    model.partial_fit(rows[["a", "b", "c"]], rows["y"])
+    assert model.score(rows[["a", "b", "c"]], rows["y"]) > 0.6
+    model.polish(rows[["a", "b", "c"]], rows["y"], prior="flat")
+    # the classes are sorted by name, so that fig (1) is the reference
+    expected = sm.Logit(y == 0, sm.add_constant(X)).fit(disp=False)
+    assert (np.abs(theta(model)[0] - expected.params) < 1e-4 * expected.bse).all()
+    assert_close(model.std_err_[1], expected.bse, rtol=1e-5)
+
+
 def test_a_refused_polish_changes_nothing():
     X, y = softmax_rows(4, 300)
     model = LogisticRegression().fit(X, y)
@@ -172,10 +187,10 @@ def table(count, seed=8):
     return made.assign(color=color, y=LABELS[codes])
 
 
-def fitted(tables, passes=None, **options):
+def fitted(tables, passes=None, family=None, **options):
     engine = ListRows(tables)
     chosen = {"robust": False, "prior": "fitted", "sample": None} | options
-    return fit(engine, declaration("y"), passes=passes, **chosen)
+    return fit(engine, declaration("y", family=family), passes=passes, **chosen)
 
 
 def test_partitions_of_classes_are_one_fit():

@@ -30,6 +30,18 @@ def takes_joint(estimator: Any, classes: int, rows: Rows) -> bool:
     )
 
 
+def coded(y: np.ndarray, labels: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The codes of labels, all of which are among the sorted ones.
+
+    Examples
+    --------
+    >>> coded(np.array(["pear", "fig"]), np.array(["fig", "pear"]), np.array([1, 0]))
+    array([0., 1.])
+    """
+    found: np.ndarray = codes[np.searchsorted(labels, y)].astype(np.float64)
+    return found
+
+
 def check_offset(rows: Rows) -> Rows:
     """Refuses offsets, which all classes would share."""
     if rows.offset is not None and np.any(rows.offset):

@@ -207,7 +207,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
             if joint:
                 _classes.check_offset(rows)
                 codes = np.arange(len(known)) if first else self._codes
-                targets = [codes[np.argmax(targets, axis=0)].astype(np.float64)]
+                targets = [_classes.coded(y, known, codes)]
             weight = rows.pick(
                 class_weights(
                     self.class_weight, y, known, self._weights(sample_weight, y, reset=reset)
@@ -277,7 +277,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         y = self._column(y, rows.given, numbers=False)
         targets = self._targets(y, self.classes_)
         if self._joint:
-            targets = [self._codes[np.argmax(targets, axis=0)].astype(np.float64)]
+            targets = [_classes.coded(y, self.classes_, self._codes)]
         weight = self._weights(sample_weight, y, reset=False)
         return targets, class_weights(self.class_weight, y, self.classes_, weight)
 
