@@ -289,11 +289,11 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         """A model that has learned the rows of this one and of another.
 
         Both must be fitted with the same parameters on the same columns, with levels of texts in
-        the same order, and know the same classes. For ``LinearRegression`` with a filter the result is, up to rounding, that
-        of one fit on all rows; so it is if one of the two has learned at most 128 rows by
-        ``"auto"``. Otherwise it is an approximation: the information of both is added, and the
-        prior counts once. `merged_exactly_` says which. Models that follow a drift, ``"ons"`` and
-        ``"asgd"`` refuse. The progressive loss is that of the rows of both.
+        the same order, and know the same classes. For ``LinearRegression`` with a filter the result
+        is, up to rounding, that of one fit on all rows; so it is if one of the two has learned at
+        most 128 rows by ``"auto"``. Otherwise it is an approximation: the information of both is
+        added, and the prior counts once. `merged_exactly_` says which. Models that follow a drift,
+        ``"ons"`` and ``"asgd"`` refuse. The progressive loss is that of the rows of both.
 
         Parameters
         ----------
