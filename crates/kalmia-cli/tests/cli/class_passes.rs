@@ -174,7 +174,7 @@ fn a_refused_polish_leaves_the_file() {
     folder.run("polish m.kalmia new.csv").fails(2, &["new.csv, row", "`lime` is a class"]);
     assert_eq!(folder.read("m.kalmia"), before);
     // nothing keeps a separated class from growing without bound
-    folder.write("s.csv", "x,y\n1,a\n2,a\n3,b\n4,b\n5,c\n6,c\n".repeat(20));
+    folder.write("s.csv", format!("x,y\n{}", "1,a\n2,a\n3,b\n4,b\n5,c\n6,c\n".repeat(20)));
     folder.ok("fit s.csv -t y -o s.kalmia");
     let refused = folder.run("polish s.kalmia s.csv --prior flat").fails(2, &["`c: "]);
     assert!(refused.contains("leave"), "{refused}");

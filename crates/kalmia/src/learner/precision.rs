@@ -72,9 +72,9 @@ impl PriorPrecision {
         Ok(Self { mean, matrix })
     }
 
-    /// Coefficients that are independent once features are centered at `centers`, the first of which
-    /// is the intercept, with the variances that they then have. Without centers, plain independent
-    /// ones. With $c_0 = 1$ the precision is $\mathrm{diag}(1/v) + (cc^\top)/v_0$.
+    /// Coefficients that are independent once features are centered at `centers`, the first of
+    /// which is the intercept, with the variances that they then have. Without centers, plain
+    /// independent ones. With $c_0 = 1$ the precision is $\mathrm{diag}(1/v) + (cc^\top)/v_0$.
     pub(super) fn centered(
         mean: Vec<f64>,
         variances: &[f64],

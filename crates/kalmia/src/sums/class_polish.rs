@@ -17,10 +17,13 @@ pub fn polish_classes(prior: &PriorPrecision, sums: &ClassSums) -> Result<Polish
 const MATRICES: usize = 8;
 
 impl Categorical {
-    /// The prior of the heaviest member about the coefficients of each class against class 0: what
-    /// to polish this learner with. Refuses fewer than two classes, a learner that follows a drift,
-    /// more than [`MAX_CLASS_COEFFICIENTS`](super::MAX_CLASS_COEFFICIENTS) coefficients, and a lack
-    /// of memory for the step.
+    /// The prior that predicted best, about the coefficients of each class against class 0: what to
+    /// polish this learner with. That of the heaviest member, unless it believes a share of the
+    /// variance only ([`MemberWeight::variance_share`](crate::learner::MemberWeight)).
+    ///
+    /// Refuses fewer than two classes, a learner that follows a drift, more than
+    /// [`MAX_CLASS_COEFFICIENTS`](super::MAX_CLASS_COEFFICIENTS) coefficients, and a lack of memory
+    /// for the step.
     pub fn polishing_prior(&self) -> Result<PriorPrecision> {
         require(self.classes() > 1, "classes", self.classes() as f64, "must be at least 2")?;
         require_class_coefficients(self.classes(), self.dim())?;

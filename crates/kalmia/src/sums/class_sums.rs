@@ -2,7 +2,7 @@
 
 use super::class_terms::ClassWorker;
 use super::row_terms::MAX_TERM;
-use super::totals::{Scalars, Totals};
+use super::totals::{Scalars, Totals, refuse_unlike};
 use super::triangle::{self, PIECE_ROWS, Triangle};
 use super::{MAX_WORKER_BYTES, MIN_SHARE_WORK};
 use crate::error::{Error, Result, require, require_len};
@@ -229,8 +229,9 @@ impl ClassSums {
         self.threads.count().min(work / MIN_SHARE_WORK).min(fitting).max(1)
     }
 
-    /// Adds the sums over other rows, which is exact: equal, to rounding, to the sums over all rows.
-    /// Refused with [`Error::State`] if the classes, the coefficients or the squared scores differ.
+    /// Adds the sums over other rows, which is exact: equal, to rounding, to the sums over all
+    /// rows. Refused with [`Error::State`] if the classes, the coefficients or the squared scores
+    /// differ.
     pub fn merge(&mut self, other: &Self) -> Result<Merged<()>> {
         let differs = if self.classes != other.classes {
             Some(format!("are of {} and {} classes", self.classes, other.classes))
@@ -241,11 +242,7 @@ impl ClassSums {
         } else {
             None
         };
-        if let Some(differs) = differs {
-            return Err(Error::State(format!(
-                "the sums {differs}; only sums of one model at the same coefficients can be merged"
-            )));
-        }
+        refuse_unlike(differs)?;
         for worker in &other.workers {
             self.workers[0].totals.absorb(&worker.totals);
         }

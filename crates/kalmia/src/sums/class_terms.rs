@@ -53,7 +53,8 @@ impl ClassWorker {
         }
     }
 
-    /// Adds rows, whose numbers are legal; `theta` has the coefficients of each class but the first.
+    /// Adds rows, whose numbers are legal; `theta` has the coefficients of each class but the
+    /// first.
     pub fn add(&mut self, theta: &[f64], rows: Rows<'_>) {
         for first in (0..rows.len()).step_by(PIECE_ROWS) {
             self.add_piece(theta, rows.slice(first..rows.len().min(first + PIECE_ROWS)));

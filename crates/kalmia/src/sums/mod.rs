@@ -31,7 +31,7 @@ use crate::linalg::{Threads, require_memory};
 use crate::rows::{MAX_FEATURE, Rows};
 use crate::sparse::SparseRows;
 use row_terms::{Kind, RowTerms, Worker};
-use totals::{Scalars, Totals};
+use totals::{Scalars, Totals, refuse_unlike};
 use triangle::{PIECE_ROWS, Triangle};
 
 /// Sparse rows are written out as dense ones in pieces of about so many numbers.
@@ -304,11 +304,7 @@ impl<F: Family + PartialEq> Sums<F> {
         } else {
             None
         };
-        if let Some(differs) = differs {
-            return Err(Error::State(format!(
-                "the sums {differs}; only sums of one model at the same coefficients can be merged"
-            )));
-        }
+        refuse_unlike(differs)?;
         for worker in &other.workers {
             self.workers[0].totals.absorb(&worker.totals);
         }

@@ -1,7 +1,7 @@
 //! What sums over rows are: the single numbers, and the vectors and matrices of one core.
 
 use super::triangle::{Triangle, packed_len};
-use crate::error::{Result, require, require_count, require_len};
+use crate::error::{Error, Result, require, require_count, require_len};
 use crate::linalg::{Carried, carry};
 
 /// The sums that are single numbers. On the stack: every call makes some.
@@ -126,5 +126,15 @@ impl Totals {
             information: triangle(information),
             scores: (!squared_scores.is_empty()).then(|| triangle(squared_scores)),
         })
+    }
+}
+
+/// Refuses sums that differ in something.
+pub(super) fn refuse_unlike(differs: Option<String>) -> Result<()> {
+    match differs {
+        None => Ok(()),
+        Some(differs) => Err(Error::State(format!(
+            "the sums {differs}; only sums of one model at the same coefficients can be merged"
+        ))),
     }
 }

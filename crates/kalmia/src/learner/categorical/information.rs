@@ -229,6 +229,7 @@ impl Categorical {
             members.push(member);
         }
         self.joint = None;
+        self.fitted = None;
         self.become_static(Mixture::new(members), information.rows());
         let heterogeneity = information.heterogeneity(self.best());
         Ok(MergedMany { merged: Merged::Approximate(self), heterogeneity })

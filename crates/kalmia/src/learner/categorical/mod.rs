@@ -51,7 +51,7 @@ use crate::error::Result;
 use crate::linalg::require_memory;
 use crate::rows::Rows;
 use crate::sparse::SparseRows;
-use joint::Joint;
+use joint::{FittedPrior, Joint};
 use mixture::Mixture;
 use observe::reborrow;
 
@@ -93,6 +93,8 @@ pub struct Categorical {
     follows_from: Option<u64>,
     /// The joint belief about all classes, until the next row.
     joint: Option<Joint>,
+    /// The prior that predicted best when members were last dropped.
+    fitted: Option<FittedPrior>,
 }
 
 impl Categorical {
@@ -112,6 +114,7 @@ impl Categorical {
             drift,
             follows_from: None,
             joint: None,
+            fitted: None,
         };
         require_memory(learner.memory(learner.dim))?;
         learner.rebuild()?;
@@ -218,6 +221,7 @@ impl Categorical {
             self.count += (end - i) as u64;
             i = end;
             if self.count.is_multiple_of(CHUNK) && !self.is_following() {
+                self.remember_prior();
                 self.mixture.drop_idle(self.count);
             }
             if self.count.is_multiple_of(chunk) {
