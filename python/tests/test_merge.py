@@ -55,13 +55,6 @@ def test_other_models_merge_nearly(classes, tmp_path):
     assert merged.predict(X).shape == (2000,) and "2000 rows" in str(merged.summary())
 
 
-def test_several_classes_are_not_merged_jointly():
-    y = np.digitize(Y, [-0.7, 0.7])
-    model = LogisticRegression().fit(X, y)
-    with pytest.raises(InputError, match='cannot be merged: method="moment"'):
-        model.merge(model)
-
-
 def test_what_cannot_be_merged_is_named():
     a = LinearRegression("ekf").fit(X, Y)
     text = pd.DataFrame({"c": np.where(X[:, 0] > 0, "u", "v")})

@@ -112,8 +112,11 @@ def test_a_summary_is_exported():
     joint = LogisticRegression().fit(X, THREE).summary()
     assert [row[0] for row in joint.rows[:2]] == ["1: (intercept)", "1: x0"]
     assert joint.conf_int(0.5)["2: x0"][0] > joint.conf_int()["2: x0"][0]
-    with pytest.raises(InputError, match="see `covariance_`"):
-        joint.cov_params()
+    between = joint.cov_params()
+    assert list(between.index) == list(joint.params)
+    # both are compared with the first class, so they are correlated
+    assert between.loc["1: x0", "2: x0"] > 0.0
+    assert np.linalg.eigvalsh(between.to_numpy()).min() > 0.0
     three = LogisticRegression("moment").fit(X, THREE).summary()
     assert three.cov_params().shape == (12, 12) and three.cov_params().loc["0: x0", "1: x0"] == 0.0
     without = LinearRegression("asgd").fit(X, X[:, 0]).summary()

@@ -7,6 +7,8 @@ mod harness;
 mod bounds;
 #[path = "cli/checkpoint.rs"]
 mod checkpoint;
+#[path = "cli/class_passes.rs"]
+mod class_passes;
 #[path = "cli/classes.rs"]
 mod classes;
 #[path = "cli/conformal.rs"]

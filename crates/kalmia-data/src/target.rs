@@ -205,7 +205,7 @@ impl Target {
 }
 
 /// Classes accepted: more are probably no classes, but names or amounts.
-const MAX_CLASSES: usize = 1000;
+pub(crate) const MAX_CLASSES: usize = 1000;
 
 /// Whether the options say that the target's values are names, whatever they look like.
 fn names_labels(options: &EncoderOptions) -> bool {

@@ -163,7 +163,7 @@ pub enum Error {
     },
     /// Several classes were given to something that learns numbers or two labels.
     #[error(
-        "target `{target}` has several classes; `kalmia fit` learns them, without --shards, and \
+        "target `{target}` has several classes; `kalmia fit` learns them, and \
          LogisticRegression in Python"
     )]
     SeveralClasses {

@@ -45,6 +45,7 @@ mod forecast;
 mod history;
 mod memory;
 mod merge;
+mod merging;
 mod method;
 mod model;
 mod model_learner;
@@ -63,7 +64,9 @@ pub use any_model::AnyModel;
 pub use any_summary::AnySummary;
 pub use certificate::CertificateReport;
 pub use choose::Choice;
-pub use classes::{ClassCoefficients, ClassScores, ClassSummary, contrast_coefficients, likeliest};
+pub use classes::{
+    ClassCoefficients, ClassErrors, ClassScores, ClassSummary, contrast_coefficients, likeliest,
+};
 pub use coefficients::{Coefficient, coefficients};
 pub use conformal::{ConformalIntervals, ConformalScores, ConformalSums, with_conformal};
 pub use drift::DriftStatus;
@@ -78,14 +81,21 @@ pub use first::FirstRows;
 pub use forecast::{Forecast, Forecaster, IntervalOf, LabelNames};
 pub use history::{History, Merge, Repeat, Run};
 pub use memory::{Footprint, check_copy_memory, check_memory};
+pub use merging::{InformationCounts, MergeLearner, PartMap};
 pub use method::{Algorithm, Method, MethodName, NewtonConstants};
 pub use model::{ClassModel, Model, ModelOf, QuantileModel};
 pub use model_learner::ModelLearner;
 pub use parameters::{Parameter, Parameters, parse_scale};
-pub use polish::{PolishPrior, Polishing, SumsPass, sums_from_bytes, sums_to_bytes};
+pub use polish::{
+    Law, PassSums, PolishLearner, PolishPrior, PolishStart, Polishing, SumsPass, sums_from_bytes,
+    sums_to_bytes,
+};
 pub use quantiles::{QuantileLevel, QuantileLevelScores, QuantileScores, QuantileSummary};
 pub use settings::{Difference, Settings, SourceFormat};
-pub use shards::{MergedModel, Part, Shard, Template};
+pub use shards::{
+    AnyMerged, AnyPart, AnyShard, AnyTemplate, ClassPart, ClassShard, ClassTemplate,
+    MergedClassModel, MergedModel, MergedOf, Part, PartOf, Shard, ShardOf, Template, TemplateOf,
+};
 pub use start::{Spread, Start};
 pub use summary::{Dispersion, LastHalfScores, Overdispersion, Scores, Summary};
 pub use table::{LearnScratch, LearnedRows, WaitingRows};

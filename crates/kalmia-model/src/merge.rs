@@ -2,17 +2,16 @@
 
 use crate::error::{Error, Result};
 use crate::history::{History, Merge};
-use crate::model::Model;
-use crate::shards::{MergedModel, feature_map};
-use kalmia::learner::{FeatureMap, Information, MergedMany};
-use kalmia::{AnyLearner, Learner};
+use crate::merging::{MergeLearner, PartMap};
+use crate::model::ModelOf;
+use crate::shards::MergedOf;
+use kalmia::learner::MergedMany;
 use kalmia_data::Encoder;
-use std::cmp::Ordering;
 
-impl Model {
+impl<L: MergeLearner> ModelOf<L> {
     /// Merges models that learned different rows; their order changes only rounding. Features are
-    /// matched by name, so levels may have appeared in another order, or in some models only. The
-    /// progressive scores are summed, each model having predicted its own rows.
+    /// matched by name, so levels and classes may have appeared in another order, or in some models
+    /// only. The progressive scores are summed, each model having predicted its own rows.
     ///
     /// Exact for a single filter under normal noise, and for `auto` if at most one model is past
     /// its first 128 rows and all have the same features; otherwise approximate.
@@ -43,7 +42,7 @@ impl Model {
     /// assert_eq!(names, ["(intercept)", "town=Kiel", "town=Ulm"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn merge_many(models: Vec<Self>) -> Result<MergedModel> {
+    pub fn merge_many(models: Vec<Self>) -> Result<MergedOf<L>> {
         let Some(first) = models.first() else { return Err(Error::NoModel) };
         models.iter().try_for_each(|other| check_alike(first, other))?;
         let encoder = whole_encoder(&models)?;
@@ -51,19 +50,23 @@ impl Model {
             true => Vec::new(),
             false => models
                 .iter()
-                .map(|model| feature_map(&model.encoder, &encoder))
+                .map(|model| PartMap::new(&model.encoder, &encoder))
                 .collect::<Result<Vec<_>>>()?,
         };
-        let learners: Vec<&AnyLearner> = models.iter().map(|model| &model.learner).collect();
-        let MergedMany { merged, heterogeneity } = match maps.iter().all(FeatureMap::is_identity) {
-            true => AnyLearner::merge_many(&learners)?,
+        let learners: Vec<&L> = models.iter().map(|model| &model.learner).collect();
+        let MergedMany { merged, heterogeneity } = match maps.iter().all(PartMap::is_identity) {
+            true => L::merged(&learners)?,
             false => merge_mapped(&learners, &maps)?,
         };
         let exact = merged.is_exact();
-        let mut metrics = first.metrics.clone();
+        let mapped = |i: usize| match maps.get(i) {
+            Some(map) => L::mapped_metrics(&models[i].metrics, map),
+            None => models[i].metrics.clone(),
+        };
+        let mut metrics = mapped(0);
         let mut weights = first.weights;
-        for model in &models[1..] {
-            metrics = metrics.merged(&model.metrics)?;
+        for (i, model) in models.iter().enumerate().skip(1) {
+            metrics = L::merged_metrics(&metrics, &mapped(i))?;
             weights = weights.merged(&model.weights);
         }
         let shards = learners.iter().filter(|learner| learner.count() > 0).count() as u64;
@@ -75,18 +78,18 @@ impl Model {
         let history = History { runs: Vec::new(), merged: Some(Merge { exact, parts }) };
         let learner = merged.into_inner();
         let model = Self { learner, encoder, metrics, settings, weights, history, metadata };
-        Ok(MergedModel { model, heterogeneity, shards, exact })
+        Ok(MergedOf { model, heterogeneity, shards, exact })
     }
 }
 
 /// Refuses models that were fitted in another way.
-fn check_alike(first: &Model, other: &Model) -> Result<()> {
-    let family = |model: &Model| *model.metrics.progressive.family();
-    let method = |model: &Model| model.learner.title();
+fn check_alike<L: MergeLearner>(first: &ModelOf<L>, other: &ModelOf<L>) -> Result<()> {
+    let family = |model: &ModelOf<L>| format!("{:?}", L::law(model));
+    let method = |model: &ModelOf<L>| model.learner.merged_method();
     let differ =
         |what: &'static str, one: String, two: String| Err(Error::UnlikeModels { what, one, two });
     if family(first) != family(other) {
-        return differ("families", format!("{:?}", family(first)), format!("{:?}", family(other)));
+        return differ("families", family(first), family(other));
     }
     if method(first) != method(other) {
         return differ("methods", method(first), method(other));
@@ -94,11 +97,11 @@ fn check_alike(first: &Model, other: &Model) -> Result<()> {
     if first.settings.method != other.settings.method
         || first.settings.start != other.settings.start
     {
-        let text = |model: &Model| format!("{:?}", model.settings.method.algorithm);
+        let text = |model: &ModelOf<L>| format!("{:?}", model.settings.method.algorithm);
         return differ("parameters", text(first), text(other));
     }
     if first.settings.conformal != other.settings.conformal {
-        let text = |model: &Model| match model.settings.conformal {
+        let text = |model: &ModelOf<L>| match model.settings.conformal {
             true => "with them".to_owned(),
             false => "without".to_owned(),
         };
@@ -108,7 +111,7 @@ fn check_alike(first: &Model, other: &Model) -> Result<()> {
 }
 
 /// The encoder of all; wide models have the features of the first, in their order.
-fn whole_encoder(models: &[Model]) -> Result<Encoder> {
+fn whole_encoder<L: MergeLearner>(models: &[ModelOf<L>]) -> Result<Encoder> {
     let encoders: Vec<&Encoder> = models.iter().map(|model| &model.encoder).collect();
     if encoders.iter().any(|encoder| encoder.is_wide()) {
         let first = encoders[0];
@@ -121,27 +124,22 @@ fn whole_encoder(models: &[Model]) -> Result<Encoder> {
     Ok(Encoder::union(&encoders)?)
 }
 
-/// Merges learners of different features, from the priors of the one with the most rows.
-fn merge_mapped(learners: &[&AnyLearner], maps: &[FeatureMap]) -> Result<MergedMany<AnyLearner>> {
+/// Merges learners of different features or classes, from the priors of the one with the most rows.
+fn merge_mapped<L: MergeLearner>(learners: &[&L], maps: &[PartMap]) -> Result<MergedMany<L>> {
     let larger = |a: &usize, b: &usize| {
         let [a, b] = [*a, *b].map(|i| learners[i]);
-        let coefficients = |learner: &AnyLearner| learner.coefficients().into_owned();
         // among equals by their coefficients, so that the order does not matter
-        let order = || compare(&coefficients(a), &coefficients(b));
-        a.count().cmp(&b.count()).then_with(order)
+        a.count().cmp(&b.count()).then_with(|| a.order(b))
     };
     let base = (0..learners.len()).max_by(larger).unwrap_or(0);
-    let prior = learners[base].mapped(&maps[base])?;
-    let reference = vec![0.0; maps[base].dim()];
-    let mut information = Information::none(reference.clone());
-    for (learner, map) in learners.iter().zip(maps) {
-        let part = learner.information(map.pull_back(&reference)?)?;
-        information.add(&part.mapped(map, reference.clone())?)?;
+    let prior = learners[base].prior_of(&maps[base])?;
+    let mut parts = learners.iter().zip(maps).map(|(learner, map)| {
+        let found = learner.rows_information(&[])?;
+        L::mapped_information(&found, map)
+    });
+    let mut information = parts.next().ok_or(Error::NoModel)??;
+    for part in parts {
+        L::add_information(&mut information, &part?)?;
     }
-    Ok(prior.with_information(&information)?)
-}
-
-fn compare(a: &[f64], b: &[f64]) -> Ordering {
-    let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
-    pairs.into_iter().find(|order| order.is_ne()).unwrap_or(a.len().cmp(&b.len()))
+    prior.of_information(&information)
 }

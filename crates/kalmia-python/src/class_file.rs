@@ -71,7 +71,7 @@ pub fn restore_classes(data: &[u8]) -> PyResult<ClassLearner> {
 }
 
 /// A learner as the application layer has it.
-fn model(
+pub fn model(
     py: Python<'_>,
     learner: &ClassLearner,
     encoder: &Encoder,
@@ -114,6 +114,43 @@ pub fn class_content(py: Python<'_>, model: ClassModel) -> PyResult<Content<'_>>
     let learner = ClassLearner::restored(state, intercept, provenance);
     let learner = Bound::new(py, learner)?.into_any();
     Ok(about.content(vec![learner], Schema(encoder)))
+}
+
+/// Merges two learners of several classes, which learned different rows. Features and classes are
+/// matched by their names.
+///
+/// Parameters
+/// ----------
+/// a, b : ClassLearner
+///     Both with the same parameters.
+/// first, second : Schema
+///     Their columns and classes.
+///
+/// Returns
+/// -------
+/// learner : ClassLearner
+/// schema : Schema
+///     Its columns and classes.
+/// exact : bool
+///     Whether nothing was lost.
+#[pyfunction]
+pub fn merge_classes(
+    py: Python<'_>,
+    a: PyRef<'_, ClassLearner>,
+    first: &Schema,
+    b: PyRef<'_, ClassLearner>,
+    second: &Schema,
+) -> PyResult<(ClassLearner, Schema, bool)> {
+    if a.intercept != b.intercept {
+        return Err(input("one learner adds an intercept itself, the other does not"));
+    }
+    let models = vec![
+        model(py, &a, &first.0, Metadata::default())?,
+        model(py, &b, &second.0, Metadata::default())?,
+    ];
+    let merged = py.detach(|| ClassModel::merge_many(models)).map_err(translate)?;
+    let schema = Schema(merged.model.encoder.clone());
+    Ok((ClassLearner::of_model(merged.model, a.intercept), schema, merged.exact))
 }
 
 /// Writes a learner of several classes with its schema for other programs.

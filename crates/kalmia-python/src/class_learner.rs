@@ -9,7 +9,7 @@ use crate::file::Provenance;
 use crate::shared::{Held, Shared};
 use kalmia::evaluate::ClassMetrics;
 use kalmia::{Categorical, Outliers};
-use kalmia_model::{Algorithm, History, Settings, Weights, check_memory};
+use kalmia_model::{Algorithm, ClassModel, History, Settings, Weights, check_memory};
 use pyo3::prelude::*;
 use std::sync::{Arc, RwLockReadGuard};
 
@@ -63,6 +63,13 @@ impl ClassLearner {
     /// From what a file or another learner holds.
     pub fn restored(state: ClassState, intercept: bool, provenance: Arc<Provenance>) -> Self {
         Self { state: Shared::new(state), intercept, provenance }
+    }
+
+    /// From a model, whose columns the caller keeps.
+    pub fn of_model(model: ClassModel, intercept: bool) -> Self {
+        let ClassModel { learner, metrics, settings, weights, history, .. } = model;
+        let state = ClassState { learner, metrics, weights };
+        Self::restored(state, intercept, Arc::new(Provenance { settings, history }))
     }
 
     /// What was learned, once no other call changes it.

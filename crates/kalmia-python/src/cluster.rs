@@ -5,11 +5,12 @@ use crate::error::{data, input, model as translate};
 use crate::shared::Shared;
 use crate::table_model::rows;
 use kalmia_data::{Block, Counts, Encoder, Input, Mode, Reader, SourceOptions};
-use kalmia_model::Part;
+use kalmia_model::{AnyPart, AnyShard, AnyTemplate};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
 
-/// What all workers start from: columns, kinds, levels, family, method and reference coefficients.
+/// What all workers start from: columns, kinds, levels, classes, family, method and reference
+/// coefficients.
 ///
 /// Parameters
 /// ----------
@@ -32,7 +33,7 @@ use pyo3::types::{PyBytes, PyType};
 /// >>> Fit(template, merge_shards([shard.to_bytes() for shard in shards])).rows
 /// 6
 #[pyclass(frozen, module = "kalmia._kalmia")]
-pub struct Template(pub kalmia_model::Template);
+pub struct Template(pub AnyTemplate);
 
 #[pymethods]
 impl Template {
@@ -41,7 +42,7 @@ impl Template {
         let declaration = Declaration::new(declaration)?;
         let (rows, source) = rows(sample, "sample")?;
         let model = declaration.sample_model(rows, source)?;
-        kalmia_model::Template::new(model).map(Self).map_err(translate)
+        AnyTemplate::new(model).map(Self).map_err(translate)
     }
 
     /// The columns that rows need: features, target, and weight and offset if there are any.
@@ -62,7 +63,7 @@ impl Template {
     /// The template of `to_bytes`.
     #[classmethod]
     fn from_bytes(_class: &Bound<'_, PyType>, bytes: &[u8]) -> PyResult<Self> {
-        kalmia_model::Template::from_bytes(bytes).map(Self).map_err(translate)
+        AnyTemplate::from_bytes(bytes).map(Self).map_err(translate)
     }
 }
 
@@ -97,7 +98,7 @@ pub fn name_after(name: &str, rows: u64) -> String {
 #[pyclass(frozen, module = "kalmia._kalmia")]
 pub struct Shard {
     name: String,
-    state: Shared<Option<kalmia_model::Shard>>,
+    state: Shared<Option<AnyShard>>,
     counts: Shared<Counts>,
 }
 
@@ -111,7 +112,7 @@ impl Shard {
 impl Shard {
     #[new]
     fn new(template: &Template, name: String) -> PyResult<Self> {
-        let shard = kalmia_model::Shard::new(&template.0).map_err(translate)?;
+        let shard = template.0.shard().map_err(translate)?;
         Ok(Self { name, state: Shared::new(Some(shard)), counts: Shared::new(Counts::default()) })
     }
 
@@ -123,13 +124,7 @@ impl Shard {
         let mut shard = held.take().ok_or_else(Self::used)?;
         let rows = rows(table, &name_after(&self.name, counts.rows))?;
         py.detach(|| {
-            each_block(
-                rows,
-                Mode::Learn,
-                &mut shard,
-                kalmia_model::Shard::encoder_mut,
-                kalmia_model::Shard::learn,
-            )
+            each_block(rows, Mode::Learn, &mut shard, AnyShard::encoder_mut, AnyShard::learn)
         })?;
         *counts = shard.encoder_mut().counts();
         *held = Some(shard);
@@ -159,7 +154,7 @@ impl Shard {
     }
 }
 
-/// One part for several, whose levels are matched by name.
+/// One part for several, whose levels and classes are matched by name.
 ///
 /// Parameters
 /// ----------
@@ -169,9 +164,9 @@ impl Shard {
 pub fn merge_shards<'py>(py: Python<'py>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
     let merged = py.detach(|| {
         let (first, rest) = parts.split_first().ok_or_else(nothing)?;
-        let mut whole = Part::from_bytes(first).map_err(translate)?;
+        let mut whole = AnyPart::from_bytes(first).map_err(translate)?;
         for part in rest {
-            let part = Part::from_bytes(part).map_err(translate)?;
+            let part = AnyPart::from_bytes(part).map_err(translate)?;
             whole.merge(&part).map_err(translate)?;
         }
         whole.to_bytes().map_err(translate)

@@ -2,13 +2,13 @@
 
 use crate::cluster::{Template, each_block, name_after, nothing};
 use crate::error::{input, model as translate};
+use crate::polish::class_errors;
 use crate::shared::Shared;
 use crate::table_model::rows;
-use kalmia::sums::{Polished, Sums};
-use kalmia::{AnyFamily, Learner};
+use kalmia::sums::Polished;
 use kalmia_data::{Encoder, Mode};
 use kalmia_model::{
-    MergedModel, Model, Part, PolishPrior, Polishing, sums_from_bytes, sums_to_bytes,
+    AnyMerged, AnyPart, PassSums, PolishPrior, Polishing, sums_from_bytes, sums_to_bytes,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -50,7 +50,7 @@ pub struct SumsPass {
 
 struct Summing {
     encoder: Encoder,
-    sums: Sums<AnyFamily>,
+    sums: PassSums,
 }
 
 #[pymethods]
@@ -101,7 +101,7 @@ impl SumsPass {
 ///     What a polish takes as known before the rows.
 #[pyclass(frozen, module = "kalmia._kalmia")]
 pub struct Fit {
-    merged: MergedModel,
+    merged: AnyMerged,
     prior: PolishPrior,
     robust: bool,
     polish: Shared<Progress>,
@@ -116,7 +116,7 @@ struct Progress {
 
 impl Fit {
     fn polishing(&self) -> PyResult<Polishing> {
-        Polishing::new(&self.merged.model, self.prior, self.robust).map_err(translate)
+        self.merged.polishing(self.prior, self.robust).map_err(translate)
     }
 }
 
@@ -125,8 +125,8 @@ impl Fit {
     #[new]
     #[pyo3(signature = (template, shard, *, robust=false, prior="fitted"))]
     fn new(template: &Template, shard: &[u8], robust: bool, prior: &str) -> PyResult<Self> {
-        let part = Part::from_bytes(shard).map_err(translate)?;
-        let merged = template.0.model(&part).map_err(translate)?;
+        let part = AnyPart::from_bytes(shard).map_err(translate)?;
+        let merged = AnyMerged::new(&template.0, &part).map_err(translate)?;
         let prior = prior.parse().map_err(translate)?;
         Ok(Self { merged, prior, robust, polish: Shared::new(Progress::default()) })
     }
@@ -134,25 +134,25 @@ impl Fit {
     /// Rows learned.
     #[getter]
     fn rows(&self) -> u64 {
-        self.merged.model.learner.count()
+        self.merged.rows()
     }
 
     /// Partitions with rows.
     #[getter]
     fn shards(&self) -> u64 {
-        self.merged.shards
+        self.merged.shards()
     }
 
     /// Whether the merged model is, to rounding, that of one pass over all rows.
     #[getter]
     fn exact(&self) -> bool {
-        self.merged.exact
+        self.merged.is_exact()
     }
 
     /// Whether the partitions agree: Cochran's ``q`` with its ``degrees`` and ``p_value``.
     #[getter]
     fn heterogeneity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let found = &self.merged.heterogeneity;
+        let found = self.merged.heterogeneity();
         let dict = PyDict::new(py);
         dict.set_item("q", found.q)?;
         dict.set_item("degrees", found.degrees)?;
@@ -198,11 +198,11 @@ impl Fit {
         Ok(Some(dict))
     }
 
-    /// Whether more passes would change nothing that matters; also after five of them, and for
-    /// quantiles, which cannot be polished.
+    /// Whether more passes would change nothing that matters; also after five of them, for
+    /// quantiles, which cannot be polished, and for too many coefficients of several classes.
     #[getter]
     fn is_close(&self, py: Python<'_>) -> PyResult<bool> {
-        if !Polishing::applies_to(&self.merged.model.family()) {
+        if !self.merged.has_polish() {
             return Ok(true);
         }
         Ok(self.polish.read(py)?.polishing.as_ref().is_some_and(Polishing::is_close))
@@ -215,12 +215,29 @@ impl Fit {
     }
 
     /// Standard errors that hold for any variance of the target; None unless they were asked for.
+    /// Of several classes :meth:`robust_class_errors` has them.
     #[getter]
     fn robust_standard_errors(&self, py: Python<'_>) -> PyResult<Option<Vec<f64>>> {
         let state = self.polish.read(py)?;
-        match &state.latest {
-            Some(latest) if self.robust => {
+        match (&state.latest, &self.merged) {
+            (Some(latest), AnyMerged::Numbers(_)) if self.robust => {
                 latest.robust_standard_errors().map(Some).map_err(crate::error::plain)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The same for several classes in the order of their codes given, one list per class, zeros
+    /// for the first; None unless they were asked for.
+    fn robust_class_errors(
+        &self,
+        py: Python<'_>,
+        codes: Vec<usize>,
+    ) -> PyResult<Option<Vec<Vec<f64>>>> {
+        let state = self.polish.read(py)?;
+        match (&state.latest, &self.merged) {
+            (Some(latest), AnyMerged::Classes(merged)) if self.robust => {
+                class_errors(&merged.model, &codes, latest).map(Some)
             }
             _ => Ok(None),
         }
@@ -229,10 +246,11 @@ impl Fit {
     /// The model file, as bytes.
     fn model<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.polish.read(py)?;
-        let model: Model = self.merged.model.clone();
         let model = match (&state.polishing, &state.latest) {
-            (Some(polishing), Some(latest)) => polishing.apply(model, latest).map_err(translate)?,
-            _ => model,
+            (Some(polishing), Some(latest)) => {
+                self.merged.polished(polishing, latest).map_err(translate)?
+            }
+            _ => self.merged.model(),
         };
         Ok(PyBytes::new(py, &model.to_bytes().map_err(translate)?))
     }

@@ -5,8 +5,8 @@ use crate::method::translate;
 use kalmia::DriftMode;
 use kalmia_data::{Block, Encoder, EncoderOptions, Input, Missing, Mode, Reader, SourceOptions};
 use kalmia_model::{
-    Algorithm, AnyModel, FamilyChoice, FirstRows, Method, MethodName, Model, Parameters, Settings,
-    WeightKind,
+    Algorithm, AnyModel, ClassModel, FamilyChoice, FirstRows, Method, MethodName, Model,
+    ModelLearner, ModelOf, Parameters, Settings, WeightKind,
 };
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -88,25 +88,43 @@ impl Declaration {
 
     /// The model of a sample of rows, which are learned without looking for a drift: they come from
     /// many places.
-    pub fn sample_model(&self, rows: Input, source: SourceOptions) -> PyResult<Model> {
+    pub fn sample_model(&self, rows: Input, source: SourceOptions) -> PyResult<AnyModel> {
         let asked = self.settings()?;
         let mut settings = asked.clone();
         if let Algorithm::Auto { drift, .. } = &mut settings.method.algorithm {
             *drift = DriftMode::Off;
         }
-        let mut encoder = Encoder::new(self.options()?);
+        let options = EncoderOptions { classes: self.family.classes(), ..self.options()? };
+        let mut encoder = Encoder::new(options);
         let mut block = Block::new();
         let mut reader =
             Reader::open(vec![rows], source, &mut encoder, Mode::Learn).map_err(data)?;
-        let mut more = reader.next_block(&mut encoder, &mut block).map_err(data)?;
+        reader.next_block(&mut encoder, &mut block).map_err(data)?;
         let target = encoder.target().ok_or_else(|| input("the sample has no target"))?;
+        if target.classes().is_some() {
+            let mut model = ClassModel::new(settings, encoder).map_err(translate)?;
+            learn_sample(&mut model, reader, block)?;
+            model.settings = asked;
+            return Ok(AnyModel::Classes(Box::new(model)));
+        }
         let family = self.family.resolve(target).map_err(translate)?.family;
         let mut model = Model::new(settings, family, encoder).map_err(translate)?;
-        while more {
-            model.learn(&block, None).map_err(refuse)?;
-            more = reader.next_block(&mut model.encoder, &mut block).map_err(data)?;
-        }
+        learn_sample(&mut model, reader, block)?;
         model.settings = asked;
-        Ok(model)
+        Ok(AnyModel::Numbers(Box::new(model)))
     }
+}
+
+/// Learns a block and everything after it.
+fn learn_sample<L: ModelLearner>(
+    model: &mut ModelOf<L>,
+    mut reader: Reader,
+    mut block: Block,
+) -> PyResult<()> {
+    let mut more = block.rows() > 0;
+    while more {
+        model.learn(&block, None).map_err(refuse)?;
+        more = reader.next_block(&mut model.encoder, &mut block).map_err(data)?;
+    }
+    Ok(())
 }

@@ -45,7 +45,7 @@ mod _kalmia {
     #[pymodule_export]
     use super::bounds::{bound_evaluate, bound_list, design_estimate, sphere_minima};
     #[pymodule_export]
-    use super::class_file::{export_classes, restore_classes, save_classes};
+    use super::class_file::{export_classes, merge_classes, restore_classes, save_classes};
     #[pymodule_export]
     use super::class_learner::ClassLearner;
     #[pymodule_export]
@@ -67,7 +67,7 @@ mod _kalmia {
     #[pymodule_export]
     use super::method::{default_texts, method_defaults, model};
     #[pymodule_export]
-    use super::polish::polish_learner;
+    use super::polish::{polish_classes, polish_learner};
     #[pymodule_export]
     use super::prediction::Prediction;
     #[pymodule_export]

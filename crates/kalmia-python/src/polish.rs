@@ -1,6 +1,8 @@
 //! Further passes over the rows of an estimator, to the maximum of their likelihood.
 
 use crate::any::ByFamily;
+use crate::class_file::model as class_model;
+use crate::class_learner::ClassLearner;
 use crate::error::{Rows as RowsOf, input, model as translate, plain};
 use crate::file::{Provenance, model};
 use crate::kinds::wrap;
@@ -8,9 +10,9 @@ use crate::learner::{Learner, Numbers};
 use crate::rows::{Features, flat};
 use crate::schema::Schema;
 use crate::table;
-use kalmia::sums::{Polished, Sums};
-use kalmia::{AnyFamily, Rows};
-use kalmia_model::{Model, Polishing};
+use kalmia::file::Metadata;
+use kalmia::sums::Polished;
+use kalmia_model::{ClassModel, Model, ModelOf, PassSums, PolishLearner, Polishing};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::borrow::Cow;
@@ -27,7 +29,7 @@ struct Call<'a, 'py> {
 
 impl<'py> Call<'_, 'py> {
     /// Adds all rows to the sums.
-    fn add(&self, py: Python<'py>, sums: &mut Sums<AnyFamily>) -> PyResult<()> {
+    fn add(&self, py: Python<'py>, sums: &mut PassSums) -> PyResult<()> {
         let mut start = 0;
         for table in table::blocks(py, self.x)? {
             let table = table?;
@@ -46,7 +48,7 @@ impl<'py> Call<'_, 'py> {
                 let weight = self.weight.as_ref().and_then(part);
                 let offset = self.offset.as_ref().and_then(part);
                 py.detach(|| {
-                    let mut rows = Rows::new(dim, x, &y)?;
+                    let mut rows = kalmia::Rows::new(dim, x, &y)?;
                     if let Some(weight) = &weight {
                         rows = rows.with_weights(weight)?;
                     }
@@ -119,46 +121,144 @@ pub fn polish_learner<'py>(
     passes: Option<u64>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let before = model(py, &learner, &schema.0, &Default::default())?;
-    let prior = prior.parse().map_err(translate)?;
-    let mut polishing = Polishing::new(&before, prior, robust).map_err(translate)?;
-    let weight = weight.as_ref().map(|weight| {
+    let rows = Rows { X, y: &y, weight: weight.as_ref(), offset: offset.as_ref() };
+    let options = Options { prior, robust, passes, intercept: learner.intercept };
+    let Outcome { model, polished, passes } = polish_model(py, before, &rows, &options)?;
+    let Model { learner: inner, metrics, settings, weights, history, .. } = model;
+    let mut made = Learner::new(ByFamily::BuiltIn(inner), learner.intercept, Some(metrics));
+    made.inner().weights = weights;
+    made.provenance = Some(Arc::new(Provenance { settings, history }));
+    let errors = robust.then(|| polished.robust_standard_errors()).transpose().map_err(plain)?;
+    let report = report(py, &polished, passes)?;
+    report.set_item("robust_std_err", errors)?;
+    Ok((wrap(py, made)?, report))
+}
+
+/// As :func:`polish_learner`, for a learner of several classes.
+///
+/// Parameters
+/// ----------
+/// learner : ClassLearner
+///     Of an estimator; it stays as it is.
+/// schema : Schema
+///     Its columns and classes.
+/// X : matrix
+/// y : array_like
+///     The codes of the classes.
+/// codes : list of int
+///     The codes in the order of the labels; robust standard errors are against the first.
+/// weight : array_like, optional
+/// robust, prior, passes
+///     As in :func:`polish_learner`.
+///
+/// Returns
+/// -------
+/// learner : ClassLearner
+/// report : dict
+#[pyfunction]
+#[pyo3(signature = (learner, schema, X, y, codes, weight=None, *, robust=false, prior="fitted",
+                    passes=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+#[expect(non_snake_case, reason = "the name that scikit-learn gives a matrix")]
+pub fn polish_classes<'py>(
+    py: Python<'py>,
+    learner: PyRef<'py, ClassLearner>,
+    schema: &Schema,
+    X: &Bound<'py, PyAny>,
+    y: Numbers<'py>,
+    codes: Vec<usize>,
+    weight: Option<Numbers<'py>>,
+    robust: bool,
+    prior: &str,
+    passes: Option<u64>,
+) -> PyResult<(ClassLearner, Bound<'py, PyDict>)> {
+    let before = class_model(py, &learner, &schema.0, Metadata::default())?;
+    let rows = Rows { X, y: &y, weight: weight.as_ref(), offset: None };
+    let options = Options { prior, robust, passes, intercept: learner.intercept };
+    let Outcome { model, polished, passes } = polish_model(py, before, &rows, &options)?;
+    let errors = robust.then(|| class_errors(&model, &codes, &polished)).transpose()?;
+    let report = report(py, &polished, passes)?;
+    report.set_item("robust_std_err", errors)?;
+    Ok((ClassLearner::of_model(model, learner.intercept), report))
+}
+
+/// Robust standard errors of the classes in the order of their codes, zeros for the first.
+pub fn class_errors(
+    model: &ClassModel,
+    codes: &[usize],
+    polished: &Polished,
+) -> PyResult<Vec<Vec<f64>>> {
+    let found = model.robust_errors_in(codes, polished).map_err(translate)?;
+    let first = vec![0.0; model.learner.dim()];
+    Ok(std::iter::once(first).chain(found.into_iter().map(|one| one.std_errors)).collect())
+}
+
+/// The rows as Python gives them.
+#[expect(non_snake_case, reason = "the name that scikit-learn gives a matrix")]
+struct Rows<'a, 'py> {
+    X: &'a Bound<'py, PyAny>,
+    y: &'a Numbers<'py>,
+    weight: Option<&'a Numbers<'py>>,
+    offset: Option<&'a Numbers<'py>>,
+}
+
+/// How to polish.
+struct Options<'a> {
+    prior: &'a str,
+    robust: bool,
+    passes: Option<u64>,
+    intercept: bool,
+}
+
+/// A model after a polish.
+struct Outcome<L: PolishLearner> {
+    model: ModelOf<L>,
+    polished: Polished,
+    passes: usize,
+}
+
+/// Passes over the rows until nothing moves, or until there were enough.
+fn polish_model<'py, L: PolishLearner>(
+    py: Python<'py>,
+    before: ModelOf<L>,
+    rows: &Rows<'_, 'py>,
+    options: &Options<'_>,
+) -> PyResult<Outcome<L>> {
+    let prior = options.prior.parse().map_err(translate)?;
+    let mut polishing = Polishing::new(&before, prior, options.robust).map_err(translate)?;
+    let weight = rows.weight.map(|weight| {
         let given = flat(weight.as_array());
         Cow::Owned(polishing.pass().scaled_weights(&given).into_owned())
     });
     let call = Call {
-        x: X,
-        y: flat(y.as_array()),
+        x: rows.X,
+        y: flat(rows.y.as_array()),
         weight,
-        offset: offset.as_ref().map(|offset| flat(offset.as_array())),
-        intercept: learner.intercept,
+        offset: rows.offset.map(|offset| flat(offset.as_array())),
+        intercept: options.intercept,
     };
     let polished = loop {
         let mut sums = polishing.pass().sums().map_err(translate)?;
         call.add(py, &mut sums)?;
-        if let Some(polished) = polishing.step(&sums).map_err(translate)? {
+        if let Some(polished) = py.detach(|| polishing.step(&sums)).map_err(translate)? {
             break *polished;
         }
         let latest = polishing.latest().cloned();
-        if let (Some(polished), Some(most)) = (latest, passes)
+        if let (Some(polished), Some(most)) = (latest, options.passes)
             && polishing.passes() as u64 >= most
         {
             break polished;
         }
     };
-    let Model { learner: inner, metrics, settings, weights, history, .. } =
-        polishing.apply(before, &polished).map_err(translate)?;
-    let mut made = Learner::new(ByFamily::BuiltIn(inner), learner.intercept, Some(metrics));
-    made.inner().weights = weights;
-    made.provenance = Some(Arc::new(Provenance { settings, history }));
-    let report = report(py, &polished, polishing.passes(), robust)?;
-    Ok((wrap(py, made)?, report))
+    let passes = polishing.passes();
+    let model = polishing.apply(before, &polished).map_err(translate)?;
+    Ok(Outcome { model, polished, passes })
 }
 
 fn report<'py>(
     py: Python<'py>,
     polished: &Polished,
     passes: usize,
-    robust: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("passes", passes)?;
@@ -166,10 +266,5 @@ fn report<'py>(
     dict.set_item("max", polished.moved().max)?;
     dict.set_item("deviance", polished.deviance())?;
     dict.set_item("dispersion", polished.dispersion())?;
-    let errors = match robust {
-        true => Some(polished.robust_standard_errors().map_err(plain)?),
-        false => None,
-    };
-    dict.set_item("robust_std_err", errors)?;
     Ok(dict)
 }

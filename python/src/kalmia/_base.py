@@ -289,11 +289,11 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         """A model that has learned the rows of this one and of another.
 
         Both must be fitted with the same parameters on the same columns, with levels of texts in
-        the same order. For ``LinearRegression`` with a filter the result is, up to rounding, that
-        of one fit on all rows; so it is if one of the two has learned at most 128 rows by
-        ``"auto"``. Otherwise it is an approximation: the information of both is added, and the
-        prior counts once. `merged_exactly_` says which. Models that follow a drift, ``"ons"`` and
-        ``"asgd"`` refuse. The progressive loss is that of the rows of both.
+        the same order, and know the same classes. For ``LinearRegression`` with a filter the result
+        is, up to rounding, that of one fit on all rows; so it is if one of the two has learned at
+        most 128 rows by ``"auto"``. Otherwise it is an approximation: the information of both is
+        added, and the prior counts once. `merged_exactly_` says which. Models that follow a drift,
+        ``"ons"`` and ``"asgd"`` refuse. The progressive loss is that of the rows of both.
 
         Parameters
         ----------
@@ -323,9 +323,11 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
 
         One pass over a stream gives an approximation, unless the family is Gaussian. Each pass here
         sums over all rows and takes a Newton step, until nothing moves by more than 0.0001 standard
-        errors. Give all rows that were learned: rows that are left out are forgotten. With more
-        than two classes each learner is polished. Wide models refuse, and so do models that follow
-        a drift. `polish_` says what the passes found; the progressive loss stays as it is.
+        errors. Give all rows that were learned: rows that are left out are forgotten. More than two
+        classes are polished jointly, up to 6000 coefficients of all but one; their standard errors
+        are then those of the joint information, until more rows are learned. Wide models refuse,
+        and so do models that follow a drift. `polish_` says what the passes found; the progressive
+        loss stays as it is.
 
         Parameters
         ----------
@@ -333,7 +335,8 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
             The rows, as in `fit`. Levels that the model has not learned count as the first one.
         robust : bool
             Whether `polish_` has ``"robust_std_err"``: standard errors that hold for any variance
-            of the target (White's sandwich), the intercept first if there is one.
+            of the target (White's sandwich), the intercept first if there is one. With more than
+            two classes one row per class, 0 for the first.
         prior : {"fitted", "flat"}
             What is taken as known before the rows: what the model was fitted with, or nothing.
             ``"flat"`` gives the maximum likelihood, which does not exist for labels that a feature

@@ -12,10 +12,6 @@ from ._kalmia import ClassLearner
 from ._parameters import draw_seed
 from .errors import InputError
 
-#: What to do about a call that only learners of one class each can take.
-APART = 'method="moment" fits one filter per class, which can'
-
-
 def is_joint(learners: list[Any]) -> bool:
     """Whether one learner holds all classes."""
     return isinstance(learners[0], ClassLearner)
@@ -34,10 +30,16 @@ def takes_joint(estimator: Any, classes: int, rows: Rows) -> bool:
     )
 
 
-def refuse(estimator: Any, what: str) -> None:
-    """Refuses a call that a joint model cannot take."""
-    if is_joint(estimator.learners_):
-        raise InputError(f"a model of more than two classes {what}: {APART}")
+def coded(y: np.ndarray, labels: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The codes of labels, all of which are among the sorted ones.
+
+    Examples
+    --------
+    >>> coded(np.array(["pear", "fig"]), np.array(["fig", "pear"]), np.array([1, 0]))
+    array([0., 1.])
+    """
+    found: np.ndarray = codes[np.searchsorted(labels, y)].astype(np.float64)
+    return found
 
 
 def check_offset(rows: Rows) -> Rows:
@@ -56,6 +58,14 @@ def contrasts(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
     codes = estimator._codes
     found = [learner.contrast(int(code), int(codes[0])) for code in codes]
     return np.array([one[0] for one in found]), np.array([one[1] for one in found])
+
+
+def joint_covariance(estimator: Any) -> np.ndarray:
+    """The covariance of the coefficients of all classes but the first, class after class."""
+    (learner,) = estimator.learners_
+    first, *others = (int(code) for code in estimator._codes)
+    covariance: np.ndarray = learner.contrasts(others, first)[1]
+    return covariance
 
 
 def summary_rows(estimator: Any, level: float) -> list[tuple[Any, ...]]:

@@ -20,6 +20,7 @@ FamilyName = Literal[
     "gaussian",
     "bernoulli",
     "binomial",
+    "categorical",
     "poisson",
     "gamma",
     "negative-binomial",
@@ -55,8 +56,9 @@ COLUMNS = """target : str
     family : str, optional
         The family of the target, as the command names it: ``"gaussian"``, ``"bernoulli"``,
         ``"binomial"``, ``"poisson"``, ``"gamma"``, ``"negative-binomial"``, ``"student"`` or
-        ``"quantile"``, with a parameter after a colon (``"quantile:0.9"``). By default the first
-        rows decide.
+        ``"quantile"``, with a parameter after a colon (``"quantile:0.9"``). Fits over partitions
+        also take ``"categorical"``: several classes, also if they are written as numbers. By
+        default the first rows decide.
     method : str
         The algorithm, as for the estimators; further keywords are its parameters, such as
         ``drift="off"`` or ``prior_variance=1.0``.

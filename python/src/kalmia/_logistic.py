@@ -207,7 +207,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
             if joint:
                 _classes.check_offset(rows)
                 codes = np.arange(len(known)) if first else self._codes
-                targets = [codes[np.argmax(targets, axis=0)].astype(np.float64)]
+                targets = [_classes.coded(y, known, codes)]
             weight = rows.pick(
                 class_weights(
                     self.class_weight, y, known, self._weights(sample_weight, y, reset=reset)
@@ -273,10 +273,11 @@ class LogisticRegression(ClassifierMixin, Estimator):
     def _polish_targets(
         self, y: Any, rows: Rows, sample_weight: Any
     ) -> tuple[list[np.ndarray], np.ndarray | None]:
-        """The targets of each learner, and the weights."""
-        _classes.refuse(self, "cannot be polished")
+        """The targets of each learner, codes of classes if one has all, and the weights."""
         y = self._column(y, rows.given, numbers=False)
         targets = self._targets(y, self.classes_)
+        if self._joint:
+            targets = [_classes.coded(y, self.classes_, self._codes)]
         weight = self._weights(sample_weight, y, reset=False)
         return targets, class_weights(self.class_weight, y, self.classes_, weight)
 

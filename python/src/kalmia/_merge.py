@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from . import _classes
-from ._kalmia import merge
+from . import _classes, _files
+from ._kalmia import merge, merge_classes
 from ._parameters import same
 from .errors import InputError, StateError
 
@@ -22,7 +22,6 @@ def merged(a: Any, b: Any) -> Any:
             "one class"
         )
     check_is_fitted(b, "learners_")
-    _classes.refuse(a, "cannot be merged")
     for name, value in a._made_with.items():
         other = b._made_with.get(name)
         if not same(value, other):
@@ -52,18 +51,39 @@ def merged(a: Any, b: Any) -> Any:
             f"the models cannot be merged: one has {a.n_features_in_} columns, the other "
             f"{b.n_features_in_}; fit both on the same columns"
         )
-    try:
-        pairs = [merge(*pair) for pair in zip(a.learners_, b.learners_, strict=True)]
-    except StateError as error:
-        raise StateError(f"the models cannot be merged: {error}") from error
     result = clone(a)
-    kept = ("schema_", "classes_", "n_features_in_", "feature_names_in_", "_from_command")
+    kept = ("schema_", "classes_", "_codes", "n_features_in_", "feature_names_in_", "_from_command")
     known = vars(a)
     vars(result).update({name: known[name] for name in kept if name in known})
-    result.learners_ = [learner for learner, _ in pairs]
-    result.merged_exactly_ = all(exact for _, exact in pairs)
+    try:
+        _merge_learners(result, a, b)
+    except StateError as error:
+        raise StateError(f"the models cannot be merged: {error}") from error
     result._remember()
     return result
+
+
+def _merge_learners(result: Any, a: Any, b: Any) -> None:
+    """Gives the result the learners of both."""
+    joint = [_classes.is_joint(one.learners_) for one in (a, b)]
+    if joint[0] != joint[1]:
+        raise InputError(
+            "the models cannot be merged: one learns all classes jointly, the other one model per "
+            "class; fit both with the same parameters and kinds of columns"
+        )
+    if not joint[0]:
+        pairs = [merge(*pair) for pair in zip(a.learners_, b.learners_, strict=True)]
+        result.learners_ = [learner for learner, _ in pairs]
+        result.merged_exactly_ = all(exact for _, exact in pairs)
+        return
+    first, second = _files.schema_of(a), _files.schema_of(b)
+    learner, schema, exact = merge_classes(a.learners_[0], first, b.learners_[0], second)
+    result.learners_, result.merged_exactly_ = [learner], exact
+    # the classes may have met in another order
+    names = (first.classes or [], schema.classes or [])
+    result._codes = np.array([names[1].index(names[0][code]) for code in a._codes])
+    if hasattr(result, "schema_"):
+        result.schema_ = schema
 
 
 def _names(estimator: Any) -> list[str]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _files
+from . import _classes, _files
 from ._calls import LearningCall
-from ._kalmia import polish_learner
+from ._kalmia import polish_classes, polish_learner
 from .errors import InputError
 
 
@@ -30,20 +30,26 @@ def polish(
         rows = estimator._rows(X, offset)
         targets, weight = estimator._polish_targets(y, rows, sample_weight)
         schema = _files.schema_of(estimator)
-        found = [
-            polish_learner(
-                learner,
-                schema,
-                rows.X,
-                rows.pick(target),
-                rows.pick(weight),
-                rows.offset,
-                robust=robust,
-                prior=prior,
-                passes=None if passes is None else int(passes),
-            )
-            for learner, target in zip(estimator.learners_, targets, strict=True)
-        ]
+        options = {
+            "robust": robust,
+            "prior": prior,
+            "passes": None if passes is None else int(passes),
+        }
+        if _classes.is_joint(estimator.learners_):
+            found = [_polish_classes(estimator, schema, rows, targets[0], weight, options)]
+        else:
+            found = [
+                polish_learner(
+                    learner,
+                    schema,
+                    rows.X,
+                    rows.pick(target),
+                    rows.pick(weight),
+                    rows.offset,
+                    **options,
+                )
+                for learner, target in zip(estimator.learners_, targets, strict=True)
+            ]
         reports = [report for _, report in found]
         for report in reports:
             errors = report["robust_std_err"]
@@ -51,3 +57,18 @@ def polish(
         # all at once: a refused call changes nothing
         estimator.learners_ = [learner for learner, _ in found]
         estimator.polish_ = reports[0] if len(reports) == 1 else reports
+
+
+def _polish_classes(
+    estimator: Any, schema: Any, rows: Any, codes: Any, weight: Any, options: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Polishes the one learner of several classes."""
+    return polish_classes(
+        estimator.learners_[0],
+        schema,
+        _classes.check_offset(rows).X,
+        rows.pick(codes),
+        [int(code) for code in estimator._codes],
+        rows.pick(weight),
+        **options,
+    )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._classes import is_joint, summary_rows
+from ._classes import is_joint, joint_covariance, summary_rows
 from ._kalmia import Learner
 from ._wide import is_wide
 from .errors import InputError
@@ -38,10 +38,12 @@ class Summary:
     notes: tuple[str, ...]
     #: The learners, one or one per class, that `conf_int` and `cov_params` ask.
     learners: tuple[Learner, ...] = field(default=(), repr=False, compare=False)
-    #: The rows of a wide model at another level; None for other models.
+    #: The rows of a wide model, or of several classes, at another level; None for other models.
     recompute: Callable[[float], list[tuple[Any, ...]]] | None = field(
         default=None, repr=False, compare=False
     )
+    #: The covariance of several classes; None for other models.
+    covariance: Callable[[], np.ndarray] | None = field(default=None, repr=False, compare=False)
 
     @property
     def params(self) -> dict[str, float]:
@@ -94,15 +96,13 @@ class Summary:
     def cov_params(self) -> Any:
         """The covariance of the coefficients, now, as a pandas DataFrame by name. Needs pandas.
 
-        With more than two classes each learner has its own, and between them are zeros.
+        Classes that are learned jointly are compared with the first, which all of them share, so
+        their coefficients are correlated. With one learner per class there are zeros between them.
         """
         pandas = _pandas("cov_params")
-        if not self.learners:
-            raise InputError(
-                "the covariance of several classes is that of each against the first: see "
-                "`covariance_`"
-            )
         names = list(self.params)
+        if self.covariance is not None:
+            return pandas.DataFrame(self.covariance(), index=names, columns=names)
         whole = np.zeros((len(names), len(names)))
         first = 0
         for learner in self.learners:
@@ -181,7 +181,10 @@ class Summary:
         def again(level: float) -> list[tuple[Any, ...]]:
             return summary_rows(estimator, level)
 
-        return cls(title, rows, level, notes, (), again)
+        def covariance() -> np.ndarray:
+            return joint_covariance(estimator)
+
+        return cls(title, rows, level, notes, (), again, covariance)
 
     def _level_text(self) -> str:
         return f"{100.0 * self.level:g} % intervals"

@@ -2,7 +2,7 @@
 //! summary after it.
 
 use crate::error::Result;
-use crate::report::{ClassFitSummary, FitSummary, PassReport, QuantileFitSummary};
+use crate::report::{ClassFitSummary, FitPasses, FitSummary, PassReport, QuantileFitSummary};
 use kalmia::evaluate::{ClassMetrics, CoursePoint, Metrics, MetricsThread, QuantileMetrics};
 use kalmia::learner::Quantiles;
 use kalmia::{AnyLearner, Categorical};
@@ -20,7 +20,12 @@ pub trait CommandLearner: ModelLearner {
     -> Result<()>;
 
     /// What is printed after `rows` rows in `time`.
-    fn report(model: &ModelOf<Self>, rows: u64, time: Duration) -> Result<Box<dyn PassReport>>;
+    fn report(
+        model: &ModelOf<Self>,
+        rows: u64,
+        time: Duration,
+        passes: FitPasses,
+    ) -> Result<Box<dyn PassReport>>;
 
     /// The mean losses as they evolved.
     fn course(metrics: &Self::Metrics) -> Vec<CoursePoint>;
@@ -113,8 +118,13 @@ impl CommandLearner for AnyLearner {
         Ok(())
     }
 
-    fn report(model: &ModelOf<Self>, rows: u64, time: Duration) -> Result<Box<dyn PassReport>> {
-        Ok(Box::new(FitSummary::new(model, rows, time)?))
+    fn report(
+        model: &ModelOf<Self>,
+        rows: u64,
+        time: Duration,
+        passes: FitPasses,
+    ) -> Result<Box<dyn PassReport>> {
+        Ok(Box::new(FitSummary::new(model, rows, time, passes)?))
     }
 
     fn course(metrics: &Metrics) -> Vec<CoursePoint> {
@@ -133,8 +143,13 @@ impl CommandLearner for Categorical {
         Ok(model.learn(block, Some(watch))?)
     }
 
-    fn report(model: &ModelOf<Self>, rows: u64, time: Duration) -> Result<Box<dyn PassReport>> {
-        Ok(Box::new(ClassFitSummary::new(model, rows, time)?))
+    fn report(
+        model: &ModelOf<Self>,
+        rows: u64,
+        time: Duration,
+        passes: FitPasses,
+    ) -> Result<Box<dyn PassReport>> {
+        Ok(Box::new(ClassFitSummary::new(model, rows, time, passes)?))
     }
 
     fn course(metrics: &ClassMetrics) -> Vec<CoursePoint> {
@@ -153,7 +168,12 @@ impl CommandLearner for Quantiles {
         Ok(model.learn(block, Some(watch))?)
     }
 
-    fn report(model: &ModelOf<Self>, rows: u64, time: Duration) -> Result<Box<dyn PassReport>> {
+    fn report(
+        model: &ModelOf<Self>,
+        rows: u64,
+        time: Duration,
+        _: FitPasses,
+    ) -> Result<Box<dyn PassReport>> {
         Ok(Box::new(QuantileFitSummary::new(model, rows, time)?))
     }
 

@@ -18,5 +18,5 @@ pub use levels::Levels;
 pub use parts::{PartProgress, each_part};
 pub use pass::{Next, Pass, next};
 pub use polish::{Passes, PolishOptions, PolishedModel, polish};
-pub use shards::{ShardedFit, fit_shards};
+pub use shards::{CutFiles, ShardedFit, fit_shards};
 pub use start::{Start, count_rows, family};

@@ -6,10 +6,9 @@ use crate::error::{Failure, Result};
 use crate::format::counted;
 use crate::plan::SourcePlan;
 use crate::progress::Ui;
-use kalmia::AnyFamily;
-use kalmia::sums::{Polished, Sums};
+use kalmia::sums::Polished;
 use kalmia_data::{Block, Encoder, Mode};
-use kalmia_model::{Model, PolishPrior, Polishing, SumsPass};
+use kalmia_model::{ModelOf, PassSums, PolishLearner, PolishPrior, Polishing, SumsPass};
 
 /// When a polish ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,9 +35,9 @@ pub struct PolishOptions {
 }
 
 /// A model after a polish.
-pub struct PolishedModel {
+pub struct PolishedModel<L: PolishLearner> {
     /// The model.
-    pub model: Model,
+    pub model: ModelOf<L>,
     /// The last step.
     pub polished: Polished,
     /// Passes over the rows.
@@ -46,12 +45,12 @@ pub struct PolishedModel {
 }
 
 /// Polishes a model over its rows, the parts of which are read at the same time.
-pub fn polish(
-    model: Model,
+pub fn polish<L: PolishLearner>(
+    model: ModelOf<L>,
     parts: &[SourcePlan],
     options: &PolishOptions,
     ui: Ui,
-) -> Result<PolishedModel> {
+) -> Result<PolishedModel<L>> {
     let mut polishing = Polishing::new(&model, options.prior, options.robust)?;
     let polished = loop {
         let first = polishing.passes() == 0;
@@ -76,7 +75,7 @@ pub fn polish(
 
 /// What one part of a pass found.
 struct PartSums {
-    sums: Sums<AnyFamily>,
+    sums: PassSums,
     encoder: Encoder,
 }
 
@@ -87,7 +86,7 @@ fn pass(
     missing: &MissingArgs,
     first: bool,
     ui: Ui,
-) -> Result<Sums<AnyFamily>> {
+) -> Result<PassSums> {
     let threads = if parts.len() > 1 { Some(1) } else { None };
     let found = each_part(parts, ui, |part, progress| {
         part_pass(pass, part, missing, threads, first.then_some(ui), progress)

@@ -1,22 +1,24 @@
 //! A fit on several cores: each learns a part of the files, then the parts are merged.
 
-use super::{Next, PartProgress, Start, each_part, family, next, report_columns, report_left_out};
+use super::{Next, PartProgress, Start, each_part, next, report_left_out};
 use crate::error::{Failure, Result};
 use crate::plan::{FitPlan, SourcePlan};
 use crate::progress::Ui;
 use kalmia::DriftMode;
 use kalmia::learner::Heterogeneity;
-use kalmia_data::{Block, Mode, split_inputs};
-use kalmia_model::{Algorithm, History, MergedModel, Model, Part, Shard, Template};
+use kalmia_data::{Block, Encoder, Mode, Target, split_inputs};
+use kalmia_model::{
+    Algorithm, History, MergeLearner, MergedOf, ModelOf, PartOf, Settings, ShardOf, TemplateOf,
+};
 use std::time::Duration;
 
 /// Parts whose first rows the sample takes.
 const MAX_SAMPLED_PARTS: usize = 64;
 
 /// A model of several shards.
-pub struct ShardedFit {
+pub struct ShardedFit<L: MergeLearner> {
     /// The model, merged and not yet polished.
-    pub model: Model,
+    pub model: ModelOf<L>,
     /// Whether the shards agree.
     pub heterogeneity: Heterogeneity,
     /// Shards with rows.
@@ -27,26 +29,52 @@ pub struct ShardedFit {
     pub parts: Vec<SourcePlan>,
 }
 
-/// Cuts the inputs of a plan.
-fn cut(source: &SourcePlan, parts: usize) -> Result<Vec<SourcePlan>> {
-    let mut options = source.options.clone();
-    // each part is read and learned by one thread
-    options.threaded = parts < 2;
-    let lists = split_inputs(&source.inputs, &options, parts)?;
-    Ok(lists.into_iter().map(|inputs| SourcePlan { inputs, options: options.clone() }).collect())
+/// Parts of the inputs, and the first block of the first.
+pub struct CutFiles {
+    /// The parts.
+    pub parts: Vec<SourcePlan>,
+    /// What the first block shows.
+    pub start: Start,
 }
 
-/// Learns every part of the files at the same time and merges what was learned.
-pub fn fit_shards(plan: &FitPlan, shards: usize, ui: Ui) -> Result<ShardedFit> {
-    let parts = cut(&plan.source, shards)?;
-    let template = sample(plan, &parts, ui)?;
+impl CutFiles {
+    /// Cuts the inputs of a plan.
+    pub fn new(plan: &FitPlan, shards: usize) -> Result<Self> {
+        let mut options = plan.source.options.clone();
+        // each part is read and learned by one thread
+        options.threaded = shards < 2;
+        let lists = split_inputs(&plan.source.inputs, &options, shards)?;
+        let part = |inputs| SourcePlan { inputs, options: options.clone() };
+        let parts: Vec<SourcePlan> = lists.into_iter().map(part).collect();
+        let Some(first) = parts.first() else {
+            return Err(Failure::usage("there is nothing to read"));
+        };
+        let start = Start::read(first, &plan.encoder)?;
+        Ok(Self { parts, start })
+    }
+}
+
+/// Learns every part of the files at the same time and merges what was learned. `make` makes a
+/// model that has learned nothing.
+pub fn fit_shards<L: MergeLearner>(
+    plan: &FitPlan,
+    files: CutFiles,
+    make: impl Fn(Settings, &Target, Encoder) -> Result<ModelOf<L>>,
+    ui: Ui,
+) -> Result<ShardedFit<L>>
+where
+    TemplateOf<L>: Sync,
+    PartOf<L>: Send,
+{
+    let CutFiles { parts, start } = files;
+    let template = sample(plan, &parts, start, make)?;
     let found = each_part(&parts, ui, |part, progress| learn_part(&template, part, ui, progress))?;
     let mut results = found.results.into_iter();
     let Some(mut whole) = results.next() else {
         return Err(Failure::usage("there is nothing to read"));
     };
     results.try_for_each(|part| whole.merge(&part))?;
-    let MergedModel { mut model, heterogeneity, shards, .. } = template.model(&whole)?;
+    let MergedOf { mut model, heterogeneity, shards, .. } = template.model(&whole)?;
     model.check_weights()?;
     if whole.rows() == 0 {
         return Err(Failure::no_rows(model.encoder.counts()));
@@ -61,21 +89,24 @@ pub fn fit_shards(plan: &FitPlan, shards: usize, ui: Ui) -> Result<ShardedFit> {
     Ok(ShardedFit { model, heterogeneity, shards, time: found.time, parts })
 }
 
-/// What all shards start from: the first rows of the parts decide columns, kinds and family.
-fn sample(plan: &FitPlan, parts: &[SourcePlan], ui: Ui) -> Result<Template> {
-    let Some(first) = parts.first() else {
-        return Err(Failure::usage("there is nothing to read"));
-    };
-    let Start { encoder, mut block, .. } = Start::read(first, &plan.encoder)?;
-    report_columns(&encoder, ui);
-    let target =
-        encoder.target().ok_or_else(|| Failure::usage("name the target column with --target"))?;
-    let family = family(&plan.settings.family, target, ui)?;
+/// What all shards start from: the first rows of the parts decide columns, kinds, classes and
+/// family.
+fn sample<L: MergeLearner>(
+    plan: &FitPlan,
+    parts: &[SourcePlan],
+    start: Start,
+    make: impl Fn(Settings, &Target, Encoder) -> Result<ModelOf<L>>,
+) -> Result<TemplateOf<L>> {
+    let Start { encoder, mut block, .. } = start;
+    let target = encoder
+        .target()
+        .cloned()
+        .ok_or_else(|| Failure::usage("name the target column with --target"))?;
     let mut settings = plan.settings.clone();
     if let Algorithm::Auto { drift, .. } = &mut settings.method.algorithm {
         *drift = DriftMode::Off;
     }
-    let mut model = Model::new(settings, family, encoder)?;
+    let mut model = make(settings, &target, encoder)?;
     model.learn(&block, None)?;
     for part in parts.iter().skip(1).take(MAX_SAMPLED_PARTS) {
         let mut reader = part.open(&mut model.encoder, Mode::Learn)?;
@@ -84,17 +115,17 @@ fn sample(plan: &FitPlan, parts: &[SourcePlan], ui: Ui) -> Result<Template> {
         }
     }
     model.settings = plan.settings.clone();
-    Ok(Template::new(model)?)
+    Ok(TemplateOf::new(model)?)
 }
 
 /// What one part of the files says.
-fn learn_part(
-    template: &Template,
+fn learn_part<L: MergeLearner>(
+    template: &TemplateOf<L>,
     part: &SourcePlan,
     ui: Ui,
     progress: &PartProgress,
-) -> Result<Part> {
-    let mut shard = Shard::new(template)?;
+) -> Result<PartOf<L>> {
+    let mut shard = ShardOf::new(template)?;
     let mut reader = part.open(shard.encoder_mut(), Mode::Learn)?;
     let mut block = Block::new();
     loop {

@@ -1,7 +1,9 @@
 //! The summary of a fit of several classes, and its scores.
 
 use super::summary::last_half_text;
-use super::{PassReport, SORTED_NOTE, Speed, Table, coefficient_table, target, weights_note};
+use super::{
+    FitPasses, PassReport, SORTED_NOTE, Speed, Table, coefficient_table, target, weights_note,
+};
 use crate::error::Result;
 use crate::format::{counted, grouped, number};
 use crate::output;
@@ -27,12 +29,20 @@ pub struct ClassFitSummary {
     weights_note: Option<String>,
     #[serde(flatten)]
     speed: Speed,
+    #[serde(flatten)]
+    passes: FitPasses,
 }
 
 impl ClassFitSummary {
     /// The summary of a model after `rows` rows in `time`.
-    pub fn new(model: &ClassModel, rows: u64, time: Duration) -> kalmia_model::Result<Self> {
+    pub fn new(
+        model: &ClassModel,
+        rows: u64,
+        time: Duration,
+        passes: FitPasses,
+    ) -> kalmia_model::Result<Self> {
         Ok(Self {
+            passes,
             weights_note: weights_note(model),
             model: ClassSummary::new(model)?,
             speed: Speed::new(rows, time),
@@ -43,7 +53,7 @@ impl ClassFitSummary {
 impl PassReport for ClassFitSummary {
     fn notes(&self) -> Vec<String> {
         let sorted = self.model.sorted.then(|| SORTED_NOTE.into());
-        sorted.into_iter().chain(self.weights_note.clone()).collect()
+        self.passes.note().into_iter().chain(sorted).chain(self.weights_note.clone()).collect()
     }
 
     fn text(&self) -> String {
@@ -67,6 +77,7 @@ impl PassReport for ClassFitSummary {
              on new data\n",
         );
         out.push_str(&class_scores_text(&model.progressive));
+        out.push_str(&self.passes.text());
         out.push_str(&class_coefficients_text(model.reference.as_deref(), &model.coefficients));
         if let Some(drift) = model.drift.note("--drift adapt") {
             let _ = writeln!(out, "\ndrift: {drift}");

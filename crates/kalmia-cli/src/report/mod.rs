@@ -3,6 +3,7 @@
 mod agreement;
 mod classes;
 mod coefficients;
+mod further;
 mod pass;
 mod picture;
 mod quantiles;
@@ -12,12 +13,13 @@ mod table;
 pub use agreement::heterogeneity_note;
 pub use classes::{ClassFitSummary, class_coefficients_text, class_scores_text, confusion_text};
 pub use coefficients::{coefficient_table, main_coefficients};
+pub use further::{FitPasses, FurtherPasses, Shards};
 pub use pass::{PassReport, Speed, print_report, weights_note};
 pub use picture::{Curve, losses, write_picture};
 pub use quantiles::{
     QuantileFitSummary, quantile_coefficients_text, quantile_scores_text, quantile_title,
 };
-pub use summary::{FitSummary, FurtherPasses, SORTED_NOTE, Shards, conformal_text, scores_text};
+pub use summary::{FitSummary, SORTED_NOTE, conformal_text, scores_text};
 pub use table::Table;
 
 use crate::visible::visible_line;

@@ -1,12 +1,9 @@
 //! The summary of a fit or an update.
 
-use super::{PassReport, Speed, heterogeneity_note, main_coefficients, target, weights_note};
+use super::{FitPasses, PassReport, Speed, main_coefficients, target, weights_note};
 use crate::error::Result;
 use crate::format::{brief, counted, grouped, number};
-use crate::learn::ShardedFit;
 use crate::output;
-use kalmia::learner::Heterogeneity;
-use kalmia::sums::Polished;
 use kalmia_model::{ConformalScores, LastHalfScores, Model, Scores, Summary};
 use serde::Serialize;
 use std::fmt::Write;
@@ -26,96 +23,31 @@ pub struct FitSummary {
     weights_note: Option<String>,
     #[serde(flatten)]
     speed: Speed,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    shards: Option<Shards>,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    further: Option<FurtherPasses>,
-}
-
-/// What the shards of a fit were.
-#[derive(Debug, Serialize)]
-pub struct Shards {
-    shards: u64,
-    heterogeneity: Heterogeneity,
-}
-
-impl Shards {
-    /// Of a fit.
-    pub fn new(fit: &ShardedFit) -> Self {
-        Self { shards: fit.shards, heterogeneity: fit.heterogeneity }
-    }
-
-    fn text(&self) -> String {
-        let Heterogeneity { q, degrees, p_value } = self.heterogeneity;
-        let agreement = match degrees {
-            0 => String::new(),
-            _ => format!(
-                "; Q = {} on {degrees} degrees of freedom, p = {}",
-                number(q),
-                number(p_value)
-            ),
-        };
-        format!(
-            "learned in {} at the same time and merged{agreement}",
-            counted(self.shards, "shard")
-        )
-    }
-}
-
-/// What the passes after the first did.
-#[derive(Debug, Serialize)]
-pub struct FurtherPasses {
-    polish_passes: usize,
-    /// How far the last step moved, in standard errors.
-    moved: f64,
-    moved_most: f64,
-}
-
-impl FurtherPasses {
-    /// Of so many passes, by the last step.
-    pub fn new(passes: usize, polished: &Polished) -> Self {
-        let moved = polished.moved();
-        Self { polish_passes: passes, moved: moved.rms, moved_most: moved.max }
-    }
-
-    fn text(&self) -> String {
-        let passes = match self.polish_passes {
-            1 => "one more pass".into(),
-            passes => format!("{passes} more passes"),
-        };
-        format!(
-            "polished by {passes}; the last step moved {} standard errors (at most {})",
-            number(self.moved),
-            number(self.moved_most)
-        )
-    }
+    #[serde(flatten)]
+    passes: FitPasses,
 }
 
 impl FitSummary {
     /// The summary of a model after `rows` rows in `time`.
-    pub fn new(model: &Model, rows: u64, time: Duration) -> kalmia_model::Result<Self> {
+    pub fn new(
+        model: &Model,
+        rows: u64,
+        time: Duration,
+        passes: FitPasses,
+    ) -> kalmia_model::Result<Self> {
         Ok(Self {
             model: Summary::new(model)?,
             weights_note: weights_note(model),
             speed: Speed::new(rows, time),
-            shards: None,
-            further: None,
+            passes,
         })
-    }
-
-    /// With what a fit of several shards or passes did.
-    pub fn with_passes(mut self, shards: Option<Shards>, further: Option<FurtherPasses>) -> Self {
-        self.shards = shards;
-        self.further = further;
-        self
     }
 }
 
 impl PassReport for FitSummary {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let disagreement = self.shards.as_ref().map(|shards| &shards.heterogeneity);
-        notes.extend(disagreement.and_then(|found| heterogeneity_note("shards", found)));
+        notes.extend(self.passes.note());
         if self.model.sorted {
             notes.push(SORTED_NOTE.into());
         }
@@ -161,12 +93,7 @@ impl PassReport for FitSummary {
         if let Some(conformal) = &model.conformal {
             out.push_str(&conformal_text(conformal));
         }
-        if let Some(shards) = &self.shards {
-            let _ = writeln!(out, "{}", shards.text());
-        }
-        if let Some(further) = &self.further {
-            let _ = writeln!(out, "{}", further.text());
-        }
+        out.push_str(&self.passes.text());
         if let Some(certificate) = &model.certificate {
             let _ = writeln!(out, "certificate  {}", certificate.text());
         }

@@ -7,18 +7,19 @@ use crate::error::{Failure, Result};
 use crate::format::{command_line, counted, grouped, shell_word};
 use crate::interrupt;
 use crate::learn::{
-    CommandLearner, Feed, Pass, Passes, PolishOptions, PolishedModel, ShardedFit, Start,
+    CommandLearner, CutFiles, Feed, Pass, Passes, PolishOptions, PolishedModel, ShardedFit, Start,
     count_rows, family, fit_shards, polish, report_columns, report_left_out,
 };
 use crate::output::ModelOutput;
 use crate::plan::{FitPlan, SourcePlan, start_failure};
 use crate::progress::Ui;
-use crate::report::{FitSummary, FurtherPasses, Shards};
+use crate::report::{FitPasses, FurtherPasses, Shards};
 use kalmia::file::Claim;
 use kalmia::{AnyLearner, Learner};
 use kalmia_data::{Block, Encoder, Mode, Target};
 use kalmia_model::{
-    AnyModel, ClassModel, History, Model, ModelOf, PolishPrior, Polishing, QuantileModel, Repeat,
+    AnyModel, ClassModel, History, MergeLearner, Model, ModelOf, PolishLearner, PolishPrior,
+    QuantileModel, Repeat, Settings,
 };
 use outputs::{show, write};
 use std::path::Path;
@@ -43,9 +44,8 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
                 polish_and_finish(&plan, None, fitted, output, ui)
             }
             AnyModel::Classes(model) => {
-                refuse_passes(&plan)?;
                 let fitted = resumed(&plan, path, *model, output.as_mut(), ui)?;
-                finish(&plan, fitted, output, ui)
+                polish_and_finish(&plan, None, fitted, output, ui)
             }
             AnyModel::Quantiles(model) => {
                 let fitted = resumed(&plan, path, *model, output.as_mut(), ui)?;
@@ -54,18 +54,24 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
         };
     }
     if let Some(count) = plan.shards {
-        let sharded = fit_shards(&plan, count, ui)?;
-        let shards = Shards::new(&sharded);
-        let ShardedFit { model, time, parts, .. } = sharded;
-        let fitted = Fitted { rows: model.learner.count(), model, time };
-        return polish_and_finish(&plan, Some((shards, parts)), fitted, output, ui);
+        let files = CutFiles::new(&plan, count)?;
+        report_columns(&files.start.encoder, ui);
+        if has_classes(&files.start.encoder) {
+            refuse_start(&plan)?;
+            let make = |settings, _: &Target, encoder| Ok(ClassModel::new(settings, encoder)?);
+            return finish_shards(&plan, fit_shards(&plan, files, make, ui)?, output, ui);
+        }
+        let make = |settings: Settings, target: &Target, encoder| {
+            let family = family(&settings.family, target, ui)?;
+            Ok(Model::new(settings, family, encoder)?)
+        };
+        return finish_shards(&plan, fit_shards(&plan, files, make, ui)?, output, ui);
     }
     let first = Start::read(&plan.source, &plan.encoder)?;
     report_columns(&first.encoder, ui);
-    if first.encoder.target().is_some_and(|target| target.classes().is_some()) {
-        refuse_passes(&plan)?;
+    if has_classes(&first.encoder) {
         let fitted = fresh(&plan, first, class_model, output.as_mut(), ui)?;
-        finish(&plan, fitted, output, ui)
+        polish_and_finish(&plan, None, fitted, output, ui)
     } else if plan.settings.family.quantiles().is_some() {
         let fitted = fresh(&plan, first, quantile_model, output.as_mut(), ui)?;
         finish(&plan, fitted, output, ui)
@@ -75,12 +81,22 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
     }
 }
 
-/// Several classes are learned in one pass and one part.
-fn refuse_passes(plan: &FitPlan) -> Result<()> {
-    match plan.passes {
-        None | Some(1) => Ok(()),
-        Some(_) => Err(Failure::usage("--passes takes no target of several classes: leave it out")),
-    }
+/// Whether the target has several classes.
+fn has_classes(encoder: &Encoder) -> bool {
+    encoder.target().is_some_and(|target| target.classes().is_some())
+}
+
+/// Polishes and writes a model of several shards.
+fn finish_shards<L: CommandLearner + MergeLearner>(
+    plan: &FitPlan,
+    sharded: ShardedFit<L>,
+    output: Option<ModelOutput>,
+    ui: Ui,
+) -> Result<()> {
+    let shards = Shards::new(&sharded);
+    let ShardedFit { model, time, parts, .. } = sharded;
+    let fitted = Fitted { rows: model.learner.count(), model, time };
+    polish_and_finish(plan, Some((shards, parts)), fitted, output, ui)
 }
 
 /// Writes a model and shows what was learned, even if it cannot be written.
@@ -91,15 +107,15 @@ fn finish<L: CommandLearner>(
     ui: Ui,
 ) -> Result<()> {
     let written = write(plan, &model, output);
-    show(plan, &*L::report(&model, rows, time)?, rows, ui)?;
+    show(plan, &*L::report(&model, rows, time, FitPasses::default())?, rows, ui)?;
     written
 }
 
 /// The same after the passes that were asked for, over the parts of a sharded fit or over all.
-fn polish_and_finish(
+fn polish_and_finish<L: CommandLearner + PolishLearner>(
     plan: &FitPlan,
     sharded: Option<(Shards, Vec<SourcePlan>)>,
-    fitted: Fitted<AnyLearner>,
+    fitted: Fitted<L>,
     mut output: Option<ModelOutput>,
     ui: Ui,
 ) -> Result<()> {
@@ -110,23 +126,23 @@ fn polish_and_finish(
     let (fitted, further) = further_passes(plan, &parts, fitted, output.as_mut(), ui)?;
     let written = write(plan, &fitted.model, output);
     let Fitted { model, rows, time } = fitted;
-    let summary = FitSummary::new(&model, rows, time)?.with_passes(shards, further);
-    show(plan, &summary, rows, ui)?;
+    let summary = L::report(&model, rows, time, FitPasses { shards, further })?;
+    show(plan, &*summary, rows, ui)?;
     written
 }
 
 /// The passes after the first. If they fail, the model of the first pass is written, so that its
 /// work is not lost.
-fn further_passes(
+fn further_passes<L: CommandLearner + PolishLearner>(
     plan: &FitPlan,
     parts: &[SourcePlan],
-    fitted: Fitted<AnyLearner>,
+    fitted: Fitted<L>,
     output: Option<&mut ModelOutput>,
     ui: Ui,
-) -> Result<(Fitted<AnyLearner>, Option<FurtherPasses>)> {
+) -> Result<(Fitted<L>, Option<FurtherPasses>)> {
     let passes = match (plan.passes, plan.shards) {
         (Some(1), _) | (None, None) => return Ok((fitted, None)),
-        (None, _) if !Polishing::applies_to(&fitted.model.family()) => return Ok((fitted, None)),
+        (None, _) if !fitted.model.learner.has_polish() => return Ok((fitted, None)),
         (Some(passes), _) => Passes::AtMost(passes - 1),
         (None, Some(_)) => Passes::UntilClose,
     };
@@ -194,13 +210,19 @@ fn number_model(plan: &FitPlan, target: &Target, encoder: Encoder, ui: Ui) -> Re
 
 /// A model of several classes that has learned nothing.
 fn class_model(plan: &FitPlan, _: &Target, encoder: Encoder, _: Ui) -> Result<ClassModel> {
-    if let Some((_, path)) = &plan.start {
-        return Err(Failure::usage(format!(
+    refuse_start(plan)?;
+    Ok(ClassModel::new(plan.settings.clone(), encoder)?)
+}
+
+/// Several classes start where auto does.
+fn refuse_start(plan: &FitPlan) -> Result<()> {
+    match &plan.start {
+        None => Ok(()),
+        Some((_, path)) => Err(Failure::usage(format!(
             "--start {}: a target of several classes takes no start; leave it out",
             path.display()
-        )));
+        ))),
     }
-    Ok(ClassModel::new(plan.settings.clone(), encoder)?)
 }
 
 /// A model of several quantiles that has learned nothing.

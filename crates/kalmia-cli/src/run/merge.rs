@@ -7,18 +7,26 @@ use crate::output;
 use crate::plan::Files;
 use crate::progress::Ui;
 use crate::report::heterogeneity_note;
-use kalmia::Learner;
+use kalmia::{AnyLearner, Categorical};
 use kalmia_data::Error as DataError;
-use kalmia_model::{Error as ModelError, MergedModel, Model};
+use kalmia_model::{AnyModel, Error as ModelError, MergeLearner, MergedOf, ModelOf};
 
 /// Runs the command.
 pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
     let files = Files::default();
     let files = args.models.iter().fold(files, |files, path| files.reads("the model", path));
     files.writes("-o", Some(&args.output)).check()?;
+    match AnyModel::load(&args.models[0])?.content {
+        AnyModel::Classes(_) => merge::<Categorical>(args, ui),
+        _ => merge::<AnyLearner>(args, ui),
+    }
+}
+
+/// Merges models of one kind.
+fn merge<L: MergeLearner>(args: &MergeArgs, ui: Ui) -> Result<()> {
     let mut models = Vec::with_capacity(args.models.len());
     for path in &args.models {
-        let model = Model::load(path)?.content;
+        let model = ModelOf::<L>::load(path)?.content;
         if model.history.runs.iter().any(|run| !run.finished) {
             let path = path.display();
             return Err(Failure::usage(format!(
@@ -35,8 +43,8 @@ pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
             }
         }
     }
-    let MergedModel { model, heterogeneity, shards, exact } =
-        Model::merge_many(models).map_err(misfit)?;
+    let MergedOf { model, heterogeneity, shards, exact } =
+        ModelOf::merge_many(models).map_err(misfit)?;
     let rows = model.learner.count();
     model.save(&args.output)?;
     if args.json {

@@ -5,16 +5,20 @@ use crate::error::{Failure, Result};
 use crate::format::{counted, number};
 use crate::interrupt;
 use crate::learn::{Passes, PolishOptions, PolishedModel, polish};
-use crate::output;
+use crate::output::{self, ModelOutput};
 use crate::plan::SourcePlan;
 use crate::progress::Ui;
-use crate::report::{Table, coefficient_table};
-use kalmia_model::{Coefficient, Model};
+use crate::report::{Table, class_coefficients_text, coefficient_table};
+use kalmia::sums::Polished;
+use kalmia_model::{
+    AnyModel, ClassCoefficients, ClassErrors, ClassModel, Coefficient, Model, ModelOf,
+    PolishLearner,
+};
 use serde::Serialize;
 
-/// What `--json` prints.
+/// What `--json` prints; `C` are the coefficients and `E` their robust standard errors.
 #[derive(Serialize)]
-struct Report {
+struct Report<C: Serialize, E: Serialize> {
     rows: u64,
     passes: usize,
     /// How far the last step moved, in standard errors.
@@ -22,9 +26,9 @@ struct Report {
     moved_most: f64,
     deviance: f64,
     dispersion: f64,
-    coefficients: Vec<Coefficient>,
+    coefficients: C,
     #[serde(skip_serializing_if = "Option::is_none")]
-    robust_std_errors: Option<Vec<f64>>,
+    robust_std_errors: Option<E>,
 }
 
 /// Runs the command.
@@ -36,8 +40,61 @@ pub fn run(args: &PolishArgs, ui: Ui) -> Result<()> {
              write the rows to a file, or give --passes 1",
         ));
     }
-    let mut output = source.continued_model(&args.model, args.output.as_deref())?;
-    let model = Model::load(&args.model)?.content;
+    let output = source.continued_model(&args.model, args.output.as_deref())?;
+    match AnyModel::load(&args.model)?.content {
+        AnyModel::Classes(model) => polish_classes(*model, args, source, output, ui),
+        AnyModel::Numbers(model) => polish_numbers(*model, args, source, output, ui),
+        // refused as a file of another kind
+        AnyModel::Quantiles(_) => Model::load(&args.model).map(|_| ()).map_err(Failure::from),
+    }
+}
+
+fn polish_numbers(
+    model: Model,
+    args: &PolishArgs,
+    source: SourcePlan,
+    output: ModelOutput,
+    ui: Ui,
+) -> Result<()> {
+    let PolishedModel { model, polished, passes } =
+        polish_and_save(model, args, source, output, ui)?;
+    let errors = args.robust.then(|| polished.robust_standard_errors()).transpose()?;
+    let report = report(&polished, passes, model.coefficients(0.95)?, errors);
+    match args.json {
+        true => output::print_json(&report),
+        false => output::print(&(head(&report) + &numbers_text(&report))),
+    }
+}
+
+fn polish_classes(
+    model: ClassModel,
+    args: &PolishArgs,
+    source: SourcePlan,
+    output: ModelOutput,
+    ui: Ui,
+) -> Result<()> {
+    let PolishedModel { model, polished, passes } =
+        polish_and_save(model, args, source, output, ui)?;
+    let errors = args.robust.then(|| model.robust_errors(&polished)).transpose()?;
+    let report = report(&polished, passes, model.class_coefficients(0.95)?, errors);
+    if args.json {
+        return output::print_json(&report);
+    }
+    let reference = model.reference().map(|class| &*model.classes()[class]);
+    let mut text = head(&report) + &class_coefficients_text(reference, &report.coefficients);
+    if let Some(errors) = &report.robust_std_errors {
+        text.push_str(&class_robust_text(&report.coefficients, errors));
+    }
+    output::print(&text)
+}
+
+fn polish_and_save<L: PolishLearner>(
+    model: ModelOf<L>,
+    args: &PolishArgs,
+    source: SourcePlan,
+    mut output: ModelOutput,
+    ui: Ui,
+) -> Result<PolishedModel<L>> {
     interrupt::catch();
     let options = PolishOptions {
         prior: args.prior,
@@ -45,49 +102,67 @@ pub fn run(args: &PolishArgs, ui: Ui) -> Result<()> {
         passes: args.passes.map_or(Passes::UntilStill, Passes::AtMost),
         missing: args.missing.clone(),
     };
-    let PolishedModel { model, polished, passes } = polish(model, &[source], &options, ui)?;
-    output.save(&model)?;
-    let report = Report {
+    let found = polish(model, &[source], &options, ui)?;
+    output.save(&found.model)?;
+    Ok(found)
+}
+
+fn report<C: Serialize, E: Serialize>(
+    polished: &Polished,
+    passes: usize,
+    coefficients: C,
+    robust_std_errors: Option<E>,
+) -> Report<C, E> {
+    Report {
         rows: polished.rows(),
         passes,
         moved: polished.moved().rms,
         moved_most: polished.moved().max,
         deviance: polished.deviance(),
         dispersion: polished.dispersion(),
-        coefficients: model.coefficients(0.95)?,
-        robust_std_errors: match args.robust {
-            true => Some(polished.robust_standard_errors()?),
-            false => None,
-        },
-    };
-    if args.json {
-        return output::print_json(&report);
+        coefficients,
+        robust_std_errors,
     }
-    output::print(&text(&report))
 }
 
-fn text(report: &Report) -> String {
-    let mut text = format!(
+fn head<C: Serialize, E: Serialize>(report: &Report<C, E>) -> String {
+    format!(
         "polished over {} in {} passes; the last step moved {} standard errors (at most {})\n\
-         deviance {}, dispersion {}\n\n{}",
+         deviance {}, dispersion {}\n",
         counted(report.rows, "row"),
         report.passes,
         number(report.moved),
         number(report.moved_most),
         number(report.deviance),
         number(report.dispersion),
-        coefficient_table(&report.coefficients)
-    );
+    )
+}
+
+/// What robust standard errors are.
+const ROBUST: &str = "robust to a wrong variance (White's sandwich)";
+
+fn numbers_text(report: &Report<Vec<Coefficient>, Vec<f64>>) -> String {
+    let mut text = format!("\n{}", coefficient_table(&report.coefficients));
     if let Some(errors) = &report.robust_std_errors {
-        let mut table = Table::new(["coefficient", "robust std error", "z"]);
-        for (coefficient, error) in report.coefficients.iter().zip(errors) {
-            let z = format!("{:.2}", coefficient.estimate / error);
-            table.row([coefficient.name.clone(), number(*error), z]);
-        }
-        text.push_str(&format!(
-            "\nrobust to a wrong variance (White's sandwich):\n{}",
-            table.render()
-        ));
+        let table = robust_table(&report.coefficients, errors);
+        text.push_str(&format!("\n{ROBUST}:\n{table}"));
     }
     text
+}
+
+fn class_robust_text(classes: &[ClassCoefficients], errors: &[ClassErrors]) -> String {
+    let table = |(class, errors): (&ClassCoefficients, &ClassErrors)| {
+        let table = robust_table(&class.coefficients, &errors.std_errors);
+        format!("\n`{}`, {ROBUST}:\n{table}", class.class)
+    };
+    classes.iter().zip(errors).map(table).collect()
+}
+
+fn robust_table(coefficients: &[Coefficient], errors: &[f64]) -> String {
+    let mut table = Table::new(["coefficient", "robust std error", "z"]);
+    for (coefficient, error) in coefficients.iter().zip(errors) {
+        let z = format!("{:.2}", coefficient.estimate / error);
+        table.row([coefficient.name.clone(), number(*error), z]);
+    }
+    table.render()
 }

@@ -8,7 +8,7 @@ use crate::learn::{CommandLearner, Feed, Pass, report_left_out};
 use crate::output::ModelOutput;
 use crate::plan::{Every, SourcePlan};
 use crate::progress::Ui;
-use crate::report::print_report;
+use crate::report::{FitPasses, print_report};
 use kalmia_data::{Block, Mode, Reader};
 use kalmia_model::{AnyModel, ModelOf, Repeat};
 
@@ -50,7 +50,8 @@ fn update<L: CommandLearner>(
     report_left_out(&reader, ui);
     // what was learned is shown even if it cannot be written
     let written = output.save(&model);
-    let report = L::report(&model, model.learner.count() - before, time)?;
+    let rows = model.learner.count() - before;
+    let report = L::report(&model, rows, time, FitPasses::default())?;
     report.notes().iter().for_each(|note| ui.note(note));
     print_report(&*report, args.json)?;
     written

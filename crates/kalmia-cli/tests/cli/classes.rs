@@ -140,19 +140,19 @@ fn what_several_classes_do_not_take_is_said() {
     let folder = Folder::new("classes-refused");
     folder.write("t.csv", fruit(300, false));
     folder.ok("fit t.csv -t fruit -o m.kalmia");
+    folder.ok("fit t.csv -t size -o n.kalmia");
     for (words, said) in [
         ("fit t.csv -t fruit --method ekf", "method ekf learns no target of several classes"),
         ("fit t.csv -t fruit --averaged", "not averaged"),
-        ("fit t.csv -t fruit --passes 2", "--passes takes no target of several classes"),
-        ("fit t.csv -t fruit --shards 2", "without --shards"),
+        ("fit t.csv -t fruit --shards 2 --drift adapt", "no common order"),
         ("fit t.csv -t fruit --offset size", "takes no offset"),
         ("fit t.csv -t fruit --text town", "not from text"),
         ("fit t.csv -t fruit --family bernoulli", "--family categorical learns several classes"),
         ("fit t.csv -t fruit --positive fig", "--family categorical learns several classes"),
         ("compare t.csv -t fruit", "has several classes"),
         ("predict m.kalmia t.csv --interval y", "probabilities, which have no interval"),
-        ("polish m.kalmia t.csv", "`class-model`"),
-        ("merge m.kalmia m.kalmia -o x.kalmia", "`class-model`"),
+        ("merge m.kalmia n.kalmia -o x.kalmia", "`class-model`"),
+        ("merge n.kalmia m.kalmia -o x.kalmia", "`class-model`"),
         ("fit t.csv -t fruit --family categorial", "did you mean categorical?"),
     ] {
         folder.run(words).fails(2, &[said]);

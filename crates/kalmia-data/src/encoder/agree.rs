@@ -9,7 +9,7 @@ use super::Encoder;
 use crate::error::{UnionProblem, excerpt};
 use crate::options::EncoderOptions;
 use crate::schema::{Column, Kind, Meaning};
-use crate::target::Coding;
+use crate::target::{ClassNames, Coding, MAX_CLASSES};
 
 /// What becomes of encoders that may have to be refused.
 pub(super) type Checked<T> = Result<T, UnionProblem>;
@@ -111,7 +111,7 @@ pub(super) fn check_same_options(first: &EncoderOptions, other: &EncoderOptions)
 }
 
 /// The coding that two encoders share. An open negative label is filled by the other's; of two
-/// ways to write one label, such as `1` and `1.0`, the smaller text stays.
+/// ways to write one label, such as `1` and `1.0`, the smaller text stays. Classes are united.
 pub(super) fn united_coding(column: &str, first: &Coding, other: &Coding) -> Checked<Coding> {
     let refuse = || UnionProblem::Target {
         column: column.to_owned(),
@@ -134,8 +134,20 @@ pub(super) fn united_coding(column: &str, first: &Coding, other: &Coding) -> Che
             };
             Ok(Coding::Labels { positive, negative })
         }
+        (Coding::Classes { names: a }, Coding::Classes { names: b }) => {
+            united_classes(&[a, b]).map(|names| Coding::Classes { names })
+        }
         _ if first == other => Ok(first.clone()),
         _ => Err(refuse()),
+    }
+}
+
+/// The classes of all lists. Refuses too many.
+pub(super) fn united_classes(lists: &[&ClassNames]) -> Checked<ClassNames> {
+    let names = ClassNames::union(lists);
+    match names.len() <= MAX_CLASSES {
+        true => Ok(names),
+        false => Err(UnionProblem::TooManyClasses { found: names.len(), limit: MAX_CLASSES }),
     }
 }
 

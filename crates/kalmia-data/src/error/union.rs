@@ -95,6 +95,17 @@ pub enum UnionProblem {
         /// The limit.
         limit: usize,
     },
+    /// All classes of the target together are more than a target may have.
+    #[error(
+        "the target has {found} classes in all parts together, more than {limit}; merge rare ones, \
+         or learn it as a number"
+    )]
+    TooManyClasses {
+        /// Classes of the union.
+        found: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// An encoder did not start as a copy of the template.
     #[error(
         "the encoder did not start from this template: {what} differ; unite it without a template"

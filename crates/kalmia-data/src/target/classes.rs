@@ -40,6 +40,42 @@ impl ClassNames {
         places
     }
 
+    /// The place of a name; `None` if it is none of these.
+    ///
+    /// ```
+    /// use kalmia_data::ClassNames;
+    ///
+    /// let names = ClassNames::from(vec!["pear".to_owned(), "1.0".to_owned()]);
+    /// assert_eq!((names.place("1"), names.place("apple")), (Some(1), None));
+    /// ```
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.find(name.as_bytes()).map(|place| place as usize)
+    }
+
+    /// The names of several lists. Those that all lists have at the same places come first, the
+    /// others follow in the order in which people expect them. Of two ways to write one number the
+    /// smaller text stays. The order of the lists does not matter.
+    pub(crate) fn union(lists: &[&Self]) -> Self {
+        let mut spelled: HashMap<Box<[u8]>, &str> = HashMap::new();
+        for name in lists.iter().flat_map(|list| &list.names) {
+            let known = spelled.entry(key(name)).or_insert(name);
+            *known = (*known).min(name.as_str());
+        }
+        let Some((first, others)) = lists.split_first() else { return Self::default() };
+        let shared = |place: &usize, name: &String| {
+            others.iter().all(|other| other.place(name) == Some(*place))
+        };
+        let prefix = first.names.iter().enumerate().take_while(|(place, name)| shared(place, name));
+        let mut united = Self::default();
+        prefix
+            .filter_map(|(_, name)| spelled.remove(&key(name)))
+            .for_each(|name| united.push(name));
+        let mut rest: Vec<&str> = spelled.into_values().collect();
+        rest.sort_by(|a, b| by_name(a, b));
+        rest.into_iter().for_each(|name| united.push(name));
+        united
+    }
+
     /// The place of a name.
     pub(crate) fn find(&self, name: &[u8]) -> Option<u32> {
         // most names stand as they were first seen
@@ -126,6 +162,22 @@ mod tests {
         assert_eq!((names.find(b"ten"), names.find(b"10"), names.len()), (None, None, 1));
         assert_eq!(classes(&["1", "1.0"]).repeated().unwrap(), "1");
         assert_eq!(classes(&["1", "2"]).repeated(), None);
+    }
+
+    #[test]
+    fn lists_are_united_in_any_order() {
+        let lists = [
+            classes(&["b", "1", "z", "c"]),
+            classes(&["b", "1.0", "c", "a"]),
+            classes(&["b", "1", "10", "9"]),
+        ];
+        for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
+            let united = ClassNames::union(&order.map(|i| &lists[i]));
+            assert_eq!(united.as_slice(), ["b", "1", "9", "10", "a", "c", "z"]);
+            assert_eq!(united.repeated(), None);
+        }
+        assert_eq!(ClassNames::union(&[&lists[0]]), lists[0]);
+        assert!(ClassNames::union(&[]).is_empty());
     }
 
     #[test]

@@ -254,6 +254,34 @@ fn an_open_negative_label_is_filled() {
 }
 
 #[test]
+fn classes_are_united_by_name() {
+    let part = |values: &str| {
+        let rows: String = values.split(',').map(|class| format!("{class},1\n")).collect();
+        csv(&format!("y,x\n{rows}"), y()).unwrap().encoder
+    };
+    let parts = [part("pear,fig,kiwi"), part("pear,kiwi,apple,fig"), part("pear,lime,fig")];
+    let classes = |encoder: &Encoder| -> Vec<String> {
+        encoder.target().unwrap().classes().unwrap().as_slice().to_vec()
+    };
+    let whole = Encoder::union(&[&parts[0], &parts[1], &parts[2]]).unwrap();
+    assert_eq!(classes(&whole), ["pear", "apple", "fig", "kiwi", "lime"]);
+    assert_eq!(whole, Encoder::union(&[&parts[2], &parts[0], &parts[1]]).unwrap());
+    assert!(parts.iter().all(|part| part.alignment(&whole).unwrap().is_identity()));
+    // several classes are no amounts
+    let number = learned("y,x\n1,2\n3,4\n");
+    let found = problem(Encoder::union(&[&parts[0], &number])).to_string();
+    assert!(found.contains("one of 3 classes") && found.contains("a number"), "{found}");
+    let many = |first: usize| {
+        let classes: Vec<_> = (first..first + 600).map(|i| format!("c{i}")).collect();
+        part(&classes.join(","))
+    };
+    assert_eq!(
+        problem(Encoder::union(&[&many(0), &many(500)])),
+        UnionProblem::TooManyClasses { found: 1100, limit: 1000 }
+    );
+}
+
+#[test]
 fn parts_that_differ_are_refused_with_both_values() {
     let base = learned("y,x,t\n1,2,a\n3,4,b\n");
     let refused = |other: &Encoder| problem(Encoder::union(&[&base, other])).to_string();

@@ -2,10 +2,10 @@
 
 use std::sync::OnceLock;
 
-use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions};
+use kalmia_data::{Block, Classes, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions};
 use kalmia_model::{
-    Error, Model, Part, PolishPrior, Polishing, Settings, Shard, SumsPass, Template,
-    sums_from_bytes, sums_to_bytes,
+    AnyMerged, AnyModel, AnyPart, AnyTemplate, ClassModel, Error, Model, PolishPrior, Settings,
+    SumsPass, sums_from_bytes, sums_to_bytes,
 };
 
 use super::forge::mended_or_forged;
@@ -39,26 +39,47 @@ fn seeds() -> &'static [Vec<u8>] {
         let mut seeds = Vec::new();
         for method in ["auto", "moment"] {
             // a seed that cannot be made would be missed by the test of seeds
-            seeds.extend(shipped(method).expect("the rows are good"));
+            let sample = numbers(method).expect("the rows are good");
+            seeds.extend(shipped(sample).expect("the rows are good"));
         }
+        let sample = classes().expect("the rows are good");
+        seeds.extend(shipped(sample).expect("the rows are good"));
         seeds
     })
 }
 
-fn shipped(method: &str) -> Result<Vec<Vec<u8>>, Error> {
-    let options =
-        EncoderOptions { missing: kalmia_data::Missing::Mean, ..EncoderOptions::target("y") };
+/// A model of numbers after some rows.
+fn numbers(method: &str) -> Result<AnyModel, Error> {
+    let (encoder, block) = first(EncoderOptions::target("y"))?;
+    let settings = Settings { method: method.parse()?, ..Settings::default() };
+    let mut sample = Model::new(settings, "gaussian".parse()?, encoder)?;
+    sample.learn(&block, None)?;
+    Ok(AnyModel::Numbers(Box::new(sample)))
+}
+
+/// A model of several classes after some rows.
+fn classes() -> Result<AnyModel, Error> {
+    let options = EncoderOptions { classes: Classes::Always, ..EncoderOptions::target("flag") };
+    let (encoder, block) = first(options)?;
+    let mut sample = ClassModel::new(Settings::default(), encoder)?;
+    sample.learn(&block, None)?;
+    Ok(AnyModel::Classes(Box::new(sample)))
+}
+
+/// The first block of rows, and what it shows about the columns.
+fn first(options: EncoderOptions) -> Result<(Encoder, Block), Error> {
+    let options = EncoderOptions { missing: kalmia_data::Missing::Mean, ..options };
     let mut encoder = Encoder::new(options);
     let mut reader = open(&mut encoder, Mode::Learn)?;
     let mut block = Block::new();
     reader.next_block(&mut encoder, &mut block)?;
-    let settings = Settings { method: method.parse()?, ..Settings::default() };
-    let mut sample = Model::new(settings, "gaussian".parse()?, encoder)?;
-    sample.learn(&block, None)?;
-    let template = Template::new(sample)?;
+    Ok((encoder, block))
+}
+
+fn shipped(sample: AnyModel) -> Result<Vec<Vec<u8>>, Error> {
+    let template = AnyTemplate::new(sample)?;
     let part = part(&template)?;
-    let model = template.model(&part)?.model;
-    let polishing = Polishing::new(&model, PolishPrior::Fitted, true)?;
+    let polishing = AnyMerged::new(&template, &part)?.polishing(PolishPrior::Fitted, true)?;
     let sums = sums(polishing.pass())?;
     Ok(vec![template.to_bytes()?, part.to_bytes()?, polishing.pass().to_bytes()?, sums])
 }
@@ -69,8 +90,8 @@ fn open(encoder: &mut Encoder, mode: Mode) -> Result<Reader, kalmia_data::Error>
     Reader::open(vec![input], source, encoder, mode)
 }
 
-fn part(template: &Template) -> Result<Part, Error> {
-    let mut shard = Shard::new(template)?;
+fn part(template: &AnyTemplate) -> Result<AnyPart, Error> {
+    let mut shard = template.shard()?;
     let mut reader = open(shard.encoder_mut(), Mode::Learn)?;
     let mut block = Block::new();
     while reader.next_block(shard.encoder_mut(), &mut block)? {
@@ -92,7 +113,7 @@ fn sums(pass: &SumsPass) -> Result<Vec<u8>, Error> {
 
 /// Reads the bytes as whatever they are. What follows may be refused, but must not panic.
 fn run(bytes: &[u8]) -> Result<(), Error> {
-    if let Ok(part) = Part::from_bytes(bytes) {
+    if let Ok(part) = AnyPart::from_bytes(bytes) {
         let mut twice = part.clone();
         let _ = twice.merge(&part);
         return Ok(());
@@ -106,9 +127,9 @@ fn run(bytes: &[u8]) -> Result<(), Error> {
         let _ = sums.merge(&other);
         return Ok(());
     }
-    let template = Template::from_bytes(bytes)?;
+    let template = AnyTemplate::from_bytes(bytes)?;
     if let Ok(part) = part(&template) {
-        let _ = template.model(&part);
+        let _ = AnyMerged::new(&template, &part);
     }
     Ok(())
 }

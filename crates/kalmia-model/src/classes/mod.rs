@@ -1,7 +1,9 @@
 //! Models of several classes: how one is made, what it predicts and what its coefficients say.
 
+mod robust;
 mod summary;
 
+pub use robust::ClassErrors;
 pub use summary::{ClassScores, ClassSummary};
 
 use crate::coefficients::Coefficient;

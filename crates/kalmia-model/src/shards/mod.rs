@@ -11,20 +11,40 @@
 //! however many rows or workers there are. The model of all parts is approximate unless the noise
 //! is normal; [`crate::Polishing`] makes it exact.
 
+mod any;
 mod part;
 mod shard;
 mod template;
 
-pub use part::Part;
-pub use shard::Shard;
-pub use template::{MergedModel, Template};
+pub use any::{AnyMerged, AnyPart, AnyShard, AnyTemplate};
+pub use part::PartOf;
+pub use shard::ShardOf;
+pub use template::{MergedOf, TemplateOf};
 
 use crate::error::{Error, Result};
 use kalmia::file::{ModelFile, Problem};
 use kalmia::learner::{FeatureMap, FeatureTerm};
+use kalmia::{AnyLearner, Categorical};
 use kalmia_data::Encoder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+/// The template of numbers or of two labels.
+pub type Template = TemplateOf<AnyLearner>;
+/// The template of several classes.
+pub type ClassTemplate = TemplateOf<Categorical>;
+/// A worker on numbers or two labels.
+pub type Shard = ShardOf<AnyLearner>;
+/// A worker on several classes.
+pub type ClassShard = ShardOf<Categorical>;
+/// What workers have learned of numbers or two labels.
+pub type Part = PartOf<AnyLearner>;
+/// What workers have learned of several classes.
+pub type ClassPart = PartOf<Categorical>;
+/// A merged model of numbers or of two labels.
+pub type MergedModel = MergedOf<AnyLearner>;
+/// A merged model of several classes.
+pub type MergedClassModel = MergedOf<Categorical>;
 
 /// How the features of a whole follow from those of a part.
 pub(crate) fn feature_map(part: &Encoder, whole: &Encoder) -> Result<FeatureMap> {

@@ -1,41 +1,44 @@
 //! What shards have learned, as it is shipped and merged.
 
-use super::{bytes, damaged, feature_map, from_bytes};
+use super::{bytes, damaged, from_bytes};
 use crate::error::Result;
+use crate::merging::{MergeLearner, PartMap};
 use crate::weights::Weights;
-use kalmia::evaluate::Metrics;
-use kalmia::learner::{Information, InformationState};
 use kalmia_data::Encoder;
 use serde::{Deserialize, Serialize};
 
-/// The kind of the bytes of a [`Part`].
-const PART: &str = "part";
-
 /// What one or several shards have learned.
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct PartOf<L: MergeLearner> {
     pub(super) encoder: Encoder,
-    pub(super) information: Information,
-    pub(super) metrics: Metrics,
+    pub(super) information: L::Information,
+    pub(super) metrics: L::Metrics,
     pub(super) weights: Weights,
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredPart {
+#[serde(bound = "")]
+struct StoredPart<L: MergeLearner> {
     encoder: Encoder,
-    information: InformationState,
-    metrics: Metrics,
+    information: L::Shipped,
+    metrics: L::Metrics,
     weights: Weights,
 }
 
-impl Part {
-    /// Adds the rows of another part. Levels are matched by name. Refuses a part of another
-    /// template, and then changes nothing.
+impl<L: MergeLearner> PartOf<L> {
+    /// Adds the rows of another part. Levels and classes are matched by name. Refuses a part of
+    /// another template, and then changes nothing.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         let encoder = Encoder::union(&[&self.encoder, &other.encoder])?;
-        let mut information = mapped(self, &encoder)?;
-        information.add(&mapped(other, &encoder)?)?;
-        self.metrics = self.metrics.merged(&other.metrics)?;
+        let own_map = PartMap::new(&self.encoder, &encoder)?;
+        let other_map = PartMap::new(&other.encoder, &encoder)?;
+        let mut information = L::mapped_information(&self.information, &own_map)?;
+        let added = L::mapped_information(&other.information, &other_map)?;
+        L::add_information(&mut information, &added)?;
+        self.metrics = L::merged_metrics(
+            &L::mapped_metrics(&self.metrics, &own_map),
+            &L::mapped_metrics(&other.metrics, &other_map),
+        )?;
         self.weights = self.weights.merged(&other.weights);
         self.information = information;
         self.encoder = encoder;
@@ -44,47 +47,33 @@ impl Part {
 
     /// Rows learned.
     pub fn rows(&self) -> u64 {
-        self.information.rows()
+        L::information_counts(&self.information).rows
     }
 
     /// Shards with rows.
     pub fn shards(&self) -> u64 {
-        self.information.parts()
+        L::information_counts(&self.information).parts
     }
 
     /// The bytes, to be shipped.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let stored = StoredPart {
+        let stored = StoredPart::<L> {
             encoder: self.encoder.clone(),
-            information: self.information.state(),
+            information: L::shipped(&self.information),
             metrics: self.metrics.clone(),
             weights: self.weights,
         };
-        bytes(PART, &stored)
+        bytes(L::PART, &stored)
     }
 
-    /// The part of [`Part::to_bytes`]. Refuses anything else.
+    /// The part of [`PartOf::to_bytes`]. Refuses anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let stored: StoredPart = from_bytes(PART, bytes)?;
+        let stored: StoredPart<L> = from_bytes(L::PART, bytes)?;
         stored.encoder.check().map_err(damaged)?;
         stored.weights.check().map_err(damaged)?;
-        stored.metrics.check(stored.metrics.progressive.family())?;
-        let information = Information::restore(stored.information)?;
-        if information.dim() != stored.encoder.dim() {
-            return Err(damaged("the information is not that of its columns".into()));
-        }
+        L::check_shipped_metrics(&stored.metrics)?;
+        let information = L::received(stored.information, &stored.encoder)?;
         let StoredPart { encoder, metrics, weights, .. } = stored;
         Ok(Self { encoder, information, metrics, weights })
     }
-}
-
-/// The information of a part in the features of the whole. The reference of a new level is 0.
-fn mapped(part: &Part, whole: &Encoder) -> Result<Information> {
-    let map = feature_map(&part.encoder, whole)?;
-    if map.is_identity() {
-        return Ok(part.information.clone());
-    }
-    let mut reference = part.information.reference().to_vec();
-    reference.resize(map.dim(), 0.0);
-    Ok(part.information.mapped(&map, reference)?)
 }

@@ -1,68 +1,60 @@
 //! What all workers start from, and the model of what they learned.
 
-use super::{Part, bytes, damaged, feature_map, from_bytes};
+use super::{PartOf, Template, bytes, damaged, from_bytes};
 use crate::error::{Error, Result};
 use crate::history::{History, Merge};
-use crate::method::Algorithm;
-use crate::model::Model;
+use crate::merging::{MergeLearner, PartMap, drift_of};
+use crate::model::ModelOf;
 use crate::settings::Settings;
-use kalmia::learner::{AnyState, FeatureMap, Heterogeneity, MergedMany};
-use kalmia::{AnyFamily, AnyLearner, DriftMode, Learner};
+use kalmia::learner::{Heterogeneity, MergedMany};
+use kalmia::{AnyFamily, DriftMode};
 use kalmia_data::Encoder;
 use serde::{Deserialize, Serialize};
 
-/// What every worker starts from: columns, kinds, levels, family, method, and the coefficients that
-/// a sample gave, near which information is summed.
+/// What every worker starts from: columns, kinds, levels, classes, family, method, and the
+/// coefficients that a sample gave, near which information is summed.
 ///
-/// The sample decides the kinds of the columns and the family. Levels that it lacks may appear on
-/// any worker.
+/// The sample decides the kinds of the columns and the family. Levels and classes that it lacks may
+/// appear on any worker.
 #[derive(Debug, Clone)]
-pub struct Template {
+pub struct TemplateOf<L: MergeLearner> {
     pub(super) encoder: Encoder,
     pub(super) settings: Settings,
-    pub(super) family: AnyFamily,
+    pub(super) law: L::Law,
     pub(super) reference: Vec<f64>,
     /// The prior of the model, without rows.
-    prior: AnyLearner,
+    prior: L,
 }
-
-/// The kind of the bytes of a [`Template`].
-const TEMPLATE: &str = "template";
 
 #[derive(Serialize, Deserialize)]
-struct StoredTemplate {
+#[serde(bound = "")]
+struct StoredTemplate<L: MergeLearner> {
     encoder: Encoder,
     settings: Settings,
-    family: AnyFamily,
+    #[serde(rename = "family")]
+    law: L::Law,
     reference: Vec<f64>,
-    prior: AnyState,
+    prior: L::State,
 }
 
-impl Template {
+impl<L: MergeLearner> TemplateOf<L> {
     /// From a model that has learned a sample of the rows: some from every part, because the rows
-    /// may be sorted. The sample is forgotten, except for its columns and levels.
+    /// may be sorted. The sample is forgotten, except for its columns, levels and classes.
     ///
     /// Refuses methods whose models cannot be merged, wide rows, and `drift` `adapt`, because the
     /// order of rows on several workers means nothing.
-    pub fn new(sample: Model) -> Result<Self> {
-        let settings = sample.settings;
-        let drift = match settings.method.algorithm {
-            Algorithm::Auto { drift, .. } => drift,
-            _ => DriftMode::Off,
-        };
-        let mergeable = matches!(sample.learner, AnyLearner::Auto(_) | AnyLearner::Filter(_));
-        if !mergeable || settings.method.averaged || sample.encoder.is_wide() {
-            return Err(Error::NotMergeable { method: sample.learner.title() });
-        }
-        if drift == DriftMode::Adapt {
+    pub fn new(sample: ModelOf<L>) -> Result<Self> {
+        L::require_shardable(&sample)?;
+        if drift_of(&sample.settings) == DriftMode::Adapt {
             return Err(Error::ShardsAdapt);
         }
-        let family = *sample.metrics.progressive.family();
-        let reference = sample.learner.coefficients().into_owned();
-        let prior = sample.learner.mapped(&FeatureMap::identity(reference.len()))?;
+        let law = L::law(&sample);
+        let reference = sample.learner.reference();
+        let map = PartMap::new(&sample.encoder, &sample.encoder)?;
+        let prior = sample.learner.prior_of(&map)?;
         let mut encoder = sample.encoder;
         encoder.reset_counts();
-        Ok(Self { encoder, settings, family, reference, prior })
+        Ok(Self { encoder, settings: sample.settings, law, reference, prior })
     }
 
     /// What the columns mean, as far as the sample shows it.
@@ -70,25 +62,16 @@ impl Template {
         &self.encoder
     }
 
-    /// The family.
-    pub fn family(&self) -> AnyFamily {
-        self.family
-    }
-
     /// The model of all rows of a part, and whether its workers agree.
-    pub fn model(&self, part: &Part) -> Result<MergedModel> {
-        let map = feature_map(&self.encoder, &part.encoder)?;
+    pub fn model(&self, part: &PartOf<L>) -> Result<MergedOf<L>> {
+        let whole = PartMap::new(&part.encoder, &part.encoder)?;
+        let information = L::mapped_information(&part.information, &whole)?;
+        let map = PartMap::new(&self.encoder, &part.encoder)?;
         let MergedMany { merged, heterogeneity } =
-            self.prior.mapped(&map)?.with_information(&part.information)?;
+            self.prior.prior_of(&map)?.of_information(&information)?;
         let exact = merged.is_exact();
-        let learner = match (merged.into_inner(), self.settings.method.algorithm) {
-            (AnyLearner::Auto(auto), Algorithm::Auto { drift, .. }) => {
-                AnyLearner::Auto(auto.with_drift_mode(drift)?)
-            }
-            (other, _) => other,
-        };
-        let model = Model {
-            learner,
+        let model = ModelOf {
+            learner: merged.into_inner().with_drift(drift_of(&self.settings))?,
             encoder: part.encoder.clone(),
             metrics: part.metrics.clone(),
             settings: self.settings.clone(),
@@ -96,44 +79,52 @@ impl Template {
             history: History { runs: Vec::new(), merged: Some(Merge { exact, parts: Vec::new() }) },
             metadata: Default::default(),
         };
-        Ok(MergedModel { model, heterogeneity, shards: part.information.parts(), exact })
+        Ok(MergedOf { model, heterogeneity, shards: part.shards(), exact })
     }
 
     /// The bytes, to be shipped.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let stored = StoredTemplate {
+        let stored = StoredTemplate::<L> {
             encoder: self.encoder.clone(),
             settings: self.settings.clone(),
-            family: self.family,
+            law: self.law.clone(),
             reference: self.reference.clone(),
             prior: self.prior.state(),
         };
-        bytes(TEMPLATE, &stored)
+        bytes(L::TEMPLATE, &stored)
     }
 
-    /// The template of [`Template::to_bytes`]. Refuses anything else.
+    /// The template of [`TemplateOf::to_bytes`]. Refuses anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let stored: StoredTemplate = from_bytes(TEMPLATE, bytes)?;
+        let stored: StoredTemplate<L> = from_bytes(L::TEMPLATE, bytes)?;
         stored.encoder.check().map_err(damaged)?;
-        let prior = AnyLearner::restore(stored.prior)?;
-        if prior.dim() != stored.encoder.dim() || stored.reference.len() != stored.encoder.dim() {
+        let prior = L::restore(stored.prior)?;
+        prior.check_encoder(&stored.encoder).map_err(damaged)?;
+        if stored.reference.len() != prior.reference().len() {
             return Err(damaged("the columns are not those of the prior".into()));
         }
         Ok(Self {
             encoder: stored.encoder,
             settings: stored.settings,
-            family: stored.family,
+            law: stored.law,
             reference: stored.reference,
             prior,
         })
     }
 }
 
+impl Template {
+    /// The family.
+    pub fn family(&self) -> AnyFamily {
+        self.law
+    }
+}
+
 /// A model of several parts.
 #[derive(Debug)]
-pub struct MergedModel {
+pub struct MergedOf<L: MergeLearner> {
     /// The model.
-    pub model: Model,
+    pub model: ModelOf<L>,
     /// Whether the parts agree.
     pub heterogeneity: Heterogeneity,
     /// How many parts had rows.

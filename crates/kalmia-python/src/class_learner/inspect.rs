@@ -43,6 +43,33 @@ impl ClassLearner {
         Ok((PyArray1::from_vec(py, contrast.coefficients), covariance))
     }
 
+    /// The coefficients of several classes against another, class after class, and the covariance
+    /// of all of them.
+    ///
+    /// Parameters
+    /// ----------
+    /// classes : list of int
+    ///     The classes.
+    /// reference : int
+    ///     The class that they are compared with.
+    ///
+    /// Returns
+    /// -------
+    /// coefficients : ndarray of shape (classes * dim,)
+    /// covariance : ndarray of shape (classes * dim, classes * dim)
+    fn contrasts<'py>(
+        &self,
+        py: Python<'py>,
+        classes: Vec<usize>,
+        reference: usize,
+    ) -> PyResult<Contrast<'py>> {
+        let state = self.state(py)?;
+        let contrasts = state.learner.contrasts(&classes, reference).map_err(plain)?;
+        let size = contrasts.coefficients.len();
+        let covariance = PyArray1::from_vec(py, contrasts.covariance).reshape([size, size])?;
+        Ok((PyArray1::from_vec(py, contrasts.coefficients), covariance))
+    }
+
     /// The table of coefficients of a class against another, as :meth:`Learner.coefficients`.
     ///
     /// Parameters

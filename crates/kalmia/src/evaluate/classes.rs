@@ -1,5 +1,7 @@
 //! Progressive evaluation of several classes.
 
+mod merge;
+
 use super::window::{Late, Window};
 use super::{Cadence, Calibration, Confusion, CoursePoint, LastHalf, ReliabilityBin, Trace};
 use crate::error::{Error, Result, require, require_count};

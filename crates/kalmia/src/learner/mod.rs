@@ -13,6 +13,7 @@ mod information;
 mod labels;
 mod merge;
 mod online_newton;
+mod pool;
 mod precision;
 mod prior;
 mod quantiles;
@@ -24,8 +25,10 @@ pub(crate) use auto::Residual;
 pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight, Outliers};
 pub use averaged::{Averaged, AveragedState};
 pub use averaged_sgd::{AveragedSgd, AveragedSgdState, default_step, oracle_step};
+pub(crate) use categorical::check_class_rows;
 pub use categorical::{
-    Categorical, CategoricalBuilder, CategoricalState, ClassObserver, ClassRow, Contrast,
+    Categorical, CategoricalBuilder, CategoricalState, ClassInformation, ClassInformationState,
+    ClassObserver, ClassRow, Contrast,
 };
 pub use checkpoint::Checkpoint;
 pub use drift::Drift;

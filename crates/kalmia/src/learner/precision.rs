@@ -72,6 +72,46 @@ impl PriorPrecision {
         Ok(Self { mean, matrix })
     }
 
+    /// Coefficients that are independent once features are centered at `centers`, the first of
+    /// which is the intercept, with the variances that they then have. Without centers, plain
+    /// independent ones. With $c_0 = 1$ the precision is $\mathrm{diag}(1/v) + (cc^\top)/v_0$.
+    pub(super) fn centered(
+        mean: Vec<f64>,
+        variances: &[f64],
+        centers: Option<&[f64]>,
+    ) -> Result<Self> {
+        let dim = variances.len();
+        let mut matrix = diagonal(variances.iter().map(|v| 1.0 / v));
+        if let Some(centers) = centers {
+            let mut centers = centers.to_vec();
+            centers[0] = 1.0;
+            matrix[0] = 0.0;
+            for (i, row) in matrix.chunks_exact_mut(dim).enumerate() {
+                for (entry, center) in row.iter_mut().zip(&centers) {
+                    *entry += centers[i] * center / variances[0];
+                }
+            }
+        }
+        Self::full(mean, matrix)
+    }
+
+    /// If this is the prior of each of several independent classes, with mean 0, that of all but
+    /// the first against the first: $\Lambda(\delta_{kl} - 1/K)$, class after class.
+    pub(crate) fn of_differences(&self, classes: usize) -> Self {
+        let dim = self.dim();
+        let others = classes - 1;
+        let mut matrix = vec![0.0; dim * others * dim * others];
+        for (at, row) in matrix.chunks_exact_mut((dim * others).max(1)).enumerate() {
+            let own = &self.matrix[at % dim * dim..][..dim];
+            for (class, block) in row.chunks_exact_mut(dim).enumerate() {
+                let same = f64::from(class == at / dim);
+                let share = same - 1.0 / classes as f64;
+                block.iter_mut().zip(own).for_each(|(entry, own)| *entry = share * own);
+            }
+        }
+        Self { mean: vec![0.0; dim * others], matrix }
+    }
+
     /// With every precision multiplied by a factor, which must be positive and finite.
     pub(crate) fn scaled(mut self, factor: f64) -> Self {
         self.matrix.iter_mut().for_each(|entry| *entry *= factor);

@@ -1,7 +1,8 @@
 //! Newton's method over several passes: asks for sums, takes steps, shortens those that overshoot.
 
-use super::polish::{Polished, polish};
-use super::{PriorPrecision, Sums};
+use super::newton::NewtonSums;
+use super::polish::{Polished, polish_sums};
+use super::{ClassSums, PriorPrecision, Sums};
 use crate::error::{Error, Result, require};
 use crate::family::Family;
 
@@ -117,6 +118,16 @@ impl Polish {
 
     /// Takes the sums of a pass. Refuses sums at other coefficients than those asked for.
     pub fn step<F: Family>(&mut self, sums: &Sums<F>) -> Result<Next> {
+        self.step_sums(sums)
+    }
+
+    /// As [`step`](Self::step), for several classes. Features in errors are counted over all
+    /// classes but the first.
+    pub fn step_classes(&mut self, sums: &ClassSums) -> Result<Next> {
+        self.step_sums(sums)
+    }
+
+    fn step_sums(&mut self, sums: &impl NewtonSums) -> Result<Next> {
         if let Some(base) = &self.base
             && base.target() != sums.theta()
         {
@@ -125,8 +136,9 @@ impl Polish {
             ));
         }
         self.passes += 1;
-        let dispersion = sums.family().dispersion().unwrap_or(1.0);
-        let objective = sums.deviance() / (2.0 * dispersion) + self.prior.penalty(sums.theta());
+        let deviance = sums.scalars().deviance();
+        let penalty = self.prior.penalty(sums.theta());
+        let objective = deviance / (2.0 * sums.dispersion()) + penalty;
         if let Some(base) = &mut self.base {
             let worse = objective - base.objective;
             if worse.is_nan() || worse > ROUNDING * base.objective.abs() {
@@ -136,10 +148,10 @@ impl Polish {
                 return self.again(next, moved);
             }
         }
-        let polished = polish(&self.prior, sums)?;
+        let polished = polish_sums(&self.prior, sums)?;
         let moved = polished.moved().max;
         let growth = self.base.as_ref().map(|base| growth(&base.polished, &polished));
-        let exact = sums.family().normal_noise().is_some() && self.base.is_some();
+        let exact = sums.is_normal() && self.base.is_some();
         if exact || moved <= self.tolerance {
             match growth {
                 Some(Growth { feature, .. }) if self.suspicious => {

@@ -5,14 +5,21 @@
 //! that learners have, and the type of their merges; no learner needs it.
 
 mod belief;
+mod class_polish;
+mod class_sums;
+mod class_terms;
 mod driver;
+mod newton;
 mod polish;
 mod row_terms;
 mod state;
+mod totals;
 mod triangle;
 
 pub use crate::learner::{Heterogeneity, MergedMany, PriorPrecision};
 pub use belief::{Belief, Pooled, merge_many};
+pub use class_polish::polish_classes;
+pub use class_sums::{ClassSums, ClassSumsState, MAX_CLASS_COEFFICIENTS};
 pub use driver::{Next, Polish};
 pub use polish::{Moved, Polished, polish};
 pub use state::SumsState;
@@ -20,10 +27,11 @@ pub use state::SumsState;
 use crate::error::{Error, Result, require, require_len};
 use crate::family::{Family, FastPaths};
 use crate::learner::Merged;
-use crate::linalg::{Carried, Threads, require_memory};
+use crate::linalg::{Threads, require_memory};
 use crate::rows::{MAX_FEATURE, Rows};
 use crate::sparse::SparseRows;
-use row_terms::{Kind, RowTerms, Scalars, Worker};
+use row_terms::{Kind, RowTerms, Worker};
+use totals::{Scalars, Totals, refuse_unlike};
 use triangle::{PIECE_ROWS, Triangle};
 
 /// Sparse rows are written out as dense ones in pieces of about so many numbers.
@@ -104,7 +112,7 @@ impl<F: Family> Sums<F> {
             with_scores: false,
             threads: Threads::all(),
             scalars: Scalars::default(),
-            workers: vec![Worker::new(theta.len(), false)],
+            workers: vec![Worker::new(Totals::zeros(theta.len(), false))],
             terms: RowTerms::default(),
             dense: Vec::new(),
         })
@@ -120,7 +128,7 @@ impl<F: Family> Sums<F> {
         }
         require_memory(Triangle::bytes(self.dim()))?;
         self.with_scores = true;
-        self.workers = vec![Worker::new(self.dim(), true)];
+        self.workers = vec![Worker::new(Totals::zeros(self.dim(), true))];
         Ok(self)
     }
 
@@ -170,9 +178,7 @@ impl<F: Family> Sums<F> {
 
     /// $\sum w\,\ell'(y,u)\,x$.
     pub fn gradient(&self) -> Vec<f64> {
-        let mut total = Carried::zeros(self.dim());
-        self.workers.iter().for_each(|worker| total.absorb(&worker.gradient));
-        total.values()
+        Totals::gradient_of(self.dim(), self.totals())
     }
 
     /// $\sum w\,\ell''(y,u)\,xx^\top$, row after row.
@@ -187,7 +193,7 @@ impl<F: Family> Sums<F> {
     }
 
     fn packed_information(&self) -> Vec<f64> {
-        Triangle::total(self.dim(), self.workers.iter().map(|worker| &worker.information))
+        Totals::information_of(self.dim(), self.totals())
     }
 
     /// Empty without scores.
@@ -195,7 +201,11 @@ impl<F: Family> Sums<F> {
         if !self.with_scores {
             return Vec::new();
         }
-        Triangle::total(self.dim(), self.workers.iter().filter_map(|w| w.scores.as_ref()))
+        Totals::scores_of(self.dim(), self.totals())
+    }
+
+    fn totals(&self) -> impl Iterator<Item = &Totals> {
+        self.workers.iter().map(|worker| &worker.totals)
     }
 
     /// Adds rows. A batch with an illegal row is refused as a whole, and so is one with numbers so
@@ -208,7 +218,7 @@ impl<F: Family> Sums<F> {
         }
         let shares = self.shares(rows.len());
         while self.workers.len() < shares {
-            self.workers.push(Worker::new(self.dim(), self.with_scores));
+            self.workers.push(Worker::new(Totals::zeros(self.dim(), self.with_scores)));
         }
         let share_rows = rows.len().div_ceil(shares).next_multiple_of(PIECE_ROWS);
         let Self { family, theta, kind, with_scores, workers, terms, .. } = self;
@@ -294,13 +304,9 @@ impl<F: Family + PartialEq> Sums<F> {
         } else {
             None
         };
-        if let Some(differs) = differs {
-            return Err(Error::State(format!(
-                "the sums {differs}; only sums of one model at the same coefficients can be merged"
-            )));
-        }
+        refuse_unlike(differs)?;
         for worker in &other.workers {
-            self.workers[0].absorb(worker);
+            self.workers[0].totals.absorb(&worker.totals);
         }
         self.scalars.absorb(&other.scalars);
         Ok(Merged::Exact(()))

@@ -1,6 +1,8 @@
 //! The Newton step of the most probable coefficients from sums at a fixed theta.
 
+use super::newton::NewtonSums;
 use super::row_terms::Kind;
+use super::totals::Scalars;
 use super::{Belief, PriorPrecision, Sums};
 use crate::covariance::Covariance;
 use crate::error::{Error, Result, require, require_len};
@@ -49,7 +51,13 @@ pub struct Polished {
 /// Refuses coefficients that neither the rows nor the prior determine
 /// ([`Error::Undetermined`] names the first).
 pub fn polish<F: Family>(prior: &PriorPrecision, sums: &Sums<F>) -> Result<Polished> {
-    let dim = sums.dim();
+    polish_sums(prior, sums)
+}
+
+/// The Newton step from any sums.
+pub(super) fn polish_sums(prior: &PriorPrecision, sums: &impl NewtonSums) -> Result<Polished> {
+    let dim = sums.theta().len();
+    let scalars = sums.scalars();
     require_len("prior", prior.dim(), dim)?;
     let information = sums.information();
     let gradient = sums.gradient();
@@ -65,15 +73,15 @@ pub fn polish<F: Family>(prior: &PriorPrecision, sums: &Sums<F>) -> Result<Polis
     let inverse = factor.inverse();
     // the rows' part of the objective as a parabola around theta: exact for normal noise
     let change = dot(&gradient, &step) + 0.5 * dot(&step, &times(&information, &step));
-    let family_dispersion = sums.family().dispersion().unwrap_or(1.0);
-    let deviance = (sums.deviance() + 2.0 * family_dispersion * change).max(0.0);
+    let family_dispersion = sums.dispersion();
+    let deviance = (scalars.deviance() + 2.0 * family_dispersion * change).max(0.0);
     let spent = dim as f64 - dot(prior.matrix(), &inverse);
-    let left = sums.scalars.effective_rows() - spent;
-    let estimate = estimate(sums, deviance, left);
+    let left = scalars.effective_rows() - spent;
+    let estimate = estimate(sums.kind(), &scalars, deviance, left);
     let dispersion = estimate.unwrap_or(family_dispersion);
     let known = (dispersion / family_dispersion).min(1.0);
     let moved = moved(&step, |j| (known * inverse[j * dim + j]).sqrt());
-    let estimates_noise = sums.kind == Kind::Normal && estimate.is_some();
+    let estimates_noise = sums.kind() == Kind::Normal && estimate.is_some();
     Ok(Polished {
         log_posterior: -deviance / (2.0 * family_dispersion) - prior.penalty(&coefficients),
         coefficients,
@@ -84,23 +92,23 @@ pub fn polish<F: Family>(prior: &PriorPrecision, sums: &Sums<F>) -> Result<Polis
         degrees: if estimates_noise { left } else { f64::INFINITY },
         deviance,
         moved,
-        rows: sums.rows(),
-        effective_rows: sums.scalars.effective_rows(),
-        kind: sums.kind,
+        rows: scalars.rows,
+        effective_rows: scalars.effective_rows(),
+        kind: sums.kind(),
     })
 }
 
 /// The dispersion on `left` degrees of freedom; `None` if there are none, or nothing to estimate.
-fn estimate<F: Family>(sums: &Sums<F>, deviance: f64, left: f64) -> Option<f64> {
+fn estimate(kind: Kind, scalars: &Scalars, deviance: f64, left: f64) -> Option<f64> {
     if left.is_nan() || left <= 0.0 {
         return None;
     }
-    match sums.kind {
+    match kind {
         Kind::None => None,
         // the residual sum of squares after the step
         Kind::Normal => Some(deviance / left),
-        Kind::Pearson => Some(sums.pearson() / left),
-        Kind::Quasi => Some((sums.pearson() / left).max(1.0)),
+        Kind::Pearson => Some(scalars.pearson() / left),
+        Kind::Quasi => Some((scalars.pearson() / left).max(1.0)),
     }
 }
 

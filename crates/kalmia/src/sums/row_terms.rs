@@ -1,15 +1,16 @@
 //! What each row adds to the sums: slope, curvature and deviance; and the sums of one core.
 
+use super::totals::{Scalars, Totals};
 use super::triangle::{PIECE_ROWS, Triangle};
 use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths};
-use crate::linalg::{Buffer, Carried, View, ViewMut, carry, multiply, row_products};
+use crate::linalg::{Buffer, View, ViewMut, multiply, row_products};
 use crate::math::arch;
 use crate::rows::{MAX_FEATURE, MAX_MODERATE, Rows};
 use std::ops::Range;
 
 /// Largest term of a sum: $10^{18}$ rows of it do not overflow.
-const MAX_TERM: f64 = 1e290;
+pub(super) const MAX_TERM: f64 = 1e290;
 
 /// Whether and how the dispersion is estimated, as the default learner does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,52 +35,6 @@ impl Kind {
             (Some(_), Some(_)) => Self::Normal,
             (Some(_), None) => Self::Pearson,
         }
-    }
-}
-
-/// The sums that are single numbers. On the stack: every call makes some.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Scalars {
-    pub rows: u64,
-    /// Weight, number of rows that the dispersion rests on, deviance, Pearson's statistic.
-    high: [f64; 4],
-    low: [f64; 4],
-}
-
-impl Scalars {
-    pub fn from_parts(rows: u64, sums: [f64; 4]) -> Self {
-        Self { rows, high: sums, low: [0.0; 4] }
-    }
-
-    fn add(&mut self, sums: &[f64; 4]) {
-        carry(&mut self.high, &mut self.low, sums);
-    }
-
-    fn value(&self, i: usize) -> f64 {
-        self.high[i] + self.low[i]
-    }
-
-    pub fn absorb(&mut self, other: &Self) {
-        self.rows += other.rows;
-        self.add(&other.high);
-        self.add(&other.low);
-    }
-
-    pub fn weight(&self) -> f64 {
-        self.value(0)
-    }
-
-    /// Sum of the weights, or number of rows if the weight of a row is its number of trials.
-    pub fn effective_rows(&self) -> f64 {
-        self.value(1)
-    }
-
-    pub fn deviance(&self) -> f64 {
-        self.value(2)
-    }
-
-    pub fn pearson(&self) -> f64 {
-        self.value(3)
     }
 }
 
@@ -210,9 +165,7 @@ impl TermsShare<'_> {
 /// The sums of one core, with its scratch.
 #[derive(Debug, Clone)]
 pub(super) struct Worker {
-    pub gradient: Carried,
-    pub information: Triangle,
-    pub scores: Option<Triangle>,
+    pub totals: Totals,
     /// What the last call found; taken before the sums are moved.
     pub outcome: Result<Scalars>,
     scaled: Buffer,
@@ -220,17 +173,10 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub fn new(dim: usize, with_scores: bool) -> Self {
-        let scores = with_scores.then(|| Triangle::zeros(dim));
-        Self::from_parts(Carried::zeros(dim), Triangle::zeros(dim), scores)
-    }
-
-    pub fn from_parts(gradient: Carried, information: Triangle, scores: Option<Triangle>) -> Self {
-        let dim = gradient.len();
+    pub fn new(totals: Totals) -> Self {
+        let dim = totals.dim();
         Self {
-            gradient,
-            information,
-            scores,
+            totals,
             outcome: Ok(Scalars::default()),
             scaled: Buffer::zeros(Triangle::row_stride(dim) * PIECE_ROWS),
             partial_gradient: vec![0.0; dim],
@@ -240,6 +186,7 @@ impl Worker {
     /// Adds the rows of a share.
     pub fn add(&mut self, rows: Rows<'_>, terms: &TermsShare<'_>) {
         let dim = rows.dim();
+        let Totals { gradient, information, scores } = &mut self.totals;
         for first in (0..rows.len()).step_by(PIECE_ROWS) {
             let range = first..rows.len().min(first + PIECE_ROWS);
             let n = range.len();
@@ -252,25 +199,16 @@ impl Worker {
                 View::columns(x, dim, n, dim),
                 View::columns(slope, n, 1, n),
             );
-            self.gradient.add(0, &self.partial_gradient);
+            gradient.add(0, &self.partial_gradient);
             let stride = Triangle::row_stride(dim);
             let scaled = &mut self.scaled[..n * stride];
             let factors = &terms.curvature_root[range];
             arch().dispatch(Scale { x, factors, scaled: &mut *scaled, stride });
-            self.information.add(scaled, n);
-            if let Some(scores) = &mut self.scores {
+            information.add(scaled, n);
+            if let Some(scores) = scores {
                 arch().dispatch(Scale { x, factors: slope, scaled: &mut *scaled, stride });
                 scores.add(scaled, n);
             }
-        }
-    }
-
-    /// Adds the sums of another.
-    pub fn absorb(&mut self, other: &Self) {
-        self.gradient.absorb(&other.gradient);
-        self.information.absorb(&other.information);
-        if let (Some(own), Some(others)) = (&mut self.scores, &other.scores) {
-            own.absorb(others);
         }
     }
 }

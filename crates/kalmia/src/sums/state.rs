@@ -1,11 +1,10 @@
 //! Sums as they are stored and shipped.
 
 use super::Sums;
-use super::row_terms::{Scalars, Worker};
-use super::triangle::{Triangle, packed_len};
-use crate::error::{Result, require, require_count, require_len};
+use super::row_terms::Worker;
+use super::totals::{Scalars, Totals};
+use crate::error::Result;
 use crate::family::Family;
-use crate::linalg::Carried;
 use serde::{Deserialize, Serialize};
 
 /// Everything that [`Sums`] need to be merged or continued elsewhere: $d^2 + 3d$ numbers for $d$
@@ -61,33 +60,16 @@ impl<F: Family> Sums<F> {
     /// finite, and negative ones among those that cannot be negative.
     pub fn restore(state: SumsState<F>) -> Result<Self> {
         let dim = state.theta.len();
-        require_len("gradient", state.gradient.len(), dim)?;
-        require_len("information", state.information.len(), packed_len(dim))?;
-        let with_scores = !state.squared_scores.is_empty();
-        if with_scores {
-            require_len("squared_scores", state.squared_scores.len(), packed_len(dim))?;
-        }
-        require_count("rows", state.rows)?;
-        let scalars = [state.weight, state.effective_rows, state.deviance, state.pearson];
-        for value in scalars {
-            let legal = value >= 0.0 && value.is_finite();
-            require(legal, "sums", value, "must be finite, 0 or more")?;
-        }
-        let matrices = state.information.iter().chain(&state.squared_scores);
-        for &value in state.gradient.iter().chain(matrices) {
-            require(value.is_finite(), "sums", value, "must be finite")?;
-        }
+        let totals =
+            Totals::restore(dim, &state.gradient, &state.information, &state.squared_scores)?;
+        let numbers = [state.weight, state.effective_rows, state.deviance, state.pearson];
+        let scalars = Scalars::restore(state.rows, numbers)?;
         let mut sums = Self::new(state.family, &state.theta)?;
-        if with_scores {
+        if totals.scores.is_some() {
             sums = sums.with_scores()?;
         }
-        let triangle = |packed: &[f64]| Triangle::from_packed(dim, Carried::from_values(packed));
-        sums.workers = vec![Worker::from_parts(
-            Carried::from_values(&state.gradient),
-            triangle(&state.information),
-            with_scores.then(|| triangle(&state.squared_scores)),
-        )];
-        sums.scalars = Scalars::from_parts(state.rows, scalars);
+        sums.workers = vec![Worker::new(totals)];
+        sums.scalars = scalars;
         Ok(sums)
     }
 }

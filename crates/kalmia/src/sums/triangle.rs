@@ -79,6 +79,26 @@ impl Triangle {
         let mut open = ViewMut::columns(&mut self.open, self.dim, self.dim, self.stride);
         let factor = Factor { z, stride: self.stride, rows };
         factor.add_lower(&mut open, 0, self.dim);
+        self.count(rows);
+    }
+
+    /// Adds, for squares of side `block` along the diagonal, $\sum_i y_iy_i^\top$ within each and
+    /// $-\sum_i z_iz_i^\top$ below all of them, for at most [`PIECE_ROWS`] rows,
+    /// [`row_stride`](Self::row_stride) apart.
+    pub fn add_blocks(&mut self, block: usize, within: &[f64], below: &[f64], rows: usize) {
+        let mut open = ViewMut::columns(&mut self.open, self.dim, self.dim, self.stride);
+        let within = Factor { z: within, stride: self.stride, rows };
+        let below = Factor { z: below, stride: self.stride, rows };
+        for from in (0..self.dim).step_by(block.max(1)) {
+            let to = (from + block).min(self.dim);
+            within.add_lower(&mut open, from, to);
+            below.add_product(&mut open, -1.0, to..self.dim, from..to);
+        }
+        self.count(rows);
+    }
+
+    /// After rows were added to the open block.
+    fn count(&mut self, rows: usize) {
         self.open_rows += rows;
         if self.open_rows >= MAX_OPEN_ROWS {
             self.close();
@@ -127,22 +147,31 @@ impl<'a> Factor<'a> {
     /// product of a good shape.
     fn add_lower(&self, sum: &mut ViewMut<'_>, from: usize, to: usize) {
         if to - from <= LEAF {
-            return self.add_product(sum, from..to, from..to);
+            return self.add_product(sum, 1.0, from..to, from..to);
         }
         let middle = from + ((to - from) / 2).next_multiple_of(LEAF);
         self.add_lower(sum, from, middle);
-        self.add_product(sum, middle..to, from..middle);
+        self.add_product(sum, 1.0, middle..to, from..middle);
         self.add_lower(sum, middle, to);
     }
 
-    fn add_product(&self, sum: &mut ViewMut<'_>, below: Range<usize>, columns: Range<usize>) {
+    /// Adds `factor` times the products of features `below` with features `columns`.
+    fn add_product(
+        &self,
+        sum: &mut ViewMut<'_>,
+        factor: f64,
+        below: Range<usize>,
+        columns: Range<usize>,
+    ) {
         let left = self.features(&below);
         let right = self.features(&columns);
-        multiply(sum.part(below, columns), true, 1.0, left, right.t());
+        multiply(sum.part(below, columns), true, factor, left, right.t());
     }
 
     /// Some features of all rows, a column per row.
     fn features(&self, range: &Range<usize>) -> View<'a> {
-        View::columns(&self.z[range.start..], range.len(), self.rows, self.stride)
+        // an empty range may start at the end
+        let first = range.start.min(self.z.len());
+        View::columns(&self.z[first..], range.len(), self.rows, self.stride)
     }
 }

@@ -1,6 +1,8 @@
 //! Sums at fixed coefficients against plain loops, however the rows are cut, weighted or stored.
 
 mod autos;
+mod class_merging;
+mod classes;
 mod merging;
 mod polishing;
 

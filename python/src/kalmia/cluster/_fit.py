@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from .._classes import is_joint
 from .._files import load
 from .._kalmia import Fit, Shard, SumsPass, Template, merge_shards, merge_sums
 from .._stream_rows import as_rows
@@ -111,6 +112,8 @@ def fit(
             break
     estimator = from_bytes(driver.model())
     errors = driver.robust_standard_errors
+    if is_joint(estimator.learners_):
+        errors = driver.robust_class_errors([int(code) for code in estimator._codes])
     estimator.cluster_ = ClusterReport(
         rows=driver.rows,
         shards=driver.shards,

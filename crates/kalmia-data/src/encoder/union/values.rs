@@ -1,24 +1,30 @@
 //! What encoders have seen, united: targets, counts, means and remarks.
 
 use std::collections::HashMap;
+use std::iter::once;
 
-use super::super::agree::{Checked, united_coding};
+use super::super::agree::{Checked, united_classes, united_coding};
 use super::super::{Counts, Encoder};
 use crate::looks::Remark;
 use crate::schema::{Column, RunningMean};
-use crate::target::Target;
+use crate::target::{Coding, Target};
 
 /// The target with what the first blocks of all parts showed.
 pub(super) fn united_target(parts: &[&Encoder]) -> Checked<Option<Target>> {
     let mut targets = parts.iter().filter_map(|part| part.target.as_ref());
     let Some(first) = targets.next() else { return Ok(None) };
     let mut united = first.clone();
-    for target in targets {
+    for target in targets.clone() {
         united.coding = match (&united.coding, &target.coding) {
             (Some(own), Some(other)) => Some(united_coding(&target.name, own, other)?),
             (known, None) | (None, known) => known.clone(),
         };
         united.add_first_values(target);
+    }
+    if united.classes().is_some() {
+        // all at once, so that their order does not depend on that of the parts
+        let lists: Vec<_> = once(first).chain(targets).filter_map(Target::classes).collect();
+        united.coding = Some(Coding::Classes { names: united_classes(&lists)? });
     }
     Ok(Some(united))
 }

@@ -4,6 +4,7 @@ use super::bank::Bank;
 use super::dispersion::Kind;
 use super::member::Member;
 use super::prior::{Basis, PRIOR_SIZES, PRIOR_WEIGHTS};
+use super::scale::Scales;
 use super::sentinel::Sentinel;
 use super::shape::ShapeSums;
 use super::{Auto, DriftMode, Stage};
@@ -57,25 +58,12 @@ impl<F: Family> Auto<F> {
         self.prior_precision(best.p, best.basis)
     }
 
-    /// The inverse of [`Auto::prior_covariance`], without an inversion: with features centered at
-    /// $c$, it is $\mathrm{diag}(1/v) + (cc^\top)/v_0$ with $c_0 = 1$.
+    /// The inverse of [`Auto::prior_covariance`], without an inversion.
     fn prior_precision(&self, p: f64, basis: Basis) -> Result<PriorPrecision> {
-        let dim = self.dim;
         let variances = self.prior_variances(p, basis);
-        let intercept = self.scales.has_intercept();
-        let mut matrix = vec![0.0; dim * dim];
-        (0..dim).for_each(|j| matrix[j * dim + j] = 1.0 / variances[j]);
-        if intercept && basis.is_centered() {
-            let mut centers = self.scales.centers().to_vec();
-            centers[0] = 1.0;
-            matrix[0] = 0.0;
-            for (i, row) in matrix.chunks_exact_mut(dim).enumerate() {
-                for (entry, center) in row.iter_mut().zip(&centers) {
-                    *entry += centers[i] * center / variances[0];
-                }
-            }
-        }
-        PriorPrecision::full(self.prior_mean()[..dim].to_vec(), matrix)
+        let centered = self.scales.has_intercept() && basis.is_centered();
+        let centers = centered.then(|| self.scales.centers());
+        PriorPrecision::centered(self.prior_mean()[..self.dim].to_vec(), &variances, centers)
     }
 
     /// Takes over the scales of features that only `other` has seen.
@@ -104,26 +92,14 @@ impl<F: Family> Auto<F> {
         self.dispersion.rows = information.effective_rows();
         self.take_shape(information);
         let likelihood = Likelihood::new(information);
-        let mut candidates = Vec::new();
-        for basis in [Basis::Centered, Basis::Raw] {
-            if basis == Basis::Raw && !(self.scales.has_intercept() && self.scales.off_center()) {
-                continue;
-            }
-            for (p, weight) in PRIOR_SIZES.into_iter().zip(PRIOR_WEIGHTS) {
-                let posterior = likelihood.posterior(&self.prior_precision(p, basis)?)?;
-                let volume = self.prior_log_det(p, basis) - posterior.factor.log_det();
-                let log_weight = weight.ln() + 0.5 * volume + self.log_fit(&posterior, information);
-                candidates.push(Candidate { p, basis, log_weight });
-            }
+        let mut candidates = Candidate::all(&self.scales);
+        for Candidate { p, basis, log_weight } in &mut candidates {
+            let posterior = likelihood.posterior(&self.prior_precision(*p, *basis)?)?;
+            let volume = self.prior_log_det(*p, *basis) - posterior.factor.log_det();
+            *log_weight += 0.5 * volume + self.log_fit(&posterior, information);
         }
-        let log_weights = candidates.iter().map(|candidate| candidate.log_weight);
-        let most = log_weights.fold(f64::NEG_INFINITY, f64::max);
         let mut members = Vec::new();
-        for Candidate { p, basis, log_weight } in candidates {
-            let weight = (log_weight - most).exp();
-            if weight < MIN_BUILT_WEIGHT {
-                continue;
-            }
+        for (&Candidate { p, basis, .. }, weight) in Candidate::heavy(&candidates) {
             // computed again: of many features, a matrix per candidate would take too much memory
             let posterior = likelihood.posterior(&self.prior_precision(p, basis)?)?;
             let covariance = Factored::from_matrix(&posterior.factor.inverse(), self.dim)?;
@@ -232,29 +208,53 @@ pub(crate) enum Residual {
 }
 
 /// Information as a function of the prior.
-struct Likelihood<'a> {
+pub(in crate::learner) struct Likelihood<'a> {
     reference: &'a [f64],
     precision: Vec<f64>,
     weighted: Vec<f64>,
 }
 
-struct Posterior {
-    mean: Vec<f64>,
-    factor: ScaledCholesky,
+pub(in crate::learner) struct Posterior {
+    pub mean: Vec<f64>,
+    pub factor: ScaledCholesky,
     /// By how much the posterior mean is better than the reference: twice the growth of the log
     /// posterior, $b^\top A^{-1}b - (m-r)^\top\Lambda(m-r)$.
-    gain: f64,
+    pub gain: f64,
 }
 
 /// A prior that may become a member.
-struct Candidate {
-    p: f64,
-    basis: Basis,
-    log_weight: f64,
+pub(in crate::learner) struct Candidate {
+    pub p: f64,
+    pub basis: Basis,
+    pub log_weight: f64,
+}
+
+impl Candidate {
+    /// All priors of members at these scales, with the logarithms of their weights before any row.
+    pub fn all(scales: &Scales) -> Vec<Self> {
+        let raw = scales.has_intercept() && scales.off_center();
+        let bases: &[Basis] = if raw { &[Basis::Centered, Basis::Raw] } else { &[Basis::Centered] };
+        let sizes = || PRIOR_SIZES.into_iter().zip(PRIOR_WEIGHTS);
+        bases
+            .iter()
+            .flat_map(|&basis| {
+                sizes().map(move |(p, weight)| Self { p, basis, log_weight: weight.ln() })
+            })
+            .collect()
+    }
+
+    /// Those that are worth a member, with their weights relative to the heaviest.
+    pub fn heavy(all: &[Self]) -> impl Iterator<Item = (&Self, f64)> {
+        let log_weights = all.iter().map(|candidate| candidate.log_weight);
+        let most = log_weights.fold(f64::NEG_INFINITY, f64::max);
+        all.iter()
+            .map(move |candidate| (candidate, (candidate.log_weight - most).exp()))
+            .filter(|(_, weight)| *weight >= MIN_BUILT_WEIGHT)
+    }
 }
 
 impl<'a> Likelihood<'a> {
-    fn new(information: &'a Information) -> Self {
+    pub fn new(information: &'a Information) -> Self {
         Self {
             reference: information.reference(),
             precision: information.precision(),
@@ -262,7 +262,7 @@ impl<'a> Likelihood<'a> {
         }
     }
 
-    fn posterior(&self, prior: &PriorPrecision) -> Result<Posterior> {
+    pub fn posterior(&self, prior: &PriorPrecision) -> Result<Posterior> {
         let dim = self.reference.len();
         let total: Vec<f64> =
             self.precision.iter().zip(prior.matrix()).map(|(a, l)| a + l).collect();

@@ -1,9 +1,12 @@
 //! Merges default learners: the information of their rows adds.
 
 use super::Auto;
+use super::warm_up::WarmUpRows;
 use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths};
-use crate::learner::{Heterogeneity, Information, Learner, Merged, MergedMany};
+use crate::learner::pool::{self, Pool};
+use crate::learner::{Information, Learner, Merged, MergedMany};
+use std::cmp::Ordering;
 
 impl<F: Family + PartialEq> Auto<F> {
     /// Merges the rows of both; see [`Auto::merge_many`].
@@ -21,33 +24,24 @@ impl<F: Family + PartialEq> Auto<F> {
     /// belief's normal form is off, which adds up over many shards: follow it by a pass of
     /// [`polish`](crate::sums::polish). Learners that follow a drift are refused.
     pub fn merge_many(learners: &[&Self]) -> Result<MergedMany<Self>> {
-        let Some(base) = Self::base(learners) else {
-            return Err(Error::State("there are no learners to merge".into()));
-        };
-        learners.iter().try_for_each(|part| base.require_mergeable(part))?;
-        let is_short = |part: &&Self| part.warm_up.is_some();
-        let (mut short, mut long): (Vec<&Self>, Vec<&Self>) =
-            learners.iter().copied().partition(is_short);
-        if long.is_empty() {
-            let place = short.iter().position(|part| std::ptr::eq(*part, base)).unwrap_or(0);
-            long.push(short.swap_remove(place));
-        }
-        let mut result = match long[..] {
-            [alone] => MergedMany {
-                merged: Merged::Exact(alone.clone()),
-                heterogeneity: Heterogeneity::new(0.0, 0),
-            },
-            _ => Self::base(&long).unwrap_or(base).pooled(&long)?,
-        };
-        short.sort_by(|a, b| a.count.cmp(&b.count).then_with(|| order(a, b)));
-        for rows in short.iter().filter_map(|part| part.warm_up.as_ref()) {
-            let (Merged::Exact(learner) | Merged::Approximate(learner)) = &mut result.merged;
-            learner.learn(rows.rows(base.dim)?)?;
-        }
-        Ok(result)
+        pool::merge_many(learners)
+    }
+}
+
+impl<F: Family + PartialEq> Pool for Auto<F> {
+    fn rows(&self) -> u64 {
+        self.count
     }
 
-    /// The learner of all parts, from the priors of this one.
+    fn kept(&self) -> Option<&WarmUpRows> {
+        self.warm_up.as_ref()
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        let coefficients = |auto: &Self| auto.mean.clone().into_iter();
+        pool::compare(coefficients(self), coefficients(other)).then(self.dim.cmp(&other.dim))
+    }
+
     fn pooled(&self, parts: &[&Self]) -> Result<MergedMany<Self>> {
         let reference = self.mean.clone();
         let mut whole = self.clone();
@@ -59,10 +53,8 @@ impl<F: Family + PartialEq> Auto<F> {
         whole.with_information(&information)
     }
 
-    /// The learner with the most rows, by a rule that does not depend on the order.
-    fn base<'a>(learners: &[&'a Self]) -> Option<&'a Self> {
-        let larger = |a: &&'a Self, b: &&'a Self| a.count.cmp(&b.count).then(order(a, b));
-        learners.iter().copied().max_by(larger)
+    fn learn_kept(&mut self, rows: &WarmUpRows) -> Result<()> {
+        self.learn(rows.rows(self.dim)?)
     }
 
     fn require_mergeable(&self, other: &Self) -> Result<()> {
@@ -82,10 +74,4 @@ impl<F: Family + PartialEq> Auto<F> {
         self.static_members()?;
         other.static_members().map(|_| ())
     }
-}
-
-/// By the coefficients.
-fn order<F: Family>(a: &Auto<F>, b: &Auto<F>) -> std::cmp::Ordering {
-    let pairs = a.mean.iter().zip(&b.mean);
-    pairs.map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne()).unwrap_or(a.dim.cmp(&b.dim))
 }

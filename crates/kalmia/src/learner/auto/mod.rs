@@ -26,7 +26,7 @@ mod corrector;
 pub(super) mod dispersion;
 mod downweight;
 mod drift;
-mod information;
+pub(super) mod information;
 pub(super) mod mean;
 pub(super) mod member;
 mod merge;

@@ -24,6 +24,7 @@ impl Categorical {
         self.dim += 1;
         self.scales.grow();
         self.mixture.members.iter_mut().for_each(Member::grow);
+        self.joint = None;
         Ok(())
     }
 
@@ -55,6 +56,7 @@ impl Categorical {
         if self.classes == 3 {
             self.mixture.add_partial_shares();
         }
+        self.joint = None;
         Ok(())
     }
 

@@ -7,20 +7,27 @@
 //! | file | owns |
 //! |---|---|
 //! | `builder` | choices before the first row |
+//! | `check` | which rows are legal |
 //! | `warm_up`, `prior` | the first rows, and members from the prior at the scales they give |
 //! | `member`, `mixture` | one softmax filter; several, and how their weights move |
 //! | `observe` | what observers see of a row |
 //! | `predict`, `coefficients` | probabilities; differences between classes and their covariance |
 //! | `drift` | whether the coefficients may move, the watch for it, and random-walk members |
 //! | `grow`, `growing` | new features and new classes; rows that bring them |
+//! | `joint` | the joint belief of all classes after a polish |
+//! | `information`, `merge` | what rows say beyond the prior; several learners as one |
 //! | `state` | storing |
 
 mod builder;
+mod check;
 mod coefficients;
 mod drift;
 mod grow;
 mod growing;
+mod information;
+mod joint;
 mod member;
+mod merge;
 mod mixture;
 mod observe;
 mod predict;
@@ -29,7 +36,9 @@ mod state;
 mod warm_up;
 
 pub use builder::CategoricalBuilder;
+pub(crate) use check::check_class_rows;
 pub use coefficients::Contrast;
+pub use information::{ClassInformation, ClassInformationState};
 pub use observe::{ClassObserver, ClassRow};
 pub use state::CategoricalState;
 
@@ -38,10 +47,11 @@ use super::auto::warm_up::WarmUpRows;
 use super::auto::{DriftMode, MemberWeight};
 use super::checkpoint::Checkpoint;
 use crate::covariance::{Factored, Kernel};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::require_memory;
 use crate::rows::Rows;
 use crate::sparse::SparseRows;
+use joint::{FittedPrior, Joint};
 use mixture::Mixture;
 use observe::reborrow;
 
@@ -81,6 +91,10 @@ pub struct Categorical {
     drift: DriftMode,
     /// Rows learned when random-walk members took over.
     follows_from: Option<u64>,
+    /// The joint belief about all classes, until the next row.
+    joint: Option<Joint>,
+    /// The prior that predicted best when members were last dropped.
+    fitted: Option<FittedPrior>,
 }
 
 impl Categorical {
@@ -99,6 +113,8 @@ impl Categorical {
             mixture: Mixture::default(),
             drift,
             follows_from: None,
+            joint: None,
+            fitted: None,
         };
         require_memory(learner.memory(learner.dim))?;
         learner.rebuild()?;
@@ -182,28 +198,14 @@ impl Categorical {
 
     /// The same, for targets below `classes`.
     fn check_below(&self, rows: &Rows<'_>, classes: usize) -> Result<bool> {
-        let moderate = rows.check_features(self.dim)?;
-        let is_class = |y: f64| y >= 0.0 && y < classes as f64 && y.fract() == 0.0;
-        if let Some(row) = rows.targets().iter().position(|&y| !is_class(y)) {
-            let last = classes - 1;
-            return Err(Error::Target {
-                row,
-                value: rows.targets()[row],
-                family: "categorical".into(),
-                expected: format!("a class from 0 to {last}; add a new class with grow_class"),
-            });
-        }
-        rows.check_extras()?;
-        let offsets = rows.offsets().unwrap_or(&[]);
-        if let Some(row) = offsets.iter().position(|&offset| offset != 0.0) {
-            let expected = "0: an offset that all classes share changes nothing";
-            return Err(Error::RowExtra { row, name: "offset", value: offsets[row], expected });
-        }
-        Ok(moderate)
+        check_class_rows(rows, self.dim, classes, "add a new class with grow_class")
     }
 
     /// All rows of a call.
     fn run(&mut self, rows: Rows<'_>, mut observer: Option<&mut dyn ClassObserver>) -> Result<()> {
+        if !rows.is_empty() {
+            self.joint = None;
+        }
         let mut i = 0;
         while i < rows.len() {
             if self.warm_up.is_some() {
@@ -219,6 +221,7 @@ impl Categorical {
             self.count += (end - i) as u64;
             i = end;
             if self.count.is_multiple_of(CHUNK) && !self.is_following() {
+                self.remember_prior();
                 self.mixture.drop_idle(self.count);
             }
             if self.count.is_multiple_of(chunk) {

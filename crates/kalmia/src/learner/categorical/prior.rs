@@ -94,7 +94,7 @@ impl Categorical {
         })
     }
 
-    fn prior_variances(&self, size: f64, basis: Basis) -> Vec<f64> {
+    pub(super) fn prior_variances(&self, size: f64, basis: Basis) -> Vec<f64> {
         let mut variances = self.scales.variances(BLOCK_SHARE * size, basis);
         if self.scales.has_intercept() {
             variances[0] = BLOCK_SHARE * MIN_INTERCEPT * size.max(1.0);

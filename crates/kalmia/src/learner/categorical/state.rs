@@ -2,6 +2,7 @@
 
 use super::Categorical;
 use super::drift::Watch;
+use super::joint::{FittedPrior, Joint};
 use super::member::Member;
 use super::mixture::Mixture;
 use crate::covariance::{Factored, FactoredBelief, Kernel};
@@ -28,6 +29,10 @@ pub struct CategoricalState {
     follows_from: Option<u64>,
     #[serde(default)]
     watch: Option<Watch>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    joint: Option<Joint>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fitted: Option<FittedPrior>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -121,13 +126,15 @@ impl Categorical {
             drift: self.drift,
             follows_from: self.follows_from,
             watch: self.mixture.watch.clone(),
+            joint: self.joint.clone(),
+            fitted: self.fitted,
         }
     }
 
     /// A learner that continues from a state.
     pub fn restore(state: CategoricalState) -> Result<Self> {
         let CategoricalState { classes, dim, count, scales, warm_up, members, .. } = state;
-        let CategoricalState { drift, follows_from, watch, .. } = state;
+        let CategoricalState { drift, follows_from, watch, joint, fitted, .. } = state;
         require(classes > 0, "classes", classes as f64, "must be at least 1")?;
         require(dim > 0, "dim", dim as f64, "must be at least 1")?;
         scales.check(dim)?;
@@ -144,9 +151,26 @@ impl Categorical {
         if let Some(watch) = &watch {
             watch.check(classes, dim)?;
         }
+        if let Some(joint) = &joint {
+            joint.check(classes, dim)?;
+        }
+        if let Some(fitted) = &fitted {
+            fitted.check()?;
+        }
         let mut mixture = Mixture::with_weights(members);
         mixture.watch = watch;
-        let learner = Self { classes, dim, count, scales, warm_up, mixture, drift, follows_from };
+        let learner = Self {
+            classes,
+            dim,
+            count,
+            scales,
+            warm_up,
+            mixture,
+            drift,
+            follows_from,
+            joint,
+            fitted,
+        };
         if let Some(rows) = &learner.warm_up {
             learner.check(&rows.rows(dim)?)?;
         }

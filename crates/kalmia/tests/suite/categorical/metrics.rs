@@ -98,3 +98,46 @@ fn sorted_classes_are_told_from_shuffled_ones() {
     assert!(!order(&mut |_| 2), "a single class is no order");
     assert!(!order(&mut |i| usize::from(i == 300)), "a rare class");
 }
+
+#[test]
+fn scores_of_two_learners_add_by_class() {
+    // the second learner met the classes as c, a, b
+    let rows: [(usize, [f64; 3]); 6] = [
+        (0, [0.5, 0.3, 0.2]),
+        (1, [0.1, 0.8, 0.1]),
+        (2, [0.3, 0.3, 0.4]),
+        (0, [0.2, 0.5, 0.3]),
+        (2, [0.25, 0.25, 0.5]),
+        (1, [0.6, 0.3, 0.1]),
+    ];
+    let mut whole = ClassMetrics::default();
+    let mut here = ClassMetrics::default();
+    let mut there = ClassMetrics::default();
+    for (i, (class, p)) in rows.iter().enumerate() {
+        let weight = 1.0 + i as f64;
+        whole.row(*class, p, weight);
+        match i < 3 {
+            true => here.row(*class, p, weight),
+            false => there.row((class + 1) % 3, &[p[2], p[0], p[1]], weight),
+        }
+    }
+    let merged = here.merged(&there.clone().mapped(&[Some(1), Some(2), Some(0)]));
+    let (found, expected) = (merged.report(), whole.report());
+    assert_eq!(found.rows, 6);
+    for (a, b) in [
+        (found.loss, expected.loss),
+        (found.brier, expected.brier),
+        (found.calibration_error, expected.calibration_error),
+        (found.top[0], expected.top[0]),
+        (found.top[1], expected.top[1]),
+    ] {
+        assert!((a - b).abs() < 1e-14, "{a} {b}");
+    }
+    // the shares of the classes are what the constant predictor knows
+    let mut next = ClassMetrics::after(&merged);
+    let mut same = ClassMetrics::after(&whole);
+    next.row(2, &rows[0].1, 1.0);
+    same.row(2, &rows[0].1, 1.0);
+    assert_eq!(next.report().constant_loss, same.report().constant_loss);
+    merged.check().unwrap();
+}
