@@ -1,6 +1,6 @@
 //! The members of the mixture: what each assumes, how their weights move, and which ones leave.
 
-use super::MAX_LANES;
+use super::{MAX_LANES, PerLane};
 use crate::error::{Result, require};
 use crate::learner::DriftMode;
 use crate::learner::auto::posterior::posterior;
@@ -75,6 +75,55 @@ pub struct WideWeight {
     pub weight: f64,
 }
 
+/// A member's variance that grows while a feature is away.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Walk {
+    pub lane: usize,
+    /// Variance added per row.
+    pub per_row: f64,
+    /// Largest variance: that of the prior.
+    pub most: f64,
+}
+
+impl Walk {
+    /// The variance after `away` rows without the feature.
+    #[inline(always)]
+    pub fn after(&self, variance: f64, away: u32) -> f64 {
+        // rounding may have left it slightly above the prior
+        (variance + self.per_row * f64::from(away)).min(self.most.max(variance))
+    }
+}
+
+/// What each member assumes of a feature that no row had, in its own unit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LanePriors {
+    lanes: usize,
+    variances: PerLane,
+    /// Process noise relative to the prior.
+    noises: PerLane,
+}
+
+impl LanePriors {
+    #[inline(always)]
+    pub fn variances(&self) -> &[f64] {
+        &self.variances[..self.lanes]
+    }
+
+    pub fn has_walks(&self) -> bool {
+        self.noises.iter().any(|&noise| noise > 0.0)
+    }
+
+    /// The members whose variances grow.
+    #[inline(always)]
+    pub fn walks(&self) -> impl Iterator<Item = Walk> + use<'_> {
+        let lanes = self.noises[..self.lanes].iter().enumerate();
+        lanes.filter(|(_, noise)| **noise > 0.0).map(|(lane, noise)| {
+            let most = self.variances[lane];
+            Walk { lane, per_row: noise * most, most }
+        })
+    }
+}
+
 /// One member.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Member {
@@ -89,7 +138,7 @@ pub(super) struct Member {
 
 impl Member {
     /// Refuses numbers that no member can have.
-    pub fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let Assumption { prior_size, share, process_noise } = self.assumption;
         require(prior_size > 0.0 && prior_size.is_finite(), "prior size", prior_size, POSITIVE)?;
         require(share > 0.0 && share <= 1.0, "share", share, "must be above 0, at most 1")?;
@@ -126,8 +175,34 @@ impl Members {
         Self::from(assumptions.map(member).to_vec())
     }
 
+    /// From stored members.
+    pub fn restore(all: Vec<Member>) -> Result<Self> {
+        let lanes = all.len();
+        let legal = lanes.is_power_of_two() && lanes <= MAX_LANES;
+        require(legal, "members", lanes as f64, "must be 1, 2, 4 or 8")?;
+        all.iter().try_for_each(Member::check)?;
+        let total: f64 = all.iter().map(|member| member.weight).sum();
+        require(total > 0.0 && total.is_finite(), "weights", total, "must add up to 1")?;
+        Ok(Self::from(all))
+    }
+
     pub fn lanes(&self) -> usize {
         self.all.len()
+    }
+
+    /// The priors of all members; `unit` is the prior variance of size 1.
+    #[inline(always)]
+    pub fn priors(&self, unit: f64) -> LanePriors {
+        let mut priors = LanePriors {
+            lanes: self.all.len(),
+            variances: [0.0; MAX_LANES],
+            noises: [0.0; MAX_LANES],
+        };
+        for (k, member) in self.all.iter().enumerate() {
+            priors.variances[k] = member.assumption.prior_size * unit;
+            priors.noises[k] = member.assumption.process_noise;
+        }
+        priors
     }
 
     /// The lane of the largest weight.
