@@ -44,7 +44,10 @@ pub(crate) use precision::times;
 pub use prior::Prior;
 pub use quantiles::{QuantileObserver, QuantileRow, Quantiles, QuantilesBuilder, QuantilesState};
 pub use sample::{PosteriorDraw, Sample};
-pub use wide::{Wide, WideBuilder, WideState, WideWeight};
+pub use wide::{
+    Wide, WideBuilder, WideCategorical, WideCategoricalBuilder, WideCategoricalState, WideContrast,
+    WideState, WideWeight,
+};
 
 use crate::error::{Error, Result, require_len};
 use crate::family::Family;

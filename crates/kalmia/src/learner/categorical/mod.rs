@@ -6,7 +6,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `builder` | choices before the first row |
+//! | `builder`, `check` | choices before the first row; legal targets |
 //! | `warm_up`, `prior` | the first rows, and members from the prior at the scales they give |
 //! | `member`, `mixture` | one softmax filter; several, and how their weights move |
 //! | `observe` | what observers see of a row |
@@ -16,6 +16,7 @@
 //! | `state` | storing |
 
 mod builder;
+mod check;
 mod coefficients;
 mod drift;
 mod grow;
@@ -28,6 +29,12 @@ mod prior;
 mod state;
 mod warm_up;
 
+pub(super) use check::check_classes;
+pub(super) use grow::averaged_logit;
+pub(super) use member::BLOCK_SHARE;
+pub(super) use mixture::add_scaled;
+pub(super) use observe::reborrow;
+
 pub use builder::CategoricalBuilder;
 pub use coefficients::Contrast;
 pub use observe::{ClassObserver, ClassRow};
@@ -38,12 +45,11 @@ use super::auto::warm_up::WarmUpRows;
 use super::auto::{DriftMode, MemberWeight};
 use super::checkpoint::Checkpoint;
 use crate::covariance::{Factored, Kernel};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::require_memory;
 use crate::rows::Rows;
 use crate::sparse::SparseRows;
 use mixture::Mixture;
-use observe::reborrow;
 
 /// Members are reviewed at its multiples, however the rows are cut into batches.
 const CHUNK: u64 = 256;
@@ -183,22 +189,7 @@ impl Categorical {
     /// The same, for targets below `classes`.
     fn check_below(&self, rows: &Rows<'_>, classes: usize) -> Result<bool> {
         let moderate = rows.check_features(self.dim)?;
-        let is_class = |y: f64| y >= 0.0 && y < classes as f64 && y.fract() == 0.0;
-        if let Some(row) = rows.targets().iter().position(|&y| !is_class(y)) {
-            let last = classes - 1;
-            return Err(Error::Target {
-                row,
-                value: rows.targets()[row],
-                family: "categorical".into(),
-                expected: format!("a class from 0 to {last}; add a new class with grow_class"),
-            });
-        }
-        rows.check_extras()?;
-        let offsets = rows.offsets().unwrap_or(&[]);
-        if let Some(row) = offsets.iter().position(|&offset| offset != 0.0) {
-            let expected = "0: an offset that all classes share changes nothing";
-            return Err(Error::RowExtra { row, name: "offset", value: offsets[row], expected });
-        }
+        check_classes(rows, classes)?;
         Ok(moderate)
     }
 

@@ -47,7 +47,7 @@ impl<F: FnMut(&ClassRow<'_>)> ClassObserver for F {
 }
 
 /// Lends an optional observer for one call.
-pub(super) fn reborrow<'a>(
+pub(in crate::learner) fn reborrow<'a>(
     observer: &'a mut Option<&mut dyn ClassObserver>,
 ) -> Option<&'a mut dyn ClassObserver> {
     match observer {

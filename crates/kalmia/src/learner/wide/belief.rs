@@ -44,6 +44,8 @@ pub(super) struct LaneSteps {
 }
 
 impl LaneSteps {
+    pub const ZERO: Self = Self { gain: [0.0; MAX_LANES], contraction: [0.0; MAX_LANES] };
+
     pub fn new(steps: &[Step; MAX_LANES]) -> Self {
         Self {
             gain: steps.map(|step| step.gain),

@@ -13,7 +13,7 @@ use crate::rule::{Evidence, Moments, Step};
 use crate::sparse::{SparseRow, SparseRows};
 
 /// Largest $\alpha s$ of a row, which keeps the precision of the dense core.
-const MAX_ALPHA_S: f64 = 1e7;
+pub(super) const MAX_ALPHA_S: f64 = 1e7;
 /// Rows between two steps of the shape.
 const SHAPE_ROWS: u64 = 256;
 

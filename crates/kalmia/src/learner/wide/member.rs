@@ -50,6 +50,24 @@ const FOR_NUMBERS: [Assumption; MAX_LANES] = [
     fixed(0.1, 0.3),
 ];
 
+/// The members at the start for several classes, the most useful first.
+const FOR_CLASSES: [Assumption; MAX_LANES] = FOR_LABELS;
+
+/// Beliefs of one feature, one per class and member, that memory and time are spent on. With more
+/// classes there are fewer members.
+const MAX_BELIEFS: usize = 512;
+/// Fewest members: with drift, one static and one with process noise.
+const MIN_LANES: usize = 2;
+
+/// Members at the start for so many classes.
+pub(super) fn class_lanes(classes: usize) -> usize {
+    let mut lanes = MAX_LANES;
+    while lanes > MIN_LANES && classes * lanes > MAX_BELIEFS {
+        lanes /= 2;
+    }
+    lanes
+}
+
 /// Process noise of the last member, unless nothing may move.
 const PROCESS_NOISE: f64 = 1e-4;
 
@@ -162,17 +180,25 @@ pub(super) struct Members {
 impl Members {
     /// The members at the start; `labels` if the slope of the loss is bounded.
     pub fn new(drift: DriftMode, labels: bool) -> Self {
-        let mut assumptions = if labels { FOR_LABELS } else { FOR_NUMBERS };
-        if drift != DriftMode::Off {
-            assumptions[MAX_LANES - 1].process_noise = PROCESS_NOISE;
+        Self::at_start(if labels { &FOR_LABELS } else { &FOR_NUMBERS }, drift)
+    }
+
+    /// The members at the start for so many classes.
+    pub fn for_classes(drift: DriftMode, classes: usize) -> Self {
+        Self::at_start(&FOR_CLASSES[..class_lanes(classes)], drift)
+    }
+
+    fn at_start(assumptions: &[Assumption], drift: DriftMode) -> Self {
+        let weight = 1.0 / assumptions.len() as f64;
+        let member =
+            |&assumption: &Assumption| Member { assumption, weight, residual: 0.0, total: 0.0 };
+        let mut all: Vec<Member> = assumptions.iter().map(member).collect();
+        if drift != DriftMode::Off
+            && let Some(last) = all.last_mut()
+        {
+            last.assumption.process_noise = PROCESS_NOISE;
         }
-        let member = |assumption| Member {
-            assumption,
-            weight: 1.0 / MAX_LANES as f64,
-            residual: 0.0,
-            total: 0.0,
-        };
-        Self::from(assumptions.map(member).to_vec())
+        Self::from(all)
     }
 
     /// From stored members.
@@ -277,6 +303,16 @@ impl Members {
         let leave = lanes < self.all.len();
         self.all.iter_mut().for_each(|member| member.total = 0.0);
         leave.then_some(order)
+    }
+
+    /// The lanes of the `lanes` heaviest members, one with process noise among them if there is.
+    pub fn heaviest_lanes(&self, lanes: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.all.len()).collect();
+        order.sort_by(|&a, &b| self.all[b].weight.total_cmp(&self.all[a].weight));
+        order.sort_by_key(|&k| self.all[k].assumption.process_noise == 0.0);
+        order.truncate(lanes);
+        order.sort_unstable();
+        order
     }
 
     /// Keeps these lanes alone.

@@ -19,10 +19,12 @@
 //! | `learn`, `warm_up` | one row; the first rows, which are learned again at better scales |
 //! | `predict`, `coefficients` | predictions; coefficients and their covariance |
 //! | `prune` | a smaller model |
+//! | `classes` | several classes: a belief each about the same features |
 //! | `state`, `stored`, `merge` | storing and merging |
 
 mod belief;
 mod builder;
+mod classes;
 mod coefficients;
 mod core;
 mod features;
@@ -42,6 +44,9 @@ mod tests;
 mod warm_up;
 
 pub use builder::WideBuilder;
+pub use classes::{
+    WideCategorical, WideCategoricalBuilder, WideCategoricalState, WideContrast,
+};
 pub use member::WideWeight;
 pub use state::WideState;
 

@@ -2,7 +2,7 @@
 
 use super::NO_LIMIT;
 use super::belief::Belief;
-use super::builder::MAX_CORE;
+use super::builder::check_core;
 use super::core::Core;
 use super::features::Features;
 use super::row::MIN_UNIT;
@@ -63,9 +63,7 @@ impl FeatureState {
     pub fn restore(&self, scales: Scales) -> Result<Features> {
         let numbers = scales.dim();
         scales.check(numbers)?;
-        let capacity = self.core_size.saturating_add(numbers);
-        let expected = "must be at most 4096 with the numbers";
-        require(capacity <= MAX_CORE, "core", capacity as f64, expected)?;
+        check_core(self.core_size.saturating_add(numbers))?;
         let in_core = self.core_slots.len();
         require(in_core <= self.core_size, "core", in_core as f64, "has more features than fit")?;
         let mut features = Features::new(scales, self.core_size, NO_LIMIT);

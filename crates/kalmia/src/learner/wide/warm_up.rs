@@ -23,7 +23,7 @@ pub(super) struct WarmUpRows {
 }
 
 impl WarmUpRows {
-    fn push(&mut self, x: SparseRow<'_>, observation: Observation) {
+    pub fn push(&mut self, x: SparseRow<'_>, observation: Observation) {
         self.entries.push(x.indices.len() as u32);
         self.indices.extend_from_slice(x.indices);
         self.values.extend_from_slice(x.values);
@@ -32,7 +32,7 @@ impl WarmUpRows {
         self.offset.push(observation.offset);
     }
 
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.y.len()
     }
 

@@ -1,0 +1,25 @@
+//! Legal targets of rows of several classes.
+
+use crate::error::{Error, Result};
+use crate::rows::Rows;
+
+/// Refuses targets that are no index of a class below `classes`, illegal weights, and offsets.
+pub(in crate::learner) fn check_classes(rows: &Rows<'_>, classes: usize) -> Result<()> {
+    let is_class = |y: f64| y >= 0.0 && y < classes as f64 && y.fract() == 0.0;
+    if let Some(row) = rows.targets().iter().position(|&y| !is_class(y)) {
+        let last = classes - 1;
+        return Err(Error::Target {
+            row,
+            value: rows.targets()[row],
+            family: "categorical".into(),
+            expected: format!("a class from 0 to {last}; add a new class with grow_class"),
+        });
+    }
+    rows.check_extras()?;
+    let offsets = rows.offsets().unwrap_or(&[]);
+    if let Some(row) = offsets.iter().position(|&offset| offset != 0.0) {
+        let expected = "0: an offset that all classes share changes nothing";
+        return Err(Error::RowExtra { row, name: "offset", value: offsets[row], expected });
+    }
+    Ok(())
+}
