@@ -7,8 +7,8 @@ use crate::model_learner::ModelLearner;
 use crate::settings::Settings;
 use crate::weights::Weights;
 use kalmia::file::{self, Claim, Metadata, ModelFile, Problem};
-use kalmia::learner::Quantiles;
-use kalmia::{AnyLearner, Categorical};
+use kalmia::AnyLearner;
+use kalmia::learner::{AnyCategorical, Quantiles};
 use kalmia_data::Encoder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -17,7 +17,7 @@ use std::path::Path;
 pub const MODEL: &str = AnyLearner::KIND;
 
 /// The kind of a file that holds one [`ClassModel`](crate::ClassModel).
-pub const CLASS_MODEL: &str = Categorical::KIND;
+pub const CLASS_MODEL: &str = AnyCategorical::KIND;
 
 /// The kind of a file that holds one [`QuantileModel`](crate::QuantileModel).
 pub const QUANTILE_MODEL: &str = Quantiles::KIND;
@@ -161,7 +161,7 @@ impl AnyModel {
         let metadata = file.metadata().clone();
         let model = match file.kind() {
             CLASS_MODEL => file
-                .state::<Read<Categorical>>(CLASS_MODEL)
+                .state::<Read<AnyCategorical>>(CLASS_MODEL)
                 .and_then(|read| read.model(metadata))
                 .map(|model| Self::Classes(Box::new(model))),
             QUANTILE_MODEL => file

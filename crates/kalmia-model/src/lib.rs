@@ -54,7 +54,10 @@ mod weights;
 
 pub use certificate::CertificateReport;
 pub use choose::Choice;
-pub use classes::{ClassCoefficients, ClassScores, ClassSummary, contrast_coefficients, likeliest};
+pub use classes::{
+    ClassCoefficients, ClassScores, ClassSummary, contrast_coefficients, likeliest,
+    wide_learner as wide_class_learner,
+};
 pub use coefficients::{Coefficient, coefficients};
 pub use conformal::{ConformalIntervals, ConformalScores, ConformalSums, with_conformal};
 pub use drift::DriftStatus;

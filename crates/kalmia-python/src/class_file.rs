@@ -6,12 +6,13 @@ use crate::file::{ENTRY, Provenance, STREAM};
 use crate::json::{from_json, to_json};
 use crate::method::by_name;
 use crate::schema::Schema;
-use kalmia::Categorical;
 use kalmia::evaluate::ClassMetrics;
 use kalmia::file::{Metadata, ModelFile, VERSION, replace};
-use kalmia::learner::CategoricalState;
+use kalmia::learner::{AnyCategorical, AnyCategoricalState};
 use kalmia_data::Encoder;
-use kalmia_model::{CLASS_MODEL, ClassModel, Weights, class_json_export, class_onnx};
+use kalmia_model::{
+    CLASS_MODEL, ClassModel, ModelLearner, Weights, class_json_export, class_onnx,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ const KIND: &str = "python-class-learner";
 /// A learner with what the Python layer keeps beside it.
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    learner: CategoricalState,
+    learner: AnyCategoricalState,
     intercept: bool,
     metrics: ClassMetrics,
     provenance: Provenance,
@@ -64,7 +65,7 @@ pub fn restore_classes(data: &[u8]) -> PyResult<ClassLearner> {
         ModelFile::from_bytes(data).and_then(|file| file.state(KIND)).map_err(refuse)?;
     stored.metrics.check().map_err(plain)?;
     let state = ClassState {
-        learner: Categorical::restore(stored.learner).map_err(plain)?,
+        learner: AnyCategorical::restore(stored.learner).map_err(plain)?.limited(),
         metrics: stored.metrics,
         weights: stored.weights,
     };
@@ -72,7 +73,7 @@ pub fn restore_classes(data: &[u8]) -> PyResult<ClassLearner> {
 }
 
 /// A learner as the application layer has it.
-fn model(
+pub fn model(
     py: Python<'_>,
     learner: &ClassLearner,
     encoder: &Encoder,
@@ -105,11 +106,17 @@ pub fn save_classes(
     py.detach(|| model.save(&path)).map_err(translate)
 }
 
-/// What a file of several classes holds: the learner, its schema, what weights mean, the
-/// method's parameters,
-/// and the two entries of `save_classes`.
-type Content<'py> =
-    (ClassLearner, Schema, &'static str, Bound<'py, PyDict>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+/// What a file of several classes holds: the learner, its schema, the method's name, what weights
+/// mean, the method's parameters, and the two entries of `save_classes`.
+type Content<'py> = (
+    ClassLearner,
+    Schema,
+    &'static str,
+    &'static str,
+    Bound<'py, PyDict>,
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+);
 
 /// Reads what `save_classes` or the command wrote; None for a model file of another kind.
 #[pyfunction]
@@ -126,12 +133,13 @@ pub fn load_classes(py: Python<'_>, path: PathBuf) -> PyResult<Option<Content<'_
     };
     let (python, stream) = (entry(ENTRY)?, entry(STREAM)?);
     let kind = settings.weight_kind.name();
+    let method = settings.method.name().name();
     let parameters = by_name(py, &settings.method)?;
     let intercept = encoder.options().intercept;
     let state = ClassState { learner, metrics, weights };
     let provenance = Arc::new(Provenance { settings, history });
     let learner = ClassLearner::restored(state, intercept, provenance);
-    Ok(Some((learner, Schema(encoder), kind, parameters, python, stream)))
+    Ok(Some((learner, Schema(encoder), method, kind, parameters, python, stream)))
 }
 
 /// Writes a learner of several classes with its schema for other programs.

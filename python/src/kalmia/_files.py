@@ -91,7 +91,7 @@ def _schema(estimator: Any) -> Schema:
     names = estimator._feature_names()
     labels, boolean = _coding(estimator)
     learner = estimator.learners_[0]
-    wide = "always" if not is_joint([learner]) and is_wide(learner) else "never"
+    wide = "always" if is_wide(learner) else "never"
     return Schema(names, target_name(names), labels, learner.intercept, boolean, wide=wide)
 
 
@@ -141,9 +141,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     several = load_classes(os.fspath(path))
     if several is not None:
-        learner, schema, kind, found, python, stream = several
+        learner, schema, method, kind, found, python, stream = several
         learners: list[Any] = [learner]
-        method = "auto"
     else:
         learners, schema, method, kind, found, python, stream = load_model(os.fspath(path))
     if python and "river" in python:

@@ -4,8 +4,8 @@
 use crate::error::Result;
 use crate::report::{ClassFitSummary, FitSummary, PassReport, QuantileFitSummary};
 use kalmia::evaluate::{ClassMetrics, CoursePoint, Metrics, MetricsThread, QuantileMetrics};
-use kalmia::learner::Quantiles;
-use kalmia::{AnyLearner, Categorical};
+use kalmia::AnyLearner;
+use kalmia::learner::{AnyCategorical, Quantiles};
 use kalmia_data::Block;
 use kalmia_model::{ModelLearner, ModelOf};
 use std::time::Duration;
@@ -122,7 +122,7 @@ impl CommandLearner for AnyLearner {
     }
 }
 
-impl CommandLearner for Categorical {
+impl CommandLearner for AnyCategorical {
     type Watch = ClassMetrics;
 
     fn learn_block(

@@ -1,7 +1,7 @@
 //! The summary of a fit of several classes, and its scores.
 
 use super::summary::last_half_text;
-use super::{PassReport, SORTED_NOTE, Speed, Table, coefficient_table, target, weights_note};
+use super::{PassReport, SORTED_NOTE, Speed, Table, main_coefficients, target, weights_note};
 use crate::error::Result;
 use crate::format::{counted, grouped, number};
 use crate::output;
@@ -67,8 +67,8 @@ impl PassReport for ClassFitSummary {
              on new data\n",
         );
         out.push_str(&class_scores_text(&model.progressive));
-        out.push_str(&class_coefficients_text(model.reference.as_deref(), &model.coefficients));
-        if let Some(drift) = model.drift.note("--drift adapt") {
+        out.push_str(&class_coefficients_text(model));
+        if let Some(drift) = model.drift.as_ref().and_then(|drift| drift.note("--drift adapt")) {
             let _ = writeln!(out, "\ndrift: {drift}");
         }
         out
@@ -101,13 +101,14 @@ pub fn class_scores_text(scores: &ClassScores) -> String {
 }
 
 /// A table per class, each against the reference.
-pub fn class_coefficients_text(reference: Option<&str>, all: &[ClassCoefficients]) -> String {
+pub fn class_coefficients_text(summary: &ClassSummary) -> String {
     let mut out = String::new();
-    let Some(reference) = reference else { return out };
+    let Some(reference) = &summary.reference else { return out };
+    let all = &summary.coefficients;
     for ClassCoefficients { class, coefficients } in all.iter().take(LISTED) {
         let [class, reference] = [class, reference].map(visible_line);
         let _ = write!(out, "\n`{class}` against `{reference}`, as log odds\n");
-        out.push_str(&coefficient_table(coefficients));
+        out.push_str(&main_coefficients(coefficients, summary.features));
     }
     if all.len() > LISTED {
         let rest = all.len() - LISTED;

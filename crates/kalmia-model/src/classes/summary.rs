@@ -31,12 +31,13 @@ pub struct ClassSummary {
     pub progressive: ClassScores,
     /// Coefficients per class.
     pub features: usize,
-    /// The coefficients of the other classes against the reference, with 95 % intervals.
+    /// The coefficients of the other classes against the reference, with 95 % intervals; of a wide
+    /// model the numbers and the 100 others that are the most standard errors from 0.
     pub coefficients: Vec<ClassCoefficients>,
     /// Whether the rows seem sorted by their class; what was learned is then poor.
     pub sorted: bool,
-    /// What was found about drift.
-    pub drift: DriftStatus,
+    /// What was found about drift, if the method looks for it.
+    pub drift: Option<DriftStatus>,
 }
 
 /// Averages over rows.
@@ -85,13 +86,13 @@ impl ClassSummary {
             skipped: counts.skipped,
             imputed: counts.imputed,
             family: "categorical",
-            method: "auto",
+            method: model.learner.method(),
             target: model.target().into(),
             classes: model.sorted_classes().into_iter().map(name).collect(),
             reference: model.reference().map(name),
             progressive: ClassScores::new(&model.metrics),
             features: model.learner.dim(),
-            coefficients: model.class_coefficients(LEVEL)?,
+            coefficients: model.main_class_coefficients(LEVEL)?,
             sorted: model.metrics.is_sorted(),
             drift: DriftStatus::of_classes(&model.learner),
         })

@@ -45,7 +45,7 @@ mod warm_up;
 
 pub use builder::WideBuilder;
 pub use classes::{
-    WideCategorical, WideCategoricalBuilder, WideCategoricalState, WideContrast,
+    ContrastTable, WideCategorical, WideCategoricalBuilder, WideCategoricalState,
 };
 pub use member::WideWeight;
 pub use state::WideState;

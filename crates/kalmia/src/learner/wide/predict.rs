@@ -77,10 +77,7 @@ impl<F: Family> Predict for Wide<F> {
     ) -> Result<()> {
         inputs.check(inputs.dim())?;
         let dense = SparseParts::of_dense(inputs.features(), inputs.dim(), inputs.len());
-        let offsets: Vec<f64> = (0..inputs.len()).map(|i| inputs.offset(i)).collect();
-        let unseen: Vec<u32> = (0..inputs.len()).map(|i| inputs.unseen(i)).collect();
-        let sparse = SparseInputs::new(dense.matrix()?);
-        self.predict_sparse(sparse.with_offsets(&offsets)?.with_unseen(&unseen)?, take)
+        self.predict_sparse(SparseInputs::with_extras(dense.matrix()?, inputs), take)
     }
 
     fn predict_sparse(

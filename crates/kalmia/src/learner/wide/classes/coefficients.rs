@@ -7,7 +7,7 @@ use crate::learner::wide::belief::{Belief, Terms};
 /// Coefficients of one class against another: by how much a unit of each feature raises the
 /// logarithm of the odds between them. In the order of [`WideCategorical::features`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct WideContrast {
+pub struct ContrastTable {
     /// $E[\theta_k - \theta_r]$, one per feature.
     pub coefficients: Vec<f64>,
     /// Their standard errors. Features outside the core are taken as independent of all others, so
@@ -36,12 +36,12 @@ impl WideCategorical {
     /// assert!(contrast.coefficients[0] < 0.0 && contrast.coefficients[1] > 0.0);
     /// # Ok::<(), kalmia::Error>(())
     /// ```
-    pub fn contrast(&self, class: usize, reference: usize) -> Result<WideContrast> {
+    pub fn contrast(&self, class: usize, reference: usize) -> Result<ContrastTable> {
         let classes = self.classes();
         for index in [class, reference] {
             require(index < classes, "class", index as f64, "must be below classes()")?;
         }
-        let mut contrast = WideContrast { coefficients: Vec::new(), standard_errors: Vec::new() };
+        let mut contrast = ContrastTable { coefficients: Vec::new(), standard_errors: Vec::new() };
         for i in 0..self.dim() {
             let terms = self.features.terms(i);
             // a class against itself differs by nothing

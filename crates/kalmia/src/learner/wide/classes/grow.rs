@@ -10,9 +10,9 @@ use crate::learner::wide::member::class_lanes;
 impl WideCategorical {
     /// Appends a class that no row had so far, with the prior of its coefficients.
     ///
-    /// With an intercept it starts as rare as a class that $n$ rows did not have: its probability
-    /// in a row without sparse features is about $1/(n+2)$. The coefficients of the other classes
-    /// do not change. During the first 128 rows the class is then treated as known from the start.
+    /// With an intercept it starts as rare as a class that $n$ rows did not have: in a row with as
+    /// many features as usual its probability is about $1/(n+2)$, and more in a longer row, where
+    /// it is less certain. The coefficients of the other classes do not change. During the first 128 rows the class is then treated as known from the start.
     /// If there are so many classes that fewer members are kept, the lightest leave.
     pub fn grow_class(&mut self) -> Result<()> {
         let belief = self.new_belief()?;
@@ -34,19 +34,29 @@ impl WideCategorical {
         (0..self.features.slots.len()).for_each(|_| belief.push(&priors));
         let promoted = self.features.promoted().iter();
         promoted.for_each(|feature| belief.promote(feature.slot));
+        let features = self.usual_features();
         for (k, variance) in intercepts.into_iter().flatten().enumerate() {
-            belief.core.set(0, k, self.rare_level(k, variance), variance);
+            let usual = variance + features * priors.variances()[k];
+            belief.core.set(0, k, self.rare_level(k, usual), variance);
         }
         Ok(belief)
     }
 
-    /// The intercept at which a new class has probability $1/(n+2)$ under member `k`, averaged over
-    /// its variance.
+    /// Features per row so far, the numbers included, each of about the size of its unit.
+    fn usual_features(&self) -> f64 {
+        let seen: f64 = self.features.slots.all().iter().map(|slot| f64::from(slot.seen)).sum();
+        let constant = usize::from(self.features.scales.has_intercept());
+        (self.numbers() - constant) as f64 + seen / (self.count as f64).max(1.0)
+    }
+
+    /// The intercept at which a new class has probability $1/(n+2)$ under member `k` in a row whose
+    /// linear predictor has this variance.
     fn rare_level(&self, k: usize, variance: f64) -> f64 {
         let levels = self.beliefs.iter().map(|belief| belief.core.mean(0, k));
         let top = levels.clone().fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = levels.map(|level| (level - top).exp()).sum();
         let chance = 1.0 / (self.count as f64 + 2.0);
-        top + sum.ln() + averaged_logit(chance, variance)
+        let believed = self.members.all[k].assumption.share * variance;
+        top + sum.ln() + averaged_logit(chance, believed)
     }
 }

@@ -22,7 +22,7 @@ mod tests;
 mod warm_up;
 
 pub use builder::WideCategoricalBuilder;
-pub use coefficients::WideContrast;
+pub use coefficients::ContrastTable;
 pub use state::WideCategoricalState;
 
 use super::belief::{Belief, LaneSteps, RowSums};
@@ -157,10 +157,9 @@ impl WideCategorical {
         self.features.limit
     }
 
-    /// With another limit on the number of features, at any time.
-    pub fn with_limit(mut self, limit: usize) -> Self {
+    /// Another limit on the number of features, at any time.
+    pub fn set_limit(&mut self, limit: usize) {
         self.features.limit = limit;
-        self
     }
 
     /// The drift mode.
@@ -210,9 +209,20 @@ impl WideCategorical {
 
     /// Learns dense rows in order: column `j` is feature `j`, and zeros are left out.
     pub fn learn(&mut self, rows: Rows<'_>) -> Result<()> {
+        self.learn_dense_growing(rows, self.classes(), None)
+    }
+
+    /// As [`learn_growing`](Self::learn_growing), for dense rows.
+    pub fn learn_dense_growing(
+        &mut self,
+        rows: Rows<'_>,
+        limit: usize,
+        observer: Option<&mut dyn ClassObserver>,
+    ) -> Result<()> {
         rows.check_features(rows.dim())?;
         let parts = SparseParts::of_dense(rows.features(), rows.dim(), rows.len());
-        self.learn_sparse(SparseRows::with_observations(parts.matrix()?, rows), None)
+        let rows = SparseRows::with_observations(parts.matrix()?, rows);
+        self.learn_growing(rows, limit, observer)
     }
 
     /// Learns sparse rows in order and shows each to the observer first. Targets are indices of

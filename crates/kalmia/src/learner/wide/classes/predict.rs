@@ -7,7 +7,7 @@ use crate::family::Bernoulli;
 use crate::learner::categorical::add_scaled;
 use crate::learner::wide::row::{RowEntries, SparseParts};
 use crate::predict::{MixturePrediction, Prediction};
-use crate::rows::check_features;
+use crate::rows::{Inputs, check_features};
 use crate::rule::{LinearRow, softmax_odds, softmax_probabilities};
 use crate::sparse::{SparseInputs, SparseRow};
 
@@ -36,13 +36,23 @@ impl WideCategorical {
     /// [`predict_sparse`](Self::predict_sparse).
     pub fn predict(&self, x: &[f64]) -> Result<Vec<f64>> {
         check_features(x, x.len())?;
-        let parts = SparseParts::of_dense(x, x.len(), 1);
         let mut probabilities = Vec::new();
-        self.predict_sparse(SparseInputs::new(parts.matrix()?), &mut |_, predicted| {
+        self.predict_many(Inputs::new(x.len(), x)?, &mut |_, predicted| {
             probabilities.extend_from_slice(predicted);
             Ok(())
         })?;
         Ok(probabilities)
+    }
+
+    /// As [`predict_sparse`](Self::predict_sparse), for dense rows.
+    pub fn predict_many(
+        &self,
+        inputs: Inputs<'_>,
+        take: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
+    ) -> Result<()> {
+        inputs.check(inputs.dim())?;
+        let parts = SparseParts::of_dense(inputs.features(), inputs.dim(), inputs.len());
+        self.predict_sparse(SparseInputs::with_extras(parts.matrix()?, inputs), take)
     }
 
     /// Calls `take(i, probabilities)` with the probability of each class of each row, in order,
@@ -100,6 +110,17 @@ impl WideCategorical {
             parts.push((member.weight, Prediction::new(Bernoulli, m, s)?));
         }
         MixturePrediction::new(parts)
+    }
+
+    /// As [`odds`](Self::odds), for a dense row.
+    pub fn dense_odds(
+        &self,
+        x: &[f64],
+        class: usize,
+        unseen: u32,
+    ) -> Result<MixturePrediction<Bernoulli>> {
+        check_features(x, x.len())?;
+        self.odds(SparseParts::of_dense(x, x.len(), 1).row(0), class, unseen)
     }
 
     /// What all members know of a row, class after class.

@@ -40,7 +40,7 @@ impl WideCategorical {
     }
 
     /// A learner that continues from a state. A limit on the features is no part of it: what fits
-    /// depends on the machine, so give it again by [`with_limit`](Self::with_limit).
+    /// depends on the machine, so give it again by [`set_limit`](Self::set_limit).
     pub fn restore(state: WideCategoricalState) -> Result<Self> {
         let classes = state.beliefs.len();
         require(classes > 0, "classes", classes as f64, "must be at least 1")?;
