@@ -1,11 +1,11 @@
 //! Looking inside: coefficients, draws of them, metrics.
 
 use super::{ClassLearner, ClassState};
-use crate::error::{input, plain};
+use crate::error::plain;
 use crate::learner::{Coefficient, check_level, line};
 use crate::metrics::class_report;
 use crate::schema::Schema;
-use kalmia::Categorical;
+use kalmia::{Categorical, Error};
 use kalmia::file::Metadata;
 use kalmia_model::{ClassCoefficients, DriftStatus, contrast_coefficients};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
@@ -20,12 +20,9 @@ type Contrast<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
 impl ClassLearner {
     /// The learner of dense rows, for calls that need a covariance.
     fn dense<'a>(&self, state: &'a ClassState) -> PyResult<&'a Categorical> {
-        state.learner.dense().ok_or_else(|| {
-            input(
-                "a wide learner keeps only a part of its covariance: its coefficients have \
-                 standard errors, but cannot be drawn",
-            )
-        })
+        let lacks = "a wide learner keeps only a part of its covariance: it draws no coefficients, \
+                     but they have standard errors";
+        state.learner.dense().ok_or_else(|| plain(Error::State(lacks.into())))
     }
 }
 

@@ -108,7 +108,13 @@ impl Belief {
         priors: &LanePriors,
         fixed: usize,
     ) {
-        self.tail.take_step(&row.tail, &steps.gain, &steps.contraction);
+        let mut own = *steps;
+        for (lane, rate) in priors.roots() {
+            own.gain[lane] = 0.0;
+            own.contraction[lane] = 0.0;
+            self.tail.take_root_step(&row.tail, lane, steps.gain[lane], rate);
+        }
+        self.tail.take_step(&row.tail, &own.gain, &own.contraction);
         self.core.take_step(&steps.gain, &steps.contraction);
         for walk in priors.walks() {
             self.core.walk(walk.lane, fixed, walk.per_row, walk.most);

@@ -17,10 +17,24 @@ pub(super) struct Assumption {
     pub share: f64,
     /// Variance that a feature regains per row, relative to its prior; 0 for a static member.
     pub process_noise: f64,
+    /// The rate $\eta$ of a member that lets the precision of a feature of the tail grow as the
+    /// root of its squared slopes over $\eta$, as AdaGrad does; 0 for other members. Features
+    /// that overlap, such as character n-grams, bring less information per row than the
+    /// curvature says.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub root_rate: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 const fn fixed(prior_size: f64, share: f64) -> Assumption {
-    Assumption { prior_size, share, process_noise: 0.0 }
+    Assumption { prior_size, share, process_noise: 0.0, root_rate: 0.0 }
+}
+
+const fn root(prior_size: f64, share: f64, root_rate: f64) -> Assumption {
+    Assumption { prior_size, share, process_noise: 0.0, root_rate }
 }
 
 /// The members at the start for labels. Chosen on text, hashed words and character n-grams, where
@@ -52,14 +66,15 @@ const FOR_NUMBERS: [Assumption; MAX_LANES] = [
 
 /// The members at the start for three classes or more, the most useful first: of many classes only
 /// the first ones are kept. Chosen on words, pairs of words and character n-grams, where the best
-/// member has a prior size from 0.3 to 3 and a share from 0.02 to 0.15.
+/// member has a prior size from 0.3 to 3 and a share from 0.02 to 0.15. On n-grams of few thousand
+/// rows a root is better: 1.18 in place of 1.21 for nine languages.
 const FOR_CLASSES: [Assumption; MAX_LANES] = [
     fixed(2.0, 0.1),
-    fixed(0.3, 0.05),
+    root(1.0, 0.02, 0.15),
     fixed(4.0, 0.15),
     fixed(1.0, 0.03),
-    fixed(0.5, 0.1),
-    fixed(0.15, 0.1),
+    fixed(0.3, 0.05),
+    root(2.0, 0.02, 0.1),
     fixed(10.0, 0.4),
     fixed(1.0, 0.3),
 ];
@@ -100,6 +115,8 @@ pub struct WideWeight {
     pub variance_share: f64,
     /// Variance that a feature regains per row relative to its prior, 0 for a static member.
     pub process_noise: f64,
+    /// The rate of a member whose precisions grow as the root of squared slopes; 0 for others.
+    pub root_rate: f64,
     /// Share of the mixture.
     pub weight: f64,
 }
@@ -130,6 +147,7 @@ pub(super) struct LanePriors {
     variances: PerLane,
     /// Process noise relative to the prior.
     noises: PerLane,
+    root_rates: PerLane,
 }
 
 impl LanePriors {
@@ -140,6 +158,13 @@ impl LanePriors {
 
     pub fn has_walks(&self) -> bool {
         self.noises.iter().any(|&noise| noise > 0.0)
+    }
+
+    /// The members whose precisions grow as a root, with their rates.
+    #[inline(always)]
+    pub fn roots(&self) -> impl Iterator<Item = (usize, f64)> + use<'_> {
+        let rates = self.root_rates[..self.lanes].iter().copied().enumerate();
+        rates.filter(|(_, rate)| *rate > 0.0)
     }
 
     /// The members whose variances grow.
@@ -168,10 +193,10 @@ pub(super) struct Member {
 impl Member {
     /// Refuses numbers that no member can have.
     fn check(&self) -> Result<()> {
-        let Assumption { prior_size, share, process_noise } = self.assumption;
+        let Assumption { prior_size, share, process_noise, root_rate } = self.assumption;
         require(prior_size > 0.0 && prior_size.is_finite(), "prior size", prior_size, POSITIVE)?;
         require(share > 0.0 && share <= 1.0, "share", share, "must be above 0, at most 1")?;
-        for value in [process_noise, self.weight, self.residual, self.total] {
+        for value in [process_noise, root_rate, self.weight, self.residual, self.total] {
             require(value >= 0.0 && value.is_finite(), "member", value, "must be 0 or more")?;
         }
         Ok(())
@@ -235,10 +260,12 @@ impl Members {
             lanes: self.all.len(),
             variances: [0.0; MAX_LANES],
             noises: [0.0; MAX_LANES],
+            root_rates: [0.0; MAX_LANES],
         };
         for (k, member) in self.all.iter().enumerate() {
             priors.variances[k] = member.assumption.prior_size * unit;
             priors.noises[k] = member.assumption.process_noise;
+            priors.root_rates[k] = member.assumption.root_rate;
         }
         priors
     }
@@ -259,6 +286,7 @@ impl Members {
             prior_size: member.assumption.prior_size,
             variance_share: member.assumption.share,
             process_noise: member.assumption.process_noise,
+            root_rate: member.assumption.root_rate,
             weight: member.weight,
         };
         self.all.iter().map(weight).collect()

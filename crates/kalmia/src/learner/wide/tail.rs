@@ -155,6 +155,20 @@ impl Tail {
         }
     }
 
+    /// The step of a member whose precision grows as a root: $v_j \mathrel{/}= \sqrt{1 +
+    /// (g\,v_jz_j/\eta)^2}$, then $\theta_j \mathrel{+}= g\,v_jz_j$.
+    pub fn take_root_step(&mut self, entries: &[Entry], lane: usize, gain: f64, rate: f64) {
+        let lanes = self.lanes;
+        for &Entry { at, z } in entries {
+            let record = self.record_mut(at);
+            let before = f64::from(record[lanes + lane]);
+            let slope = gain * z;
+            let after = before / (before * slope / rate).hypot(1.0);
+            record[lane] = (f64::from(record[lane]) + slope * after) as f32;
+            record[lanes + lane] = after.max(f64::from(f32::MIN_POSITIVE)) as f32;
+        }
+    }
+
     /// Keeps these members alone.
     pub fn keep_lanes(&mut self, kept: &[usize]) {
         let mut smaller = Self::new(kept.len());

@@ -22,14 +22,16 @@ struct Reference {
     core: Vec<usize>,
     room: usize,
     share: f64,
+    root_rate: f64,
 }
 
 impl Reference {
-    fn new(prior_size: f64, share: f64, room: usize) -> Self {
+    fn new(member: WideWeight, room: usize) -> Self {
+        let WideWeight { prior_size, variance_share: share, root_rate, .. } = member;
         let mut p = [[0.0; DIM]; DIM];
         (0..DIM).for_each(|j| p[j][j] = 0.5 * prior_size);
         let theta = [[0.0; DIM]; CLASSES];
-        Self { theta, p: [p; CLASSES], seen: [0; DIM], core: Vec::new(), room, share }
+        Self { theta, p: [p; CLASSES], seen: [0; DIM], core: vec![], room, share, root_rate }
     }
 
     fn learn(&mut self, x: &[f64; DIM], class: usize) {
@@ -52,6 +54,14 @@ impl Reference {
             let step = linear[k].step;
             let c = step.curvature / (1.0 + step.curvature * s(k));
             for i in 0..DIM {
+                if self.root_rate > 0.0 && !self.core.contains(&i) {
+                    let precision = 1.0 / self.p[k][i][i];
+                    let slope = step.gain * x[i];
+                    let after = (precision.powi(2) + (slope / self.root_rate).powi(2)).sqrt();
+                    self.p[k][i][i] = 1.0 / after;
+                    self.theta[k][i] += slope / after;
+                    continue;
+                }
                 self.theta[k][i] += step.gain * px[k][i];
                 for j in 0..DIM {
                     if i == j || (self.core.contains(&i) && self.core.contains(&j)) {
@@ -89,8 +99,7 @@ fn follow(room: usize) {
     }
     assert_eq!(learner.weights().len(), class_lanes(CLASSES));
     for (lane, member) in learner.weights().into_iter().enumerate() {
-        let WideWeight { prior_size, variance_share, .. } = member;
-        let mut reference = Reference::new(prior_size, variance_share, room);
+        let mut reference = Reference::new(member, room);
         rows.iter().for_each(|(x, class)| reference.learn(x, *class));
         assert_eq!(learner.core_features(), reference.core.len());
         for j in 0..DIM {
