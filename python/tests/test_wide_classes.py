@@ -62,7 +62,7 @@ def test_batches_are_the_whole_and_means_come_before_learning():
         known = {} if found else {"classes": range(4)}
         if found:
             before = parts.predict_proba(X[part[:1]])
-        means = parts.learn_predict(X[part], y[part], **known)
+        means = parts.partial_fit_predict(X[part], y[part], **known)
         if found:
             assert_close(means[0], before[0], rtol=1e-9)
         found.append(means)
