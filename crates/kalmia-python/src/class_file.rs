@@ -10,9 +10,7 @@ use kalmia::evaluate::ClassMetrics;
 use kalmia::file::{Metadata, ModelFile, VERSION, replace};
 use kalmia::learner::{AnyCategorical, AnyCategoricalState};
 use kalmia_data::Encoder;
-use kalmia_model::{
-    CLASS_MODEL, ClassModel, ModelLearner, Weights, class_json_export, class_onnx,
-};
+use kalmia_model::{CLASS_MODEL, ClassModel, ModelLearner, Weights, class_json_export, class_onnx};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde::{Deserialize, Serialize};

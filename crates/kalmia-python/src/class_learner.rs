@@ -123,11 +123,8 @@ impl ClassLearner {
             }
             None => dense(classes, features, intercept, drift)?,
         };
-        let state = ClassState {
-            learner,
-            metrics: ClassMetrics::default(),
-            weights: Weights::default(),
-        };
+        let state =
+            ClassState { learner, metrics: ClassMetrics::default(), weights: Weights::default() };
         let provenance = Provenance { settings, history: History::default() };
         Ok(Self::restored(state, intercept, Arc::new(provenance)))
     }

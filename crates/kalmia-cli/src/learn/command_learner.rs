@@ -3,8 +3,8 @@
 
 use crate::error::Result;
 use crate::report::{ClassFitSummary, FitSummary, PassReport, QuantileFitSummary};
-use kalmia::evaluate::{ClassMetrics, CoursePoint, Metrics, MetricsThread, QuantileMetrics};
 use kalmia::AnyLearner;
+use kalmia::evaluate::{ClassMetrics, CoursePoint, Metrics, MetricsThread, QuantileMetrics};
 use kalmia::learner::{AnyCategorical, Quantiles};
 use kalmia_data::Block;
 use kalmia_model::{ModelLearner, ModelOf};

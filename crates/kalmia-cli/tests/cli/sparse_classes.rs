@@ -80,7 +80,10 @@ fn text_of_several_classes_is_learned_predicted_and_evaluated() {
     let exported = folder.json("export m.kalmia");
     let all = exported["coefficients"][0]["coefficients"].as_array().unwrap();
     assert_eq!(all.len() as u64, fitted["features"].as_u64().unwrap());
-    assert_eq!(estimate(&exported, "sport", "body=match"), estimate(&fitted, "sport", "body=match"));
+    assert_eq!(
+        estimate(&exported, "sport", "body=match"),
+        estimate(&fitted, "sport", "body=match")
+    );
 }
 
 #[test]

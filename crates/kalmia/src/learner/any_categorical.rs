@@ -198,8 +198,7 @@ impl AnyCategorical {
             Self::Dense(dense) => {
                 let dim = dense.dim();
                 inputs.check(dim as u64)?;
-                inputs
-                    .densified(dim, 0..inputs.len(), |inputs| dense.predict_many(inputs, take))
+                inputs.densified(dim, 0..inputs.len(), |inputs| dense.predict_many(inputs, take))
             }
             Self::Wide(wide) => wide.predict_sparse(inputs, take),
         }

@@ -47,10 +47,7 @@ impl LaneSteps {
     pub const ZERO: Self = Self { gain: [0.0; MAX_LANES], contraction: [0.0; MAX_LANES] };
 
     pub fn new(steps: &[Step; MAX_LANES]) -> Self {
-        Self {
-            gain: steps.map(|step| step.gain),
-            contraction: steps.map(|step| step.contraction),
-        }
+        Self { gain: steps.map(|step| step.gain), contraction: steps.map(|step| step.contraction) }
     }
 }
 

@@ -25,7 +25,9 @@ impl<F: Family> Wide<F> {
 
     /// The mean of coefficient `i`.
     fn mean_of(&self, i: usize) -> f64 {
-        let Some(slot) = self.features.tail_slot(i) else { return self.mixture_mean(&self.features.terms(i)) };
+        let Some(slot) = self.features.tail_slot(i) else {
+            return self.mixture_mean(&self.features.terms(i));
+        };
         let means = self.members.all.iter().zip(self.belief.tail.record(slot));
         let mean: f64 = means.map(|(member, mean)| member.weight * f64::from(*mean)).sum();
         mean / self.features.slots.get(slot).scale

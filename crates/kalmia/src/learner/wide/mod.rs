@@ -44,9 +44,7 @@ mod tests;
 mod warm_up;
 
 pub use builder::WideBuilder;
-pub use classes::{
-    ContrastTable, WideCategorical, WideCategoricalBuilder, WideCategoricalState,
-};
+pub use classes::{ContrastTable, WideCategorical, WideCategoricalBuilder, WideCategoricalState};
 pub use member::WideWeight;
 pub use state::WideState;
 

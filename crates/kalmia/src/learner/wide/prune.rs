@@ -32,7 +32,8 @@ impl<F: Family> Wide<F> {
         let deviations = self.deviations();
         let keeps = |slot: usize| {
             let at = numbers + slot;
-            self.features.slots.get(slot as u32).in_core || means[at].abs() >= min_z * deviations[at]
+            self.features.slots.get(slot as u32).in_core
+                || means[at].abs() >= min_z * deviations[at]
         };
         let slots = self.features.slots.len();
         let kept: Vec<u32> = (0..slots).filter(|&s| keeps(s)).map(|s| s as u32).collect();

@@ -110,14 +110,8 @@ impl<F: Family> Wide<F> {
         }
         let CoreState { size, slots, means, covariance } = state.core;
         let TailState { indices, seen, last_rows, scales, records } = state.tail;
-        let features = FeatureState {
-            core_size: size,
-            core_slots: slots,
-            indices,
-            seen,
-            last_rows,
-            scales,
-        };
+        let features =
+            FeatureState { core_size: size, core_slots: slots, indices, seen, last_rows, scales };
         let features = features.restore(state.scales)?;
         let belief = BeliefState { means, covariance, records }.restore(&features, lanes)?;
         Ok(Self {

@@ -4,7 +4,7 @@ use super::{LaneSteps, RowSums, Scratch, WideCategorical};
 use crate::error::{Error, Result};
 use crate::learner::categorical::add_scaled;
 use crate::learner::wide::learn::MAX_ALPHA_S;
-use crate::learner::wide::member::{Member, Members};
+use crate::learner::wide::member::Members;
 use crate::learner::wide::{MAX_LANES, PerLane};
 use crate::learner::{ClassObserver, ClassRow};
 use crate::rows::Observation;
@@ -98,34 +98,36 @@ impl Scratch {
         mixed.fill(0.0);
         let mut evidence = [Evidence::Log(0.0); MAX_LANES];
         for (k, member) in members.all.iter().enumerate() {
-            believe(member, k, sums, linear);
-            evidence[k] = Evidence::Log(softmax_steps(class, weight, linear, own));
+            let share = member.assumption.share;
+            believe(1.0, k, sums, linear);
+            evidence[k] = Evidence::Log(softmax_steps(class, weight, share, linear, own));
             add_scaled(member.weight, own, mixed);
             for ((row, sums), steps) in linear.iter().zip(&*sums).zip(&mut *steps) {
-                let step = whole_step(row.step, sums.m[k], sums.s[k].max(0.0))?;
-                steps.set(k, step);
+                steps.set(k, bounded_step(row.step, sums.m[k], row.s)?);
             }
         }
         Ok(evidence)
     }
 }
 
-/// What member `k` believes of the linear predictor of each class.
-pub(super) fn believe(member: &Member, k: usize, sums: &[RowSums], linear: &mut [LinearRow]) {
+/// What member `k` knows of the linear predictor of each class, with this share of its variance.
+pub(super) fn believe(share: f64, k: usize, sums: &[RowSums], linear: &mut [LinearRow]) {
     for (row, sums) in linear.iter_mut().zip(sums) {
         // rounding may leave a tiny negative number
-        *row = LinearRow::new(sums.m[k], member.assumption.share * sums.s[k].max(0.0));
+        *row = LinearRow::new(sums.m[k], share * sums.s[k].max(0.0));
     }
 }
 
-/// The step of a belief that contracts by all of `s`, whatever share of it was believed.
-fn whole_step(step: Step, m: f64, s: f64) -> Result<Step> {
+/// The step with a curvature that keeps the precision of the dense core.
+fn bounded_step(step: Step, m: f64, s: f64) -> Result<Step> {
     if !(m.is_finite() && step.gain.is_finite() && (step.curvature * s).is_finite()) {
         let quantity = "the linear predictor's variance";
         return Err(Error::Diverged { row: 0, quantity, value: s });
     }
-    let curvature = if step.curvature * s > MAX_ALPHA_S { MAX_ALPHA_S / s } else { step.curvature };
-    Ok(Step::new(step.gain, curvature, s))
+    match step.curvature * s > MAX_ALPHA_S {
+        true => Ok(Step::new(step.gain, MAX_ALPHA_S / s, s)),
+        false => Ok(step),
+    }
 }
 
 impl LaneSteps {

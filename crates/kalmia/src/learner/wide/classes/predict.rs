@@ -76,7 +76,7 @@ impl WideCategorical {
             let RowScratch { sums, linear, own, .. } = &mut scratch;
             mixed.fill(0.0);
             for (k, member) in self.members.all.iter().enumerate() {
-                believe(member, k, sums, linear);
+                believe(member.assumption.share, k, sums, linear);
                 softmax_probabilities(linear, own);
                 add_scaled(member.weight, own, &mut mixed);
             }
@@ -104,7 +104,7 @@ impl WideCategorical {
         let RowScratch { sums, linear, own, .. } = &mut scratch;
         let mut parts = Vec::with_capacity(self.members.lanes());
         for (k, member) in self.members.all.iter().enumerate() {
-            believe(member, k, sums, linear);
+            believe(member.assumption.share, k, sums, linear);
             softmax_odds(linear, own);
             let LinearRow { m, s, .. } = linear[class];
             parts.push((member.weight, Prediction::new(Bernoulli, m, s)?));

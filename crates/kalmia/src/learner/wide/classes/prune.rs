@@ -16,9 +16,8 @@ impl WideCategorical {
             return Ok(0);
         }
         let slots = self.features.slots.len();
-        let kept = |slot: &u32| {
-            self.features.slots.get(*slot).in_core || self.distinguishes(*slot, min_z)
-        };
+        let kept =
+            |slot: &u32| self.features.slots.get(*slot).in_core || self.distinguishes(*slot, min_z);
         let kept: Vec<u32> = (0..slots as u32).filter(kept).collect();
         self.features.keep_slots(&kept);
         self.beliefs.iter_mut().for_each(|belief| belief.tail.keep_slots(&kept));

@@ -49,7 +49,8 @@ impl Reference {
         let s = |k: usize| (0..DIM).map(|j| px[k][j] * x[j]).sum::<f64>();
         let mut linear: Vec<LinearRow> =
             (0..CLASSES).map(|k| LinearRow::new(m(k), self.share * s(k))).collect();
-        softmax_steps(class, 1.0, &mut linear, &mut [0.0; CLASSES]);
+        // the moments at a share of the variance; the belief contracts by all of it
+        softmax_steps(class, 1.0, 1.0, &mut linear, &mut [0.0; CLASSES]);
         for k in 0..CLASSES {
             let step = linear[k].step;
             let c = step.curvature / (1.0 + step.curvature * s(k));
@@ -116,7 +117,10 @@ fn follow(room: usize) {
                 };
                 let expected = reference.theta[k][j];
                 let gap = (mean - expected).abs() / expected.abs().max(0.1);
-                assert!(gap < 1e-5, "core {room}, member {lane}, class {k}, {j}: {mean} {expected}");
+                assert!(
+                    gap < 1e-5,
+                    "core {room}, member {lane}, class {k}, {j}: {mean} {expected}"
+                );
                 let ratio = variance / reference.p[k][j][j];
                 assert!((ratio - 1.0).abs() < 1e-5, "core {room}, {lane}, {k}, {j}: {ratio}");
             }
