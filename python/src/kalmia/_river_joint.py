@@ -140,7 +140,7 @@ class JointLabels(RiverModel):
     ) -> Self:
         """The model with more sparse rows. Nothing is copied: a learner undoes what it refuses."""
         new = [label for label in dict.fromkeys(labels) if label not in self._labels]
-        known = {**self._labels, **dict(zip(new, count(len(self._labels))))} if new else self._labels
+        known = {**self._labels, **dict(zip(new, count(len(self._labels))))}
         joint = self._new_joint(1, 0) if self._joint is None else self._joint
         added = self._columns.add(names)
         try:

@@ -166,8 +166,8 @@ impl ClassLearner {
     /// Parameters
     /// ----------
     /// X : matrix of shape (n, features)
-    ///     numpy, pandas, polars, any Arrow stream, scipy.sparse, or the :class:`WideRows` of a wide
-    ///     learner.
+    ///     numpy, pandas, polars, any Arrow stream, scipy.sparse, or the :class:`WideRows` of a
+    ///     wide learner.
     /// y : array_like of shape (n,)
     ///     The code of each row's class.
     /// weight : array_like of shape (n,), optional

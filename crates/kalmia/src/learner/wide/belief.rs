@@ -1,7 +1,7 @@
 //! The belief of all members about one linear predictor: a core and a tail.
 
 use super::core::Core;
-use super::member::LanePriors;
+use super::lane_priors::LanePriors;
 use super::row::RowEntries;
 use super::tail::Tail;
 use super::{MAX_LANES, PerLane};

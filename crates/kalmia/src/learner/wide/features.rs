@@ -1,7 +1,7 @@
 //! The features that a learner of sparse rows knows, and a row in the coordinates of its beliefs.
 
 use super::belief::{Belief, Coordinate, Terms};
-use super::member::LanePriors;
+use super::lane_priors::LanePriors;
 use super::row::{Entry, MIN_UNIT, RowEntries};
 use super::slots::{Place, Slots, Visit};
 use super::tail::Tail;

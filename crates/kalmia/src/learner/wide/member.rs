@@ -1,98 +1,12 @@
 //! The members of the mixture: what each assumes, how their weights move, and which ones leave.
 
-use super::{MAX_LANES, PerLane};
+use super::MAX_LANES;
+use super::assumption::{Assumption, FOR_CLASSES, FOR_LABELS, FOR_NUMBERS, class_lanes};
 use crate::error::{Result, require};
 use crate::learner::DriftMode;
 use crate::learner::auto::posterior::posterior;
 use crate::rule::Evidence;
 use serde::{Deserialize, Serialize};
-
-/// What a member assumes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Assumption {
-    /// Prior variance relative to the scale of a feature.
-    pub prior_size: f64,
-    /// Share of $s$ that the member believes. The tail takes features as independent, so $s$ is
-    /// too large where they are correlated, and steps would be too small.
-    pub share: f64,
-    /// Variance that a feature regains per row, relative to its prior; 0 for a static member.
-    pub process_noise: f64,
-    /// The rate $\eta$ of a member that lets the precision of a feature of the tail grow as the
-    /// root of its squared slopes over $\eta$, as AdaGrad does; 0 for other members. Features
-    /// that overlap, such as character n-grams, bring less information per row than the
-    /// curvature says.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub root_rate: f64,
-}
-
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
-}
-
-const fn fixed(prior_size: f64, share: f64) -> Assumption {
-    Assumption { prior_size, share, process_noise: 0.0, root_rate: 0.0 }
-}
-
-const fn root(prior_size: f64, share: f64, root_rate: f64) -> Assumption {
-    Assumption { prior_size, share, process_noise: 0.0, root_rate }
-}
-
-/// The members at the start for labels. Chosen on text, hashed words and character n-grams, where
-/// the best member has a prior size from 0.3 to 10 and a share from 0.15 to 0.5; a share of 1 is
-/// right for rows with one feature.
-const FOR_LABELS: [Assumption; MAX_LANES] = [
-    fixed(0.1, 0.15),
-    fixed(0.3, 0.15),
-    fixed(1.0, 0.5),
-    fixed(1.0, 0.3),
-    fixed(3.0, 0.15),
-    fixed(3.0, 1.0),
-    fixed(10.0, 0.4),
-    fixed(0.3, 0.3),
-];
-
-/// The members at the start for other targets, where one word changes the linear predictor less:
-/// by a tenth of a deviation of `y`, or of a factor of $e$.
-const FOR_NUMBERS: [Assumption; MAX_LANES] = [
-    fixed(0.01, 0.3),
-    fixed(0.03, 0.1),
-    fixed(0.03, 0.4),
-    fixed(0.1, 0.1),
-    fixed(0.1, 0.5),
-    fixed(0.3, 0.3),
-    fixed(1.0, 1.0),
-    fixed(0.1, 0.3),
-];
-
-/// The members at the start for three classes or more, the most useful first: of many classes only
-/// the first ones are kept. Chosen on words, pairs of words and character n-grams, where the best
-/// member has a prior size from 0.3 to 3 and a share from 0.02 to 0.15. On n-grams of few thousand
-/// rows a root is better: 1.18 in place of 1.21 for nine languages.
-const FOR_CLASSES: [Assumption; MAX_LANES] = [
-    fixed(2.0, 0.1),
-    root(1.0, 0.02, 0.15),
-    fixed(4.0, 0.15),
-    fixed(1.0, 0.03),
-    fixed(0.3, 0.05),
-    root(2.0, 0.02, 0.1),
-    fixed(10.0, 0.4),
-    fixed(1.0, 0.3),
-];
-
-/// Beliefs of one feature, one per class and member, that memory and time are spent on. With more
-/// classes there are fewer members.
-const MAX_BELIEFS: usize = 512;
-/// Fewest members: with drift, one static and one with process noise.
-const MIN_LANES: usize = 2;
-
-/// Members at the start for so many classes.
-pub(super) fn class_lanes(classes: usize) -> usize {
-    let mut lanes = MAX_LANES;
-    while lanes > MIN_LANES && classes * lanes > MAX_BELIEFS {
-        lanes /= 2;
-    }
-    lanes
-}
 
 /// Process noise of the last member, unless nothing may move.
 const PROCESS_NOISE: f64 = 1e-4;
@@ -119,63 +33,6 @@ pub struct WideWeight {
     pub root_rate: f64,
     /// Share of the mixture.
     pub weight: f64,
-}
-
-/// A member's variance that grows while a feature is away.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Walk {
-    pub lane: usize,
-    /// Variance added per row.
-    pub per_row: f64,
-    /// Largest variance: that of the prior.
-    pub most: f64,
-}
-
-impl Walk {
-    /// The variance after `away` rows without the feature.
-    #[inline(always)]
-    pub fn after(&self, variance: f64, away: u32) -> f64 {
-        // rounding may have left it slightly above the prior
-        (variance + self.per_row * f64::from(away)).min(self.most.max(variance))
-    }
-}
-
-/// What each member assumes of a feature that no row had, in its own unit.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LanePriors {
-    lanes: usize,
-    variances: PerLane,
-    /// Process noise relative to the prior.
-    noises: PerLane,
-    root_rates: PerLane,
-}
-
-impl LanePriors {
-    #[inline(always)]
-    pub fn variances(&self) -> &[f64] {
-        &self.variances[..self.lanes]
-    }
-
-    pub fn has_walks(&self) -> bool {
-        self.noises.iter().any(|&noise| noise > 0.0)
-    }
-
-    /// The members whose precisions grow as a root, with their rates.
-    #[inline(always)]
-    pub fn roots(&self) -> impl Iterator<Item = (usize, f64)> + use<'_> {
-        let rates = self.root_rates[..self.lanes].iter().copied().enumerate();
-        rates.filter(|(_, rate)| *rate > 0.0)
-    }
-
-    /// The members whose variances grow.
-    #[inline(always)]
-    pub fn walks(&self) -> impl Iterator<Item = Walk> + use<'_> {
-        let lanes = self.noises[..self.lanes].iter().enumerate();
-        lanes.filter(|(_, noise)| **noise > 0.0).map(|(lane, noise)| {
-            let most = self.variances[lane];
-            Walk { lane, per_row: noise * most, most }
-        })
-    }
 }
 
 /// One member.
@@ -251,23 +108,6 @@ impl Members {
 
     pub fn lanes(&self) -> usize {
         self.all.len()
-    }
-
-    /// The priors of all members; `unit` is the prior variance of size 1.
-    #[inline(always)]
-    pub fn priors(&self, unit: f64) -> LanePriors {
-        let mut priors = LanePriors {
-            lanes: self.all.len(),
-            variances: [0.0; MAX_LANES],
-            noises: [0.0; MAX_LANES],
-            root_rates: [0.0; MAX_LANES],
-        };
-        for (k, member) in self.all.iter().enumerate() {
-            priors.variances[k] = member.assumption.prior_size * unit;
-            priors.noises[k] = member.assumption.process_noise;
-            priors.root_rates[k] = member.assumption.root_rate;
-        }
-        priors
     }
 
     /// The lane of the largest weight.

@@ -12,7 +12,8 @@
 //! | file | owns |
 //! |---|---|
 //! | `builder` | choices before the first row |
-//! | `member` | the members: prior size, share of $s$, weight; which ones leave |
+//! | `assumption`, `lane_priors` | what members assume: prior size, share of $s$ |
+//! | `member` | the members and their weights; which ones leave |
 //! | `belief`, `tail`, `core` | the belief and its two parts, all members side by side |
 //! | `features`, `slots`, `index` | the features: their units, counts and places |
 //! | `row` | a row in the coordinates of the belief |
@@ -22,6 +23,7 @@
 //! | `classes` | several classes: a belief each about the same features |
 //! | `state`, `stored`, `merge` | storing and merging |
 
+mod assumption;
 mod belief;
 mod builder;
 mod classes;
@@ -29,6 +31,7 @@ mod coefficients;
 mod core;
 mod features;
 mod index;
+mod lane_priors;
 mod learn;
 mod member;
 mod merge;
@@ -59,7 +62,8 @@ use crate::rows::Rows;
 use crate::sparse::SparseRows;
 use belief::Belief;
 use features::Features;
-use member::{LanePriors, Members};
+use lane_priors::LanePriors;
+use member::Members;
 use row::RowEntries;
 use slots::Slots;
 use std::borrow::Cow;
@@ -214,7 +218,7 @@ impl<F: Family> Wide<F> {
 
     /// What each member assumes of a feature that no row had, in units of the dispersion.
     fn priors(&self) -> LanePriors {
-        self.members.priors(self.prior.scale.slopes)
+        LanePriors::new(&self.members.all, self.prior.scale.slopes)
     }
 }
 

@@ -6,7 +6,7 @@
 mod kernel;
 
 use super::PerLane;
-use super::member::Walk;
+use super::lane_priors::Walk;
 use super::row::Entry;
 use crate::linalg::prefetch;
 use crate::math::arch;

@@ -4,16 +4,17 @@ use super::WideCategorical;
 use super::warm_up::set_numbers;
 use crate::error::Result;
 use crate::learner::categorical::averaged_logit;
+use crate::learner::wide::assumption::class_lanes;
 use crate::learner::wide::belief::Belief;
-use crate::learner::wide::member::class_lanes;
 
 impl WideCategorical {
     /// Appends a class that no row had so far, with the prior of its coefficients.
     ///
     /// With an intercept it starts as rare as a class that $n$ rows did not have: in a row with as
     /// many features as usual its probability is about $1/(n+2)$, and more in a longer row, where
-    /// it is less certain. The coefficients of the other classes do not change. During the first 128 rows the class is then treated as known from the start.
-    /// If there are so many classes that fewer members are kept, the lightest leave.
+    /// it is less certain. The coefficients of the other classes do not change. During the first
+    /// 128 rows the class is then treated as known from the start. If there are so many classes
+    /// that fewer members are kept, the lightest leave.
     pub fn grow_class(&mut self) -> Result<()> {
         let belief = self.new_belief()?;
         let lanes = class_lanes(self.classes() + 1);

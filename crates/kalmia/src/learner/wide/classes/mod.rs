@@ -25,9 +25,11 @@ pub use builder::WideCategoricalBuilder;
 pub use coefficients::ContrastTable;
 pub use state::WideCategoricalState;
 
+use super::assumption::class_lanes;
 use super::belief::{Belief, LaneSteps, RowSums};
 use super::features::Features;
-use super::member::{LanePriors, Members, WideWeight, class_lanes};
+use super::lane_priors::LanePriors;
+use super::member::{Members, WideWeight};
 use super::row::{RowEntries, SparseParts};
 use super::slots::Slots;
 use super::warm_up::WarmUpRows;
@@ -204,7 +206,7 @@ impl WideCategorical {
 
     /// What each member assumes of a feature that no row had, for one class.
     fn priors(&self) -> LanePriors {
-        self.members.priors(BLOCK_SHARE)
+        LanePriors::new(&self.members.all, BLOCK_SHARE)
     }
 
     /// Learns dense rows in order: column `j` is feature `j`, and zeros are left out.

@@ -7,7 +7,8 @@ use crate::learner::auto::prior::MIN_INTERCEPT;
 use crate::learner::auto::warm_up::{WARM_UP_ROWS, is_rerun};
 use crate::learner::categorical::BLOCK_SHARE;
 use crate::learner::wide::belief::Belief;
-use crate::learner::wide::member::{LanePriors, Members};
+use crate::learner::wide::lane_priors::LanePriors;
+use crate::learner::wide::member::Members;
 use crate::learner::wide::warm_up::WarmUpRows;
 use crate::sparse::SparseRows;
 
