@@ -187,9 +187,11 @@ def vw_lines(x: np.ndarray, targets: list[int]) -> list[str]:
     return [f"{target + 1} | {entries(row)}" for row, target in zip(x.tolist(), targets)]
 
 
-def vw_loss(lines: list[str], targets: list[int], classes: int, rate: float) -> float:
+def vw_loss(
+    lines: list[str], targets: list[int], classes: int, rate: float, more: str = ""
+) -> float:
     options = f"--oaa {classes} --probabilities --loss_function logistic -l {rate} --quiet"
-    learner = pyvw.Workspace(options)
+    learner = pyvw.Workspace(f"{options} {more}")
     total = 0.0
     for line, target in zip(lines, targets):
         example = learner.example(line)

@@ -1,13 +1,12 @@
-"""Eight sets of several classes with dense columns, from packages and from a simulation.
+"""Eight sets of several classes, from packages and from a simulation.
 
     pip install scikit-learn river statsmodels wordfreq
 
 `class_losses.py` uses them. No set needs a network. `sections` reads Debian's package list from
 where apt puts it; without one it is left out.
 
-The learner of several classes keeps a covariance of all columns per class, so texts are hashed
-into 64 or 32 columns. That loses most of what the words say: the losses on `languages` and
-`sections` compare learners, not features.
+`languages` and `sections` are texts, as sparse rows of ones: the n-grams of a word, the words of a
+description and their pairs. The other sets have dense columns.
 """
 
 import itertools
@@ -16,24 +15,22 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse
 from sklearn import datasets
-from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_extraction.text import CountVectorizer
 from wide_sets import SEED, SourceMissing, debian
 
 LANGUAGES = ("de", "en", "es", "fi", "fr", "it", "nl", "pt", "sv")
 WORDS_PER_LANGUAGE = 1000
 SECTIONS = 30
 SECTION_ROWS = 6000
-#: Columns that pairs of letters are hashed into: so few that the command estimates less than 256 MB
-#: and does not ask how much memory is free.
-WORD_COLUMNS = 64
-SECTION_COLUMNS = 32
 
 
 class ClassSet(NamedTuple):
     """Features, and the class of each row as a number from 0."""
 
-    x: np.ndarray
+    #: A CSR matrix for texts.
+    x: np.ndarray | scipy.sparse.csr_matrix
     y: np.ndarray
 
     @property
@@ -42,7 +39,8 @@ class ClassSet(NamedTuple):
 
 
 def coded(x, labels) -> ClassSet:
-    return ClassSet(np.asarray(x, dtype=float), np.unique(labels, return_inverse=True)[1])
+    x = x.astype(float) if scipy.sparse.issparse(x) else np.asarray(x, dtype=float)
+    return ClassSet(x, np.unique(labels, return_inverse=True)[1])
 
 
 def iris() -> ClassSet:
@@ -85,17 +83,19 @@ def simulated() -> ClassSet:
     return ClassSet(x, np.argmax(u + rng.gumbel(size=u.shape), axis=1))
 
 
-def bigrams(texts, columns) -> np.ndarray:
-    """Counts of pairs of neighboring characters, hashed."""
-    hashing = HashingVectorizer(
-        analyzer="char", ngram_range=(2, 2), n_features=columns, alternate_sign=False,
-        norm=None,
-    )
-    return hashing.transform(texts).toarray()
+def with_tokens(tokens) -> scipy.sparse.csr_matrix:
+    """Rows of ones: a column per token, however often a row has it."""
+    found = CountVectorizer(analyzer=lambda row: row, binary=True).fit_transform(tokens)
+    return scipy.sparse.csr_matrix(found)
+
+
+def ngrams(text: str) -> list[str]:
+    """Runs of two to four characters."""
+    return [text[i : i + n] for n in (2, 3, 4) for i in range(len(text) - n + 1)]
 
 
 def languages() -> ClassSet:
-    """Nine languages of a word, by its pairs of letters: frequent words (wordfreq)."""
+    """Nine languages of a word, by its runs of two to four letters: frequent words (wordfreq)."""
     from wordfreq import top_n_list
 
     texts, labels = [], []
@@ -104,19 +104,17 @@ def languages() -> ClassSet:
         words = list(itertools.islice(found, WORDS_PER_LANGUAGE))
         texts += [f"^{word}$" for word in words]
         labels += [language] * len(words)
-    return coded(bigrams(texts, WORD_COLUMNS), labels)
+    return coded(with_tokens([ngrams(text) for text in texts]), labels)
 
 
 def sections() -> ClassSet:
-    """Thirty sections of Debian, by the pairs of letters of a package's description (apt)."""
-    packages = [p for p in debian() if p.description]
-    # the descriptions hold words, then pairs of them
-    described = [(" ".join(t for t in p.description if " " not in t), p.section) for p in packages]
+    """Thirty sections of Debian, by the words of a package's description and their pairs (apt)."""
+    described = [(p.description, p.section) for p in debian() if p.description]
     frequent = {name for name, _ in Counter(s for _, s in described).most_common(SECTIONS)}
     rows = [row for row in described if row[1] in frequent]
     rows = random.Random(SEED).sample(rows, SECTION_ROWS)
-    texts, names = zip(*rows, strict=True)
-    return coded(bigrams(texts, SECTION_COLUMNS), names)
+    tokens, names = zip(*rows, strict=True)
+    return coded(with_tokens(tokens), names)
 
 
 #: How many random orders each set is learned in.

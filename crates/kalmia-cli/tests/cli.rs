@@ -50,6 +50,8 @@ mod shards;
 mod small;
 #[path = "cli/sparse.rs"]
 mod sparse;
+#[path = "cli/sparse_classes.rs"]
+mod sparse_classes;
 #[path = "cli/terminal.rs"]
 mod terminal;
 #[path = "cli/wide.rs"]

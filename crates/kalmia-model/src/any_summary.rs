@@ -38,7 +38,7 @@ impl AnySummary {
     pub fn drift_note(&self, adapt: &str) -> Option<String> {
         match self {
             Self::Numbers(summary) => summary.drift.as_ref()?.note(adapt),
-            Self::Classes(summary) => summary.drift.note(adapt),
+            Self::Classes(summary) => summary.drift.as_ref()?.note(adapt),
             Self::Quantiles(summary) => {
                 let note = |level: &crate::QuantileLevel| {
                     let note = level.drift.note(adapt)?;

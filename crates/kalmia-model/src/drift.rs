@@ -1,6 +1,7 @@
 //! What `auto` found about a drift, and the words for it.
 
-use kalmia::{AnyLearner, Auto, Categorical, DriftMode, Family};
+use kalmia::learner::AnyCategorical;
+use kalmia::{AnyLearner, Auto, DriftMode, Family};
 use serde::Serialize;
 
 /// Whether a drift was found or is followed, and what following it would have gained.
@@ -60,9 +61,11 @@ impl DriftStatus {
         )
     }
 
-    /// Of a learner of several classes, which knows no gain.
-    pub fn of_classes(learner: &Categorical) -> Self {
-        Self {
+    /// Of a learner of several classes, which knows no gain; `None` for sparse rows, where the
+    /// weight of a member that follows it says as much.
+    pub fn of_classes(learner: &AnyCategorical) -> Option<Self> {
+        let learner = learner.dense()?;
+        Some(Self {
             gain: None,
             standard_error: None,
             share: None,
@@ -71,7 +74,7 @@ impl DriftStatus {
             row: learner.follows_from().map(|rows| rows + 1),
             mode: learner.drift_mode(),
             first_followed_row: learner.first_followed_row(),
-        }
+        })
     }
 
     /// What there is to say about it. `adapt` is how this front end asks to follow a drift.

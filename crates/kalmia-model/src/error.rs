@@ -171,7 +171,7 @@ pub enum Error {
         target: String,
     },
     /// Several classes were to be learned by another method.
-    #[error("method {method} learns no target of several classes; auto does")]
+    #[error("method {method} learns no target of several classes; auto and wide do")]
     ClassMethod {
         /// The method.
         method: MethodName,
@@ -185,12 +185,6 @@ pub enum Error {
     /// Several classes were to be learned with an offset.
     #[error("a target of several classes takes no offset: all classes would share it")]
     ClassOffset,
-    /// Several classes were to be learned from sparse rows.
-    #[error(
-        "several classes are learned from columns of numbers and categories, not from text, \
-         hashed features or very many levels; leave such columns out"
-    )]
-    WideClasses,
     /// Several quantiles were asked of something that does not learn them.
     #[error("several quantiles {problem}")]
     Quantiles {

@@ -7,9 +7,9 @@ use crate::model::{Model, ModelOf};
 use crate::model_learner::ModelLearner;
 use crate::settings::Settings;
 use crate::weights::Weights;
+use kalmia::AnyLearner;
 use kalmia::file::{self, Claim, Metadata, ModelFile, Problem};
-use kalmia::learner::Quantiles;
-use kalmia::{AnyLearner, Categorical};
+use kalmia::learner::{AnyCategorical, Quantiles};
 use kalmia_data::Encoder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -18,7 +18,7 @@ use std::path::Path;
 pub const MODEL: &str = AnyLearner::KIND;
 
 /// The kind of a file that holds one [`ClassModel`](crate::ClassModel).
-pub const CLASS_MODEL: &str = Categorical::KIND;
+pub const CLASS_MODEL: &str = AnyCategorical::KIND;
 
 /// The kind of a file that holds one [`QuantileModel`](crate::QuantileModel).
 pub const QUANTILE_MODEL: &str = Quantiles::KIND;

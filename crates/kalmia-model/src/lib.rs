@@ -66,6 +66,7 @@ pub use certificate::CertificateReport;
 pub use choose::Choice;
 pub use classes::{
     ClassCoefficients, ClassErrors, ClassScores, ClassSummary, contrast_coefficients, likeliest,
+    wide_learner as wide_class_learner,
 };
 pub use coefficients::{Coefficient, coefficients};
 pub use conformal::{ConformalIntervals, ConformalScores, ConformalSums, with_conformal};

@@ -1,7 +1,8 @@
 //! Whether the machine has the memory that a learner is about to take.
 
 use crate::error::{Error, Result};
-use kalmia::{AnyLearner, Categorical, Family, Learner, Wide};
+use kalmia::learner::AnyCategorical;
+use kalmia::{AnyLearner, Family, Learner, Wide, WideCategorical};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 /// A learner below this size is built without a look at the machine.
@@ -46,25 +47,25 @@ impl<F: Family> Footprint for AnyLearner<F> {
     }
 }
 
-impl Footprint for Categorical {
+impl Footprint for AnyCategorical {
     fn dim(&self) -> usize {
-        Categorical::dim(self)
+        AnyCategorical::dim(self)
     }
 
     fn count(&self) -> u64 {
-        Categorical::count(self)
+        AnyCategorical::count(self)
     }
 
     fn title(&self) -> String {
-        format!("auto with {} classes", self.classes())
+        format!("{} with {} classes", self.method(), self.classes())
     }
 
     fn memory(&self, dim: usize) -> usize {
-        Categorical::memory(self, dim)
+        AnyCategorical::memory(self, dim)
     }
 
     fn require_copy(&self) -> kalmia::Result<()> {
-        Categorical::require_copy(self)
+        AnyCategorical::require_copy(self)
     }
 }
 
@@ -80,12 +81,23 @@ fn available() -> Option<usize> {
 
 /// Limits the features of a wide learner to those that fit into half of the memory that is free.
 pub(crate) fn with_feature_limit<F: Family>(learner: Wide<F>) -> Wide<F> {
-    let Some(free) = available() else { return learner };
-    // a growing table needs room for the old one and the new one
-    let each = learner.memory(1 << 20).div_ceil(1 << 20).max(1);
-    let more = (MAX_SHARE * free as f64) as usize / (2 * each);
-    let limit = learner.dim().saturating_add(more).min(learner.limit());
+    let limit = feature_limit(learner.memory(1 << 20), learner.dim()).min(learner.limit());
     learner.with_limit(limit)
+}
+
+/// The same for several classes, which each know every feature.
+pub(crate) fn limit_class_features(learner: &mut WideCategorical) {
+    let limit = feature_limit(learner.memory(1 << 20), learner.dim()).min(learner.limit());
+    learner.set_limit(limit);
+}
+
+/// Features that fit, for a learner of `dim` that takes `bytes` with $2^{20}$ of them.
+fn feature_limit(bytes: usize, dim: usize) -> usize {
+    let Some(free) = available() else { return usize::MAX };
+    // a growing table needs room for the old one and the new one
+    let each = bytes.div_ceil(1 << 20).max(1);
+    let more = (MAX_SHARE * free as f64) as usize / (2 * each);
+    dim.saturating_add(more)
 }
 
 /// Refuses to let `learner` have `dim` coefficients if its matrices would then take more than half
@@ -168,7 +180,7 @@ impl Need {
 mod tests {
     use super::*;
     use crate::Method;
-    use kalmia::AnyFamily;
+    use kalmia::{AnyFamily, Categorical};
 
     fn auto(dim: usize) -> AnyLearner {
         let family: AnyFamily = "gaussian".parse().unwrap();
@@ -178,8 +190,9 @@ mod tests {
     #[test]
     fn classes_count_their_matrices() {
         let learner = Categorical::builder(30, 1).intercept().build().unwrap();
-        // 12 members and 30 classes, of which a small learner has padded matrices
-        let expected = 12 * 30 * 8 * 1000 * 1000;
+        let learner = AnyCategorical::from(learner);
+        // 14 members and 30 classes, of which a small learner has padded matrices
+        let expected = 14 * 30 * 8 * 1000 * 1000;
         assert_eq!(Footprint::memory(&learner, 1000), expected);
         assert!(check_memory(&learner, 130).is_ok());
     }
@@ -216,6 +229,18 @@ mod tests {
         assert!(matches!(refused, Error::Memory { dim: 7, .. }), "{refused}");
         assert_eq!(with_classes(80, 2, 3), 120);
         assert_eq!(with_classes(80, 0, 3), 240);
+    }
+
+    #[test]
+    fn features_of_many_classes_are_limited_sooner() {
+        let limit = |classes: usize| {
+            let mut learner = WideCategorical::builder(classes).build().unwrap();
+            limit_class_features(&mut learner);
+            learner.limit() as f64
+        };
+        // 8 members of 3 classes, 2 of 1000: 250 bytes per feature, and 16 kB
+        let ratio = limit(3) / limit(1000);
+        assert!(ratio > 40.0 && ratio < 100.0, "{ratio}");
     }
 
     #[test]

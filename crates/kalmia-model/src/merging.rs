@@ -8,7 +8,8 @@ use crate::settings::Settings;
 use crate::shards::feature_map;
 use kalmia::evaluate::{ClassMetrics, Metrics, RowBuffer};
 use kalmia::learner::{
-    ClassInformation, ClassInformationState, FeatureMap, Information, InformationState, MergedMany,
+    AnyCategorical, ClassInformation, ClassInformationState, FeatureMap, Information,
+    InformationState, MergedMany,
 };
 use kalmia::{AnyFamily, AnyLearner, Categorical, DriftMode, Learner};
 use kalmia_data::{Block, ClassNames, Encoder, Target};
@@ -231,7 +232,14 @@ impl MergeLearner for AnyLearner {
     }
 }
 
-impl MergeLearner for Categorical {
+/// The learner of dense rows. Wide learners have chosen different features and members, so they are
+/// not merged.
+fn mergeable(learner: &AnyCategorical) -> Result<&Categorical> {
+    let method = || Error::NotMergeable { method: learner.merged_method() };
+    learner.dense().ok_or_else(method)
+}
+
+impl MergeLearner for AnyCategorical {
     type Information = ClassInformation;
     type Shipped = ClassInformationState;
     type Law = ();
@@ -252,11 +260,11 @@ impl MergeLearner for Categorical {
     }
 
     fn merged_method(&self) -> String {
-        "auto of several classes".into()
+        format!("{} of several classes", self.method())
     }
 
-    fn require_shardable(_: &ClassModel) -> Result<()> {
-        Ok(())
+    fn require_shardable(model: &ClassModel) -> Result<()> {
+        mergeable(&model.learner).map(|_| ())
     }
 
     fn reference(&self) -> Vec<f64> {
@@ -264,17 +272,20 @@ impl MergeLearner for Categorical {
     }
 
     fn order(&self, other: &Self) -> Ordering {
-        compare(&self.coefficients_against_first(), &other.coefficients_against_first())
+        let of = |learner: &Self| {
+            learner.dense().map_or_else(Vec::new, Categorical::coefficients_against_first)
+        };
+        compare(&of(self), &of(other))
     }
 
     fn prior_of(&self, map: &PartMap) -> Result<Self> {
-        Ok(self.mapped(&map.features, map.classes.len().max(1))?)
+        Ok(mergeable(self)?.mapped(&map.features, map.classes.len().max(1))?.into())
     }
 
     fn rows_information(&self, _: &[f64]) -> Result<ClassInformation> {
         Ok(match self.count() {
             0 => ClassInformation::none(self.classes(), self.dim()),
-            _ => self.information()?,
+            _ => mergeable(self)?.information()?,
         })
     }
 
@@ -306,15 +317,19 @@ impl MergeLearner for Categorical {
     }
 
     fn of_information(self, found: &ClassInformation) -> Result<MergedMany<Self>> {
-        Ok(self.with_information(found)?)
+        Ok(mergeable(&self)?.clone().with_information(found)?.map(Self::from))
     }
 
     fn merged(learners: &[&Self]) -> Result<MergedMany<Self>> {
-        Ok(Categorical::merge_many(learners)?)
+        let dense: Result<Vec<&Categorical>> = learners.iter().map(|one| mergeable(one)).collect();
+        Ok(Categorical::merge_many(&dense?)?.map(Self::from))
     }
 
     fn with_drift(self, drift: DriftMode) -> Result<Self> {
-        Ok(self.with_drift_mode(drift)?)
+        Ok(match self {
+            Self::Dense(dense) => dense.with_drift_mode(drift)?.into(),
+            wide => wide,
+        })
     }
 
     fn mapped_metrics(metrics: &ClassMetrics, map: &PartMap) -> ClassMetrics {

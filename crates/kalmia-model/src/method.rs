@@ -5,6 +5,7 @@ mod name;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use algorithm::MAX_WIDE_NUMBERS;
 pub use algorithm::{Algorithm, NewtonConstants};
 pub use name::MethodName;
 

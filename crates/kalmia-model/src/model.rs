@@ -11,11 +11,10 @@ use crate::start::Start;
 use crate::weights::{WeightKind, Weights};
 use kalmia::evaluate::Metrics;
 use kalmia::file::Metadata;
-use kalmia::learner::Quantiles;
+use kalmia::learner::{AnyCategorical, Quantiles};
 use kalmia::predict::MixturePrediction;
 use kalmia::{
-    AnyFamily, AnyLearner, Categorical, Inputs, Predict, Rows, SparseInputs, SparseMatrix,
-    SparseRows,
+    AnyFamily, AnyLearner, Inputs, Predict, Rows, SparseInputs, SparseMatrix, SparseRows,
 };
 use kalmia_data::{Block, Encoder, SparseBlock};
 
@@ -23,7 +22,7 @@ use kalmia_data::{Block, Encoder, SparseBlock};
 pub type Model = ModelOf<AnyLearner>;
 
 /// A model of several classes.
-pub type ClassModel = ModelOf<Categorical>;
+pub type ClassModel = ModelOf<AnyCategorical>;
 
 /// A model of several quantiles of a number.
 pub type QuantileModel = ModelOf<Quantiles>;
@@ -241,7 +240,7 @@ impl<L: ModelLearner> ModelOf<L> {
 }
 
 /// Coefficients of a wide model that a summary lists besides the numbers.
-const LISTED: usize = 100;
+pub(crate) const LISTED: usize = 100;
 
 /// A sparse block as learners take it, with these weights.
 pub(crate) fn sparse_rows_of<'a>(
@@ -260,7 +259,7 @@ pub(crate) fn sparse_rows_of<'a>(
 }
 
 /// A sparse block as predictions take it.
-fn sparse_inputs_of<'a>(
+pub(crate) fn sparse_inputs_of<'a>(
     sparse: &'a SparseBlock,
     block: &'a Block,
 ) -> kalmia::Result<SparseInputs<'a>> {

@@ -2,14 +2,12 @@
 
 use crate::error;
 use crate::family::CATEGORICAL;
-use crate::memory::{Footprint, check_class_memory, with_feature_limit};
+use crate::memory::{Footprint, check_class_memory, limit_class_features, with_feature_limit};
 use crate::model::{ClassModel, Model, ModelOf};
 use crate::table::WaitingRows;
 use kalmia::evaluate::{ClassMetrics, Metrics};
-use kalmia::learner::{AnyState, CategoricalState, ClassObserver};
-use kalmia::{
-    AnyLearner, Categorical, Error, Family, Learner, Observer, Predict, Result, Rows, SparseRows,
-};
+use kalmia::learner::{AnyCategorical, AnyCategoricalState, AnyState, ClassObserver};
+use kalmia::{AnyLearner, Error, Family, Learner, Observer, Predict, Result, Rows, SparseRows};
 use kalmia_data::{Block, ClassNames, Encoder, Target};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,6 +15,10 @@ use std::fmt::Debug;
 
 /// Most classes of a learner; the encoder has a limit of its own.
 const MAX_CLASSES: usize = 1 << 20;
+
+/// What does not fit between a learner and its columns.
+const SPARSE_LEARNER: &str = "sparse rows, but dense columns";
+const DENSE_LEARNER: &str = "dense rows, but sparse columns";
 
 /// A learner that a [`ModelOf`](crate::ModelOf) can have.
 pub trait ModelLearner: Footprint + Clone + Debug + Sized {
@@ -153,18 +155,18 @@ impl ModelLearner for AnyLearner {
                 // of very many numbers some are taken as sparse features
                 (wide.numbers(), wide.numbers().min(encoder.number_features()))
             }
-            (Self::Wide(_), false) => return Err("sparse rows, but dense columns".into()),
-            (_, true) => return Err("dense rows, but sparse columns".into()),
+            (Self::Wide(_), false) => return Err(SPARSE_LEARNER.into()),
+            (_, true) => return Err(DENSE_LEARNER.into()),
             (dense, false) => (Learner::dim(dense), encoder.dim()),
         };
         same_features(found, expected)
     }
 }
 
-impl ModelLearner for Categorical {
+impl ModelLearner for AnyCategorical {
     const KIND: &'static str = "class-model";
     const SHRINKS: bool = false;
-    type State = CategoricalState;
+    type State = AnyCategoricalState;
     type Metrics = ClassMetrics;
     type Observer<'a> = dyn ClassObserver + 'a;
 
@@ -173,11 +175,11 @@ impl ModelLearner for Categorical {
     }
 
     fn method(&self) -> &'static str {
-        "auto"
+        AnyCategorical::method(self)
     }
 
     fn grow(&mut self) -> Result<()> {
-        Categorical::grow(self)
+        AnyCategorical::grow(self)
     }
 
     fn shrink(&mut self) -> Result<()> {
@@ -198,7 +200,16 @@ impl ModelLearner for Categorical {
         rows: SparseRows<'_>,
         observer: Option<&'a mut Self::Observer<'a>>,
     ) -> Result<()> {
-        self.learn_sparse(rows, observer.map(|observer| observer as &mut dyn ClassObserver))
+        let observer = observer.map(|observer| observer as &mut dyn ClassObserver);
+        let before = self.classes();
+        self.learn_sparse_growing(rows, MAX_CLASSES, observer)?;
+        // a feature takes more memory with every class
+        if let Self::Wide(wide) = self
+            && wide.classes() > before
+        {
+            limit_class_features(wide);
+        }
+        Ok(())
     }
 
     fn learn_counted(
@@ -218,12 +229,22 @@ impl ModelLearner for Categorical {
         check_class_memory(self, self.classes(), names.map_or(0, ClassNames::len))
     }
 
-    fn state(&self) -> CategoricalState {
-        Categorical::state(self)
+    fn state(&self) -> AnyCategoricalState {
+        AnyCategorical::state(self)
     }
 
-    fn restore(state: CategoricalState) -> Result<Self> {
-        Categorical::restore(state)
+    fn restore(state: AnyCategoricalState) -> Result<Self> {
+        AnyCategorical::restore(state)
+    }
+
+    fn limited(self) -> Self {
+        match self {
+            Self::Wide(mut wide) => {
+                limit_class_features(&mut wide);
+                Self::Wide(wide)
+            }
+            dense => dense,
+        }
     }
 
     fn check_metrics(&self, metrics: &ClassMetrics) -> Result<()> {
@@ -239,10 +260,16 @@ impl ModelLearner for Categorical {
         if names.len() < self.classes() && !unnamed {
             return Err(format!("{} classes with {} names", self.classes(), names.len()));
         }
-        if encoder.is_wide() {
-            return Err("dense rows, but sparse columns".into());
-        }
-        same_features(Categorical::dim(self), encoder.dim())
+        let (found, expected) = match (self, encoder.is_wide()) {
+            (Self::Wide(wide), true) => {
+                // of very many numbers some are taken as sparse features
+                (wide.numbers(), wide.numbers().min(encoder.number_features()))
+            }
+            (Self::Wide(_), false) => return Err(SPARSE_LEARNER.into()),
+            (Self::Dense(_), true) => return Err(DENSE_LEARNER.into()),
+            (Self::Dense(dense), false) => (dense.dim(), encoder.dim()),
+        };
+        same_features(found, expected)
     }
 }
 

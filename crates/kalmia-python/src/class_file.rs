@@ -5,12 +5,11 @@ use crate::error::{file as refuse, input, model as translate, plain};
 use crate::file::{About, Content, ENTRY, Provenance, STREAM};
 use crate::json::to_json;
 use crate::schema::Schema;
-use kalmia::Categorical;
 use kalmia::evaluate::ClassMetrics;
 use kalmia::file::{Metadata, ModelFile, VERSION, replace};
-use kalmia::learner::CategoricalState;
+use kalmia::learner::{AnyCategorical, AnyCategoricalState};
 use kalmia_data::Encoder;
-use kalmia_model::{ClassModel, Weights, class_json_export, class_onnx};
+use kalmia_model::{ClassModel, ModelLearner, Weights, class_json_export, class_onnx};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
@@ -24,7 +23,7 @@ const KIND: &str = "python-class-learner";
 /// A learner with what the Python layer keeps beside it.
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    learner: CategoricalState,
+    learner: AnyCategoricalState,
     intercept: bool,
     metrics: ClassMetrics,
     provenance: Provenance,
@@ -63,7 +62,7 @@ pub fn restore_classes(data: &[u8]) -> PyResult<ClassLearner> {
         ModelFile::from_bytes(data).and_then(|file| file.state(KIND)).map_err(refuse)?;
     stored.metrics.check().map_err(plain)?;
     let state = ClassState {
-        learner: Categorical::restore(stored.learner).map_err(plain)?,
+        learner: AnyCategorical::restore(stored.learner).map_err(plain)?.limited(),
         metrics: stored.metrics,
         weights: stored.weights,
     };

@@ -8,15 +8,18 @@ use crate::error::{input, model as translate, plain};
 use crate::file::Provenance;
 use crate::shared::{Held, Shared};
 use kalmia::evaluate::ClassMetrics;
-use kalmia::{Categorical, Outliers};
-use kalmia_model::{Algorithm, ClassModel, History, Settings, Weights, check_memory};
+use kalmia::learner::AnyCategorical;
+use kalmia::{Categorical, DriftMode, Outliers};
+use kalmia_model::{
+    Algorithm, ClassModel, History, Settings, Weights, check_memory, wide_class_learner,
+};
 use pyo3::prelude::*;
 use std::sync::{Arc, RwLockReadGuard};
 
 /// What learning changes.
 #[derive(Debug, Clone)]
 pub struct ClassState {
-    pub learner: Categorical,
+    pub learner: AnyCategorical,
     pub metrics: ClassMetrics,
     /// The weights of the rows, as they were given.
     pub weights: Weights,
@@ -42,6 +45,9 @@ pub struct ClassState {
 ///     What weights mean.
 /// shuffle : int, optional
 ///     The seed of the order of the rows, for the model file.
+/// numbers : int, optional
+///     Makes a learner of sparse rows: as many leading features, without the constant, are numbers
+///     that every row has. `features` is not used.
 ///
 /// Examples
 /// --------
@@ -78,11 +84,30 @@ impl ClassLearner {
     }
 }
 
+/// A learner of dense rows.
+fn dense(
+    classes: usize,
+    features: usize,
+    intercept: bool,
+    drift: DriftMode,
+) -> PyResult<AnyCategorical> {
+    let build = |dim: usize| {
+        let builder = Categorical::builder(classes, dim).drift(drift);
+        builder.with_intercept(intercept).build().map(AnyCategorical::from).map_err(plain)
+    };
+    let dim = features + usize::from(intercept);
+    if dim == 0 {
+        return Err(input("X has no features and there is no intercept: give one of the two"));
+    }
+    check_memory(&build(1)?, dim).map_err(translate)?;
+    build(dim)
+}
+
 #[pymethods]
 impl ClassLearner {
     #[new]
     #[pyo3(signature = (classes, features, intercept=true, *, drift=None, weights="frequency",
-                        shuffle=None))]
+                        shuffle=None, numbers=None))]
     fn new(
         classes: usize,
         features: usize,
@@ -90,6 +115,7 @@ impl ClassLearner {
         drift: Option<&str>,
         weights: &str,
         shuffle: Option<u64>,
+        numbers: Option<usize>,
     ) -> PyResult<Self> {
         let mut settings = Settings {
             family: "categorical".parse().map_err(translate)?,
@@ -99,20 +125,15 @@ impl ClassLearner {
         };
         let drift = drift.map(crate::arguments::drift).transpose()?.unwrap_or_default();
         settings.method = Algorithm::Auto { drift, outliers: Outliers::default() }.into();
-        let builder = |dim: usize| {
-            let builder = Categorical::builder(classes, dim).drift(drift);
-            if intercept { builder.intercept() } else { builder }
+        let learner = match numbers {
+            Some(numbers) => {
+                let numbers = numbers + usize::from(intercept);
+                wide_class_learner(classes, numbers, intercept, drift).map_err(translate)?
+            }
+            None => dense(classes, features, intercept, drift)?,
         };
-        let dim = features + usize::from(intercept);
-        if dim == 0 {
-            return Err(input("X has no features and there is no intercept: give one of the two"));
-        }
-        check_memory(&builder(1).build().map_err(plain)?, dim).map_err(translate)?;
-        let state = ClassState {
-            learner: builder(dim).build().map_err(plain)?,
-            metrics: ClassMetrics::default(),
-            weights: Weights::default(),
-        };
+        let state =
+            ClassState { learner, metrics: ClassMetrics::default(), weights: Weights::default() };
         let provenance = Provenance { settings, history: History::default() };
         Ok(Self::restored(state, intercept, Arc::new(provenance)))
     }

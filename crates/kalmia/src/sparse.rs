@@ -247,6 +247,12 @@ impl<'a> SparseInputs<'a> {
         Self { features, extras: Inputs::of_len(0, &[], features.len()) }
     }
 
+    /// Features with the offsets and unseen levels of as many dense rows.
+    pub(crate) fn with_extras(features: SparseMatrix<'a>, inputs: Inputs<'a>) -> Self {
+        debug_assert_eq!(features.len(), inputs.len());
+        Self { features, extras: inputs.with_dense(0, &[]) }
+    }
+
     /// With an offset per row (added to the linear predictor).
     pub fn with_offsets(mut self, offset: &'a [f64]) -> Result<Self> {
         self.extras = self.extras.with_offsets(offset)?;

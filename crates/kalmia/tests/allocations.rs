@@ -12,7 +12,7 @@ use kalmia::rule::AnyRule;
 use kalmia::sums::Sums;
 use kalmia::{
     AnyFamily, Auto, Bernoulli, Categorical, CoreTail, Dense, DriftMode, Factored, Filter, Learner,
-    Predict, Prior, Rows, SparseMatrix, SparseRows, Wide,
+    Predict, Prior, Rows, SparseMatrix, SparseRows, Wide, WideCategorical,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -221,6 +221,23 @@ fn sparse_rows_of_known_features_allocate_nothing() {
         for drift in [DriftMode::Off, DriftMode::Adapt] {
             let mut wide = Wide::builder(family).drift(drift).build().unwrap();
             sparse_batches(&format!("wide {family:?} {drift:?}"), &mut wide);
+        }
+    }
+    for drift in [DriftMode::Off, DriftMode::Adapt] {
+        let builder = WideCategorical::builder(3).drift(drift);
+        let mut learner = builder.build().unwrap();
+        let (starts, indices, values, _) = sparse_rows(5000);
+        let y: Vec<f64> = (0..5000).map(|i| f64::from(i % 3)).collect();
+        let batch = |rows: usize| {
+            let entries = 5 * rows;
+            let x = SparseMatrix::new(&starts[..=rows], &indices[..entries], &values[..entries]);
+            SparseRows::new(x.unwrap(), &y[..rows]).unwrap()
+        };
+        learner.learn_sparse(batch(5000), None).unwrap();
+        for rows in [64, 1, 7, 64] {
+            let rows = batch(rows);
+            let count = allocations(|| learner.learn_sparse(rows, None).unwrap());
+            assert_eq!(count, 0, "classes {drift:?}, {} rows", rows.len());
         }
     }
     sparse_batches("core_tail", &mut filter::<CoreTail<8>>("bernoulli", "moment", 40));

@@ -14,7 +14,7 @@ from . import _files, _merge, _plots, _polish, _wide
 from ._data import Rows
 from ._export import Exports
 from ._inputs import Inputs
-from ._kalmia import Learner, Schema, model
+from ._kalmia import ClassLearner, Learner, Schema, model
 from ._learning import Learning
 from ._parameters import (
     FLAGS,
@@ -253,7 +253,18 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
     def _main_coefficients(self, learner: Learner, level: float) -> list[Any]:
         """The strongest coefficients of a wide learner."""
         schema = _files.schema_of(self)
-        rows = learner.main_coefficients(schema, level)
+        return self._named_columns(schema, learner.main_coefficients(schema, level))
+
+    def _main_class_coefficients(
+        self, learner: ClassLearner, codes: list[int], level: float
+    ) -> list[list[Any]]:
+        """The same of each class against the first."""
+        schema = _files.schema_of(self)
+        tables = learner.main_coefficients(schema, codes, level)
+        return [self._named_columns(schema, rows) for rows in tables]
+
+    def _named_columns(self, schema: Schema, rows: list[Any]) -> list[Any]:
+        """Coefficients whose columns of a sparse matrix are named as in `coef_names_`."""
         if not schema.is_sparse or self._from_command:
             return rows
         return [(f"x{row[0]}" if row[0].isdecimal() else row[0], *row[1:]) for row in rows]

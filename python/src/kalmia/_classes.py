@@ -10,7 +10,9 @@ import numpy as np
 from ._data import Rows
 from ._kalmia import ClassLearner
 from ._parameters import draw_seed
+from ._wide import by_column, is_wide
 from .errors import InputError
+
 
 def is_joint(learners: list[Any]) -> bool:
     """Whether one learner holds all classes."""
@@ -18,14 +20,13 @@ def is_joint(learners: list[Any]) -> bool:
 
 
 def takes_joint(estimator: Any, classes: int, rows: Rows) -> bool:
-    """Whether such rows are learned jointly: dense ones by ``"auto"``, without offsets."""
+    """Whether such rows are learned jointly: by ``"auto"`` or ``"wide"``, without offsets."""
     return (
         classes > 2
-        and estimator.method == "auto"
+        and estimator.method in ("auto", "wide")
         and not estimator.averaged
         and not estimator.certificate
         and estimator.outliers in (None, "keep")
-        and rows.numbers is None
         and rows.offset is None
     )
 
@@ -52,11 +53,16 @@ def check_offset(rows: Rows) -> Rows:
     return rows
 
 
-def contrasts(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of each class against the first, and their covariances; 0 for the first."""
+def covariances(estimator: Any) -> np.ndarray:
+    """The covariances of the coefficients of each class against the first; 0 for the first."""
     (learner,) = estimator.learners_
     codes = estimator._codes
-    found = [learner.contrast(int(code), int(codes[0])) for code in codes]
+    return np.array([learner.contrast(int(code), int(codes[0]))[1] for code in codes])
+
+
+def contrasts(learner: ClassLearner, codes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients of each class against the first, and standard errors; 0 for the first."""
+    found = [learner.contrast_errors(int(code), int(codes[0])) for code in codes]
     return np.array([one[0] for one in found]), np.array([one[1] for one in found])
 
 
@@ -68,12 +74,30 @@ def joint_covariance(estimator: Any) -> np.ndarray:
     return covariance
 
 
+def columns(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The same of an estimator by its columns, the intercept first if there is one."""
+    (learner,) = estimator.learners_
+    theta, errors = contrasts(learner, estimator._codes)
+    if not is_wide(learner):
+        return theta, errors
+    return (
+        np.array([by_column(estimator, learner, one, 0.0) for one in theta]),
+        np.array([by_column(estimator, learner, one, np.nan) for one in errors]),
+    )
+
+
 def summary_rows(estimator: Any, level: float) -> list[tuple[Any, ...]]:
     """The coefficients of each class against the first."""
     (learner,) = estimator.learners_
-    names = (["(intercept)"] if learner.intercept else []) + estimator._feature_names()
     first, *others = zip(estimator.classes_, estimator._codes, strict=True)
     rows: list[tuple[Any, ...]] = []
+    if is_wide(learner):
+        codes = [int(code) for code in estimator._codes]
+        tables = estimator._main_class_coefficients(learner, codes, level)
+        for (label, _), table in zip(others, tables, strict=True):
+            rows += [(f"{label}: {row[0]}", *row[1:]) for row in table]
+        return rows
+    names = (["(intercept)"] if learner.intercept else []) + estimator._feature_names()
     for label, code in others:
         named = [f"{label}: {name}" for name in names]
         rows += learner.coefficients(named, int(code), int(first[1]), level)
@@ -86,10 +110,10 @@ def sampled(
     """Draws of labels or probabilities; see `LogisticRegression.sample_predictions`."""
     (learner,) = estimator.learners_
     start = draw_seed(random_state)
+    coefficients = learner.sample_coefficients(n, start)[:, estimator._codes]
     table = rows.X.toarray() if hasattr(rows.X, "toarray") else np.asarray(rows.X, dtype=float)
     if learner.intercept:
         table = np.hstack([np.ones((len(table), 1)), table])
-    coefficients = learner.sample_coefficients(n, start)[:, estimator._codes]
     linear = np.einsum("rd,nkd->nrk", table, coefficients)
     linear -= linear.max(axis=2, keepdims=True)
     shares = np.exp(linear)

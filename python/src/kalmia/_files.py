@@ -90,7 +90,7 @@ def _schema(estimator: Any) -> Schema:
     names = estimator._feature_names()
     labels, boolean = _coding(estimator)
     learner = estimator.learners_[0]
-    wide = "always" if not is_joint([learner]) and is_wide(learner) else "never"
+    wide = "always" if is_wide(learner) else "never"
     return Schema(names, target_name(names), labels, learner.intercept, boolean, wide=wide)
 
 

@@ -35,9 +35,9 @@ from .errors import InputError
 class LogisticRegression(ClassifierMixin, Estimator):
     __doc__ = f"""Logistic regression, learned in one pass.
 
-    More than two classes are learned jointly by ``"auto"``: the probabilities are those of a
-    softmax, and the coefficients are log odds against the first class. The other methods, sparse
-    rows and rows with offsets have one learner per class, which learns that class against the rest;
+    More than two classes are learned jointly by ``"auto"`` and ``"wide"``: the probabilities are
+    those of a softmax, and the coefficients are log odds against the first class. The other methods
+    and rows with offsets have one learner per class, which learns that class against the rest;
     their probabilities are renormalized to sum to 1.
 
     {PARAMETERS}
@@ -268,6 +268,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
             drift=self.drift,
             weights=self.weights,
             shuffle=shuffle,
+            numbers=first.numbers,
         )
 
     def _polish_targets(
@@ -579,7 +580,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         check_is_fitted(self, "learners_")
         if not self._joint:
             return super()._theta()
-        theta, _ = _classes.contrasts(self)
+        theta, _ = _classes.columns(self)
         if not self.learners_[0].intercept:
             theta = np.hstack([np.zeros((len(theta), 1)), theta])
         return theta
@@ -589,10 +590,13 @@ class LogisticRegression(ClassifierMixin, Estimator):
         """Covariance of the coefficients, the intercept first if there is one.
 
         One matrix, or one per class if there are more than two: that of its coefficients in
-        `coef_`, 0 for the first class, which the others are compared with.
+        `coef_`, 0 for the first class, which the others are compared with. None for wide models,
+        which keep only a part of it.
         """
         check_is_fitted(self, "learners_")
-        return _classes.contrasts(self)[1] if self._joint else super().covariance_
+        if not self._joint:
+            return super().covariance_
+        return None if self._wide else _classes.covariances(self)
 
     @property
     def std_err_(self) -> np.ndarray | None:
@@ -605,7 +609,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
         check_is_fitted(self, "learners_")
         if not self._joint:
             return super().std_err_
-        return np.sqrt(np.diagonal(_classes.contrasts(self)[1], axis1=1, axis2=2))
+        return _classes.columns(self)[1]
 
     @property
     def coef_(self) -> np.ndarray:

@@ -266,6 +266,12 @@ class RiverModel:
     def _main_coefficients(self, learner: Learner, level: float) -> list[Any]:
         return learner.main_coefficients(self._schema(), level)
 
+    def _main_class_coefficients(
+        self, learner: ClassLearner, codes: list[int], level: float
+    ) -> list[list[Any]]:
+        """The strongest coefficients of each label against the first."""
+        return learner.main_coefficients(self._schema(), codes, level)
+
     def _by_label(self, of: Callable[[Any], Any]) -> Any:
         """A value of the coefficients; of those of each label, by label, if there are several."""
         return self._by_learner(of)

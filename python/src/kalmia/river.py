@@ -69,8 +69,8 @@ _Columns = Columns
 class Classifier(Labels, base.MiniBatchClassifier):
     __doc__ = f"""Online logistic regression for two or more labels.
 
-    Labels may appear at any time. ``"auto"`` learns them jointly: the probabilities are those of a
-    softmax, and the coefficients are log odds against the first label.
+    Labels may appear at any time. ``"auto"`` and ``"wide"`` learn them jointly: the probabilities
+    are those of a softmax, and the coefficients are log odds against the first label.
 
     With another method there is one learner per label, which learns that label against the rest;
     their probabilities are renormalized to sum to 1. A label that appears late has the learner

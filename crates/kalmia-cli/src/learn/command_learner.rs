@@ -3,9 +3,9 @@
 
 use crate::error::Result;
 use crate::report::{ClassFitSummary, FitPasses, FitSummary, PassReport, QuantileFitSummary};
+use kalmia::AnyLearner;
 use kalmia::evaluate::{ClassMetrics, CoursePoint, Metrics, MetricsThread, QuantileMetrics};
-use kalmia::learner::Quantiles;
-use kalmia::{AnyLearner, Categorical};
+use kalmia::learner::{AnyCategorical, Quantiles};
 use kalmia_data::Block;
 use kalmia_model::{ModelLearner, ModelOf};
 use std::time::Duration;
@@ -132,7 +132,7 @@ impl CommandLearner for AnyLearner {
     }
 }
 
-impl CommandLearner for Categorical {
+impl CommandLearner for AnyCategorical {
     type Watch = ClassMetrics;
 
     fn learn_block(

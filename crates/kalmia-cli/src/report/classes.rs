@@ -2,7 +2,7 @@
 
 use super::summary::last_half_text;
 use super::{
-    FitPasses, PassReport, SORTED_NOTE, Speed, Table, coefficient_table, target, weights_note,
+    FitPasses, PassReport, SORTED_NOTE, Speed, Table, main_coefficients, target, weights_note,
 };
 use crate::error::Result;
 use crate::format::{counted, grouped, number};
@@ -78,8 +78,12 @@ impl PassReport for ClassFitSummary {
         );
         out.push_str(&class_scores_text(&model.progressive));
         out.push_str(&self.passes.text());
-        out.push_str(&class_coefficients_text(model.reference.as_deref(), &model.coefficients));
-        if let Some(drift) = model.drift.note("--drift adapt") {
+        out.push_str(&class_coefficients_text(
+            model.reference.as_deref(),
+            &model.coefficients,
+            model.features,
+        ));
+        if let Some(drift) = model.drift.as_ref().and_then(|drift| drift.note("--drift adapt")) {
             let _ = writeln!(out, "\ndrift: {drift}");
         }
         out
@@ -111,14 +115,19 @@ pub fn class_scores_text(scores: &ClassScores) -> String {
     out
 }
 
-/// A table per class, each against the reference.
-pub fn class_coefficients_text(reference: Option<&str>, all: &[ClassCoefficients]) -> String {
+/// A table per class, each against the reference; `features` is the number of all coefficients of a
+/// class, of which tables may have a part.
+pub fn class_coefficients_text(
+    reference: Option<&str>,
+    all: &[ClassCoefficients],
+    features: usize,
+) -> String {
     let mut out = String::new();
     let Some(reference) = reference else { return out };
     for ClassCoefficients { class, coefficients } in all.iter().take(LISTED) {
-        let [class, reference] = [class, reference].map(visible_line);
+        let [class, reference] = [class.as_str(), reference].map(visible_line);
         let _ = write!(out, "\n`{class}` against `{reference}`, as log odds\n");
-        out.push_str(&coefficient_table(coefficients));
+        out.push_str(&main_coefficients(coefficients, features));
     }
     if all.len() > LISTED {
         let rest = all.len() - LISTED;

@@ -107,7 +107,7 @@ fn head(rows: u64, counts: Counts) -> String {
 }
 
 /// The weight of a row; without a weight column all rows weigh the same.
-fn weight(block: &Block, i: usize) -> f64 {
+pub(super) fn weight(block: &Block, i: usize) -> f64 {
     block.weight.as_ref().map(|weight| weight[i]).filter(|w| !w.is_nan()).unwrap_or(1.0)
 }
 

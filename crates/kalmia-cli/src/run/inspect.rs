@@ -52,6 +52,9 @@ struct MemberView {
     /// Of a member of wide: the share of the linear predictor's variance that it believes.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance_share: Option<f64>,
+    /// Of a member whose precisions grow as a root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root_rate: Option<f64>,
     process_noise: f64,
     weight: f64,
 }
@@ -62,7 +65,10 @@ impl MemberView {
         match (self.centered, self.variance_share) {
             (Some(true), _) => "centered features".into(),
             (Some(false), _) => "features as they come".into(),
-            (None, Some(share)) => format!("{} of the variance", number(share)),
+            (None, Some(share)) => match self.root_rate {
+                Some(rate) => format!("{} of the variance, root {}", number(share), number(rate)),
+                None => format!("{} of the variance", number(share)),
+            },
             (None, None) => String::new(),
         }
     }
@@ -74,6 +80,7 @@ impl From<MemberWeight> for MemberView {
             prior_size: member.prior_size,
             centered: Some(member.centered),
             variance_share: None,
+            root_rate: None,
             process_noise: member.process_noise,
             weight: member.weight,
         }
@@ -86,6 +93,7 @@ impl From<WideWeight> for MemberView {
             prior_size: member.prior_size,
             centered: None,
             variance_share: Some(member.variance_share),
+            root_rate: Some(member.root_rate).filter(|rate| *rate > 0.0),
             process_noise: member.process_noise,
             weight: member.weight,
         }

@@ -7,7 +7,8 @@ use crate::output;
 use crate::plan::Files;
 use crate::progress::Ui;
 use crate::report::heterogeneity_note;
-use kalmia::{AnyLearner, Categorical};
+use kalmia::AnyLearner;
+use kalmia::learner::AnyCategorical;
 use kalmia_data::Error as DataError;
 use kalmia_model::{AnyModel, Error as ModelError, MergeLearner, MergedOf, ModelOf};
 
@@ -17,7 +18,7 @@ pub fn run(args: &MergeArgs, ui: Ui) -> Result<()> {
     let files = args.models.iter().fold(files, |files, path| files.reads("the model", path));
     files.writes("-o", Some(&args.output)).check()?;
     match AnyModel::load(&args.models[0])?.content {
-        AnyModel::Classes(_) => merge::<Categorical>(args, ui),
+        AnyModel::Classes(_) => merge::<AnyCategorical>(args, ui),
         _ => merge::<AnyLearner>(args, ui),
     }
 }

@@ -81,7 +81,9 @@ fn polish_classes(
         return output::print_json(&report);
     }
     let reference = model.reference().map(|class| &*model.classes()[class]);
-    let mut text = head(&report) + &class_coefficients_text(reference, &report.coefficients);
+    let features = model.learner.dim();
+    let mut text =
+        head(&report) + &class_coefficients_text(reference, &report.coefficients, features);
     if let Some(errors) = &report.robust_std_errors {
         text.push_str(&class_robust_text(&report.coefficients, errors));
     }

@@ -146,7 +146,6 @@ fn what_several_classes_do_not_take_is_said() {
         ("fit t.csv -t fruit --averaged", "not averaged"),
         ("fit t.csv -t fruit --shards 2 --drift adapt", "no common order"),
         ("fit t.csv -t fruit --offset size", "takes no offset"),
-        ("fit t.csv -t fruit --text town", "not from text"),
         ("fit t.csv -t fruit --family bernoulli", "--family categorical learns several classes"),
         ("fit t.csv -t fruit --positive fig", "--family categorical learns several classes"),
         ("compare t.csv -t fruit", "has several classes"),

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use kalmia::DriftMode;
+use kalmia::learner::AnyCategorical;
 use kalmia_data::{Block, Classes, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions};
 use kalmia_model::{
     Algorithm, ClassModel, ClassSummary, Error, ModelLearner, ModelOf, QuantileModel,
@@ -39,7 +40,10 @@ fn seeds() -> &'static [Vec<u8>] {
         let mut seeds = Vec::new();
         for drift in [DriftMode::Off, DriftMode::Detect, DriftMode::Adapt] {
             for rows in [20, 300] {
-                seeds.extend(classes(drift, rows).and_then(|model| model.to_bytes()).ok());
+                for text in [false, true] {
+                    let model = classes(drift, rows, text);
+                    seeds.extend(model.and_then(|model| model.to_bytes()).ok());
+                }
                 seeds.extend(quantiles(drift, rows).and_then(|model| model.to_bytes()).ok());
             }
         }
@@ -65,10 +69,12 @@ fn settings(family: &str, drift: DriftMode) -> Result<Settings, Error> {
     Ok(Settings { method, family: family.parse()?, ..Settings::default() })
 }
 
-fn classes(drift: DriftMode, rows: usize) -> Result<ClassModel, Error> {
+/// With `text` a column is text, so rows are sparse.
+fn classes(drift: DriftMode, rows: usize, text: bool) -> Result<ClassModel, Error> {
     let options = EncoderOptions {
         classes: Classes::Always,
         exclude: vec!["y".into()],
+        text: if text { vec!["town".into()] } else { vec![] },
         ..EncoderOptions::target("name")
     };
     fitted(options, rows, |encoder| ClassModel::new(settings("categorical", drift)?, encoder))
@@ -121,6 +127,9 @@ fn run(bytes: &[u8]) -> Result<(), Error> {
     let _ = ClassSummary::new(&model);
     let _ = model.metrics.course();
     let _ = each_block(&model, |block| model.predict_classes(block, &mut |_, _| Ok(())));
+    if let AnyCategorical::Wide(wide) = &model.learner {
+        let _ = wide.clone().prune(1.0);
+    }
     use_model(&model)
 }
 

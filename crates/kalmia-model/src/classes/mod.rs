@@ -11,14 +11,15 @@ use crate::error::{Error, Result, RowError};
 use crate::family::CATEGORICAL;
 use crate::history::History;
 use crate::memory::check_memory;
-use crate::method::Algorithm;
-use crate::model::{ClassModel, ModelOf, inputs_of};
+use crate::method::{Algorithm, MAX_WIDE_NUMBERS};
+use crate::model::{ClassModel, LISTED, ModelOf, inputs_of, sparse_inputs_of};
+use crate::model_learner::ModelLearner;
 use crate::settings::Settings;
 use crate::weights::Weights;
 use kalmia::evaluate::ClassMetrics;
 use kalmia::file::Metadata;
-use kalmia::learner::Contrast;
-use kalmia::{Categorical, Outliers};
+use kalmia::learner::{AnyCategorical, ContrastTable};
+use kalmia::{Categorical, DriftMode, Outliers, WideCategorical};
 use kalmia_data::{Block, ClassNames, Encoder, Target};
 use serde::Serialize;
 use serde_json::Value;
@@ -36,12 +37,13 @@ pub struct ClassCoefficients {
 
 impl ClassModel {
     /// A model that has learned nothing, for the columns and classes that `encoder` knows. Classes
-    /// that come later are added at their first row. Refuses methods other than auto, and sparse
-    /// columns.
+    /// that come later are added at their first row. Refuses methods other than auto and wide.
     pub fn new(settings: Settings, encoder: Encoder) -> Result<Self> {
         settings.check()?;
-        let Algorithm::Auto { drift, outliers } = settings.method.algorithm else {
-            return Err(Error::ClassMethod { method: settings.method.name() });
+        let (drift, outliers) = match settings.method.algorithm {
+            Algorithm::Auto { drift, outliers } => (drift, outliers),
+            Algorithm::Wide { drift } => (drift, Outliers::Keep),
+            _ => return Err(Error::ClassMethod { method: settings.method.name() }),
         };
         if settings.conformal {
             return Err(Error::NoConformal { family: CATEGORICAL.into() });
@@ -52,21 +54,18 @@ impl ClassModel {
         if settings.method.averaged {
             return Err(Error::ClassAveraged);
         }
-        if encoder.is_wide() {
-            return Err(Error::WideClasses);
-        }
         if encoder.options().offset.is_some() {
             return Err(Error::ClassOffset);
         }
         let names = encoder.target().and_then(Target::classes);
         let known = names.map_or(0, ClassNames::len).max(1);
-        let builder = |dim: usize| {
-            let builder = Categorical::builder(known, dim).drift(drift);
-            if encoder.options().intercept { builder.intercept() } else { builder }
+        let intercept = encoder.options().intercept;
+        let learner = match encoder.is_wide() {
+            true => wide_learner(known, encoder.number_features(), intercept, drift)?,
+            false => dense_learner(known, encoder.dim(), intercept, drift)?,
         };
-        check_memory(&builder(1).build()?, encoder.dim())?;
         Ok(ModelOf {
-            learner: builder(encoder.dim()).build()?,
+            learner,
             encoder,
             metrics: ClassMetrics::default(),
             settings,
@@ -96,7 +95,10 @@ impl ClassModel {
         block: &Block,
         take: &mut dyn FnMut(usize, &[f64]) -> kalmia::Result<()>,
     ) -> Result<()> {
-        let mut predict = || self.learner.predict_many(inputs_of(block)?, take);
+        let mut predict = || match &block.sparse {
+            Some(sparse) => self.learner.predict_sparse(sparse_inputs_of(sparse, block)?, take),
+            None => self.learner.predict_many(inputs_of(block)?, take),
+        };
         predict().map_err(|cause| RowError::locate(cause, block, &self.encoder))
     }
 
@@ -123,31 +125,115 @@ impl ClassModel {
         codes: &[usize],
         level: f64,
     ) -> Result<Vec<ClassCoefficients>> {
-        let Some((&reference, others)) = codes.split_first() else { return Ok(Vec::new()) };
-        let one = |&class: &usize| -> Result<ClassCoefficients> {
-            let contrast = self.learner.contrast(class, reference)?;
-            let names = self.encoder.features().iter().map(|feature| feature.name.clone());
-            let coefficients = contrast_coefficients(&contrast, names, level)?;
-            Ok(ClassCoefficients { class: self.classes()[class].clone(), coefficients })
-        };
-        others.iter().map(one).collect()
+        self.contrasts(codes, level, usize::MAX)
     }
+
+    /// The coefficients that a summary lists: all, or of a wide model the numbers and the 100
+    /// others that are the most standard errors from 0, the strongest first.
+    pub fn main_class_coefficients(&self, level: f64) -> Result<Vec<ClassCoefficients>> {
+        self.main_class_coefficients_in(&self.sorted_classes(), level)
+    }
+
+    /// The same for classes in another order, against the first of them.
+    pub fn main_class_coefficients_in(
+        &self,
+        codes: &[usize],
+        level: f64,
+    ) -> Result<Vec<ClassCoefficients>> {
+        self.contrasts(codes, level, LISTED)
+    }
+
+    /// Of a wide model at most `others` besides the numbers.
+    fn contrasts(
+        &self,
+        codes: &[usize],
+        level: f64,
+        others: usize,
+    ) -> Result<Vec<ClassCoefficients>> {
+        let Some((&reference, rivals)) = codes.split_first() else { return Ok(Vec::new()) };
+        let one = |&class: &usize| -> Result<ClassCoefficients> {
+            let contrast = self.learner.contrast_table(class, reference)?;
+            let coefficients = match self.learner.wide() {
+                Some(wide) => {
+                    let chosen = strongest(&contrast, wide.numbers(), others);
+                    let features = wide.features();
+                    let name = |j: usize| self.encoder.feature_name(features[j]);
+                    named_coefficients(&contrast, chosen.into_iter().map(|j| (j, name(j))), level)
+                }
+                None => {
+                    let names = self.encoder.features().iter().map(|feature| feature.name.clone());
+                    named_coefficients(&contrast, names.enumerate(), level)
+                }
+            };
+            let class = self.classes()[class].clone();
+            Ok(ClassCoefficients { class, coefficients: coefficients? })
+        };
+        rivals.iter().map(one).collect()
+    }
+}
+
+/// The learner of dense rows.
+fn dense_learner(
+    classes: usize,
+    dim: usize,
+    intercept: bool,
+    drift: DriftMode,
+) -> Result<AnyCategorical> {
+    let build = |dim: usize| -> Result<AnyCategorical> {
+        let builder = Categorical::builder(classes, dim).drift(drift);
+        Ok(AnyCategorical::from(builder.with_intercept(intercept).build()?))
+    };
+    check_memory(&build(1)?, dim)?;
+    build(dim)
+}
+
+/// The learner of sparse rows whose first `numbers` features, the constant included, are numbers.
+pub fn wide_learner(
+    classes: usize,
+    numbers: usize,
+    intercept: bool,
+    drift: DriftMode,
+) -> Result<AnyCategorical> {
+    let numbers = numbers.saturating_sub(usize::from(intercept)).min(MAX_WIDE_NUMBERS);
+    let builder = WideCategorical::builder(classes).with_intercept(intercept).drift(drift);
+    Ok(AnyCategorical::from(builder.numbers(numbers).build()?).limited())
+}
+
+/// The numbers, and of the other coefficients at most `others`: those that are the most standard
+/// errors from 0, the strongest first. All in their order if that is no limit.
+fn strongest(contrast: &ContrastTable, numbers: usize, others: usize) -> Vec<usize> {
+    let len = contrast.coefficients.len();
+    if others >= len {
+        return (0..len).collect();
+    }
+    let z = |j: &usize| (contrast.coefficients[*j] / contrast.standard_errors[*j]).abs();
+    let mut rest: Vec<usize> = (numbers..len).collect();
+    rest.sort_by(|a, b| z(b).total_cmp(&z(a)));
+    rest.truncate(others);
+    (0..numbers).chain(rest).collect()
 }
 
 /// The coefficients of one class against another, named in order, with intervals of probability
 /// `level`.
 pub fn contrast_coefficients(
-    contrast: &Contrast,
+    contrast: &ContrastTable,
     names: impl Iterator<Item = String>,
     level: f64,
 ) -> Result<Vec<Coefficient>> {
-    let errors = contrast.standard_errors();
-    let lines = names.zip(&contrast.coefficients).zip(errors);
-    lines
-        .map(|((name, &estimate), error)| {
-            Coefficient::new(name, estimate, Some(error), f64::INFINITY, level)
-        })
-        .collect()
+    named_coefficients(contrast, names.enumerate(), level)
+}
+
+/// The same of chosen coefficients, each with its name.
+fn named_coefficients(
+    contrast: &ContrastTable,
+    chosen: impl Iterator<Item = (usize, String)>,
+    level: f64,
+) -> Result<Vec<Coefficient>> {
+    let ContrastTable { coefficients, standard_errors } = contrast;
+    let line = |(j, name): (usize, String)| {
+        Coefficient::new(name, coefficients[j], Some(standard_errors[j]), f64::INFINITY, level)
+    };
+    chosen.map(line).collect()
 }
 
 /// The class of the highest probability, the first of several.

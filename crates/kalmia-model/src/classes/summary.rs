@@ -32,7 +32,8 @@ pub struct ClassSummary {
     pub progressive: ClassScores,
     /// Coefficients per class.
     pub features: usize,
-    /// The coefficients of the other classes against the reference, with 95 % intervals.
+    /// The coefficients of the other classes against the reference, with 95 % intervals; of a wide
+    /// model the numbers and the 100 others that are the most standard errors from 0.
     pub coefficients: Vec<ClassCoefficients>,
     /// Weight of the rows of each class by the class that was predicted before they were learned,
     /// in the order of `classes`; `None` for more than 20 classes.
@@ -40,8 +41,8 @@ pub struct ClassSummary {
     pub confusion: Option<Vec<Vec<f64>>>,
     /// Whether the rows seem sorted by their class; what was learned is then poor.
     pub sorted: bool,
-    /// What was found about drift.
-    pub drift: DriftStatus,
+    /// What was found about drift, if the method looks for it.
+    pub drift: Option<DriftStatus>,
 }
 
 /// Averages over rows.
@@ -99,13 +100,13 @@ impl ClassSummary {
             skipped: counts.skipped,
             imputed: counts.imputed,
             family: "categorical",
-            method: "auto",
+            method: model.learner.method(),
             target: model.target().into(),
             classes: sorted.iter().copied().map(name).collect(),
             reference: model.reference().map(name),
             progressive: ClassScores::new(&model.metrics),
             features: model.learner.dim(),
-            coefficients: model.class_coefficients_in(listed, LEVEL)?,
+            coefficients: model.main_class_coefficients_in(listed, LEVEL)?,
             confusion: model.metrics.confusion().map(|table| table.table(&sorted)),
             sorted: model.metrics.is_sorted(),
             drift: DriftStatus::of_classes(&model.learner),

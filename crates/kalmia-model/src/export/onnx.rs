@@ -42,9 +42,12 @@ impl Linear {
         model: &ClassModel,
         mut codes: impl Iterator<Item = usize> + Clone,
     ) -> Result<Self> {
+        if model.learner.wide().is_some() {
+            return Err(Error::NoOnnx);
+        }
         let reference = codes.clone().next().unwrap_or(0);
         let columns = codes.by_ref().map(|code| {
-            let contrast = model.learner.contrast(code, reference)?;
+            let contrast = model.learner.contrast_table(code, reference)?;
             Ok((&model.encoder, Cow::from(contrast.coefficients)))
         });
         Ok(Self::of_columns(columns.collect::<Result<Vec<_>>>()?))

@@ -12,7 +12,7 @@ use kalmia::{
 
 /// Number columns of a wide model that are centered and share a covariance; the cost per row grows
 /// with the square.
-const MAX_WIDE_NUMBERS: usize = 256;
+pub(crate) const MAX_WIDE_NUMBERS: usize = 256;
 
 /// An algorithm with all of its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]

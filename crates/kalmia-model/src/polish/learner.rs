@@ -6,9 +6,10 @@ use crate::error::{Error, Result};
 use crate::method::{Algorithm, Method};
 use crate::model::ModelOf;
 use crate::model_learner::ModelLearner;
+use kalmia::learner::AnyCategorical;
 use kalmia::rule::AnyRule;
 use kalmia::sums::{MAX_CLASS_COEFFICIENTS, Polished, PriorPrecision};
-use kalmia::{AnyFamily, AnyLearner, Categorical, Filter, Gamma, Gaussian, Learner};
+use kalmia::{AnyFamily, AnyLearner, Filter, Gamma, Gaussian, Learner};
 
 /// Where a polish starts.
 #[derive(Debug, Clone)]
@@ -88,24 +89,26 @@ impl PolishLearner for AnyLearner {
     }
 }
 
-impl PolishLearner for Categorical {
+impl PolishLearner for AnyCategorical {
     fn has_polish(&self) -> bool {
         let others = self.classes().saturating_sub(1);
-        others > 0 && others.saturating_mul(self.dim()) <= MAX_CLASS_COEFFICIENTS
+        let few = others.saturating_mul(self.dim()) <= MAX_CLASS_COEFFICIENTS;
+        others > 0 && few && self.dense().is_some()
     }
 
     fn polish_start(&self, prior: PolishPrior) -> Result<PolishStart> {
-        if self.is_following() {
+        let dense = self.dense().ok_or(Error::NotPolished)?;
+        if dense.is_following() {
             return Err(Error::PolishedDrift);
         }
-        let fitted = self.polishing_prior()?;
+        let fitted = dense.polishing_prior()?;
         let precision = match prior {
             PolishPrior::Fitted => fitted,
             PolishPrior::Flat => PriorPrecision::flat(fitted.dim()),
         };
         Ok(PolishStart {
             law: Law::Classes(self.classes()),
-            theta: self.coefficients_against_first(),
+            theta: dense.coefficients_against_first(),
             precision,
         })
     }
@@ -115,7 +118,10 @@ impl PolishLearner for Categorical {
         _: PolishPrior,
         polished: &Polished,
     ) -> Result<ModelOf<Self>> {
-        model.learner = model.learner.with_polished(polished)?;
+        let AnyCategorical::Dense(dense) = model.learner else {
+            return Err(Error::NotPolished);
+        };
+        model.learner = dense.with_polished(polished)?.into();
         Ok(model)
     }
 }

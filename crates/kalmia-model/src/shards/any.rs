@@ -7,10 +7,11 @@ use crate::any_model::AnyModel;
 use crate::error::{Error, Result};
 use crate::merging::MergeLearner;
 use crate::polish::{PolishLearner, PolishPrior, Polishing};
+use kalmia::Learner;
 use kalmia::file::ModelFile;
+use kalmia::learner::AnyCategorical;
 use kalmia::learner::Heterogeneity;
 use kalmia::sums::Polished;
-use kalmia::{Categorical, Learner};
 use kalmia_data::{Block, Encoder};
 
 /// A template of numbers or of several classes.
@@ -78,7 +79,7 @@ impl AnyTemplate {
 
     /// The template of [`AnyTemplate::to_bytes`]. Refuses anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Ok(match is_kind(bytes, Categorical::TEMPLATE)? {
+        Ok(match is_kind(bytes, AnyCategorical::TEMPLATE)? {
             true => Self::Classes(Box::new(ClassTemplate::from_bytes(bytes)?)),
             false => Self::Numbers(Box::new(Template::from_bytes(bytes)?)),
         })
@@ -139,7 +140,7 @@ impl AnyPart {
 
     /// The part of [`AnyPart::to_bytes`]. Refuses anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Ok(match is_kind(bytes, Categorical::PART)? {
+        Ok(match is_kind(bytes, AnyCategorical::PART)? {
             true => Self::Classes(Box::new(ClassPart::from_bytes(bytes)?)),
             false => Self::Numbers(Box::new(Part::from_bytes(bytes)?)),
         })

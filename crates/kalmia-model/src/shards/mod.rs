@@ -22,9 +22,10 @@ pub use shard::ShardOf;
 pub use template::{MergedOf, TemplateOf};
 
 use crate::error::{Error, Result};
+use kalmia::AnyLearner;
 use kalmia::file::{ModelFile, Problem};
+use kalmia::learner::AnyCategorical;
 use kalmia::learner::{FeatureMap, FeatureTerm};
-use kalmia::{AnyLearner, Categorical};
 use kalmia_data::Encoder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,19 +33,19 @@ use serde::de::DeserializeOwned;
 /// The template of numbers or of two labels.
 pub type Template = TemplateOf<AnyLearner>;
 /// The template of several classes.
-pub type ClassTemplate = TemplateOf<Categorical>;
+pub type ClassTemplate = TemplateOf<AnyCategorical>;
 /// A worker on numbers or two labels.
 pub type Shard = ShardOf<AnyLearner>;
 /// A worker on several classes.
-pub type ClassShard = ShardOf<Categorical>;
+pub type ClassShard = ShardOf<AnyCategorical>;
 /// What workers have learned of numbers or two labels.
 pub type Part = PartOf<AnyLearner>;
 /// What workers have learned of several classes.
-pub type ClassPart = PartOf<Categorical>;
+pub type ClassPart = PartOf<AnyCategorical>;
 /// A merged model of numbers or of two labels.
 pub type MergedModel = MergedOf<AnyLearner>;
 /// A merged model of several classes.
-pub type MergedClassModel = MergedOf<Categorical>;
+pub type MergedClassModel = MergedOf<AnyCategorical>;
 
 /// How the features of a whole follow from those of a part.
 pub(crate) fn feature_map(part: &Encoder, whole: &Encoder) -> Result<FeatureMap> {

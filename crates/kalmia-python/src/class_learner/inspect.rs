@@ -1,10 +1,13 @@
 //! Looking inside: coefficients, draws of them, metrics.
 
-use super::ClassLearner;
+use super::{ClassLearner, ClassState};
 use crate::error::plain;
 use crate::learner::{Coefficient, check_level, line};
 use crate::metrics::class_report;
-use kalmia_model::{DriftStatus, contrast_coefficients};
+use crate::schema::Schema;
+use kalmia::file::Metadata;
+use kalmia::{Categorical, Error};
+use kalmia_model::{ClassCoefficients, DriftStatus, contrast_coefficients};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,6 +16,15 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 /// Coefficients and their covariance.
 type Contrast<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+
+impl ClassLearner {
+    /// The learner of dense rows, for calls that need a covariance.
+    fn dense<'a>(&self, state: &'a ClassState) -> PyResult<&'a Categorical> {
+        let lacks = "a wide learner keeps only a part of its covariance: it draws no coefficients, \
+                     but they have standard errors";
+        state.learner.dense().ok_or_else(|| plain(Error::State(lacks.into())))
+    }
+}
 
 #[pymethods]
 impl ClassLearner {
@@ -37,8 +49,9 @@ impl ClassLearner {
         reference: usize,
     ) -> PyResult<Contrast<'py>> {
         let state = self.state(py)?;
-        let contrast = state.learner.contrast(class_, reference).map_err(plain)?;
-        let dim = state.learner.dim();
+        let dense = self.dense(&state)?;
+        let contrast = dense.contrast(class_, reference).map_err(plain)?;
+        let dim = dense.dim();
         let covariance = PyArray1::from_vec(py, contrast.covariance).reshape([dim, dim])?;
         Ok((PyArray1::from_vec(py, contrast.coefficients), covariance))
     }
@@ -64,10 +77,64 @@ impl ClassLearner {
         reference: usize,
     ) -> PyResult<Contrast<'py>> {
         let state = self.state(py)?;
-        let contrasts = state.learner.contrasts(&classes, reference).map_err(plain)?;
+        let contrasts = self.dense(&state)?.contrasts(&classes, reference).map_err(plain)?;
         let size = contrasts.coefficients.len();
         let covariance = PyArray1::from_vec(py, contrasts.covariance).reshape([size, size])?;
         Ok((PyArray1::from_vec(py, contrasts.coefficients), covariance))
+    }
+
+    /// The coefficients of a class against another, and their standard errors.
+    ///
+    /// Parameters
+    /// ----------
+    /// class_, reference : int
+    ///     The class, and that which it is compared with.
+    ///
+    /// Returns
+    /// -------
+    /// coefficients, standard_errors : ndarray of shape (dim,)
+    fn contrast_errors<'py>(
+        &self,
+        py: Python<'py>,
+        class_: usize,
+        reference: usize,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let state = self.state(py)?;
+        let contrast = state.learner.contrast_table(class_, reference).map_err(plain)?;
+        let errors = PyArray1::from_vec(py, contrast.standard_errors);
+        Ok((PyArray1::from_vec(py, contrast.coefficients), errors))
+    }
+
+    /// The coefficients of a wide learner that a summary lists, of each class against the first:
+    /// the numbers, and the 100 others that are the most standard errors from 0.
+    ///
+    /// Parameters
+    /// ----------
+    /// schema : Schema
+    ///     The names.
+    /// codes : list of int
+    ///     The classes in their order.
+    /// level : float
+    ///     Probability of the intervals, strictly between 0 and 1.
+    ///
+    /// Returns
+    /// -------
+    /// list of list of tuple
+    ///     Of each class but the first.
+    #[pyo3(signature = (schema, codes, level=0.95))]
+    fn main_coefficients(
+        &self,
+        py: Python<'_>,
+        schema: &Schema,
+        codes: Vec<usize>,
+        level: f64,
+    ) -> PyResult<Vec<Vec<Coefficient>>> {
+        check_level(level)?;
+        let whole = crate::class_file::model(py, self, &schema.0, Metadata::default())?;
+        let tables = py.detach(|| whole.main_class_coefficients_in(&codes, level));
+        let tables = tables.map_err(crate::error::model)?;
+        let lines = |one: ClassCoefficients| one.coefficients.into_iter().map(line).collect();
+        Ok(tables.into_iter().map(lines).collect())
     }
 
     /// The table of coefficients of a class against another, as :meth:`Learner.coefficients`.
@@ -95,7 +162,7 @@ impl ClassLearner {
     ) -> PyResult<Vec<Coefficient>> {
         check_level(level)?;
         let state = self.state(py)?;
-        let contrast = state.learner.contrast(class_, reference).map_err(plain)?;
+        let contrast = state.learner.contrast_table(class_, reference).map_err(plain)?;
         let names = names.into_iter();
         let table = contrast_coefficients(&contrast, names, level).map_err(crate::error::model)?;
         Ok(table.into_iter().map(line).collect())
@@ -121,7 +188,7 @@ impl ClassLearner {
         seed: u64,
     ) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let state = self.state(py)?;
-        let learner = &state.learner;
+        let learner = self.dense(&state)?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let found = py.detach(|| learner.sample_coefficients(draws, &mut rng)).map_err(plain)?;
         let shape = [draws, learner.classes(), learner.dim()];
@@ -154,8 +221,8 @@ impl ClassLearner {
 
     /// The method's name.
     #[getter]
-    fn method(&self) -> &'static str {
-        "auto"
+    fn method(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(self.state(py)?.learner.method())
     }
 
     /// The family's name.
@@ -176,22 +243,28 @@ impl ClassLearner {
         None
     }
 
-    /// Always None: the coefficients are those of dense features, in order.
+    /// The indices of the features that the coefficients of a wide learner belong to, in order;
+    /// None for a learner of dense rows.
     #[getter]
-    fn features(&self) -> Option<f64> {
-        None
+    fn features<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<u32>>>> {
+        let state = self.state(py)?;
+        let features = state.learner.wide().map(|wide| wide.features());
+        Ok(features.map(|features| PyArray1::from_vec(py, features)))
     }
 
     /// ``"followed"`` if the coefficients follow a drift; else None.
     #[getter]
     fn drift(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
-        Ok(self.state(py)?.learner.is_following().then_some("followed"))
+        let state = self.state(py)?;
+        let follows = state.learner.dense().is_some_and(|dense| dense.is_following());
+        Ok(follows.then_some("followed"))
     }
 
     /// What there is to say about a drift; None if nothing.
     #[getter]
     fn drift_note(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        Ok(DriftStatus::of_classes(&self.state(py)?.learner).note("drift=\"adapt\""))
+        let status = DriftStatus::of_classes(&self.state(py)?.learner);
+        Ok(status.and_then(|status| status.note("drift=\"adapt\"")))
     }
 
     /// Whether the rows seem sorted by their class.

@@ -2,11 +2,12 @@
 
 use super::{ClassLearner, ClassState};
 use crate::error::{Rows as RowsOf, input, model as translate, plain};
-use crate::learner::{Numbers, check_order, scale_weights};
+use crate::learner::{Numbers, RowArgument, check_order, scale_weights};
 use crate::rows::{Features, arranged};
 use crate::table;
-use kalmia::Rows;
-use kalmia::learner::{Checkpoint, ClassRow};
+use crate::wide::WideRows;
+use kalmia::learner::{AnyCategorical, Checkpoint, ClassRow};
+use kalmia::{Rows, SparseRows};
 use kalmia_model::{check_copy_memory, check_memory};
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -16,6 +17,12 @@ use std::time::{Duration, Instant};
 const MAX_CLASSES: usize = 1 << 16;
 /// Time between two checks for signals (Ctrl-C).
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Rows of either kind, as a learner takes them.
+enum ClassRows<'a> {
+    Dense(Rows<'a>),
+    Sparse(SparseRows<'a>),
+}
 
 /// The rows of a call, in the order in which they are learned.
 struct Call<'a> {
@@ -40,40 +47,90 @@ impl Call<'_> {
         if end > self.y.len() {
             return Err(input(format!("X has more rows than y, which has {}", self.y.len())));
         }
-        let dim = state.learner.dim();
-        if features.dim() != dim {
-            let expected = dim - usize::from(self.intercept);
-            let given = features.x.ncols();
-            return Err(input(format!("X has {given} features, but the learner has {expected}")));
-        }
-        let mut checked = Instant::now();
+        check_width(&state.learner, &features)?;
+        let dim = features.dim();
+        let mut signals = Signals::new();
         features.each_block_in(taken, |first, n, x| {
-            if checked.elapsed() > SIGNAL_INTERVAL {
-                checked = Instant::now();
-                Python::attach(|py| py.check_signals())?;
-            }
+            signals.check()?;
             let range = start + first..start + first + n;
             let rows = Rows::new(dim, x, &self.y[range.clone()]);
             let rows = match &self.weight {
                 Some(weight) => rows.and_then(|rows| rows.with_weights(&weight[range])),
                 None => rows,
             };
-            let place = RowsOf {
-                first: self.first_row + start + first,
-                intercept: self.intercept,
-                order: self.order,
-            };
+            let rows = rows.map(ClassRows::Dense);
             let learned = rows.and_then(|rows| learn(state, rows, found.as_deref_mut()));
-            learned.map_err(|error| place.refuse(error))
+            learned.map_err(|error| self.place(start + first).refuse(error))
         })?;
         Ok(end)
     }
+
+    /// Learns sparse rows.
+    fn learn_wide(
+        &self,
+        state: &mut ClassState,
+        rows: &WideRows,
+        mut found: Option<&mut Vec<f64>>,
+    ) -> PyResult<()> {
+        if rows.rows() != self.y.len() {
+            let (given, expected) = (rows.rows(), self.y.len());
+            return Err(input(format!("X has {given} rows, but y has {expected}")));
+        }
+        check_sparse(&state.learner)?;
+        let mut signals = Signals::new();
+        rows.each_block_in(self.order, |first, n, x| {
+            signals.check()?;
+            let range = first..first + n;
+            let rows = SparseRows::new(x, &self.y[range.clone()]);
+            let rows = match &self.weight {
+                Some(weight) => rows.and_then(|rows| rows.with_weights(&weight[range])),
+                None => rows,
+            };
+            let rows = rows.map(ClassRows::Sparse);
+            let learned = rows.and_then(|rows| learn(state, rows, found.as_deref_mut()));
+            learned.map_err(|error| self.place(first).refuse(error))
+        })
+    }
+
+    /// Where the rows from this one on come from, for messages.
+    fn place(&self, first: usize) -> RowsOf<'_> {
+        RowsOf { first: self.first_row + first, intercept: self.intercept, order: self.order }
+    }
+}
+
+/// Looks for signals from time to time.
+struct Signals {
+    checked: Instant,
+}
+
+impl Signals {
+    fn new() -> Self {
+        Self { checked: Instant::now() }
+    }
+
+    fn check(&mut self) -> PyResult<()> {
+        if self.checked.elapsed() <= SIGNAL_INTERVAL {
+            return Ok(());
+        }
+        self.checked = Instant::now();
+        Python::attach(|py| py.check_signals())
+    }
+}
+
+/// Refuses another number of features than a learner of dense rows has.
+pub(super) fn check_width(learner: &AnyCategorical, features: &Features<'_>) -> PyResult<()> {
+    let Some(dense) = learner.dense().filter(|dense| dense.dim() != features.dim()) else {
+        return Ok(());
+    };
+    let expected = dense.dim() - usize::from(features.intercept);
+    let given = features.x.ncols();
+    Err(input(format!("X has {given} features, but the learner has {expected}")))
 }
 
 /// Learns rows; collects the probabilities predicted before each, if asked for.
 fn learn(
     state: &mut ClassState,
-    rows: Rows<'_>,
+    rows: ClassRows<'_>,
     found: Option<&mut Vec<f64>>,
 ) -> kalmia::Result<()> {
     // Rows that are refused must not count, so they wait here until all are learned.
@@ -83,7 +140,14 @@ fn learn(
         pending.push((row.class, row.probabilities.len(), row.weight));
         probabilities.extend_from_slice(row.probabilities);
     };
-    state.learner.learn_growing(rows, MAX_CLASSES, Some(&mut watch))?;
+    match rows {
+        ClassRows::Dense(rows) => {
+            state.learner.learn_growing(rows, MAX_CLASSES, Some(&mut watch))?;
+        }
+        ClassRows::Sparse(rows) => {
+            state.learner.learn_sparse_growing(rows, MAX_CLASSES, Some(&mut watch))?;
+        }
+    }
     let mut start = 0;
     for (class, classes, weight) in pending {
         state.metrics.row(class, &probabilities[start..start + classes], weight);
@@ -102,7 +166,8 @@ impl ClassLearner {
     /// Parameters
     /// ----------
     /// X : matrix of shape (n, features)
-    ///     numpy, pandas, polars, any Arrow stream, or scipy.sparse.
+    ///     numpy, pandas, polars, any Arrow stream, scipy.sparse, or the :class:`WideRows` of a
+    ///     wide learner.
     /// y : array_like of shape (n,)
     ///     The code of each row's class.
     /// weight : array_like of shape (n,), optional
@@ -172,6 +237,15 @@ impl ClassLearner {
             return Err(input(format!("y has a class above the {known} that are known")));
         }
         let mut found = means.then(|| Vec::with_capacity(total * known));
+        if let Ok(rows) = X.cast::<WideRows>() {
+            let rows = rows.get();
+            // a learner undoes the block that it refuses itself
+            transact(&mut state, undo && !rows.is_one_block(), |state| {
+                py.detach(|| call.learn_wide(state, rows, found.as_mut()))
+            })?;
+            state.weights = counted;
+            return found.map(|found| in_given_order(py, found, known, order)).transpose();
+        }
         let taken = order.filter(|_| table::is_matrix(X));
         let rearranged = match order {
             Some(order) if taken.is_none() => Some(table::rearranged(py, X, order)?),
@@ -191,12 +265,7 @@ impl ClassLearner {
                 false => Ok(()),
             }
         };
-        if undo {
-            check_copy_memory(&state.learner).map_err(translate)?;
-            Checkpoint::default().transaction(&mut *state, work)?;
-        } else {
-            work(&mut state)?;
-        }
+        transact(&mut state, undo, work)?;
         state.weights = counted;
         found.map(|found| in_given_order(py, found, known, order)).transpose()
     }
@@ -212,15 +281,26 @@ impl ClassLearner {
     /// weight : float
     ///     Multiplies the loss.
     #[pyo3(signature = (x, y, weight=1.0))]
-    fn learn(&self, py: Python<'_>, x: Numbers<'_>, y: usize, weight: f64) -> PyResult<()> {
+    fn learn(&self, py: Python<'_>, x: RowArgument<'_>, y: usize, weight: f64) -> PyResult<()> {
         let mut state = self.state.write(py)?;
-        let x = self.row(&x, state.learner.dim())?;
         let y = [y as f64];
         let mut weight = [weight];
         let mut counted = state.weights;
         scale_weights(self.provenance.settings.weight_kind, &mut counted, &mut weight, false);
-        let rows = Rows::new(x.len(), &x, &y).and_then(|rows| rows.with_weights(&weight));
-        rows.and_then(|rows| learn(&mut state, rows, None)).map_err(plain)?;
+        match x {
+            RowArgument::Wide(row) => {
+                check_sparse(&state.learner)?;
+                let rows = row.get().matrix().and_then(|x| SparseRows::new(x, &y));
+                let rows = rows.and_then(|rows| rows.with_weights(&weight)).map_err(plain)?;
+                learn(&mut state, ClassRows::Sparse(rows), None)
+            }
+            RowArgument::Dense(x) => {
+                let x = self.row(&x, &state.learner)?;
+                let rows = Rows::new(x.len(), &x, &y).and_then(|rows| rows.with_weights(&weight));
+                learn(&mut state, ClassRows::Dense(rows.map_err(plain)?), None)
+            }
+        }
+        .map_err(plain)?;
         state.weights = counted;
         Ok(())
     }
@@ -240,9 +320,15 @@ impl ClassLearner {
 }
 
 impl ClassLearner {
-    /// One row with its constant.
-    pub(super) fn row(&self, x: &Numbers<'_>, dim: usize) -> PyResult<Vec<f64>> {
+    /// One row with its constant, for a learner of dense rows.
+    pub(super) fn row(&self, x: &Numbers<'_>, learner: &AnyCategorical) -> PyResult<Vec<f64>> {
         let x = x.as_array();
+        let Some(dim) = learner.dense().map(|dense| dense.dim()) else {
+            return Err(input(
+                "a wide learner takes no single rows of numbers: give its estimator a matrix of \
+                 one row",
+            ));
+        };
         let expected = dim - usize::from(self.intercept);
         if x.len() != expected {
             let found = x.len();
@@ -250,6 +336,27 @@ impl ClassLearner {
         }
         let constant = self.intercept.then_some(1.0);
         Ok(constant.into_iter().chain(x.iter().copied()).collect())
+    }
+}
+
+/// Runs `work`; if it fails and is `guarded`, the state is what it was before.
+fn transact(
+    state: &mut ClassState,
+    guarded: bool,
+    work: impl FnOnce(&mut ClassState) -> PyResult<()>,
+) -> PyResult<()> {
+    if !guarded {
+        return work(state);
+    }
+    check_copy_memory(&state.learner).map_err(translate)?;
+    Checkpoint::default().transaction(state, work)
+}
+
+/// Refuses sparse rows for a learner of dense ones.
+pub(super) fn check_sparse(learner: &AnyCategorical) -> PyResult<()> {
+    match learner.wide() {
+        Some(_) => Ok(()),
+        None => Err(input("sparse rows by index are for learners of method 'wide' alone")),
     }
 }
 

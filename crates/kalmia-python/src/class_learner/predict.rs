@@ -1,12 +1,15 @@
 //! Probabilities of the classes, and what is known of them.
 
 use super::ClassLearner;
+use super::learn::{check_sparse, check_width};
 use crate::error::{Rows as RowsOf, input, plain};
-use crate::learner::{Numbers, check_level};
+use crate::learner::{RowArgument, check_level};
 use crate::rows::Features;
 use crate::table;
+use crate::wide::WideRows;
+use kalmia::learner::AnyCategorical;
 use kalmia::predict::MixturePrediction;
-use kalmia::{Bernoulli, Inputs};
+use kalmia::{Bernoulli, Error, Inputs, SparseInputs, SparseMatrix};
 use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -16,39 +19,105 @@ type LevelCounts<'py> = PyArrayLike1<'py, u32, AllowTypeChange>;
 /// Two numbers per row and class.
 type Pair<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
 
+/// The features of a block of rows.
+enum BlockFeatures<'a> {
+    /// As many numbers per row.
+    Dense(usize, &'a [f64]),
+    Sparse(SparseMatrix<'a>),
+}
+
+impl BlockFeatures<'_> {
+    /// Calls `take` with the probabilities of each row.
+    fn predict(
+        &self,
+        learner: &AnyCategorical,
+        unseen: &[u32],
+        take: &mut dyn FnMut(usize, &[f64]) -> kalmia::Result<()>,
+    ) -> kalmia::Result<()> {
+        match *self {
+            Self::Dense(dim, x) => {
+                let inputs = Inputs::new(dim, x)?;
+                let known = unseen.is_empty();
+                let inputs = if known { inputs } else { inputs.with_unseen(unseen)? };
+                learner.predict_many(inputs, take)
+            }
+            Self::Sparse(x) => {
+                let inputs = SparseInputs::new(x);
+                let known = unseen.is_empty();
+                let inputs = if known { inputs } else { inputs.with_unseen(unseen)? };
+                learner.predict_sparse(inputs, take)
+            }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        match self {
+            Self::Dense(dim, x) => x.len() / dim,
+            Self::Sparse(x) => x.len(),
+        }
+    }
+
+    /// What is known of a class against the rest in row `i`.
+    fn odds(
+        &self,
+        learner: &AnyCategorical,
+        i: usize,
+        class: usize,
+        unseen: u32,
+    ) -> kalmia::Result<MixturePrediction<Bernoulli>> {
+        match (self, learner) {
+            (Self::Dense(dim, x), AnyCategorical::Dense(dense)) => {
+                dense.odds(&x[i * dim..(i + 1) * dim], class, unseen)
+            }
+            (Self::Sparse(x), AnyCategorical::Wide(wide)) => wide.odds(x.row(i), class, unseen),
+            (Self::Dense(dim, x), AnyCategorical::Wide(wide)) => {
+                wide.dense_odds(&x[i * dim..(i + 1) * dim], class, unseen)
+            }
+            (Self::Sparse(_), AnyCategorical::Dense(_)) => {
+                Err(Error::State("sparse rows are for wide learners".into()))
+            }
+        }
+    }
+}
+
 impl ClassLearner {
-    /// Calls `run` with the first row, the numbers and the unseen levels of each block of rows.
+    /// Calls `run` with the features and the unseen levels of each block of rows.
     fn each_block<'py>(
         &self,
         py: Python<'py>,
         x: &Bound<'py, PyAny>,
-        dim: usize,
+        learner: &AnyCategorical,
         unseen: Option<&LevelCounts<'py>>,
-        mut run: impl FnMut(usize, &[f64], &[u32]) -> kalmia::Result<()> + Send,
+        mut run: impl FnMut(BlockFeatures<'_>, &[u32]) -> kalmia::Result<()> + Send,
     ) -> PyResult<usize> {
         let unseen = unseen.map_or(Vec::new(), |unseen| unseen.as_array().to_vec());
+        let mut run = |first: usize, n: usize, x: BlockFeatures<'_>| -> PyResult<()> {
+            let levels = match unseen.is_empty() {
+                true => &[][..],
+                false => unseen
+                    .get(first..first + n)
+                    .ok_or_else(|| input("unseen must hold one number per row"))?,
+            };
+            let place = RowsOf { first, intercept: self.intercept, order: None };
+            run(x, levels).map_err(|error| place.refuse(error))
+        };
+        if let Ok(rows) = x.cast::<WideRows>() {
+            check_sparse(learner)?;
+            let rows = rows.get();
+            py.detach(|| {
+                rows.each_block_in(None, |first, n, x| run(first, n, BlockFeatures::Sparse(x)))
+            })?;
+            return Ok(rows.rows());
+        }
         let mut start = 0;
         for table in table::blocks(py, x)? {
             let table = table?;
             let features = Features { x: table.as_array(), intercept: self.intercept };
-            if features.dim() != dim {
-                let expected = dim - usize::from(self.intercept);
-                let given = features.x.ncols();
-                return Err(input(format!(
-                    "X has {given} features, but the learner has {expected}"
-                )));
-            }
+            check_width(learner, &features)?;
+            let dim = features.dim();
             py.detach(|| {
                 features.each_block_in(None, |first, n, x| {
-                    let first = start + first;
-                    let levels = match unseen.is_empty() {
-                        true => &[][..],
-                        false => unseen
-                            .get(first..first + n)
-                            .ok_or_else(|| input("unseen must hold one number per row"))?,
-                    };
-                    let place = RowsOf { first, intercept: self.intercept, order: None };
-                    run(first, x, levels).map_err(|error| place.refuse(error))
+                    run(start + first, n, BlockFeatures::Dense(dim, x))
                 })
             })?;
             start += features.x.nrows();
@@ -66,14 +135,15 @@ impl ClassLearner {
     ) -> PyResult<Pair<'py>> {
         let state = self.state(py)?;
         let learner = &state.learner;
-        let (dim, classes) = (learner.dim(), learner.classes());
+        let classes = learner.classes();
         let mut first = Vec::new();
         let mut second = Vec::new();
-        let rows = self.each_block(py, x, dim, unseen, |_, x, unseen| {
-            for (i, x) in x.chunks_exact(dim).enumerate() {
+        let rows = self.each_block(py, x, learner, unseen, |x, unseen| {
+            for i in 0..x.rows() {
                 let unseen = unseen.get(i).copied().unwrap_or(0);
                 for class in 0..classes {
-                    let odds = learner.odds(x, class, unseen).map_err(|error| error.at_row(i))?;
+                    let odds = x.odds(learner, i, class, unseen);
+                    let odds = odds.map_err(|error| error.at_row(i))?;
                     let [a, b] = of(&odds)?;
                     first.push(a);
                     second.push(b);
@@ -101,11 +171,28 @@ impl ClassLearner {
     fn predict<'py>(
         &self,
         py: Python<'py>,
-        x: Numbers<'py>,
+        x: RowArgument<'py>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let state = self.state(py)?;
-        let x = self.row(&x, state.learner.dim())?;
-        Ok(PyArray1::from_vec(py, state.learner.predict(&x).map_err(plain)?))
+        let learner = &self.state(py)?.learner;
+        let mut found = Vec::new();
+        let mut take = |_: usize, probabilities: &[f64]| {
+            found.extend_from_slice(probabilities);
+            Ok(())
+        };
+        match x {
+            RowArgument::Wide(row) => {
+                check_sparse(learner)?;
+                let predicted = row.get().inputs();
+                predicted.and_then(|inputs| learner.predict_sparse(inputs, &mut take))
+            }
+            RowArgument::Dense(x) => {
+                let x = self.row(&x, learner)?;
+                let inputs = Inputs::new(x.len(), &x);
+                inputs.and_then(|inputs| learner.predict_many(inputs, &mut take))
+            }
+        }
+        .map_err(plain)?;
+        Ok(PyArray1::from_vec(py, found))
     }
 
     /// The probabilities of the classes.
@@ -131,12 +218,8 @@ impl ClassLearner {
         let state = self.state(py)?;
         let learner = &state.learner;
         let mut found = Vec::new();
-        let rows = self.each_block(py, X, learner.dim(), unseen.as_ref(), |_, x, unseen| {
-            let mut inputs = Inputs::new(learner.dim(), x)?;
-            if !unseen.is_empty() {
-                inputs = inputs.with_unseen(unseen)?;
-            }
-            learner.predict_many(inputs, &mut |_, probabilities| {
+        let rows = self.each_block(py, X, learner, unseen.as_ref(), |x, unseen| {
+            x.predict(learner, unseen, &mut |_, probabilities| {
                 found.extend_from_slice(probabilities);
                 Ok(())
             })

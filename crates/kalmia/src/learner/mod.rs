@@ -1,6 +1,7 @@
 //! The algorithms, built from a family, a rule and a covariance.
 
 mod any;
+mod any_categorical;
 pub mod auto;
 mod averaged;
 mod averaged_sgd;
@@ -21,6 +22,7 @@ mod sample;
 mod wide;
 
 pub use any::{AnyLearner, AnyState};
+pub use any_categorical::{AnyCategorical, AnyCategoricalState};
 pub(crate) use auto::Residual;
 pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight, Outliers};
 pub use averaged::{Averaged, AveragedState};
@@ -47,7 +49,10 @@ pub(crate) use precision::times;
 pub use prior::Prior;
 pub use quantiles::{QuantileObserver, QuantileRow, Quantiles, QuantilesBuilder, QuantilesState};
 pub use sample::{PosteriorDraw, Sample};
-pub use wide::{Wide, WideBuilder, WideState, WideWeight};
+pub use wide::{
+    ContrastTable, Wide, WideBuilder, WideCategorical, WideCategoricalBuilder,
+    WideCategoricalState, WideState, WideWeight,
+};
 
 use crate::error::{Error, Result, require_len};
 use crate::family::Family;

@@ -35,3 +35,4 @@ mod student;
 mod sums;
 mod trajectories;
 mod wide;
+mod wide_classes;

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::format::counted;
 use crate::report::{class_coefficients_text, class_scores_text, target};
 use crate::visible::visible_line;
+use kalmia::learner::AnyCategorical;
 use kalmia_model::{ClassModel, ClassSummary, History, Settings};
 use serde::Serialize;
 use std::fmt::Write;
@@ -27,7 +28,10 @@ pub fn inspection(model: &ClassModel, version: String) -> Result<Inspection<'_>>
         version,
         summary: ClassSummary::new(model)?,
         columns: columns(&model.encoder),
-        mixture: model.learner.weights().into_iter().map(MemberView::from).collect(),
+        mixture: match &model.learner {
+            AnyCategorical::Dense(dense) => dense.weights().into_iter().map(From::from).collect(),
+            AnyCategorical::Wide(wide) => wide.weights().into_iter().map(From::from).collect(),
+        },
         settings: &model.settings,
         history: &model.history,
     })
@@ -48,7 +52,11 @@ pub fn text(view: &Inspection<'_>) -> String {
         names.join(", "),
         column_table(&view.columns),
     );
-    out.push_str(&class_coefficients_text(summary.reference.as_deref(), &summary.coefficients));
+    out.push_str(&class_coefficients_text(
+        summary.reference.as_deref(),
+        &summary.coefficients,
+        summary.features,
+    ));
     if summary.progressive.loss.is_finite() {
         let _ = write!(out, "\nprogressive\n{}", class_scores_text(&summary.progressive));
     }

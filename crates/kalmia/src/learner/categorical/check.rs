@@ -13,6 +13,16 @@ pub(crate) fn check_class_rows(
     remedy: &str,
 ) -> Result<bool> {
     let moderate = rows.check_features(dim)?;
+    check_classes(rows, classes, remedy)?;
+    Ok(moderate)
+}
+
+/// Refuses targets that are no index of a class below `classes`, illegal weights, and offsets.
+pub(in crate::learner) fn check_classes(
+    rows: &Rows<'_>,
+    classes: usize,
+    remedy: &str,
+) -> Result<()> {
     let is_class = |y: f64| y >= 0.0 && y < classes as f64 && y.fract() == 0.0;
     if let Some(row) = rows.targets().iter().position(|&y| !is_class(y)) {
         let last = classes - 1;
@@ -29,5 +39,8 @@ pub(crate) fn check_class_rows(
         let expected = "0: an offset that all classes share changes nothing";
         return Err(Error::RowExtra { row, name: "offset", value: offsets[row], expected });
     }
-    Ok(moderate)
+    Ok(())
 }
+
+/// What to do about a class that a learner does not have.
+pub(in crate::learner) const GROW_CLASS: &str = "add a new class with grow_class";

@@ -75,7 +75,7 @@ impl Categorical {
 
 /// The mean of a normal $u$ of the given variance with $E\,\sigma(u)$ equal to `chance`, at most
 /// one half.
-fn averaged_logit(chance: f64, variance: f64) -> f64 {
+pub(in crate::learner) fn averaged_logit(chance: f64, variance: f64) -> f64 {
     let mut high = 0.0;
     let mut low = -1.0;
     while Bernoulli.moderated_mean(low, variance) > chance {

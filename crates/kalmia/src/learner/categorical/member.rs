@@ -8,7 +8,7 @@ use crate::rows::Rows;
 use crate::rule::{LinearRow, softmax_steps};
 
 /// Prior variance of a coefficient per prior size of a difference between two classes.
-pub(super) const BLOCK_SHARE: f64 = 0.5;
+pub(in crate::learner) const BLOCK_SHARE: f64 = 0.5;
 
 /// A belief per class, with their share of the mixture.
 #[derive(Debug, Clone)]

@@ -188,6 +188,6 @@ impl Mixture {
 }
 
 /// $y \mathrel{+}= ax$.
-pub(super) fn add_scaled(a: f64, x: &[f64], y: &mut [f64]) {
+pub(in crate::learner) fn add_scaled(a: f64, x: &[f64], y: &mut [f64]) {
     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
 }

@@ -6,8 +6,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `builder` | choices before the first row |
-//! | `check` | which rows are legal |
+//! | `builder`, `check` | choices before the first row; which rows are legal |
 //! | `warm_up`, `prior` | the first rows, and members from the prior at the scales they give |
 //! | `member`, `mixture` | one softmax filter; several, and how their weights move |
 //! | `observe` | what observers see of a row |
@@ -35,6 +34,12 @@ mod prior;
 mod state;
 mod warm_up;
 
+pub(super) use check::{GROW_CLASS, check_classes};
+pub(super) use grow::averaged_logit;
+pub(super) use member::BLOCK_SHARE;
+pub(super) use mixture::add_scaled;
+pub(super) use observe::reborrow;
+
 pub use builder::CategoricalBuilder;
 pub(crate) use check::check_class_rows;
 pub use coefficients::Contrast;
@@ -53,7 +58,6 @@ use crate::rows::Rows;
 use crate::sparse::SparseRows;
 use joint::{FittedPrior, Joint};
 use mixture::Mixture;
-use observe::reborrow;
 
 /// Members are reviewed at its multiples, however the rows are cut into batches.
 const CHUNK: u64 = 256;
@@ -198,7 +202,7 @@ impl Categorical {
 
     /// The same, for targets below `classes`.
     fn check_below(&self, rows: &Rows<'_>, classes: usize) -> Result<bool> {
-        check_class_rows(rows, self.dim, classes, "add a new class with grow_class")
+        check_class_rows(rows, self.dim, classes, GROW_CLASS)
     }
 
     /// All rows of a call.

@@ -1,11 +1,12 @@
 //! What observers see of a row of several classes.
 
-/// What a [`Categorical`](super::Categorical) predicted for a row before it learned it.
+/// What a [`Categorical`](super::Categorical) or a [`WideCategorical`](crate::WideCategorical)
+/// predicted for a row before it learned it.
 #[derive(Debug, Clone, Copy)]
 pub struct ClassRow<'a> {
     /// The row within the call, from 0.
     pub index: usize,
-    /// Its features.
+    /// Its features; empty for a [`WideCategorical`](crate::WideCategorical).
     pub x: &'a [f64],
     /// Its class.
     pub class: usize,
@@ -47,7 +48,7 @@ impl<F: FnMut(&ClassRow<'_>)> ClassObserver for F {
 }
 
 /// Lends an optional observer for one call.
-pub(super) fn reborrow<'a>(
+pub(in crate::learner) fn reborrow<'a>(
     observer: &'a mut Option<&mut dyn ClassObserver>,
 ) -> Option<&'a mut dyn ClassObserver> {
     match observer {

@@ -11,7 +11,17 @@ use crate::learner::auto::scale::Scales;
 pub const CORE_FEATURES: usize = 32;
 
 /// Largest core, the numbers included: its cost per row and its memory grow with the square.
-pub(super) const MAX_CORE: usize = 4096;
+const MAX_CORE: usize = 4096;
+
+/// Refuses a core of more features, the numbers included.
+pub(super) fn check_core(features: usize) -> Result<()> {
+    require(
+        features <= MAX_CORE,
+        "core",
+        features as f64,
+        "must be at most 4096 with the numbers: the cost per row grows with the square",
+    )
+}
 
 /// Builds a [`Wide`]; made by [`Wide::builder`].
 ///
@@ -92,13 +102,7 @@ impl<F: Family> WideBuilder<F> {
     /// The untrained learner.
     pub fn build(self) -> Result<Wide<F>> {
         let numbers = self.numbers.saturating_add(usize::from(self.intercept));
-        let core = numbers.saturating_add(self.core);
-        require(
-            core <= MAX_CORE,
-            "core",
-            core as f64,
-            "must be at most 4096 with the numbers: the cost per row grows with the square",
-        )?;
+        check_core(numbers.saturating_add(self.core))?;
         let scales = Scales::new(numbers, self.intercept);
         Wide::untrained(self.family, scales, self.drift, self.limit, self.core)
     }

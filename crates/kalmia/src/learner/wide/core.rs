@@ -4,11 +4,11 @@
 //! features are neighbors, so a row of the matrix is one run of numbers whatever the number of
 //! members.
 
+use super::PerLane;
 use super::row::Entry;
 use crate::error::Result;
 use crate::linalg::{Buffer, require_memory};
 use crate::math::arch;
-use std::collections::HashMap;
 
 /// Numbers that are updated at a time; a multiple of every number of lanes.
 const RUN: usize = Buffer::LINE;
@@ -17,23 +17,14 @@ const RUN: usize = Buffer::LINE;
 /// keeps the matrix positive definite, and it forgets nothing within $10^{10}$ rows.
 const STABILIZER: f64 = 1e-11;
 
-/// A feature that moved from the tail to the core.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Promoted {
-    /// Its slot in the tail.
-    pub slot: u32,
-    /// The unit of the feature.
-    pub scale: f64,
-}
-
 /// The beliefs of all members about the features of the core.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Core {
     lanes: usize,
-    /// Leading features that are numbers.
-    numbers: usize,
+    /// Features that fit.
     capacity: usize,
-    promoted: Vec<Promoted>,
+    /// Features in use.
+    len: usize,
     /// Numbers between two rows of the matrix.
     stride: usize,
     p: Buffer,
@@ -43,16 +34,14 @@ pub(super) struct Core {
 }
 
 impl Core {
-    /// Room for the numbers and `promoted` other features.
-    pub fn new(promoted: usize, numbers: usize, lanes: usize) -> Result<Self> {
-        let capacity = numbers + promoted;
+    /// Room for `capacity` features, of which `len` are in use.
+    pub fn new(capacity: usize, len: usize, lanes: usize) -> Result<Self> {
+        require_memory(Self::bytes(capacity, lanes))?;
         let stride = Buffer::padded(capacity * lanes);
-        require_memory(stride.saturating_mul(capacity).saturating_mul(size_of::<f64>()))?;
         Ok(Self {
             lanes,
-            numbers,
             capacity,
-            promoted: Vec::with_capacity(promoted),
+            len,
             stride,
             p: Buffer::zeros(stride * capacity),
             theta: Buffer::zeros(stride),
@@ -60,33 +49,20 @@ impl Core {
         })
     }
 
-    pub fn bytes(&self) -> usize {
-        self.p.len() * size_of::<f64>()
+    /// Bytes of so many features.
+    pub fn bytes(capacity: usize, lanes: usize) -> usize {
+        let stride = Buffer::padded(capacity.saturating_mul(lanes));
+        stride.saturating_mul(capacity).saturating_mul(size_of::<f64>())
     }
 
     /// Features in use.
     pub fn len(&self) -> usize {
-        self.numbers + self.promoted.len()
+        self.len
     }
 
-    /// Features besides the numbers that fit.
-    pub fn room(&self) -> usize {
-        self.capacity - self.len()
-    }
-
-    /// Features besides the numbers that can be in it.
-    pub fn size(&self) -> usize {
-        self.capacity - self.numbers
-    }
-
-    /// The features besides the numbers.
-    pub fn promoted(&self) -> &[Promoted] {
-        &self.promoted
-    }
-
-    /// Back to numbers alone, independent, with mean 0.
-    pub fn clear(&mut self) {
-        self.promoted.clear();
+    /// Back to the first `len` features, independent, with mean 0.
+    pub fn clear(&mut self, len: usize) {
+        self.len = len;
         self.p.fill(0.0);
         self.theta.fill(0.0);
     }
@@ -108,17 +84,10 @@ impl Core {
     }
 
     /// Appends a feature, independent of the others; returns its place. The caller sets its belief.
-    pub fn promote(&mut self, feature: Promoted) -> usize {
-        debug_assert!(self.room() > 0);
-        self.promoted.push(feature);
-        self.len() - 1
-    }
-
-    /// Takes the new slots of its features.
-    pub fn move_slots(&mut self, moved: &HashMap<u32, u32>) {
-        for feature in &mut self.promoted {
-            feature.slot = moved.get(&feature.slot).copied().unwrap_or(feature.slot);
-        }
+    pub fn push(&mut self) -> usize {
+        debug_assert!(self.len < self.capacity);
+        self.len += 1;
+        self.len - 1
     }
 
     /// Takes means and the lower triangle of the covariance, as many as it has features.
@@ -136,7 +105,7 @@ impl Core {
 
     /// Adds $\theta^\top z$ to `m` and $z^\top Pz$ to `s`, member by member, and keeps $Pz$ for
     /// [`take_step`](Self::take_step).
-    pub fn add_sums(&mut self, entries: &[Entry], m: &mut [f64; 8], s: &mut [f64; 8]) {
+    pub fn add_sums(&mut self, entries: &[Entry], m: &mut PerLane, s: &mut PerLane) {
         let used = Buffer::padded(self.len() * self.lanes);
         let Self { lanes, stride, p, theta, px, .. } = self;
         arch().dispatch(Product { used, stride: *stride, p, entries, px });
@@ -145,7 +114,7 @@ impl Core {
 
     /// $\theta \mathrel{+}= g\,Pz$ and $P \mathrel{-}= c\,(Pz)(Pz)^\top$, member by member, for the
     /// row of the last [`add_sums`](Self::add_sums).
-    pub fn take_step(&mut self, gain: &[f64; 8], contraction: &[f64; 8]) {
+    pub fn take_step(&mut self, gain: &PerLane, contraction: &PerLane) {
         let rows = self.len();
         let Self { lanes, stride, p, theta, px, .. } = self;
         arch().dispatch(Update {
@@ -183,8 +152,7 @@ impl Core {
 
     /// Keeps these members alone.
     pub fn keep_lanes(&mut self, kept: &[usize]) -> Result<()> {
-        let mut smaller = Self::new(self.size(), self.numbers, kept.len())?;
-        smaller.promoted.extend_from_slice(&self.promoted);
+        let mut smaller = Self::new(self.capacity, self.len, kept.len())?;
         for i in 0..self.len() {
             for (k, &lane) in kept.iter().enumerate() {
                 smaller.theta[i * kept.len() + k] = self.mean(i, lane);
@@ -199,7 +167,7 @@ impl Core {
 }
 
 /// A number per member, repeated over a run.
-fn repeated(per_member: &[f64; 8], lanes: usize) -> [f64; RUN] {
+fn repeated(per_member: &PerLane, lanes: usize) -> [f64; RUN] {
     std::array::from_fn(|i| per_member[i % lanes])
 }
 
@@ -209,8 +177,8 @@ fn add_sums(
     entries: &[Entry],
     theta: &[f64],
     px: &[f64],
-    m: &mut [f64; 8],
-    s: &mut [f64; 8],
+    m: &mut PerLane,
+    s: &mut PerLane,
 ) {
     for &Entry { at, z } in entries {
         let first = at as usize * lanes;

@@ -1,7 +1,7 @@
 //! The map from the index of a feature to its place: open addressing in one array, because a
 //! look-up of a feature that is not in the cache should wait for memory once.
 
-use super::tail::Place;
+use super::slots::Place;
 use crate::linalg::prefetch;
 
 /// Cells at the start.

@@ -1,6 +1,7 @@
 //! One row: predicted by all members, weighed, learned.
 
-use super::{MAX_LANES, Wide};
+use super::belief::{LaneSteps, RowSums};
+use super::{MAX_LANES, PerLane, Wide};
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::learner::auto::bank::MemberBelief;
@@ -12,20 +13,20 @@ use crate::rule::{Evidence, Moments, Step};
 use crate::sparse::{SparseRow, SparseRows};
 
 /// Largest $\alpha s$ of a row, which keeps the precision of the dense core.
-const MAX_ALPHA_S: f64 = 1e7;
+pub(super) const MAX_ALPHA_S: f64 = 1e7;
 /// Rows between two steps of the shape.
 const SHAPE_ROWS: u64 = 256;
 
 /// What the members predict for a row and do with it.
 struct Decisions {
-    linear: [f64; MAX_LANES],
+    linear: PerLane,
     /// The share of $s$ that each member believes.
-    variance: [f64; MAX_LANES],
-    slope: [f64; MAX_LANES],
+    variance: PerLane,
+    slope: PerLane,
     step: [Step; MAX_LANES],
     evidence: [Evidence; MAX_LANES],
     /// What the row adds to the residual sums.
-    added: [f64; MAX_LANES],
+    added: PerLane,
 }
 
 impl<F: Family> Wide<F> {
@@ -49,8 +50,7 @@ impl<F: Family> Wide<F> {
             && let Some(kept) = self.members.review(self.count)
         {
             self.members.keep(&kept);
-            self.tail.keep_lanes(&kept);
-            self.core.keep_lanes(&kept)?;
+            self.belief.keep_lanes(&kept)?;
         }
         Ok(())
     }
@@ -65,19 +65,18 @@ impl<F: Family> Wide<F> {
     ) -> Result<()> {
         // A row of weight 0 is predicted, and nothing else.
         let ignored = observation.weight == 0.0;
-        let mut m = [0.0; MAX_LANES];
-        let mut s = [0.0; MAX_LANES];
-        if ignored {
-            let mut row = std::mem::take(&mut self.row);
-            self.look_up(x, &mut row);
-            self.sums(&row, &mut m, &mut s);
-            self.row = row;
+        let priors = self.priors();
+        let Self { features, belief, row, count, .. } = self;
+        let sums = if ignored {
+            features.look_up(x, *count, row);
+            belief.sums(row, &priors)
         } else {
-            self.enter(x);
-            self.tail.add_sums(&self.row.tail, &mut m, &mut s);
-            self.core.add_sums(&self.row.core, &mut m, &mut s);
-        }
-        let decisions = self.decide(&observation, &m, &s)?;
+            features.enter(x, *count, &priors, std::slice::from_mut(belief), row);
+            let mut sums = RowSums::ZERO;
+            belief.add_sums(row, &mut sums);
+            sums
+        };
+        let decisions = self.decide(&observation, &sums)?;
         let lanes = self.members.lanes();
         let evidence = self.members.weigh(&decisions.evidence[..lanes]);
         if let Some(observer) = observer {
@@ -91,26 +90,16 @@ impl<F: Family> Wide<F> {
             let variance = mixture_variance(&self.dispersion, linear, self.beliefs(&decisions));
             self.dispersion.shape.add(&self.family, &observation, linear, variance);
         }
-        let gain = decisions.step.map(|step| step.gain);
-        let contraction = decisions.step.map(|step| step.contraction);
-        self.tail.take_step(&self.row.tail, &gain, &contraction);
-        self.core.take_step(&gain, &contraction);
-        let fixed = usize::from(self.scales.has_intercept());
-        for walk in &self.row.walks {
-            self.core.walk(walk.lane, fixed, walk.per_row, walk.most);
-        }
+        let fixed = usize::from(self.features.scales.has_intercept());
+        self.belief.take_step(&self.row, &LaneSteps::new(&decisions.step), &priors, fixed);
         self.members.move_weights(&decisions.added[..lanes]);
         self.dispersion.count(observation.weight, 1.0);
         Ok(())
     }
 
     /// The members' predictions and steps for a row with $m = \theta^\top x$ and $s = x^\top Px$.
-    fn decide(
-        &self,
-        observation: &Observation,
-        m: &[f64; MAX_LANES],
-        s: &[f64; MAX_LANES],
-    ) -> Result<Decisions> {
+    fn decide(&self, observation: &Observation, sums: &RowSums) -> Result<Decisions> {
+        let RowSums { m, s } = sums;
         let matcher = self.dispersion.matcher(&self.family);
         let mut decisions = Decisions {
             linear: *m,

@@ -1,54 +1,12 @@
 //! The members of the mixture: what each assumes, how their weights move, and which ones leave.
 
 use super::MAX_LANES;
+use super::assumption::{Assumption, FOR_CLASSES, FOR_LABELS, FOR_NUMBERS, class_lanes};
 use crate::error::{Result, require};
 use crate::learner::DriftMode;
 use crate::learner::auto::posterior::posterior;
 use crate::rule::Evidence;
 use serde::{Deserialize, Serialize};
-
-/// What a member assumes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Assumption {
-    /// Prior variance relative to the scale of a feature.
-    pub prior_size: f64,
-    /// Share of $s$ that the member believes. The tail takes features as independent, so $s$ is
-    /// too large where they are correlated, and steps would be too small.
-    pub share: f64,
-    /// Variance that a feature regains per row, relative to its prior; 0 for a static member.
-    pub process_noise: f64,
-}
-
-const fn fixed(prior_size: f64, share: f64) -> Assumption {
-    Assumption { prior_size, share, process_noise: 0.0 }
-}
-
-/// The members at the start for labels. Chosen on text, hashed words and character n-grams, where
-/// the best member has a prior size from 0.3 to 10 and a share from 0.15 to 0.5; a share of 1 is
-/// right for rows with one feature.
-const FOR_LABELS: [Assumption; MAX_LANES] = [
-    fixed(0.1, 0.15),
-    fixed(0.3, 0.15),
-    fixed(1.0, 0.5),
-    fixed(1.0, 0.3),
-    fixed(3.0, 0.15),
-    fixed(3.0, 1.0),
-    fixed(10.0, 0.4),
-    fixed(0.3, 0.3),
-];
-
-/// The members at the start for other targets, where one word changes the linear predictor less:
-/// by a tenth of a deviation of `y`, or of a factor of $e$.
-const FOR_NUMBERS: [Assumption; MAX_LANES] = [
-    fixed(0.01, 0.3),
-    fixed(0.03, 0.1),
-    fixed(0.03, 0.4),
-    fixed(0.1, 0.1),
-    fixed(0.1, 0.5),
-    fixed(0.3, 0.3),
-    fixed(1.0, 1.0),
-    fixed(0.1, 0.3),
-];
 
 /// Process noise of the last member, unless nothing may move.
 const PROCESS_NOISE: f64 = 1e-4;
@@ -71,6 +29,8 @@ pub struct WideWeight {
     pub variance_share: f64,
     /// Variance that a feature regains per row relative to its prior, 0 for a static member.
     pub process_noise: f64,
+    /// The rate of a member whose precisions grow as the root of squared slopes; 0 for others.
+    pub root_rate: f64,
     /// Share of the mixture.
     pub weight: f64,
 }
@@ -89,11 +49,11 @@ pub(super) struct Member {
 
 impl Member {
     /// Refuses numbers that no member can have.
-    pub fn check(&self) -> Result<()> {
-        let Assumption { prior_size, share, process_noise } = self.assumption;
+    fn check(&self) -> Result<()> {
+        let Assumption { prior_size, share, process_noise, root_rate } = self.assumption;
         require(prior_size > 0.0 && prior_size.is_finite(), "prior size", prior_size, POSITIVE)?;
         require(share > 0.0 && share <= 1.0, "share", share, "must be above 0, at most 1")?;
-        for value in [process_noise, self.weight, self.residual, self.total] {
+        for value in [process_noise, root_rate, self.weight, self.residual, self.total] {
             require(value >= 0.0 && value.is_finite(), "member", value, "must be 0 or more")?;
         }
         Ok(())
@@ -113,17 +73,37 @@ pub(super) struct Members {
 impl Members {
     /// The members at the start; `labels` if the slope of the loss is bounded.
     pub fn new(drift: DriftMode, labels: bool) -> Self {
-        let mut assumptions = if labels { FOR_LABELS } else { FOR_NUMBERS };
-        if drift != DriftMode::Off {
-            assumptions[MAX_LANES - 1].process_noise = PROCESS_NOISE;
+        Self::at_start(if labels { &FOR_LABELS } else { &FOR_NUMBERS }, drift)
+    }
+
+    /// The members at the start for so many classes; two are those of labels.
+    pub fn for_classes(drift: DriftMode, classes: usize) -> Self {
+        let all = if classes > 2 { &FOR_CLASSES } else { &FOR_LABELS };
+        Self::at_start(&all[..class_lanes(classes)], drift)
+    }
+
+    fn at_start(assumptions: &[Assumption], drift: DriftMode) -> Self {
+        let weight = 1.0 / assumptions.len() as f64;
+        let member =
+            |&assumption: &Assumption| Member { assumption, weight, residual: 0.0, total: 0.0 };
+        let mut all: Vec<Member> = assumptions.iter().map(member).collect();
+        if drift != DriftMode::Off
+            && let Some(last) = all.last_mut()
+        {
+            last.assumption.process_noise = PROCESS_NOISE;
         }
-        let member = |assumption| Member {
-            assumption,
-            weight: 1.0 / MAX_LANES as f64,
-            residual: 0.0,
-            total: 0.0,
-        };
-        Self::from(assumptions.map(member).to_vec())
+        Self::from(all)
+    }
+
+    /// From stored members.
+    pub fn restore(all: Vec<Member>) -> Result<Self> {
+        let lanes = all.len();
+        let legal = lanes.is_power_of_two() && lanes <= MAX_LANES;
+        require(legal, "members", lanes as f64, "must be 1, 2, 4 or 8")?;
+        all.iter().try_for_each(Member::check)?;
+        let total: f64 = all.iter().map(|member| member.weight).sum();
+        require(total > 0.0 && total.is_finite(), "weights", total, "must add up to 1")?;
+        Ok(Self::from(all))
     }
 
     pub fn lanes(&self) -> usize {
@@ -146,6 +126,7 @@ impl Members {
             prior_size: member.assumption.prior_size,
             variance_share: member.assumption.share,
             process_noise: member.assumption.process_noise,
+            root_rate: member.assumption.root_rate,
             weight: member.weight,
         };
         self.all.iter().map(weight).collect()
@@ -202,6 +183,16 @@ impl Members {
         let leave = lanes < self.all.len();
         self.all.iter_mut().for_each(|member| member.total = 0.0);
         leave.then_some(order)
+    }
+
+    /// The lanes of the `lanes` heaviest members, one with process noise among them if there is.
+    pub fn heaviest_lanes(&self, lanes: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.all.len()).collect();
+        order.sort_by(|&a, &b| self.all[b].weight.total_cmp(&self.all[a].weight));
+        order.sort_by_key(|&k| self.all[k].assumption.process_noise == 0.0);
+        order.truncate(lanes);
+        order.sort_unstable();
+        order
     }
 
     /// Keeps these lanes alone.

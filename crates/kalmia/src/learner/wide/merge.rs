@@ -11,7 +11,8 @@ impl<F: Family + PartialEq> Wide<F> {
     /// for their cores and different members, and adding such beliefs would count what they share
     /// twice.
     pub fn merge(&self, other: &Self) -> Result<Merged<Self>> {
-        let intercepts = self.scales.has_intercept() == other.scales.has_intercept();
+        let intercepts =
+            self.features.scales.has_intercept() == other.features.scales.has_intercept();
         let shapeless = |wide: &Self| wide.family.fast().with_shape_unchecked(1.0);
         if shapeless(self) != shapeless(other)
             || self.numbers() != other.numbers()

@@ -12,32 +12,42 @@
 //! | file | owns |
 //! |---|---|
 //! | `builder` | choices before the first row |
-//! | `member` | the members: prior size, share of $s$, weight; which ones leave |
-//! | `tail`, `core` | the two parts of the belief, all members side by side |
-//! | `index` | the map from a feature to its place |
+//! | `assumption`, `lane_priors` | what members assume: prior size, share of $s$ |
+//! | `member` | the members and their weights; which ones leave |
+//! | `belief`, `tail`, `core` | the belief and its two parts, all members side by side |
+//! | `features`, `slots`, `index` | the features: their units, counts and places |
 //! | `row` | a row in the coordinates of the belief |
 //! | `learn`, `warm_up` | one row; the first rows, which are learned again at better scales |
 //! | `predict`, `coefficients` | predictions; coefficients and their covariance |
 //! | `prune` | a smaller model |
-//! | `state`, `merge` | storing and merging |
+//! | `classes` | several classes: a belief each about the same features |
+//! | `state`, `stored`, `merge` | storing and merging |
 
+mod assumption;
+mod belief;
 mod builder;
+mod classes;
 mod coefficients;
 mod core;
+mod features;
 mod index;
+mod lane_priors;
 mod learn;
 mod member;
 mod merge;
 mod predict;
 mod prune;
 mod row;
+mod slots;
 mod state;
+mod stored;
 mod tail;
 #[cfg(test)]
 mod tests;
 mod warm_up;
 
 pub use builder::WideBuilder;
+pub use classes::{ContrastTable, WideCategorical, WideCategoricalBuilder, WideCategoricalState};
 pub use member::WideWeight;
 pub use state::WideState;
 
@@ -45,16 +55,18 @@ use super::auto::dispersion::Dispersion;
 use super::auto::prior::PriorCenter;
 use super::auto::scale::Scales;
 use super::{Checkpoint, DriftMode, Learner};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::family::{Family, FastPaths};
 use crate::observe::Observer;
 use crate::rows::Rows;
 use crate::sparse::SparseRows;
-use core::Core;
+use belief::Belief;
+use features::Features;
+use lane_priors::LanePriors;
 use member::Members;
 use row::RowEntries;
+use slots::Slots;
 use std::borrow::Cow;
-use tail::{Place, Tail};
 use warm_up::WarmUpRows;
 
 /// Most features of a learner without a limit.
@@ -62,6 +74,9 @@ const NO_LIMIT: usize = u32::MAX as usize;
 
 /// Members at the start, and numbers side by side for each feature.
 const MAX_LANES: usize = 8;
+
+/// A number per member.
+type PerLane = [f64; MAX_LANES];
 
 /// The default learner for sparse rows: text, hashed features, identifiers, one-hot categories.
 ///
@@ -92,17 +107,13 @@ pub struct Wide<F> {
     /// With unit dispersion, and the shape as learned so far.
     family: F,
     drift: DriftMode,
-    /// Most features.
-    limit: usize,
     count: u64,
-    /// Of the leading features that are numbers.
-    scales: Scales,
+    features: Features,
     dispersion: Dispersion,
     prior: PriorCenter,
     warm_up: Option<WarmUpRows>,
     members: Members,
-    core: Core,
-    tail: Tail,
+    belief: Belief,
     /// Scratch: the current row.
     row: RowEntries,
     /// Drops no member: for a test that measures what dropping costs.
@@ -129,17 +140,16 @@ impl<F: Family> Wide<F> {
     ) -> Result<Self> {
         let family = family.fast().with_dispersion_unchecked(1.0);
         let labels = family.bounded_gradient();
+        let features = Features::new(scales, core_size, limit);
         let mut wide = Self {
             dispersion: Dispersion::new(&family),
             family,
             drift,
-            limit,
             count: 0,
             members: Members::new(drift, labels),
-            core: Core::new(core_size, scales.dim(), MAX_LANES)?,
-            tail: Tail::new(MAX_LANES),
-            row: RowEntries::new(scales.dim()),
-            scales,
+            belief: Belief::new(features.capacity(), features.numbers(), MAX_LANES)?,
+            row: RowEntries::new(features.numbers()),
+            features,
             prior: PriorCenter::default(),
             warm_up: Some(WarmUpRows::default()),
             keeps_all: false,
@@ -150,17 +160,17 @@ impl<F: Family> Wide<F> {
 
     /// Leading features that are numbers, the intercept included.
     pub fn numbers(&self) -> usize {
-        self.scales.dim()
+        self.features.numbers()
     }
 
     /// Most features that the learner takes; see [`WideBuilder::limit`].
     pub fn limit(&self) -> usize {
-        self.limit
+        self.features.limit
     }
 
     /// With another limit on the number of features, at any time.
     pub fn with_limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
+        self.features.limit = limit;
         self
     }
 
@@ -171,7 +181,7 @@ impl<F: Family> Wide<F> {
 
     /// Features that share a covariance, besides the numbers.
     pub fn core_features(&self) -> usize {
-        self.core.promoted().len()
+        self.features.promoted().len()
     }
 
     /// The estimated dispersion (noise variance, Gamma's $\phi$, or the negative binomial
@@ -193,7 +203,8 @@ impl<F: Family> Wide<F> {
 
     /// Bytes that the learner takes with so many features, at most.
     pub fn memory(&self, features: usize) -> usize {
-        Tail::bytes(self.tail.lanes(), features).saturating_add(self.core.bytes())
+        let belief = Belief::bytes(self.features.capacity(), self.members.lanes(), features);
+        Slots::bytes(features).saturating_add(belief)
     }
 
     /// All rows of a call; a row that cannot be learned leaves the rows before it learned.
@@ -205,47 +216,16 @@ impl<F: Family> Wide<F> {
         Ok(())
     }
 
-    /// Refuses a batch whose new features would exceed the limit, before anything is learned.
-    fn check_limit(&self, rows: SparseRows<'_>) -> Result<()> {
-        let room = self.limit.saturating_sub(self.tail.len());
-        // entries are at least as many as new features
-        if rows.features().entries() <= room {
-            return Ok(());
-        }
-        let mut new = std::collections::HashSet::new();
-        for row in 0..rows.len() {
-            // a zero that a row lists brings no feature
-            let unknown = |&(index, x): &(u32, f64)| {
-                x != 0.0 && index as usize >= self.numbers() && self.tail.find(index).is_none()
-            };
-            new.extend(rows.x(row).iter().filter(unknown).map(|(index, _)| index));
-            if new.len() > room {
-                return Err(Error::TooManyFeatures { row, limit: self.limit });
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses rows that led a coefficient of the tail out of the range of its `f32`. Targets of
-    /// moderate size cannot.
-    fn check_range(&self, rows: SparseRows<'_>) -> Result<()> {
-        for row in 0..rows.len() {
-            for index in rows.x(row).indices {
-                let Some(Place::Tail(slot)) = self.tail.find(*index) else { continue };
-                if let Some(&value) = self.tail.record(slot).iter().find(|v| !v.is_finite()) {
-                    let value = f64::from(value);
-                    return Err(Error::Diverged { row, quantity: "a coefficient", value });
-                }
-            }
-        }
-        Ok(())
+    /// What each member assumes of a feature that no row had, in units of the dispersion.
+    fn priors(&self) -> LanePriors {
+        LanePriors::new(&self.members.all, self.prior.scale.slopes)
     }
 }
 
 impl<F: Family> Learner for Wide<F> {
     /// The numbers and the features seen so far.
     fn dim(&self) -> usize {
-        self.numbers() + self.tail.len()
+        self.features.len()
     }
 
     fn count(&self) -> u64 {
@@ -279,15 +259,15 @@ impl<F: Family> Learner for Wide<F> {
     ) -> Result<()> {
         let moderate = rows.features().check(u64::MAX)?
             & rows.observations().check_observations(&self.family)?;
-        self.check_limit(rows)?;
-        self.tail.require_room(&rows)?;
+        self.features.check_limit(rows)?;
+        self.features.require_room(rows, 1, self.members.lanes())?;
         if moderate {
             // validated rows of moderate size cannot fail
             return self.run(rows, observer);
         }
         Checkpoint::default().transaction(self, |wide| {
             wide.run(rows, observer)?;
-            wide.check_range(rows)
+            wide.features.check_range(rows, std::slice::from_ref(&wide.belief))
         })
     }
 

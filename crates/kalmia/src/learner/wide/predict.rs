@@ -1,7 +1,8 @@
 //! Predictions of the mixture.
 
+use super::Wide;
+use super::belief::RowSums;
 use super::row::{RowEntries, SparseParts};
-use super::{MAX_LANES, Wide};
 use crate::error::{Error, Result, require};
 use crate::family::{Family, FastPaths};
 use crate::learner::auto::bank::MemberBelief;
@@ -12,30 +13,6 @@ use crate::rows::{Inputs, check_features};
 use crate::sparse::{SparseInputs, SparseRow};
 
 impl<F: Family> Wide<F> {
-    /// $m$ and $s$ of a row that [`look_up`](Self::look_up) prepared, member by member, as they
-    /// will be when the row is learned next.
-    pub(super) fn sums(
-        &self,
-        row: &RowEntries,
-        m: &mut [f64; MAX_LANES],
-        s: &mut [f64; MAX_LANES],
-    ) {
-        self.tail.add_sums(&row.tail, m, s);
-        for walk in &row.walks {
-            for entry in &row.tail {
-                let variance = self.tail.record(entry.at)[self.tail.lanes() + walk.lane];
-                let away = (self.count as u32).wrapping_sub(self.tail.slot(entry.at).last_row);
-                let grown = walk.after(f64::from(variance), away) - f64::from(variance);
-                s[walk.lane] += entry.z * entry.z * grown;
-            }
-        }
-        for (k, prior) in self.prior_variances().enumerate() {
-            let (linear, variance) = self.core.belief(&row.core, k);
-            m[k] += linear;
-            s[k] += variance + row.unseen * prior;
-        }
-    }
-
     /// The members' predictions of a row.
     fn parts(
         &self,
@@ -45,11 +22,9 @@ impl<F: Family> Wide<F> {
         row: &mut RowEntries,
         parts: &mut Vec<(f64, Prediction<F>)>,
     ) -> Result<()> {
-        self.look_up(x, row);
+        self.features.look_up(x, self.count, row);
         row.unseen += f64::from(unseen);
-        let mut m = [0.0; MAX_LANES];
-        let mut s = [0.0; MAX_LANES];
-        self.sums(row, &mut m, &mut s);
+        let RowSums { m, s } = self.belief.sums(row, &self.priors());
         parts.clear();
         for (k, member) in self.members.all.iter().enumerate() {
             let belief = MemberBelief {
@@ -68,10 +43,8 @@ impl<F: Family> Wide<F> {
     /// $\theta^\top x$ at the mixture's mean.
     pub(super) fn mean_linear(&self, x: SparseRow<'_>) -> f64 {
         let mut row = RowEntries::new(self.numbers());
-        self.look_up(x, &mut row);
-        let mut m = [0.0; MAX_LANES];
-        let mut s = [0.0; MAX_LANES];
-        self.sums(&row, &mut m, &mut s);
+        self.features.look_up(x, self.count, &mut row);
+        let RowSums { m, .. } = self.belief.sums(&row, &self.priors());
         self.members.all.iter().zip(m).map(|(member, m)| member.weight * m).sum()
     }
 }
@@ -104,10 +77,7 @@ impl<F: Family> Predict for Wide<F> {
     ) -> Result<()> {
         inputs.check(inputs.dim())?;
         let dense = SparseParts::of_dense(inputs.features(), inputs.dim(), inputs.len());
-        let offsets: Vec<f64> = (0..inputs.len()).map(|i| inputs.offset(i)).collect();
-        let unseen: Vec<u32> = (0..inputs.len()).map(|i| inputs.unseen(i)).collect();
-        let sparse = SparseInputs::new(dense.matrix()?);
-        self.predict_sparse(sparse.with_offsets(&offsets)?.with_unseen(&unseen)?, take)
+        self.predict_sparse(SparseInputs::with_extras(dense.matrix()?, inputs), take)
     }
 
     fn predict_sparse(

@@ -32,15 +32,13 @@ impl<F: Family> Wide<F> {
         let deviations = self.deviations();
         let keeps = |slot: usize| {
             let at = numbers + slot;
-            self.tail.slots()[slot].in_core || means[at].abs() >= min_z * deviations[at]
+            self.features.slots.get(slot as u32).in_core
+                || means[at].abs() >= min_z * deviations[at]
         };
-        let kept: Vec<u32> = (0..self.tail.len()).filter(|&s| keeps(s)).map(|s| s as u32).collect();
-        let dropped = self.tail.len() - kept.len();
-        let moved = self.tail.keep_slots(&kept);
-        self.core.move_slots(&moved);
-        for (at, feature) in (numbers as u32..).zip(self.core.promoted()) {
-            self.tail.promote(feature.slot, at);
-        }
-        Ok(dropped)
+        let slots = self.features.slots.len();
+        let kept: Vec<u32> = (0..slots).filter(|&s| keeps(s)).map(|s| s as u32).collect();
+        self.features.keep_slots(&kept);
+        self.belief.tail.keep_slots(&kept);
+        Ok(slots - kept.len())
     }
 }

@@ -1,18 +1,16 @@
-//! The tail: features with a variance each, and the map from a feature to its place.
+//! The tail: features with a variance each.
 //!
 //! The means and variances of all members stand side by side in one cache line per feature, so a
 //! row touches one line per feature whatever the number of members.
 
 mod kernel;
 
-use super::index::PlaceIndex;
+use super::PerLane;
+use super::lane_priors::Walk;
 use super::row::Entry;
-use crate::error::Result;
-use crate::linalg::{prefetch, require_memory};
+use crate::linalg::prefetch;
 use crate::math::arch;
-use crate::sparse::SparseRows;
 use kernel::{AddSums, TakeStep};
-use std::collections::HashMap;
 
 /// Numbers of a cache line.
 const LINE: usize = 16;
@@ -21,179 +19,68 @@ const LINE: usize = 16;
 #[repr(C, align(64))]
 struct Line([f32; LINE]);
 
-/// What is known of a feature beside the belief.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Slot {
-    pub index: u32,
-    /// Rows that had it, at most [`u32::MAX`].
-    pub seen: u32,
-    /// Rows learned before its last row, modulo $2^{32}$.
-    pub last_row: u32,
-    /// Whether it has moved to the core; its record here is no longer used.
-    pub in_core: bool,
-    /// Its unit, the geometric mean of its first values; the belief is one of features in it.
-    pub scale: f64,
-}
-
-/// Where a feature is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    Tail(u32),
-    Core(u32),
-}
-
 /// Most standard deviations that a mean comes to by a change of its unit, if it had fewer before.
 const MAX_DEVIATIONS: f64 = 10.0;
 
 /// Largest mean after a change of its unit, far within the range of `f32`.
 const MAX_MEAN: f64 = 1e30;
 
-/// The bit that marks a place in the core.
-const CORE: u32 = 1 << 31;
-
-impl Place {
-    /// As one number, never [`u32::MAX`]: there are fewer features than that.
-    pub fn packed(self) -> u32 {
-        match self {
-            Self::Tail(slot) => slot,
-            Self::Core(at) => at | CORE,
-        }
-    }
-
-    pub fn unpacked(packed: u32) -> Self {
-        if packed & CORE == 0 { Self::Tail(packed) } else { Self::Core(packed & !CORE) }
-    }
-}
-
-/// The beliefs of all members about the features outside the core.
+/// The beliefs of all members about the features outside the core, slot after slot.
 #[derive(Debug, Clone)]
 pub(super) struct Tail {
     lanes: usize,
+    /// Features.
+    len: usize,
     /// Per feature the members' means, then their variances.
     lines: Vec<Line>,
-    slots: Vec<Slot>,
-    places: PlaceIndex,
-}
-
-/// A member's variance that grows while a feature is away.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Walk {
-    pub lane: usize,
-    /// Variance added per row.
-    pub per_row: f64,
-    /// Largest variance: that of the prior.
-    pub most: f64,
 }
 
 impl Tail {
     pub fn new(lanes: usize) -> Self {
-        Self { lanes, lines: Vec::new(), slots: Vec::new(), places: PlaceIndex::new() }
+        Self { lanes, len: 0, lines: Vec::new() }
     }
 
     pub fn lanes(&self) -> usize {
         self.lanes
     }
 
-    /// Features, those that moved to the core included.
-    pub fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    pub fn slots(&self) -> &[Slot] {
-        &self.slots
-    }
-
-    pub fn slot(&self, slot: u32) -> &Slot {
-        &self.slots[slot as usize]
+    /// Bytes of so many features.
+    pub fn bytes(lanes: usize, features: usize) -> usize {
+        features.saturating_mul(2 * lanes * size_of::<f32>())
     }
 
     pub fn clear(&mut self) {
+        self.len = 0;
         self.lines.clear();
-        self.slots.clear();
-        self.places.clear();
     }
 
-    /// Bytes of so many features.
-    pub fn bytes(lanes: usize, features: usize) -> usize {
-        // at least a quarter of the index is occupied
-        let each = 2 * lanes * size_of::<f32>() + size_of::<Slot>() + 4 * size_of::<u64>();
-        features.saturating_mul(each)
-    }
-
-    /// The places of features in order. Their memory is loaded meanwhile, so that a row waits for
-    /// all of its features together.
-    pub fn find_all(&self, indices: &[u32], places: &mut Vec<Option<Place>>) {
-        indices.iter().for_each(|&index| self.places.prefetch(index));
-        places.clear();
-        for &index in indices {
-            let place = self.find(index);
-            if let Some(Place::Tail(slot)) = place {
-                prefetch(&self.slots, slot as usize);
-                prefetch(&self.lines, slot as usize * 2 * self.lanes / LINE);
-            }
-            places.push(place);
-        }
-    }
-
+    /// Begins to load the record of a slot.
     #[inline(always)]
-    pub fn find(&self, index: u32) -> Option<Place> {
-        self.places.find(index)
-    }
-
-    /// Refuses a batch if there is no memory for the features that it may bring.
-    pub fn require_room(&self, rows: &SparseRows<'_>) -> Result<()> {
-        // a vector that grows is held twice for a moment
-        let bytes = |new: usize| Self::bytes(self.lanes, 2 * (self.slots.len() + new));
-        if require_memory(bytes(rows.features().entries())).is_ok() {
-            return Ok(());
-        }
-        require_memory(bytes(rows.features().distinct(|index| self.find(index).is_none())))
+    pub fn prefetch(&self, slot: u32) {
+        prefetch(&self.lines, slot as usize * 2 * self.lanes / LINE);
     }
 
     /// A feature that no row had, of mean 0 with these variances.
-    pub fn insert(&mut self, index: u32, scale: f64, variances: impl Iterator<Item = f64>) -> u32 {
-        let slot = self.slots.len() as u32;
-        self.slots.push(Slot { index, seen: 0, last_row: 0, in_core: false, scale });
-        let numbers = 2 * self.lanes * self.slots.len();
-        if self.lines.len() * LINE < numbers {
+    pub fn push(&mut self, variances: &[f64]) {
+        let slot = self.len as u32;
+        self.len += 1;
+        if self.lines.len() * LINE < 2 * self.lanes * self.len {
             self.lines.push(Line([0.0; LINE]));
         }
-        self.places.insert(index, Place::Tail(slot));
         let lanes = self.lanes;
         let record = self.record_mut(slot);
         record[..lanes].fill(0.0);
-        for (to, variance) in record[lanes..].iter_mut().zip(variances) {
+        for (to, &variance) in record[lanes..].iter_mut().zip(variances) {
             *to = variance as f32;
         }
-        slot
     }
 
-    /// The feature is in the core from now on.
-    pub fn promote(&mut self, slot: u32, at: u32) {
-        let known = &mut self.slots[slot as usize];
-        known.in_core = true;
-        self.places.insert(known.index, Place::Core(at));
-    }
-
-    /// Counts a row that has the feature; returns the rows since the last one, and how many had it
-    /// before.
-    #[inline(always)]
-    pub fn visit(&mut self, slot: u32, row: u64) -> (u32, u32) {
-        let known = &mut self.slots[slot as usize];
-        let seen = known.seen;
-        let away = (row as u32).wrapping_sub(known.last_row);
-        known.seen = seen.saturating_add(1);
-        known.last_row = row as u32;
-        (away, seen)
-    }
-
-    /// Gives the feature another unit: the prior is exchanged for that of the new unit, and what
-    /// the rows have shown is kept.
-    pub fn rescale(&mut self, slot: u32, scale: f64, priors: impl Iterator<Item = f64>) {
-        let ratio = scale / self.slots[slot as usize].scale;
+    /// The feature's unit has become `ratio` times as large: the prior is exchanged for that of the
+    /// new unit, and what the rows have shown is kept.
+    pub fn rescale(&mut self, slot: u32, ratio: f64, priors: &[f64]) {
         let lanes = self.lanes;
         let (means, variances) = self.record_mut(slot).split_at_mut(lanes);
-        for ((mean, variance), prior) in means.iter_mut().zip(variances).zip(priors) {
+        for ((mean, variance), &prior) in means.iter_mut().zip(variances).zip(priors) {
             // in the new unit all numbers are those of a coefficient `ratio` times as large
             let old = f64::from(*variance) * ratio * ratio;
             let evidence = (1.0 / old - 1.0 / (prior * ratio * ratio)).max(0.0);
@@ -207,7 +94,6 @@ impl Tail {
             // units that differ by more than 1e19 take a variance out of the range of `f32`
             *variance = (new as f32).max(f32::MIN_POSITIVE);
         }
-        self.slots[slot as usize].scale = scale;
     }
 
     #[inline(always)]
@@ -238,7 +124,7 @@ impl Tail {
 
     /// Lets variances grow by the rows that a feature was away.
     #[inline(always)]
-    pub fn walk(&mut self, slot: u32, away: u32, walks: &[Walk]) {
+    pub fn walk(&mut self, slot: u32, away: u32, walks: impl Iterator<Item = Walk>) {
         let lanes = self.lanes;
         for walk in walks {
             let variance = &mut self.record_mut(slot)[lanes + walk.lane];
@@ -247,7 +133,7 @@ impl Tail {
     }
 
     /// Adds $\sum\theta_jz_j$ to `m` and $\sum v_jz_j^2$ to `s`, member by member.
-    pub fn add_sums(&self, entries: &[Entry], m: &mut [f64; 8], s: &mut [f64; 8]) {
+    pub fn add_sums(&self, entries: &[Entry], m: &mut PerLane, s: &mut PerLane) {
         let numbers = self.numbers();
         match self.lanes {
             8 => arch().dispatch(AddSums::<8> { numbers, entries, m, s }),
@@ -258,7 +144,7 @@ impl Tail {
     }
 
     /// $\theta_j \mathrel{+}= g\,v_jz_j$ and $v_j \mathrel{-}= c\,(v_jz_j)^2$, member by member.
-    pub fn take_step(&mut self, entries: &[Entry], gain: &[f64; 8], contraction: &[f64; 8]) {
+    pub fn take_step(&mut self, entries: &[Entry], gain: &PerLane, contraction: &PerLane) {
         let lanes = self.lanes;
         let numbers = self.numbers_mut();
         match lanes {
@@ -269,11 +155,26 @@ impl Tail {
         }
     }
 
+    /// The step of a member whose precision grows as a root: $v_j \mathrel{/}= \sqrt{1 +
+    /// (g\,v_jz_j/\eta)^2}$, then $\theta_j \mathrel{+}= g\,v_jz_j$.
+    pub fn take_root_step(&mut self, entries: &[Entry], lane: usize, gain: f64, rate: f64) {
+        let lanes = self.lanes;
+        for &Entry { at, z } in entries {
+            let record = self.record_mut(at);
+            let before = f64::from(record[lanes + lane]);
+            let slope = gain * z;
+            let after = before / (before * slope / rate).hypot(1.0);
+            record[lane] = (f64::from(record[lane]) + slope * after) as f32;
+            record[lanes + lane] = after.max(f64::from(f32::MIN_POSITIVE)) as f32;
+        }
+    }
+
     /// Keeps these members alone.
     pub fn keep_lanes(&mut self, kept: &[usize]) {
         let mut smaller = Self::new(kept.len());
-        smaller.lines = vec![Line([0.0; LINE]); (2 * kept.len() * self.slots.len()).div_ceil(LINE)];
-        for slot in 0..self.slots.len() as u32 {
+        smaller.len = self.len;
+        smaller.lines = vec![Line([0.0; LINE]); (2 * kept.len() * self.len).div_ceil(LINE)];
+        for slot in 0..self.len as u32 {
             let from = self.record(slot);
             let to = smaller.record_mut(slot);
             for (k, &lane) in kept.iter().enumerate() {
@@ -281,47 +182,27 @@ impl Tail {
                 to[kept.len() + k] = from[self.lanes + lane];
             }
         }
-        self.lines = smaller.lines;
-        self.lanes = kept.len();
+        *self = smaller;
     }
 
-    /// Keeps these slots alone; the new slot of each old one.
-    pub fn keep_slots(&mut self, kept: &[u32]) -> HashMap<u32, u32> {
-        let slots = kept.iter().map(|&slot| self.slots[slot as usize]).collect();
+    /// Keeps these slots alone, in this order.
+    pub fn keep_slots(&mut self, kept: &[u32]) {
         let records: Vec<f32> =
             kept.iter().flat_map(|&slot| self.record(slot).iter().copied()).collect();
-        *self = Self::from_parts(self.lanes, slots, &records);
-        kept.iter().copied().zip(0..).collect()
+        *self = Self::from_records(self.lanes, &records);
     }
 
-    /// All records, feature after feature.
+    /// All records, slot after slot.
     pub fn records(&self) -> &[f32] {
-        &self.numbers()[..2 * self.lanes * self.slots.len()]
+        &self.numbers()[..2 * self.lanes * self.len]
     }
 
-    /// From what [`slots`](Self::slots), [`records`](Self::records) and [`find`](Self::find) gave.
-    pub fn from_parts(lanes: usize, slots: Vec<Slot>, records: &[f32]) -> Self {
+    /// From what [`records`](Self::records) gave.
+    pub fn from_records(lanes: usize, records: &[f32]) -> Self {
         let mut tail = Self::new(lanes);
+        tail.len = records.len() / (2 * lanes);
         tail.lines = vec![Line([0.0; LINE]); records.len().div_ceil(LINE)];
         tail.numbers_mut()[..records.len()].copy_from_slice(records);
-        for (slot, known) in (0u32..).zip(&slots) {
-            tail.places.insert(known.index, Place::Tail(slot));
-        }
-        tail.slots = slots;
         tail
-    }
-
-    /// Whether no feature occurs twice.
-    pub fn is_consistent(&self) -> bool {
-        self.places.len() == self.slots.len()
-    }
-}
-
-impl Walk {
-    /// The variance after `away` rows without the feature.
-    #[inline(always)]
-    pub fn after(&self, variance: f64, away: u32) -> f64 {
-        // rounding may have left it slightly above the prior
-        (variance + self.per_row * f64::from(away)).min(self.most.max(variance))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::family::Bernoulli;
-use crate::learner::wide::tail::Place;
+use crate::learner::wide::slots::Place;
 use crate::observe::RowView;
 use crate::rows::Observation;
 use crate::rule::moments;
@@ -82,14 +82,14 @@ fn follow(room: usize) {
         rows.iter().for_each(|(x, y)| reference.learn(x, *y));
         assert_eq!(wide.core_features(), reference.core.len());
         for j in 0..DIM {
-            let lanes = wide.tail.lanes();
-            let (mean, variance) = match wide.tail.find(j as u32).unwrap() {
+            let lanes = wide.belief.tail.lanes();
+            let (mean, variance) = match wide.features.slots.find(j as u32).unwrap() {
                 Place::Core(at) => {
                     let at = at as usize;
-                    (wide.core.mean(at, k), wide.core.entry(at, at, k))
+                    (wide.belief.core.mean(at, k), wide.belief.core.entry(at, at, k))
                 }
                 Place::Tail(slot) => {
-                    let record = wide.tail.record(slot);
+                    let record = wide.belief.tail.record(slot);
                     (f64::from(record[k]), f64::from(record[lanes + k]))
                 }
             };
@@ -118,10 +118,10 @@ fn a_core_is_symmetric_to_the_last_bit() {
     for (x, y) in &rows(300, 2) {
         wide.learn(Rows::new(DIM, x, &[*y]).unwrap()).unwrap();
     }
-    for i in 0..wide.core.len() {
+    for i in 0..wide.belief.core.len() {
         for j in 0..i {
             for k in 0..MAX_LANES {
-                assert_eq!(wide.core.entry(i, j, k), wide.core.entry(j, i, k));
+                assert_eq!(wide.belief.core.entry(i, j, k), wide.belief.core.entry(j, i, k));
             }
         }
     }

@@ -23,7 +23,7 @@ pub(super) struct WarmUpRows {
 }
 
 impl WarmUpRows {
-    fn push(&mut self, x: SparseRow<'_>, observation: Observation) {
+    pub fn push(&mut self, x: SparseRow<'_>, observation: Observation) {
         self.entries.push(x.indices.len() as u32);
         self.indices.extend_from_slice(x.indices);
         self.values.extend_from_slice(x.values);
@@ -32,7 +32,7 @@ impl WarmUpRows {
         self.offset.push(observation.offset);
     }
 
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.y.len()
     }
 
@@ -86,10 +86,8 @@ impl<F: Family> Wide<F> {
             return Ok(());
         }
         let t = self.warm_up.as_ref().map_or(0, WarmUpRows::len) + 1;
-        let mut row = std::mem::take(&mut self.row);
-        self.look_up(x, &mut row);
-        self.scales.add(row.numbers());
-        self.row = row;
+        self.features.look_up(x, self.count, &mut self.row);
+        self.features.scales.add(&self.row.numbers);
         // After two rows the spread of `y` is known for the first time.
         if t.is_power_of_two() || t == 3 {
             self.rerun()?;
@@ -107,10 +105,10 @@ impl<F: Family> Wide<F> {
     fn rerun(&mut self) -> Result<()> {
         let kept = self.warm_up.take().unwrap_or_default();
         let count = self.count;
-        self.scales.freeze();
+        self.features.scales.freeze();
         for _ in 0..self.dispersion.warm_up_runs() {
             let noise = self.loss_divisor();
-            let intercept = self.scales.has_intercept();
+            let intercept = self.features.scales.has_intercept();
             let observations = kept.observations();
             self.prior.center(&self.family, &mut self.dispersion, noise, intercept, observations);
             let first = self.prior.center_scale(&self.family, &mut self.dispersion, kept.len());
@@ -138,20 +136,21 @@ impl<F: Family> Wide<F> {
 
     /// The prior at the current scales, and nothing learned.
     pub(super) fn rebuild(&mut self) {
-        debug_assert_eq!(self.tail.lanes(), MAX_LANES);
+        debug_assert_eq!(self.belief.lanes(), MAX_LANES);
         self.members = Members::new(self.drift, self.family.bounded_gradient());
-        self.tail.clear();
-        self.core.clear();
+        let numbers = self.numbers();
+        self.features.clear();
+        self.belief.clear(numbers);
         self.count = 0;
         self.dispersion.reset();
-        for (k, variance) in self.prior_variances().enumerate() {
-            for j in 0..self.numbers() {
-                self.core.set(j, k, 0.0, variance);
+        for (k, &variance) in self.priors().variances().iter().enumerate() {
+            for j in 0..numbers {
+                self.belief.core.set(j, k, 0.0, variance);
             }
-            if self.scales.has_intercept() {
+            if self.features.scales.has_intercept() {
                 let size = self.members.all[k].assumption.prior_size;
                 let variance = self.prior.intercept_variance(&self.dispersion, size);
-                self.core.set(0, k, self.prior.intercept_mean, variance);
+                self.belief.core.set(0, k, self.prior.intercept_mean, variance);
             }
         }
     }

@@ -1,14 +1,15 @@
 //! The loops over the features of a row, all members at once; the compiler turns a record of `L`
 //! means and `L` variances into vectors.
 
+use crate::learner::wide::PerLane;
 use crate::learner::wide::row::Entry;
 
 /// Adds $\sum\theta_jz_j$ to `m` and $\sum v_jz_j^2$ to `s` of `L` members.
 pub(super) struct AddSums<'a, const L: usize> {
     pub numbers: &'a [f32],
     pub entries: &'a [Entry],
-    pub m: &'a mut [f64; 8],
-    pub s: &'a mut [f64; 8],
+    pub m: &'a mut PerLane,
+    pub s: &'a mut PerLane,
 }
 
 impl<const L: usize> pulp::WithSimd for AddSums<'_, L> {
@@ -37,8 +38,8 @@ impl<const L: usize> pulp::WithSimd for AddSums<'_, L> {
 pub(super) struct TakeStep<'a, const L: usize> {
     pub numbers: &'a mut [f32],
     pub entries: &'a [Entry],
-    pub gain: &'a [f64; 8],
-    pub contraction: &'a [f64; 8],
+    pub gain: &'a PerLane,
+    pub contraction: &'a PerLane,
 }
 
 impl<const L: usize> pulp::WithSimd for TakeStep<'_, L> {

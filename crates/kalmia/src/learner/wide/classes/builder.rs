@@ -1,0 +1,93 @@
+//! Choices that a [`WideCategorical`] takes before its first row.
+
+use super::WideCategorical;
+use crate::error::{Result, require};
+use crate::learner::DriftMode;
+use crate::learner::auto::scale::Scales;
+use crate::learner::wide::NO_LIMIT;
+use crate::learner::wide::builder::{CORE_FEATURES, check_core};
+use crate::learner::wide::features::Features;
+
+/// Builds a [`WideCategorical`]; made by [`WideCategorical::builder`].
+///
+/// ```
+/// use kalmia::WideCategorical;
+///
+/// // Features 0 to 2 are the constant and two numbers; all others are sparse.
+/// let learner = WideCategorical::builder(4).intercept().numbers(2).limit(1_000_000).build()?;
+/// assert_eq!((learner.classes(), learner.dim()), (4, 3));
+/// # Ok::<(), kalmia::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct WideCategoricalBuilder {
+    classes: usize,
+    intercept: bool,
+    numbers: usize,
+    drift: DriftMode,
+    limit: usize,
+    core: usize,
+}
+
+impl WideCategoricalBuilder {
+    pub(super) fn new(classes: usize) -> Self {
+        Self {
+            classes,
+            intercept: false,
+            numbers: 0,
+            drift: DriftMode::Off,
+            limit: NO_LIMIT,
+            core: CORE_FEATURES,
+        }
+    }
+
+    /// Feature 0 is the constant 1, and its coefficients are not shrunk. Rows must list it.
+    pub fn intercept(self) -> Self {
+        self.with_intercept(true)
+    }
+
+    /// As [`intercept`](Self::intercept), if `intercept` is true.
+    pub fn with_intercept(mut self, intercept: bool) -> Self {
+        self.intercept = intercept;
+        self
+    }
+
+    /// The first `numbers` features, after the constant if there is one, are numbers: they are
+    /// centered (with an intercept), scaled by the first rows and kept in the core. The cost per
+    /// row and class grows with the square of their number.
+    pub fn numbers(mut self, numbers: usize) -> Self {
+        self.numbers = numbers;
+        self
+    }
+
+    /// Whether the coefficients may move; off by default. With another mode a member whose
+    /// variances grow between the rows of a feature takes part; the weights decide how much it
+    /// counts, so [`DriftMode::Adapt`] and [`DriftMode::Detect`] are the same here.
+    pub fn drift(mut self, drift: DriftMode) -> Self {
+        self.drift = drift;
+        self
+    }
+
+    /// Most features; a batch with more is refused with
+    /// [`TooManyFeatures`](crate::Error::TooManyFeatures). By default memory is the limit.
+    pub fn limit(mut self, features: usize) -> Self {
+        self.limit = features;
+        self
+    }
+
+    /// Features besides the numbers that share a covariance, 32 by default. The cost per row and
+    /// class grows with the square.
+    pub fn core(mut self, features: usize) -> Self {
+        self.core = features;
+        self
+    }
+
+    /// The untrained learner.
+    pub fn build(self) -> Result<WideCategorical> {
+        require(self.classes > 0, "classes", self.classes as f64, "must be at least 1")?;
+        let numbers = self.numbers.saturating_add(usize::from(self.intercept));
+        check_core(numbers.saturating_add(self.core))?;
+        let features = Features::new(Scales::new(numbers, self.intercept), self.core, self.limit);
+        WideCategorical::untrained(self.classes, features, self.drift)
+    }
+}
