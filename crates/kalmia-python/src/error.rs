@@ -53,14 +53,6 @@ pub fn model(error: kalmia_model::Error) -> PyErr {
     match error {
         kalmia_model::Error::Learner(error) => plain(error),
         kalmia_model::Error::Data(error) => data(error),
-        kalmia_model::Error::File(FileError::Content {
-            path,
-            problem: Problem::Kind { found, .. },
-        }) if found == QUANTILE_MODEL => file(format!(
-            "model file {}: holds several quantiles, which the command `kalmia predict` takes; in \
-             Python fit one QuantileRegression per level",
-            path.display()
-        )),
         kalmia_model::Error::File(error) => file(error),
         error @ kalmia_model::Error::Memory { .. } => {
             PyMemoryError::new_err(format!("{error}: leave features out"))

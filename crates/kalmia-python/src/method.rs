@@ -6,6 +6,7 @@ use crate::error::{input, model as refuse};
 use crate::file::Provenance;
 use crate::kinds::wrap;
 use crate::learner::Learner;
+use kalmia::AnyFamily;
 use kalmia::evaluate::Metrics;
 use kalmia_model::{
     Error, FamilyChoice, History, Method, MethodName, Parameter, Parameters, Settings,
@@ -77,6 +78,9 @@ fn name(parameter: Parameter) -> &'static str {
 /// numbers : int, optional
 ///     Makes a learner of sparse rows (``"auto"`` and ``"wide"``): how many of its leading
 ///     features, without the constant, are numbers that every row has. `features` is not used.
+/// metrics : bool
+///     Whether the learner keeps its progressive loss. One of several quantiles does not: their
+///     predictions are judged together.
 ///
 /// Returns
 /// -------
@@ -94,7 +98,7 @@ fn name(parameter: Parameter) -> &'static str {
                     radius=None, exp_concavity=None, gradient_bound=None, lam=None, multiplier=None,
                     diameter=false, horizon=None, step=None, oracle=None, averaged=false,
                     certificate=false, conformal=false, weights="frequency", shuffle=None,
-                    learners=1, numbers=None))]
+                    learners=1, numbers=None, metrics=true))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn model<'py>(
     py: Python<'py>,
@@ -125,6 +129,7 @@ pub fn model<'py>(
     shuffle: Option<u64>,
     learners: usize,
     numbers: Option<usize>,
+    metrics: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let variance = prior_variance.and_then(|given| given.extract::<f64>().ok());
     let start = start(prior_mean, prior_variance.filter(|_| variance.is_none()))?;
@@ -189,16 +194,25 @@ pub fn model<'py>(
         ),
         other => translate(other),
     })?;
+    let metrics = match metrics {
+        true => Some(new_metrics(family, certificate, conformal)?),
+        false => None,
+    };
+    let mut learner = Learner::new(ByFamily::BuiltIn(learner), intercept, metrics);
+    learner.provenance = Some(Arc::new(Provenance { settings, history: History::default() }));
+    wrap(py, learner)
+}
+
+/// Metrics that have seen no row.
+fn new_metrics(family: AnyFamily, certificate: bool, conformal: bool) -> PyResult<Metrics> {
     let mut metrics = Metrics::new(family).map_err(crate::error::plain)?;
     if certificate {
         metrics = metrics.with_certificate();
     }
-    if conformal {
-        metrics = with_conformal(metrics).map_err(translate)?;
+    match conformal {
+        true => with_conformal(metrics).map_err(translate),
+        false => Ok(metrics),
     }
-    let mut learner = Learner::new(ByFamily::BuiltIn(learner), intercept, Some(metrics));
-    learner.provenance = Some(Arc::new(Provenance { settings, history: History::default() }));
-    wrap(py, learner)
 }
 
 /// A mean and a covariance that are vectors or matrices; `None` if neither is given.

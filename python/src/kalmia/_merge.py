@@ -23,6 +23,11 @@ def merged(a: Any, b: Any) -> Any:
         )
     check_is_fitted(b, "learners_")
     _classes.refuse(a, "cannot be merged")
+    if a._scored() is not a.learners_:
+        raise InputError(
+            "a model of several quantiles cannot be merged: its levels are judged together; fit "
+            "and merge one model per level"
+        )
     for name, value in a._made_with.items():
         other = b._made_with.get(name)
         if not same(value, other):

@@ -157,6 +157,36 @@ impl<F: Family> Auto<F> {
         }
     }
 
+    /// The same learner with its family as another type, which must describe the same law: a
+    /// [`Quantile`](crate::Quantile) as an [`AnyFamily`](crate::AnyFamily), or back.
+    ///
+    /// ```
+    /// use kalmia::{AnyFamily, Auto, Learner, Quantile, Rows};
+    /// let mut auto = Auto::builder(Quantile::new(0.5)?, 1).intercept().build()?;
+    /// auto.learn(Rows::new(1, &[1.0, 1.0], &[2.0, 3.0])?)?;
+    /// let any: Auto<AnyFamily> = auto.clone().map_family(AnyFamily::from);
+    /// assert_eq!(any.coefficients(), auto.coefficients());
+    /// # Ok::<(), kalmia::Error>(())
+    /// ```
+    pub fn map_family<G: Family>(self, family: impl FnOnce(F) -> G) -> Auto<G> {
+        Auto {
+            family: family(self.family),
+            dim: self.dim,
+            drift: self.drift,
+            count: self.count,
+            scales: self.scales,
+            dispersion: self.dispersion,
+            prior: self.prior,
+            warm_up: self.warm_up,
+            stage: self.stage,
+            sentinel: self.sentinel,
+            follows_from: self.follows_from,
+            mean: self.mean,
+            threads: self.threads,
+            keeps_all: self.keeps_all,
+        }
+    }
+
     /// A learner that continues from a state.
     pub fn restore(state: AutoState<F>) -> Result<Self> {
         let dim = state.dim;
