@@ -1,9 +1,8 @@
 //! The library's errors as the exceptions of `kalmia.errors`, in Python's terms.
 
 use kalmia::Error;
-use kalmia::file::{FileError, Problem};
 use kalmia_data::Remedy;
-use kalmia_model::{QUANTILE_MODEL, number_text};
+use kalmia_model::number_text;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -12,11 +12,9 @@ use crate::quantile_scores::{QuantileScores, ScoreState};
 use crate::schema::Schema;
 use kalmia::file::{Metadata, ModelFile, VERSION, replace};
 use kalmia::learner::Quantiles;
-use kalmia::{AnyFamily, AnyLearner, Auto, Quantile};
+use kalmia::{AnyFamily, AnyLearner, Auto, Predict, Quantile};
 use kalmia_data::Encoder;
-use kalmia_model::{
-    QUANTILE_MODEL, QuantileModel, Settings, quantile_json_export, quantile_onnx,
-};
+use kalmia_model::{QUANTILE_MODEL, QuantileModel, Settings, quantile_json_export, quantile_onnx};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;

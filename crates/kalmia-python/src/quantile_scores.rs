@@ -4,10 +4,8 @@ use crate::error::{file as refuse, input, model as translate, plain};
 use crate::learner::{Numbers, check_order, scale_weights};
 use crate::metrics::quantile_report;
 use crate::shared::{Held, Shared};
-use kalmia::Observation;
 use kalmia::evaluate::QuantileMetrics;
 use kalmia::file::{Metadata, ModelFile};
-use kalmia::learner::{QuantileObserver, QuantileRow};
 use kalmia_model::{WeightKind, Weights};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -100,7 +98,8 @@ impl QuantileScores {
         order: Option<Vec<usize>>,
         whole: bool,
     ) -> PyResult<()> {
-        let mut state = self.0.write(py)?;
+        let mut guard = self.0.write(py)?;
+        let mut state = guard.clone();
         let y = y.as_array();
         let predictions = predictions.as_array();
         let rows = y.len();
@@ -127,10 +126,9 @@ impl QuantileScores {
             let row = predictions.row(place(i));
             sorted.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
             let weight = scaled.as_ref().map_or(1.0, |scaled| scaled[i]);
-            let observation = Observation { y: y[place(i)], weight, offset: 0.0 };
-            let row = QuantileRow { index: i, x: &[], observation, predictions: &sorted };
-            state.metrics.row(&row);
+            state.metrics.row(y[place(i)], &sorted, weight).map_err(plain)?;
         }
+        *guard = state;
         Ok(())
     }
 

@@ -11,6 +11,7 @@
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
 //! | `review` | which members are dropped |
 //! | `posterior`, `mean`, `dispersion`, `pearson`, `shape` | weights, predicted mean, noise |
+//! | `sandwich` | the covariance of a quantile's coefficients, whatever the law of the targets |
 //! | `outliers`, `downweight` | what targets far from their prediction count; how it is learned |
 //! | `predict`, `shrink` | predictions, standard errors, growth; growth undone |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
@@ -38,6 +39,7 @@ pub(super) mod prior;
 pub(super) mod report;
 pub(super) mod review;
 mod sample;
+mod sandwich;
 pub(super) mod scale;
 mod scores;
 pub(super) mod sentinel;
@@ -64,6 +66,7 @@ use bank::Context;
 use dispersion::Dispersion;
 pub use prior::PRIOR_SIZES;
 use prior::PriorCenter;
+use sandwich::Sandwich;
 use scale::Scales;
 use sentinel::Sentinel;
 use stage::Stage;
@@ -126,6 +129,9 @@ pub struct Auto<F> {
     warm_up: Option<WarmUpRows>,
     stage: Stage,
     sentinel: Sentinel,
+    /// What the rows after the warm-up say of the covariance, while a quantile's members are
+    /// static.
+    sandwich: Option<Box<Sandwich>>,
     /// Rows learned when random-walk members took over.
     follows_from: Option<u64>,
     mean: Vec<f64>,
@@ -160,6 +166,7 @@ impl<F: Family> Auto<F> {
             warm_up: Some(WarmUpRows::default()),
             stage: Stage::default(),
             sentinel: Sentinel::default(),
+            sandwich: None,
             follows_from: None,
             mean: vec![0.0; dim],
             threads,
@@ -203,7 +210,8 @@ impl<F: Family> Auto<F> {
             Some(_) => bases * PRIOR_SIZES.len(),
             None => self.stage.members(),
         };
-        self.stage.matrix_bytes(dim).saturating_mul(members)
+        let sandwich = if Sandwich::is_for(&self.family) { Sandwich::bytes(dim) } else { 0 };
+        self.stage.matrix_bytes(dim).saturating_mul(members).saturating_add(sandwich)
     }
 
     /// The drift mode.
@@ -268,11 +276,17 @@ impl<F: Family> Auto<F> {
                 self.scales.complete(rows.x(i), |j, scale| stage.set_prior(j, slopes, scale));
             }
         }
+        let counts = self.warm_up.is_none() && self.stage.is_static();
+        if counts && self.sandwich.is_none() && Sandwich::is_for(&self.family) {
+            self.sandwich = Some(Box::new(Sandwich::new(self.dim)));
+        }
         let sentinel = self.is_watched().then_some(&mut self.sentinel);
         let context = Context {
             family: &self.family,
             dispersion: &mut self.dispersion,
             sentinel,
+            sandwich: self.sandwich.as_deref_mut().filter(|_| counts),
+            scales: &self.scales,
             centers: self.scales.centers(),
             count: self.count,
             first,
@@ -301,6 +315,7 @@ impl<F: Family> Auto<F> {
             if self.count.is_multiple_of(CHUNK) {
                 self.review_members();
                 self.move_shape();
+                self.refresh_sandwich();
             }
             if self.count.is_multiple_of(chunk) {
                 self.take_noise();

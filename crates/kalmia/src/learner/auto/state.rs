@@ -4,6 +4,7 @@ use super::bank::Bank;
 use super::dispersion::{Dispersion, is_zero};
 use super::member::Member;
 use super::prior::{Basis, PriorCenter, PriorScale};
+use super::sandwich::Sandwich;
 use super::scale::Scales;
 use super::sentinel::Sentinel;
 use super::stage::each_bank;
@@ -38,6 +39,9 @@ pub struct AutoState<F> {
     centers: Vec<f64>,
     members: Vec<MemberState>,
     sentinel: Sentinel,
+    /// None in older files, and for most families.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sandwich: Option<Box<Sandwich>>,
     /// None in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     follows_from: Option<u64>,
@@ -153,6 +157,7 @@ impl<F: Family> Auto<F> {
                 false => each_bank!(&self.stage, bank => members(bank)),
             },
             sentinel: self.sentinel.clone(),
+            sandwich: self.sandwich.clone(),
             follows_from: self.follows_from,
         }
     }
@@ -180,6 +185,7 @@ impl<F: Family> Auto<F> {
             warm_up: self.warm_up,
             stage: self.stage,
             sentinel: self.sentinel,
+            sandwich: self.sandwich,
             follows_from: self.follows_from,
             mean: self.mean,
             threads: self.threads,
@@ -192,6 +198,9 @@ impl<F: Family> Auto<F> {
         let dim = state.dim;
         state.scales.check(dim)?;
         state.sentinel.check(dim)?;
+        if let Some(sandwich) = &state.sandwich {
+            sandwich.check(dim)?;
+        }
         state.dispersion.check(&state.family)?;
         require_count("rows", state.count)?;
         state.follows_from.map_or(Ok(()), |rows| require_count("rows before a drift", rows))?;
@@ -235,6 +244,7 @@ impl<F: Family> Auto<F> {
             warm_up: state.warm_up,
             stage,
             sentinel: state.sentinel.restored(),
+            sandwich: state.sandwich,
             follows_from: state.follows_from,
             mean: vec![0.0; dim],
             threads: Threads::all(),
