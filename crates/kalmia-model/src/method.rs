@@ -26,7 +26,7 @@ use std::str::FromStr;
 /// | parameter | default | methods | what it is |
 /// |---|---|---|---|
 /// | `drift` | detect | auto, wide | whether coefficients may move: `off`, `detect` or `adapt` |
-/// | `outliers` | keep | auto | what targets far from their prediction do: `keep`, `downweight` |
+/// | `outliers` | keep | auto, wide, the filters | what far targets count: `keep`, `downweight` |
 /// | `prior` | 1 | ekf, truncated, implicit, moment | variance of every coefficient before row 1 |
 /// | `scale` | 1 | truncated | threshold `scale * t^-beta` of Algorithm 2; `bercu` is 1e-10 |
 /// | `beta` | 0.49 | truncated | exponent of that threshold |
@@ -99,21 +99,20 @@ impl Method {
             return Err(Error::ParameterNotTaken { parameter, method: name });
         }
         let prior = given.prior.unwrap_or(1.0);
+        let drift = given.drift.unwrap_or(DriftMode::Detect);
+        let outliers = given.outliers.unwrap_or_default();
         let algorithm = match name {
-            MethodName::Auto => Algorithm::Auto {
-                drift: given.drift.unwrap_or(DriftMode::Detect),
-                outliers: given.outliers.unwrap_or_default(),
-            },
-            MethodName::Wide => Algorithm::Wide { drift: given.drift.unwrap_or(DriftMode::Detect) },
-            MethodName::Ekf => Algorithm::Filter { rule: AnyRule::Ekf, prior },
-            MethodName::Implicit => Algorithm::Filter { rule: AnyRule::Implicit, prior },
-            MethodName::Moment => Algorithm::Filter { rule: AnyRule::MomentMatch, prior },
+            MethodName::Auto => Algorithm::Auto { drift, outliers },
+            MethodName::Wide => Algorithm::Wide { drift, outliers },
+            MethodName::Ekf => Algorithm::Filter { rule: AnyRule::Ekf, prior, outliers },
+            MethodName::Implicit => Algorithm::Filter { rule: AnyRule::Implicit, prior, outliers },
+            MethodName::Moment => Algorithm::Filter { rule: AnyRule::MomentMatch, prior, outliers },
             MethodName::Truncated => {
                 let paper = Truncated::paper();
                 let scale = given.scale.unwrap_or(paper.scale());
                 let beta = given.beta.unwrap_or(paper.beta());
                 let rule = AnyRule::Truncated(Truncated::new(scale, beta)?);
-                Algorithm::Filter { rule, prior }
+                Algorithm::Filter { rule, prior, outliers }
             }
             MethodName::Ons => Algorithm::OnlineNewton(NewtonConstants::new(given)),
             MethodName::Asgd => {
@@ -183,7 +182,7 @@ impl Method {
     pub fn rows(&self) -> WideRows {
         match self.algorithm {
             Algorithm::Wide { .. } => WideRows::Always,
-            Algorithm::Auto { outliers: Outliers::Keep, .. } if !self.averaged => WideRows::Auto,
+            Algorithm::Auto { .. } if !self.averaged => WideRows::Auto,
             _ => WideRows::Never,
         }
     }

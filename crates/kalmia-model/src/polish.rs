@@ -7,7 +7,7 @@ use crate::shards::{bytes, damaged, from_bytes};
 use crate::weights::{WeightKind, Weights};
 use kalmia::rule::AnyRule;
 use kalmia::sums::{Next, Polish, Polished, PriorPrecision, Sums, SumsState};
-use kalmia::{AnyFamily, AnyLearner, Filter, Gamma, Gaussian, Learner, Prior};
+use kalmia::{AnyFamily, AnyLearner, Filter, Gamma, Gaussian, Learner, Outliers, Prior};
 use kalmia_data::{Block, Encoder};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -286,8 +286,11 @@ impl Polishing {
         let size = prior.variance(0);
         let filter = Filter::new(family, AnyRule::MomentMatch, prior)?.with_polished(polished)?;
         model.learner = AnyLearner::Filter(filter);
-        model.settings.method =
-            Method::from(Algorithm::Filter { rule: AnyRule::MomentMatch, prior: size });
+        model.settings.method = Method::from(Algorithm::Filter {
+            rule: AnyRule::MomentMatch,
+            prior: size,
+            outliers: Outliers::Keep,
+        });
         Ok(model)
     }
 }

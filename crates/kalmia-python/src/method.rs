@@ -48,7 +48,8 @@ fn name(parameter: Parameter) -> &'static str {
 /// drift : {"detect", "off", "adapt"}, optional
 ///     Whether the coefficients may move over time (``"auto"``).
 /// outliers : {"keep", "downweight"}, optional
-///     What a target counts that is far from its prediction (``"auto"``).
+///     What a target counts that is far from its prediction (``"auto"``, ``"wide"`` and the
+///     filters).
 /// prior_variance : float or array_like, optional
 ///     Variance of every coefficient before the first row (the filters), a variance for each, or
 ///     their covariance matrix, the constant first. The last two are for ``"ons"`` too.
@@ -263,7 +264,7 @@ fn start(
 /// --------
 /// >>> from kalmia._kalmia import method_defaults
 /// >>> method_defaults("truncated")
-/// {'prior_variance': 1.0, 'scale': 1.0, 'beta': 0.49, 'averaged': False}
+/// {'prior_variance': 1.0, 'scale': 1.0, 'beta': 0.49, 'outliers': None, 'averaged': False}
 #[pyfunction]
 pub fn method_defaults<'py>(py: Python<'py>, method: &str) -> PyResult<Bound<'py, PyDict>> {
     let method: Method = method.parse().map_err(translate)?;

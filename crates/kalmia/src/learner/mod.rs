@@ -21,7 +21,9 @@ mod wide;
 
 pub use any::{AnyLearner, AnyState};
 pub(crate) use auto::Residual;
-pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight, Outliers};
+pub use auto::{
+    Auto, AutoBuilder, AutoState, Downweighting, DriftMode, DriftReport, MemberWeight, Outliers,
+};
 pub use averaged::{Averaged, AveragedState};
 pub use averaged_sgd::{AveragedSgd, AveragedSgdState, default_step, oracle_step};
 pub use categorical::{

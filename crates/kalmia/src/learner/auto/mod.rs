@@ -31,7 +31,7 @@ mod information;
 pub(super) mod mean;
 pub(super) mod member;
 mod merge;
-mod outliers;
+pub(super) mod outliers;
 mod pearson;
 pub(super) mod posterior;
 pub(super) mod predict;
@@ -52,7 +52,7 @@ pub(super) mod warm_up;
 pub use builder::AutoBuilder;
 pub use drift::DriftMode;
 pub(crate) use information::Residual;
-pub use outliers::Outliers;
+pub use outliers::{Downweighting, Outliers};
 pub use sentinel::DriftReport;
 pub use state::AutoState;
 
@@ -276,16 +276,12 @@ impl<F: Family> Auto<F> {
                 self.scales.complete(rows.x(i), |j, scale| stage.set_prior(j, slopes, scale));
             }
         }
-        let counts = self.warm_up.is_none() && self.stage.is_static();
-        if counts && self.sandwich.is_none() && Sandwich::is_for(&self.family) {
-            self.sandwich = Some(Box::new(Sandwich::new(self.dim)));
-        }
         let sentinel = self.is_watched().then_some(&mut self.sentinel);
         let context = Context {
             family: &self.family,
             dispersion: &mut self.dispersion,
             sentinel,
-            sandwich: self.sandwich.as_deref_mut().filter(|_| counts),
+            sandwich: self.sandwich.as_deref_mut(),
             scales: &self.scales,
             centers: self.scales.centers(),
             count: self.count,
@@ -308,18 +304,26 @@ impl<F: Family> Auto<F> {
                 continue;
             }
             let chunk = chunk_rows(self.dim);
-            let end = rows.len().min(i + (chunk - self.count % chunk) as usize);
+            let mut end = rows.len().min(i + (chunk - self.count % chunk) as usize);
+            if let Some(other) = self.first_other_target(rows, i, end) {
+                if other == i {
+                    self.start_over()?;
+                    continue;
+                }
+                end = other;
+            }
+            self.start_sandwich();
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.count += (end - i) as u64;
             i = end;
             if self.count.is_multiple_of(CHUNK) {
                 self.review_members();
                 self.move_shape();
-                self.refresh_sandwich();
             }
             if self.count.is_multiple_of(chunk) {
                 self.take_noise();
                 self.follow_drift();
+                self.refresh_sandwich();
             }
         }
         Ok(())
@@ -347,7 +351,9 @@ impl<F: Family> Learner for Auto<F> {
         let moderate = rows.check(&self.family, self.dim)?;
         // A validated batch can still fail in two cases: values above `MAX_MODERATE` may overflow,
         // or every dense member may run out of precision.
-        let result = if !moderate || self.stage.can_lose_precision() {
+        // A learner that starts over may find no memory.
+        let starts_over = self.dispersion.only_target.is_some();
+        let result = if !moderate || starts_over || self.stage.can_lose_precision() {
             Checkpoint::default().transaction(self, |auto| auto.run(rows, observer))
         } else {
             self.run(rows, observer)

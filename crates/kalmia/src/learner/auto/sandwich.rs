@@ -40,7 +40,9 @@ const SMOOTHING: f64 = 0.282_094_791_773_878_1;
 /// Least share of that variance that is left.
 const MIN_SHARE: f64 = 0.5;
 /// Rows from which the sandwich replaces the belief, at least.
-const MIN_ROWS: f64 = 200.0;
+const MIN_ROWS: f64 = 100.0;
+/// Growth of the rows between two refreshes.
+const MIN_GROWTH: f64 = 0.1;
 /// Fewest degrees of freedom of the density's level.
 const MIN_DEGREES: f64 = 6.0;
 
@@ -215,10 +217,11 @@ impl Sandwich {
         add_square(&mut self.curvature, &self.scaled, counted * fixed);
     }
 
-    /// Computes the covariance from the sums, unless fewer rows than features have come since the
-    /// last time: it costs `dim^3`.
+    /// Computes the covariance from the sums, unless few rows have come since the last time: it
+    /// costs `dim^3`.
     pub fn refresh<F: Family>(&mut self, family: &F, belief: impl FnOnce() -> Belief) {
-        let due = self.rows - self.refreshed_rows >= self.dim as f64;
+        let least = (MIN_GROWTH * self.refreshed_rows).max(self.dim as f64);
+        let due = self.rows - self.refreshed_rows >= least;
         let fast = family.fast();
         let (Some(tau), Some(scale)) = (fast.location_level(), fast.shape()) else { return };
         if !due || self.rows < MIN_ROWS || self.level.sum <= 0.0 || self.course.sum <= 0.0 {
@@ -344,9 +347,17 @@ impl Sandwich {
 }
 
 impl<F: Family> Auto<F> {
+    /// After the warm-up, whose scales are not final: counts rows from now on.
+    pub(super) fn start_sandwich(&mut self) {
+        if self.sandwich.is_none() && self.stage.is_static() && Sandwich::is_for(&self.family) {
+            self.sandwich = Some(Box::new(Sandwich::new(self.dim)));
+        }
+    }
+
     /// At multiples of the chunk: computes the covariance of a quantile's coefficients anew.
     pub(super) fn refresh_sandwich(&mut self) {
         if !self.stage.is_static() {
+            // the coefficients are those of the last rows, and so is the belief
             self.sandwich = None;
         }
         let Some(mut sandwich) = self.sandwich.take() else { return };

@@ -3,8 +3,8 @@
 use super::{NO_LIMIT, Wide};
 use crate::error::{Result, require};
 use crate::family::Family;
-use crate::learner::DriftMode;
 use crate::learner::auto::scale::Scales;
+use crate::learner::{DriftMode, Outliers};
 
 /// Features besides the numbers that share a covariance, unless the builder says otherwise. A
 /// larger core predicts hardly better on text, and its cost grows with the square.
@@ -32,6 +32,7 @@ pub struct WideBuilder<F> {
     drift: DriftMode,
     limit: usize,
     core: usize,
+    outliers: Outliers,
 }
 
 impl<F: Family> WideBuilder<F> {
@@ -43,6 +44,7 @@ impl<F: Family> WideBuilder<F> {
             drift: DriftMode::Off,
             limit: NO_LIMIT,
             core: CORE_FEATURES,
+            outliers: Outliers::Keep,
         }
     }
 
@@ -89,8 +91,16 @@ impl<F: Family> WideBuilder<F> {
         self
     }
 
+    /// What a target counts that is far from its prediction; in full by default. Refused for
+    /// quantiles and Student's law, which outliers hardly move.
+    pub fn outliers(mut self, outliers: Outliers) -> Self {
+        self.outliers = outliers;
+        self
+    }
+
     /// The untrained learner.
     pub fn build(self) -> Result<Wide<F>> {
+        self.outliers.check(&self.family)?;
         let numbers = self.numbers.saturating_add(usize::from(self.intercept));
         let core = numbers.saturating_add(self.core);
         require(
@@ -100,6 +110,8 @@ impl<F: Family> WideBuilder<F> {
             "must be at most 4096 with the numbers: the cost per row grows with the square",
         )?;
         let scales = Scales::new(numbers, self.intercept);
-        Wide::untrained(self.family, scales, self.drift, self.limit, self.core)
+        let mut wide = Wide::untrained(self.family, scales, self.drift, self.limit, self.core)?;
+        wide.dispersion.downweighting = self.outliers.downweighting();
+        Ok(wide)
     }
 }
