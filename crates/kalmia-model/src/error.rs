@@ -71,15 +71,6 @@ pub enum Error {
         /// The method.
         method: MethodName,
     },
-    /// Sparse rows were given to a family whose scale they make too small.
-    #[error(
-        "family {family} takes no text, no hashed features and no very many columns or levels: \
-         leave such columns out, or use gaussian"
-    )]
-    WideFamily {
-        /// The family.
-        family: String,
-    },
     /// The start of the coefficients does not fit.
     #[error("the start {problem}")]
     Start {

@@ -114,7 +114,9 @@ impl<F: Family> Wide<F> {
             let intercept = self.scales.has_intercept();
             let observations = kept.observations();
             self.prior.center(&self.family, &mut self.dispersion, noise, intercept, observations);
-            let first = self.prior.center_scale(&self.family, &mut self.dispersion, kept.len());
+            // The first rows have more features than there are rows, and hardly a residual: their
+            // scale is that of the targets' spread, which the rows after them correct.
+            let first = self.prior.center_scale(&self.family, &mut self.dispersion, 0);
             if let Some(family) = first {
                 self.family = family;
             }
