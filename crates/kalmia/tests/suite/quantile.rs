@@ -1,25 +1,22 @@
-//! Quantiles: pinball losses against a batch fit and stochastic gradients, shares below, coverage,
-//! and odd streams.
+//! Quantiles: pinball losses against a batch fit and stochastic gradients, shares below, and odd
+//! streams.
 
 use crate::common::{Matrix, centered, dot, rng, uniform};
 use kalmia::evaluate::Progressive;
-use kalmia::learner::Sample;
-use kalmia::predict::{Interval, MixturePrediction};
 use kalmia::{
-    AnyFamily, Auto, DriftMode, Ekf, Family, Filter, Inputs, Learner, MomentMatch, Predict, Prior,
-    Quantile, RowView, Rows, SparseMatrix, SparseRows, Wide,
+    AnyFamily, Auto, DriftMode, Ekf, Family, Filter, Learner, MomentMatch, Predict, Prior,
+    Quantile, RowView, Rows,
 };
-use rand_distr::{Distribution, Exp1, StandardNormal, StudentT};
-use std::f64::consts::{LN_2, LN_10};
+use rand_distr::{Distribution, Exp1, StandardNormal};
 
-const DIM: usize = 11;
+pub const DIM: usize = 11;
 
-fn normal(rng: &mut crate::common::Rng) -> f64 {
+pub fn normal(rng: &mut crate::common::Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
 /// Skewed noise whose size grows with a feature: every quantile has other coefficients.
-fn skewed(n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
+pub fn skewed(n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let mut rng = rng(seed);
     let theta: Vec<f64> = (0..DIM).map(|_| 0.5 * normal(&mut rng)).collect();
     let mut x = Vec::new();
@@ -34,7 +31,7 @@ fn skewed(n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
     (x, y)
 }
 
-fn learner(tau: f64, dim: usize) -> Auto<Quantile> {
+pub fn learner(tau: f64, dim: usize) -> Auto<Quantile> {
     Auto::builder(Quantile::new(tau).unwrap(), dim).intercept().build().unwrap()
 }
 
@@ -111,120 +108,6 @@ fn one_pass_comes_close_to_the_batch_fit() {
         assert!((share - tau).abs() < 0.006, "{share}");
         assert!((auto.dispersion() / report.loss - 1.0).abs() < 0.1, "{}", auto.dispersion());
     }
-}
-
-/// Over repeated samples, for several laws of noise whose size may grow with a feature: 90 %
-/// intervals of the quantile and of its coefficients hold them.
-#[test]
-fn intervals_of_the_quantile_hold_it() {
-    type Law = fn(&mut crate::common::Rng) -> f64;
-    let laws: [(&str, Law, [f64; 3]); 3] = [
-        ("normal", |rng| normal(rng), [-1.281_551_6, 0.0, 1.281_551_6]),
-        ("exponential", |rng| Exp1.sample(rng), [-0.9f64.ln(), LN_2, LN_10]),
-        (
-            "Student, 3",
-            |rng| StudentT::new(3.0).unwrap().sample(rng),
-            [-1.637_744_4, 0.0, 1.637_744_4],
-        ),
-    ];
-    const RUNS: u64 = 160;
-    let mut all = 0.0;
-    for (name, law, quantiles) in laws {
-        for (tau, quantile) in [0.1, 0.5, 0.9].into_iter().zip(quantiles) {
-            for growth in [0.0, 1.0] {
-                let truth = [2.0 + 0.5 * quantile, 1.0 + growth * quantile, -0.5];
-                let truth = if growth == 0.0 { [2.0 + quantile, 1.0, -0.5] } else { truth };
-                let mut held = [0; 4];
-                for run in 0..RUNS {
-                    let mut rng = rng(1000 + run);
-                    let mut x = Vec::new();
-                    let mut y = Vec::new();
-                    for _ in 0..1500 {
-                        let row = [1.0, 2.0 * uniform(&mut rng), normal(&mut rng)];
-                        let size = if growth == 0.0 { 1.0 } else { 0.5 + growth * row[1] };
-                        y.push(2.0 + row[1] - 0.5 * row[2] + size * law(&mut rng));
-                        x.extend(row);
-                    }
-                    let mut auto = learner(tau, 3);
-                    auto.learn(Rows::new(3, &x, &y).unwrap()).unwrap();
-                    let point = [1.0, 1.5, 1.0];
-                    let prediction = auto.predict(&point, 0.0).unwrap();
-                    let Interval { lower, upper } = prediction.mean_interval(0.9).unwrap();
-                    let level = dot(&point, &truth);
-                    held[0] += usize::from(lower <= level && level <= upper);
-                    let errors = auto.standard_errors().unwrap();
-                    for (j, error) in errors.iter().enumerate() {
-                        let off = (auto.coefficients()[j] - truth[j]).abs();
-                        held[j + 1] += usize::from(off <= 1.644_853_6 * error);
-                    }
-                }
-                let shares = held.map(|held| held as f64 / RUNS as f64);
-                println!("{name}, tau {tau}, growth {growth}: {shares:?}");
-                // three standard errors of such a share are 0.07
-                for share in shares {
-                    assert!((0.81..=0.98).contains(&share), "{name} {tau} {growth}: {shares:?}");
-                    all += share / 72.0;
-                }
-            }
-        }
-    }
-    println!("on average {all:.4}");
-    assert!((0.88..=0.92).contains(&all), "{all}");
-}
-
-/// The covariance is that of the predictions and of the draws, in any unit and for features far
-/// from 0, and a learner that grows knows its new coefficient no better than its prior.
-#[test]
-fn the_covariance_is_the_same_wherever_it_is_asked_for() {
-    let (mut x, y) = skewed(2000, 12);
-    for row in x.chunks_mut(DIM) {
-        row[2] = 1e-3 * row[2];
-        row[3] = 2000.0 + 3.0 * row[3];
-    }
-    let mut auto = learner(0.8, DIM);
-    auto.learn(Rows::new(DIM, &x, &y).unwrap()).unwrap();
-    let entry = |i: usize, j: usize| auto.covariance_entry(i, j).unwrap();
-    for row in x.chunks(DIM).take(5) {
-        let mut square = 0.0;
-        let mut size = 0.0;
-        for i in 0..DIM {
-            for j in 0..DIM {
-                let term = row[i] * row[j] * entry(i, j);
-                square += term;
-                size += term.abs();
-            }
-        }
-        let found = auto.predict(row, 0.0).unwrap().linear_variance;
-        // the entries of a feature far from 0 nearly cancel
-        assert!((square - found).abs() < 1e-9 * size + 0.02 * found, "{square} {found}");
-        let mut batch = 0.0;
-        let inputs = Inputs::new(DIM, row).unwrap();
-        let mut note = |_: usize, one: &MixturePrediction<Quantile>| {
-            batch = one.linear_variance;
-            Ok(())
-        };
-        auto.predict_many(inputs, &mut note).unwrap();
-        assert!((batch / found - 1.0).abs() < 1e-9, "{batch} {found}");
-    }
-    let draws = auto.sample_coefficients(4000, &mut rng(3)).unwrap();
-    for j in 0..DIM {
-        let values = || draws.chunks(DIM).map(|draw| draw[j]);
-        let mean = values().sum::<f64>() / 4000.0;
-        let variance = values().map(|v| (v - mean).powi(2)).sum::<f64>() / 4000.0;
-        let ratio = variance / entry(j, j);
-        assert!((0.85..1.15).contains(&ratio), "{j}: {ratio}");
-    }
-    let before = auto.clone();
-    auto.grow().unwrap();
-    let grown = auto.covariance_entry(DIM, DIM).unwrap();
-    assert!(grown > 10.0 * entry_of(&before, 4), "{grown}");
-    assert_eq!(entry_of(&before, 2), entry_of(&auto, 2));
-    auto.shrink().unwrap();
-    assert_eq!(auto.state(), before.state());
-}
-
-fn entry_of(auto: &Auto<Quantile>, j: usize) -> f64 {
-    auto.covariance_entry(j, j).unwrap()
 }
 
 /// Sorted predictions of several levels do not cross, and cost no more.
@@ -470,84 +353,5 @@ fn bad_input_is_refused() {
         let targets = [bad];
         let error = auto.learn(Rows::new(1, &[1.0], &targets).unwrap()).unwrap_err();
         assert!(error.to_string().contains("finite"), "{error}");
-    }
-}
-
-/// Rows of a constant and about 20 of 20 000 words, the frequent ones more often, with skewed noise.
-struct Words {
-    starts: Vec<usize>,
-    indices: Vec<u32>,
-    y: Vec<f64>,
-}
-
-const VOCABULARY: f64 = 20_000.0;
-
-fn words(n: usize, effect: f64, seed: u64) -> Words {
-    let mut rng = rng(seed);
-    let effects: Vec<f64> = (0..=VOCABULARY as usize).map(|_| effect * normal(&mut rng)).collect();
-    let mut found = Words { starts: vec![0], indices: Vec::new(), y: Vec::new() };
-    for _ in 0..n {
-        let count = 1 + (40.0 * uniform(&mut rng)) as usize;
-        let word = |rng: &mut crate::common::Rng| VOCABULARY.powf(uniform(rng)) as u32;
-        let mut row: Vec<u32> = (0..count).map(|_| word(&mut rng)).collect();
-        row.sort_unstable();
-        row.dedup();
-        let noise: f64 = Exp1.sample(&mut rng);
-        found.y.push(2.0 + row.iter().map(|&w| effects[w as usize]).sum::<f64>() + noise - 1.0);
-        found.indices.push(0);
-        found.indices.extend(row);
-        found.starts.push(found.indices.len());
-    }
-    found
-}
-
-/// Progressive pinball loss of stochastic gradients on words, the best of five rates.
-fn word_gradients(tau: f64, words: &Words) -> f64 {
-    let loss = |rate: f64| {
-        let mut theta = vec![0.0; VOCABULARY as usize + 1];
-        let mut total = 0.0;
-        for (t, (range, y)) in words.starts.windows(2).zip(&words.y).enumerate() {
-            let row = &words.indices[range[0]..range[1]];
-            let residual = y - row.iter().map(|&j| theta[j as usize]).sum::<f64>();
-            let slope = if residual < 0.0 { tau - 1.0 } else { tau };
-            total += slope * residual;
-            let step = rate * slope / ((t + 1) as f64).sqrt();
-            row.iter().for_each(|&j| theta[j as usize] += step);
-        }
-        total / words.y.len() as f64
-    };
-    [0.03, 0.1, 0.3, 1.0, 3.0].map(loss).into_iter().fold(f64::INFINITY, f64::min)
-}
-
-fn wide_loss(family: AnyFamily, words: &Words) -> (f64, f64) {
-    let ones = vec![1.0; words.indices.len()];
-    let x = SparseMatrix::new(&words.starts, &words.indices, &ones).unwrap();
-    let mut wide = Wide::builder(family).intercept().build().unwrap();
-    let mut progressive = Progressive::new(family);
-    let rows = SparseRows::new(x, &words.y).unwrap();
-    wide.learn_sparse_observed(rows, Some(&mut progressive)).unwrap();
-    let report = progressive.report();
-    (report.loss, report.constant_loss)
-}
-
-/// Sparse rows have more features than there are rows at first, and hardly a residual.
-#[test]
-fn words_are_learned_as_well_as_by_tuned_gradients() {
-    for (effect, seed) in [(0.3, 21), (0.0, 22)] {
-        let words = words(8000, effect, seed);
-        for tau in [0.1, 0.5, 0.9] {
-            let family = Quantile::new(tau).unwrap().into();
-            let (loss, constant) = wide_loss(family, &words);
-            let sgd = word_gradients(tau, &words);
-            println!("effect {effect}, tau {tau}: {loss:.4}, constant {constant:.4}, {sgd:.4}");
-            assert!(loss < 1.05 * sgd, "{effect} {tau}: {loss} {sgd}");
-            // words that say nothing cost little
-            let most = if effect > 0.0 { 0.97 } else { 1.1 };
-            assert!(loss < most * constant, "{effect} {tau}: {loss} {constant}");
-        }
-        let (loss, constant) = wide_loss("student".parse().unwrap(), &words);
-        println!("effect {effect}, student: {loss:.4}, constant {constant:.4}");
-        let most = if effect > 0.0 { 0.95 } else { 1.1 };
-        assert!(loss < most * constant, "{effect}: {loss} {constant}");
     }
 }

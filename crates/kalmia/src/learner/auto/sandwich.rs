@@ -13,25 +13,25 @@
 //! is, on average, one of $h^2$ around the quantile itself. Later rows count more, because their
 //! predictions are better. Features are centered and in units of their scale.
 
+mod matrix;
+mod window;
+
 use super::Auto;
 use super::dispersion::is_zero;
 use super::scale::Scales;
 use crate::error::{Result, require, require_len};
 use crate::family::{Family, FastPaths};
 use crate::linalg::ScaledCholesky;
-use crate::math::{dot, normal_quantile};
+use crate::math::dot;
 use crate::rows::Observation;
+use matrix::{add_square, resized, symmetric_product};
 use serde::{Deserialize, Serialize};
-use std::f64::consts::TAU;
+use window::{Window, bandwidth};
 
 /// Largest standard deviation of a prediction whose row counts, and width of the fixed window, in
 /// lengths over which the family's law falls.
 const MAX_DEVIATION: f64 = 0.5;
 const FIXED_WIDTH: f64 = 0.1;
-/// Smallest $h^2$, in units of the prediction's variance.
-const MIN_WINDOW: f64 = 1.25;
-/// $z^{2/3}$ of Hall and Sheather's bandwidth, for intervals of 90 %.
-const INTERVAL_FACTOR: f64 = 1.393_8;
 /// Rows that the family's own density counts as.
 const PRIOR_ROWS: f64 = 20.0;
 /// $1/(2\sqrt\pi)$: by how much the smoothing of the loss by the belief lowers the variance of its
@@ -45,51 +45,6 @@ const MIN_ROWS: f64 = 100.0;
 const MIN_GROWTH: f64 = 0.1;
 /// Fewest degrees of freedom of the density's level.
 const MIN_DEGREES: f64 = 6.0;
-
-/// A density counted in a window: sums of weights, of the window's heights and of their squares.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(from = "[f64; 3]", into = "[f64; 3]")]
-struct Window {
-    weight: f64,
-    sum: f64,
-    squares: f64,
-}
-
-impl From<[f64; 3]> for Window {
-    fn from([weight, sum, squares]: [f64; 3]) -> Self {
-        Self { weight, sum, squares }
-    }
-}
-
-impl From<Window> for [f64; 3] {
-    fn from(window: Window) -> Self {
-        [window.weight, window.sum, window.squares]
-    }
-}
-
-impl Window {
-    /// The height at a residual of a normal window with the variance $h^2 - s$.
-    fn height(residual: f64, square: f64, s: f64) -> f64 {
-        let variance = square.max(MIN_WINDOW * s) - s;
-        (-0.5 * residual * residual / variance).exp() / (TAU * variance).sqrt()
-    }
-
-    fn add(&mut self, weight: f64, height: f64) {
-        self.weight += weight;
-        self.sum += weight * height;
-        self.squares += weight * height * weight * height;
-    }
-
-    /// The density, with rows of another one added.
-    fn density(&self, other: f64, weight: f64) -> f64 {
-        (self.sum + weight * other) / (self.weight + weight)
-    }
-
-    /// The number of rows that as exact a density would have in its window.
-    fn hits(&self) -> f64 {
-        if self.squares > 0.0 { self.sum * self.sum / self.squares } else { 0.0 }
-    }
-}
 
 /// What the rows say of the covariance, and the covariance of the last refresh.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -117,7 +72,17 @@ pub(super) struct Sandwich {
     refreshed_rows: f64,
     /// The features of a row in units of their scale. Scratch.
     #[serde(skip)]
-    scaled: Vec<f64>,
+    scaled: Scratch,
+}
+
+/// Numbers that are no part of the state.
+#[derive(Debug, Clone, Default)]
+struct Scratch(Vec<f64>);
+
+impl PartialEq for Scratch {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// What a refresh needs beside the sums.
@@ -147,7 +112,7 @@ impl Sandwich {
             covariance: Vec::new(),
             refreshed_at: 0.0,
             refreshed_rows: 0.0,
-            scaled: Vec::new(),
+            scaled: Scratch::default(),
         }
     }
 
@@ -199,8 +164,8 @@ impl Sandwich {
         let spread = tau * (1.0 - tau);
         let length = scale / spread;
         self.rows += weight;
-        scales.scaled_row(x, &mut self.scaled);
-        add_square(&mut self.gram, &self.scaled, weight);
+        scales.scaled_row(x, &mut self.scaled.0);
+        add_square(&mut self.gram, &self.scaled.0, weight);
         if s.is_nan() || s > (MAX_DEVIATION * length).powi(2) {
             return;
         }
@@ -214,7 +179,7 @@ impl Sandwich {
         self.smoothed[1] += weight;
         let fixed = Window::height(residual, (FIXED_WIDTH * length).powi(2), s);
         self.course.add(counted, fixed);
-        add_square(&mut self.curvature, &self.scaled, counted * fixed);
+        add_square(&mut self.curvature, &self.scaled.0, counted * fixed);
     }
 
     /// Computes the covariance from the sums, unless few rows have come since the last time: it
@@ -391,52 +356,4 @@ impl<F: Family> Auto<F> {
             None => Ok(None),
         }
     }
-}
-
-/// Hall and Sheather's bandwidth in probabilities, as the standard deviation of a normal window.
-fn bandwidth(tau: f64, rows: f64) -> f64 {
-    let z = normal_quantile(tau);
-    let square = (-z * z).exp() / TAU;
-    INTERVAL_FACTOR * (1.5 * square / (rows * (2.0 * z * z + 1.0))).cbrt() / 3.0f64.sqrt()
-}
-
-/// Adds $w\,xx^\top$.
-fn add_square(matrix: &mut [f64], x: &[f64], weight: f64) {
-    for (column, &left) in matrix.chunks_exact_mut(x.len().max(1)).zip(x) {
-        let factor = weight * left;
-        column.iter_mut().zip(x).for_each(|(entry, right)| *entry += factor * right);
-    }
-}
-
-/// $ABA$ of two symmetric matrices, exactly symmetric.
-fn symmetric_product(a: &[f64], b: &[f64], dim: usize) -> Vec<f64> {
-    let times = |a: &[f64], b: &[f64]| {
-        let mut product = vec![0.0; dim * dim];
-        for (to, column) in product.chunks_exact_mut(dim).zip(b.chunks_exact(dim)) {
-            for (left, &factor) in a.chunks_exact(dim).zip(column) {
-                to.iter_mut().zip(left).for_each(|(to, left)| *to += factor * left);
-            }
-        }
-        product
-    };
-    let mut found = times(&times(a, b), a);
-    for j in 0..dim {
-        for i in 0..j {
-            let mean = 0.5 * (found[j * dim + i] + found[i * dim + j]);
-            found[j * dim + i] = mean;
-            found[i * dim + j] = mean;
-        }
-    }
-    found
-}
-
-/// A matrix of another dimension, with zeros in new places.
-fn resized(matrix: &[f64], from: usize, to: usize) -> Vec<f64> {
-    let mut found = vec![0.0; to * to];
-    let columns = found.chunks_exact_mut(to.max(1)).zip(matrix.chunks_exact(from.max(1)));
-    for (column, old) in columns {
-        let kept = from.min(to);
-        column[..kept].copy_from_slice(&old[..kept]);
-    }
-    found
 }
