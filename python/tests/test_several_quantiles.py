@@ -89,8 +89,9 @@ def test_each_level_is_that_of_a_model_of_its_own():
     assert ends.shape == (len(y), 3, 2) and (np.diff(ends, axis=1) >= 0.0).all()
     each = np.stack([one.predict_interval(X, 0.9) for one in alone], axis=1)
     assert_same(ends, np.sort(each, axis=1))
-    expected = [d2_pinball_score(y, q, alpha=a) for q, a in zip(several.predict(X).T, [0.1, 0.5, 0.9])]
-    assert several.score(X, y) == pytest.approx(np.mean(expected), rel=1e-12)
+    pairs = zip(several.predict(X).T, sorted(LEVELS))
+    expected = np.mean([d2_pinball_score(y, q, alpha=level) for q, level in pairs])
+    assert several.score(X, y) == pytest.approx(expected, rel=1e-12)
     assert several.sample_coefficients(5, 1).shape == (5, 3, 4)
     draws = several.sample_predictions(X[:7], 5, 1, of_mean=True)
     assert draws.shape == (5, 7, 3) and (np.diff(draws, axis=2) >= 0.0).all()
@@ -131,8 +132,9 @@ def test_the_command_learns_the_same_and_reads_the_file(run, tmp_path):
     model.save(tmp_path / "p.kalmia")
     again = kalmia.load(tmp_path / "p.kalmia")
     assert again.get_params() == model.get_params()
-    texts = [run("predict", tmp_path / name, tmp_path / "t.csv") for name in ("c.kalmia", "p.kalmia")]
-    assert texts[0] == texts[1]
+    files = [tmp_path / name for name in ("c.kalmia", "p.kalmia")]
+    one, two = (run("predict", file, tmp_path / "t.csv") for file in files)
+    assert one == two
     run("update", tmp_path / "p.kalmia", tmp_path / "t.csv", "-o", tmp_path / "u.kalmia")
     updated = kalmia.load(tmp_path / "u.kalmia")
     assert_same(updated.coef_, again.partial_fit(table, y).coef_)

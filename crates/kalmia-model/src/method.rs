@@ -160,8 +160,8 @@ impl Method {
     }
 
     /// The learner for sparse rows whose first `numbers` features, the constant included, are
-    /// numbers. Only `auto` and `wide`, not averaged, take such rows. The features seen may take half
-    /// of the memory that is free.
+    /// numbers. Only `auto` and `wide`, not averaged, take such rows. The features seen may take
+    /// half of the memory that is free.
     pub fn build_wide(
         &self,
         family: AnyFamily,

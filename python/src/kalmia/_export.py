@@ -26,7 +26,8 @@ class Exports:
         The input ``x`` has the rows x features of `predict`, as 64-bit floats. The outputs are
         ``linear``, the linear predictor, and ``mean``, the prediction: the mean of the target, the
         probability of the second class, or with more than two classes one column of probabilities
-        per class. Several quantiles have a column per level, sorted in ``mean``. Columns of text are given as the model encodes them: the metadata entry
+        per class. Several quantiles have a column per level, sorted in ``mean``. Columns of text
+        are given as the model encodes them: the metadata entry
         ``features`` names the columns of ``x``, ``classes`` the labels.
 
         The graph uses the coefficients alone, while `predict` and `predict_proba` average over

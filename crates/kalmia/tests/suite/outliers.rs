@@ -2,9 +2,10 @@
 //! events, a jump of the level, and storing.
 
 use crate::common::{Matrix, dot, families, rng, uniform};
+use kalmia::rule::{AnyRule, Rule};
 use kalmia::{
-    AnyFamily, AnyRule, Auto, DriftMode, Family, Filter, Gaussian, Learner, Outliers, Predict,
-    Prior, Quantile, Rows, Rule, SparseMatrix, SparseRows, Student, Wide,
+    AnyFamily, Auto, DriftMode, Family, Filter, Gaussian, Learner, Outliers, Predict, Prior,
+    Quantile, Rows, SparseMatrix, SparseRows, Student, Wide,
 };
 use rand_distr::{Distribution, StandardNormal};
 

@@ -6,7 +6,8 @@ use kalmia::evaluate::Progressive;
 use kalmia::{AnyFamily, Learner, Quantile, SparseMatrix, SparseRows, Wide};
 use rand_distr::{Distribution, Exp1};
 
-/// Rows of a constant and about 20 of 20 000 words, the frequent ones more often, with skewed noise.
+/// Rows of a constant and about 20 of 20 000 words, the frequent ones more often, with skewed
+/// noise.
 struct Words {
     starts: Vec<usize>,
     indices: Vec<u32>,

@@ -19,8 +19,8 @@ const MAX_STEP: f64 = 3.0;
 /// Largest step that the rows since the last one may ask for by themselves before all earlier rows
 /// are taken as rows of another scale and forgotten.
 const MAX_OWN_STEP: f64 = 1.0;
-/// Share of clear rows, relative to those whose belief is wider than the law, below which the latter
-/// count too.
+/// Share of clear rows, relative to those whose belief is wider than the law, below which the
+/// latter count too.
 const MIN_CLEAR_SHARE: f64 = 0.25;
 /// Rows that the family's own law counts as, for the factor of the covariance.
 const PRIOR_ROWS: f64 = 20.0;
