@@ -145,9 +145,11 @@ impl Dispersion {
     }
 
     /// The family with the shape that the rows so far show; `None` if it stays.
-    pub fn moved_family<F: Family>(&mut self, family: &F) -> Option<F> {
+    ///
+    /// With `sparse` rows, those whose belief is wider than the law count too.
+    pub fn moved_family<F: Family>(&mut self, family: &F, sparse: bool) -> Option<F> {
         let least = if self.kind == Kind::Scale { MIN_SCALE * self.guess } else { 0.0 };
-        let moved = self.shape.step(family, least, self.kind == Kind::Scale)?;
+        let moved = self.shape.step(family, least, self.kind == Kind::Scale, sparse)?;
         self.take_unit(&moved);
         Some(moved)
     }

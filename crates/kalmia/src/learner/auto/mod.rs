@@ -190,7 +190,7 @@ impl<F: Family> Auto<F> {
 
     /// Moves the shape of the family by what the rows since the last move say of it.
     fn move_shape(&mut self) {
-        if let Some(moved) = self.dispersion.moved_family(&self.family) {
+        if let Some(moved) = self.dispersion.moved_family(&self.family, false) {
             self.family = moved;
         }
     }

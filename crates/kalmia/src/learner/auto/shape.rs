@@ -102,12 +102,18 @@ impl ShapeSums {
     ///
     /// With `restarts`, rows that ask for a step of more than [`MAX_OWN_STEP`] outweigh all earlier
     /// ones: a stream that began with equal targets would otherwise keep their tiny scale.
-    pub fn step<F: Family>(&mut self, family: &F, least: f64, restarts: bool) -> Option<F> {
+    pub fn step<F: Family>(
+        &mut self,
+        family: &F,
+        least: f64,
+        restarts: bool,
+        sparse: bool,
+    ) -> Option<F> {
         let recent = std::mem::take(&mut self.recent);
         let vague = std::mem::take(&mut self.vague);
-        // With a scale far too small every belief is wider than the law: without these rows it
-        // would stay so.
-        let counts = recent.weight < MIN_CLEAR_SHARE * vague.weight;
+        // Of sparse rows with a scale far too small every belief is wider than the law: without
+        // these rows it would stay so.
+        let counts = sparse && recent.weight < MIN_CLEAR_SHARE * vague.weight;
         let sum = |of: fn(&ShapeTerms) -> f64| of(&recent) + if counts { of(&vague) } else { 0.0 };
         let weight = sum(|terms| terms.weight);
         let score = sum(|terms| terms.score);

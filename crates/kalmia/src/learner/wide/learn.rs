@@ -240,7 +240,7 @@ impl<F: Family> Wide<F> {
 
     /// Moves the shape of the family by what the rows since the last move say of it.
     pub(super) fn move_shape(&mut self) {
-        if let Some(moved) = self.dispersion.moved_family(&self.family) {
+        if let Some(moved) = self.dispersion.moved_family(&self.family, true) {
             self.family = moved;
         }
     }
