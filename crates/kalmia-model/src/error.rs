@@ -66,22 +66,10 @@ pub enum Error {
         given: String,
     },
     /// Sparse rows were given to a method that keeps a matrix of all features.
-    #[error(
-        "method {method} takes no text and no hashed features; use auto or wide, not \
-             averaged and without outliers=downweight"
-    )]
+    #[error("method {method} takes no text and no hashed features; use auto or wide, not averaged")]
     NotWide {
         /// The method.
         method: MethodName,
-    },
-    /// Sparse rows were given to a family whose scale they make too small.
-    #[error(
-        "family {family} takes no text, no hashed features and no very many columns or levels: \
-         leave such columns out, or use gaussian"
-    )]
-    WideFamily {
-        /// The family.
-        family: String,
     },
     /// The start of the coefficients does not fit.
     #[error("the start {problem}")]

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::memory::check_several;
 use crate::parameters::{Parameter, Parameters};
 use kalmia::rule::AnyRule;
-use kalmia::{AnyFamily, AnyLearner, DriftMode, Family, Outliers, Prior, Truncated};
+use kalmia::{AnyFamily, AnyLearner, DriftMode, Outliers, Prior, Truncated};
 use kalmia_data::WideRows;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -27,7 +27,7 @@ use std::str::FromStr;
 /// | parameter | default | methods | what it is |
 /// |---|---|---|---|
 /// | `drift` | detect | auto, wide | whether coefficients may move: `off`, `detect` or `adapt` |
-/// | `outliers` | keep | auto | what targets far from their prediction do: `keep`, `downweight` |
+/// | `outliers` | keep | auto, wide, the filters | what far targets count: `keep`, `downweight` |
 /// | `prior` | 1 | ekf, truncated, implicit, moment | variance of every coefficient before row 1 |
 /// | `scale` | 1 | truncated | threshold `scale * t^-beta` of Algorithm 2; `bercu` is 1e-10 |
 /// | `beta` | 0.49 | truncated | exponent of that threshold |
@@ -100,21 +100,20 @@ impl Method {
             return Err(Error::ParameterNotTaken { parameter, method: name });
         }
         let prior = given.prior.unwrap_or(1.0);
+        let drift = given.drift.unwrap_or(DriftMode::Detect);
+        let outliers = given.outliers.unwrap_or_default();
         let algorithm = match name {
-            MethodName::Auto => Algorithm::Auto {
-                drift: given.drift.unwrap_or(DriftMode::Detect),
-                outliers: given.outliers.unwrap_or_default(),
-            },
-            MethodName::Wide => Algorithm::Wide { drift: given.drift.unwrap_or(DriftMode::Detect) },
-            MethodName::Ekf => Algorithm::Filter { rule: AnyRule::Ekf, prior },
-            MethodName::Implicit => Algorithm::Filter { rule: AnyRule::Implicit, prior },
-            MethodName::Moment => Algorithm::Filter { rule: AnyRule::MomentMatch, prior },
+            MethodName::Auto => Algorithm::Auto { drift, outliers },
+            MethodName::Wide => Algorithm::Wide { drift, outliers },
+            MethodName::Ekf => Algorithm::Filter { rule: AnyRule::Ekf, prior, outliers },
+            MethodName::Implicit => Algorithm::Filter { rule: AnyRule::Implicit, prior, outliers },
+            MethodName::Moment => Algorithm::Filter { rule: AnyRule::MomentMatch, prior, outliers },
             MethodName::Truncated => {
                 let paper = Truncated::paper();
                 let scale = given.scale.unwrap_or(paper.scale());
                 let beta = given.beta.unwrap_or(paper.beta());
                 let rule = AnyRule::Truncated(Truncated::new(scale, beta)?);
-                Algorithm::Filter { rule, prior }
+                Algorithm::Filter { rule, prior, outliers }
             }
             MethodName::Ons => Algorithm::OnlineNewton(NewtonConstants::new(given)),
             MethodName::Asgd => {
@@ -162,9 +161,8 @@ impl Method {
     }
 
     /// The learner for sparse rows whose first `numbers` features, the constant included, are
-    /// numbers. Only `auto` and `wide`, not averaged, take such rows, and no quantiles and no
-    /// Student's noise, whose scale sparse rows make too small. The features seen may take half of
-    /// the memory that is free.
+    /// numbers. Only `auto` and `wide`, not averaged, take such rows. The features seen may take
+    /// half of the memory that is free.
     pub fn build_wide(
         &self,
         family: AnyFamily,
@@ -174,9 +172,6 @@ impl Method {
         if self.averaged {
             return Err(Error::NotWide { method: self.name() });
         }
-        if matches!(family, AnyFamily::Quantile(_) | AnyFamily::Student(_)) {
-            return Err(Error::WideFamily { family: family.name().into() });
-        }
         self.algorithm.wide_learner(family, numbers, intercept)
     }
 
@@ -184,7 +179,7 @@ impl Method {
     pub fn rows(&self) -> WideRows {
         match self.algorithm {
             Algorithm::Wide { .. } => WideRows::Always,
-            Algorithm::Auto { outliers: Outliers::Keep, .. } if !self.averaged => WideRows::Auto,
+            Algorithm::Auto { .. } if !self.averaged => WideRows::Auto,
             _ => WideRows::Never,
         }
     }

@@ -112,7 +112,7 @@ pub fn class_content(py: Python<'_>, model: ClassModel) -> PyResult<Content<'_>>
     let provenance = Arc::new(Provenance { settings, history });
     let learner = ClassLearner::restored(state, intercept, provenance);
     let learner = Bound::new(py, learner)?.into_any();
-    Ok(about.content(vec![learner], Schema(encoder)))
+    Ok(about.content(vec![learner], Schema(encoder), None))
 }
 
 /// Merges two learners of several classes, which learned different rows. Features and classes are

@@ -1,9 +1,8 @@
 //! The library's errors as the exceptions of `kalmia.errors`, in Python's terms.
 
 use kalmia::Error;
-use kalmia::file::{FileError, Problem};
 use kalmia_data::Remedy;
-use kalmia_model::{QUANTILE_MODEL, number_text};
+use kalmia_model::number_text;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -53,14 +52,6 @@ pub fn model(error: kalmia_model::Error) -> PyErr {
     match error {
         kalmia_model::Error::Learner(error) => plain(error),
         kalmia_model::Error::Data(error) => data(error),
-        kalmia_model::Error::File(FileError::Content {
-            path,
-            problem: Problem::Kind { found, .. },
-        }) if found == QUANTILE_MODEL => file(format!(
-            "model file {}: holds several quantiles, which the command `kalmia predict` takes; in \
-             Python fit one QuantileRegression per level",
-            path.display()
-        )),
         kalmia_model::Error::File(error) => file(error),
         error @ kalmia_model::Error::Memory { .. } => {
             PyMemoryError::new_err(format!("{error}: leave features out"))

@@ -7,6 +7,8 @@ use crate::json::{from_json, to_json};
 use crate::kinds::wrap;
 use crate::learner::Learner;
 use crate::method::by_name;
+use crate::quantile_file::quantile_content;
+use crate::quantile_scores::QuantileScores;
 use crate::schema::Schema;
 use kalmia::evaluate::Metrics;
 use kalmia::file::Metadata;
@@ -35,7 +37,7 @@ pub struct Provenance {
 }
 
 /// A file's content: learners, schema, the method's name, what weights mean, the method's
-/// parameters, and the two entries of [`save_model`].
+/// parameters, the two entries of [`save_model`], and the scores of several quantiles.
 pub type Content<'py> = (
     Vec<Bound<'py, PyAny>>,
     Schema,
@@ -44,6 +46,7 @@ pub type Content<'py> = (
     Bound<'py, PyDict>,
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
+    Option<QuantileScores>,
 );
 
 /// A learner as the application layer has it.
@@ -115,13 +118,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
         FileContent::One(AnyModel::Numbers(model)) => vec![*model],
         FileContent::Set(models) => models,
         FileContent::One(AnyModel::Classes(model)) => return class_content(py, *model),
-        FileContent::One(AnyModel::Quantiles(_)) => {
-            let path = path.display();
-            return Err(refuse(format!(
-                "model file {path}: it holds several quantiles, which Python does not read; use \
-                 the command, or one QuantileRegression per level"
-            )));
-        }
+        FileContent::One(AnyModel::Quantiles(model)) => return quantile_content(py, *model),
     };
     let Some(first) = models.first() else {
         return Err(refuse("the model file holds no learner"));
@@ -136,7 +133,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
         learner.provenance = Some(Arc::new(Provenance { settings, history }));
         learners.push(wrap(py, learner)?);
     }
-    Ok(about.content(learners, schema))
+    Ok(about.content(learners, schema, None))
 }
 
 /// What a file says beside learners and schema.
@@ -164,9 +161,14 @@ impl<'py> About<'py> {
         })
     }
 
-    /// With its learners and their schema.
-    pub fn content(self, learners: Vec<Bound<'py, PyAny>>, schema: Schema) -> Content<'py> {
+    /// With its learners and their schema, and the scores if they are of several quantiles.
+    pub fn content(
+        self,
+        learners: Vec<Bound<'py, PyAny>>,
+        schema: Schema,
+        scores: Option<QuantileScores>,
+    ) -> Content<'py> {
         let Self { method, weights, parameters, python, stream } = self;
-        (learners, schema, method, weights, parameters, python, stream)
+        (learners, schema, method, weights, parameters, python, stream, scores)
     }
 }

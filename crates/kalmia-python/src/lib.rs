@@ -25,6 +25,8 @@ mod method;
 mod metrics;
 mod polish;
 mod prediction;
+mod quantile_file;
+mod quantile_scores;
 mod river;
 mod rows;
 mod schema;
@@ -70,6 +72,10 @@ mod _kalmia {
     use super::polish::{polish_classes, polish_learner};
     #[pymodule_export]
     use super::prediction::Prediction;
+    #[pymodule_export]
+    use super::quantile_file::{export_quantiles, save_quantiles};
+    #[pymodule_export]
+    use super::quantile_scores::{QuantileScores, restore_quantile_scores};
     #[pymodule_export]
     use super::river::{predict_mean, river_row, shrink, wide_row};
     #[pymodule_export]

@@ -6,6 +6,7 @@ use crate::error::{input, model as refuse};
 use crate::file::Provenance;
 use crate::kinds::wrap;
 use crate::learner::Learner;
+use kalmia::AnyFamily;
 use kalmia::evaluate::Metrics;
 use kalmia_model::{
     Error, FamilyChoice, History, Method, MethodName, Parameter, Parameters, Settings,
@@ -47,7 +48,8 @@ fn name(parameter: Parameter) -> &'static str {
 /// drift : {"detect", "off", "adapt"}, optional
 ///     Whether the coefficients may move over time (``"auto"``).
 /// outliers : {"keep", "downweight"}, optional
-///     What a target counts that is far from its prediction (``"auto"``).
+///     What a target counts that is far from its prediction (``"auto"``, ``"wide"`` and the
+///     filters).
 /// prior_variance : float or array_like, optional
 ///     Variance of every coefficient before the first row (the filters), a variance for each, or
 ///     their covariance matrix, the constant first. The last two are for ``"ons"`` too.
@@ -77,6 +79,9 @@ fn name(parameter: Parameter) -> &'static str {
 /// numbers : int, optional
 ///     Makes a learner of sparse rows (``"auto"`` and ``"wide"``): how many of its leading
 ///     features, without the constant, are numbers that every row has. `features` is not used.
+/// metrics : bool
+///     Whether the learner keeps its progressive loss. One of several quantiles does not: their
+///     predictions are judged together.
 ///
 /// Returns
 /// -------
@@ -94,7 +99,7 @@ fn name(parameter: Parameter) -> &'static str {
                     radius=None, exp_concavity=None, gradient_bound=None, lam=None, multiplier=None,
                     diameter=false, horizon=None, step=None, oracle=None, averaged=false,
                     certificate=false, conformal=false, weights="frequency", shuffle=None,
-                    learners=1, numbers=None))]
+                    learners=1, numbers=None, metrics=true))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn model<'py>(
     py: Python<'py>,
@@ -125,6 +130,7 @@ pub fn model<'py>(
     shuffle: Option<u64>,
     learners: usize,
     numbers: Option<usize>,
+    metrics: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let variance = prior_variance.and_then(|given| given.extract::<f64>().ok());
     let start = start(prior_mean, prior_variance.filter(|_| variance.is_none()))?;
@@ -189,16 +195,25 @@ pub fn model<'py>(
         ),
         other => translate(other),
     })?;
+    let metrics = match metrics {
+        true => Some(new_metrics(family, certificate, conformal)?),
+        false => None,
+    };
+    let mut learner = Learner::new(ByFamily::BuiltIn(learner), intercept, metrics);
+    learner.provenance = Some(Arc::new(Provenance { settings, history: History::default() }));
+    wrap(py, learner)
+}
+
+/// Metrics that have seen no row.
+fn new_metrics(family: AnyFamily, certificate: bool, conformal: bool) -> PyResult<Metrics> {
     let mut metrics = Metrics::new(family).map_err(crate::error::plain)?;
     if certificate {
         metrics = metrics.with_certificate();
     }
-    if conformal {
-        metrics = with_conformal(metrics).map_err(translate)?;
+    match conformal {
+        true => with_conformal(metrics).map_err(translate),
+        false => Ok(metrics),
     }
-    let mut learner = Learner::new(ByFamily::BuiltIn(learner), intercept, Some(metrics));
-    learner.provenance = Some(Arc::new(Provenance { settings, history: History::default() }));
-    wrap(py, learner)
 }
 
 /// A mean and a covariance that are vectors or matrices; `None` if neither is given.
@@ -249,7 +264,7 @@ fn start(
 /// --------
 /// >>> from kalmia._kalmia import method_defaults
 /// >>> method_defaults("truncated")
-/// {'prior_variance': 1.0, 'scale': 1.0, 'beta': 0.49, 'averaged': False}
+/// {'prior_variance': 1.0, 'scale': 1.0, 'beta': 0.49, 'outliers': None, 'averaged': False}
 #[pyfunction]
 pub fn method_defaults<'py>(py: Python<'py>, method: &str) -> PyResult<Bound<'py, PyDict>> {
     let method: Method = method.parse().map_err(translate)?;

@@ -1,6 +1,8 @@
 //! Progressive evaluation as Python sees it.
 
-use kalmia::evaluate::{ClassMetrics, CoursePoint, LastHalf, Metrics};
+use kalmia::evaluate::{
+    ClassMetrics, CoursePoint, LastHalf, Metrics, Progressive, QuantileMetrics,
+};
 use kalmia_model::{CertificateReport, ConformalScores};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -91,6 +93,33 @@ pub fn class_report<'py>(metrics: &ClassMetrics, py: Python<'py>) -> PyResult<Bo
     dict.set_item("reliability_groups", groups)?;
     dict.set_item("coverage", py.None())?;
     dict.set_item("last_half", report.last_half.map(|half| last_half(half, py)).transpose()?)?;
+    dict.set_item("trace", trace(&metrics.course()))?;
+    Ok(dict)
+}
+
+/// The averages of several quantiles by name: the means over the levels, and those of each level.
+pub fn quantile_report<'py>(
+    metrics: &QuantileMetrics,
+    py: Python<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let level = |progressive: &Progressive| -> PyResult<_> {
+        let report = progressive.report();
+        let dict = PyDict::new(py);
+        dict.set_item("level", report.below.map(|below| below.level))?;
+        dict.set_item("loss", report.loss)?;
+        dict.set_item("constant_loss", report.constant_loss)?;
+        dict.set_item("share_below", report.below.map(|below| below.share))?;
+        dict.set_item("last_half", report.last_half.map(|half| last_half(half, py)).transpose()?)?;
+        Ok(dict)
+    };
+    let dict = PyDict::new(py);
+    dict.set_item("rows", metrics.rows())?;
+    dict.set_item("loss", metrics.loss())?;
+    dict.set_item("constant_loss", metrics.constant_loss())?;
+    let levels = metrics.levels().iter().map(level).collect::<PyResult<Vec<_>>>()?;
+    dict.set_item("levels", levels)?;
+    dict.set_item("coverage", py.None())?;
+    dict.set_item("last_half", py.None())?;
     dict.set_item("trace", trace(&metrics.course()))?;
     Ok(dict)
 }

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from . import bounds
-from ._families import NegativeBinomialRegression, QuantileRegression, StudentRegression
+from ._families import NegativeBinomialRegression, StudentRegression
 from ._files import load
 from ._hashing import FeatureHasher, TextHasher
 from ._kalmia import (
@@ -35,6 +35,7 @@ from ._kalmia import (
 )
 from ._linear import GammaRegression, LinearRegression, PoissonRegression
 from ._logistic import LogisticRegression
+from ._quantile import QuantileRegression
 from .client import Client
 from .errors import (
     DivergenceError,

@@ -57,11 +57,18 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_lock"}
 
     def _new_learner(
-        self, first: Rows, rows: int | None, shuffle: int | None, learners: int = 1
+        self,
+        first: Rows,
+        rows: int | None,
+        shuffle: int | None,
+        learners: int = 1,
+        *,
+        level: float | None = None,
     ) -> Learner:
         """A learner of the estimator's method for such rows, one of `learners`.
 
         `rows` is the number of rows to come, if known, and `shuffle` the seed of their order.
+        `level` is that of one of several quantiles, which are judged together.
         """
         check_names(
             method=self.method, drift=self.drift, outliers=self.outliers, weights=self.weights
@@ -72,7 +79,7 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         given |= {name: check_flag(name, given[name]) for name in FLAGS}
         return model(
             self.method,
-            self._family_name(),
+            self._family_name() if level is None else f"{self._family}:{level!r}",
             first.X.shape[1],
             intercept=check_flag("fit_intercept", self.fit_intercept),
             rows=rows,
@@ -80,11 +87,16 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
             shuffle=shuffle,
             learners=learners,
             numbers=first.numbers,
+            metrics=level is None,
             **given,
         )
 
     def _family_name(self) -> str:
         return self._family
+
+    def _scored(self) -> list[Any]:
+        """What keeps the progressive scores: the learners, unless they are judged together."""
+        return self.learners_
 
     def _remember(self) -> None:
         """Keeps what the learners were made with, and lets warnings show again."""

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from . import _classes, _files
-from ._kalmia import Learner, export_classes, export_model
+from ._kalmia import Learner, export_classes, export_model, export_quantiles
 from .errors import InputError
 
 
@@ -17,13 +17,17 @@ class Exports:
 
     learners_: list[Learner]
 
+    def _scored(self) -> list[Any]:
+        raise NotImplementedError
+
     def to_onnx(self, path: str | os.PathLike[str], *, offset: bool = False) -> None:
         """Writes the model as an ONNX graph, for runtimes without Python.
 
         The input ``x`` has the rows x features of `predict`, as 64-bit floats. The outputs are
         ``linear``, the linear predictor, and ``mean``, the prediction: the mean of the target, the
         probability of the second class, or with more than two classes one column of probabilities
-        per class. Columns of text are given as the model encodes them: the metadata entry
+        per class. Several quantiles have a column per level, sorted in ``mean``. Columns of text
+        are given as the model encodes them: the metadata entry
         ``features`` names the columns of ``x``, ``classes`` the labels.
 
         The graph uses the coefficients alone, while `predict` and `predict_proba` average over
@@ -63,6 +67,10 @@ class Exports:
             export_classes(os.fspath(path), self.learners_[0], schema, format, codes, labels)
             return
         schema = getattr(self, "schema_", None) or _files._schema(self)
+        if self._scored() is not self.learners_:
+            (scores,) = self._scored()
+            export_quantiles(os.fspath(path), self.learners_, scores, schema, format, bool(offset))
+            return
         classes: Any = getattr(self, "classes_", None)
         labels = [] if classes is None else classes.tolist()
         offset = bool(offset) or schema.offset is not None

@@ -1,4 +1,4 @@
-"""Regressors of counts that vary much, of quantiles, and of numbers with outliers."""
+"""Regressors of counts that vary much, and of numbers with outliers."""
 
 from __future__ import annotations
 
@@ -79,79 +79,6 @@ class NegativeBinomialRegression(Regression):
 
     def _family_name(self) -> str:
         return self._family_with("dispersion")
-
-
-class QuantileRegression(Regression):
-    __doc__ = f"""Quantile regression, learned in one pass.
-
-    Predicts the level that the target stays below with a given probability: a stock that suffices
-    in nine weeks of ten, a delivery time to promise, the median of prices. No law of the target is
-    assumed, and outliers hardly matter. `score` and the progressive loss use the pinball loss, and
-    ``progressive_["share_below"]`` is the share of targets that stayed below.
-
-    `predict_interval` is the interval of the quantile, not of targets. For an interval of targets,
-    fit two models, such as ``quantile=0.05`` and ``quantile=0.95``. Far quantiles need many rows:
-    about ``10 / min(quantile, 1 - quantile)`` per feature. `polish` refuses, because the loss has
-    no curvature. {FIXED_SCALE}
-
-    {PARAMETERS}
-    quantile : float
-        The probability of targets below the prediction, from 1e-6 to ``1 - 1e-6``; 0.5, the median,
-        by default.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kalmia import QuantileRegression
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(5000, 1))
-    >>> y = X[:, 0] + rng.exponential(size=5000)
-    >>> model = QuantileRegression(quantile=0.9).fit(X, y)
-    >>> bool(0.88 < (y < model.predict(X)).mean() < 0.92)
-    True
-    """
-
-    _family = "quantile"
-    _one_level = True
-
-    def __init__(
-        self,
-        method: MethodName = "auto",
-        *,
-        prior_variance: float | ArrayLike | None = None,
-        prior_mean: ArrayLike | None = None,
-        fit_intercept: bool = True,
-        drift: DriftName | None = None,
-        outliers: OutlierName | None = None,
-        scale: float | ScaleName | None = None,
-        beta: float | None = None,
-        radius: float | None = None,
-        exp_concavity: float | None = None,
-        gradient_bound: float | None = None,
-        lam: float | None = None,
-        multiplier: float | None = None,
-        diameter: bool = False,
-        horizon: int | None = None,
-        step: float | None = None,
-        oracle: float | None = None,
-        averaged: bool = False,
-        certificate: bool = False,
-        conformal: bool = False,
-        shuffle: bool | None = None,
-        random_state: Any = None,
-        weights: WeightName = "frequency",
-        text: str | Sequence[str] | None = None,
-        analyzer: str = "words",
-        hash_bits: int | None = None,
-        quantile: float = 0.5,
-    ) -> None:
-        self._set_parameters(locals())
-
-    def _family_name(self) -> str:
-        return self._family_within("quantile", 1e-6, 1.0 - 1e-6)
-
-    def _score_level(self) -> float:
-        return float(self.quantile)
 
 
 class StudentRegression(Regression):

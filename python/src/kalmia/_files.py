@@ -15,6 +15,7 @@ from ._kalmia import (
     method_defaults,
     save_classes,
     save_model,
+    save_quantiles,
 )
 from ._parameters import METHOD_PARAMETERS
 from ._wide import FIRST_UNNAMED, is_wide
@@ -26,6 +27,10 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     schema = schema_of(estimator)
     python = _python(estimator, schema)
     stream = getattr(estimator, "_stream_entry", None)
+    if estimator._scored() is not estimator.learners_:
+        (scores,) = estimator._scored()
+        save_quantiles(os.fspath(path), estimator.learners_, scores, schema, python, stream)
+        return
     write(path, estimator.learners_, schema, python, stream)
 
 
@@ -134,11 +139,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.predict([[3.0]]) == model.predict([[3.0]])).all())
     True
     """
-    from ._families import NegativeBinomialRegression, QuantileRegression, StudentRegression
+    from ._families import NegativeBinomialRegression, StudentRegression
     from ._linear import GammaRegression, LinearRegression, PoissonRegression
     from ._logistic import LogisticRegression
+    from ._quantile import QuantileRegression
 
-    learners, schema, method, kind, found, python, stream = load_model(os.fspath(path))
+    content = load_model(os.fspath(path))
+    learners, schema, method, kind, found, python, stream, scores = content
     if python and "river" in python:
         from ._river_model import read
 
@@ -165,10 +172,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         "analyzer": schema.analyzer,
         "hash_bits": schema.hash_bits,
         **learners[0].family_parameters,
+        **({} if scores is None else {"quantile": scores.levels}),
         **found,
     }
     estimator = by_family[family](**_taken(parameters))
     estimator.learners_ = learners
+    if scores is not None:
+        estimator._scores = scores
     estimator._remember()
     estimator.schema_ = schema
     estimator._from_command = from_command

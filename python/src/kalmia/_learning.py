@@ -26,6 +26,9 @@ class Learning:
     random_state: Any
     weights: Any
 
+    def _scored(self) -> list[Any]:
+        raise NotImplementedError
+
     def _weights(self, sample_weight: Any, y: np.ndarray, *, reset: bool) -> np.ndarray | None:
         if sample_weight is None:
             return None
@@ -95,7 +98,7 @@ class Learning:
     def _warn(self) -> None:
         """Warns, once per fitted model, of rows that a single pass learns poorly."""
         learners = self.learners_
-        if not self._warned_order and any(learner.is_sorted for learner in learners):
+        if not self._warned_order and any(one.is_sorted for one in self._scored()):
             self._warned_order = True
             warnings.warn(
                 "the rows seem sorted by the target: one pass learns them poorly, and the "

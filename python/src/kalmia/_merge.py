@@ -22,6 +22,11 @@ def merged(a: Any, b: Any) -> Any:
             "one class"
         )
     check_is_fitted(b, "learners_")
+    if a._scored() is not a.learners_:
+        raise InputError(
+            "a model of several quantiles cannot be merged: its levels are judged together; fit "
+            "and merge one model per level"
+        )
     for name, value in a._made_with.items():
         other = b._made_with.get(name)
         if not same(value, other):

@@ -42,9 +42,10 @@ PARAMETERS = """Parameters
         ``"adapt"`` tracks them from row 129 on, without waiting for a detection. Tracking helps
         the next rows, not rows far ahead.
     outliers : {"keep", "downweight"}, optional
-        What a target counts that is far from its prediction, with ``"auto"`` and dense rows.
-        ``"keep"``, the default, counts every row in full. With ``"downweight"`` a row counts less
-        from 3 predictive standard deviations on, so that wrong targets do little harm.
+        What a target counts that is far from its prediction, with ``"auto"``, ``"wide"`` and the
+        filters. ``"keep"``, the default, counts every row in full. With ``"downweight"`` a row
+        counts less from 3 predictive standard deviations on, so that wrong targets do little harm.
+        A filter does not learn its noise: give it the right one.
     scale, beta : float, optional
         The curvature is at least ``scale * t ** -beta`` at row ``t``; 1 and 0.49 by default. The
         scale ``"bercu"`` is the 1e-10 of Bercu, Godichon and Portier. ``"truncated"`` only.

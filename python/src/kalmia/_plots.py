@@ -82,11 +82,12 @@ def _deviations(estimator: Any, X: Any) -> np.ndarray:
 def progressive_loss(estimator: Any, ax: Any) -> Any:
     """Draws the mean loss so far against the rows, one line per learner."""
     ax = _axes(ax)
-    for k, learner in enumerate(estimator.learners_):
-        trace = np.array(learner.progressive["trace"], dtype=float).reshape(-1, 3)
-        label = str(estimator.classes_[k]) if len(estimator.learners_) > 1 else "model"
+    scored = estimator._scored()
+    for k, one in enumerate(scored):
+        trace = np.array(one.progressive["trace"], dtype=float).reshape(-1, 3)
+        label = str(estimator.classes_[k]) if len(scored) > 1 else "model"
         ax.plot(trace[:, 0], trace[:, 1], label=label)
-    if len(estimator.learners_) == 1:
+    if len(scored) == 1:
         # the mean of the rows before, judged on the same rows as the model
         ax.plot(trace[:, 0], trace[:, 2], color="grey", linewidth=0.8, label="constant predictor")
     ax.set_xscale("log")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from functools import update_wrapper
 from types import FunctionType
-from typing import Any, Literal, Self, cast, overload
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
-from sklearn.utils.validation import check_is_fitted
 
-from ._base import Estimator
 from ._calls import LearningCall
 from ._data import Rows
-from ._parameters import check_numbers, draw_seed
+from ._kalmia import Learner
+from ._parameters import check_numbers
+from ._regression_predictions import Predictions
 from .errors import InputError
 
 
@@ -36,18 +36,15 @@ def own_method(cls: type, method: FunctionType) -> FunctionType:
     return own
 
 
-class Regression(RegressorMixin, Estimator):
+class Regression(RegressorMixin, Predictions):
     """Base of the regressors, which predict one number per row."""
 
     #: Power of the Tweedie deviance in `score`; None for the coefficient of determination.
     _power: int | None = None
 
-    #: Whether only one level of the target is learned, and no law of it.
-    _one_level = False
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # errors of Python name the class that was called, not this one
-        for name, method in vars(Regression).items():
+        for name, method in (*vars(Predictions).items(), *vars(Regression).items()):
             own = name in vars(cls) or name.startswith("_")
             if isinstance(method, FunctionType) and not own:
                 setattr(cls, name, own_method(cls, method))
@@ -149,23 +146,42 @@ class Regression(RegressorMixin, Estimator):
             shuffle = self._shuffle_seed(reset, rows)
             if first:
                 known = rows.given if reset else None
-                learner = self._new_learner(rows, known, shuffle)
+                learners = self._new_learners(rows, known, shuffle)
+                alone = len(learners) == 1
             else:
-                (learner,) = self._widened(self.learners_, rows, copied=False)
-            # a refused first call discards the learner, so it needs no copy to return to
+                # One learner undoes a refused call itself. Of several, one may refuse rows that
+                # another has learned, so copies learn, which a refused call discards.
+                alone = len(self.learners_) == 1
+                learners = self.learners_ if alone else [one.copy() for one in self.learners_]
+                learners = self._widened(learners, rows, copied=not alone)
             y = rows.pick(y)
-            (result,) = self._learn_rows(
-                [learner],
-                [y],
+            weight = rows.pick(weight)
+            order = self._order(shuffle, len(y))
+            # a refused first call discards the learners, so they need no copy to return to
+            results = self._learn_rows(
+                learners,
+                [y] * len(learners),
                 rows,
-                rows.pick(weight),
-                means=means,
-                undo=not first,
-                order=self._order(shuffle, len(y)),
+                weight,
+                means=means or not alone,
+                undo=not first and alone,
+                order=order,
                 whole=reset,
             )
-            self._adopt([learner], rows, first)
+            result = self._ordered(results)
+            fitted = self._judged(result, y, weight, first=first, order=order, whole=reset)
+            self._adopt(learners, rows, first, **fitted)
         return rows.spread(result) if means else None
+
+    def _new_learners(self, first: Rows, rows: int | None, shuffle: int | None) -> list[Learner]:
+        """The learners of a first call; one, unless several levels are learned."""
+        return [self._new_learner(first, rows, shuffle)]
+
+    def _judged(
+        self, predicted: Any, y: Any, weight: Any, *, first: bool, **how: Any
+    ) -> dict[str, Any]:
+        """Attributes of scores that the learners do not keep themselves."""
+        return {}
 
     def _polish_targets(
         self, y: Any, rows: Rows, sample_weight: Any
@@ -173,197 +189,6 @@ class Regression(RegressorMixin, Estimator):
         """The targets of each learner, and the weights."""
         y = self._column(y, rows.given, numbers=True)
         return [y], self._weights(sample_weight, y, reset=False)
-
-    @overload
-    def predict(
-        self, X: Any, return_std: Literal[False] = False, offset: ArrayLike | None = None
-    ) -> NDArray[np.float64]: ...
-    @overload
-    def predict(
-        self, X: Any, return_std: Literal[True], offset: ArrayLike | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
-    def predict(self, X: Any, return_std: bool = False, offset: ArrayLike | None = None) -> Any:
-        """Predicts the mean of the target; for `QuantileRegression` the quantile.
-
-        Parameters
-        ----------
-        X : matrix of shape (n, features)
-            As in `fit`.
-        return_std : bool
-            Whether to return the standard deviation of the target too, noise included.
-            `QuantileRegression` refuses it.
-        offset : float or array_like of shape (n,), optional
-            Added to the linear predictor of each row.
-
-        Returns
-        -------
-        mean : ndarray of shape (n,)
-        std : ndarray of shape (n,)
-            Only with `return_std`.
-        """
-        check_is_fitted(self, "learners_")
-        if return_std:
-            self._check_law("return_std")
-        rows = self._rows(X, offset)
-        (learner,) = rows.learners
-        if not return_std:
-            return rows.spread(learner.predict_many(rows.X, rows.offset, unseen=rows.unseen))
-        mean, std = learner.predict_std(rows.X, rows.offset, unseen=rows.unseen)
-        return rows.spread(mean), rows.spread(std)
-
-    def predict_interval(
-        self,
-        X: Any,
-        level: float = 0.95,
-        offset: ArrayLike | None = None,
-        of_mean: bool = False,
-        conformal: bool = False,
-    ) -> NDArray[np.float64]:
-        """Predicts the interval that holds the target with probability `level`.
-
-        For `QuantileRegression` it is always the interval of the quantile.
-
-        Parameters
-        ----------
-        X : matrix of shape (n, features)
-            As in `fit`.
-        level : float
-            Probability of the interval, strictly between 0 and 1.
-        offset : float or array_like of shape (n,), optional
-            Added to the linear predictor of each row.
-        of_mean : bool
-            Whether to return the interval of the target's mean instead, without the noise.
-            ``"ons"`` and ``"asgd"`` refuse it: they have no standard errors of coefficients.
-        conformal : bool
-            Whether to return the conformal interval of the target, which holds whatever the model;
-            for estimators made with ``conformal=True``, and levels of at most 0.99.
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            Lower and upper ends.
-        """
-        check_is_fitted(self, "learners_")
-        if conformal and of_mean:
-            raise InputError(
-                "of_mean and conformal are both True: conformal intervals are those of targets, "
-                "not of their means; give one of the two"
-            )
-        rows = self._rows(X, offset)
-        if conformal:
-            ends = rows.learners[0].predict_conformal(
-                rows.X, level, rows.offset, unseen=rows.unseen
-            )
-            return rows.spread(np.column_stack(ends))
-        ends = rows.learners[0].predict_interval(
-            rows.X, level, rows.offset, of_mean or self._one_level, unseen=rows.unseen
-        )
-        return rows.spread(np.column_stack(ends))
-
-    def predict_quantiles(
-        self, X: Any, q: ArrayLike, offset: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """Predicts quantiles of the target, noise and uncertainty included.
-
-        `QuantileRegression` refuses: fit one model per quantile.
-
-        Parameters
-        ----------
-        X : matrix of shape (n, features)
-            As in `fit`.
-        q : float or array_like of shape (k,)
-            Probabilities, strictly between 0 and 1.
-        offset : float or array_like of shape (n,), optional
-            Added to the linear predictor of each row.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, k)
-            One column per probability; without columns if `q` is a number.
-
-        Examples
-        --------
-        >>> from kalmia import LinearRegression
-        >>> model = LinearRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.2])
-        >>> low, median = model.predict_quantiles([[1.5]], [0.1, 0.5])[0]
-        >>> bool(low < median)
-        True
-        """
-        check_is_fitted(self, "learners_")
-        self._check_law("predict_quantiles")
-        rows = self._rows(X, offset)
-        found = rows.learners[0].predict_quantiles(
-            rows.X, np.atleast_1d(q), rows.offset, unseen=rows.unseen
-        )
-        return rows.spread(found[:, 0] if np.ndim(q) == 0 else found)
-
-    def predict_cdf(
-        self, X: Any, y: ArrayLike, offset: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """Predicts the probability that the target is at most `y`.
-
-        `QuantileRegression` refuses, because it learns one probability only.
-
-        Parameters
-        ----------
-        X : matrix of shape (n, features)
-            As in `fit`.
-        y : float or array_like of shape (n,)
-            One number, or one per row.
-        offset : float or array_like of shape (n,), optional
-            Added to the linear predictor of each row.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self, "learners_")
-        self._check_law("predict_cdf")
-        rows = self._rows(X, offset)
-        given = self._column(np.full(rows.given, y) if np.ndim(y) == 0 else y, rows.given)
-        return rows.spread(
-            rows.learners[0].predict_cdf(rows.X, rows.pick(given), rows.offset, unseen=rows.unseen)
-        )
-
-    def sample_predictions(
-        self,
-        X: Any,
-        n: int = 1,
-        random_state: Any = None,
-        offset: ArrayLike | None = None,
-        of_mean: bool = False,
-    ) -> NDArray[Any]:
-        """Draws targets of rows from what is known of them.
-
-        Each draw has its own coefficients, which its rows share.
-
-        Parameters
-        ----------
-        X : matrix of shape (n_rows, features)
-            As in `fit`.
-        n : int
-            Number of draws.
-        random_state : int, optional
-            Seed; a new one each time by default.
-        offset : float or array_like of shape (n_rows,), optional
-            Added to the linear predictor of each row.
-        of_mean : bool
-            Whether to draw the means of the targets instead, without the noise. For Thompson
-            sampling: the row with the largest mean in one draw is the one to try.
-            `QuantileRegression` draws its quantile so, and refuses to draw targets.
-
-        Returns
-        -------
-        ndarray of shape (n, n_rows)
-        """
-        check_is_fitted(self, "learners_")
-        if not of_mean:
-            self._check_law("sample_predictions without of_mean=True")
-        rows = self._rows(X, offset)
-        found = rows.learners[0].sample_predictions(
-            rows.X, n, draw_seed(random_state), rows.offset, of_mean, unseen=rows.unseen
-        )
-        return rows.spread(found.T).T
 
     def score(
         self,
@@ -430,15 +255,6 @@ class Regression(RegressorMixin, Estimator):
     def _score_level(self) -> float | None:
         """The level of the pinball loss in `score`; None for a deviance."""
         return None
-
-    def _check_law(self, what: str) -> None:
-        """Refuses what needs a law of the target, if only one level of it is learned."""
-        if self._one_level:
-            raise InputError(
-                f"{what}: {type(self).__name__} learns one quantile and no law of the target. Use "
-                "predict_interval for the interval of the quantile, and one model per quantile for "
-                "the target"
-            )
 
     @property
     def coef_(self) -> np.ndarray:

@@ -129,7 +129,7 @@ class Summary:
         def strongest(level: float) -> list[tuple[Any, ...]]:
             found: list[tuple[Any, ...]] = []
             for k, learner in enumerate(learners):
-                prefix = f"{estimator.classes_[k]}: " if len(learners) > 1 else ""
+                prefix = f"{_names(estimator)[k]}: " if len(learners) > 1 else ""
                 main = estimator._main_coefficients(learner, level)
                 found += [(prefix + row[0], *row[1:]) for row in main]
             return found
@@ -140,12 +140,12 @@ class Summary:
             for k, learner in enumerate(learners):
                 names = (["(intercept)"] if learner.intercept else []) + estimator._feature_names()
                 if len(learners) > 1:
-                    names = [f"{estimator.classes_[k]}: {name}" for name in names]
+                    names = [f"{_names(estimator)[k]}: {name}" for name in names]
                 rows += learner.coefficients(names, level)
         averaged = "averaged " if first.averaged else ""
         notes = [f"{first.count} rows, one pass, method {averaged}{first.method}"]
         notes += _loss_notes(estimator)
-        if first.dispersion is not None:
+        if first.dispersion is not None and len(learners) == 1:
             automatic = first.method in ("auto", "wide")
             learned = " (learned; standard errors include it)" if automatic else ""
             notes.append(f"dispersion {first.dispersion:.5g}{learned}")
@@ -222,6 +222,11 @@ class Summary:
         )
 
 
+def _names(estimator: Any) -> Any:
+    """What tells the learners apart if there are several: their classes, or their levels."""
+    return estimator.classes_ if hasattr(estimator, "classes_") else estimator.quantiles_
+
+
 def _pandas(method: str) -> Any:
     try:
         import pandas
@@ -232,14 +237,19 @@ def _pandas(method: str) -> Any:
 
 def _loss_notes(estimator: Any) -> list[str]:
     """The progressive losses, over all rows and over the last half, and the coverage."""
-    learners = estimator.learners_
-    report = learners[0].progressive
+    scored = estimator._scored()
+    report = scored[0].progressive
     if report is None or not np.isfinite(report["loss"]):
         return []
     loss = estimator.progressive_loss_
-    if len(learners) > 1:
+    if len(scored) > 1:
         return [f"progressive loss {loss:.5g}"]
     notes = [f"progressive loss {loss:.5g} (constant predictor {report['constant_loss']:.5g})"]
+    for level in report.get("levels", []):
+        notes.append(
+            f"level {level['level']:g}: progressive loss {level['loss']:.5g} (constant predictor "
+            f"{level['constant_loss']:.5g}), {100.0 * level['share_below']:.1f} % of targets below"
+        )
     half = report["last_half"]
     if half is not None:
         notes.append(
@@ -264,7 +274,7 @@ def _drift_notes(estimator: Any) -> list[str]:
     if len(learners) == 1:
         return [f"drift: {note}" for note in [learners[0].drift_note] if note is not None]
     classes: dict[str, list[str]] = {}
-    for name, learner in zip(estimator.classes_, learners, strict=True):
+    for name, learner in zip(_names(estimator), learners, strict=True):
         if learner.drift_note is not None:
             classes.setdefault(learner.drift_note, []).append(str(name))
     return [f"drift ({', '.join(names)}): {note}" for note, names in classes.items()]

@@ -182,8 +182,8 @@ pub struct LearnArgs {
     /// Whether coefficients may change over time (auto, wide) [default: detect]
     #[arg(long, value_parser = drift_modes(), help_heading = "Method")]
     pub drift: Option<DriftMode>,
-    /// What a target counts that is far from its prediction, such as a typing error (auto)
-    /// [default: keep]
+    /// What a target counts that is far from its prediction, such as a typing error (auto, wide,
+    /// ekf, truncated, implicit, moment) [default: keep]
     #[arg(long, value_parser = outliers(), help_heading = "Method")]
     pub outliers: Option<Outliers>,
     /// Prior variance of the coefficients (ekf, truncated, implicit, moment) [default: 1]

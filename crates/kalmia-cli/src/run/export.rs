@@ -25,7 +25,7 @@ pub fn run(args: &ExportArgs) -> Result<()> {
         },
         AnyModel::Quantiles(model) => match args.format {
             ExportFormat::Json => json_bytes(&quantile_json_export(&model, &version)?)?,
-            ExportFormat::Onnx => quantile_onnx(&model, &version),
+            ExportFormat::Onnx => quantile_onnx(&model, &version, false),
         },
     };
     match &args.output {

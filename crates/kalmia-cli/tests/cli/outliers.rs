@@ -29,6 +29,16 @@ fn a_wrong_target_is_ignored_and_the_choice_is_kept() {
     assert!((slope(&folder, "plain.kalmia") - 2.0).abs() > 10.0);
     assert!((slope(&folder, "down.kalmia") - 2.0).abs() < 0.02);
 
+    for method in
+        ["wide --family gaussian", "ekf --family gaussian:4", "moment --family gaussian:4"]
+    {
+        folder.ok(&format!(
+            "--quiet fit rows.csv -t y --outliers downweight --method {method} -o other.kalmia"
+        ));
+        let found = slope(&folder, "other.kalmia");
+        assert!((found - 2.0).abs() < 0.02, "{method}: {found}");
+    }
+
     folder.ok("--quiet update down.kalmia rows.csv -o twice.kalmia");
     assert!((slope(&folder, "twice.kalmia") - 2.0).abs() < 0.02);
     // a fit is resumed with the choice it was started with
@@ -42,7 +52,7 @@ fn it_is_refused_with_what_counts_every_row_in_full() {
     for (words, named) in [
         ("--passes 2", "--passes"),
         ("--shards 2", "--shards"),
-        ("--method moment", "outliers"),
+        ("--method asgd", "outliers"),
         ("--family quantile:0.5", "outliers"),
         ("--family student", "outliers"),
     ] {

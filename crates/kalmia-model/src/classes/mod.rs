@@ -41,8 +41,9 @@ impl ClassModel {
     pub fn new(settings: Settings, encoder: Encoder) -> Result<Self> {
         settings.check()?;
         let (drift, outliers) = match settings.method.algorithm {
-            Algorithm::Auto { drift, outliers } => (drift, outliers),
-            Algorithm::Wide { drift } => (drift, Outliers::Keep),
+            Algorithm::Auto { drift, outliers } | Algorithm::Wide { drift, outliers } => {
+                (drift, outliers)
+            }
             _ => return Err(Error::ClassMethod { method: settings.method.name() }),
         };
         if settings.conformal {

@@ -111,10 +111,12 @@ pub fn class_onnx(
 }
 
 /// The bytes of the file of a model of several quantiles: `linear` holds a column per level, and
-/// `mean` the same in ascending order. The metadata holds the levels.
-pub fn quantile_onnx(model: &QuantileModel, version: &str) -> Vec<u8> {
+/// `mean` the same in ascending order. The metadata holds the levels. With `offset`, or if the
+/// model has a column of offsets, the graph has a second input, which is added to the linear
+/// predictors.
+pub fn quantile_onnx(model: &QuantileModel, version: &str, offset: bool) -> Vec<u8> {
     let levels = model.learner.levels();
-    let offset = model.encoder.options().offset.is_some();
+    let offset = offset || model.encoder.options().offset.is_some();
     let options = ExportOptions { version, classes: &[], offset };
     let columns =
         model.learner.learners().iter().map(|level| (&model.encoder, level.coefficients()));

@@ -28,6 +28,8 @@ pub enum Algorithm {
     Wide {
         /// Whether the coefficients may move over time.
         drift: DriftMode,
+        /// What a target counts that is far from its prediction.
+        outliers: Outliers,
     },
     /// One filter.
     Filter {
@@ -35,6 +37,8 @@ pub enum Algorithm {
         rule: AnyRule,
         /// Variance of every coefficient before the first row.
         prior: f64,
+        /// What a target counts that is far from its prediction.
+        outliers: Outliers,
     },
     /// The online Newton step.
     OnlineNewton(NewtonConstants),
@@ -120,20 +124,20 @@ impl Algorithm {
 
     pub(super) fn parameters(&self) -> Parameters {
         let none = Parameters::default();
+        // files without it are those of earlier versions
+        let unusual = |outliers: Outliers| (outliers != Outliers::Keep).then_some(outliers);
         match *self {
-            Self::Auto { drift, outliers } => {
-                // files without it are those of earlier versions
-                let outliers = (outliers != Outliers::Keep).then_some(outliers);
-                Parameters { drift: Some(drift), outliers, ..none }
+            Self::Auto { drift, outliers } | Self::Wide { drift, outliers } => {
+                Parameters { drift: Some(drift), outliers: unusual(outliers), ..none }
             }
-            Self::Wide { drift } => Parameters { drift: Some(drift), ..none },
-            Self::Filter { rule, prior } => {
+            Self::Filter { rule, prior, outliers } => {
                 let threshold = match rule {
                     AnyRule::Truncated(rule) => Some(rule),
                     _ => None,
                 };
                 Parameters {
                     prior: Some(prior),
+                    outliers: unusual(outliers),
                     scale: threshold.map(|rule| rule.scale()),
                     beta: threshold.map(|rule| rule.beta()),
                     ..none
@@ -202,11 +206,12 @@ impl Algorithm {
         numbers: usize,
         intercept: bool,
     ) -> Result<AnyLearner> {
-        let (Self::Auto { drift, outliers: Outliers::Keep } | Self::Wide { drift }) = *self else {
+        let (Self::Auto { drift, outliers } | Self::Wide { drift, outliers }) = *self else {
             return Err(Error::NotWide { method: self.name() });
         };
         let constant = usize::from(intercept);
-        let builder = Wide::builder(family).with_intercept(intercept).drift(drift);
+        let builder = Wide::builder(family).with_intercept(intercept);
+        let builder = builder.drift(drift).outliers(outliers);
         let numbers = numbers.saturating_sub(constant).min(MAX_WIDE_NUMBERS);
         let learner = builder.numbers(numbers).build()?;
         Ok(AnyLearner::Wide(Box::new(with_feature_limit(learner))))
@@ -215,7 +220,10 @@ impl Algorithm {
     /// The learner that starts from this prior.
     pub(super) fn learner_from(&self, family: AnyFamily, prior: Prior) -> Result<AnyLearner> {
         match *self {
-            Self::Filter { rule, .. } => Ok(AnyLearner::Filter(Filter::new(family, rule, prior)?)),
+            Self::Filter { rule, outliers, .. } => {
+                let filter = Filter::new(family, rule, prior)?.with_outliers(outliers)?;
+                Ok(AnyLearner::Filter(filter))
+            }
             Self::OnlineNewton(constants) => {
                 let dim = prior.dim();
                 let settings = constants.settings(dim)?.with_start(prior)?;

@@ -74,9 +74,9 @@ impl MethodName {
         use Parameter::*;
         match self {
             Self::Auto => &[Drift, Outliers, Averaged],
-            Self::Wide => &[Drift],
-            Self::Ekf | Self::Implicit | Self::Moment => &[Prior, Averaged],
-            Self::Truncated => &[Prior, Scale, Beta, Averaged],
+            Self::Wide => &[Drift, Outliers],
+            Self::Ekf | Self::Implicit | Self::Moment => &[Prior, Outliers, Averaged],
+            Self::Truncated => &[Prior, Scale, Beta, Outliers, Averaged],
             Self::Ons => {
                 &[Radius, ExpConcavity, GradientBound, Lambda, Multiplier, Diameter, Averaged]
             }

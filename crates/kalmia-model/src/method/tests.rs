@@ -215,7 +215,7 @@ fn sparse_rows_are_for_auto_and_wide() {
 }
 
 #[test]
-fn outliers_are_a_choice_of_auto_that_files_hold_if_it_was_made() {
+fn outliers_are_a_choice_that_files_hold_if_it_was_made() {
     let given = Parameters { outliers: Some(Outliers::Downweight), ..Parameters::default() };
     let method = Method::new(MethodName::Auto, &given).unwrap();
     let json = serde_json::to_value(method).unwrap();
@@ -230,10 +230,22 @@ fn outliers_are_a_choice_of_auto_that_files_hold_if_it_was_made() {
     let AnyLearner::Auto(auto) = method.build(poisson, 3, true).unwrap() else { panic!() };
     assert_eq!(auto.outliers(), Outliers::Downweight);
     assert_eq!(Outliers::default().name(), Parameter::Outliers.default_text());
-    // it needs dense rows, and a family that outliers move
-    assert_eq!(method.rows(), WideRows::Never);
-    assert!(method.build_wide(poisson, 3, true).is_err());
+    // sparse rows and single filters take it too
+    assert_eq!(method.rows(), WideRows::Auto);
+    for name in [MethodName::Auto, MethodName::Wide] {
+        let method = Method::new(name, &given).unwrap();
+        let AnyLearner::Wide(wide) = method.build_wide(poisson, 3, true).unwrap() else { panic!() };
+        assert_eq!(wide.outliers(), Outliers::Downweight);
+    }
+    for name in [MethodName::Ekf, MethodName::Truncated, MethodName::Implicit, MethodName::Moment] {
+        let method = Method::new(name, &given).unwrap();
+        assert_eq!(serde_json::to_value(method).unwrap()["outliers"], "downweight");
+        let AnyLearner::Filter(one) = method.build(poisson, 3, true).unwrap() else { panic!() };
+        assert_eq!(one.outliers(), Outliers::Downweight);
+        // a wrong label does little harm
+        assert!(method.build("bernoulli".parse().unwrap(), 3, true).is_err());
+    }
+    // it needs a family that outliers move
     assert!(method.build("quantile:0.5".parse().unwrap(), 3, true).is_err());
-    assert!(refused("moment", given).contains("outliers"));
-    assert!(refused("wide", given).contains("outliers"));
+    assert!(refused("asgd", given).contains("outliers"));
 }

@@ -9,7 +9,7 @@ use crate::model_learner::ModelLearner;
 use kalmia::learner::AnyCategorical;
 use kalmia::rule::AnyRule;
 use kalmia::sums::{MAX_CLASS_COEFFICIENTS, Polished, PriorPrecision};
-use kalmia::{AnyFamily, AnyLearner, Filter, Gamma, Gaussian, Learner};
+use kalmia::{AnyFamily, AnyLearner, Filter, Gamma, Gaussian, Learner, Outliers};
 
 /// Where a polish starts.
 #[derive(Debug, Clone)]
@@ -83,8 +83,11 @@ impl PolishLearner for AnyLearner {
         let size = prior.variance(0);
         let filter = Filter::new(family, AnyRule::MomentMatch, prior)?.with_polished(polished)?;
         model.learner = AnyLearner::Filter(filter);
-        model.settings.method =
-            Method::from(Algorithm::Filter { rule: AnyRule::MomentMatch, prior: size });
+        model.settings.method = Method::from(Algorithm::Filter {
+            rule: AnyRule::MomentMatch,
+            prior: size,
+            outliers: Outliers::Keep,
+        });
         Ok(model)
     }
 }

@@ -220,6 +220,9 @@ pub struct ShapeTerms {
     pub squared_slope: f64,
     /// See [`ShapeTerms::squared_slope`].
     pub curvature: f64,
+    /// Whether the belief is wider than the law, so that the row says little of it.
+    #[serde(skip)]
+    pub is_vague: bool,
 }
 
 /// Where $P(Y \le y\mid u)$ goes from 1 to 0 as `u` grows.

@@ -6,6 +6,7 @@ mod binomial;
 mod fast;
 mod gamma;
 mod gaussian;
+mod location;
 mod log_link;
 mod negative_binomial;
 mod poisson;

@@ -1,10 +1,11 @@
 //! Quantiles: the level $\tau$ of `y` given the features is the linear predictor.
 
 use super::fast::{ShapeTerms, own_fast_paths};
+use super::location::{DOMAIN, Vagueness, checked_scale, legal_target, nearest_scale};
 use super::{Family, FastPaths};
 use crate::error::{Error, Result, require};
 use crate::math::{HalfNormal, normal_cdf};
-use crate::rows::{MAX_FEATURE, Observation};
+use crate::rows::Observation;
 use crate::step::{Evidence, Moments, Step};
 use rand::{Rng, RngExt};
 use std::f64::consts::TAU;
@@ -61,9 +62,6 @@ impl TryFrom<Parameters> for Quantile {
     }
 }
 
-/// Range of the scale.
-const MIN_SCALE: f64 = 1e-140;
-const MAX_SCALE: f64 = 1e140;
 /// Smallest distance of $\tau$ from 0 and from 1.
 const MIN_TAIL: f64 = 1e-6;
 /// Most deviations that `y` may lie beyond the belief for it to be cut into two parts; further out
@@ -91,13 +89,7 @@ impl Quantile {
 
     /// With the scale $b$, for a filter; the default learner learns it.
     pub fn with_scale(self, scale: f64) -> Result<Self> {
-        require(
-            (MIN_SCALE..=MAX_SCALE).contains(&scale),
-            "scale",
-            scale,
-            "must lie between 1e-140 and 1e140",
-        )?;
-        Ok(Self { scale, ..self })
+        Ok(Self { scale: checked_scale(scale)?, ..self })
     }
 
     /// $\tau$.
@@ -129,12 +121,12 @@ impl Family for Quantile {
     }
 
     fn domain(&self) -> &str {
-        "a finite number, at most 1e120 in size"
+        DOMAIN
     }
 
     #[inline(always)]
     fn canonical(&self, y: f64) -> Option<f64> {
-        (y.abs() <= MAX_FEATURE).then_some(y)
+        legal_target(y)
     }
 
     #[inline(always)]
@@ -298,7 +290,7 @@ impl FastPaths for Quantile {
 
     #[inline(always)]
     fn with_shape_unchecked(&self, shape: f64) -> Self {
-        Self { scale: shape.clamp(MIN_SCALE, MAX_SCALE), ..*self }
+        Self { scale: nearest_scale(shape), ..*self }
     }
 
     fn shape_of_deviation(&self, deviation: f64) -> f64 {
@@ -311,17 +303,20 @@ impl FastPaths for Quantile {
         let Observation { y, weight, offset } = *observation;
         let b = self.scale;
         let length = self.length();
-        // a belief wider than the law says nothing of it
-        let useful = s <= length * length;
-        if weight == 0.0 || !useful {
+        if weight == 0.0 {
             return ShapeTerms::default();
         }
         let residual = y - offset - m;
-        let ratio = (self.pinball(residual, 0.0) / b).min(MAX_RATIO);
+        let vagueness = Vagueness::new(length, s);
+        let is_vague = vagueness.is_vague;
+        let widening = if is_vague { vagueness.widening } else { 1.0 };
+        let ratio = (self.pinball(residual, 0.0) / (b * widening)).min(MAX_RATIO);
+        let counted = vagueness.weight(weight);
         let mut terms = ShapeTerms {
             weight,
-            score: weight * (ratio - 1.0) / b,
-            information: weight / (b * b),
+            score: counted * (ratio - 1.0) / b,
+            information: counted / (b * b),
+            is_vague,
             ..ShapeTerms::default()
         };
         let window = WINDOW * length;

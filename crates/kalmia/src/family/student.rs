@@ -3,10 +3,11 @@
 mod widths;
 
 use super::fast::{ShapeTerms, own_fast_paths};
+use super::location::{DOMAIN, Vagueness, checked_scale, legal_target, nearest_scale};
 use super::{Family, FastPaths};
 use crate::error::{Error, Result, require};
 use crate::math::{normal_cdf, student_cdf, student_log_density, student_quantile};
-use crate::rows::{MAX_FEATURE, Observation};
+use crate::rows::Observation;
 use crate::step::{Evidence, Moments, Step};
 use rand::{Rng, RngExt};
 use widths::{Width, Widths};
@@ -70,9 +71,6 @@ impl Default for Student {
 /// normal one for all purposes.
 const MIN_DOF: f64 = 2.1;
 const MAX_DOF: f64 = 100.0;
-/// Range of the scale.
-const MIN_SCALE: f64 = 1e-140;
-const MAX_SCALE: f64 = 1e140;
 /// Largest squared residual, in units of $\nu\sigma^2$ and of the belief's variance, that is not
 /// left to the derivatives at the mean.
 const MAX_SQUARE: f64 = 1e20;
@@ -98,13 +96,7 @@ impl Student {
 
     /// With the scale $\sigma$, for a filter; the default learner learns it.
     pub fn with_scale(self, scale: f64) -> Result<Self> {
-        require(
-            (MIN_SCALE..=MAX_SCALE).contains(&scale),
-            "scale",
-            scale,
-            "must lie between 1e-140 and 1e140",
-        )?;
-        Ok(Self { scale, ..self })
+        Ok(Self { scale: checked_scale(scale)?, ..self })
     }
 
     /// $\nu$.
@@ -136,12 +128,12 @@ impl Family for Student {
     }
 
     fn domain(&self) -> &str {
-        "a finite number, at most 1e120 in size"
+        DOMAIN
     }
 
     #[inline(always)]
     fn canonical(&self, y: f64) -> Option<f64> {
-        (y.abs() <= MAX_FEATURE).then_some(y)
+        legal_target(y)
     }
 
     #[inline(always)]
@@ -318,7 +310,7 @@ impl FastPaths for Student {
 
     #[inline(always)]
     fn with_shape_unchecked(&self, shape: f64) -> Self {
-        Self { scale: shape.clamp(MIN_SCALE, MAX_SCALE), ..*self }
+        Self { scale: nearest_scale(shape), ..*self }
     }
 
     /// In $\ln\sigma$ the score of a residual of $z$ deviations is $(\nu+1)z^2/(\nu+z^2) - 1$,
@@ -326,20 +318,21 @@ impl FastPaths for Student {
     fn shape_terms(&self, observation: &Observation, m: f64, s: f64) -> ShapeTerms {
         let Observation { y, weight, offset } = *observation;
         let sigma = self.scale;
-        // a belief wider than the law says nothing of it
-        let useful = s <= sigma * sigma;
-        if weight == 0.0 || !useful {
+        if weight == 0.0 {
             return ShapeTerms::default();
         }
+        let vagueness = Vagueness::new(sigma, s);
+        let counted = vagueness.weight(weight);
         let nu = self.dof;
         let residual = y - offset - m;
-        let z = residual / (sigma * sigma + s).sqrt();
+        let z = residual / (sigma * vagueness.widening);
         let score = (nu + 1.0) / (1.0 + nu / (z * z)) - 1.0;
         let (first, _) = self.derivatives(residual, 0.0);
         ShapeTerms {
             weight,
-            score: weight * score / sigma,
-            information: weight * 2.0 * nu / ((nu + 3.0) * sigma * sigma),
+            score: counted * score / sigma,
+            information: counted * 2.0 * nu / ((nu + 3.0) * sigma * sigma),
+            is_vague: vagueness.is_vague,
             level: 0.0,
             squared_slope: weight * first * first,
             curvature: weight * self.curvature(residual),

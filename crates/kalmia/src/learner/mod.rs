@@ -24,7 +24,9 @@ mod wide;
 pub use any::{AnyLearner, AnyState};
 pub use any_categorical::{AnyCategorical, AnyCategoricalState};
 pub(crate) use auto::Residual;
-pub use auto::{Auto, AutoBuilder, AutoState, DriftMode, DriftReport, MemberWeight, Outliers};
+pub use auto::{
+    Auto, AutoBuilder, AutoState, Downweighting, DriftMode, DriftReport, MemberWeight, Outliers,
+};
 pub use averaged::{Averaged, AveragedState};
 pub use averaged_sgd::{AveragedSgd, AveragedSgdState, default_step, oracle_step};
 pub(crate) use categorical::check_class_rows;

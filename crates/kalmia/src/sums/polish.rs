@@ -245,10 +245,11 @@ impl Polished {
 impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     /// The filter with the polished belief, at the polished [dispersion](Polished::dispersion), in
     /// place of its own, and the rows of the sums as its rows. It continues to learn from there.
-    /// Refuses another number of coefficients.
+    /// Refuses another number of coefficients, and a filter that counts outliers less.
     pub fn with_polished(self, polished: &Polished) -> Result<Self> {
         let dim = self.dim();
         require_len("coefficients", polished.coefficients.len(), dim)?;
+        self.outliers().require_full_rows()?;
         C::require_any_matrix(dim)?;
         let covariance = C::from_matrix(&polished.covariance(), dim)?;
         Ok(self.with_belief(&polished.coefficients, covariance, polished.rows))

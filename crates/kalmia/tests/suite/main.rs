@@ -26,6 +26,8 @@ mod outliers;
 mod predictions;
 mod projection;
 mod quantile;
+mod quantile_intervals;
+mod quantile_sparse;
 mod quantiles;
 mod real;
 mod sampling;

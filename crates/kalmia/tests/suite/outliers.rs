@@ -2,9 +2,10 @@
 //! events, a jump of the level, and storing.
 
 use crate::common::{Matrix, dot, families, rng, uniform};
+use kalmia::rule::{AnyRule, Rule};
 use kalmia::{
-    AnyFamily, Auto, DriftMode, Family, Gaussian, Learner, Outliers, Predict, Quantile, Rows,
-    Student,
+    AnyFamily, Auto, DriftMode, Family, Filter, Gaussian, Learner, Outliers, Predict, Prior,
+    Quantile, Rows, SparseMatrix, SparseRows, Student, Wide,
 };
 use rand_distr::{Distribution, StandardNormal};
 
@@ -76,6 +77,143 @@ fn one_wrong_target_moves_nothing_wherever_it_stands() {
             assert!((noise - 1.0).abs() < 0.03, "{}, row {at}: {noise}", family.name());
         }
     }
+}
+
+/// Largest distance of coefficients, in standard errors.
+fn distance(errors: &[f64], one: &[f64], other: &[f64]) -> f64 {
+    let pairs = one.iter().zip(other).zip(errors);
+    let gaps = pairs.map(|((one, other), error)| (one - other).abs() / error);
+    gaps.fold(0.0, |most, gap| if gap > most || gap.is_nan() { gap } else { most })
+}
+
+/// A single filter does not learn its dispersion, so it has the right one.
+#[test]
+fn one_wrong_target_moves_no_single_filter() {
+    let (x, linear) = features(2000, 1);
+    for (_, law) in laws() {
+        let clean = draws(&law, &linear, 2);
+        for rule in ["ekf", "truncated", "implicit", "moment"] {
+            let rule: AnyRule = rule.parse().unwrap();
+            let learned = |y: &[f64], outliers: Outliers| {
+                let prior = Prior::isotropic(DIM, 1.0).unwrap();
+                let filter = Filter::new(law, rule, prior).unwrap();
+                let mut filter = filter.with_outliers(outliers).unwrap();
+                filter.learn(Rows::new(DIM, &x, y).unwrap()).map(|()| filter)
+            };
+            let before = learned(&clean, Outliers::Downweight).unwrap();
+            let plain = learned(&clean, Outliers::Keep).unwrap();
+            let errors = before.standard_errors().unwrap();
+            let cost = distance(&errors, &before.coefficients(), &plain.coefficients());
+            assert!(cost < 0.6, "{} {}: {cost} on clean rows", law.name(), rule.name());
+            for at in [40, 500, 1999] {
+                let mut y = clean.clone();
+                y[at] = 1e6;
+                let after = learned(&y, Outliers::Downweight).unwrap();
+                let shift = distance(&errors, &before.coefficients(), &after.coefficients());
+                println!("{} {}, row {at}: {shift:.4}", law.name(), rule.name());
+                assert!(shift < 0.1, "{} {}, row {at}: {shift}", law.name(), rule.name());
+                // without the option it does harm, or the filter diverges
+                let harm = learned(&y, Outliers::Keep).map_or(f64::INFINITY, |filter| {
+                    distance(&errors, &plain.coefficients(), &filter.coefficients())
+                });
+                assert!(harm > 1.0, "{} {}, row {at}: {harm}", law.name(), rule.name());
+            }
+        }
+    }
+}
+
+/// Batches, storing and a refused call leave a filter that judges its rows as it was.
+#[test]
+fn a_filter_that_judges_rows_goes_on_bit_for_bit() {
+    let (x, linear) = features(300, 5);
+    let law: AnyFamily = "gaussian".parse().unwrap();
+    let mut y = draws(&law, &linear, 6);
+    // a jump, after which the reach must grow
+    y[150..].iter_mut().for_each(|y| *y += 50.0);
+    let prior = Prior::isotropic(DIM, 10.0).unwrap();
+    let filter = Filter::new(law, AnyRule::Ekf, prior).unwrap();
+    let mut whole = filter.with_outliers(Outliers::Downweight).unwrap();
+    let mut parts = whole.clone();
+    let mut from = 0;
+    for size in [1, 30, 64, 100, 105] {
+        let rows = Rows::new(DIM, &x[DIM * from..][..DIM * size], &y[from..from + size]).unwrap();
+        parts.learn(rows).unwrap();
+        let before = parts.state();
+        let bad = [1.0, f64::NAN];
+        assert!(parts.learn(Rows::new(DIM, &x[..2 * DIM], &bad).unwrap()).is_err());
+        assert_eq!(parts.state(), before);
+        let text = serde_json::to_string(&before).unwrap();
+        parts = Filter::restore(serde_json::from_str(&text).unwrap()).unwrap();
+        from += size;
+    }
+    whole.learn(Rows::new(DIM, &x, &y).unwrap()).unwrap();
+    assert_eq!(whole.state().downweighting, parts.state().downweighting);
+    let close = |a: &f64, b: &f64| (a - b).abs() < 1e-9 * (1.0 + b.abs());
+    assert!(whole.coefficients().iter().zip(&*parts.coefficients()).all(|(a, b)| close(a, b)));
+    // the level has been followed: more than half of the rows cannot be outliers
+    assert!(whole.coefficients()[0] > 5.0, "{:?}", whole.coefficients());
+    let families = ["bernoulli", "quantile:0.5", "student"];
+    for family in families.map(|family| family.parse::<AnyFamily>().unwrap()) {
+        let prior = Prior::isotropic(DIM, 10.0).unwrap();
+        let filter = Filter::new(family, AnyRule::MomentMatch, prior).unwrap();
+        assert!(filter.with_outliers(Outliers::Downweight).is_err(), "{}", family.name());
+    }
+    assert!(parts.with_outliers(Outliers::Keep).is_err());
+}
+
+/// Rows of a constant and three of 300 words, whose coefficients are drawn once.
+fn words(n: usize, seed: u64) -> (Vec<usize>, Vec<u32>, Vec<f64>) {
+    let mut rng = rng(seed);
+    let mut starts = vec![0];
+    let mut indices = Vec::new();
+    let mut linear = Vec::new();
+    let effect = |word: u32| 0.3 * f64::sin(f64::from(word) * 12.9898);
+    for _ in 0..n {
+        let mut row: Vec<u32> =
+            (0..3).map(|_| 1 + (300.0 * uniform(&mut rng).powi(3)) as u32).collect();
+        row.sort_unstable();
+        row.dedup();
+        linear.push(0.5 + row.iter().map(|word| effect(*word)).sum::<f64>());
+        indices.push(0);
+        indices.extend(row);
+        starts.push(indices.len());
+    }
+    (starts, indices, linear)
+}
+
+#[test]
+fn one_wrong_target_moves_no_wide_learner() {
+    let (starts, indices, linear) = words(3000, 8);
+    let ones = vec![1.0; indices.len()];
+    let x = SparseMatrix::new(&starts, &indices, &ones).unwrap();
+    for (family, law) in laws() {
+        let clean = draws(&law, &linear, 9);
+        let learned = |y: &[f64], outliers: Outliers| {
+            let builder = Wide::builder(family).intercept().outliers(outliers);
+            let mut wide = builder.build().unwrap();
+            wide.learn_sparse(SparseRows::new(x, y).unwrap()).unwrap();
+            wide
+        };
+        let before = learned(&clean, Outliers::Downweight);
+        let plain = learned(&clean, Outliers::Keep);
+        let errors = before.standard_errors().unwrap();
+        let cost = distance(&errors, &before.coefficients(), &plain.coefficients());
+        println!("{}: {cost:.3} standard errors on clean rows", family.name());
+        for at in [500, 2999] {
+            let mut y = clean.clone();
+            y[at] = 1e6;
+            let after = learned(&y, Outliers::Downweight);
+            let shift = distance(&errors, &before.coefficients(), &after.coefficients());
+            let noise = after.dispersion() / before.dispersion();
+            println!("{}, row {at}: {shift:.4}, noise {noise:.4}", family.name());
+            assert!(shift < 0.1, "{}, row {at}: {shift}", family.name());
+            assert!((noise - 1.0).abs() < 0.03, "{}, row {at}: {noise}", family.name());
+            let harm = learned(&y, Outliers::Keep);
+            let harm = distance(&errors, &plain.coefficients(), &harm.coefficients());
+            assert!(harm > 1.0, "{}, row {at}: {harm}", family.name());
+        }
+    }
+    assert!(Wide::builder(Student::default()).outliers(Outliers::Downweight).build().is_err());
 }
 
 #[test]

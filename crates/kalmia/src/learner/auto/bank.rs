@@ -6,6 +6,8 @@ use super::member::{Member, MomentMatcher};
 use super::outliers::noise_share;
 use super::posterior::posterior;
 use super::report::MixtureRow;
+use super::sandwich::Sandwich;
+use super::scale::Scales;
 use super::sentinel::{Sentinel, WatchedRow};
 use crate::covariance::{Covariance, Factored};
 use crate::error::Result;
@@ -25,6 +27,8 @@ pub(super) struct Context<'a, F> {
     pub family: &'a F,
     pub dispersion: &'a mut Dispersion,
     pub sentinel: Option<&'a mut Sentinel>,
+    pub sandwich: Option<&'a mut Sandwich>,
+    pub scales: &'a Scales,
     /// Center of each feature, in units of feature 0, for the sentinel.
     pub centers: &'a [f64],
     /// Rows learned before.
@@ -132,6 +136,10 @@ impl<C: Covariance> Bank<C> {
                 let weight = observation.weight * noise_share(share);
                 let counted = Observation { weight, ..observation };
                 context.dispersion.shape.add(context.family, &counted, linear, variance);
+                if let Some(sandwich) = &mut context.sandwich {
+                    let row = (rows.x(i), &counted);
+                    sandwich.add(context.family, context.scales, row, linear, variance);
+                }
             }
             if context.sentinel.is_some() {
                 let linear = self.linear(i);

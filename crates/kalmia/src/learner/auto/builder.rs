@@ -2,8 +2,8 @@
 
 use super::scale::Scales;
 use super::{Auto, DriftMode, Outliers};
-use crate::error::{Error, Result};
-use crate::family::{Family, FastPaths};
+use crate::error::Result;
+use crate::family::Family;
 use crate::linalg::Threads;
 
 /// Builds an [`Auto`]; made by [`Auto::builder`].
@@ -75,14 +75,7 @@ impl<F: Family> AutoBuilder<F> {
 
     /// The untrained learner.
     pub fn build(self) -> Result<Auto<F>> {
-        let robust = self.family.fast().location_level().is_some();
-        if self.outliers == Outliers::Downweight && robust {
-            return Err(Error::Choice {
-                name: "outliers",
-                value: self.outliers.to_string(),
-                expected: "keep: outliers hardly move this family",
-            });
-        }
+        self.outliers.check(&self.family)?;
         let scales = Scales::new(self.dim, self.intercept);
         let mut auto = Auto::untrained(self.family, scales, self.drift, self.threads)?;
         auto.set_outliers(self.outliers);

@@ -67,10 +67,20 @@ impl<C: Covariance> Bank<C> {
     pub fn entry(&self, dispersion: &Dispersion, mean: &[f64], i: usize, j: usize) -> f64 {
         let part = |m: &Member<C>| {
             let within = dispersion.estimate(m.residual) * self.member_entry(m, i, j);
-            m.weight
-                * (within + (self.coefficient(m, i) - mean[i]) * (self.coefficient(m, j) - mean[j]))
+            m.weight * (within + self.distance(m, mean, i) * self.distance(m, mean, j))
         };
         self.members.iter().map(part).sum()
+    }
+
+    /// The part between the members.
+    pub fn between(&self, mean: &[f64], i: usize, j: usize) -> f64 {
+        let part = |m: &Member<C>| m.weight * self.distance(m, mean, i) * self.distance(m, mean, j);
+        self.members.iter().map(part).sum()
+    }
+
+    /// Coefficient `i` of a member less that of the mixture.
+    fn distance(&self, member: &Member<C>, mean: &[f64], i: usize) -> f64 {
+        self.coefficient(member, i) - mean[i]
     }
 
     /// Rows that follow each other as the members see them.

@@ -61,6 +61,9 @@ pub(in crate::learner) struct Dispersion {
     /// What the rows say of the law's shape, if it has one to learn.
     #[serde(default, skip_serializing_if = "ShapeSums::is_empty")]
     pub shape: ShapeSums,
+    /// The target that all rows so far had, if the law has a scale to learn and they had only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_target: Option<f64>,
     /// How rows are judged that are far from their prediction, if these count less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub downweighting: Option<Downweighting>,
@@ -98,6 +101,7 @@ impl Dispersion {
             spent: 0.0,
             unit: 1.0,
             shape: ShapeSums::default(),
+            only_target: None,
             downweighting: None,
         }
     }
@@ -114,6 +118,8 @@ impl Dispersion {
             require(value.is_finite() && value >= 0.0, name, value, "must be finite, 0 or more")?;
         }
         self.shape.check()?;
+        let target = self.only_target.unwrap_or(0.0);
+        require(target.is_finite(), "only target", target, "must be finite")?;
         self.downweighting.map_or(Ok(()), |downweighting| downweighting.check())?;
         let unit = self.unit;
         require(unit > 0.0 && unit.is_finite(), "unit", unit, "must be positive")?;
@@ -139,9 +145,11 @@ impl Dispersion {
     }
 
     /// The family with the shape that the rows so far show; `None` if it stays.
-    pub fn moved_family<F: Family>(&mut self, family: &F) -> Option<F> {
+    ///
+    /// With `sparse` rows, those whose belief is wider than the law count too.
+    pub fn moved_family<F: Family>(&mut self, family: &F, sparse: bool) -> Option<F> {
         let least = if self.kind == Kind::Scale { MIN_SCALE * self.guess } else { 0.0 };
-        let moved = self.shape.step(family, least, self.kind == Kind::Scale)?;
+        let moved = self.shape.step(family, least, self.kind == Kind::Scale, sparse)?;
         self.take_unit(&moved);
         Some(moved)
     }

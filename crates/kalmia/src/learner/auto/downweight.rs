@@ -2,13 +2,12 @@
 
 use super::bank::{Bank, Context};
 use super::dispersion::Kind;
-use super::outliers::Downweighting;
 use super::posterior::posterior;
 use super::prior::{MEDIAN_TO_DEVIATION, TargetSpread, sample_quantile};
 use super::warm_up::WarmUpRows;
 use super::{Auto, Outliers};
 use crate::covariance::Covariance;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::family::Family;
 use crate::math::dot;
 use crate::rows::Observation;
@@ -17,29 +16,16 @@ use crate::rule::Evidence;
 impl<F: Family> Auto<F> {
     /// What a target counts that is far from its prediction.
     pub fn outliers(&self) -> Outliers {
-        match self.dispersion.downweighting {
-            Some(_) => Outliers::Downweight,
-            None => Outliers::Keep,
-        }
+        self.dispersion.downweighting.into()
     }
 
     /// Refuses a learner that counts outliers less, for what counts every row in full.
     pub(crate) fn require_full_rows(&self) -> Result<()> {
-        match self.outliers() {
-            Outliers::Keep => Ok(()),
-            Outliers::Downweight => Err(Error::State(
-                "the learner counts outliers less, but further passes would count them in full; \
-                 leave out one of the two"
-                    .into(),
-            )),
-        }
+        self.outliers().require_full_rows()
     }
 
     pub(super) fn set_outliers(&mut self, outliers: Outliers) {
-        self.dispersion.downweighting = match outliers {
-            Outliers::Keep => None,
-            Outliers::Downweight => Some(Downweighting::default()),
-        };
+        self.dispersion.downweighting = outliers.downweighting();
     }
 
     /// Judges rows from now on by the noise that the rows so far show.

@@ -175,6 +175,7 @@ impl<F: Family> Auto<F> {
     fn become_static(&mut self, bank: Bank<Factored>, rows: u64) {
         self.stage = Stage::Static(bank);
         self.warm_up = None;
+        self.sandwich = None;
         self.sentinel = Sentinel::default();
         self.follows_from = None;
         self.count = rows;
@@ -192,6 +193,7 @@ impl<F: Family> Auto<F> {
         self.rebuild()?;
         self.count = 0;
         self.warm_up = None;
+        self.sandwich = None;
         self.sentinel = Sentinel::default();
         self.follows_from = None;
         self.stage.mean(&mut self.mean);

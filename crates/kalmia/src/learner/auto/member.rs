@@ -95,7 +95,7 @@ impl<F: Family> MomentMatcher<'_, F> {
     /// The share of a row that counts, and the moments of this share of it; `full` are those of the
     /// whole row.
     #[inline(never)]
-    fn judged(
+    pub fn judged(
         &self,
         judge: Judge,
         observation: &Observation,

@@ -11,6 +11,7 @@
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
 //! | `review` | which members are dropped |
 //! | `posterior`, `mean`, `dispersion`, `pearson`, `shape` | weights, predicted mean, noise |
+//! | `sandwich` | the covariance of a quantile's coefficients, whatever the law of the targets |
 //! | `outliers`, `downweight` | what targets far from their prediction count; how it is learned |
 //! | `predict`, `shrink` | predictions, standard errors, growth; growth undone |
 //! | `report`, `coefficients` | what observers see of a row; coefficients and their covariance |
@@ -30,7 +31,7 @@ pub(super) mod information;
 pub(super) mod mean;
 pub(super) mod member;
 mod merge;
-mod outliers;
+pub(super) mod outliers;
 mod pearson;
 pub(super) mod posterior;
 pub(super) mod predict;
@@ -38,6 +39,7 @@ pub(super) mod prior;
 pub(super) mod report;
 pub(super) mod review;
 mod sample;
+mod sandwich;
 pub(super) mod scale;
 mod scores;
 pub(super) mod sentinel;
@@ -50,7 +52,7 @@ pub(super) mod warm_up;
 pub use builder::AutoBuilder;
 pub use drift::DriftMode;
 pub(crate) use information::Residual;
-pub use outliers::Outliers;
+pub use outliers::{Downweighting, Outliers};
 pub use sentinel::DriftReport;
 pub use state::AutoState;
 
@@ -64,6 +66,7 @@ use bank::Context;
 use dispersion::Dispersion;
 pub use prior::PRIOR_SIZES;
 use prior::PriorCenter;
+use sandwich::Sandwich;
 use scale::Scales;
 use sentinel::Sentinel;
 use stage::Stage;
@@ -129,6 +132,9 @@ pub struct Auto<F> {
     warm_up: Option<WarmUpRows>,
     stage: Stage,
     sentinel: Sentinel,
+    /// What the rows after the warm-up say of the covariance, while a quantile's members are
+    /// static.
+    sandwich: Option<Box<Sandwich>>,
     /// Rows learned when random-walk members took over.
     follows_from: Option<u64>,
     mean: Vec<f64>,
@@ -163,6 +169,7 @@ impl<F: Family> Auto<F> {
             warm_up: Some(WarmUpRows::default()),
             stage: Stage::default(),
             sentinel: Sentinel::default(),
+            sandwich: None,
             follows_from: None,
             mean: vec![0.0; dim],
             threads,
@@ -186,7 +193,7 @@ impl<F: Family> Auto<F> {
 
     /// Moves the shape of the family by what the rows since the last move say of it.
     fn move_shape(&mut self) {
-        if let Some(moved) = self.dispersion.moved_family(&self.family) {
+        if let Some(moved) = self.dispersion.moved_family(&self.family, false) {
             self.family = moved;
         }
     }
@@ -206,7 +213,8 @@ impl<F: Family> Auto<F> {
             Some(_) => bases * PRIOR_SIZES.len(),
             None => self.stage.members(),
         };
-        self.stage.matrix_bytes(dim).saturating_mul(members)
+        let sandwich = if Sandwich::is_for(&self.family) { Sandwich::bytes(dim) } else { 0 };
+        self.stage.matrix_bytes(dim).saturating_mul(members).saturating_add(sandwich)
     }
 
     /// The drift mode.
@@ -276,6 +284,8 @@ impl<F: Family> Auto<F> {
             family: &self.family,
             dispersion: &mut self.dispersion,
             sentinel,
+            sandwich: self.sandwich.as_deref_mut(),
+            scales: &self.scales,
             centers: self.scales.centers(),
             count: self.count,
             first,
@@ -297,7 +307,15 @@ impl<F: Family> Auto<F> {
                 continue;
             }
             let chunk = chunk_rows(self.dim);
-            let end = rows.len().min(i + (chunk - self.count % chunk) as usize);
+            let mut end = rows.len().min(i + (chunk - self.count % chunk) as usize);
+            if let Some(other) = self.first_other_target(rows, i, end) {
+                if other == i {
+                    self.start_over()?;
+                    continue;
+                }
+                end = other;
+            }
+            self.start_sandwich();
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.count += (end - i) as u64;
             i = end;
@@ -308,6 +326,7 @@ impl<F: Family> Auto<F> {
             if self.count.is_multiple_of(chunk) {
                 self.take_noise();
                 self.follow_drift();
+                self.refresh_sandwich();
             }
         }
         Ok(())
@@ -335,7 +354,9 @@ impl<F: Family> Learner for Auto<F> {
         let moderate = rows.check(&self.family, self.dim)?;
         // A validated batch can still fail in two cases: values above `MAX_MODERATE` may overflow,
         // or every dense member may run out of precision.
-        let result = if !moderate || self.stage.can_lose_precision() {
+        // A learner that starts over may find no memory.
+        let starts_over = self.dispersion.only_target.is_some();
+        let result = if !moderate || starts_over || self.stage.can_lose_precision() {
             Checkpoint::default().transaction(self, |auto| auto.run(rows, observer))
         } else {
             self.run(rows, observer)

@@ -1,6 +1,6 @@
 //! What a target far from its prediction counts: the option, and the share of a row that counts.
 
-use super::dispersion::Kind;
+use super::dispersion::{Dispersion, Kind};
 use super::member::MomentMatcher;
 use crate::error::{Error, Result, require};
 use crate::family::{Family, FastPaths};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
-/// What an [`Auto`](super::Auto) does with a target that is far from its prediction.
+/// What a learner does with a target that is far from its prediction.
 ///
 /// ```
 /// use kalmia::{Auto, Gaussian, Learner, Outliers, Predict, Rows};
@@ -59,6 +59,41 @@ impl Outliers {
             Self::Downweight => "downweight",
         }
     }
+
+    /// Refuses to count outliers less for a family that they hardly move.
+    pub(in crate::learner) fn check<F: Family>(self, family: &F) -> Result<()> {
+        if self == Self::Keep || family.fast().location_level().is_none() {
+            return Ok(());
+        }
+        Err(Error::Choice {
+            name: "outliers",
+            value: self.to_string(),
+            expected: "keep: outliers hardly move this family",
+        })
+    }
+
+    /// Refuses a learner that counts outliers less, for what counts every row in full.
+    pub(crate) fn require_full_rows(self) -> Result<()> {
+        match self {
+            Self::Keep => Ok(()),
+            Self::Downweight => Err(Error::State(
+                "the learner counts outliers less, but further passes would count them in full; \
+                 leave out one of the two"
+                    .into(),
+            )),
+        }
+    }
+
+    /// How rows are judged from the first one on.
+    pub(in crate::learner) fn downweighting(self) -> Option<Downweighting> {
+        (self == Self::Downweight).then(Downweighting::default)
+    }
+}
+
+impl From<Option<Downweighting>> for Outliers {
+    fn from(downweighting: Option<Downweighting>) -> Self {
+        if downweighting.is_some() { Self::Downweight } else { Self::Keep }
+    }
 }
 
 impl Display for Outliers {
@@ -98,12 +133,13 @@ const WIDENING: f64 = 4.0;
 /// Largest such factor.
 const MAX_WIDENING: f64 = 1e12;
 
-/// The scale by which rows are judged. It moves between chunks only, so results do not depend on
-/// how rows are cut into batches.
+/// The scale by which a learner judges rows whose targets may be far from their predictions, as its
+/// state holds it. It moves at fixed row counts only, so results do not depend on how rows are cut
+/// into batches.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(in crate::learner) struct Downweighting {
+pub struct Downweighting {
     /// The dispersion.
-    pub noise: f64,
+    noise: f64,
     /// Factor on it while the predictions are wrong, at least 1.
     widening: f64,
     /// Rows since the last look, and the sum of their shares.
@@ -119,7 +155,7 @@ impl Default for Downweighting {
 
 impl Downweighting {
     /// Refuses a restored value that no rows can give.
-    pub fn check(&self) -> Result<()> {
+    pub(in crate::learner) fn check(&self) -> Result<()> {
         let Self { noise, widening, rows, shares } = *self;
         require(noise > 0.0 && noise.is_finite(), "noise", noise, "must be positive and finite")?;
         let legal = (1.0..=MAX_WIDENING).contains(&widening);
@@ -136,7 +172,7 @@ impl Downweighting {
     }
 
     /// Counts a row.
-    pub fn count(&mut self, share: f64) {
+    pub(in crate::learner) fn count(&mut self, share: f64) {
         self.rows += 1.0;
         self.shares += share;
     }
@@ -145,7 +181,7 @@ impl Downweighting {
     ///
     /// After a jump of the coefficients no row would count, and nothing would be learned any more.
     /// But more than half of all rows cannot be outliers.
-    pub fn take_noise(&mut self, noise: f64) {
+    pub(in crate::learner) fn take_noise(&mut self, noise: f64) {
         self.noise = noise;
         if self.rows < MIN_LOOK_ROWS {
             return;
@@ -158,14 +194,60 @@ impl Downweighting {
     }
 
     /// The judge of rows.
-    pub fn judge(&self, kind: Kind, weight_is_size: bool) -> Judge {
+    pub(in crate::learner) fn judge(&self, kind: Kind, weight_is_size: bool) -> Judge {
         Judge { kind, noise: self.noise * self.widening, weight_is_size }
+    }
+}
+
+/// Judges the rows of a single filter, whose dispersion is fixed: the predictive deviation is what
+/// the filter believes.
+pub(in crate::learner) struct FilterJudge<'a> {
+    downweighting: &'a mut Downweighting,
+    kind: Kind,
+    /// The dispersion of the family, 1 if it is not one that divides the loss.
+    noise: f64,
+    weight_is_size: bool,
+}
+
+impl<'a> FilterJudge<'a> {
+    pub fn new<F: Family>(downweighting: &'a mut Downweighting, family: &F) -> Self {
+        let Dispersion { kind, weight_is_size, .. } = Dispersion::new(family);
+        let divides = matches!(kind, Kind::Normal | Kind::Pearson);
+        let noise = family.dispersion().filter(|_| divides).unwrap_or(1.0);
+        Self { downweighting, kind, noise, weight_is_size }
+    }
+
+    /// The row with the weight that counts if its linear predictor without the offset is $N(m, s)$.
+    pub fn counted<F: Family>(
+        &mut self,
+        family: &F,
+        observation: &Observation,
+        m: f64,
+        s: f64,
+    ) -> Observation {
+        let Observation { y, weight, offset } = *observation;
+        if weight == 0.0 {
+            return *observation;
+        }
+        // the widening, if predictions are wrong, acts on the noise
+        let noise = self.noise * self.downweighting.widening;
+        let judge = Judge { kind: self.kind, noise, weight_is_size: self.weight_is_size };
+        let share = match self.kind {
+            Kind::Normal => {
+                let distance = weight * (y - offset - m).powi(2) / (1.0 + weight * s / self.noise);
+                share_of(REACH * REACH * noise, distance)
+            }
+            _ => judge.share_at(family, observation, m, s),
+        };
+        self.downweighting.count(share);
+        self.downweighting.take_noise(self.noise);
+        Observation { weight: share * weight, ..*observation }
     }
 }
 
 /// The factor of a row in the noise estimate, if a share of it counts for the coefficients.
 /// Outliers would otherwise widen the noise, and so count more.
-pub(super) fn noise_share(share: f64) -> f64 {
+pub(in crate::learner) fn noise_share(share: f64) -> f64 {
     share * share * share
 }
 

@@ -48,6 +48,19 @@ pub(in crate::learner) fn moderate<F: Family>(family: &F, mixture: &mut MixtureP
 }
 
 impl<F: Family> Auto<F> {
+    /// The variance of the linear predictor at `x` that is reported in place of the members', if
+    /// there is one.
+    fn reported_variance(&self, x: &[f64], scaled: &mut Vec<f64>) -> Option<f64> {
+        let sandwich = self.sandwich.as_ref()?;
+        sandwich.variance(&self.scales, x, self.dispersion.rows, scaled)
+    }
+
+    /// A member's belief with the variance that is reported, in units of the dispersion.
+    fn with_reported(&self, belief: MemberBelief, reported: Option<f64>) -> MemberBelief {
+        let Some(variance) = reported else { return belief };
+        MemberBelief { variance: variance / self.dispersion.estimate(belief.residual), ..belief }
+    }
+
     /// A member's prediction, with `unseen` features that no row had, each of the prior's size
     /// whatever its value.
     fn member_prediction(
@@ -100,8 +113,10 @@ impl<F: Family> Predict for Auto<F> {
         let member = |belief: MemberBelief| {
             Ok((belief.weight, self.member_prediction(belief, offset, unseen)?))
         };
-        let parts =
-            self.stage.beliefs(&seen).into_iter().map(member).collect::<Result<Vec<_>>>()?;
+        let reported = self.reported_variance(&seen, &mut Vec::new());
+        let beliefs = self.stage.beliefs(&seen).into_iter();
+        let beliefs = beliefs.map(|belief| self.with_reported(belief, reported));
+        let parts = beliefs.map(member).collect::<Result<Vec<_>>>()?;
         let mut mixture = MixturePrediction::new(parts)?;
         moderate(&self.family, &mut mixture);
         Ok(mixture)
@@ -116,6 +131,7 @@ impl<F: Family> Predict for Auto<F> {
         let mut beliefs = RowBeliefs::default();
         let mut seen = Vec::new();
         let mut unseen = vec![0.0; PREDICTED_ROWS.min(inputs.len())];
+        let mut scaled = Vec::new();
         let mut parts = Vec::new();
         let mut mixture = None;
         for first in (0..inputs.len()).step_by(PREDICTED_ROWS) {
@@ -125,8 +141,11 @@ impl<F: Family> Predict for Auto<F> {
             each_bank!(&self.stage, bank => {
                 bank.beliefs_of_rows(x, n, &mut beliefs, self.threads);
                 for (i, unseen) in unseen[..n].iter().enumerate() {
+                    let row = &x[i * self.dim..][..self.dim];
+                    let reported = self.reported_variance(row, &mut scaled);
                     for k in 0..bank.members.len() {
                         let belief = bank.belief_of_row(&beliefs, k, i);
+                        let belief = self.with_reported(belief, reported);
                         let part = self.member_prediction(belief, rows.offset(i), *unseen)?;
                         parts.push((belief.weight, part));
                     }
@@ -173,7 +192,12 @@ impl<F: Family> Predict for Auto<F> {
     }
 
     fn covariance_entry(&self, i: usize, j: usize) -> Option<f64> {
-        Some(self.stage.entry(&self.dispersion, &self.mean, i, j))
+        let rows = self.dispersion.rows;
+        let sandwich = self.sandwich.as_ref();
+        Some(match sandwich.and_then(|sandwich| sandwich.entry(&self.scales, i, j, rows)) {
+            Some(within) => within + self.stage.between(&self.mean, i, j),
+            None => self.stage.entry(&self.dispersion, &self.mean, i, j),
+        })
     }
 
     fn degrees_of_freedom(&self) -> f64 {
@@ -190,6 +214,10 @@ impl<F: Family> Predict for Auto<F> {
         self.scales.grow();
         self.mean.push(0.0);
         self.stage.grow(self.prior.scale.slopes);
+        let variance = self.unseen_variance();
+        if let Some(sandwich) = &mut self.sandwich {
+            sandwich.grow(variance);
+        }
         Ok(())
     }
 

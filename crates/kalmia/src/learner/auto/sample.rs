@@ -25,13 +25,16 @@ impl<F: Family> Auto<F> {
             if !chosen.contains(&k) {
                 continue;
             }
-            let root = member.covariance.square_root()?;
             let estimate = self.dispersion.estimate(member.residual);
+            let reported = self.reported_root()?;
+            let plain = reported.is_none();
+            let root = reported.map_or_else(|| member.covariance.square_root(), Ok)?;
             let places = found.iter_mut().zip(chosen).filter(|(_, chosen)| **chosen == k);
             for (place, _) in places {
                 let dispersion = self.draw_dispersion(estimate, rng);
                 let mut coefficients = member.theta[..self.dim].to_vec();
-                add_normal(&mut coefficients, &root, dispersion.sqrt(), rng);
+                let unit = if plain { dispersion.sqrt() } else { 1.0 };
+                add_normal(&mut coefficients, &root, unit, rng);
                 if !bank.centers.is_empty() {
                     coefficients[0] -= dot(&bank.centers, &coefficients);
                 }

@@ -203,6 +203,27 @@ impl Scales {
         scales.iter().map(|&scale| variance(p, scale)).collect()
     }
 
+    /// A row less its centers, in units of the scales; 0 for features that no row had.
+    pub fn scaled_row(&self, x: &[f64], scaled: &mut Vec<f64>) {
+        let constant = if self.intercept { x.first().copied().unwrap_or(0.0) } else { 0.0 };
+        let places = self.scale.iter().zip(&self.center);
+        scaled.clear();
+        scaled.extend(x.iter().zip(places).map(|(x, (scale, center))| match *scale {
+            0.0 => 0.0,
+            scale => (x - center * constant) / scale,
+        }));
+    }
+
+    /// The coefficient of feature `i` as it comes, as a sum over the coefficients of scaled
+    /// features: their indices and factors.
+    pub fn scaled_coefficient(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + Clone {
+        let factor = |j: usize| if self.scale[j] == 0.0 { 1.0 } else { 1.0 / self.scale[j] };
+        let level = if i == 0 && self.intercept { self.center.len() } else { 0 };
+        let centers = (1..level).filter(|&j| self.center[j] != 0.0);
+        let shifts = centers.map(move |j| (j, -self.center[j] * factor(j)));
+        std::iter::once((i, factor(i))).chain(shifts)
+    }
+
     /// The scale of feature `j`; 0 while it has been zero in every row.
     pub fn scale(&self, j: usize) -> f64 {
         self.scale[j]

@@ -19,17 +19,27 @@ const MAX_STEP: f64 = 3.0;
 /// Largest step that the rows since the last one may ask for by themselves before all earlier rows
 /// are taken as rows of another scale and forgotten.
 const MAX_OWN_STEP: f64 = 1.0;
+/// Share of clear rows, relative to those whose belief is wider than the law, below which the
+/// latter count too.
+const MIN_CLEAR_SHARE: f64 = 0.25;
 /// Rows that the family's own law counts as, for the factor of the covariance.
 const PRIOR_ROWS: f64 = 20.0;
 /// Range of that factor.
 const MIN_INFLATION: f64 = 0.1;
 const MAX_INFLATION: f64 = 10.0;
 
+fn is_default(terms: &ShapeTerms) -> bool {
+    *terms == ShapeTerms::default()
+}
+
 /// What the rows say of the shape.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub(in crate::learner) struct ShapeSums {
     /// Rows since the last step, in units of the shape.
     recent: ShapeTerms,
+    /// The same of rows whose belief is wider than the law; none in older files.
+    #[serde(default, skip_serializing_if = "is_default")]
+    vague: ShapeTerms,
     /// Information of the rows before, in $\zeta$.
     information: f64,
     /// Sums over all rows that show a curvature: their weights, [`ShapeTerms::squared_slope`] and
@@ -45,13 +55,15 @@ impl ShapeSums {
 
     /// Refuses a restored value that no rows can give.
     pub fn check(&self) -> Result<()> {
-        let ShapeTerms { weight, score, information, level, .. } = self.recent;
-        let sums = [weight, information, level, self.information];
-        for value in sums.into_iter().chain(self.curved) {
+        let terms = [self.recent, self.vague];
+        let sums = terms.into_iter().flat_map(|t| [t.weight, t.information, t.level]);
+        for value in sums.chain([self.information]).chain(self.curved) {
             let legal = value.is_finite() && value >= 0.0;
             require(legal, "shape", value, "must be finite, 0 or more")?;
         }
-        require(score.is_finite(), "shape", score, "must be finite")
+        terms.into_iter().try_for_each(|ShapeTerms { score, .. }| {
+            require(score.is_finite(), "shape", score, "must be finite")
+        })
     }
 
     /// Adds a row whose linear predictor without the offset is $N(m, s)$.
@@ -61,11 +73,12 @@ impl ShapeSums {
         if !(terms.score.is_finite() && terms.information.is_finite()) {
             return;
         }
-        self.recent.weight += terms.weight;
-        self.recent.score += terms.score;
-        self.recent.information += terms.information;
-        self.recent.level += terms.level;
-        if terms.squared_slope > 0.0 {
+        let sums = if terms.is_vague { &mut self.vague } else { &mut self.recent };
+        sums.weight += terms.weight;
+        sums.score += terms.score;
+        sums.information += terms.information;
+        sums.level += terms.level;
+        if terms.squared_slope > 0.0 && !terms.is_vague {
             let added = [terms.weight, terms.squared_slope, terms.curvature];
             self.curved.iter_mut().zip(added).for_each(|(sum, term)| *sum += term);
         }
@@ -89,9 +102,23 @@ impl ShapeSums {
     ///
     /// With `restarts`, rows that ask for a step of more than [`MAX_OWN_STEP`] outweigh all earlier
     /// ones: a stream that began with equal targets would otherwise keep their tiny scale.
-    pub fn step<F: Family>(&mut self, family: &F, least: f64, restarts: bool) -> Option<F> {
+    pub fn step<F: Family>(
+        &mut self,
+        family: &F,
+        least: f64,
+        restarts: bool,
+        sparse: bool,
+    ) -> Option<F> {
         let recent = std::mem::take(&mut self.recent);
-        let ShapeTerms { weight, score, information, level, .. } = recent;
+        let vague = std::mem::take(&mut self.vague);
+        // Of sparse rows with a scale far too small every belief is wider than the law: without
+        // these rows it would stay so.
+        let counts = sparse && recent.weight < MIN_CLEAR_SHARE * vague.weight;
+        let sum = |of: fn(&ShapeTerms) -> f64| of(&recent) + if counts { of(&vague) } else { 0.0 };
+        let weight = sum(|terms| terms.weight);
+        let score = sum(|terms| terms.score);
+        let information = sum(|terms| terms.information);
+        let level = sum(|terms| terms.level);
         let fast = family.fast();
         let shape = fast.shape().filter(|_| weight > 0.0)?;
         let offset = fast.shape_offset(level / weight);
@@ -115,6 +142,6 @@ impl ShapeSums {
     pub fn from_part(part: &PartShape) -> Self {
         let [information, rows, squared_slope, curvature] = part.sums;
         let curved = [rows, squared_slope, curvature];
-        Self { recent: ShapeTerms::default(), information, curved }
+        Self { information, curved, ..Self::default() }
     }
 }

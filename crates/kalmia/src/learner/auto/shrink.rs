@@ -24,6 +24,9 @@ impl<F: Family> Auto<F> {
         self.scales.shrink();
         self.mean.truncate(last);
         each_bank!(&mut self.stage, bank => bank.shrink());
+        if let Some(sandwich) = &mut self.sandwich {
+            sandwich.shrink();
+        }
         Ok(())
     }
 }

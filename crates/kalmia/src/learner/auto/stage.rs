@@ -2,6 +2,7 @@
 
 use super::bank::{Bank, Context, MemberBelief};
 use super::dispersion::Dispersion;
+use super::prior::Basis;
 use super::{MemberWeight, scale};
 use crate::covariance::{Dense, Factored, Kernel};
 use crate::error::Result;
@@ -98,6 +99,19 @@ impl Stage {
     /// Entry $(i,j)$ of the coefficients' covariance.
     pub fn entry(&self, dispersion: &Dispersion, mean: &[f64], i: usize, j: usize) -> f64 {
         each_bank!(self, bank => bank.entry(dispersion, mean, i, j))
+    }
+
+    /// The part of it between the members.
+    pub fn between(&self, mean: &[f64], i: usize, j: usize) -> f64 {
+        each_bank!(self, bank => bank.between(mean, i, j))
+    }
+
+    /// Prior size of the member with the largest weight, and the features that it is relative to.
+    pub fn best_prior(&self) -> (f64, Basis) {
+        each_bank!(self, bank => {
+            let best = bank.best();
+            (best.p, best.basis)
+        })
     }
 
     /// Refuses if there is no memory for one more coefficient.

@@ -4,6 +4,7 @@ use super::bank::Bank;
 use super::dispersion::{Dispersion, is_zero};
 use super::member::Member;
 use super::prior::{Basis, PriorCenter, PriorScale};
+use super::sandwich::Sandwich;
 use super::scale::Scales;
 use super::sentinel::Sentinel;
 use super::stage::each_bank;
@@ -38,6 +39,9 @@ pub struct AutoState<F> {
     centers: Vec<f64>,
     members: Vec<MemberState>,
     sentinel: Sentinel,
+    /// None in older files, and for most families.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sandwich: Option<Box<Sandwich>>,
     /// None in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     follows_from: Option<u64>,
@@ -153,7 +157,39 @@ impl<F: Family> Auto<F> {
                 false => each_bank!(&self.stage, bank => members(bank)),
             },
             sentinel: self.sentinel.clone(),
+            sandwich: self.sandwich.clone(),
             follows_from: self.follows_from,
+        }
+    }
+
+    /// The same learner with its family as another type, which must describe the same law: a
+    /// [`Quantile`](crate::Quantile) as an [`AnyFamily`](crate::AnyFamily), or back.
+    ///
+    /// ```
+    /// use kalmia::{AnyFamily, Auto, Learner, Quantile, Rows};
+    /// let mut auto = Auto::builder(Quantile::new(0.5)?, 1).intercept().build()?;
+    /// auto.learn(Rows::new(1, &[1.0, 1.0], &[2.0, 3.0])?)?;
+    /// let any: Auto<AnyFamily> = auto.clone().map_family(AnyFamily::from);
+    /// assert_eq!(any.coefficients(), auto.coefficients());
+    /// # Ok::<(), kalmia::Error>(())
+    /// ```
+    pub fn map_family<G: Family>(self, family: impl FnOnce(F) -> G) -> Auto<G> {
+        Auto {
+            family: family(self.family),
+            dim: self.dim,
+            drift: self.drift,
+            count: self.count,
+            scales: self.scales,
+            dispersion: self.dispersion,
+            prior: self.prior,
+            warm_up: self.warm_up,
+            stage: self.stage,
+            sentinel: self.sentinel,
+            sandwich: self.sandwich,
+            follows_from: self.follows_from,
+            mean: self.mean,
+            threads: self.threads,
+            keeps_all: self.keeps_all,
         }
     }
 
@@ -162,6 +198,9 @@ impl<F: Family> Auto<F> {
         let dim = state.dim;
         state.scales.check(dim)?;
         state.sentinel.check(dim)?;
+        if let Some(sandwich) = &state.sandwich {
+            sandwich.check(dim)?;
+        }
         state.dispersion.check(&state.family)?;
         require_count("rows", state.count)?;
         state.follows_from.map_or(Ok(()), |rows| require_count("rows before a drift", rows))?;
@@ -205,6 +244,7 @@ impl<F: Family> Auto<F> {
             warm_up: state.warm_up,
             stage,
             sentinel: state.sentinel.restored(),
+            sandwich: state.sandwich,
             follows_from: state.follows_from,
             mean: vec![0.0; dim],
             threads: Threads::all(),

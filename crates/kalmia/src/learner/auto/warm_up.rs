@@ -1,9 +1,12 @@
 //! The first rows, which are kept and re-run while the scale of the features is not known.
 
+use super::dispersion::{Dispersion, Kind};
+use super::prior::PriorCenter;
+use super::scale::Scales;
 use super::sentinel::Sentinel;
 use super::{Auto, Stage};
 use crate::error::Result;
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::observe::Observer;
 use crate::rows::{Observation, Rows};
 use serde::{Deserialize, Serialize};
@@ -16,6 +19,22 @@ pub(in crate::learner) const WARM_UP_ROWS: usize = 128;
 /// known for the first time.
 pub(in crate::learner) fn is_rerun(t: usize) -> bool {
     t.is_power_of_two() || t == 3
+}
+
+/// Largest distance of targets that count as equal, relative to their size.
+const EQUAL: f64 = 1e-9;
+
+/// Whether a row's target is another than `only`; rows of weight 0 have none.
+fn is_other_target(row: &Observation, only: f64) -> bool {
+    let target = row.y - row.offset;
+    row.weight > 0.0 && (target - only).abs() > EQUAL * only.abs()
+}
+
+/// The target of all rows, if they have only one.
+fn only_target(mut rows: impl Iterator<Item = Observation>) -> Option<f64> {
+    let first = rows.find(|row| row.weight > 0.0)?;
+    let only = first.y - first.offset;
+    (!rows.any(|row| is_other_target(&row, only))).then_some(only)
 }
 
 /// The rows of the warm-up.
@@ -88,12 +107,44 @@ impl<F: Family> Auto<F> {
         self.take_noise();
         match &mut self.warm_up {
             Some(kept) if t < WARM_UP_ROWS => kept.push(rows, i),
-            _ => {
+            kept => {
+                if self.dispersion.kind == Kind::Scale {
+                    let before = kept.iter().flat_map(WarmUpRows::observations);
+                    self.dispersion.only_target = only_target(before.chain([rows.observation(i)]));
+                }
                 self.warm_up = None;
                 self.sentinel = Sentinel::default();
             }
         }
         Ok(())
+    }
+
+    /// The first row from `from` on, before `end`, whose target is another than the only one that
+    /// all rows had: the learner must start over there.
+    pub(super) fn first_other_target(
+        &self,
+        rows: Rows<'_>,
+        from: usize,
+        end: usize,
+    ) -> Option<usize> {
+        let only = self.dispersion.only_target?;
+        (from..end).find(|&i| is_other_target(&rows.observation(i), only))
+    }
+
+    /// Forgets all rows, which had one target: they say nothing of the spread of others, and the
+    /// scale that they left is far too small to move.
+    pub(super) fn start_over(&mut self) -> Result<()> {
+        let family = self.family.fast().with_shape_unchecked(1.0);
+        self.family = family;
+        self.dispersion = Dispersion::new(&self.family);
+        self.scales = Scales::new(self.dim, self.scales.has_intercept());
+        self.prior = PriorCenter::default();
+        self.warm_up = Some(WarmUpRows::default());
+        self.sentinel = Sentinel::default();
+        self.sandwich = None;
+        self.follows_from = None;
+        self.stage = Stage::default();
+        self.rebuild()
     }
 
     /// Takes the scales anew and learns the rows so far from the prior at these scales.

@@ -7,12 +7,13 @@ mod steps;
 
 pub use state::FilterState;
 
+use super::auto::outliers::FilterJudge;
 use super::checkpoint::{Checkpoint, Transactional};
 use super::drift::forget;
-use super::{Drift, Learner, Prior, used_feature};
+use super::{Downweighting, Drift, Learner, Outliers, Prior, used_feature};
 use crate::covariance::{Covariance, Factored};
 use crate::error::{Error, Result, require};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::linalg::{Buffer, Threads, require_memory};
 use crate::observe::Observer;
 use crate::rows::{MAX_MODERATE, Rows};
@@ -55,16 +56,23 @@ pub struct Filter<F, R, C = Factored> {
 pub(super) struct Belief<C> {
     theta: Buffer,
     covariance: C,
+    /// How rows are judged that are far from their prediction, if these count less.
+    downweighting: Option<Downweighting>,
 }
 
 impl<C: Clone> Clone for Belief<C> {
     fn clone(&self) -> Self {
-        Self { theta: self.theta.clone(), covariance: self.covariance.clone() }
+        Self {
+            theta: self.theta.clone(),
+            covariance: self.covariance.clone(),
+            downweighting: self.downweighting,
+        }
     }
 
     fn clone_from(&mut self, source: &Self) {
         self.theta.clone_from(&source.theta);
         self.covariance.clone_from(&source.covariance);
+        self.downweighting = source.downweighting;
     }
 }
 
@@ -82,8 +90,8 @@ impl<F: Family, R: Rule> Filter<F, R> {
         rule: R,
         prior: Prior,
     ) -> Result<Filter<F, R, C>> {
-        let belief =
-            Belief { theta: Buffer::from_slice(prior.mean()), covariance: prior.covariance()? };
+        let theta = Buffer::from_slice(prior.mean());
+        let belief = Belief { theta, covariance: prior.covariance()?, downweighting: None };
         Ok(Filter {
             family,
             rule,
@@ -112,6 +120,43 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         drift.check(self.dim())?;
         self.drift = drift;
         Ok(self)
+    }
+
+    /// With targets that count less the further they are from their prediction, in predictive
+    /// standard deviations of the filter; its dispersion is fixed, so give the right one. Refused
+    /// for labels, for quantiles and Student's law, which outliers hardly move, and once the filter
+    /// has learned rows.
+    ///
+    /// ```
+    /// use kalmia::{Ekf, Filter, Gaussian, Learner, Outliers, Prior, Rows};
+    /// let filter = Filter::new(Gaussian::default(), Ekf, Prior::isotropic(1, 100.0)?)?;
+    /// let mut filter = filter.with_outliers(Outliers::Downweight)?;
+    /// filter.learn(Rows::new(1, &[1.0; 4], &[2.0, 1.0, 1e6, 3.0])?)?;
+    /// assert!((filter.coefficients()[0] - 2.0).abs() < 0.1);
+    /// # Ok::<(), kalmia::Error>(())
+    /// ```
+    pub fn with_outliers(mut self, outliers: Outliers) -> Result<Self> {
+        if self.count > 0 {
+            return Err(Error::State(format!(
+                "the filter has learned {} rows: choose what outliers count before the first",
+                self.count
+            )));
+        }
+        outliers.check(&self.family)?;
+        if outliers == Outliers::Downweight && self.family.fast().is_label() {
+            return Err(Error::Choice {
+                name: "outliers",
+                value: outliers.to_string(),
+                expected: "keep: a wrong label does a single filter little harm",
+            });
+        }
+        self.belief.downweighting = outliers.downweighting();
+        Ok(self)
+    }
+
+    /// What a target counts that is far from its prediction.
+    pub fn outliers(&self) -> Outliers {
+        self.belief.downweighting.into()
     }
 
     /// With at most this many cores, at any time; 0 counts as 1. Results do not change. The default
@@ -195,7 +240,8 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
 
     /// Replaces the belief, keeping family, rule and prior.
     pub(crate) fn with_belief(mut self, theta: &[f64], covariance: C, count: u64) -> Self {
-        self.belief = Belief { theta: Buffer::from_slice(theta), covariance };
+        self.belief.theta = Buffer::from_slice(theta);
+        self.belief.covariance = covariance;
         self.count = count;
         self
     }
@@ -210,9 +256,10 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
 
     /// All rows of a call, without and with drift.
     fn run(&mut self, rows: Rows<'_>, observer: Option<&mut dyn Observer>) -> Result<()> {
-        let mut steps = Steps { rows, observer };
         let Self { family, rule, prior, drift, count, belief, threads, units, .. } = self;
-        let Belief { theta, covariance } = belief;
+        let Belief { theta, covariance, downweighting } = belief;
+        let judge = downweighting.as_mut().map(|judged| FilterJudge::new(judged, family));
+        let mut steps = Steps { rows, observer, judge };
         let mut decide =
             |i: usize, m: f64, s: f64| steps.decide(family, rule, i, m, s, *count + i as u64 + 1);
         match drift {

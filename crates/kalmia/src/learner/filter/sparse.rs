@@ -7,6 +7,7 @@ use super::{Belief, Filter, steps::Steps};
 use crate::covariance::Covariance;
 use crate::error::Result;
 use crate::family::Family;
+use crate::learner::auto::outliers::FilterJudge;
 use crate::learner::{Drift, Learner};
 use crate::observe::Observer;
 use crate::predict::Prediction;
@@ -38,14 +39,21 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         let fragile = C::CAN_LOSE_PRECISION || self.rule.can_diverge(&self.family);
         // a single row is rejected before any state changes, unless its values are large
         let guarded = !moderate || !self.is_moderate_at(x) || (fragile && rows.len() > 1);
-        let mut steps = Steps { rows: rows.observations(), observer };
         let Self { family, rule, count, belief, threads, .. } = self;
-        let Belief { theta, covariance } = belief;
+        let Belief { theta, covariance, downweighting } = belief;
+        let before = *downweighting;
+        let judge = downweighting.as_mut().map(|judged| FilterJudge::new(judged, family));
+        let mut steps = Steps { rows: rows.observations(), observer, judge };
         let mut decide =
             |i: usize, m: f64, s: f64| steps.decide(family, rule, i, m, s, *count + i as u64 + 1);
-        if let Some(kernel) = covariance.sparse_mut() {
-            kernel.learn_sparse(theta, x, &mut decide, guarded, *threads)?;
+        let learned = match covariance.sparse_mut() {
+            Some(kernel) => kernel.learn_sparse(theta, x, &mut decide, guarded, *threads),
+            None => Ok(()),
+        };
+        if learned.is_err() {
+            *downweighting = before;
         }
+        learned?;
         self.count += rows.len() as u64;
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::{Belief, Filter};
 use crate::covariance::Covariance;
 use crate::error::{Error, Result, require, require_count, require_len};
 use crate::family::Family;
-use crate::learner::{Drift, Learner, Prior};
+use crate::learner::{Downweighting, Drift, Learner, Prior};
 use crate::linalg::Buffer;
 use crate::rule::Rule;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,9 @@ pub struct FilterState<F, R> {
     /// The numbers of $P$ in that form, in a fixed order.
     #[serde(with = "crate::covariance::packed")]
     pub covariance: Vec<f64>,
+    /// How rows are judged that are far from their prediction, if these count less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub downweighting: Option<Downweighting>,
 }
 
 impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
@@ -43,6 +46,7 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
             count: self.count,
             theta: self.coefficients().to_vec(),
             covariance: self.belief.covariance.parts(),
+            downweighting: self.belief.downweighting,
         }
     }
 
@@ -64,7 +68,9 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
         let mut filter = Filter::with_covariance::<C>(state.family, state.rule, state.prior)?
             .with_drift(state.drift)?;
         filter.count = state.count;
-        filter.belief = Belief { theta: Buffer::from_slice(&state.theta), covariance };
+        state.downweighting.map_or(Ok(()), |downweighting| downweighting.check())?;
+        let theta = Buffer::from_slice(&state.theta);
+        filter.belief = Belief { theta, covariance, downweighting: state.downweighting };
         Ok(filter)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths, Point};
+use crate::learner::auto::outliers::FilterJudge;
 use crate::observe::{Observer, RowView, observation};
 use crate::rows::Rows;
 use crate::rule::{Rule, Step};
@@ -10,6 +11,8 @@ use crate::rule::{Rule, Step};
 pub(super) struct Steps<'a, 'o> {
     pub rows: Rows<'a>,
     pub observer: Option<&'o mut dyn Observer>,
+    /// Decides how much of a row counts; `None` if every row counts in full.
+    pub judge: Option<FilterJudge<'a>>,
 }
 
 impl Steps<'_, '_> {
@@ -31,7 +34,11 @@ impl Steps<'_, '_> {
         if lost || !m.is_finite() {
             return diverged("the linear predictor", m);
         }
-        let step = rule.step(family, &observation, m, s, t);
+        let counted = match &mut self.judge {
+            Some(judge) => judge.counted(family, &observation, m, s),
+            None => observation,
+        };
+        let step = rule.step(family, &counted, m, s, t);
         // an infinite s or curvature shows in their product
         if !(step.gain.is_finite() && (step.curvature * s).is_finite()) {
             return diverged(

@@ -21,6 +21,23 @@ impl Quantiles {
     /// A learner that continues from a state.
     pub fn restore(state: QuantilesState) -> Result<Self> {
         let levels = state.levels.into_iter().map(Auto::restore).collect::<Result<Vec<_>>>()?;
+        Self::from_learners(levels)
+    }
+
+    /// From one learner per level, in ascending order of the levels. Refuses learners of different
+    /// features or of different numbers of rows: all must have learned the same rows.
+    ///
+    /// ```
+    /// use kalmia::learner::Quantiles;
+    /// let both = Quantiles::builder(&[0.1, 0.9], 2).build()?;
+    /// let again = Quantiles::from_learners(both.learners().to_vec())?;
+    /// assert_eq!(again.levels(), [0.1, 0.9]);
+    /// let mut turned = both.learners().to_vec();
+    /// turned.reverse();
+    /// assert!(Quantiles::from_learners(turned).is_err());
+    /// # Ok::<(), kalmia::Error>(())
+    /// ```
+    pub fn from_learners(levels: Vec<Auto<Quantile>>) -> Result<Self> {
         let Some(first) = levels.first() else {
             return Err(Error::State("there is no level".into()));
         };
@@ -35,5 +52,10 @@ impl Quantiles {
             return Err(Error::State("the levels are not in ascending order".into()));
         }
         Ok(learner)
+    }
+
+    /// The learner of each level, as [`from_learners`](Self::from_learners) takes them.
+    pub fn into_learners(self) -> Vec<Auto<Quantile>> {
+        self.levels
     }
 }

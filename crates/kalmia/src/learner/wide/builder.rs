@@ -3,8 +3,8 @@
 use super::{NO_LIMIT, Wide};
 use crate::error::{Result, require};
 use crate::family::Family;
-use crate::learner::DriftMode;
 use crate::learner::auto::scale::Scales;
+use crate::learner::{DriftMode, Outliers};
 
 /// Features besides the numbers that share a covariance, unless the builder says otherwise. A
 /// larger core predicts hardly better on text, and its cost grows with the square.
@@ -42,6 +42,7 @@ pub struct WideBuilder<F> {
     drift: DriftMode,
     limit: usize,
     core: usize,
+    outliers: Outliers,
 }
 
 impl<F: Family> WideBuilder<F> {
@@ -53,6 +54,7 @@ impl<F: Family> WideBuilder<F> {
             drift: DriftMode::Off,
             limit: NO_LIMIT,
             core: CORE_FEATURES,
+            outliers: Outliers::Keep,
         }
     }
 
@@ -99,11 +101,21 @@ impl<F: Family> WideBuilder<F> {
         self
     }
 
+    /// What a target counts that is far from its prediction; in full by default. Refused for
+    /// quantiles and Student's law, which outliers hardly move.
+    pub fn outliers(mut self, outliers: Outliers) -> Self {
+        self.outliers = outliers;
+        self
+    }
+
     /// The untrained learner.
     pub fn build(self) -> Result<Wide<F>> {
+        self.outliers.check(&self.family)?;
         let numbers = self.numbers.saturating_add(usize::from(self.intercept));
         check_core(numbers.saturating_add(self.core))?;
         let scales = Scales::new(numbers, self.intercept);
-        Wide::untrained(self.family, scales, self.drift, self.limit, self.core)
+        let mut wide = Wide::untrained(self.family, scales, self.drift, self.limit, self.core)?;
+        wide.dispersion.downweighting = self.outliers.downweighting();
+        Ok(wide)
     }
 }

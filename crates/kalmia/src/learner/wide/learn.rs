@@ -3,9 +3,10 @@
 use super::belief::{LaneSteps, RowSums};
 use super::{MAX_LANES, PerLane, Wide};
 use crate::error::{Error, Result};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::learner::auto::bank::MemberBelief;
 use crate::learner::auto::dispersion::Kind;
+use crate::learner::auto::outliers::noise_share;
 use crate::learner::auto::report::{MixtureRow, mixture_variance};
 use crate::observe::{Observer, RowView, observation};
 use crate::rows::Observation;
@@ -16,6 +17,8 @@ use crate::sparse::{SparseRow, SparseRows};
 pub(super) const MAX_ALPHA_S: f64 = 1e7;
 /// Rows between two steps of the shape.
 const SHAPE_ROWS: u64 = 256;
+/// Rows between two looks at the noise that rows are judged by.
+const NOISE_ROWS: u64 = 32;
 
 /// What the members predict for a row and do with it.
 struct Decisions {
@@ -27,6 +30,8 @@ struct Decisions {
     evidence: [Evidence; MAX_LANES],
     /// What the row adds to the residual sums.
     added: PerLane,
+    /// The share of the row that each member learns.
+    share: PerLane,
 }
 
 impl<F: Family> Wide<F> {
@@ -45,6 +50,9 @@ impl<F: Family> Wide<F> {
         self.count += 1;
         if self.count.is_multiple_of(SHAPE_ROWS) {
             self.move_shape();
+        }
+        if self.count.is_multiple_of(NOISE_ROWS) {
+            self.take_noise();
         }
         if !self.keeps_all
             && let Some(kept) = self.members.review(self.count)
@@ -76,7 +84,7 @@ impl<F: Family> Wide<F> {
             belief.add_sums(row, &mut sums);
             sums
         };
-        let decisions = self.decide(&observation, &sums)?;
+        let mut decisions = self.decide(&observation, &sums)?;
         let lanes = self.members.lanes();
         let evidence = self.members.weigh(&decisions.evidence[..lanes]);
         if let Some(observer) = observer {
@@ -85,16 +93,60 @@ impl<F: Family> Wide<F> {
         if ignored {
             return Ok(());
         }
+        let share = self.weigh_share(&mut decisions, &observation);
         if self.dispersion.has_shape() {
             let linear = self.beliefs(&decisions).map(|b| b.weight * b.linear).sum();
             let variance = mixture_variance(&self.dispersion, linear, self.beliefs(&decisions));
-            self.dispersion.shape.add(&self.family, &observation, linear, variance);
+            // what is far from its prediction says little of the scale
+            let weight = observation.weight * noise_share(share);
+            let counted = Observation { weight, ..observation };
+            self.dispersion.shape.add(&self.family, &counted, linear, variance);
         }
         let fixed = usize::from(self.features.scales.has_intercept());
         self.belief.take_step(&self.row, &LaneSteps::new(&decisions.step), &priors, fixed);
         self.members.move_weights(&decisions.added[..lanes]);
-        self.dispersion.count(observation.weight, 1.0);
+        self.dispersion.count(observation.weight, share);
         Ok(())
+    }
+
+    /// If outliers count less: replaces evidence and residuals by those of the share of the row
+    /// that all members count in common, and returns it. All are judged by the same share: by its
+    /// own, one that predicts badly would hardly be judged.
+    fn weigh_share(&mut self, decisions: &mut Decisions, observation: &Observation) -> f64 {
+        if self.dispersion.downweighting.is_none() {
+            return 1.0;
+        }
+        let shares = self.members.all.iter().zip(&decisions.share);
+        // exactly 1 if all are
+        let share = 1.0 - shares.map(|(m, share)| m.weight * (1.0 - share)).sum::<f64>();
+        let counted = Observation { weight: share * observation.weight, ..*observation };
+        for (k, member) in self.members.all.iter().enumerate() {
+            decisions.added[k] *= self.dispersion.residual_share(share);
+            if share == 1.0 {
+                continue;
+            }
+            let (m, s) = (decisions.linear[k], decisions.variance[k]);
+            let residual = member.residual;
+            decisions.evidence[k] = Evidence::Log(match self.dispersion.kind {
+                Kind::Normal => {
+                    let added = self.dispersion.residual(&self.family, &counted, m, s, residual);
+                    self.dispersion.member_term(residual, added, counted.weight, s)
+                }
+                _ => share * decisions.evidence[k].ln(),
+            });
+        }
+        if share < 1.0 {
+            self.members.weigh(&decisions.evidence[..self.members.lanes()]);
+        }
+        share
+    }
+
+    /// Judges rows from now on by the noise that the rows so far show.
+    pub(super) fn take_noise(&mut self) {
+        if self.dispersion.downweighting.is_some() {
+            let noise = self.loss_divisor();
+            self.dispersion.take_noise(noise);
+        }
     }
 
     /// The members' predictions and steps for a row with $m = \theta^\top x$ and $s = x^\top Px$.
@@ -108,18 +160,30 @@ impl<F: Family> Wide<F> {
             step: [Step::NONE; MAX_LANES],
             evidence: [Evidence::Log(0.0); MAX_LANES],
             added: [0.0; MAX_LANES],
+            share: [1.0; MAX_LANES],
         };
         let unbounded = !self.family.bounded_gradient();
+        let location = self.family.fast().location_level().is_some();
         for (k, member) in self.members.all.iter().enumerate() {
             // rounding may leave a tiny negative number
             let all = s[k].max(0.0);
             let mut believed = member.assumption.share * all;
             let mut moments = matcher.moments(observation, m[k], believed);
             let alpha_s = moments.step.curvature * all;
-            if unbounded && alpha_s * (1.0 - member.assumption.share) > 1.0 {
+            let moved = moments.step.gain.abs() * all;
+            if location && moved > (observation.y - observation.offset - m[k]).abs() {
+                // the slope of the loss does not fall on the way to the target: a smaller share
+                // would carry the linear predictor past it, by any number of scales
+                believed = all;
+                moments = matcher.moments(observation, m[k], believed);
+            } else if unbounded && alpha_s * (1.0 - member.assumption.share) > 1.0 {
                 // a smaller share would carry the linear predictor past what the row asks for
                 believed = all * (1.0 - 1.0 / alpha_s);
                 moments = matcher.moments(observation, m[k], believed);
+            }
+            if let Some(judge) = matcher.judge {
+                (decisions.share[k], moments) =
+                    matcher.judged(judge, observation, moments, m[k], believed);
             }
             let Moments { evidence, slope, step } = moments;
             if !(m[k].is_finite() && step.gain.is_finite() && (step.curvature * all).is_finite()) {
@@ -165,7 +229,7 @@ impl<F: Family> Wide<F> {
 
     /// Moves the shape of the family by what the rows since the last move say of it.
     pub(super) fn move_shape(&mut self) {
-        if let Some(moved) = self.dispersion.moved_family(&self.family) {
+        if let Some(moved) = self.dispersion.moved_family(&self.family, true) {
             self.family = moved;
         }
     }

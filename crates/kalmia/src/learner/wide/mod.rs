@@ -54,7 +54,7 @@ pub use state::WideState;
 use super::auto::dispersion::Dispersion;
 use super::auto::prior::PriorCenter;
 use super::auto::scale::Scales;
-use super::{Checkpoint, DriftMode, Learner};
+use super::{Checkpoint, DriftMode, Learner, Outliers};
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
 use crate::observe::Observer;
@@ -77,6 +77,12 @@ const MAX_LANES: usize = 8;
 
 /// A number per member.
 type PerLane = [f64; MAX_LANES];
+
+/// Whether one word can decide the target: for numbers it changes the linear predictor by a small
+/// part of their spread.
+fn is_label<F: Family>(family: &F) -> bool {
+    family.bounded_gradient() && family.fast().location_level().is_none()
+}
 
 /// The default learner for sparse rows: text, hashed features, identifiers, one-hot categories.
 ///
@@ -139,7 +145,7 @@ impl<F: Family> Wide<F> {
         core_size: usize,
     ) -> Result<Self> {
         let family = family.fast().with_dispersion_unchecked(1.0);
-        let labels = family.bounded_gradient();
+        let labels = is_label(&family);
         let features = Features::new(scales, core_size, limit);
         let mut wide = Self {
             dispersion: Dispersion::new(&family),
@@ -177,6 +183,11 @@ impl<F: Family> Wide<F> {
     /// The drift mode.
     pub fn drift_mode(&self) -> DriftMode {
         self.drift
+    }
+
+    /// What a target counts that is far from its prediction.
+    pub fn outliers(&self) -> Outliers {
+        self.dispersion.downweighting.into()
     }
 
     /// Features that share a covariance, besides the numbers.

@@ -1,7 +1,7 @@
 //! The first rows, which are kept and learned again while scales and noise are not known.
 
 use super::row::SparseParts;
-use super::{MAX_LANES, Members, Wide};
+use super::{MAX_LANES, Members, Wide, is_label};
 use crate::error::Result;
 use crate::family::Family;
 use crate::learner::auto::warm_up::WARM_UP_ROWS;
@@ -94,6 +94,7 @@ impl<F: Family> Wide<F> {
         }
         self.step(x, observed, i, observer)?;
         self.count += 1;
+        self.take_noise();
         match &mut self.warm_up {
             Some(kept) if t < WARM_UP_ROWS => kept.push(x, rows.observation(i)),
             _ => self.warm_up = None,
@@ -111,11 +112,15 @@ impl<F: Family> Wide<F> {
             let intercept = self.features.scales.has_intercept();
             let observations = kept.observations();
             self.prior.center(&self.family, &mut self.dispersion, noise, intercept, observations);
-            let first = self.prior.center_scale(&self.family, &mut self.dispersion, kept.len());
+            // The first rows have more features than there are rows, and hardly a residual: their
+            // scale is that of the targets' spread, which the rows after them correct.
+            let first = self.prior.center_scale(&self.family, &mut self.dispersion, 0);
             if let Some(family) = first {
                 self.family = family;
             }
             self.rebuild();
+            let guess = self.dispersion.guess;
+            self.dispersion.take_noise(guess);
             kept.with_rows(|rows| {
                 (0..rows.len()).try_for_each(|i| {
                     let observed = observation(&self.family, &rows.observations(), i);
@@ -137,7 +142,7 @@ impl<F: Family> Wide<F> {
     /// The prior at the current scales, and nothing learned.
     pub(super) fn rebuild(&mut self) {
         debug_assert_eq!(self.belief.lanes(), MAX_LANES);
-        self.members = Members::new(self.drift, self.family.bounded_gradient());
+        self.members = Members::new(self.drift, is_label(&self.family));
         let numbers = self.numbers();
         self.features.clear();
         self.belief.clear(numbers);

@@ -29,6 +29,7 @@ fn state() -> State {
         count: (1 << 60) + 1,
         theta,
         covariance: ramp(DIM * (DIM + 1) / 2, 13.0),
+        downweighting: None,
     }
 }
 
