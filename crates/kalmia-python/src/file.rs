@@ -119,7 +119,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
             let path = path.display();
             return Err(refuse(format!(
                 "model file {path}: it holds several quantiles, which Python does not read; use \
-                 the command, or one QuantileRegression per level"
+                 `kalmia predict`, or one QuantileRegression per level"
             )));
         }
     };
