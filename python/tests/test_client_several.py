@@ -98,8 +98,9 @@ def test_quantiles_have_a_value_per_level(client, tmp_path, run):
     new[["queue"]].to_csv(tmp_path / "new.csv", index=False)
     made = tmp_path / "made.csv"
     run("predict", path, tmp_path / "new.csv", "-o", made, "-q")
-    printed = pd.read_csv(made, float_precision="round_trip")
-    np.testing.assert_array_equal(printed[["q0.1", "q0.5", "q0.9"]].to_numpy(), values)
+    assert made.read_text().splitlines()[0] == "q0.1,q0.5,q0.9"
+    printed = np.loadtxt(made, delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(printed, values)
     with pytest.raises(ServiceError, match="has no intervals"):
         client.predict(name, {"queue": 3}, interval="y")
 
