@@ -170,7 +170,7 @@ impl Categorical {
     /// scaled if these are other rows. They decide how far probabilities are from those of the
     /// coefficients alone. The inverse of the information at a maximum would not do: where planes
     /// separate the classes it is nearly the prior's, and the loss on new rows was three to seven
-    /// times as high (iris, wine, digits, image segments).
+    /// times that of a batch fit (iris, wine, digits, image segments).
     pub(crate) fn with_joint(
         mut self,
         against_first: &[f64],
