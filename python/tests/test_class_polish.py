@@ -64,7 +64,8 @@ def test_weights_are_rows():
     weighted.polish(X, y, sample_weight=weight, prior="flat")
     expected = batch(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     assert (np.abs(theta(weighted) - expected.params.T) < 1e-4 * expected.bse.T).all()
-    assert_close(weighted.std_err_[1:], expected.bse.T, rtol=1e-6)
+    # the last step, of at most 1e-4 standard errors, is taken after the information is summed
+    assert_close(weighted.std_err_[1:], expected.bse.T, rtol=1e-4)
 
 
 def test_a_polished_model_moves_no_more_and_goes_on(tmp_path):
@@ -100,7 +101,8 @@ def test_two_classes_of_the_command_are_polished_and_learned(tmp_path):
     model = fitted([rows], 0, family="categorical")
     assert list(model.classes_) == ["fig", "pear"]
     model.partial_fit(rows[["a", "b", "c"]], rows["y"])
-    assert model.score(rows[["a", "b", "c"]], rows["y"]) > 0.6
+    found = model.classes_[model.predict_proba(rows[["a", "b", "c"]]).argmax(axis=1)]
+    assert (found == rows["y"]).mean() > 0.6
     model.polish(rows[["a", "b", "c"]], rows["y"], prior="flat")
     # the classes are sorted by name, so that fig (1) is the reference
     expected = sm.Logit(y == 0, sm.add_constant(X)).fit(disp=False)
@@ -195,11 +197,13 @@ def fitted(tables, passes=None, family=None, **options):
 
 def test_partitions_of_classes_are_one_fit():
     rows = table(4000)
-    one = fitted([rows], 9, prior="flat", robust=True)
+    # one sample, so that all fits have the same baseline color
+    sample = rows[::5]
+    one = fitted([rows], 9, prior="flat", robust=True, sample=sample)
     assert list(one.classes_) == sorted(LABELS) and one.cluster_.rows == 4000
     names = dict(zip(one.coef_names_, range(len(one.coef_names_)), strict=True))
     for parts in (3, 20):
-        model = fitted(cut(rows, parts), 9, prior="flat", robust=True)
+        model = fitted(cut(rows, parts), 9, prior="flat", robust=True, sample=sample)
         assert model.cluster_.shards == parts and list(model.classes_) == sorted(LABELS)
         order = [names[name] for name in model.coef_names_]
         errors = model.std_err_[1:, 1:]
@@ -214,7 +218,7 @@ def test_partitions_of_classes_are_one_fit():
     default = fitted(cut(rows, 20))
     assert default.cluster_.moved["rms"] <= 0.3 and default.cluster_.passes >= 1
     merged = fitted(cut(rows, 20), 0)
-    assert merged.cluster_.passes == 0 and merged.cluster_.heterogeneity["degrees"] > 0
+    assert merged.cluster_.passes == 0 and merged.cluster_.heterogeneity["degrees"] == 0
 
 
 def test_equal_partitions_give_equal_bytes(tmp_path):

@@ -66,6 +66,29 @@ impl Confusion {
         Some(self)
     }
 
+    /// The rows of both tables, which have the same classes by their indices.
+    pub(super) fn merged(&self, other: &Self) -> Self {
+        let classes = self.classes.max(other.classes);
+        let weight = |at: usize| {
+            let class = at / classes;
+            let predicted = at % classes;
+            self.weight(class, predicted) + other.weight(class, predicted)
+        };
+        Self { classes, weights: (0..classes * classes).map(weight).collect() }
+    }
+
+    /// The same rows with other indices of the classes: for each new class the old one, or `None`
+    /// if no row had it. `None` if these are too many.
+    pub(super) fn mapped(&self, classes: &[Option<usize>]) -> Option<Self> {
+        if classes.len() > Self::MAX_CLASSES {
+            return None;
+        }
+        // an index that no row has
+        let old: Vec<usize> =
+            classes.iter().map(|class| class.unwrap_or(Self::MAX_CLASSES)).collect();
+        Some(Self { classes: classes.len(), weights: self.table(&old).concat() })
+    }
+
     /// Refuses a value read from a file that no rows can give.
     pub(super) fn check(&self) -> Result<()> {
         if self.classes > Self::MAX_CLASSES || self.weights.len() != self.classes.pow(2) {
@@ -109,6 +132,19 @@ mod tests {
         assert_eq!(metrics.confusion(), None);
         metrics.row(3, &most, 1.0);
         assert_eq!(metrics.confusion(), None);
+    }
+
+    #[test]
+    fn tables_of_parts_add_up_by_the_names_of_their_classes() {
+        let here = Confusion { classes: 2, weights: vec![1.0, 2.0, 3.0, 4.0] };
+        let there = Confusion { classes: 1, weights: vec![8.0] };
+        let whole = [Some(1), None, Some(0)];
+        let expected = vec![vec![4.0, 0.0, 3.0], vec![0.0; 3], vec![2.0, 0.0, 1.0]];
+        let mapped = here.mapped(&whole).unwrap();
+        assert_eq!(mapped.table(&[0, 1, 2]), expected);
+        let both = mapped.merged(&there.mapped(&[None, Some(0), None]).unwrap());
+        assert_eq!((both.weight(1, 1), both.weight(0, 0), both.classes()), (8.0, 4.0, 3));
+        assert_eq!(here.mapped(&[None; Confusion::MAX_CLASSES + 1]), None);
     }
 
     #[test]

@@ -35,6 +35,7 @@ impl ClassMetrics {
             calibration,
             shares,
             window: self.window.merged(self.rows, &other.window, other.rows),
+            confusion: self.confusion.as_ref().zip(other.confusion.as_ref()).map(|(own, other)| own.merged(other)),
             ..Self::default()
         }
     }
@@ -48,6 +49,7 @@ impl ClassMetrics {
         let same = classes.iter().enumerate().all(|(k, class)| *class == Some(k));
         if !same {
             self.shares = classes.iter().map(share).collect();
+            self.confusion = self.confusion.and_then(|table| table.mapped(classes));
             self.previous = None;
         }
         self

@@ -137,12 +137,20 @@ impl ClassInformation {
         Ok(Self { dim, blocks, parts, rows })
     }
 
-    /// Whether the parts agree, given the coefficients of all. Of $K$ classes, differences have
-    /// $K-1$ times as many degrees of freedom as one class.
-    fn heterogeneity(&self, member: &Member) -> Heterogeneity {
-        let found = self.blocks.iter().zip(&member.blocks);
+    /// Whether the parts agree, given the members of all. Two classes have one difference. With
+    /// more there is no test, and no degrees of freedom: a belief per class leaves out how classes
+    /// are correlated, and $Q$ of parts that agree was 1.2 to 3.7 times its degrees of freedom.
+    fn heterogeneity(&self, members: &[Member]) -> Heterogeneity {
+        if self.classes() > 2 {
+            return Heterogeneity::new(0.0, 0);
+        }
+        let mean = |class: usize| -> Vec<f64> {
+            let of = |j: usize| members.iter().map(|m| m.weight * m.blocks[class].theta[j]).sum();
+            (0..self.dim).map(of).collect()
+        };
+        let found = self.blocks.iter().enumerate();
         let found: Vec<Heterogeneity> =
-            found.map(|(block, own)| block.heterogeneity(own.coefficients(), 1.0)).collect();
+            found.map(|(class, block)| block.heterogeneity(&mean(class), 1.0)).collect();
         let q = found.iter().map(|one| one.q).sum();
         let degrees: u64 = found.iter().map(|one| one.degrees).sum();
         let most = found.iter().map(|one| one.degrees).max().unwrap_or(0);
@@ -231,7 +239,7 @@ impl Categorical {
         self.joint = None;
         self.fitted = None;
         self.become_static(Mixture::new(members), information.rows());
-        let heterogeneity = information.heterogeneity(self.best());
+        let heterogeneity = information.heterogeneity(&self.mixture.members);
         Ok(MergedMany { merged: Merged::Approximate(self), heterogeneity })
     }
 
