@@ -9,7 +9,7 @@ use crate::kinds::wrap;
 use crate::learner::Learner;
 use crate::quantile_scores::{QuantileScores, ScoreState};
 use crate::schema::Schema;
-use kalmia::file::{Metadata, ModelFile, VERSION, replace};
+use kalmia::file::{Metadata, VERSION, replace};
 use kalmia::learner::Quantiles;
 use kalmia::{AnyFamily, AnyLearner, Auto, Predict, Quantile};
 use kalmia_data::Encoder;

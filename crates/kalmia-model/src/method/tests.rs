@@ -179,7 +179,8 @@ fn files_of_earlier_versions_held_every_parameter() {
     let old = r#"{"method":"ekf","drift":"off","prior":2.5,"radius":10.0,
                   "exp_concavity":0.025,"horizon":null}"#;
     let method: Method = serde_json::from_str(old).unwrap();
-    assert_eq!(method, Algorithm::Filter { rule: AnyRule::Ekf, prior: 2.5 }.into());
+    let outliers = Outliers::Keep;
+    assert_eq!(method, Algorithm::Filter { rule: AnyRule::Ekf, prior: 2.5, outliers }.into());
     let unknown = r#"{"method":"auto","drift":"sometimes"}"#;
     assert!(serde_json::from_str::<Method>(unknown).is_err());
 }

@@ -35,7 +35,11 @@ impl ClassMetrics {
             calibration,
             shares,
             window: self.window.merged(self.rows, &other.window, other.rows),
-            confusion: self.confusion.as_ref().zip(other.confusion.as_ref()).map(|(own, other)| own.merged(other)),
+            confusion: self
+                .confusion
+                .as_ref()
+                .zip(other.confusion.as_ref())
+                .map(|(own, other)| own.merged(other)),
             ..Self::default()
         }
     }
