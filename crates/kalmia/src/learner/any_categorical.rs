@@ -7,8 +7,10 @@ use super::{
 use crate::error::{Error, Result};
 use crate::rows::{Inputs, Rows};
 use crate::sparse::{SparseInputs, SparseRows};
-use serde::de::{Error as _, IgnoredAny};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 
 /// A learner of several classes for dense or for sparse rows, chosen at run time.
 ///
@@ -39,22 +41,64 @@ pub enum AnyCategoricalState {
     Wide(WideCategoricalState),
 }
 
-/// What only the state of sparse rows has.
-#[derive(Deserialize)]
-struct Probe {
-    beliefs: Option<IgnoredAny>,
-}
-
 impl<'de> Deserialize<'de> for AnyCategoricalState {
     /// Not derived: an error of an untagged enum does not say what is wrong.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let value = ciborium::Value::deserialize(deserializer)?;
-        let probe: Probe = value.deserialized().map_err(D::Error::custom)?;
-        match probe.beliefs {
-            Some(_) => value.deserialized().map(Self::Wide),
-            None => value.deserialized().map(Self::Dense),
+        deserializer.deserialize_map(StateVisitor)
+    }
+}
+
+/// The first key of the state of sparse rows, in the order of its fields and of their names.
+const WIDE_KEY: &str = "beliefs";
+
+/// Reads a state by its first key.
+struct StateVisitor;
+
+impl<'de> Visitor<'de> for StateVisitor {
+    type Value = AnyCategoricalState;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the state of a learner of several classes")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(
+        self,
+        mut map: A,
+    ) -> std::result::Result<Self::Value, A::Error> {
+        let first: Option<String> = map.next_key()?;
+        let is_wide = first.as_deref() == Some(WIDE_KEY);
+        let whole = MapAccessDeserializer::new(Replayed { first, rest: map });
+        match is_wide {
+            true => Deserialize::deserialize(whole).map(AnyCategoricalState::Wide),
+            false => Deserialize::deserialize(whole).map(AnyCategoricalState::Dense),
         }
-        .map_err(D::Error::custom)
+    }
+}
+
+/// A map whose first key was read already.
+struct Replayed<A> {
+    first: Option<String>,
+    rest: A,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replayed<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> std::result::Result<Option<K::Value>, A::Error> {
+        match self.first.take() {
+            Some(first) => seed.deserialize(first.into_deserializer()).map(Some),
+            None => self.rest.next_key_seed(seed),
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> std::result::Result<V::Value, A::Error> {
+        self.rest.next_value_seed(seed)
     }
 }
 

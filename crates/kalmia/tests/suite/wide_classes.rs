@@ -7,11 +7,11 @@ mod quality;
 
 use crate::common::gap;
 use data::{ClassBatch, learned, learner, probabilities, text};
-use kalmia::learner::ClassRow;
+use kalmia::learner::{AnyCategorical, AnyCategoricalState, ClassRow};
 use kalmia::predict::Predictive;
 use kalmia::{
-    Bernoulli, DriftMode, Error, Learner, Predict, RowView, SparseInputs, SparseMatrix, SparseRows,
-    Wide, WideCategorical,
+    Bernoulli, Categorical, DriftMode, Error, Learner, Predict, RowView, Rows, SparseInputs,
+    SparseMatrix, SparseRows, Wide, WideCategorical,
 };
 
 #[test]
@@ -172,6 +172,28 @@ fn a_refused_batch_changes_nothing() {
             Err(error) => assert!(error.row().is_some(), "{error}"),
         }
     }
+}
+
+#[test]
+fn either_form_is_read_back_from_its_state() {
+    let wide = AnyCategorical::from(learned(3, &text(3, 50, 200, 11)));
+    let mut dense = Categorical::builder(3, 2).intercept().build().unwrap();
+    dense.learn(Rows::new(2, &[1.0, 2.0, 1.0, 0.5], &[2.0, 0.0]).unwrap()).unwrap();
+    let plain = serde_json::to_value(dense.state()).unwrap();
+    for learner in [wide, AnyCategorical::from(dense)] {
+        let json = serde_json::to_string(&learner.state()).unwrap();
+        let state: AnyCategoricalState = serde_json::from_str(&json).unwrap();
+        assert_eq!(state, learner.state());
+        // keys in the order of their names, as files have them
+        let sorted: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let state: AnyCategoricalState = serde_json::from_value(sorted.clone()).unwrap();
+        let again = AnyCategorical::restore(state).unwrap();
+        assert_eq!((again.state(), again.method()), (learner.state(), learner.method()));
+        // states of dense rows are as they were before there was another form
+        assert!(learner.wide().is_some() || sorted == plain);
+    }
+    let wrong = serde_json::from_str::<AnyCategoricalState>(r#"{"classes": "many"}"#).unwrap_err();
+    assert!(wrong.to_string().contains("invalid type: string \"many\""), "{wrong}");
 }
 
 #[test]

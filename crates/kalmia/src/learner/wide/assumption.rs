@@ -13,10 +13,10 @@ pub(super) struct Assumption {
     pub share: f64,
     /// Variance that a feature regains per row, relative to its prior; 0 for a static member.
     pub process_noise: f64,
-    /// The rate $\eta$ of a member that lets the precision of a feature of the tail grow as the
-    /// root of its squared slopes over $\eta$, as AdaGrad does; 0 for other members. Features
-    /// that overlap, such as character n-grams, bring less information per row than the
-    /// curvature says.
+    /// The rate $\eta$ of a member that takes all features as independent and lets their
+    /// precisions grow as the root of their squared slopes over $\eta$, as AdaGrad does; 0 for
+    /// other members. Features that overlap, such as character n-grams, bring less information
+    /// per row than the curvature says.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub root_rate: f64,
 }
@@ -66,11 +66,11 @@ pub(super) const FOR_NUMBERS: [Assumption; MAX_LANES] = [
 /// rows a root is better: 1.18 in place of 1.21 for nine languages.
 pub(super) const FOR_CLASSES: [Assumption; MAX_LANES] = [
     fixed(2.0, 0.1),
-    root(1.0, 0.02, 0.15),
+    root(1.0, 0.005, 0.15),
     fixed(4.0, 0.15),
     fixed(1.0, 0.03),
     fixed(0.3, 0.05),
-    root(2.0, 0.02, 0.1),
+    root(2.0, 0.005, 0.1),
     fixed(10.0, 0.4),
     fixed(1.0, 0.3),
 ];

@@ -1,7 +1,7 @@
 //! The belief of all members about one linear predictor: a core and a tail.
 
 use super::core::Core;
-use super::lane_priors::LanePriors;
+use super::lane_priors::{LanePriors, Root, RootStep};
 use super::row::RowEntries;
 use super::tail::Tail;
 use super::{MAX_LANES, PerLane};
@@ -105,16 +105,33 @@ impl Belief {
         priors: &LanePriors,
         fixed: usize,
     ) {
-        let mut own = *steps;
-        for (lane, rate) in priors.roots() {
-            own.gain[lane] = 0.0;
-            own.contraction[lane] = 0.0;
-            self.tail.take_root_step(&row.tail, lane, steps.gain[lane], rate);
+        match priors.roots() {
+            [] => self.take_plain_step(row, steps),
+            roots => self.take_mixed_step(row, steps, roots),
         }
-        self.tail.take_step(&row.tail, &own.gain, &own.contraction);
-        self.core.take_step(&steps.gain, &steps.contraction);
         for walk in priors.walks() {
             self.core.walk(walk.lane, fixed, walk.per_row, walk.most);
+        }
+    }
+
+    #[inline(always)]
+    fn take_plain_step(&mut self, row: &RowEntries, steps: &LaneSteps) {
+        self.tail.take_step(&row.tail, &steps.gain, &steps.contraction);
+        self.core.take_step(&steps.gain, &steps.contraction);
+    }
+
+    /// The same if members with a root are among them. Their core stays diagonal.
+    fn take_mixed_step(&mut self, row: &RowEntries, steps: &LaneSteps, roots: &[Root]) {
+        let mut others = *steps;
+        for root in roots {
+            others.gain[root.lane] = 0.0;
+            others.contraction[root.lane] = 0.0;
+        }
+        self.take_plain_step(row, &others);
+        for root in roots {
+            let step = RootStep { gain: steps.gain[root.lane], rate: root.rate };
+            self.tail.take_root_step(&row.tail, root.lane, step);
+            self.core.take_root_step(&row.core, root.lane, step);
         }
     }
 

@@ -5,6 +5,7 @@
 //! members.
 
 use super::PerLane;
+use super::lane_priors::RootStep;
 use super::row::Entry;
 use crate::error::Result;
 use crate::linalg::{Buffer, require_memory};
@@ -127,6 +128,15 @@ impl Core {
             gain: repeated(gain, *lanes),
             contraction: repeated(contraction, *lanes),
         });
+    }
+
+    /// The step of a member with a root, whose matrix is diagonal.
+    pub fn take_root_step(&mut self, entries: &[Entry], lane: usize, step: RootStep) {
+        for &Entry { at, z } in entries {
+            let i = at as usize;
+            let after = step.variance(self.entry(i, i, lane), z).max(f64::MIN_POSITIVE);
+            self.set(i, lane, self.mean(i, lane) + step.gain * after * z, after);
+        }
     }
 
     /// Adds `variance` to each feature but the first `fixed` under member `k`, to at most `most`.

@@ -6,7 +6,7 @@
 mod kernel;
 
 use super::PerLane;
-use super::lane_priors::Walk;
+use super::lane_priors::{RootStep, Walk};
 use super::row::Entry;
 use crate::linalg::prefetch;
 use crate::math::arch;
@@ -124,7 +124,7 @@ impl Tail {
 
     /// Lets variances grow by the rows that a feature was away.
     #[inline(always)]
-    pub fn walk(&mut self, slot: u32, away: u32, walks: impl Iterator<Item = Walk>) {
+    pub fn walk(&mut self, slot: u32, away: u32, walks: &[Walk]) {
         let lanes = self.lanes;
         for walk in walks {
             let variance = &mut self.record_mut(slot)[lanes + walk.lane];
@@ -155,16 +155,13 @@ impl Tail {
         }
     }
 
-    /// The step of a member whose precision grows as a root: $v_j \mathrel{/}= \sqrt{1 +
-    /// (g\,v_jz_j/\eta)^2}$, then $\theta_j \mathrel{+}= g\,v_jz_j$.
-    pub fn take_root_step(&mut self, entries: &[Entry], lane: usize, gain: f64, rate: f64) {
+    /// The step of a member with a root.
+    pub fn take_root_step(&mut self, entries: &[Entry], lane: usize, step: RootStep) {
         let lanes = self.lanes;
         for &Entry { at, z } in entries {
             let record = self.record_mut(at);
-            let before = f64::from(record[lanes + lane]);
-            let slope = gain * z;
-            let after = before / (before * slope / rate).hypot(1.0);
-            record[lane] = (f64::from(record[lane]) + slope * after) as f32;
+            let after = step.variance(f64::from(record[lanes + lane]), z);
+            record[lane] = (f64::from(record[lane]) + step.gain * after * z) as f32;
             record[lanes + lane] = after.max(f64::from(f32::MIN_POSITIVE)) as f32;
         }
     }

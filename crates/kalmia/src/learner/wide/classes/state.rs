@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 /// nothing of the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WideCategoricalState {
+    /// A belief per class.
+    beliefs: Vec<BeliefState>,
     drift: DriftMode,
     count: u64,
     scales: Scales,
     warm_up: Option<WarmUpRows>,
     members: Vec<Member>,
     features: FeatureState,
-    /// A belief per class.
-    beliefs: Vec<BeliefState>,
 }
 
 impl WideCategorical {

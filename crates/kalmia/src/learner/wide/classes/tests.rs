@@ -55,7 +55,7 @@ impl Reference {
             let step = linear[k].step;
             let c = step.curvature / (1.0 + step.curvature * s(k));
             for i in 0..DIM {
-                if self.root_rate > 0.0 && !self.core.contains(&i) {
+                if self.root_rate > 0.0 {
                     let precision = 1.0 / self.p[k][i][i];
                     let slope = step.gain * x[i];
                     let after = (precision.powi(2) + (slope / self.root_rate).powi(2)).sqrt();
