@@ -57,7 +57,7 @@ def test_held_out_loss_is_near_that_of_a_batch_fit(load, factor):
 
 
 def test_probabilities_are_calibrated_and_intervals_hold_the_true_ones():
-    inside, total = 0, 0
+    inside, total, errors = 0, 0, []
     for seed in range(20):
         X, y, theta = softmax_rows(100 + seed, 800)
         model = LogisticRegression(shuffle=False).fit(X, y)
@@ -67,8 +67,10 @@ def test_probabilities_are_calibrated_and_intervals_hold_the_true_ones():
         ends = model.predict_interval(new, level=0.9)
         inside += ((ends[:, :, 0] <= true) & (true <= ends[:, :, 1])).sum()
         total += true.size
-        assert model.progressive_["calibration_error"] < 0.06
+        errors.append(model.progressive_["calibration_error"])
     assert 0.84 < inside / total < 0.96, inside / total
+    assert np.mean(errors) < 0.045, errors
+    assert max(errors) < 0.065, errors
 
 
 def test_a_stream_is_learned_as_one_fit():

@@ -422,7 +422,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
             _, _, variance = self._log_odds(X, offset)
             deviation = np.sqrt(variance[np.arange(len(best)), best])
             return rows.spread(self.classes_[best]), rows.spread(deviation)
-        if len(self.classes_) == 2:
+        if len(self.classes_) == 2 and not self._joint:
             rows = self._rows(X, offset)
             found = rows.learners[0].predict_labels(rows.X, rows.offset, unseen=rows.unseen)
             best = found.astype(int)
