@@ -71,6 +71,15 @@ pub enum Error {
         /// The method.
         method: MethodName,
     },
+    /// Sparse rows were given to a family whose loss they can make worse than a constant's.
+    #[error(
+        "family {family} takes no text, no hashed features and no very many columns or levels: \
+         leave such columns out, or use gaussian"
+    )]
+    WideFamily {
+        /// The family.
+        family: String,
+    },
     /// The start of the coefficients does not fit.
     #[error("the start {problem}")]
     Start {

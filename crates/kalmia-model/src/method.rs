@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::memory::check_several;
 use crate::parameters::{Parameter, Parameters};
 use kalmia::rule::AnyRule;
-use kalmia::{AnyFamily, AnyLearner, DriftMode, Outliers, Prior, Truncated};
+use kalmia::{AnyFamily, AnyLearner, DriftMode, Family, Outliers, Prior, Truncated};
 use kalmia_data::WideRows;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -161,8 +161,9 @@ impl Method {
     }
 
     /// The learner for sparse rows whose first `numbers` features, the constant included, are
-    /// numbers. Only `auto` and `wide`, not averaged, take such rows. The features seen may take
-    /// half of the memory that is free.
+    /// numbers. Only `auto` and `wide`, not averaged, take such rows, and no quantiles and no
+    /// Student's noise: if words have no effect, their loss can exceed a constant's by a sixth. The
+    /// features seen may take half of the memory that is free.
     pub fn build_wide(
         &self,
         family: AnyFamily,
@@ -171,6 +172,9 @@ impl Method {
     ) -> Result<AnyLearner> {
         if self.averaged {
             return Err(Error::NotWide { method: self.name() });
+        }
+        if matches!(family, AnyFamily::Quantile(_) | AnyFamily::Student(_)) {
+            return Err(Error::WideFamily { family: family.name().into() });
         }
         self.algorithm.wide_learner(family, numbers, intercept)
     }
