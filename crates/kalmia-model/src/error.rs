@@ -66,7 +66,10 @@ pub enum Error {
         given: String,
     },
     /// Sparse rows were given to a method that keeps a matrix of all features.
-    #[error("method {method} takes no text and no hashed features; use auto or wide, not averaged")]
+    #[error(
+        "method {method} takes no text and no hashed features; use auto or wide, not \
+             averaged and without outliers=downweight"
+    )]
     NotWide {
         /// The method.
         method: MethodName,

@@ -27,7 +27,7 @@ use std::str::FromStr;
 /// | parameter | default | methods | what it is |
 /// |---|---|---|---|
 /// | `drift` | detect | auto, wide | whether coefficients may move: `off`, `detect` or `adapt` |
-/// | `outliers` | keep | auto, wide, the filters | what far targets count: `keep`, `downweight` |
+/// | `outliers` | keep | auto, ekf, truncated, implicit, moment | `keep` or `downweight` them |
 /// | `prior` | 1 | ekf, truncated, implicit, moment | variance of every coefficient before row 1 |
 /// | `scale` | 1 | truncated | threshold `scale * t^-beta` of Algorithm 2; `bercu` is 1e-10 |
 /// | `beta` | 0.49 | truncated | exponent of that threshold |
@@ -183,7 +183,7 @@ impl Method {
     pub fn rows(&self) -> WideRows {
         match self.algorithm {
             Algorithm::Wide { .. } => WideRows::Always,
-            Algorithm::Auto { .. } if !self.averaged => WideRows::Auto,
+            Algorithm::Auto { outliers: Outliers::Keep, .. } if !self.averaged => WideRows::Auto,
             _ => WideRows::Never,
         }
     }

@@ -43,7 +43,7 @@ fn gamma_is_that_of_the_paper_by_default() {
         .fails(2, &["--lambda 0: must be finite and positive"]);
     folder
         .run("fit t.csv -t y --method ekf --lambda 1")
-        .fails(2, &["--method ekf takes no --lambda; it takes --prior, --averaged"]);
+        .fails(2, &["--method ekf takes no --lambda; it takes --prior, --outliers, --averaged"]);
 }
 
 #[test]

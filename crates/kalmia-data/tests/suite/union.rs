@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use crate::common::{Reading, blocks_of, cases, csv, read, read_with};
 use kalmia_data::{
-    Alignment, Coding, Encoder, EncoderOptions, Error, Input, Kind, Meaning, Missing, Mode, Term,
-    UnionProblem, WideRows,
+    Alignment, Classes, Coding, Encoder, EncoderOptions, Error, Input, Kind, Meaning, Missing,
+    Mode, Term, UnionProblem, WideRows,
 };
 
 fn y() -> EncoderOptions {
@@ -257,7 +257,8 @@ fn an_open_negative_label_is_filled() {
 fn classes_are_united_by_name() {
     let part = |values: &str| {
         let rows: String = values.split(',').map(|class| format!("{class},1\n")).collect();
-        csv(&format!("y,x\n{rows}"), y()).unwrap().encoder
+        let options = EncoderOptions { classes: Classes::Auto, ..y() };
+        csv(&format!("y,x\n{rows}"), options).unwrap().encoder
     };
     let parts = [part("pear,fig,kiwi"), part("pear,kiwi,apple,fig"), part("pear,lime,fig")];
     let classes = |encoder: &Encoder| -> Vec<String> {
@@ -268,7 +269,8 @@ fn classes_are_united_by_name() {
     assert_eq!(whole, Encoder::union(&[&parts[2], &parts[0], &parts[1]]).unwrap());
     assert!(parts.iter().all(|part| part.alignment(&whole).unwrap().is_identity()));
     // several classes are no amounts
-    let number = learned("y,x\n1,2\n3,4\n");
+    let options = EncoderOptions { classes: Classes::Auto, ..y() };
+    let number = csv("y,x\n1,2\n3,4\n", options).unwrap().encoder;
     let found = problem(Encoder::union(&[&parts[0], &number])).to_string();
     assert!(found.contains("one of 3 classes") && found.contains("a number"), "{found}");
     let many = |first: usize| {

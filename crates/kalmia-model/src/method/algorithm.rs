@@ -206,7 +206,10 @@ impl Algorithm {
         numbers: usize,
         intercept: bool,
     ) -> Result<AnyLearner> {
-        let (Self::Auto { drift, outliers } | Self::Wide { drift, outliers }) = *self else {
+        // in the first rows an outlier would move the coefficients by many standard errors
+        let outliers = Outliers::Keep;
+        let (Self::Auto { drift, outliers: Outliers::Keep } | Self::Wide { drift, .. }) = *self
+        else {
             return Err(Error::NotWide { method: self.name() });
         };
         let constant = usize::from(intercept);

@@ -74,7 +74,7 @@ impl MethodName {
         use Parameter::*;
         match self {
             Self::Auto => &[Drift, Outliers, Averaged],
-            Self::Wide => &[Drift, Outliers],
+            Self::Wide => &[Drift],
             Self::Ekf | Self::Implicit | Self::Moment => &[Prior, Outliers, Averaged],
             Self::Truncated => &[Prior, Scale, Beta, Outliers, Averaged],
             Self::Ons => {

@@ -231,13 +231,10 @@ fn outliers_are_a_choice_that_files_hold_if_it_was_made() {
     let AnyLearner::Auto(auto) = method.build(poisson, 3, true).unwrap() else { panic!() };
     assert_eq!(auto.outliers(), Outliers::Downweight);
     assert_eq!(Outliers::default().name(), Parameter::Outliers.default_text());
-    // sparse rows and single filters take it too
-    assert_eq!(method.rows(), WideRows::Auto);
-    for name in [MethodName::Auto, MethodName::Wide] {
-        let method = Method::new(name, &given).unwrap();
-        let AnyLearner::Wide(wide) = method.build_wide(poisson, 3, true).unwrap() else { panic!() };
-        assert_eq!(wide.outliers(), Outliers::Downweight);
-    }
+    // it needs dense rows; single filters take it too
+    assert_eq!(method.rows(), WideRows::Never);
+    assert!(method.build_wide(poisson, 3, true).is_err());
+    assert!(refused("wide", given).contains("outliers"));
     for name in [MethodName::Ekf, MethodName::Truncated, MethodName::Implicit, MethodName::Moment] {
         let method = Method::new(name, &given).unwrap();
         assert_eq!(serde_json::to_value(method).unwrap()["outliers"], "downweight");
