@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 
 use kalmia::DriftMode;
 use kalmia::learner::AnyCategorical;
-use kalmia_data::{Block, Classes, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions};
+use kalmia_data::{
+    Block, Classes, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions, WideRows,
+};
 use kalmia_model::{
     Algorithm, ClassModel, ClassSummary, Error, ModelLearner, ModelOf, QuantileModel,
     QuantileSummary, Settings,
@@ -75,6 +77,7 @@ fn classes(drift: DriftMode, rows: usize, text: bool) -> Result<ClassModel, Erro
         classes: Classes::Always,
         exclude: vec!["y".into()],
         text: if text { vec!["town".into()] } else { vec![] },
+        wide: if text { WideRows::Auto } else { WideRows::Never },
         ..EncoderOptions::target("name")
     };
     fitted(options, rows, |encoder| ClassModel::new(settings("categorical", drift)?, encoder))
