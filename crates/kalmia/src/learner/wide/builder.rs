@@ -102,7 +102,8 @@ impl<F: Family> WideBuilder<F> {
     }
 
     /// What a target counts that is far from its prediction; in full by default. Refused for
-    /// quantiles and Student's law, which outliers hardly move.
+    /// quantiles and Student's law, which outliers hardly move. Only for normal noise and counts:
+    /// the far tail of amounts moves coefficients by several standard errors if it counts less.
     pub fn outliers(mut self, outliers: Outliers) -> Self {
         self.outliers = outliers;
         self
