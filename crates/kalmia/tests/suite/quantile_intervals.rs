@@ -73,7 +73,7 @@ fn intervals_of_the_quantile_hold_it() {
 fn the_covariance_is_the_same_wherever_it_is_asked_for() {
     let (mut x, y) = skewed(2000, 12);
     for row in x.chunks_mut(DIM) {
-        row[2] = 1e-3 * row[2];
+        row[2] *= 1e-3;
         row[3] = 2000.0 + 3.0 * row[3];
     }
     let mut auto = learner(0.8, DIM);

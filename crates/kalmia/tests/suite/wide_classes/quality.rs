@@ -18,15 +18,18 @@ fn loss(learner: &mut WideCategorical, batch: &ClassBatch, first: usize) -> f64 
 
 /// The same of one learner per class, whose probabilities are divided by their sum.
 fn one_against_rest(classes: usize, batch: &ClassBatch, first: usize) -> f64 {
-    let mut shares = vec![vec![0.0; classes]; batch.len()];
-    for k in 0..classes {
+    let of_class = |k: usize| {
         let mut wide = Wide::builder(Bernoulli).intercept().numbers(1).build().unwrap();
         let y: Vec<f64> = batch.y.iter().map(|&y| f64::from(y as usize == k)).collect();
         let rows = SparseRows::new(batch.matrix(), &y).unwrap();
-        let mut keep = |row: &RowView<'_>| shares[row.index][k] = row.mean;
+        let mut means = vec![0.0; batch.len()];
+        let mut keep = |row: &RowView<'_>| means[row.index] = row.mean;
         wide.learn_sparse_observed(rows, Some(&mut keep)).unwrap();
-    }
-    let own = |i: usize| shares[i][batch.y[i] as usize] / shares[i].iter().sum::<f64>();
+        means
+    };
+    let means: Vec<Vec<f64>> = (0..classes).map(of_class).collect();
+    let total = |i: usize| means.iter().map(|of_class| of_class[i]).sum::<f64>();
+    let own = |i: usize| means[batch.y[i] as usize][i] / total(i);
     (first..batch.len()).map(|i| -own(i).ln()).sum::<f64>() / (batch.len() - first) as f64
 }
 
