@@ -5,7 +5,7 @@ use super::Categorical;
 use super::member::Member;
 use super::mixture::Mixture;
 use crate::covariance::{Covariance, Factored, FactoredBelief, Kernel};
-use crate::error::{Error, Result, require_len};
+use crate::error::{Error, Result, require_count, require_len};
 use crate::learner::auto::information::{Candidate, Likelihood, Posterior};
 use crate::learner::auto::prior::Basis;
 use crate::learner::information::{PartBelief, PartNoise};
@@ -117,6 +117,8 @@ impl ClassInformation {
     /// Continues from a state. Refuses lengths that do not fit and numbers that are not finite.
     pub fn restore(state: ClassInformationState) -> Result<Self> {
         let ClassInformationState { dim, blocks, parts, rows } = state;
+        require_count("parts", parts)?;
+        require_count("rows", rows)?;
         let blocks: Vec<Information> =
             blocks.into_iter().map(Information::restore).collect::<Result<_>>()?;
         for block in &blocks {
