@@ -112,7 +112,8 @@ def test_the_command_and_python_have_the_same_model(run, tmp_path):
     # numbers of single precision, in another build
     assert_close(loaded.predict_proba(table), own.predict_proba(table), rtol=0.01, atol=1e-5)
     own.save(tmp_path / "p.kalmia")
-    found = json.loads(run("evaluate", tmp_path / "p.kalmia", tmp_path / "t.csv", "--json"))
+    table.assign(y=y).to_csv(tmp_path / "y.csv", index=False)
+    found = json.loads(run("evaluate", tmp_path / "p.kalmia", tmp_path / "y.csv", "--json"))
     assert_close(found["accuracy"], own.score(table, y), rtol=1e-12)
 
 

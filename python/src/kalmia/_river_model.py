@@ -321,6 +321,10 @@ class RiverModel:
         """
         return dict(self._by_learner(lambda one: one.progressive))
 
+    def _scored(self) -> list[Any]:
+        """What keeps the progressive scores, as of an estimator."""
+        return self.learners_
+
     @property
     def progressive_loss_(self) -> float:
         """Mean loss of the predictions made before each row was learned: half the deviance.

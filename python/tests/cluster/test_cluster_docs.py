@@ -73,6 +73,6 @@ def test_numbers():
     assert f"merged {_engine.FANOUT} at a time" in PAGE
     assert f"Up to {_engine.SAMPLE_ROWS} rows of up to {_engine.SAMPLE_PARTITIONS} parti" in PAGE
     # the rule of `Polishing::is_close`
-    rule = (ROOT / "crates/kalmia-model/src/polish.rs").read_text()
+    rule = (ROOT / "crates/kalmia-model/src/polish/mod.rs").read_text()
     assert "const CLOSE: f64 = 0.3;" in rule and "larger than 0.3 standard errors" in PAGE
     assert "const MAX_CLOSE_PASSES: usize = 5;" in rule and "five at most" in PAGE
