@@ -67,7 +67,7 @@ def write(path: pathlib.Path, data: ClassSet) -> pathlib.Path:
 
 
 def options(data: ClassSet) -> tuple[str, str]:
-    """What the command is told. It infers several classes from texts, but not from numbers."""
+    """Options of the command, which infers several classes from texts but not from numbers."""
     if scipy.sparse.issparse(data.x):
         return ("--family", "categorical")
     return ("--target", "y")

@@ -55,7 +55,7 @@ fn model(
 }
 
 /// Writes the learners of several quantiles with their schema; `python` and `stream` are what
-/// `load_quantiles` gives back.
+/// `load_model` gives back.
 #[pyfunction]
 #[pyo3(signature = (path, learners, scores, schema, python, stream=None))]
 pub fn save_quantiles(
