@@ -18,8 +18,7 @@ const MATRICES: usize = 8;
 
 impl Categorical {
     /// The prior that predicted best, about the coefficients of each class against class 0: what to
-    /// polish this learner with. That of the heaviest member, unless it believes a share of the
-    /// variance only ([`MemberWeight::variance_share`](crate::learner::MemberWeight)).
+    /// polish this learner with, that of the heaviest member.
     ///
     /// Refuses fewer than two classes, a learner that follows a drift, more than
     /// [`MAX_CLASS_COEFFICIENTS`](super::MAX_CLASS_COEFFICIENTS) coefficients, and a lack of memory

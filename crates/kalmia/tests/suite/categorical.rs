@@ -6,7 +6,7 @@ mod drift;
 mod growing;
 mod metrics;
 mod quality;
-mod shares;
+mod sharpening;
 mod steps;
 
 use crate::common::rng;

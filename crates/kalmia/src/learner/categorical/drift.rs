@@ -153,7 +153,9 @@ impl Categorical {
         }
         // a belief too ill-conditioned for a dense matrix stays static
         if let Ok(members) = self.random_walk_members() {
+            let sharpening = self.mixture.sharpening.take();
             self.mixture = Mixture::new(members);
+            self.mixture.sharpening = sharpening;
             self.follows_from = Some(self.count);
         }
     }

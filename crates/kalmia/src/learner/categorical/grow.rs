@@ -35,10 +35,7 @@ impl Categorical {
     /// coefficients of the other classes do not change. During the first 128 rows the class is
     /// then treated as known from the start.
     pub fn grow_class(&mut self) -> Result<()> {
-        // two classes that become three: some members are copied
-        let copies =
-            if self.classes == 2 { 3 * self.mixture.copied_for_three().count() } else { 0 };
-        let blocks = self.mixture.members.len() + copies;
+        let blocks = self.mixture.members.len();
         require_memory(Factored::bytes(self.dim).saturating_mul(blocks))?;
         let mut added = Vec::with_capacity(self.mixture.members.len());
         for member in &self.mixture.members {
@@ -54,7 +51,7 @@ impl Categorical {
         self.mixture.watch_new_class();
         self.classes += 1;
         if self.classes == 3 {
-            self.mixture.add_partial_shares();
+            self.mixture.start_sharpening();
         }
         self.joint = None;
         Ok(())

@@ -239,7 +239,6 @@ impl Categorical {
             members.push(member);
         }
         self.joint = None;
-        self.fitted = None;
         self.become_static(Mixture::new(members), information.rows());
         let heterogeneity = information.heterogeneity(&self.mixture.members);
         Ok(MergedMany { merged: Merged::Approximate(self), heterogeneity })

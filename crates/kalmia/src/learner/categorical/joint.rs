@@ -7,7 +7,6 @@ use crate::covariance::{Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require, require_len};
 use crate::learner::PriorPrecision;
 use crate::learner::auto::DriftMode;
-use crate::learner::auto::prior::Basis;
 use crate::linalg::{Buffer, cholesky_lower};
 use serde::{Deserialize, Serialize};
 
@@ -85,22 +84,6 @@ impl Joint {
     }
 }
 
-/// A prior of members.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct FittedPrior {
-    /// Prior size of a difference between two classes.
-    size: f64,
-    basis: Basis,
-}
-
-impl FittedPrior {
-    /// Checks a restored value.
-    pub fn check(&self) -> Result<()> {
-        let positive = self.size > 0.0 && self.size.is_finite();
-        require(positive, "prior size", self.size, "must be positive and finite")
-    }
-}
-
 /// Rounding may differ between the two halves.
 fn symmetrize(matrix: &mut [f64], dim: usize) {
     for i in 0..dim {
@@ -132,21 +115,6 @@ impl Categorical {
         members.iter().find(|member| member.weight == heaviest).unwrap_or(&members[0])
     }
 
-    /// The prior that predicted best. A member that believes a share of the variance has a prior of
-    /// its own, which suits its steps and not a batch fit, so it does not count; if only such
-    /// members are left, it is the one of the last other member.
-    fn best_prior(&self) -> FittedPrior {
-        let all_of_it = self.mixture.members.iter().filter(|member| member.variance_share == 1.0);
-        let heaviest = all_of_it.max_by(|a, b| a.weight.total_cmp(&b.weight));
-        let of = |member: &Member| FittedPrior { size: member.prior_size, basis: member.basis };
-        heaviest.map(of).or(self.fitted).unwrap_or_else(|| of(self.best()))
-    }
-
-    /// Keeps the prior that predicted best, before members are dropped.
-    pub(super) fn remember_prior(&mut self) {
-        self.fitted = Some(self.best_prior());
-    }
-
     /// The coefficients of each class against class 0, class after class.
     pub fn coefficients_against_first(&self) -> Vec<f64> {
         let members = &self.mixture.members;
@@ -166,8 +134,8 @@ impl Categorical {
     pub(crate) fn fitted_prior(&self) -> Result<PriorPrecision> {
         require(self.classes > 1, "classes", self.classes as f64, "must be at least 2")?;
         self.require_static()?;
-        let FittedPrior { size, basis } = self.best_prior();
-        self.prior_precision(size, basis)
+        let best = self.best();
+        self.prior_precision(best.prior_size, best.basis)
     }
 
     /// One member with this belief about the coefficients of each class against class 0, and the
@@ -183,7 +151,9 @@ impl Categorical {
         rows: u64,
     ) -> Result<Self> {
         self.require_static()?;
-        let FittedPrior { size, basis } = self.best_prior();
+        let best = self.best();
+        let size = best.prior_size;
+        let basis = best.basis;
         let means = centered_means(against_first, self.dim);
         let blocks = centered_covariances(covariance, self.dim, self.classes);
         let blocks = means.iter().zip(blocks).map(|(mean, covariance)| {
@@ -197,7 +167,9 @@ impl Categorical {
             member.variance_share = POLISHED_SHARE;
         }
         self.joint = Some(Joint::new(self.dim, against_first.len(), covariance));
-        self.become_static(Mixture::new(vec![member]), rows);
+        let mut mixture = Mixture::new(vec![member]);
+        mixture.sharpening = None;
+        self.become_static(mixture, rows);
         Ok(self)
     }
 

@@ -3,7 +3,7 @@
 use super::drift::Watch;
 use super::member::Member;
 use super::observe::{ClassObserver, ClassRow};
-use super::prior::{Assumption, PARTIAL_SHARE};
+use super::sharpening::Sharpening;
 use crate::covariance::TogetherScratch;
 use crate::error::Result;
 use crate::learner::auto::MemberWeight;
@@ -25,12 +25,15 @@ pub(super) struct Mixture {
     scratch: TogetherScratch,
     /// The watch for a drift, if there is one.
     pub watch: Option<Watch>,
+    /// Of three classes or more, until it is over.
+    pub sharpening: Option<Sharpening>,
 }
 
 impl Mixture {
     /// From members whose weights are relative to each other.
     pub fn new(members: Vec<Member>) -> Self {
         let mut mixture = Self::with_weights(members);
+        mixture.start_sharpening();
         mixture.renormalize();
         mixture.members.iter_mut().for_each(|member| member.anchor = member.weight);
         mixture
@@ -40,6 +43,12 @@ impl Mixture {
     pub fn with_weights(members: Vec<Member>) -> Self {
         let next = vec![0.0; members.len()];
         Self { members, next, ..Self::default() }
+    }
+
+    /// Begins to sharpen the probabilities if there are three classes or more.
+    pub fn start_sharpening(&mut self) {
+        let classes = self.members.first().map_or(0, |member| member.blocks.len());
+        self.sharpening = (classes > 2).then(Sharpening::default);
     }
 
     fn renormalize(&mut self) {
@@ -65,8 +74,13 @@ impl Mixture {
             .try_for_each(|member| member.learn(rows, count, scratch))
             .map_err(|error| error.after_rows(first))?;
         for i in 0..rows.len() {
-            if observer.is_some() || self.watch.is_some() {
+            if observer.is_some() || self.watch.is_some() || self.sharpening.is_some() {
                 self.mix(i);
+            }
+            if let Some(sharpening) = &mut self.sharpening {
+                let observation = rows.observation(i);
+                let class = observation.y as usize;
+                sharpening.learn(class, observation.weight, &mut self.probabilities);
             }
             if let Some(observer) = &mut observer {
                 self.notify(rows, first, i, &mut **observer);
@@ -79,7 +93,7 @@ impl Mixture {
         Ok(())
     }
 
-    /// The probability of each class at row `i` of the chunk.
+    /// The probability of each class at row `i` of the chunk, before it is sharpened.
     fn mix(&mut self, i: usize) {
         let Self { members, probabilities, .. } = self;
         let classes = members.first().map_or(0, |member| member.blocks.len());
@@ -134,6 +148,9 @@ impl Mixture {
             member.weight == heaviest || !is_idle(member.weight, member.influence, count, doubled)
         });
         self.renormalize();
+        if doubled && self.sharpening.as_ref().is_some_and(Sharpening::is_over) {
+            self.sharpening = None;
+        }
         if doubled {
             for member in &mut self.members {
                 member.anchor = member.weight;
@@ -157,21 +174,6 @@ impl Mixture {
     pub fn variance_share(&self) -> f64 {
         let heaviest = self.members.iter().max_by(|a, b| a.weight.total_cmp(&b.weight));
         heaviest.map_or(1.0, |member| member.variance_share)
-    }
-
-    /// The members that three classes have a second time, believing a share of the variance.
-    pub fn copied_for_three(&self) -> impl Iterator<Item = &Member> {
-        self.members.iter().filter(|member| member.prior_size == PARTIAL_SHARE.prior_size)
-    }
-
-    /// Adds copies of them, when two classes become three.
-    pub fn add_partial_shares(&mut self) {
-        let Assumption { variance_share, .. } = PARTIAL_SHARE;
-        let copy = |member: &Member| Member { variance_share, ..member.clone() };
-        let copies: Vec<Member> = self.copied_for_three().map(copy).collect();
-        self.members.extend(copies);
-        self.next.resize(self.members.len(), 0.0);
-        self.renormalize();
     }
 
     /// A new class is watched too.

@@ -9,6 +9,7 @@
 //! | `builder`, `check` | choices before the first row; which rows are legal |
 //! | `warm_up`, `prior` | the first rows, and members from the prior at the scales they give |
 //! | `member`, `mixture` | one softmax filter; several, and how their weights move |
+//! | `sharpening` | how much sharper than the mixture its probabilities should be |
 //! | `observe` | what observers see of a row |
 //! | `predict`, `coefficients` | probabilities; differences between classes and their covariance |
 //! | `drift` | whether the coefficients may move, the watch for it, and random-walk members |
@@ -31,6 +32,7 @@ mod mixture;
 mod observe;
 mod predict;
 mod prior;
+mod sharpening;
 mod state;
 mod warm_up;
 
@@ -47,6 +49,7 @@ pub use information::{ClassInformation, ClassInformationState};
 pub use observe::{ClassObserver, ClassRow};
 pub use state::CategoricalState;
 
+use super::auto::prior::PRIOR_SIZES;
 use super::auto::scale::Scales;
 use super::auto::warm_up::WarmUpRows;
 use super::auto::{DriftMode, MemberWeight};
@@ -56,7 +59,7 @@ use crate::error::Result;
 use crate::linalg::require_memory;
 use crate::rows::Rows;
 use crate::sparse::SparseRows;
-use joint::{FittedPrior, Joint};
+use joint::Joint;
 use mixture::Mixture;
 
 /// Members are reviewed at its multiples, however the rows are cut into batches.
@@ -97,8 +100,6 @@ pub struct Categorical {
     follows_from: Option<u64>,
     /// The joint belief about all classes, until the next row.
     joint: Option<Joint>,
-    /// The prior that predicted best when members were last dropped.
-    fitted: Option<FittedPrior>,
 }
 
 impl Categorical {
@@ -118,7 +119,6 @@ impl Categorical {
             drift,
             follows_from: None,
             joint: None,
-            fitted: None,
         };
         require_memory(learner.memory(learner.dim))?;
         learner.rebuild()?;
@@ -152,7 +152,7 @@ impl Categorical {
     pub fn memory(&self, dim: usize) -> usize {
         let bases = if self.scales.has_intercept() { 2 } else { 1 };
         let members = match self.warm_up {
-            Some(_) => bases * prior::members_per_basis(self.classes),
+            Some(_) => bases * PRIOR_SIZES.len(),
             None => self.mixture.members.len(),
         };
         Factored::bytes(dim).saturating_mul(members).saturating_mul(self.classes)
@@ -225,7 +225,6 @@ impl Categorical {
             self.count += (end - i) as u64;
             i = end;
             if self.count.is_multiple_of(CHUNK) && !self.is_following() {
-                self.remember_prior();
                 self.mixture.drop_idle(self.count);
             }
             if self.count.is_multiple_of(chunk) {

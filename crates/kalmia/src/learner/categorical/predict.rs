@@ -3,6 +3,7 @@
 use super::Categorical;
 use super::member::{BLOCK_SHARE, Member};
 use super::mixture::add_scaled;
+use super::sharpening::Sharpening;
 use crate::covariance::{Covariance, FactoredBelief, Kernel};
 use crate::error::{Result, require};
 use crate::family::Bernoulli;
@@ -81,13 +82,15 @@ impl Categorical {
         let mut seen = x.to_vec();
         let unseen = f64::from(unseen) + self.scales.hide_unseen(&mut seen);
         let mut exponentials = vec![0.0; self.classes];
+        // probabilities to a power are those of linear predictors times it
+        let power = self.mixture.sharpening.as_ref().map_or(1.0, Sharpening::power);
         let mut parts = Vec::with_capacity(self.mixture.members.len());
         for member in &self.mixture.members {
             let added = unseen * BLOCK_SHARE * member.prior_size;
             let belief = |block: &FactoredBelief| {
                 let variance = block.covariance.variance(&seen) + added;
                 let believed = member.variance_share * variance;
-                LinearRow::new(dot(&seen, block.coefficients()), believed)
+                LinearRow::new(power * dot(&seen, block.coefficients()), power * power * believed)
             };
             let mut rows: Vec<LinearRow> = member.blocks.iter().map(belief).collect();
             softmax_odds(&mut rows, &mut exponentials);
@@ -117,6 +120,9 @@ impl Categorical {
         scratch.mixed.resize(n * self.classes, 0.0);
         for member in &self.mixture.members {
             self.add_member(member, n, scratch);
+        }
+        if let Some(sharpening) = &self.mixture.sharpening {
+            scratch.mixed.chunks_exact_mut(self.classes).for_each(|row| sharpening.apply(row));
         }
     }
 

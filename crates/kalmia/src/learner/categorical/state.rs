@@ -2,9 +2,10 @@
 
 use super::Categorical;
 use super::drift::Watch;
-use super::joint::{FittedPrior, Joint};
+use super::joint::Joint;
 use super::member::Member;
 use super::mixture::Mixture;
+use super::sharpening::Sharpening;
 use crate::covariance::{Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require, require_count, require_len};
 use crate::learner::auto::DriftMode;
@@ -32,7 +33,7 @@ pub struct CategoricalState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     joint: Option<Joint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    fitted: Option<FittedPrior>,
+    sharpening: Option<Sharpening>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -127,14 +128,14 @@ impl Categorical {
             follows_from: self.follows_from,
             watch: self.mixture.watch.clone(),
             joint: self.joint.clone(),
-            fitted: self.fitted,
+            sharpening: self.mixture.sharpening.clone(),
         }
     }
 
     /// A learner that continues from a state.
     pub fn restore(state: CategoricalState) -> Result<Self> {
         let CategoricalState { classes, dim, count, scales, warm_up, members, .. } = state;
-        let CategoricalState { drift, follows_from, watch, joint, fitted, .. } = state;
+        let CategoricalState { drift, follows_from, watch, joint, sharpening, .. } = state;
         require(classes > 0, "classes", classes as f64, "must be at least 1")?;
         require(dim > 0, "dim", dim as f64, "must be at least 1")?;
         scales.check(dim)?;
@@ -154,23 +155,14 @@ impl Categorical {
         if let Some(joint) = &joint {
             joint.check(classes, dim)?;
         }
-        if let Some(fitted) = &fitted {
-            fitted.check()?;
+        if let Some(sharpening) = &sharpening {
+            sharpening.check()?;
         }
         let mut mixture = Mixture::with_weights(members);
         mixture.watch = watch;
-        let learner = Self {
-            classes,
-            dim,
-            count,
-            scales,
-            warm_up,
-            mixture,
-            drift,
-            follows_from,
-            joint,
-            fitted,
-        };
+        mixture.sharpening = sharpening;
+        let learner =
+            Self { classes, dim, count, scales, warm_up, mixture, drift, follows_from, joint };
         if let Some(rows) = &learner.warm_up {
             learner.check(&rows.rows(dim)?)?;
         }
