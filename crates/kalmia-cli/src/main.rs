@@ -28,18 +28,26 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            let colored = std::io::stderr().is_terminal()
-                && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-            let label = if colored { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
-            // if standard error is closed, nobody reads the message
-            let _ = writeln!(std::io::stderr(), "{label} {}", failure.render(&cli.command));
+            print_error(&failure.render(&cli.command));
             ExitCode::from(failure.code())
         }
     }
 }
 
+fn print_error(text: &str) {
+    let colored = std::io::stderr().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let label = if colored { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
+    // if standard error is closed, nobody reads the message
+    let _ = writeln!(std::io::stderr(), "{label} {text}");
+}
+
 /// Prints what the parser says, which may repeat arguments, and ends.
 fn refuse(error: &clap::Error) -> ! {
+    if let Some(text) = args::left_out(error) {
+        print_error(&text);
+        std::process::exit(error.exit_code());
+    }
     let plain = error.render().to_string();
     let shown = visible::visible(&plain);
     if shown != plain {
@@ -64,7 +72,9 @@ fn dispatch(cli: &Cli) -> error::Result<()> {
         Command::Export(args) => run::export::run(args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => run::serve::run(args),
+        #[cfg(feature = "lab")]
         Command::Reproduce(args) => run::reproduce::run(args, ui),
+        #[cfg(feature = "lab")]
         Command::Bounds(args) => run::bounds::run(args, ui),
         Command::Completions(args) => run::shell::completions(args),
         Command::Man(args) => run::shell::man(args, ui),

@@ -26,7 +26,7 @@ impl Ui {
 
     /// Prints a line on standard error.
     pub fn note(&self, text: &str) {
-        if !self.quiet {
+        if self.talks() {
             // if standard error is closed, nobody reads the note
             let _ = writeln!(io::stderr(), "{}", visible_line(text));
         }
@@ -34,7 +34,7 @@ impl Ui {
 
     /// A bar over bytes, drawn only on a terminal.
     pub fn progress(&self, start: Progress) -> Meter {
-        let shown = !self.quiet && io::stderr().is_terminal();
+        let shown = self.talks() && io::stderr().is_terminal();
         let bar = shown.then(|| terminal_bar(start.total));
         Meter { bar, start: Instant::now(), last: Instant::now() }
     }

@@ -90,32 +90,31 @@ impl<L: ModelLearner> ModelOf<L> {
     /// Reads and checks a model file. Refuses a file that is damaged, of a newer format, or of
     /// another kind, such as a set of several models (see [`FileContent`]).
     pub fn load(path: &Path) -> Result<Loaded<Self>> {
-        let loaded = file::load::<Read<L>>(path, L::KIND)?;
-        let content = loaded.state.model(loaded.metadata).map_err(|problem| problem.at(path))?;
-        Ok(Loaded { content, version: loaded.version })
+        let file = ModelFile::read(path)?;
+        let content = L::read(&file).map_err(|problem| problem.at(path))?;
+        Ok(Loaded { content, version: file.version().into() })
     }
 
     /// As [`Model::load`], from the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let model = ModelFile::from_bytes(bytes).and_then(|file| model_of(&file));
+        let model = ModelFile::from_bytes(bytes).and_then(|file| L::read(&file));
         Ok(model.map_err(|problem| problem.at("in memory"))?)
     }
 
     /// The bytes that [`Model::save`] writes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let file = ModelFile::new(L::KIND, &self.written(), self.metadata());
-        Ok(file.map_err(|problem| problem.at("in memory"))?.to_bytes())
+        Ok(L::write(self).map_err(|problem| problem.at("in memory"))?.to_bytes())
     }
 
     /// Writes the model atomically: at every moment the path holds the old file or the new one.
     pub fn save(&self, path: &Path) -> Result<()> {
-        Ok(file::save(path, L::KIND, &self.written(), self.metadata())?)
+        Ok(L::write(self).map_err(|problem| problem.at(path))?.write(path)?)
     }
 
     /// Writes the model to a file that this process has claimed (see [`Claim`]).
     pub fn save_claimed(&self, claim: &mut Claim) -> Result<()> {
-        let file = ModelFile::new(L::KIND, &self.written(), self.metadata());
-        Ok(claim.write(&file.map_err(|problem| problem.at(claim.path()))?)?)
+        let file = L::write(self).map_err(|problem| problem.at(claim.path()))?;
+        Ok(claim.write(&file)?)
     }
 
     fn written(&self) -> Written<'_, L> {
@@ -158,15 +157,25 @@ impl AnyModel {
     /// The model that a file holds, by the kind of the file.
     fn of_file(file: &ModelFile) -> std::result::Result<Self, Problem> {
         Ok(match file.kind() {
-            CLASS_MODEL => Self::Classes(Box::new(model_of(file)?)),
-            QUANTILE_MODEL => Self::Quantiles(Box::new(model_of(file)?)),
-            _ => Self::Numbers(Box::new(model_of(file)?)),
+            CLASS_MODEL => Self::Classes(Box::new(AnyCategorical::read(file)?)),
+            QUANTILE_MODEL => Self::Quantiles(Box::new(Quantiles::read(file)?)),
+            _ => Self::Numbers(Box::new(AnyLearner::read(file)?)),
         })
     }
 }
 
-fn model_of<L: ModelLearner>(file: &ModelFile) -> std::result::Result<ModelOf<L>, Problem> {
+/// For [`ModelLearner::read`].
+pub(crate) fn read_model<L: ModelLearner>(
+    file: &ModelFile,
+) -> std::result::Result<ModelOf<L>, Problem> {
     file.state::<Read<L>>(L::KIND)?.model(file.metadata().clone())
+}
+
+/// For [`ModelLearner::write`].
+pub(crate) fn write_model<L: ModelLearner>(
+    model: &ModelOf<L>,
+) -> std::result::Result<ModelFile, Problem> {
+    ModelFile::new(L::KIND, &model.written(), model.metadata())
 }
 
 /// What a model file of any kind holds.

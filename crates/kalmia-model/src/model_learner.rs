@@ -2,10 +2,12 @@
 
 use crate::error;
 use crate::family::CATEGORICAL;
+use crate::file::{read_model, write_model};
 use crate::memory::{Footprint, check_class_memory, limit_class_features, with_feature_limit};
 use crate::model::{ClassModel, Model, ModelOf};
 use crate::table::WaitingRows;
 use kalmia::evaluate::{ClassMetrics, Metrics};
+use kalmia::file::{ModelFile, Problem};
 use kalmia::learner::{AnyCategorical, AnyCategoricalState, AnyState, ClassObserver};
 use kalmia::{AnyLearner, Error, Family, Learner, Observer, Predict, Result, Rows, SparseRows};
 use kalmia_data::{Block, ClassNames, Encoder, Target};
@@ -77,6 +79,11 @@ pub trait ModelLearner: Footprint + Clone + Debug + Sized {
     }
     /// Whether the learner takes what the encoder makes; else what does not fit, in words.
     fn check_encoder(&self, encoder: &Encoder) -> std::result::Result<(), String>;
+    /// The model that a file holds. Here and not generic, so that the code that reads a state is
+    /// compiled once and not in every crate that reads models.
+    fn read(file: &ModelFile) -> std::result::Result<ModelOf<Self>, Problem>;
+    /// The file of a model.
+    fn write(model: &ModelOf<Self>) -> std::result::Result<ModelFile, Problem>;
 }
 
 impl ModelLearner for AnyLearner {
@@ -160,6 +167,14 @@ impl ModelLearner for AnyLearner {
             (dense, false) => (Learner::dim(dense), encoder.dim()),
         };
         same_features(found, expected)
+    }
+
+    fn read(file: &ModelFile) -> std::result::Result<ModelOf<Self>, Problem> {
+        read_model(file)
+    }
+
+    fn write(model: &ModelOf<Self>) -> std::result::Result<ModelFile, Problem> {
+        write_model(model)
     }
 }
 
@@ -270,6 +285,14 @@ impl ModelLearner for AnyCategorical {
             (Self::Dense(dense), false) => (dense.dim(), encoder.dim()),
         };
         same_features(found, expected)
+    }
+
+    fn read(file: &ModelFile) -> std::result::Result<ModelOf<Self>, Problem> {
+        read_model(file)
+    }
+
+    fn write(model: &ModelOf<Self>) -> std::result::Result<ModelFile, Problem> {
+        write_model(model)
     }
 }
 

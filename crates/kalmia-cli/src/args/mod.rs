@@ -1,21 +1,29 @@
 //! The arguments as typed: one declaration that yields the parser, the help, the man page and the
 //! completions.
 
+#[cfg(feature = "lab")]
+mod bounds;
 mod data;
 mod fit;
+mod left_out;
 mod model;
 mod names;
+#[cfg(feature = "lab")]
 mod reproduce;
 #[cfg(feature = "serve")]
 mod serve;
 
+#[cfg(feature = "lab")]
+pub use bounds::BoundsArgs;
 pub use data::{MissingArgs, SourceArgs};
 pub use fit::{CompareArgs, FitArgs, RoleArgs};
+pub use left_out::left_out;
 pub use model::{
-    BoundsArgs, CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf,
-    ManArgs, MergeArgs, OutputFormat, PolishArgs, PredictArgs, PruneArgs, UpdateArgs,
+    CompletionsArgs, EvaluateArgs, ExportArgs, ExportFormat, InspectArgs, IntervalOf, ManArgs,
+    MergeArgs, OutputFormat, PolishArgs, PredictArgs, PruneArgs, UpdateArgs,
 };
 pub use names::Names;
+#[cfg(feature = "lab")]
 pub use reproduce::ReproduceArgs;
 #[cfg(feature = "serve")]
 pub use serve::ServeArgs;
@@ -27,9 +35,14 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 success; 2 bad usage or input (arguments, files, rows or models); \
 1 any other failure (a full disk, an interruption).";
 
+/// The same, after what the build was made without.
+fn after_help() -> String {
+    left_out::note().map_or(EXIT_CODES.into(), |note| format!("{note}\n\n{EXIT_CODES}"))
+}
+
 /// Fit linear, logistic, Poisson and gamma regressions in one pass over a file, without tuning
 #[derive(Debug, Parser)]
-#[command(name = "kalmia", version, after_help = EXIT_CODES, propagate_version = true)]
+#[command(name = "kalmia", version, after_help = after_help(), propagate_version = true)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     /// Print no notes and no progress, only errors
@@ -67,8 +80,10 @@ pub enum Command {
     #[cfg(feature = "serve")]
     Serve(ServeArgs),
     /// Reproduce the paper's experiments and figures
+    #[cfg(feature = "lab")]
     Reproduce(ReproduceArgs),
     /// Compute the paper's bounds for given constants
+    #[cfg(feature = "lab")]
     Bounds(BoundsArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),

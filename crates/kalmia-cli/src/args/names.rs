@@ -1,10 +1,8 @@
 //! Options whose values are names of the library, of which one list serves the parser, the help
 //! and the completions; lists of column names; and whole numbers.
 
-use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
-use clap::{Arg, Command};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::error::Error;
-use std::ffi::OsStr;
 use std::str::FromStr;
 
 /// A name with one line of help.
@@ -19,27 +17,6 @@ where
     T::Err: Error + Send + Sync + 'static,
 {
     PossibleValuesParser::new(names.into_iter().collect::<Vec<_>>()).try_map(|name| name.parse())
-}
-
-/// A parser of any text, whose usual values the help and the completions show.
-#[derive(Debug, Clone)]
-pub struct Suggested(pub Vec<PossibleValue>);
-
-impl TypedValueParser for Suggested {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &Command,
-        arg: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<String, clap::Error> {
-        StringValueParser::new().parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(self.0.iter().cloned()))
-    }
 }
 
 /// A whole number, also written as `1e5`.

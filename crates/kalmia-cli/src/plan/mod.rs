@@ -115,10 +115,15 @@ fn writable(path: &Path) -> Result<()> {
     kalmia::file::check_writable(path).map_err(Failure::output(path))
 }
 
-/// Refuses a name that is not one of a picture.
+/// Refuses a name that is not one of a picture that this build draws.
 pub fn picture(path: &Path) -> Result<()> {
     match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
-        Some("svg" | "png") => Ok(()),
+        Some("svg") => Ok(()),
+        Some("png") if cfg!(feature = "png") => Ok(()),
+        Some("png") => Err(Failure::usage(format!(
+            "{}: this build draws no PNG; give a name in .svg, or build kalmia with --features png",
+            path.display()
+        ))),
         _ => Err(Failure::usage(format!("{}: pictures are .svg or .png", path.display()))),
     }
 }

@@ -15,7 +15,9 @@ pub use classes::{ClassFitSummary, class_coefficients_text, class_scores_text, c
 pub use coefficients::{coefficient_table, main_coefficients};
 pub use further::{FitPasses, FurtherPasses, Shards};
 pub use pass::{PassReport, Speed, print_report, weights_note};
-pub use picture::{Curve, losses, write_picture};
+#[cfg(feature = "lab")]
+pub use picture::write_picture;
+pub use picture::{Curve, losses};
 pub use quantiles::{
     QuantileFitSummary, quantile_coefficients_text, quantile_scores_text, quantile_title,
 };

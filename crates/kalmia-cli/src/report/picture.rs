@@ -1,6 +1,6 @@
 //! Pictures of progressive loss against rows.
 
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use crate::output;
 use kalmia::evaluate::CoursePoint;
 use kalmia_chart::{Axis, Color, Plot, Point, Scene, Series, compose};
@@ -61,12 +61,13 @@ pub fn losses(path: &Path, title: &str, curves: &[Curve]) -> Result<()> {
 
 /// Writes a scene as PNG or SVG, by the extension of the file.
 pub fn write_picture(path: &Path, scene: &Scene) -> Result<()> {
-    let png = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png"));
-    let bytes = match png {
-        true => scene.to_png(2.0).map_err(|error| Failure::Other(error.to_string()))?,
-        false => scene.to_svg().into_bytes(),
-    };
-    output::write_file(path, &bytes)
+    #[cfg(feature = "png")]
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
+        let bytes =
+            scene.to_png(2.0).map_err(|error| crate::error::Failure::Other(error.to_string()))?;
+        return output::write_file(path, &bytes);
+    }
+    output::write_file(path, scene.to_svg().as_bytes())
 }
 
 /// The name of a curve, and its end if the picture does not show it.

@@ -1,5 +1,6 @@
 //! The commands, each in a file of its own.
 
+#[cfg(feature = "lab")]
 pub mod bounds;
 pub mod compare;
 pub mod evaluate;
@@ -10,6 +11,7 @@ pub mod merge;
 pub mod polish;
 pub mod predict;
 pub mod prune;
+#[cfg(feature = "lab")]
 pub mod reproduce;
 #[cfg(feature = "serve")]
 pub mod serve;

@@ -2,11 +2,13 @@
 
 use super::levels_text;
 use crate::error;
+use crate::file::{read_model, write_model};
 use crate::memory::Footprint;
 use crate::model::QuantileModel;
 use crate::model_learner::{ModelLearner, same_features};
 use crate::table::WaitingRows;
 use kalmia::evaluate::QuantileMetrics;
+use kalmia::file::{ModelFile, Problem};
 use kalmia::learner::{QuantileObserver, Quantiles, QuantilesState};
 use kalmia::{Error, Result, Rows, SparseRows};
 use kalmia_data::{Block, Encoder, Target};
@@ -105,5 +107,13 @@ impl ModelLearner for Quantiles {
             return Err("dense rows, but sparse columns".into());
         }
         same_features(Quantiles::dim(self), encoder.dim())
+    }
+
+    fn read(file: &ModelFile) -> std::result::Result<QuantileModel, Problem> {
+        read_model(file)
+    }
+
+    fn write(model: &QuantileModel) -> std::result::Result<ModelFile, Problem> {
+        write_model(model)
     }
 }

@@ -1,29 +1,68 @@
 //! Joins JSON and tensors into the state that they were split from.
+//!
+//! Serde compiles the reader of every type of a state for every type that can hand it values. So
+//! there is one type of node, one of sequences and one of maps, and they note the place of an error
+//! themselves instead of being wrapped in types that do.
+
+mod key;
 
 use super::split::REFERENCE;
 use super::{Problem, Tensor, Tensors};
-use crate::covariance::packed::{NumberType, numbers};
-use serde::de::value::{Error, MapAccessDeserializer, MapDeserializer, SeqDeserializer};
-use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
+use crate::covariance::packed::{NumberType, Packed};
+use key::Key;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess,
+    SeqAccess, Visitor,
+};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
-use serde_path_to_error::Segment;
+use std::fmt::{self, Display};
 
 /// Puts the tensors back into the JSON and the whole into a state.
 pub(super) fn join<T: DeserializeOwned>(json: &Value, tensors: &Tensors) -> Result<T, Problem> {
     let node = Node { source: Source::Json(json), tensors };
-    serde_path_to_error::deserialize(node).map_err(|error| {
-        let path = error.path().iter().map(plain_segment).collect::<Vec<_>>().join(".");
-        let at = if path.is_empty() { "state".into() } else { path };
-        Problem::State { at, message: error.into_inner().to_string() }
-    })
+    T::deserialize(node).map_err(Error::into_problem)
 }
 
-/// A segment of a path; the crate itself prints brackets around an index.
-fn plain_segment(segment: &Segment) -> String {
-    match segment {
-        Segment::Seq { index } => index.to_string(),
-        other => other.to_string(),
+/// What is wrong, and where: keys and indices from the inside out.
+#[derive(Debug)]
+struct Error(Box<Misfit>);
+
+#[derive(Debug)]
+struct Misfit {
+    message: String,
+    place: Vec<String>,
+}
+
+impl Error {
+    /// The same error as seen from around a key or index.
+    #[cold]
+    fn inside(mut self, segment: &dyn Display) -> Self {
+        self.0.place.push(segment.to_string());
+        self
+    }
+
+    fn into_problem(self) -> Problem {
+        let Misfit { message, mut place } = *self.0;
+        place.reverse();
+        let at = if place.is_empty() { "state".into() } else { place.join(".") };
+        Problem::State { at, message }
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl serde::de::Error for Error {
+    #[cold]
+    fn custom<T: Display>(message: T) -> Self {
+        Self(Box::new(Misfit { message: message.to_string(), place: Vec::new() }))
     }
 }
 
@@ -61,32 +100,115 @@ impl<'a> Node<'a> {
         }
     }
 
-    fn sequence<V: Visitor<'a>>(
-        self,
-        items: impl Iterator<Item = Source<'a>>,
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        let mut items = SeqDeserializer::new(items.map(|item| self.with(item)));
-        let value = visitor.visit_seq(&mut items)?;
-        items.end()?;
-        Ok(value)
-    }
-
-    fn map(
-        self,
-        entries: &'a serde_json::Map<String, Value>,
-    ) -> MapDeserializer<'a, impl Iterator<Item = (Key<'a>, Self)>, Error> {
-        let entry =
-            move |(key, value): (&'a String, &'a Value)| (Key(key), self.with(Source::Json(value)));
-        MapDeserializer::new(entries.iter().map(entry))
+    fn map(self, entries: &'a serde_json::Map<String, Value>) -> Entries<'a> {
+        Entries { node: self, rest: entries.iter(), current: None }
     }
 }
 
-impl<'de> IntoDeserializer<'de> for Node<'de> {
-    type Deserializer = Self;
+/// The items of an array.
+struct Items<'a> {
+    node: Node<'a>,
+    array: Array<'a>,
+    next: usize,
+}
 
-    fn into_deserializer(self) -> Self {
-        self
+#[derive(Clone, Copy)]
+enum Array<'a> {
+    Json(&'a [Value]),
+    /// Little-endian bytes.
+    Numbers(NumberType, &'a [u8]),
+}
+
+impl<'a> Items<'a> {
+    fn len(&self) -> usize {
+        match self.array {
+            Array::Json(items) => items.len(),
+            Array::Numbers(kind, bytes) => bytes.len() / kind.size(),
+        }
+    }
+
+    /// The next item.
+    fn take(&mut self) -> Option<Node<'a>> {
+        if self.next >= self.len() {
+            return None;
+        }
+        let i = self.next;
+        self.next += 1;
+        let source = match self.array {
+            Array::Json(items) => Source::Json(&items[i]),
+            Array::Numbers(NumberType::F64, bytes) => Source::Float(number(bytes, i)),
+            Array::Numbers(NumberType::F32, bytes) => {
+                Source::Float(f64::from(number::<f32>(bytes, i)))
+            }
+            Array::Numbers(NumberType::U32, bytes) => Source::Whole(number(bytes, i)),
+        };
+        Some(self.node.with(source))
+    }
+
+    /// Refuses items that nobody asked for.
+    fn end(&self) -> Result<(), Error> {
+        if self.next >= self.len() {
+            return Ok(());
+        }
+        let plural = if self.next == 1 { "" } else { "s" };
+        let expected = format!("{} element{plural} in sequence", self.next);
+        Err(Error::invalid_length(self.len(), &expected.as_str()))
+    }
+}
+
+/// Number `i` of little-endian bytes.
+fn number<T: Packed>(bytes: &[u8], i: usize) -> T {
+    let size = T::TYPE.size();
+    T::from_bytes(&bytes[i * size..][..size])
+}
+
+impl<'de> SeqAccess<'de> for Items<'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Error> {
+        let i = self.next;
+        let Some(item) = self.take() else { return Ok(None) };
+        seed.deserialize(item).map(Some).map_err(|error| error.inside(&i))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.len() - self.next)
+    }
+}
+
+/// The entries of an object.
+struct Entries<'a> {
+    node: Node<'a>,
+    rest: serde_json::map::Iter<'a>,
+    /// The entry whose value comes next.
+    current: Option<(&'a str, &'a Value)>,
+}
+
+impl<'de> MapAccess<'de> for Entries<'de> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Error> {
+        let Some((key, value)) = self.rest.next() else { return Ok(None) };
+        self.current = Some((key, value));
+        seed.deserialize(Key(key)).map(Some).map_err(|error| error.inside(&key))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        let Some((key, value)) = self.current.take() else {
+            return Err(Error::custom("a value was asked for before its key"));
+        };
+        let value = self.node.with(Source::Json(value));
+        seed.deserialize(value).map_err(|error| error.inside(&key))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
     }
 }
 
@@ -94,25 +216,21 @@ impl<'de> Deserializer<'de> for Node<'de> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.resolved()? {
-            Source::Float(number) => visitor.visit_f64(number),
-            Source::Whole(number) => visitor.visit_u32(number),
-            Source::Numbers(NumberType::F64, bytes) => {
-                self.sequence(numbers(bytes).map(Source::Float), visitor)
-            }
-            Source::Numbers(NumberType::F32, bytes) => {
-                let wider = numbers::<f32>(bytes).map(f64::from);
-                self.sequence(wider.map(Source::Float), visitor)
-            }
-            Source::Numbers(NumberType::U32, bytes) => {
-                self.sequence(numbers(bytes).map(Source::Whole), visitor)
-            }
-            Source::Json(Value::Array(items)) => {
-                self.sequence(items.iter().map(Source::Json), visitor)
-            }
-            Source::Json(Value::Object(entries)) => visitor.visit_map(self.map(entries)),
-            Source::Json(scalar) => scalar.deserialize_any(visitor).map_err(Error::custom),
-        }
+        let array = match self.resolved()? {
+            Source::Float(number) => return visitor.visit_f64(number),
+            Source::Whole(number) => return visitor.visit_u32(number),
+            Source::Numbers(kind, bytes) => Array::Numbers(kind, bytes),
+            Source::Json(Value::Array(items)) => Array::Json(items),
+            Source::Json(Value::Object(entries)) => return visitor.visit_map(self.map(entries)),
+            Source::Json(Value::String(text)) => return visitor.visit_borrowed_str(text),
+            Source::Json(Value::Number(number)) => return visit_number(number, visitor),
+            Source::Json(Value::Bool(flag)) => return visitor.visit_bool(*flag),
+            Source::Json(Value::Null) => return visitor.visit_unit().map_err(named_null),
+        };
+        let mut items = Items { node: self, array, next: 0 };
+        let value = visitor.visit_seq(&mut items)?;
+        items.end()?;
+        Ok(value)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -156,83 +274,22 @@ impl<'de> Deserializer<'de> for Node<'de> {
     }
 }
 
-/// A key, which is text in JSON whatever it was in the state.
-struct Key<'a>(&'a str);
-
-impl<'a> Key<'a> {
-    /// The key as the state has it.
-    fn text(&self) -> Result<&'a str, Error> {
-        match self.0.strip_prefix('$') {
-            None => Ok(self.0),
-            Some(rest) if rest.starts_with('$') => Ok(rest),
-            Some(_) => Err(Error::custom(format_args!("the key `{}` is reserved", self.0))),
-        }
+fn visit_number<'de, V: Visitor<'de>>(
+    number: &serde_json::Number,
+    visitor: V,
+) -> Result<V::Value, Error> {
+    if let Some(whole) = number.as_u64() {
+        visitor.visit_u64(whole)
+    } else if let Some(whole) = number.as_i64() {
+        visitor.visit_i64(whole)
+    } else {
+        visitor.visit_f64(number.as_f64().unwrap_or(f64::NAN))
     }
 }
 
-impl<'de> IntoDeserializer<'de> for Key<'de> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-macro_rules! parsed {
-    ($($method:ident $visit:ident,)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-            let text = self.text()?;
-            match text.parse() {
-                Ok(key) => visitor.$visit(key),
-                Err(_) => visitor.visit_borrowed_str(text),
-            }
-        }
-    )*};
-}
-
-impl<'de> Deserializer<'de> for Key<'de> {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_borrowed_str(self.text()?)
-    }
-
-    // serde's own integers accept a u64 or i64 that fits
-    parsed! {
-        deserialize_bool visit_bool,
-        deserialize_i8 visit_i64,
-        deserialize_i16 visit_i64,
-        deserialize_i32 visit_i64,
-        deserialize_i64 visit_i64,
-        deserialize_u8 visit_u64,
-        deserialize_u16 visit_u64,
-        deserialize_u32 visit_u64,
-        deserialize_u64 visit_u64,
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        visitor.visit_enum(self.text()?.into_deserializer())
-    }
-
-    forward_to_deserialize_any! {
-        i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map
-        struct identifier ignored_any
-    }
+/// Serde's word for a null is that of Rust.
+#[cold]
+fn named_null(Error(mut misfit): Error) -> Error {
+    misfit.message = misfit.message.replacen("unit value", "null", 1);
+    Error(misfit)
 }

@@ -2,10 +2,11 @@
 
 use super::{CHECKSUM, edited, metadata, reseal, small};
 use crate::common::property;
-use kalmia::file::{self, FileError, ModelFile, Problem};
+use kalmia::file::{self, FileError, Metadata, ModelFile, Problem};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -83,6 +84,21 @@ fn another_kind_or_another_type_is_refused() {
     );
     let (at, message) = misfit(file.state::<(u64, String, f64, [f64; 16])>("small").unwrap_err());
     assert!(at == "3" && message.contains("17"), "{at}: {message}");
+}
+
+#[test]
+fn the_place_of_a_misfit_is_named() {
+    let state = BTreeMap::from([("a", BTreeMap::from([("b", [Some(1.5), None])]))]);
+    let file = ModelFile::new("nested", &state, Metadata::default()).unwrap();
+    let inside = file.state::<BTreeMap<String, BTreeMap<String, Vec<f64>>>>("nested").unwrap_err();
+    let message = "invalid type: null, expected f64".into();
+    assert_eq!(inside, Problem::State { at: "a.b.1".into(), message });
+    let key = file.state::<BTreeMap<u32, ()>>("nested").unwrap_err();
+    let message = "invalid type: string \"a\", expected u32".into();
+    assert_eq!(key, Problem::State { at: "a".into(), message });
+    let whole = file.state::<bool>("nested").unwrap_err();
+    let message = "invalid type: map, expected a boolean".into();
+    assert_eq!(whole, Problem::State { at: "state".into(), message });
 }
 
 #[test]
