@@ -174,7 +174,7 @@ fn the_default_learner_allocates_nothing_once_it_has_settled() {
 
 #[test]
 fn several_classes_allocate_nothing_after_the_warm_up() {
-    for dim in [11, 40] {
+    for dim in [11, 40, 105] {
         let mut learner = Categorical::builder(4, dim).intercept().build().unwrap();
         let data = Data::draw(&mut rng(5), &AnyFamily::from(Bernoulli), dim, 2000);
         let y: Vec<f64> = (0..2000).map(|i| f64::from(i % 4)).collect();

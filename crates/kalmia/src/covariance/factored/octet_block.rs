@@ -1,12 +1,13 @@
 //! A block of rows on the factored form by Bierman's recursion itself, in another order: all rows
-//! are projected first, then decided one after another, then applied eight at a time.
+//! are projected first, then decided one after another, then applied.
 //!
-//! A step corrects the projections of the rows after it as the sweep would correct the matrix, so
-//! the numbers are those of the row-by-row form, except for rounding. The matrix is read twice and
-//! written once per eight rows, while it is in the cache.
+//! Rows are decided from their inner products $x_i^\top Px_j$, which a step changes by a rank-one
+//! term. So rows that alternate between many beliefs need a few kilobytes of each. Then each belief
+//! takes all steps, eight at a time. A step corrects the projections of the rows after it as the
+//! sweep would correct the matrix, so the numbers are those of the row-by-row form, except for
+//! rounding. The matrix is read twice and written once per block.
 
-use super::octet::{self, MAX_BLOCK, OCTET, OCTETS, Steps};
-use super::row::running_sums;
+use super::octet::{self, Decision, MAX_BLOCK, OCTET, OCTETS, Steps};
 use super::side_by_side::{SideBySide, products, project};
 use super::{Factored, FactoredBelief};
 use crate::covariance::MIN_VARIANCE_SHARE;
@@ -14,158 +15,140 @@ use crate::linalg::Buffer;
 use crate::rule::Step;
 use pulp::Simd;
 
-/// A number per row of a block.
-#[derive(Debug, Clone)]
-struct Lanes([f64; MAX_BLOCK]);
+/// What a belief needs to apply a block. Beliefs take turns with it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BlockSteps {
+    steps: [Steps; OCTETS],
+    /// The projection of one row, padded to whole cache lines.
+    row: Buffer,
+}
 
-impl Default for Lanes {
-    fn default() -> Self {
-        Self([0.0; MAX_BLOCK])
+impl BlockSteps {
+    /// Makes room for a block of some octets.
+    pub fn reserve(&mut self, stride: usize, octets: usize) {
+        self.steps[..octets].iter_mut().for_each(|steps| steps.reserve(stride));
+        self.row.reserve(stride);
     }
 }
 
 /// One belief's side of a block.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OctetBlock {
-    /// Of each octet: the projections $f$, and the steps.
+    /// The projections $f$ of each octet.
     f: [Buffer; OCTETS],
-    steps: [Steps; OCTETS],
-    /// Linear predictors, and $s$ before the block.
-    m: Lanes,
-    start: Lanes,
-    /// $D$ after the rows so far.
-    d: Buffer,
-    /// The next row: $f$, $v$, its terms $d_jf_j^2$, their sums below each coefficient, their
-    /// total, and the vectors of its step.
-    row: Buffer,
-    v: Buffer,
-    terms: Buffer,
-    below: Buffer,
-    s: f64,
-    inverse: Buffer,
-    lambda: Buffer,
+    /// A number per row: linear predictors, and $s$ before the block.
+    m: Buffer,
+    start: Buffer,
+    /// $x_i^\top Px_j$ for $i \le j$ after the rows that are decided; rows are [`MAX_BLOCK`] apart.
+    /// Entries with $i > j$ have no meaning.
+    gram: Buffer,
+    decisions: [Decision; MAX_BLOCK],
 }
 
 impl OctetBlock {
     /// Makes room for a block of some octets.
-    pub fn reserve(&mut self, p: &Factored, octets: usize) {
-        let lines = [
-            &mut self.d,
-            &mut self.row,
-            &mut self.v,
-            &mut self.terms,
-            &mut self.below,
-            &mut self.inverse,
-            &mut self.lambda,
-        ];
-        lines.into_iter().for_each(|line| line.reserve(p.stride));
-        for (f, steps) in self.f.iter_mut().zip(&mut self.steps).take(octets) {
-            f.reserve(OCTET * p.stride);
-            steps.reserve(p.stride);
-        }
+    pub fn reserve(&mut self, stride: usize, octets: usize) {
+        self.m.reserve(MAX_BLOCK);
+        self.start.reserve(MAX_BLOCK);
+        self.gram.reserve(octets * OCTET * MAX_BLOCK);
+        self.f[..octets].iter_mut().for_each(|f| f.reserve(OCTET * stride));
     }
 
     /// Opens a block of the rows in `x`.
     #[inline(always)]
     pub fn open<S: Simd>(&mut self, simd: S, belief: &FactoredBelief, x: &SideBySide) {
         let Factored { dim, stride, ref u, ref d, .. } = belief.covariance;
-        self.d[..dim].copy_from_slice(&d[..dim]);
         project(simd, u, dim, stride, x, &mut self.f);
-        products(simd, &belief.theta[..dim], x, &mut self.m.0);
-        for (f, start) in self.f.iter().zip(self.start.0.chunks_exact_mut(OCTET)).take(x.octets()) {
-            octet::squares(simd, &d[..dim], &f[..OCTET * dim], start);
+        products(simd, &belief.theta[..dim], x, &mut self.m);
+        let d = &d[..dim];
+        for (a, f) in self.f.iter().take(x.octets()).enumerate() {
+            let rows = &mut self.gram[a * OCTET * MAX_BLOCK..];
+            octet::gram::<S, true>(simd, d, f, f, &mut rows[a * OCTET..]);
+            for (b, other) in self.f.iter().enumerate().take(x.octets()).skip(a + 1) {
+                octet::gram::<S, false>(simd, d, f, other, &mut rows[b * OCTET..]);
+            }
         }
-        self.prepare(dim, 0);
+        for (j, start) in self.start.iter_mut().take(x.octets() * OCTET).enumerate() {
+            *start = self.gram[j * (MAX_BLOCK + 1)];
+        }
     }
 
     /// The linear predictor of row `j`.
     #[inline(always)]
     pub fn predictor(&self, j: usize) -> f64 {
-        self.m.0[j]
+        self.m[j]
     }
 
-    /// $s$ of row `j`, the next one; `None` if the corrections of its projection have cost
-    /// precision, and the block must end.
+    /// $s$ of row `j`, the next one; `None` if the steps before it have cost precision, and the
+    /// block must end.
     #[inline(always)]
     pub fn variance(&self, j: usize) -> Option<f64> {
-        (self.s >= MIN_VARIANCE_SHARE * self.start.0[j]).then_some(self.s)
+        let s = self.gram[j * (MAX_BLOCK + 1)];
+        (s >= MIN_VARIANCE_SHARE * self.start[j]).then_some(s)
     }
 
-    /// Reads row `j` after all steps before it.
+    /// Takes the decision of row `j` of a block of `rows`: what the rows after it see of it.
     #[inline(always)]
-    fn prepare(&mut self, dim: usize, j: usize) {
-        let f = self.f[j / OCTET].chunks_exact(OCTET);
-        let lane = j % OCTET;
-        let row = &mut self.row[..dim];
-        for (row, f) in row.iter_mut().zip(f) {
-            *row = f[lane];
+    pub fn decide<S: Simd>(&mut self, simd: S, rows: usize, j: usize, step: Step) {
+        let Step { gain, curvature, contraction } = step;
+        self.decisions[j] = Decision { gain, curvature };
+        let (row, later) = self.gram[j * MAX_BLOCK..].split_at_mut(MAX_BLOCK);
+        let padded = Buffer::padded(rows);
+        let overlaps = S::as_simd_f64s(&row[..padded]).0;
+        let from = j / S::F64_LANES;
+        let gain = simd.splat_f64s(gain);
+        let m = S::as_mut_simd_f64s(&mut self.m[..padded]).0;
+        for (m, overlap) in m[from..].iter_mut().zip(&overlaps[from..]) {
+            *m = simd.mul_add_f64s(gain, *overlap, *m);
         }
-        let v = &mut self.v[..dim];
-        let terms = &mut self.terms[..dim];
-        let d = &self.d[..dim];
-        for j in 0..dim {
-            v[j] = d[j] * row[j];
-            terms[j] = v[j] * row[j];
-        }
-        self.s = running_sums(terms, &mut self.below[..dim]);
-    }
-
-    /// Takes the step of row `j` of a block of `rows`, and reads the next row.
-    #[inline(always)]
-    pub fn take<S: Simd>(&mut self, simd: S, dim: usize, rows: usize, j: usize, step: Step) {
-        self.record(dim, j, step);
-        let octet = j / OCTET;
-        if j + 1 == rows {
-            return;
-        }
-        if !(j + 1).is_multiple_of(OCTET) {
-            let v = &self.v[..Buffer::padded(dim)];
-            let lambda = &self.lambda[..Buffer::padded(dim)];
-            let m = &mut self.m.0[octet * OCTET..][..OCTET];
-            octet::correct(simd, v, lambda, step.gain, &mut self.f[octet], m);
-        } else {
-            let later = self.f.iter_mut().zip(self.m.0.chunks_exact_mut(OCTET));
-            for (f, m) in later.take(rows.div_ceil(OCTET)).skip(octet + 1) {
-                octet::sweep::<S, false>(simd, f, OCTET, dim, &self.steps[octet], m);
+        for (i, later) in (j + 1..rows).zip(later.chunks_exact_mut(MAX_BLOCK)) {
+            let factor = simd.splat_f64s(-contraction * row[i]);
+            let from = i / S::F64_LANES;
+            let later = S::as_mut_simd_f64s(&mut later[..padded]).0;
+            for (later, overlap) in later[from..].iter_mut().zip(&overlaps[from..]) {
+                *later = simd.mul_add_f64s(factor, *overlap, *later);
             }
         }
-        self.prepare(dim, j + 1);
     }
 
-    /// The scalars of the step, as in the row-by-row form.
+    /// Applies the decisions of the first `rows` rows.
     #[inline(always)]
-    fn record(&mut self, dim: usize, j: usize, step: Step) {
-        let alpha = step.curvature;
-        let f = &self.row[..dim];
-        let d = &mut self.d[..dim];
-        let below = &self.below[..dim];
-        let terms = &self.terms[..dim];
-        let inverse = &mut self.inverse[..dim];
-        let lambda = &mut self.lambda[..dim];
-        for j in 0..dim {
-            inverse[j] = 1.0 / (1.0 + alpha * (below[j] + terms[j]));
-            d[j] *= (1.0 + alpha * below[j]) * inverse[j];
-        }
-        lambda[0] = -alpha * f[0];
-        for j in 1..dim {
-            lambda[j] = -alpha * f[j] * inverse[j - 1];
-        }
-        let padded = Buffer::padded(dim);
-        let steps = &mut self.steps[j / OCTET];
-        steps.set(j % OCTET, &self.v[..padded], &self.lambda[..padded], step.gain);
-    }
-
-    /// Applies the steps of the first `rows` rows.
-    #[inline(always)]
-    pub fn apply<S: Simd>(&mut self, simd: S, belief: &mut FactoredBelief, rows: usize) {
-        if !rows.is_multiple_of(OCTET) {
-            self.steps[rows / OCTET].clear_from(rows % OCTET);
-        }
+    pub fn apply<S: Simd>(
+        &mut self,
+        simd: S,
+        belief: &mut FactoredBelief,
+        rows: usize,
+        scratch: &mut BlockSteps,
+    ) {
         let FactoredBelief { theta, covariance } = belief;
         let Factored { dim, stride, u, d, .. } = covariance;
-        for steps in &self.steps[..rows.div_ceil(OCTET)] {
-            octet::sweep::<S, true>(simd, u, *stride, *dim, steps, theta);
+        let BlockSteps { steps, row } = scratch;
+        let octets = rows.div_ceil(OCTET);
+        octet::prefetch_strip(u, *stride, *dim);
+        let padded = Buffer::padded(*dim);
+        let row = &mut row[..padded];
+        row[*dim..].fill(0.0);
+        for octet in 0..octets {
+            let (f, later) = self.f[octet..octets].split_first_mut().expect("octets are left");
+            let steps = &mut steps[octet];
+            let decisions = &self.decisions[octet * OCTET..rows.min((octet + 1) * OCTET)];
+            for (t, decision) in decisions.iter().enumerate() {
+                for (row, f) in row[..*dim].iter_mut().zip(f.chunks_exact(OCTET)) {
+                    *row = f[t];
+                }
+                steps.take(simd, t, row, *decision, d);
+                if t + 1 < decisions.len() {
+                    octet::correct(simd, steps, t, &mut f[..OCTET * padded]);
+                }
+            }
+            if decisions.len() < OCTET {
+                steps.clear_from(decisions.len());
+            }
+            for f in later {
+                let steps = std::slice::from_ref(steps);
+                octet::sweep::<S, false>(simd, f, OCTET, *dim, steps, &mut [0.0; OCTET]);
+            }
         }
-        d[..*dim].copy_from_slice(&self.d[..*dim]);
+        octet::sweep::<S, true>(simd, u, *stride, *dim, &steps[..octets], theta);
     }
 }

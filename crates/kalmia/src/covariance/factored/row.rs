@@ -231,7 +231,7 @@ impl Pairs for PairInFlight<'_> {
 /// For each term the sum of the terms before it; returns the total. In chunks of eight: only one
 /// addition in eight waits for the previous chunk.
 #[inline(always)]
-pub(super) fn running_sums(terms: &[f64], below: &mut [f64]) -> f64 {
+fn running_sums(terms: &[f64], below: &mut [f64]) -> f64 {
     let mut total = 0.0;
     for (terms, below) in terms.chunks(8).zip(below.chunks_mut(8)) {
         let mut sum = total;

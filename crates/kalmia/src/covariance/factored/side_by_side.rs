@@ -1,7 +1,7 @@
 //! The rows of a block side by side, and their products with vectors and columns.
 
-use super::octet::OCTET;
-use crate::linalg::Buffer;
+use super::octet::{OCTET, OCTETS};
+use crate::linalg::{Buffer, prefetch};
 use pulp::Simd;
 
 /// The rows of a block side by side, entry `j` of row `t` at `block j + t`.
@@ -39,25 +39,15 @@ pub(super) fn project<S: Simd>(
     x: &SideBySide,
     f: &mut [Buffer],
 ) {
-    let registers = x.block / S::F64_LANES;
-    let mut register = 0;
-    while register < registers {
-        let first = register * S::F64_LANES;
-        match (S::F64_LANES, registers - register) {
-            (8, 4..) => project_groups::<S, 4, 4>(simd, u, dim, stride, x, first, f),
-            (8, _) => project_groups::<S, 8, 1>(simd, u, dim, stride, x, first, f),
-            (_, 4..) => project_groups::<S, 2, 4>(simd, u, dim, stride, x, first, f),
-            _ => project_groups::<S, 4, 2>(simd, u, dim, stride, x, first, f),
-        }
-        register += match (S::F64_LANES, registers - register) {
-            (_, 4..) => 4,
-            (8, _) => 1,
-            _ => 2,
-        };
+    match (S::F64_LANES, x.octets()) {
+        (8, OCTETS) => project_groups::<S, 4, 4>(simd, u, dim, stride, x, f),
+        (8, _) => project_groups::<S, 8, 1>(simd, u, dim, stride, x, f),
+        _ => project_groups::<S, 4, 2>(simd, u, dim, stride, x, f),
     }
 }
 
-/// `N` registers of rows from row `first` on, in groups of `C` columns.
+/// `C` columns at a time; `N` registers of rows at a time go over them while they are in the cache,
+/// and the next columns are on their way.
 #[inline(always)]
 fn project_groups<S: Simd, const C: usize, const N: usize>(
     simd: S,
@@ -65,29 +55,37 @@ fn project_groups<S: Simd, const C: usize, const N: usize>(
     dim: usize,
     stride: usize,
     x: &SideBySide,
-    first: usize,
     f: &mut [Buffer],
 ) {
-    for (group, u) in u.chunks_exact(C * stride).take(dim.div_ceil(C)).enumerate() {
+    let block = x.block;
+    for group in 0..dim.div_ceil(C) {
+        let (u, next) = u[group * C * stride..].split_at(C * stride);
         let rows = dim.min((group + 1) * C);
         let mut columns = u.chunks_exact(stride);
         let columns: [&[f64]; C] =
             std::array::from_fn(|_| &columns.next().expect("C columns")[..rows]);
-        let mut sums = [[simd.splat_f64s(0.0); N]; C];
-        for (i, x) in x.x.chunks_exact(x.block).take(rows).enumerate() {
-            let x = &S::as_simd_f64s(&x[first..]).0[..N];
-            for c in 0..C {
-                let entry = simd.splat_f64s(columns[c][i]);
-                for n in 0..N {
-                    sums[c][n] = simd.mul_add_f64s(entry, x[n], sums[c][n]);
+        for first in (0..block).step_by(N * S::F64_LANES) {
+            let mut sums = [[simd.splat_f64s(0.0); N]; C];
+            for (line, x) in x.x[..block * rows].chunks(block * Buffer::LINE).enumerate() {
+                if first == 0 {
+                    (0..C).for_each(|c| prefetch(next, c * stride + line * Buffer::LINE));
+                }
+                for (i, x) in (line * Buffer::LINE..).zip(x.chunks_exact(block)) {
+                    let x = &S::as_simd_f64s(&x[first..]).0[..N];
+                    for c in 0..C {
+                        let entry = simd.splat_f64s(columns[c][i]);
+                        for n in 0..N {
+                            sums[c][n] = simd.mul_add_f64s(entry, x[n], sums[c][n]);
+                        }
+                    }
                 }
             }
-        }
-        for (c, sums) in sums.iter().enumerate() {
-            for (n, sum) in sums.iter().enumerate() {
-                let t = first + n * S::F64_LANES;
-                let at = (group * C + c) * OCTET + t % OCTET;
-                S::as_mut_simd_f64s(&mut f[t / OCTET][at..]).0[0] = *sum;
+            for (c, sums) in sums.iter().enumerate() {
+                for (n, sum) in sums.iter().enumerate() {
+                    let t = first + n * S::F64_LANES;
+                    let at = (group * C + c) * OCTET + t % OCTET;
+                    S::as_mut_simd_f64s(&mut f[t / OCTET][at..]).0[0] = *sum;
+                }
             }
         }
     }

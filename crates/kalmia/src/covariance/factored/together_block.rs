@@ -6,7 +6,7 @@
 
 use super::FactoredBelief;
 use super::octet::{MAX_BLOCK, OCTET};
-use super::octet_block::OctetBlock;
+use super::octet_block::{BlockSteps, OctetBlock};
 use super::side_by_side::SideBySide;
 use super::together::DecideTogether;
 use crate::error::Result;
@@ -31,6 +31,7 @@ pub struct TogetherScratch {
     octets: Vec<OctetBlock>,
     /// The rows of a block, side by side.
     x: SideBySide,
+    steps: BlockSteps,
 }
 
 impl Clone for TogetherScratch {
@@ -55,14 +56,15 @@ impl TogetherBlock<'_, '_> {
     pub fn learn(self, scratch: &mut TogetherScratch) -> Result<usize> {
         let dim = self.beliefs[0].covariance.dim;
         let rows = block_rows(dim);
-        let TogetherScratch { octets, x } = scratch;
+        let TogetherScratch { octets, x, steps } = scratch;
         octets.resize_with(octets.len().max(self.beliefs.len()), OctetBlock::default);
         for (belief, octets) in self.beliefs.iter().zip(&mut *octets) {
-            octets.reserve(&belief.covariance, rows / OCTET);
+            octets.reserve(belief.covariance.stride, rows / OCTET);
+            steps.reserve(belief.covariance.stride, rows / OCTET);
         }
         x.set(self.x, dim, rows);
         let octets = &mut octets[..self.beliefs.len()];
-        arch().dispatch(LearnBlock { dim, block: self, octets, sides: x })
+        arch().dispatch(LearnBlock { dim, block: self, octets, sides: x, steps })
     }
 }
 
@@ -72,6 +74,7 @@ pub(super) struct LearnBlock<'a, 'b, 'd> {
     pub block: TogetherBlock<'b, 'd>,
     pub octets: &'a mut [OctetBlock],
     pub sides: &'a SideBySide,
+    pub steps: &'a mut BlockSteps,
 }
 
 impl WithSimd for LearnBlock<'_, '_, '_> {
@@ -79,7 +82,7 @@ impl WithSimd for LearnBlock<'_, '_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<usize> {
-        let Self { dim, block, octets, sides } = self;
+        let Self { dim, block, octets, sides, steps } = self;
         let TogetherBlock { beliefs, rows, x, first, decide } = block;
         for (belief, octets) in beliefs.iter().zip(&mut *octets) {
             octets.open(simd, belief, sides);
@@ -89,12 +92,13 @@ impl WithSimd for LearnBlock<'_, '_, '_> {
         while done < size && read_row(octets, rows, done) {
             decide(first + done, rows)?;
             for (octets, row) in octets.iter_mut().zip(&*rows) {
-                octets.take(simd, dim, size, done, row.step);
+                octets.decide(simd, size, done, row.step);
             }
             done += 1;
         }
-        for (belief, octets) in beliefs.iter_mut().zip(octets) {
-            octets.apply(simd, belief, done);
+        // backwards: the last matrices are still in the cache
+        for (belief, octets) in beliefs.iter_mut().zip(octets).rev() {
+            octets.apply(simd, belief, done, steps);
         }
         Ok(done)
     }

@@ -1,7 +1,7 @@
 //! Blocks that several beliefs learn together, against the same rows one by one.
 
 use super::Factored;
-use super::octet_block::OctetBlock;
+use super::octet_block::{BlockSteps, OctetBlock};
 use super::side_by_side::SideBySide;
 use super::together::{FactoredBelief, learn_rows, learn_together};
 use super::together_block::{LearnBlock, TogetherBlock, TogetherScratch, block_rows};
@@ -174,7 +174,10 @@ fn every_instruction_set_gives_the_same_block() {
             let mut beliefs = data.beliefs();
             let mut octets = vec![OctetBlock::default(); 3];
             let size = block_rows(dim);
-            octets.iter_mut().for_each(|octets| octets.reserve(&beliefs[0].covariance, size / 8));
+            let stride = beliefs[0].covariance.stride;
+            octets.iter_mut().for_each(|octets| octets.reserve(stride, size / 8));
+            let mut steps = BlockSteps::default();
+            steps.reserve(stride, size / 8);
             let mut sides = SideBySide::default();
             sides.set(x, dim, size);
             let mut seen = Vec::new();
@@ -185,7 +188,9 @@ fn every_instruction_set_gives_the_same_block() {
                 first: 0,
                 decide: &mut data.decide(&mut seen),
             };
-            let done = how.run(LearnBlock { dim, block, octets: &mut octets, sides: &sides });
+            let octets = &mut octets;
+            let steps = &mut steps;
+            let done = how.run(LearnBlock { dim, block, octets, sides: &sides, steps });
             assert_eq!(done.unwrap(), rows);
             assert_same_beliefs(&beliefs, &expected, 1e-9, &format!("{how:?}, {dim}"));
         }
