@@ -81,7 +81,7 @@ pub fn polished<L: MergeLearner>(
     }
 }
 
-/// Estimates must agree within `tolerance` standard errors, and standard errors by as large a share.
+/// Estimates must agree within `tolerance` standard errors, and standard errors by the same share.
 pub fn assert_near(a: &Coefficients, b: &Coefficients, tolerance: f64) {
     assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
     for (name, [estimate, error]) in a {
