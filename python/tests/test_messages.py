@@ -77,11 +77,29 @@ def test_what_is_wrong_is_named(call, message):
 
 
 def test_missing_arguments_are_those_of_the_class_that_was_called():
-    for kind in (LinearRegression, kalmia.PoissonRegression, kalmia.GammaRegression):
+    for kind in (
+        LinearRegression,
+        LogisticRegression,
+        kalmia.PoissonRegression,
+        kalmia.GammaRegression,
+    ):
         with pytest.raises(TypeError, match=rf"{kind.__name__}\.fit\(\) missing 1 required"):
             kind().fit(TWO)
         with pytest.raises(TypeError, match=rf"{kind.__name__}\.predict\(\) missing 1 required"):
             kind().predict()
+
+
+def test_a_subclass_inherits_the_methods_of_the_class_between():
+    class Rounded(LinearRegression):
+        def predict(self, X, return_std=False, offset=None):
+            return np.round(super().predict(X, offset=offset))
+
+    class Renamed(Rounded):
+        pass
+
+    model = Renamed().fit(TWO, [0.3, 1.4])
+    assert_same(model.predict(TWO), np.round(model.predict(TWO)))
+    assert Renamed.predict is Rounded.predict
 
 
 @pytest.mark.parametrize("unit", ["D", "us"])

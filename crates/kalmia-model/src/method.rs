@@ -104,7 +104,7 @@ impl Method {
         let outliers = given.outliers.unwrap_or_default();
         let algorithm = match name {
             MethodName::Auto => Algorithm::Auto { drift, outliers },
-            MethodName::Wide => Algorithm::Wide { drift, outliers },
+            MethodName::Wide => Algorithm::Wide { drift },
             MethodName::Ekf => Algorithm::Filter { rule: AnyRule::Ekf, prior, outliers },
             MethodName::Implicit => Algorithm::Filter { rule: AnyRule::Implicit, prior, outliers },
             MethodName::Moment => Algorithm::Filter { rule: AnyRule::MomentMatch, prior, outliers },

@@ -1,16 +1,17 @@
 //! Several classes on several workers: any cut and any tree of merges give the model of all rows,
 //! classes and levels are matched by name, and what is shipped is checked.
 
-use kalmia::DriftMode;
-use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions};
-use kalmia_model::{
-    Algorithm, AnyMerged, AnyModel, AnyPart, AnyTemplate, ClassModel, ClassPart, ClassShard,
-    ClassTemplate, Error, MergedClassModel, Part, PolishPrior, Polishing, Settings, SumsPass,
-    Template, sums_from_bytes, sums_to_bytes,
-};
-use std::collections::BTreeMap;
+mod workers;
 
-const HEAD: &str = "x,town,y\n";
+use kalmia::DriftMode;
+use kalmia::learner::AnyCategorical;
+use kalmia_data::{Block, Encoder, EncoderOptions, Mode, Reader};
+use kalmia_model::{
+    Algorithm, AnyMerged, AnyModel, AnyPart, AnyTemplate, ClassModel, ClassPart, ClassTemplate,
+    Error, MergedClassModel, Part, PolishPrior, Settings, Template,
+};
+use workers::{Coefficients, assert_near, input, merged, source};
+
 const CLASSES: [&str; 4] = ["pear", "fig", "apple", "kiwi"];
 
 /// Rows as lines of a true softmax. The class `kiwi` and the town `Hof` are not among the first
@@ -32,15 +33,6 @@ fn lines(rows: usize) -> Vec<String> {
         format!("{x},{},{}\n", ["Ulm", "Bonn", "Kiel", "Hof"][town], CLASSES[class])
     };
     (0..rows).map(line).collect()
-}
-
-fn input(name: &str, lines: &[String]) -> Vec<Input> {
-    let csv = HEAD.to_owned() + &lines.concat();
-    vec![Input::memory(format!("{name}.csv"), csv.into_bytes())]
-}
-
-fn source() -> SourceOptions {
-    SourceOptions { threaded: false, block_rows: 50, ..SourceOptions::default() }
 }
 
 fn settings(drift: DriftMode) -> Settings {
@@ -82,31 +74,12 @@ fn template(lines: &[String]) -> ClassTemplate {
 
 /// What a worker ships.
 fn learned(template: &[u8], name: &str, lines: &[String]) -> Result<Vec<u8>, Error> {
-    let mut shard = ClassShard::new(&ClassTemplate::from_bytes(template)?)?;
-    if !lines.is_empty() {
-        let inputs = input(name, lines);
-        let mut reader = Reader::open(inputs, source(), shard.encoder_mut(), Mode::Learn)?;
-        let mut block = Block::new();
-        while reader.next_block(shard.encoder_mut(), &mut block)? {
-            shard.learn(&block)?;
-        }
-    }
-    shard.part()?.to_bytes()
-}
-
-/// The parts merged one after the other, each shipped in between.
-fn merged(parts: &[Vec<u8>], order: &[usize]) -> ClassPart {
-    let mut whole = ClassPart::from_bytes(&parts[order[0]]).unwrap();
-    for &k in &order[1..] {
-        whole.merge(&ClassPart::from_bytes(&parts[k]).unwrap()).unwrap();
-        whole = ClassPart::from_bytes(&whole.to_bytes().unwrap()).unwrap();
-    }
-    whole
+    workers::learned::<AnyCategorical>(template, name, lines)
 }
 
 /// Coefficients by class and name.
-fn coefficients(model: &ClassModel) -> Table {
-    let mut found = BTreeMap::new();
+fn coefficients(model: &ClassModel) -> Coefficients {
+    let mut found = Coefficients::new();
     for class in model.class_coefficients(0.95).unwrap() {
         for row in class.coefficients {
             let name = format!("{}: {}", class.class, row.name);
@@ -117,7 +90,7 @@ fn coefficients(model: &ClassModel) -> Table {
 }
 
 fn assert_same(a: &ClassModel, b: &ClassModel, tolerance: f64) {
-    assert_near(coefficients(a), coefficients(b), tolerance);
+    assert_near(&coefficients(a), &coefficients(b), tolerance);
 }
 
 /// Of `x` alone: models may have different baseline towns.
@@ -128,47 +101,18 @@ fn assert_same_x(a: &ClassModel, b: &ClassModel, tolerance: f64) {
         found
     };
     assert_eq!(of_x(a).len(), 3);
-    assert_near(of_x(a), of_x(b), tolerance);
+    assert_near(&of_x(a), &of_x(b), tolerance);
 }
 
-type Table = BTreeMap<String, [f64; 2]>;
-
-fn assert_near(a: Table, b: Table, tolerance: f64) {
-    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
-    for (name, [estimate, error]) in &a {
-        let [other, other_error] = b[name];
-        assert!((estimate - other).abs() <= tolerance * error, "{name}: {estimate} {other}");
-        assert!((error / other_error - 1.0).abs() <= tolerance, "{name}: {error} {other_error}");
-    }
+/// Lines in parts of about the same length.
+fn cut(lines: &[String], parts: usize) -> Vec<&[String]> {
+    let end = |k: usize| k * lines.len() / parts;
+    (0..parts).map(|k| &lines[end(k)..end(k + 1)]).collect()
 }
 
-/// The model after passes over all lines, cut into `parts`, each pass shipped both ways.
+/// The model after passes over all lines, cut into `parts`.
 fn polished(model: ClassModel, lines: &[String], parts: usize, prior: PolishPrior) -> ClassModel {
-    let mut polishing = Polishing::new(&model, prior, true).unwrap();
-    loop {
-        let request = polishing.pass().to_bytes().unwrap();
-        let mut whole: Option<kalmia_model::PassSums> = None;
-        for k in 0..parts {
-            let pass = SumsPass::from_bytes(&request).unwrap();
-            let mut encoder = pass.encoder().clone();
-            let own = &lines[k * lines.len() / parts..(k + 1) * lines.len() / parts];
-            let mut sums = pass.sums().unwrap();
-            let inputs = input("part", own);
-            let mut reader = Reader::open(inputs, source(), &mut encoder, Mode::Evaluate).unwrap();
-            let mut block = Block::new();
-            while reader.next_block(&mut encoder, &mut block).unwrap() {
-                pass.add(&block, &mut sums).unwrap();
-            }
-            let sums = sums_from_bytes(&sums_to_bytes(&sums).unwrap()).unwrap();
-            match &mut whole {
-                Some(whole) => whole.merge(&sums).unwrap(),
-                None => whole = Some(sums),
-            }
-        }
-        if let Some(found) = polishing.step(&whole.unwrap()).unwrap() {
-            return polishing.apply(model, &found).unwrap();
-        }
-    }
+    workers::polished(model, &cut(lines, parts), prior, true)
 }
 
 #[test]
@@ -212,12 +156,9 @@ fn passes_over_shards_give_the_fit_of_all_rows() {
     for shards in [1, 4, 12] {
         let template = template(&rows[..200]);
         let shipped = template.to_bytes().unwrap();
-        let parts: Vec<Vec<u8>> = (0..shards)
-            .map(|k| {
-                let own = &rows[k * rows.len() / shards..(k + 1) * rows.len() / shards];
-                learned(&shipped, "part", own).unwrap()
-            })
-            .collect();
+        let parts = cut(&rows, shards).into_iter();
+        let parts: Vec<Vec<u8>> =
+            parts.map(|own| learned(&shipped, "part", own).unwrap()).collect();
         let order: Vec<usize> = (0..shards).collect();
         let merged = template.model(&merged(&parts, &order)).unwrap().model;
         let fit = polished(merged, &rows, shards, PolishPrior::Flat);

@@ -1,17 +1,14 @@
 //! One fit on several workers: any cut and any tree of merges give the model of all rows, levels
 //! are matched by name, and what is shipped is checked.
 
-use kalmia::{AnyFamily, DriftMode, Learner};
-use kalmia_data::{
-    Block, Encoder, EncoderOptions, Input, Missing, Mode, Reader, SourceOptions, WideRows,
-};
-use kalmia_model::{
-    Algorithm, Error, Model, Part, PolishPrior, Polishing, Settings, Shard, SumsPass, Template,
-    sums_from_bytes, sums_to_bytes,
-};
-use std::collections::BTreeMap;
+mod workers;
 
-const HEAD: &str = "x,town,y\n";
+use kalmia::{AnyFamily, AnyLearner, DriftMode, Learner};
+use kalmia_data::{Block, Encoder, EncoderOptions, Missing, Mode, Reader, WideRows};
+use kalmia_model::{
+    Algorithm, Error, Model, Part, PolishPrior, Settings, SumsPass, Template, sums_from_bytes,
+};
+use workers::{Coefficients, assert_near, input, merged, source};
 
 /// Rows as lines; the town `Hof` is not among the first ones.
 fn lines(family: &str, rows: usize) -> Vec<String> {
@@ -28,15 +25,6 @@ fn lines(family: &str, rows: usize) -> Vec<String> {
         format!("{x},{},{y}\n", ["Ulm", "Bonn", "Kiel", "Hof"][town])
     };
     (0..rows).map(line).collect()
-}
-
-fn input(name: &str, lines: &[String]) -> Vec<Input> {
-    let csv = HEAD.to_owned() + &lines.concat();
-    vec![Input::memory(format!("{name}.csv"), csv.into_bytes())]
-}
-
-fn source() -> SourceOptions {
-    SourceOptions { threaded: false, block_rows: 50, ..SourceOptions::default() }
 }
 
 fn settings(method: &str, family: &str) -> Settings {
@@ -68,30 +56,11 @@ fn template(method: &str, family: &str, lines: &[String]) -> Template {
 
 /// What a worker ships.
 fn learned(template: &[u8], name: &str, lines: &[String]) -> Result<Vec<u8>, Error> {
-    let mut shard = Shard::new(&Template::from_bytes(template)?)?;
-    if !lines.is_empty() {
-        let inputs = input(name, lines);
-        let mut reader = Reader::open(inputs, source(), shard.encoder_mut(), Mode::Learn)?;
-        let mut block = Block::new();
-        while reader.next_block(shard.encoder_mut(), &mut block)? {
-            shard.learn(&block)?;
-        }
-    }
-    shard.part()?.to_bytes()
-}
-
-/// The parts merged one after the other, each shipped in between.
-fn merged(parts: &[Vec<u8>], order: &[usize]) -> Part {
-    let mut whole = Part::from_bytes(&parts[order[0]]).unwrap();
-    for &k in &order[1..] {
-        whole.merge(&Part::from_bytes(&parts[k]).unwrap()).unwrap();
-        whole = Part::from_bytes(&whole.to_bytes().unwrap()).unwrap();
-    }
-    whole
+    workers::learned::<AnyLearner>(template, name, lines)
 }
 
 /// Coefficients by name.
-fn coefficients(model: &Model) -> BTreeMap<String, [f64; 2]> {
+fn coefficients(model: &Model) -> Coefficients {
     let table = model.coefficients(0.95).unwrap();
     let row = |row: kalmia_model::Coefficient| {
         (row.name, [row.estimate, row.std_error.unwrap_or(f64::NAN)])
@@ -100,13 +69,7 @@ fn coefficients(model: &Model) -> BTreeMap<String, [f64; 2]> {
 }
 
 fn assert_same(a: &Model, b: &Model, tolerance: f64) {
-    let [a, b] = [coefficients(a), coefficients(b)];
-    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
-    for (name, [estimate, error]) in &a {
-        let [other, other_error] = b[name];
-        assert!((estimate - other).abs() <= tolerance * error, "{name}: {estimate} {other}");
-        assert!((error / other_error - 1.0).abs() <= tolerance, "{name}: {error} {other_error}");
-    }
+    assert_near(&coefficients(a), &coefficients(b), tolerance);
 }
 
 #[test]
@@ -159,29 +122,8 @@ fn passes_are_shipped_and_their_sums_merge() {
         rows.chunks(500).map(|part| learned(&bytes, "part", part).unwrap()).collect();
     let start = template.model(&merged(&parts, &[2, 0, 1])).unwrap().model;
     let polished = |cut: usize, prior: PolishPrior| {
-        let mut polishing = Polishing::new(&start, prior, false).unwrap();
-        loop {
-            let shipped = polishing.pass().to_bytes().unwrap();
-            let sums = rows.chunks(cut).map(|part| {
-                let pass = SumsPass::from_bytes(&shipped).unwrap();
-                let mut encoder = pass.encoder().clone();
-                let inputs = input("part", part);
-                let mut reader =
-                    Reader::open(inputs, source(), &mut encoder, Mode::Evaluate).unwrap();
-                let mut sums = pass.sums().unwrap();
-                let mut block = Block::new();
-                while reader.next_block(&mut encoder, &mut block).unwrap() {
-                    pass.add(&block, &mut sums).unwrap();
-                }
-                sums_from_bytes(&sums_to_bytes(&sums).unwrap()).unwrap()
-            });
-            let mut sums = sums.rev();
-            let mut total = sums.next().unwrap();
-            sums.for_each(|part| total.merge(&part).unwrap());
-            if let Some(result) = polishing.step(&total).unwrap() {
-                return polishing.apply(start.clone(), &result).unwrap();
-            }
-        }
+        let parts: Vec<&[String]> = rows.chunks(cut).rev().collect();
+        workers::polished(start.clone(), &parts, prior, false)
     };
     let whole = polished(1500, PolishPrior::Fitted);
     assert_same(&whole, &polished(500, PolishPrior::Fitted), 1e-8);

@@ -2,11 +2,12 @@
 
 use crate::class_learner::{ClassLearner, ClassState};
 use crate::error::{file as refuse, input, model as translate, plain};
-use crate::file::{About, Content, ENTRY, Provenance, STREAM};
+use crate::export::write_export;
+use crate::file::{About, Content, Provenance, entries};
 use crate::json::to_json;
 use crate::schema::Schema;
 use kalmia::evaluate::ClassMetrics;
-use kalmia::file::{Metadata, ModelFile, VERSION, replace};
+use kalmia::file::{Metadata, ModelFile, VERSION};
 use kalmia::learner::{AnyCategorical, AnyCategoricalState};
 use kalmia_data::Encoder;
 use kalmia_model::{ClassModel, ModelLearner, Weights, class_json_export, class_onnx};
@@ -94,12 +95,7 @@ pub fn save_classes(
     python: &Bound<'_, PyAny>,
     stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    let mut metadata = Metadata::default();
-    metadata.insert(ENTRY.into(), to_json(python)?);
-    if let Some(stream) = stream {
-        metadata.insert(STREAM.into(), to_json(stream)?);
-    }
-    let model = model(py, &learner, &schema.0, metadata)?;
+    let model = model(py, &learner, &schema.0, entries(python, stream)?)?;
     py.detach(|| model.save(&path)).map_err(translate)
 }
 
@@ -181,14 +177,11 @@ pub fn export_classes(
     let model = model(py, &learner, &schema.0, Metadata::default())?;
     let labels = to_json(labels)?.as_array().cloned().unwrap_or_default();
     let classes: Vec<(usize, Value)> = codes.into_iter().zip(labels).collect();
-    let bytes = match format {
-        "onnx" => class_onnx(&model, &classes, VERSION).map_err(translate)?,
-        "json" => {
-            let document = class_json_export(&model, &classes, VERSION).map_err(translate)?;
-            format!("{document}\n").into_bytes()
-        }
-        other => return Err(input(format!("format is '{other}': give \"onnx\" or \"json\""))),
-    };
-    py.detach(|| replace(&path, |sink| sink.write_all(&bytes)))
-        .map_err(|error| refuse(format!("cannot write {}: {error}", path.display())))
+    write_export(
+        py,
+        &path,
+        format,
+        || class_onnx(&model, &classes, VERSION),
+        || class_json_export(&model, &classes, VERSION),
+    )
 }

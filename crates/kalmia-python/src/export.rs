@@ -6,9 +6,10 @@ use crate::json::to_json;
 use crate::learner::Learner;
 use crate::schema::Schema;
 use kalmia::file::{Metadata, VERSION, replace};
-use kalmia_model::{ExportOptions, json_export, onnx};
+use kalmia_model::{ExportOptions, Result, json_export, onnx};
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// Writes learners with their schema for other programs. The estimators use it.
 ///
@@ -41,11 +42,22 @@ pub fn export_model(
     let classes = to_json(classes)?;
     let classes = classes.as_array().map_or(&[][..], Vec::as_slice);
     let options = ExportOptions { version: VERSION, classes, offset };
+    write_export(py, &path, format, || onnx(&models, &options), || json_export(&models, &options))
+}
+
+/// Writes what a format asks for; an existing file is replaced in one step.
+pub fn write_export(
+    py: Python<'_>,
+    path: &Path,
+    format: &str,
+    onnx: impl FnOnce() -> Result<Vec<u8>>,
+    json: impl FnOnce() -> Result<Value>,
+) -> PyResult<()> {
     let bytes = match format {
-        "onnx" => onnx(&models, &options).map_err(translate)?,
-        "json" => format!("{}\n", json_export(&models, &options).map_err(translate)?).into_bytes(),
+        "onnx" => onnx().map_err(translate)?,
+        "json" => format!("{}\n", json().map_err(translate)?).into_bytes(),
         other => return Err(input(format!("format is '{other}': give \"onnx\" or \"json\""))),
     };
-    py.detach(|| replace(&path, |sink| sink.write_all(&bytes)))
+    py.detach(|| replace(path, |sink| sink.write_all(&bytes)))
         .map_err(|error| refuse(format!("cannot write {}: {error}", path.display())))
 }

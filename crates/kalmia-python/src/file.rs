@@ -22,10 +22,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The metadata entry of what only the Python package needs.
-pub const ENTRY: &str = "python";
+const ENTRY: &str = "python";
 
 /// The metadata entry of `kalmia.stream`: how far into its sources the model has learned.
-pub const STREAM: &str = "stream";
+const STREAM: &str = "stream";
 
 /// What a model file says of a learner beside its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -88,6 +88,16 @@ pub fn model(
     })
 }
 
+/// The two entries of a file, as [`load_model`] gives them back.
+pub fn entries(python: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<Metadata> {
+    let mut metadata = Metadata::default();
+    metadata.insert(ENTRY.into(), to_json(python)?);
+    if let Some(stream) = stream {
+        metadata.insert(STREAM.into(), to_json(stream)?);
+    }
+    Ok(metadata)
+}
+
 /// Writes learners with their schema; `python` and `stream` are what `load_model` gives back.
 #[pyfunction]
 #[pyo3(signature = (path, learners, schema, python, stream=None))]
@@ -99,11 +109,7 @@ pub fn save_model(
     python: &Bound<'_, PyAny>,
     stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    let mut metadata = Metadata::default();
-    metadata.insert(ENTRY.into(), to_json(python)?);
-    if let Some(stream) = stream {
-        metadata.insert(STREAM.into(), to_json(stream)?);
-    }
+    let metadata = entries(python, stream)?;
     let models = learners.iter().map(|one| model(py, one, &schema.0, &metadata));
     let models = models.collect::<PyResult<Vec<_>>>()?;
     py.detach(|| save_set(&path, &models)).map_err(translate)

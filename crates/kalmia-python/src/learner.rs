@@ -5,7 +5,6 @@ mod learn;
 mod predict;
 
 pub use inspect::{Coefficient, check_level, line};
-pub use learn::{check_order, scale_weights};
 
 use crate::any::{AnyModel, either};
 use crate::error::input;

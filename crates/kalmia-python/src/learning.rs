@@ -1,79 +1,193 @@
-//! The calls that run over many rows: learning, which can be undone, and predicting.
+//! A call that learns many rows as one transaction, whatever learns them.
 
-use crate::any::{AnyModel, either};
-use crate::error::{Rows as RowsOf, input, model};
-use crate::rows::{Features, flat};
-use crate::state::State;
+use crate::blocks::{BlockFeatures, Signals, Table, TakesRows};
+use crate::error::{Rows as RowsOf, input};
+use crate::learner::Numbers;
+use crate::rows::{Features, arranged, flat};
 use crate::table;
 use crate::wide::WideRows;
-use kalmia::evaluate::MetricsThread;
 use kalmia::learner::Checkpoint;
-use kalmia::{
-    Inputs, Learner, Observer, Predict, RowView, Rows, SparseInputs, SparseMatrix, SparseRows,
-};
-use kalmia_model::check_copy_memory;
-use numpy::ndarray::{ArrayView1, s};
+use kalmia::{Rows, SparseRows};
+use kalmia_model::{WeightKind, Weights};
+use numpy::ndarray::{ArrayView1, ArrayView2, s};
 use pyo3::prelude::*;
 use std::borrow::Cow;
-use std::time::{Duration, Instant};
 
-/// Rows of a table from which a thread of its own for the metrics is worth it.
-const MIN_ROWS_FOR_THREAD: usize = 20_000;
-/// Time between two checks for signals (Ctrl-C).
-const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+/// Rows to learn, as the library takes them.
+#[derive(Clone, Copy)]
+pub enum AnyRows<'a> {
+    Dense(Rows<'a>),
+    Sparse(SparseRows<'a>),
+}
 
-/// The arguments of a call that learns.
-pub struct Call<'a, 'py> {
+impl<'a> AnyRows<'a> {
+    /// Rows with these targets.
+    pub fn new(
+        x: BlockFeatures<'a>,
+        y: &'a [f64],
+        weight: Option<&'a [f64]>,
+        offset: Option<&'a [f64]>,
+    ) -> kalmia::Result<Self> {
+        match x {
+            BlockFeatures::Dense(x) => {
+                let mut rows = Rows::new(x.len() / y.len().max(1), x, y)?;
+                if let Some(weight) = weight {
+                    rows = rows.with_weights(weight)?;
+                }
+                if let Some(offset) = offset {
+                    rows = rows.with_offsets(offset)?;
+                }
+                Ok(Self::Dense(rows))
+            }
+            BlockFeatures::Sparse(x) => {
+                let mut rows = SparseRows::new(x, y)?;
+                if let Some(weight) = weight {
+                    rows = rows.with_weights(weight)?;
+                }
+                if let Some(offset) = offset {
+                    rows = rows.with_offsets(offset)?;
+                }
+                Ok(Self::Sparse(rows))
+            }
+        }
+    }
+}
+
+/// Learns one block.
+pub type LearnBlock<'f> = &'f mut dyn FnMut(AnyRows<'_>) -> kalmia::Result<()>;
+
+/// What learning changes: a learner, its metrics and the count of weights.
+pub trait Teach: Clone + Send {
+    type Learner: TakesRows;
+
+    fn learner(&self) -> &Self::Learner;
+
+    /// The weights of the rows, as they were given.
+    fn weights(&mut self) -> &mut Weights;
+
+    /// Refuses if there is no memory for a copy.
+    fn check_copy_memory(&self) -> PyResult<()>;
+
+    /// Whether the learner undoes the block that it refuses itself.
+    fn undoes_blocks(&self) -> bool {
+        true
+    }
+
+    /// Learns the blocks of a table of `rows` rows: `blocks` calls its argument with each. What was
+    /// predicted for a row before it was learned is appended to `predicted`.
+    fn learn_blocks(
+        &mut self,
+        rows: usize,
+        predicted: Option<&mut Vec<f64>>,
+        blocks: impl FnOnce(LearnBlock<'_>) -> PyResult<()>,
+    ) -> PyResult<()>;
+}
+
+/// The arguments of a call that learns, as Python gives them.
+pub struct Given<'a, 'py> {
     pub x: &'a Bound<'py, PyAny>,
-    pub y: ArrayView1<'a, f64>,
-    pub weight: Option<ArrayView1<'a, f64>>,
-    pub offset: Option<ArrayView1<'a, f64>>,
+    pub y: &'a Numbers<'py>,
+    pub weight: Option<&'a Numbers<'py>>,
+    pub offset: Option<&'a Numbers<'py>>,
+    /// What the weights mean, if they are counted.
+    pub kind: Option<WeightKind>,
     pub intercept: bool,
     /// Whether a failed call is undone.
     pub undo: bool,
-    /// The caller's number of each row, in the order in which they are learned. `y`, `weight` and
-    /// `offset` are in that order already.
+    /// The rows in the order in which they are learned.
     pub order: Option<&'a [usize]>,
+    /// Whether these are all rows.
+    pub whole: bool,
     /// The number of the first row in messages.
     pub first_row: usize,
 }
 
-/// The features of a table.
-#[derive(Clone, Copy)]
-enum Table<'x> {
-    Dense(Features<'x>),
-    Sparse(&'x WideRows),
-}
-
-/// The features of a block of rows.
-enum BlockFeatures<'b> {
-    Dense(&'b [f64]),
-    Sparse(SparseMatrix<'b>),
-}
-
-impl Table<'_> {
-    fn rows(&self) -> usize {
-        match self {
-            Self::Dense(features) => features.x.nrows(),
-            Self::Sparse(rows) => rows.rows(),
-        }
-    }
-
-    /// Calls `run` with the first row, the number of rows and the features of each block.
-    fn each_block_in(
+impl<'py> Given<'_, 'py> {
+    /// Learns all rows. Collects what was predicted for each before, in the order in which they
+    /// are learned, if `predicted` is given.
+    pub fn teach(
         &self,
-        order: Option<&[usize]>,
-        mut run: impl FnMut(usize, usize, BlockFeatures<'_>) -> PyResult<()>,
+        py: Python<'py>,
+        state: &mut impl Teach,
+        predicted: Option<&mut Vec<f64>>,
     ) -> PyResult<()> {
-        match self {
-            Self::Dense(features) => {
-                features.each_block_in(order, |first, n, x| run(first, n, BlockFeatures::Dense(x)))
-            }
-            Self::Sparse(rows) => {
-                rows.each_block_in(order, |first, n, x| run(first, n, BlockFeatures::Sparse(x)))
-            }
+        let y = self.y.as_array();
+        if let Some(order) = self.order {
+            check_order(order, y.len())?;
         }
+        let arrange = |values: &Numbers<'py>| match self.order {
+            Some(order) if values.as_array().len() == order.len() => {
+                arranged(values.as_array(), order)
+            }
+            // a wrong length is refused later
+            _ => values.as_array().to_vec(),
+        };
+        let in_order = self.order.map(|order| arranged(y, order));
+        let offsets = self.offset.map(arrange);
+        let mut weights = self.weight.map(arrange);
+        let mut counted = *state.weights();
+        if let (Some(weights), Some(kind)) = (&mut weights, self.kind) {
+            scale_weights(kind, &mut counted, weights, self.whole);
+        }
+        let call = Call {
+            x: self.x,
+            y: in_order.as_deref().map_or(y, ArrayView1::from),
+            weight: weights.as_deref().map(ArrayView1::from),
+            offset: offsets.as_deref().map(ArrayView1::from),
+            intercept: self.intercept,
+            undo: self.undo,
+            order: self.order,
+            first_row: self.first_row,
+        };
+        call.learn(py, state, predicted)?;
+        *state.weights() = counted;
+        Ok(())
     }
+}
+
+/// Counts weights, and scales those that mean precision.
+pub fn scale_weights(kind: WeightKind, counted: &mut Weights, weights: &mut [f64], whole: bool) {
+    // illegal weights are left to the learner, which names their row
+    let legal = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
+    match kind {
+        WeightKind::Precision if legal && whole => counted.divide_by_mean(weights),
+        WeightKind::Precision if legal => counted.divide_by_running_mean(weights),
+        _ => counted.count(weights),
+    }
+}
+
+/// An order must hold every row once.
+pub fn check_order(order: &[usize], rows: usize) -> PyResult<()> {
+    let mut taken = vec![false; rows];
+    let fits =
+        |&place: &usize| taken.get_mut(place).is_some_and(|taken| !std::mem::replace(taken, true));
+    if order.len() == rows && order.iter().all(fits) {
+        return Ok(());
+    }
+    Err(input(format!("order must hold each of the numbers 0 to {rows} - 1 once")))
+}
+
+/// Rows of `width` numbers in the order in which the caller gave the rows.
+pub fn in_given_order(found: Vec<f64>, width: usize, order: Option<&[usize]>) -> Vec<f64> {
+    let Some(order) = order else { return found };
+    let mut back = vec![0.0; found.len()];
+    for (row, &place) in found.chunks_exact(width).zip(order) {
+        back[place * width..][..width].copy_from_slice(row);
+    }
+    back
+}
+
+/// A call that learns, with its rows in the order in which they are learned.
+struct Call<'a, 'py> {
+    x: &'a Bound<'py, PyAny>,
+    y: ArrayView1<'a, f64>,
+    weight: Option<ArrayView1<'a, f64>>,
+    offset: Option<ArrayView1<'a, f64>>,
+    intercept: bool,
+    undo: bool,
+    /// The caller's number of each row. `x` is in the caller's order.
+    order: Option<&'a [usize]>,
+    first_row: usize,
 }
 
 /// One table of a call, with the rows that came before it.
@@ -92,22 +206,22 @@ struct Part<'x, 'a> {
 }
 
 impl<'py> Call<'_, 'py> {
-    /// Learns all rows. Collects the means predicted before each row if `means` is given.
+    /// Learns all rows.
     ///
     /// A learner undoes the block that it refuses itself. Only a call of several blocks, or of a
     /// custom family, whose exceptions show afterwards, needs a copy to return to.
-    pub fn learn(
+    fn learn<S: Teach>(
         &self,
         py: Python<'py>,
-        state: &mut State,
-        mut means: Option<&mut Vec<f64>>,
+        state: &mut S,
+        mut predicted: Option<&mut Vec<f64>>,
     ) -> PyResult<()> {
         self.check_lengths()?;
         if let Ok(rows) = self.x.cast::<WideRows>() {
-            let rows = rows.get();
-            self.check_total(rows.rows())?;
-            return self.transact(state, rows.is_one_block(), |state| {
-                self.learn_part(py, state, Table::Sparse(rows), 0, self.order, means)?;
+            let table = Table::Sparse(rows.get());
+            self.check_total(table.rows())?;
+            return self.transact(state, table.is_one_block(), |state| {
+                self.learn_part(py, state, table, 0, self.order, predicted)?;
                 Ok(())
             });
         }
@@ -120,42 +234,42 @@ impl<'py> Call<'_, 'py> {
         let Some(first) = tables.next().transpose()? else {
             return self.check_total(0);
         };
-        let features = Features { x: first.as_array(), intercept: self.intercept };
+        let first = self.dense(first.as_array());
         let is_last = tables.peek().is_none();
         if is_last {
-            self.check_total(features.x.nrows())?;
+            self.check_total(first.rows())?;
         }
-        let one_step = is_last && features.is_one_block();
-        self.transact(state, one_step, |state| {
-            let dense = Table::Dense(features);
-            let mut start = self.learn_part(py, state, dense, 0, order, means.as_deref_mut())?;
+        self.transact(state, is_last && first.is_one_block(), |state| {
+            let mut start =
+                self.learn_part(py, state, first, 0, order, predicted.as_deref_mut())?;
             for table in tables {
                 let table = table?;
-                let dense =
-                    Table::Dense(Features { x: table.as_array(), intercept: self.intercept });
-                start = self.learn_part(py, state, dense, start, None, means.as_deref_mut())?;
+                let table = self.dense(table.as_array());
+                start = self.learn_part(py, state, table, start, None, predicted.as_deref_mut())?;
             }
             self.check_total(start)
         })
     }
 
+    fn dense<'x>(&self, x: ArrayView2<'x, f64>) -> Table<'x> {
+        Table::Dense(Features { x, intercept: self.intercept })
+    }
+
     /// Runs `all`, with a copy to return to if the learner cannot undo it itself: it can if it gets
     /// all rows in one step.
-    fn transact(
+    fn transact<S: Teach>(
         &self,
-        state: &mut State,
+        state: &mut S,
         one_step: bool,
-        all: impl FnOnce(&mut State) -> PyResult<()>,
+        all: impl FnOnce(&mut S) -> PyResult<()>,
     ) -> PyResult<()> {
-        let custom = state.learner.custom_family();
-        let work = |state: &mut State| {
+        let work = |state: &mut S| {
             let result = all(state);
-            // what a callable raised is the cause of any other error
-            custom.as_ref().map_or(Ok(()), |family| family.check())?;
+            state.learner().check_callables()?;
             result
         };
-        if self.undo && (custom.is_some() || !one_step) {
-            either!(&state.learner, inner => check_copy_memory(inner)).map_err(model)?;
+        if self.undo && !(one_step && state.undoes_blocks()) {
+            state.check_copy_memory()?;
             Checkpoint::default().transaction(state, work)
         } else {
             work(state)
@@ -166,13 +280,13 @@ impl<'py> Call<'_, 'py> {
     fn learn_part(
         &self,
         py: Python<'py>,
-        state: &mut State,
+        state: &mut impl Teach,
         table: Table<'_>,
         start: usize,
         taken: Option<&[usize]>,
-        means: Option<&mut Vec<f64>>,
+        predicted: Option<&mut Vec<f64>>,
     ) -> PyResult<usize> {
-        check_features(&table, &state.learner)?;
+        table.check(state.learner())?;
         let end = start + table.rows();
         if end > self.y.len() {
             return Err(input(format!("X has more rows than y, which has {}", self.y.len())));
@@ -187,7 +301,7 @@ impl<'py> Call<'_, 'py> {
             taken,
             named: self.order,
         };
-        py.detach(|| part.learn(state, means))?;
+        py.detach(|| part.learn(state, predicted))?;
         Ok(end)
     }
 
@@ -217,243 +331,26 @@ impl<'py> Call<'_, 'py> {
     }
 }
 
-/// The learner must expect such features: a wide one takes any, and the others as many as they
-/// have.
-fn check_features(table: &Table<'_>, learner: &AnyModel) -> PyResult<()> {
-    let features = match table {
-        _ if learner.is_wide() => return Ok(()),
-        Table::Dense(features) => features,
-        Table::Sparse(_) => {
-            return Err(input("sparse rows by index are for learners of method 'wide' alone"));
-        }
-    };
-    let dim = learner.dim();
-    if features.dim() == dim {
-        return Ok(());
-    }
-    let expected = dim - usize::from(features.intercept);
-    let found = features.x.ncols();
-    Err(input(format!("X has {found} features, but the learner expects {expected}")))
-}
-
 impl Part<'_, '_> {
-    /// Learns the rows of one block.
-    fn learn_block(
-        &self,
-        learner: &mut AnyModel,
-        first: usize,
-        n: usize,
-        x: BlockFeatures<'_>,
-        observer: Option<&mut dyn Observer>,
-    ) -> kalmia::Result<()> {
-        let range = first..first + n;
-        let y = &self.y[range.clone()];
-        let weight = self.weight.as_ref().map(|weight| &weight[range.clone()]);
-        let offset = self.offset.as_ref().map(|offset| &offset[range]);
-        match x {
-            BlockFeatures::Dense(x) => {
-                let mut rows = Rows::new(x.len() / n.max(1), x, y)?;
-                if let Some(weight) = weight {
-                    rows = rows.with_weights(weight)?;
-                }
-                if let Some(offset) = offset {
-                    rows = rows.with_offsets(offset)?;
-                }
-                either!(learner, inner => inner.learn_observed(rows, observer))
-            }
-            BlockFeatures::Sparse(x) => {
-                let mut rows = SparseRows::new(x, y)?;
-                if let Some(weight) = weight {
-                    rows = rows.with_weights(weight)?;
-                }
-                if let Some(offset) = offset {
-                    rows = rows.with_offsets(offset)?;
-                }
-                either!(learner, inner => inner.learn_sparse_observed(rows, observer))
-            }
-        }
-    }
-
     /// Learns every row in order, without the interpreter's lock except to check for signals.
-    fn learn(&self, state: &mut State, mut means: Option<&mut Vec<f64>>) -> PyResult<()> {
-        let State { learner, metrics, .. } = state;
-        let large = self.table.rows() >= MIN_ROWS_FOR_THREAD;
-        let mut thread =
-            metrics.as_ref().filter(|_| large).map(|metrics| MetricsThread::start(metrics.clone()));
-        // Rows that a block refuses must not count, so they wait here until it is learned.
-        let mut pending: Vec<RowView<'static>> = Vec::new();
-        let observed = metrics.is_some() || means.is_some();
-        let buffered = metrics.is_some() && !large;
-        let mut checked = Instant::now();
-        self.table.each_block_in(self.taken, |first, n, x| {
-            // before the block: what was learned after the last check is complete
-            if checked.elapsed() > SIGNAL_INTERVAL {
-                checked = Instant::now();
-                Python::attach(|py| py.check_signals())?;
-            }
-            let place =
-                RowsOf { first: self.start + first, intercept: self.intercept, order: self.named };
-            let mut watch = |row: &RowView<'_>| {
-                if let Some(thread) = &mut thread {
-                    thread.row(row);
-                }
-                if buffered {
-                    pending.push(RowView { x: &[], ..*row });
-                }
-                if let Some(means) = &mut means {
-                    means.push(row.mean);
-                }
-            };
-            // without an observer, `auto` need not compute the mean of its mixture
-            let observer: Option<&mut dyn Observer> =
-                if observed { Some(&mut watch) } else { None };
-            self.learn_block(learner, first, n, x, observer)
-                .map_err(|error| place.refuse(error))?;
-            if let Some(thread) = &mut thread {
-                thread.flush();
-            }
-            if let Some(metrics) = metrics.as_mut().filter(|_| buffered) {
-                pending.drain(..).for_each(|row| metrics.row(&row));
-            }
-            Ok(())
-        })?;
-        if let Some(thread) = thread {
-            *metrics = Some(thread.finish());
-        }
-        Ok(())
-    }
-}
-
-/// Rows to predict.
-pub struct Query<'a, 'py> {
-    pub x: &'a Bound<'py, PyAny>,
-    pub offset: Option<ArrayView1<'a, f64>>,
-    /// Levels per row that no row had.
-    pub unseen: Option<ArrayView1<'a, u32>>,
-    pub intercept: bool,
-}
-
-/// A block of rows to predict.
-#[derive(Clone, Copy)]
-pub enum AnyInputs<'a> {
-    Dense(Inputs<'a>),
-    Sparse(SparseInputs<'a>),
-}
-
-impl AnyInputs<'_> {
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Dense(inputs) => inputs.len(),
-            Self::Sparse(inputs) => inputs.len(),
-        }
-    }
-
-    /// Calls `take` with the prediction of each row.
-    pub fn predict<P: Predict>(
-        self,
-        learner: &P,
-        take: &mut dyn FnMut(usize, &P::Prediction) -> kalmia::Result<()>,
-    ) -> kalmia::Result<()> {
-        match self {
-            Self::Dense(inputs) => learner.predict_many(inputs, take),
-            Self::Sparse(inputs) => learner.predict_sparse(inputs, take),
-        }
-    }
-}
-
-impl<'py> Query<'_, 'py> {
-    /// Calls `run` with each block of rows, without the interpreter's lock.
-    pub fn each_block(
-        &self,
-        py: Python<'py>,
-        learner: &AnyModel,
-        mut run: impl FnMut(AnyInputs<'_>) -> kalmia::Result<()> + Send,
-    ) -> PyResult<()> {
-        if let Ok(rows) = self.x.cast::<WideRows>() {
-            let end = self.table(py, learner, Table::Sparse(rows.get()), 0, &mut run)?;
-            return self.check_end(end);
-        }
-        let mut start = 0;
-        for table in table::blocks(py, self.x)? {
-            let table = table?;
-            let features = Features { x: table.as_array(), intercept: self.intercept };
-            start = self.table(py, learner, Table::Dense(features), start, &mut run)?;
-        }
-        self.check_end(start)
-    }
-
-    /// Calls `run` with the blocks of one table, after `start` rows; the number of rows so far.
-    fn table(
-        &self,
-        py: Python<'py>,
-        learner: &AnyModel,
-        table: Table<'_>,
-        start: usize,
-        run: &mut (impl FnMut(AnyInputs<'_>) -> kalmia::Result<()> + Send),
-    ) -> PyResult<usize> {
-        check_features(&table, learner)?;
-        let end = start + table.rows();
-        if let Some(found) = self.offset.map(|offset| offset.len()).filter(|&found| found < end) {
-            return Err(input(format!("X has more rows than offset, which has {found}")));
-        }
-        if let Some(found) = self.unseen.map(|unseen| unseen.len()).filter(|&found| found < end) {
-            return Err(input(format!("X has more rows than unseen, which has {found}")));
-        }
-        let offset = self.offset.map(|offset| flat(offset.slice_move(s![start..end])));
-        let unseen = self.unseen.map(|unseen| unseen.slice_move(s![start..end]).to_vec());
-        let intercept = self.intercept;
-        let result = py.detach(move || {
-            table.each_block_in(None, |first, n, x| {
-                let place = RowsOf { first: start + first, intercept, order: None };
+    fn learn(&self, state: &mut impl Teach, predicted: Option<&mut Vec<f64>>) -> PyResult<()> {
+        let mut signals = Signals::new();
+        state.learn_blocks(self.table.rows(), predicted, |learn| {
+            self.table.each_block_in(self.taken, |first, n, x| {
+                // before the block: what was learned after the last check is complete
+                signals.check()?;
+                let place = RowsOf {
+                    first: self.start + first,
+                    intercept: self.intercept,
+                    order: self.named,
+                };
                 let range = first..first + n;
-                let offset = offset.as_ref().map(|offset| &offset[range.clone()]);
-                let unseen = unseen.as_ref().map(|unseen| &unseen[range]);
-                inputs(x, n, offset, unseen)
-                    .and_then(&mut *run)
-                    .map_err(|error| place.refuse(error))?;
-                Python::attach(|py| py.check_signals())
+                let weight = self.weight.as_ref().map(|weight| &weight[range.clone()]);
+                let offset = self.offset.as_ref().map(|offset| &offset[range.clone()]);
+                AnyRows::new(x, &self.y[range], weight, offset)
+                    .and_then(&mut *learn)
+                    .map_err(|error| place.refuse(error))
             })
-        });
-        learner.custom_family().map_or(Ok(()), |family| family.check())?;
-        result.map(|()| end)
-    }
-
-    fn check_end(&self, rows: usize) -> PyResult<()> {
-        match self.offset.map(|offset| offset.len()).filter(|&found| found != rows) {
-            Some(found) => Err(input(format!("X has {rows} rows, but offset has {found}"))),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The features of `n` rows as predictions take them.
-fn inputs<'b>(
-    x: BlockFeatures<'b>,
-    n: usize,
-    offset: Option<&'b [f64]>,
-    unseen: Option<&'b [u32]>,
-) -> kalmia::Result<AnyInputs<'b>> {
-    match x {
-        BlockFeatures::Dense(x) => {
-            let mut inputs = Inputs::new(x.len() / n.max(1), x)?;
-            if let Some(offset) = offset {
-                inputs = inputs.with_offsets(offset)?;
-            }
-            if let Some(unseen) = unseen {
-                inputs = inputs.with_unseen(unseen)?;
-            }
-            Ok(AnyInputs::Dense(inputs))
-        }
-        BlockFeatures::Sparse(x) => {
-            let mut inputs = SparseInputs::new(x);
-            if let Some(offset) = offset {
-                inputs = inputs.with_offsets(offset)?;
-            }
-            if let Some(unseen) = unseen {
-                inputs = inputs.with_unseen(unseen)?;
-            }
-            Ok(AnyInputs::Sparse(inputs))
-        }
+        })
     }
 }

@@ -4,6 +4,7 @@
 mod any;
 mod arguments;
 mod arrow;
+mod blocks;
 mod bounds;
 mod class_file;
 mod class_learner;
@@ -27,6 +28,7 @@ mod polish;
 mod prediction;
 mod quantile_file;
 mod quantile_scores;
+mod querying;
 mod river;
 mod rows;
 mod schema;

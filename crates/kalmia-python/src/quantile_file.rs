@@ -2,14 +2,14 @@
 //! model in the file.
 
 use crate::any::ByFamily;
-use crate::error::{file as refuse, input, model as translate, plain};
-use crate::file::{About, Content, ENTRY, Provenance, STREAM};
-use crate::json::to_json;
+use crate::error::{input, model as translate, plain};
+use crate::export::write_export;
+use crate::file::{About, Content, Provenance, entries};
 use crate::kinds::wrap;
 use crate::learner::Learner;
 use crate::quantile_scores::{QuantileScores, ScoreState};
 use crate::schema::Schema;
-use kalmia::file::{Metadata, VERSION, replace};
+use kalmia::file::{Metadata, VERSION};
 use kalmia::learner::Quantiles;
 use kalmia::{AnyFamily, AnyLearner, Auto, Predict, Quantile};
 use kalmia_data::Encoder;
@@ -67,12 +67,7 @@ pub fn save_quantiles(
     python: &Bound<'_, PyAny>,
     stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    let mut metadata = Metadata::default();
-    metadata.insert(ENTRY.into(), to_json(python)?);
-    if let Some(stream) = stream {
-        metadata.insert(STREAM.into(), to_json(stream)?);
-    }
-    let model = model(py, &learners, scores, &schema.0, metadata)?;
+    let model = model(py, &learners, scores, &schema.0, entries(python, stream)?)?;
     py.detach(|| model.save(&path)).map_err(translate)
 }
 
@@ -124,14 +119,11 @@ pub fn export_quantiles(
     offset: bool,
 ) -> PyResult<()> {
     let model = model(py, &learners, scores, &schema.0, Metadata::default())?;
-    let bytes = match format {
-        "onnx" => quantile_onnx(&model, VERSION, offset),
-        "json" => {
-            let document = quantile_json_export(&model, VERSION).map_err(translate)?;
-            format!("{document}\n").into_bytes()
-        }
-        other => return Err(input(format!("format is '{other}': give \"onnx\" or \"json\""))),
-    };
-    py.detach(|| replace(&path, |sink| sink.write_all(&bytes)))
-        .map_err(|error| refuse(format!("cannot write {}: {error}", path.display())))
+    write_export(
+        py,
+        &path,
+        format,
+        || Ok(quantile_onnx(&model, VERSION, offset)),
+        || quantile_json_export(&model, VERSION),
+    )
 }

@@ -1,7 +1,8 @@
 //! How good the predictions of several quantiles were: what their learners do not keep themselves.
 
 use crate::error::{file as refuse, input, model as translate, plain};
-use crate::learner::{Numbers, check_order, scale_weights};
+use crate::learner::Numbers;
+use crate::learning::{check_order, scale_weights};
 use crate::metrics::quantile_report;
 use crate::shared::{Held, Shared};
 use kalmia::evaluate::QuantileMetrics;

@@ -112,16 +112,18 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         return self.learners_[0]
 
     def _theta(self) -> np.ndarray:
-        """Coefficients, one row per learner, the intercept first (0 if there is none)."""
+        """Coefficients, one row per learner or class, the intercept first (0 if there is none)."""
         check_is_fitted(self, "learners_")
+        theta = self._coefficients()
+        if self.learners_[0].intercept:
+            return theta
+        return np.hstack([np.zeros((len(theta), 1)), theta])
+
+    def _coefficients(self) -> np.ndarray:
+        """The same, without an intercept if there is none."""
         if self._wide:
-            found = [_wide.by_column(self, one, one.theta, 0.0) for one in self.learners_]
-        else:
-            found = [learner.theta for learner in self.learners_]
-        theta = np.array(found)
-        if not self.learners_[0].intercept:
-            theta = np.hstack([np.zeros((len(theta), 1)), theta])
-        return theta
+            return np.array([_wide.by_column(self, one, one.theta, 0.0) for one in self.learners_])
+        return np.array([learner.theta for learner in self.learners_])
 
     @property
     def _wide(self) -> bool:
@@ -380,9 +382,7 @@ class Estimator(Exports, Inputs, Learning, BaseEstimator):
         array([1.9])
         """
         check_is_fitted(self, "learners_")
-        _polish.polish(
-            self, X, y, sample_weight, offset, robust=robust, prior=prior, passes=passes
-        )
+        _polish.polish(self, X, y, sample_weight, offset, robust=robust, prior=prior, passes=passes)
         return self
 
     def summary(self, level: float = 0.95) -> Summary:

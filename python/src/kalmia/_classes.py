@@ -9,7 +9,7 @@ import numpy as np
 
 from ._data import Rows
 from ._kalmia import ClassLearner
-from ._parameters import draw_seed
+from ._parameters import check_flag
 from ._wide import by_column, is_wide
 from .errors import InputError
 
@@ -19,15 +19,34 @@ def is_joint(learners: list[Any]) -> bool:
     return isinstance(learners[0], ClassLearner)
 
 
-def takes_joint(estimator: Any, classes: int, rows: Rows) -> bool:
-    """Whether such rows are learned jointly: by ``"auto"`` or ``"wide"``, without offsets."""
-    return (
+def new_codes(estimator: Any, classes: int, rows: Rows) -> np.ndarray | None:
+    """The codes of classes that one learner is to hold; None if such rows are not learned jointly.
+
+    They are by ``"auto"`` and ``"wide"``, without offsets.
+    """
+    joint = (
         classes > 2
         and estimator.method in ("auto", "wide")
         and not estimator.averaged
         and not estimator.certificate
         and estimator.outliers in (None, "keep")
         and rows.offset is None
+    )
+    return np.arange(classes) if joint else None
+
+
+def new_learner(estimator: Any, first: Rows, classes: int, shuffle: int | None) -> ClassLearner:
+    """A learner of several classes for such rows."""
+    # refuses parameters that the method does not take
+    estimator._new_learner(first._replace(X=np.empty((0, 1))), None, shuffle)
+    return ClassLearner(
+        classes,
+        first.X.shape[1],
+        check_flag("fit_intercept", estimator.fit_intercept),
+        drift=estimator.drift,
+        weights=estimator.weights,
+        shuffle=shuffle,
+        numbers=first.numbers,
     )
 
 
@@ -104,25 +123,18 @@ def summary_rows(estimator: Any, level: float) -> list[tuple[Any, ...]]:
     return rows
 
 
-def sampled(
-    estimator: Any, rows: Rows, n: int, random_state: Any, of_mean: bool
-) -> np.ndarray:
-    """Draws of labels or probabilities; see `LogisticRegression.sample_predictions`."""
+def sampled_probabilities(estimator: Any, rows: Rows, n: int, start: int) -> np.ndarray:
+    """Draws of the probabilities, of shape (n, rows, classes); `start` is the seed."""
     (learner,) = estimator.learners_
-    start = draw_seed(random_state)
     coefficients = learner.sample_coefficients(n, start)[:, estimator._codes]
     table = rows.X.toarray() if hasattr(rows.X, "toarray") else np.asarray(rows.X, dtype=float)
     if learner.intercept:
         table = np.hstack([np.ones((len(table), 1)), table])
     linear = np.einsum("rd,nkd->nrk", table, coefficients)
     linear -= linear.max(axis=2, keepdims=True)
-    shares = np.exp(linear)
-    shares /= shares.sum(axis=2, keepdims=True)
-    if of_mean:
-        return rows.spread(shares.swapaxes(0, 1)).swapaxes(0, 1)
-    at = np.random.default_rng(start).random((*shares.shape[:2], 1))
-    chosen = (shares.cumsum(axis=2) < at).sum(axis=2).clip(max=len(estimator.classes_) - 1)
-    return rows.spread(estimator.classes_[chosen].T).T
+    found: np.ndarray = np.exp(linear)
+    found /= found.sum(axis=2, keepdims=True)
+    return found
 
 
 def labels_of(names: list[str]) -> tuple[np.ndarray, np.ndarray]:

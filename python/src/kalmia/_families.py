@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.metrics import d2_absolute_error_score
 
 from ._parameters import PARAMETERS, DriftName, MethodName, OutlierName, ScaleName, WeightName
 from ._regression import Regression
@@ -146,5 +148,5 @@ class StudentRegression(Regression):
     def _family_name(self) -> str:
         return self._family_within("degrees_of_freedom", 2.1, 100.0)
 
-    def _score_level(self) -> float:
-        return 0.5
+    def _explained(self, y: Any, predicted: np.ndarray, weight: Any) -> float:
+        return float(d2_absolute_error_score(y, predicted, sample_weight=weight))

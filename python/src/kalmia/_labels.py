@@ -1,10 +1,12 @@
-"""Labels of classifiers: what they may be, and the weights of their rows."""
+"""Labels of classifiers: what they may be, as targets, and the weights of their rows."""
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 
 from ._parameters import check_numbers
 from .errors import InputError
@@ -26,6 +28,63 @@ def check_labels(y: np.ndarray) -> None:
         )
     if "str" in kinds and len(kinds) > 1:
         raise InputError(f"y mixes labels of types {', '.join(kinds)}: convert all to str")
+
+
+def known_classes(y: np.ndarray, given: Any, before: np.ndarray | None) -> np.ndarray:
+    """The sorted labels of a stream: on its first call those given, or else those of `y`.
+
+    `before` has those of earlier calls, None on the first. They stay as they are.
+    """
+    try:
+        return _first_classes(y, given) if before is None else _same_classes(given, before)
+    except (TypeError, ValueError):
+        check_labels(y)
+        raise
+
+
+def _first_classes(y: np.ndarray, given: Any) -> np.ndarray:
+    if given is None:
+        check_classification_targets(y)
+    known = np.unique(y if given is None else given)
+    if len(known) < 2:
+        raise InputError(
+            f"y holds only one class, {known.tolist()}: a classifier needs at least two; "
+            "if others come later, give all labels to partial_fit as `classes`"
+        )
+    return known
+
+
+def _same_classes(given: Any, before: np.ndarray) -> np.ndarray:
+    if given is None or np.array_equal(given, before):
+        return before
+    known = np.unique(given)
+    if not np.array_equal(known, before):
+        raise InputError(
+            f"classes are {known.tolist()}, but the first call had {before.tolist()}: "
+            "pass the same classes, or call fit to start again"
+        )
+    return before
+
+
+def class_masks(y: np.ndarray, known: np.ndarray) -> list[np.ndarray]:
+    """Which rows have the label of each class; refuses other labels.
+
+    Examples
+    --------
+    >>> class_masks(np.array(["pear", "fig"]), np.array(["fig", "pear"]))
+    [array([False,  True]), array([ True, False])]
+    """
+    masks = [y == label for label in known]
+    seen = reduce(np.logical_or, masks)
+    if not seen.all():
+        check_labels(y)
+        row = int(np.argmin(seen))
+        raise InputError(
+            f"y holds the label {y[row : row + 1].tolist()[0]!r} in row {row}, which is not "
+            f"among the classes {known.tolist()[:5]}: pass every label as `classes` to the "
+            "first partial_fit, or call fit again"
+        )
+    return masks
 
 
 def check_class_weight(given: Any, whole: bool) -> None:

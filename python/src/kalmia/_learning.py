@@ -26,6 +26,9 @@ class Learning:
     random_state: Any
     weights: Any
 
+    def _rows(self, X: Any, offset: Any, *, reset: bool, learn: bool, streamed: int | None) -> Rows:
+        raise NotImplementedError
+
     def _scored(self) -> list[Any]:
         raise NotImplementedError
 
@@ -37,11 +40,22 @@ class Learning:
             raise InputError("every sample_weight is 0, so nothing can be learned")
         return weight
 
-    def _may_stream(self, y: Any, reset: bool) -> int | None:
-        """The number of rows, if a stream may be learned as it comes: not if it is shuffled."""
-        if y is None or not hasattr(y, "__len__") or (reset and self.shuffle is True):
-            return None
-        return len(y)
+    def _rows_to_learn(self, X: Any, y: Any, offset: Any, *, first: bool, whole: bool) -> Rows:
+        """The rows of a call; a stream is learned as it comes, unless `fit` shuffles it."""
+        streamed = None
+        if hasattr(y, "__len__") and not (whole and self.shuffle is True):
+            streamed = len(y)
+        return self._rows(X, offset, reset=first, learn=True, streamed=streamed)
+
+    def _known_learners(self, rows: Rows) -> list[Learner]:
+        """The learners that learn the rows of a later call.
+
+        One learner undoes a refused call itself. Of several, one may refuse rows that another has
+        learned, so copies learn, which a refused call discards.
+        """
+        if len(self.learners_) == 1:
+            return self._widened(self.learners_, rows, copied=False)
+        return self._widened([one.copy() for one in self.learners_], rows, copied=True)
 
     @staticmethod
     def _learn_rows(
@@ -51,22 +65,35 @@ class Learning:
         weight: np.ndarray | None,
         *,
         means: bool,
-        **how: Any,
+        first: bool,
+        order: np.ndarray | None,
+        whole: bool,
     ) -> list[Any]:
         """Each learner learns its targets; returns their means if asked for."""
         if rows.blocks is None:
+            # refused calls discard new learners and copies, which so need no copy to return to
+            undo = not first and len(learners) == 1
             return [
-                learner.learn_many(rows.X, target, weight, rows.offset, means=means, **how)
+                learner.learn_many(
+                    rows.X,
+                    target,
+                    weight,
+                    rows.offset,
+                    means=means,
+                    undo=undo,
+                    order=order,
+                    whole=whole,
+                )
                 for learner, target in zip(learners, targets, strict=True)
             ]
         total = len(targets[0])
         found: list[list[np.ndarray]] = [[] for _ in learners]
         last = 0
         for block in rows.blocks:
-            first, last = last, last + len(block)
+            start, last = last, last + len(block)
             if last > total:
                 raise InputError(f"X has more rows than y, which has {total}: give one per row")
-            part = slice(first, last)
+            part = slice(start, last)
             for learner, target, results in zip(learners, targets, found, strict=True):
                 result = learner.learn_many(
                     block,
@@ -75,7 +102,7 @@ class Learning:
                     None if rows.offset is None else rows.offset[part],
                     means=means,
                     undo=False,
-                    first_row=first,
+                    first_row=start,
                 )
                 if result is not None:
                     results.append(result)

@@ -117,35 +117,10 @@ class QuantileRegression(Regression):
     def _scored(self) -> list[Any]:
         return [self._scores] if len(self.learners_) > 1 else self.learners_
 
-    def score(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> float:
-        """The share of the pinball loss explained; of several levels, its mean.
-
-        Parameters
-        ----------
-        X : matrix of shape (n, features)
-            As in `fit`.
-        y : array_like of shape (n,)
-            Targets.
-        sample_weight : array_like of shape (n,), optional
-            Weights of the rows.
-        offset : float or array_like of shape (n,), optional
-            Added to the linear predictor of each row. In cross-validation, request it with
-            ``set_score_request(offset=True)``.
-
-        Returns
-        -------
-        float
-        """
-        found = np.atleast_2d(self.predict(X, offset=offset).T)
+    def _explained(self, y: Any, predicted: np.ndarray, weight: Any) -> float:
         shares = [
-            d2_pinball_score(y, one, sample_weight=sample_weight, alpha=level)
-            for one, level in zip(found, self.quantiles_.tolist(), strict=True)
+            d2_pinball_score(y, one, sample_weight=weight, alpha=level)
+            for one, level in zip(np.atleast_2d(predicted.T), self.quantiles_.tolist(), strict=True)
         ]
         return float(np.mean(shares))
 

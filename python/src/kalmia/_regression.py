@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import math
-from functools import update_wrapper
-from types import FunctionType
 from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
+from sklearn.metrics import d2_tweedie_score, r2_score
 
 from ._calls import LearningCall
 from ._data import Rows
 from ._kalmia import Learner
+from ._own_methods import name_methods_after
 from ._parameters import check_numbers
 from ._regression_predictions import Predictions
 from .errors import InputError
-
-
-def own_method(cls: type, method: FunctionType) -> FunctionType:
-    """A copy of a method that is named after another class."""
-    own = FunctionType(
-        method.__code__,
-        method.__globals__,
-        method.__name__,
-        method.__defaults__,
-        method.__closure__,
-    )
-    update_wrapper(own, method)
-    own.__kwdefaults__ = method.__kwdefaults__
-    own.__qualname__ = f"{cls.__name__}.{method.__name__}"
-    del own.__wrapped__
-    return own
 
 
 class Regression(RegressorMixin, Predictions):
@@ -43,11 +26,7 @@ class Regression(RegressorMixin, Predictions):
     _power: int | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        # errors of Python name the class that was called, not this one
-        for name, method in (*vars(Predictions).items(), *vars(Regression).items()):
-            own = name in vars(cls) or name.startswith("_")
-            if isinstance(method, FunctionType) and not own:
-                setattr(cls, name, own_method(cls, method))
+        name_methods_after(cls, Predictions, Regression)
         super().__init_subclass__(**kwargs)
 
     def fit(
@@ -139,32 +118,23 @@ class Regression(RegressorMixin, Predictions):
         means: bool = False,
     ) -> np.ndarray | None:
         with LearningCall(self, reset) as first:
-            streamed = self._may_stream(y, reset)
-            rows = self._rows(X, offset, reset=first, learn=True, streamed=streamed)
+            rows = self._rows_to_learn(X, y, offset, first=first, whole=reset)
             y = self._column(y, rows.given, numbers=True, first=first)
-            weight = self._weights(sample_weight, y, reset=reset)
+            weight = rows.pick(self._weights(sample_weight, y, reset=reset))
+            y = rows.pick(y)
             shuffle = self._shuffle_seed(reset, rows)
             if first:
-                known = rows.given if reset else None
-                learners = self._new_learners(rows, known, shuffle)
-                alone = len(learners) == 1
+                learners = self._new_learners(rows, rows.given if reset else None, shuffle)
             else:
-                # One learner undoes a refused call itself. Of several, one may refuse rows that
-                # another has learned, so copies learn, which a refused call discards.
-                alone = len(self.learners_) == 1
-                learners = self.learners_ if alone else [one.copy() for one in self.learners_]
-                learners = self._widened(learners, rows, copied=not alone)
-            y = rows.pick(y)
-            weight = rows.pick(weight)
+                learners = self._known_learners(rows)
             order = self._order(shuffle, len(y))
-            # a refused first call discards the learners, so they need no copy to return to
             results = self._learn_rows(
                 learners,
                 [y] * len(learners),
                 rows,
                 weight,
-                means=means or not alone,
-                undo=not first and alone,
+                means=means or len(learners) > 1,
+                first=first,
                 order=order,
                 whole=reset,
             )
@@ -197,10 +167,11 @@ class Regression(RegressorMixin, Predictions):
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
     ) -> float:
-        """The share of the deviance explained, which is R2 for `LinearRegression`.
+        """The share of the loss that is explained, which is R2 for `LinearRegression`.
 
-        It is that of the Poisson deviance for both families of counts, of the pinball loss for
-        `QuantileRegression`, and of the absolute error for `StudentRegression`.
+        The loss is the deviance, and for both families of counts that of Poisson. For
+        `QuantileRegression` it is the pinball loss, with the mean of the shares of several levels,
+        and for `StudentRegression` the absolute error.
 
         Parameters
         ----------
@@ -218,13 +189,13 @@ class Regression(RegressorMixin, Predictions):
         -------
         float
         """
-        mean = self.predict(X, offset=offset)
-        level = self._score_level()
-        if level is not None:
-            return float(d2_pinball_score(y, mean, sample_weight=sample_weight, alpha=level))
+        return self._explained(y, self.predict(X, offset=offset), sample_weight)
+
+    def _explained(self, y: Any, predicted: np.ndarray, weight: Any) -> float:
+        """The share of the deviance, or of the family's own loss, that predictions explain."""
         if self._power is None:
-            return float(r2_score(y, mean, sample_weight=sample_weight))
-        return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=self._power))
+            return float(r2_score(y, predicted, sample_weight=weight))
+        return float(d2_tweedie_score(y, predicted, sample_weight=weight, power=self._power))
 
     def _family_with(self, parameter: str) -> str:
         """The family's name with the value of its parameter, such as ``gaussian:0.5``."""
@@ -251,10 +222,6 @@ class Regression(RegressorMixin, Predictions):
         if value is None or not least <= value <= most:
             raise InputError(f"{parameter} is {value!r}: it must lie between {least} and {most}")
         return f"{self._family}:{float(value)!r}"
-
-    def _score_level(self) -> float | None:
-        """The level of the pinball loss in `score`; None for a deviance."""
-        return None
 
     @property
     def coef_(self) -> np.ndarray:

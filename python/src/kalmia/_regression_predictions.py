@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from . import _each_learner
 from ._base import Estimator
 from ._parameters import draw_seed
 from .errors import InputError
@@ -52,11 +53,7 @@ class Predictions(Estimator):
             self._check_law("return_std")
         rows = self._rows(X, offset)
         if not return_std:
-            found = [
-                learner.predict_many(rows.X, rows.offset, unseen=rows.unseen)
-                for learner in rows.learners
-            ]
-            return rows.spread(self._ordered(found))
+            return rows.spread(self._ordered(_each_learner.means(rows)))
         (learner,) = rows.learners
         mean, std = learner.predict_std(rows.X, rows.offset, unseen=rows.unseen)
         return rows.spread(mean), rows.spread(std)
@@ -105,14 +102,7 @@ class Predictions(Estimator):
                 rows.X, level, rows.offset, unseen=rows.unseen
             )
             return rows.spread(np.column_stack(ends))
-        found = [
-            np.column_stack(
-                learner.predict_interval(
-                    rows.X, level, rows.offset, of_mean or self._one_level, unseen=rows.unseen
-                )
-            )
-            for learner in rows.learners
-        ]
+        found = _each_learner.intervals(rows, level, of_mean or self._one_level)
         # of several levels both ends are sorted, as predictions are
         return rows.spread(found[0] if len(found) == 1 else np.sort(np.stack(found, 1), axis=1))
 
@@ -217,16 +207,11 @@ class Predictions(Estimator):
         if not of_mean:
             self._check_law("sample_predictions without of_mean=True")
         rows = self._rows(X, offset)
-        start = draw_seed(random_state)
-        found = [
-            learner.sample_predictions(
-                rows.X, n, (start + k) % 2**63, rows.offset, of_mean, unseen=rows.unseen
-            ).T
-            for k, learner in enumerate(rows.learners)
-        ]
+        found = _each_learner.draws(rows, n, draw_seed(random_state), of_mean)
         if len(found) == 1:
-            return rows.spread(found[0]).T
-        return rows.spread(np.sort(np.stack(found, axis=2), axis=2)).swapaxes(0, 1)
+            return rows.spread(found[0].T).T
+        levels = np.sort(np.stack(found, axis=2), axis=2)
+        return rows.spread(levels.swapaxes(0, 1)).swapaxes(0, 1)
 
     @staticmethod
     def _ordered(results: list[Any]) -> Any:

@@ -65,42 +65,40 @@ impl Watch for MetricsThread {
     }
 }
 
-impl Watch for ClassMetrics {
-    type Metrics = ClassMetrics;
+/// Metrics that cost too little for a thread of their own: they follow a pass themselves.
+trait CheapMetrics: Clone {
+    /// Mean loss so far.
+    fn mean_loss(&self) -> f64;
+}
 
-    fn start(metrics: ClassMetrics) -> Self {
-        metrics
-    }
-
-    fn loss(&self) -> Option<f64> {
-        Some(ClassMetrics::loss(self)).filter(|loss| loss.is_finite())
-    }
-
-    fn snapshot(&mut self) -> ClassMetrics {
-        self.clone()
-    }
-
-    fn finish(self) -> ClassMetrics {
-        self
+impl CheapMetrics for ClassMetrics {
+    fn mean_loss(&self) -> f64 {
+        self.loss()
     }
 }
 
-impl Watch for QuantileMetrics {
-    type Metrics = QuantileMetrics;
+impl CheapMetrics for QuantileMetrics {
+    fn mean_loss(&self) -> f64 {
+        self.loss()
+    }
+}
 
-    fn start(metrics: QuantileMetrics) -> Self {
+impl<M: CheapMetrics> Watch for M {
+    type Metrics = M;
+
+    fn start(metrics: M) -> Self {
         metrics
     }
 
     fn loss(&self) -> Option<f64> {
-        Some(QuantileMetrics::loss(self)).filter(|loss| loss.is_finite())
+        Some(self.mean_loss()).filter(|loss| loss.is_finite())
     }
 
-    fn snapshot(&mut self) -> QuantileMetrics {
+    fn snapshot(&mut self) -> M {
         self.clone()
     }
 
-    fn finish(self) -> QuantileMetrics {
+    fn finish(self) -> M {
         self
     }
 }

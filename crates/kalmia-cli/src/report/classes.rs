@@ -2,7 +2,8 @@
 
 use super::summary::last_half_text;
 use super::{
-    FitPasses, PassReport, SORTED_NOTE, Speed, Table, main_coefficients, target, weights_note,
+    FitPasses, ON_NEW_DATA, PassReport, SORTED_NOTE, Speed, Table, main_coefficients,
+    progressive_head, target, weights_note,
 };
 use crate::error::Result;
 use crate::format::{counted, grouped, number};
@@ -66,16 +67,7 @@ impl PassReport for ClassFitSummary {
             model.method,
             counted(model.rows, "row")
         );
-        if model.skipped > 0 {
-            let _ = write!(out, ", {} skipped", grouped(model.skipped));
-        }
-        if model.imputed > 0 {
-            let _ = write!(out, ", {} imputed", counted(model.imputed, "value"));
-        }
-        out.push_str(
-            "\n\nprogressive: every row predicted before it was learned, so this is performance \
-             on new data\n",
-        );
+        out.push_str(&progressive_head(model.skipped, model.imputed, ON_NEW_DATA));
         out.push_str(&class_scores_text(&model.progressive));
         out.push_str(&self.passes.text());
         out.push_str(&class_coefficients_text(

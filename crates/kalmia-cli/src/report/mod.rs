@@ -24,7 +24,26 @@ pub use quantiles::{
 pub use summary::{FitSummary, SORTED_NOTE, conformal_text, scores_text};
 pub use table::Table;
 
+use crate::format::{counted, grouped};
 use crate::visible::visible_line;
+use std::fmt::Write;
+
+/// What progressive scores are of, unless the coefficients are means of iterates.
+const ON_NEW_DATA: &str = "so this is performance on new data";
+
+/// What follows the title of a summary: rows left out, values filled in, and what the scores below
+/// are of.
+fn progressive_head(skipped: u64, imputed: u64, of: &str) -> String {
+    let mut out = String::new();
+    if skipped > 0 {
+        let _ = write!(out, ", {} skipped", grouped(skipped));
+    }
+    if imputed > 0 {
+        let _ = write!(out, ", {} imputed", counted(imputed, "value"));
+    }
+    let _ = writeln!(out, "\n\nprogressive: every row predicted before it was learned, {of}");
+    out
+}
 
 /// The target, with the label that counts as 1.
 pub fn target(name: &str, positive: Option<&str>) -> String {

@@ -1,8 +1,11 @@
 //! The summary of a fit of several quantiles, and its scores.
 
-use super::{PassReport, SORTED_NOTE, Speed, Table, coefficient_table, target, weights_note};
+use super::{
+    ON_NEW_DATA, PassReport, SORTED_NOTE, Speed, Table, coefficient_table, progressive_head,
+    target, weights_note,
+};
 use crate::error::Result;
-use crate::format::{counted, grouped, number};
+use crate::format::{counted, number};
 use crate::output;
 use kalmia_model::{QuantileLevel, QuantileModel, QuantileScores, QuantileSummary};
 use serde::Serialize;
@@ -40,16 +43,7 @@ impl PassReport for QuantileFitSummary {
     fn text(&self) -> String {
         let model = &self.model;
         let mut out = quantile_title(model);
-        if model.skipped > 0 {
-            let _ = write!(out, ", {} skipped", grouped(model.skipped));
-        }
-        if model.imputed > 0 {
-            let _ = write!(out, ", {} imputed", counted(model.imputed, "value"));
-        }
-        out.push_str(
-            "\n\nprogressive: every row predicted before it was learned, so this is performance \
-             on new data\n",
-        );
+        out.push_str(&progressive_head(model.skipped, model.imputed, ON_NEW_DATA));
         out.push_str(&quantile_scores_text(&model.progressive));
         out.push_str(&quantile_coefficients_text(&model.levels));
         for QuantileLevel { level, drift, .. } in &model.levels {

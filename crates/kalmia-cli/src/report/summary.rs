@@ -1,6 +1,9 @@
 //! The summary of a fit or an update.
 
-use super::{FitPasses, PassReport, Speed, main_coefficients, target, weights_note};
+use super::{
+    FitPasses, ON_NEW_DATA, PassReport, Speed, main_coefficients, progressive_head, target,
+    weights_note,
+};
 use crate::error::Result;
 use crate::format::{brief, counted, grouped, number};
 use crate::output;
@@ -70,17 +73,11 @@ impl PassReport for FitSummary {
             model.method,
             counted(model.rows, "row")
         );
-        if model.skipped > 0 {
-            let _ = write!(out, ", {} skipped", grouped(model.skipped));
-        }
-        if model.imputed > 0 {
-            let _ = write!(out, ", {} imputed", counted(model.imputed, "value"));
-        }
-        let says = match model.averaged {
+        let of = match model.averaged {
             true => "by the iterates, of which the coefficients below are the mean",
-            false => "so this is performance on new data",
+            false => ON_NEW_DATA,
         };
-        let _ = writeln!(out, "\n\nprogressive: every row predicted before it was learned, {says}");
+        out.push_str(&progressive_head(model.skipped, model.imputed, of));
         out.push_str(&scores_text(&model.progressive));
         if let Some(dispersion) = model.dispersion {
             let name = if model.family == "gaussian" { "noise variance" } else { "dispersion" };

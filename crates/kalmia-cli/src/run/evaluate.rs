@@ -13,22 +13,56 @@ use crate::progress::Ui;
 use crate::report::{conformal_text, scores_text};
 use kalmia::evaluate::{Predicted, Progressive};
 use kalmia::{AnyFamily, Family};
-use kalmia_data::{Block, Counts, Mode};
+use kalmia_data::{Block, Encoder, Mode};
 use kalmia_model::{
     AnyModel, ConformalIntervals, ConformalScores, ConformalSums, Dispersion, Model, ModelLearner,
     ModelOf, Scores,
 };
 use serde::Serialize;
 
-/// What `--json` prints.
+/// What `--json` prints: the rows, then `scores`, in one flat object.
 #[derive(Serialize)]
-struct Evaluation {
+struct Evaluation<S> {
     rows: u64,
     skipped: u64,
     unseen_levels: u64,
     family: String,
     #[serde(flatten)]
-    scores: Scores,
+    scores: S,
+}
+
+impl<S: Serialize> Evaluation<S> {
+    /// Of `rows` rows, beside those that the encoder has counted.
+    fn new(encoder: &Encoder, family: &str, rows: u64, scores: S) -> Self {
+        let counts = encoder.counts();
+        Self {
+            rows,
+            skipped: counts.skipped,
+            unseen_levels: counts.unseen,
+            family: family.into(),
+            scores,
+        }
+    }
+
+    /// Prints it as JSON, or how many rows there were and the scores as `text` has them.
+    fn print(&self, args: &EvaluateArgs, text: impl FnOnce(&S) -> String) -> Result<()> {
+        if args.json {
+            return output::print_json(self);
+        }
+        let mut head = counted(self.rows, "row");
+        let extras = [(self.skipped, "skipped"), (self.unseen_levels, "values of unknown levels")];
+        for (n, what) in extras.into_iter().filter(|extra| extra.0 > 0) {
+            head.push_str(&format!(", {} {what}", grouped(n)));
+        }
+        output::print(&format!("{head}\n{}", text(&self.scores)))
+    }
+}
+
+/// The scores of numbers or two labels.
+#[derive(Serialize)]
+struct NumberScores {
+    #[serde(flatten)]
+    own: Scores,
     #[serde(skip_serializing_if = "Option::is_none")]
     conformal: Option<ConformalScores>,
 }
@@ -55,21 +89,15 @@ fn numbers(mut model: Model, source: &SourcePlan, args: &EvaluateArgs, ui: Ui) -
         }
         Ok((sums.rows(), sums.loss()))
     })?;
-    let counts = model.encoder.counts();
-    let result = Evaluation {
-        rows: sums.rows(),
-        skipped: counts.skipped,
-        unseen_levels: counts.unseen,
-        family: model.family().name().into(),
-        scores: Scores::new(&sums),
+    let scores = NumberScores {
+        own: Scores::new(&sums),
         conformal: conformal.and_then(|judge| judge.sums.scores()),
     };
-    if args.json {
-        return output::print_json(&result);
-    }
-    let conformal = result.conformal.as_ref().map(conformal_text).unwrap_or_default();
-    let head = head(result.rows, counts);
-    output::print(&format!("{head}\n{}{conformal}", scores_text(&result.scores)))
+    let result = Evaluation::new(&model.encoder, model.family().name(), sums.rows(), scores);
+    result.print(args, |scores| {
+        let conformal = scores.conformal.as_ref().map(conformal_text).unwrap_or_default();
+        scores_text(&scores.own) + &conformal
+    })
 }
 
 /// Calls `take` with each block of the source, which returns rows and loss so far.
@@ -94,16 +122,6 @@ fn each_block<L: ModelLearner>(
     meter.finish();
     report_left_out(&reader, ui);
     if rows == 0 { Err(Failure::no_rows(model.encoder.counts())) } else { Ok(()) }
-}
-
-/// How many rows there were.
-fn head(rows: u64, counts: Counts) -> String {
-    let mut head = counted(rows, "row");
-    let extras = [(counts.skipped, "skipped"), (counts.unseen, "values of unknown levels")];
-    for (n, what) in extras.into_iter().filter(|extra| extra.0 > 0) {
-        head.push_str(&format!(", {} {what}", grouped(n)));
-    }
-    head
 }
 
 /// The weight of a row; without a weight column all rows weigh the same.

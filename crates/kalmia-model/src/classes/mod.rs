@@ -40,16 +40,15 @@ impl ClassModel {
     /// that come later are added at their first row. Refuses methods other than auto and wide.
     pub fn new(settings: Settings, encoder: Encoder) -> Result<Self> {
         settings.check()?;
-        let (drift, outliers) = match settings.method.algorithm {
-            Algorithm::Auto { drift, outliers } | Algorithm::Wide { drift, outliers } => {
-                (drift, outliers)
-            }
+        let algorithm = settings.method.algorithm;
+        let drift = match algorithm {
+            Algorithm::Auto { drift, .. } | Algorithm::Wide { drift } => drift,
             _ => return Err(Error::ClassMethod { method: settings.method.name() }),
         };
         if settings.conformal {
             return Err(Error::NoConformal { family: CATEGORICAL.into() });
         }
-        if outliers != Outliers::Keep {
+        if matches!(algorithm, Algorithm::Auto { outliers: Outliers::Downweight, .. }) {
             return Err(Error::ClassOutliers);
         }
         if settings.method.averaged {

@@ -24,12 +24,11 @@ pub enum Algorithm {
         /// What a target counts that is far from its prediction.
         outliers: Outliers,
     },
-    /// The default mixture for sparse and wide rows.
+    /// The default mixture for sparse and wide rows. Every target counts in full: in the first
+    /// rows an outlier would move the coefficients by many standard errors.
     Wide {
         /// Whether the coefficients may move over time.
         drift: DriftMode,
-        /// What a target counts that is far from its prediction.
-        outliers: Outliers,
     },
     /// One filter.
     Filter {
@@ -127,9 +126,10 @@ impl Algorithm {
         // files without it are those of earlier versions
         let unusual = |outliers: Outliers| (outliers != Outliers::Keep).then_some(outliers);
         match *self {
-            Self::Auto { drift, outliers } | Self::Wide { drift, outliers } => {
+            Self::Auto { drift, outliers } => {
                 Parameters { drift: Some(drift), outliers: unusual(outliers), ..none }
             }
+            Self::Wide { drift } => Parameters { drift: Some(drift), ..none },
             Self::Filter { rule, prior, outliers } => {
                 let threshold = match rule {
                     AnyRule::Truncated(rule) => Some(rule),
@@ -206,17 +206,12 @@ impl Algorithm {
         numbers: usize,
         intercept: bool,
     ) -> Result<AnyLearner> {
-        // in the first rows an outlier would move the coefficients by many standard errors
-        let outliers = Outliers::Keep;
-        let (Self::Auto { drift, outliers: Outliers::Keep } | Self::Wide { drift, .. }) = *self
-        else {
+        let (Self::Auto { drift, outliers: Outliers::Keep } | Self::Wide { drift }) = *self else {
             return Err(Error::NotWide { method: self.name() });
         };
-        let constant = usize::from(intercept);
+        let numbers = numbers.saturating_sub(usize::from(intercept)).min(MAX_WIDE_NUMBERS);
         let builder = Wide::builder(family).with_intercept(intercept);
-        let builder = builder.drift(drift).outliers(outliers);
-        let numbers = numbers.saturating_sub(constant).min(MAX_WIDE_NUMBERS);
-        let learner = builder.numbers(numbers).build()?;
+        let learner = builder.drift(drift).numbers(numbers).build()?;
         Ok(AnyLearner::Wide(Box::new(with_feature_limit(learner))))
     }
 

@@ -2,33 +2,19 @@
 
 use super::{Learner, Numbers, RowArgument};
 use crate::any::either;
-use crate::error::{input, model, plain};
-use crate::learning::Call;
-use crate::rows::arranged;
+use crate::blocks::BlockFeatures;
+use crate::error::{model, plain};
+use crate::learning::{AnyRows, Given, Teach as _, in_given_order, scale_weights};
 use kalmia::Predict;
 use kalmia::learner::Checkpoint;
-use kalmia_model::{WeightKind, Weights};
+use kalmia_model::WeightKind;
 use numpy::PyArray1;
-use numpy::ndarray::ArrayView1;
 use pyo3::prelude::*;
 
 impl Learner {
-    /// Counts the weights of an estimator's learner, and scales those that mean precision.
-    fn scale(&self, counted: &mut Weights, weights: &mut [f64], whole: bool) {
-        if let Some(made) = &self.provenance {
-            scale_weights(made.settings.weight_kind, counted, weights, whole);
-        }
-    }
-}
-
-/// Counts weights, and scales those that mean precision.
-pub fn scale_weights(kind: WeightKind, counted: &mut Weights, weights: &mut [f64], whole: bool) {
-    // illegal weights are left to the learner, which names their row
-    let legal = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
-    match kind {
-        WeightKind::Precision if legal && whole => counted.divide_by_mean(weights),
-        WeightKind::Precision if legal => counted.divide_by_running_mean(weights),
-        _ => counted.count(weights),
+    /// What weights mean, of an estimator's learner; the others do not count them.
+    fn weight_kind(&self) -> Option<WeightKind> {
+        self.provenance.as_ref().map(|made| made.settings.weight_kind)
     }
 }
 
@@ -61,31 +47,22 @@ impl Learner {
         let mut weight = [weight];
         let offset = [offset];
         let mut counted = state.weights;
-        self.scale(&mut counted, &mut weight, false);
-        let x = match x {
-            RowArgument::Wide(row) => {
-                let rows = row
-                    .get()
-                    .matrix()
-                    .and_then(|x| kalmia::SparseRows::new(x, &y))
-                    .and_then(|rows| rows.with_weights(&weight))
-                    .and_then(|rows| rows.with_offsets(&offset))
-                    .map_err(plain)?;
-                state.learn_sparse(rows)?;
-                state.weights = counted;
-                return Ok(());
+        if let Some(kind) = self.weight_kind() {
+            scale_weights(kind, &mut counted, &mut weight, false);
+        }
+        let numbers;
+        let x = match &x {
+            RowArgument::Wide(row) => BlockFeatures::Sparse(row.get().matrix().map_err(plain)?),
+            RowArgument::Dense(x) => {
+                numbers = self.row(x, &state.learner)?;
+                BlockFeatures::Dense(&numbers)
             }
-            RowArgument::Dense(x) => self.row(&x, &state.learner)?,
         };
-        let rows = kalmia::Rows::new(x.len(), &x, &y)
-            .and_then(|rows| rows.with_weights(&weight))
-            .and_then(|rows| rows.with_offsets(&offset))
-            .map_err(plain)?;
-        // an exception of a custom family shows only after the row
-        if state.learner.custom_family().is_some() {
-            Checkpoint::default().transaction(state, |state| state.learn_one(rows))?;
+        let row = AnyRows::new(x, &y, Some(&weight), Some(&offset)).map_err(plain)?;
+        if state.undoes_blocks() {
+            state.learn_one(row)?;
         } else {
-            state.learn_one(rows)?;
+            Checkpoint::default().transaction(state, |state| state.learn_one(row))?;
         }
         state.weights = counted;
         Ok(())
@@ -137,47 +114,21 @@ impl Learner {
         whole: bool,
         first_row: usize,
     ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-        let order = order.as_deref();
-        if let Some(order) = order {
-            check_order(order, y.as_array().len())?;
-        }
-        let arrange = |values: &Numbers<'py>| match order {
-            Some(order) if values.as_array().len() == order.len() => {
-                arranged(values.as_array(), order)
-            }
-            // a wrong length is refused later
-            _ => values.as_array().to_vec(),
-        };
-        let given = y.as_array();
-        let in_order = order.map(|order| arranged(given, order));
-        let offsets = offset.as_ref().map(arrange);
-        let mut weights = weight.as_ref().map(arrange);
-        let mut found = means.then(|| Vec::with_capacity(given.len()));
-        let mut state = self.state.write(py)?;
-        let mut counted = state.weights;
-        if let Some(weights) = &mut weights {
-            self.scale(&mut counted, weights, whole);
-        }
-        let call = Call {
+        let given = Given {
             x: X,
-            y: in_order.as_deref().map_or(given, ArrayView1::from),
-            weight: weights.as_deref().map(ArrayView1::from),
-            offset: offsets.as_deref().map(ArrayView1::from),
+            y: &y,
+            weight: weight.as_ref(),
+            offset: offset.as_ref(),
+            kind: self.weight_kind(),
             intercept: self.intercept,
             undo,
-            order,
+            order: order.as_deref(),
+            whole,
             first_row,
         };
-        call.learn(py, &mut state, found.as_mut())?;
-        state.weights = counted;
-        let found = match (found, order) {
-            (Some(means), Some(order)) => {
-                let mut back = vec![0.0; means.len()];
-                order.iter().zip(means).for_each(|(&place, mean)| back[place] = mean);
-                Some(back)
-            }
-            (found, _) => found,
-        };
+        let mut found = means.then(|| Vec::with_capacity(y.as_array().len()));
+        given.teach(py, &mut *self.state.write(py)?, found.as_mut())?;
+        let found = found.map(|means| in_given_order(means, 1, order.as_deref()));
         Ok(found.map(|means| PyArray1::from_vec(py, means)))
     }
 
@@ -192,15 +143,4 @@ impl Learner {
         }
         Ok(())
     }
-}
-
-/// An order must hold every row once.
-pub fn check_order(order: &[usize], rows: usize) -> PyResult<()> {
-    let mut taken = vec![false; rows];
-    let fits =
-        |&place: &usize| taken.get_mut(place).is_some_and(|taken| !std::mem::replace(taken, true));
-    if order.len() == rows && order.iter().all(fits) {
-        return Ok(());
-    }
-    Err(input(format!("order must hold each of the numbers 0 to {rows} - 1 once")))
 }

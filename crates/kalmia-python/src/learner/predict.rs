@@ -3,22 +3,19 @@
 use super::{Learner, Numbers, RowArgument};
 use crate::any::either;
 use crate::error::{input, plain};
-use crate::learning::{AnyInputs, Query};
 use crate::prediction::{PredictedRow, Prediction, check_probability};
+use crate::querying::{AnyInputs, LevelCounts, Query};
 use kalmia::evaluate::{Conformal, Predicted};
 use kalmia::learner::Sample;
 use kalmia::{Error, Predict};
 use kalmia_model::ConformalIntervals;
-use numpy::{AllowTypeChange, PyArray1, PyArray2, PyArrayLike1, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 /// Two arrays of one number per row.
 type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
-
-/// A number of levels per row.
-type LevelCounts<'py> = PyArrayLike1<'py, u32, AllowTypeChange>;
 
 impl Learner {
     /// Calls `take` with the prediction of each row, in order.

@@ -1,6 +1,7 @@
 //! Counts with a learned dispersion: log scores against Poisson's, batch fits, coverage, and odd
 //! streams.
 
+use crate::common::streams::{OddRows, Target, assert_continues, learn_finite};
 use crate::common::{Matrix, centered, dot, rng};
 use crate::real::real;
 use kalmia::predict::Interval;
@@ -287,11 +288,7 @@ fn moments_are_those_of_the_integral() {
 
 #[test]
 fn odd_streams_stay_finite() {
-    let mut rng = rng(6);
-    let n = 2000;
-    let x: Vec<f64> =
-        (0..3 * n).map(|i| if i % 3 == 0 { 1.0 } else { centered(&mut rng) }).collect();
-    type Target = fn(&[f64], usize) -> f64;
+    let rows = OddRows::new(2000, 6);
     let streams: [(&str, Target); 7] = [
         ("all zero", |_, _| 0.0),
         ("constant", |_, _| 7.0),
@@ -302,18 +299,12 @@ fn odd_streams_stay_finite() {
         ("exact", |x, _| (3.0 + x[1]).exp().round()),
     ];
     for (name, target) in streams {
-        let y: Vec<f64> = x.chunks(3).enumerate().map(|(i, x)| target(x, i)).collect();
-        let rows = Rows::new(3, &x, &y).unwrap();
-        let mut auto = learner(NegativeBinomial::default(), 3);
-        let mut finite = true;
-        let mut watch = |row: &RowView<'_>| finite &= row.loss.is_finite() && row.mean.is_finite();
-        auto.learn_observed(rows, Some(&mut watch)).unwrap();
-        let dispersion = auto.dispersion();
-        println!("{name}: alpha {dispersion:e}");
-        assert!(finite && (1e-8..=1e8).contains(&dispersion), "{name}");
-        assert!(auto.coefficients().iter().all(|t| t.is_finite()), "{name}");
-        let Interval { lower, upper } =
-            auto.predict(rows.x(0), 0.0).unwrap().interval(0.9).unwrap();
+        let y = rows.targets(target);
+        let mut auto = learner(NegativeBinomial::default(), OddRows::DIM);
+        learn_finite(&mut auto, Rows::new(OddRows::DIM, rows.x(), &y).unwrap(), name);
+        assert!((1e-8..=1e8).contains(&auto.dispersion()), "{name}");
+        let first = &rows.x()[..OddRows::DIM];
+        let Interval { lower, upper } = auto.predict(first, 0.0).unwrap().interval(0.9).unwrap();
         assert!(lower <= upper, "{name}");
     }
 }
@@ -322,23 +313,11 @@ fn odd_streams_stay_finite() {
 fn a_restored_learner_continues_bit_for_bit() {
     for drift in [DriftMode::Off, DriftMode::Adapt] {
         let (x, y) = counts(1500, 4, 0.9, 0.7, 7);
+        let rows = Rows::new(4, &x, &y).unwrap();
         let builder = Auto::builder(NegativeBinomial::default(), 4).intercept().drift(drift);
-        let mut whole = builder.build().unwrap();
-        let mut stopped = whole.clone();
-        let mut from = 0;
-        for size in [1, 2, 60, 100, 300, 37, 1000] {
-            let to = (from + size).min(y.len());
-            let rows = Rows::new(4, &x[4 * from..4 * to], &y[from..to]).unwrap();
-            whole.learn(rows).unwrap();
-            stopped.learn(rows).unwrap();
-            let text = serde_json::to_string(&stopped.state()).unwrap();
-            stopped = Auto::restore(serde_json::from_str(&text).unwrap()).unwrap();
-            from = to;
-        }
-        assert_eq!(whole.state(), stopped.state(), "{drift:?}");
-        let mut at_once =
-            Auto::builder(NegativeBinomial::default(), 4).intercept().drift(drift).build().unwrap();
-        at_once.learn(Rows::new(4, &x, &y).unwrap()).unwrap();
+        let mut at_once = builder.build().unwrap();
+        let whole = assert_continues(at_once.clone(), rows);
+        at_once.learn(rows).unwrap();
         assert!((at_once.dispersion() / whole.dispersion() - 1.0).abs() < 1e-9, "{drift:?}");
     }
 }

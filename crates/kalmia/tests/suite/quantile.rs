@@ -1,19 +1,16 @@
 //! Quantiles: pinball losses against a batch fit and stochastic gradients, shares below, and odd
 //! streams.
 
-use crate::common::{Matrix, centered, dot, rng, uniform};
+use crate::common::streams::{OddRows, Target, assert_continues, learn_finite};
+use crate::common::{Matrix, centered, dot, normal, rng, uniform};
 use kalmia::evaluate::Progressive;
 use kalmia::{
     AnyFamily, Auto, DriftMode, Ekf, Family, Filter, Learner, MomentMatch, Predict, Prior,
     Quantile, RowView, Rows,
 };
-use rand_distr::{Distribution, Exp1, StandardNormal};
+use rand_distr::{Distribution, Exp1};
 
 pub const DIM: usize = 11;
-
-pub fn normal(rng: &mut crate::common::Rng) -> f64 {
-    StandardNormal.sample(rng)
-}
 
 /// Skewed noise whose size grows with a feature: every quantile has other coefficients.
 pub fn skewed(n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
@@ -175,11 +172,8 @@ fn one_outlier_does_not_ruin_it() {
 
 #[test]
 fn odd_streams_stay_finite() {
-    let mut rng = rng(5);
-    let n = 3000;
-    let x: Vec<f64> =
-        (0..3 * n).map(|i| if i % 3 == 0 { 1.0 } else { centered(&mut rng) }).collect();
-    type Target = fn(&[f64], usize) -> f64;
+    let rows = OddRows::new(3000, 5);
+    let x = rows.x();
     let streams: [(&str, Target); 5] = [
         ("constant", |_, _| 3.0),
         ("zero", |_, _| 0.0),
@@ -188,21 +182,13 @@ fn odd_streams_stay_finite() {
         ("huge", |x, i| 1e100 * (x[1] + (i % 7) as f64)),
     ];
     for (name, target) in streams {
-        let y: Vec<f64> = x.chunks(3).enumerate().map(|(i, x)| target(x, i)).collect();
-        let rows = Rows::new(3, &x, &y).unwrap();
+        let y = rows.targets(target);
         for tau in [0.05, 0.5] {
-            let mut auto = learner(tau, 3);
-            let mut finite = true;
-            let mut watch =
-                |row: &RowView<'_>| finite &= row.loss.is_finite() && row.mean.is_finite();
-            auto.learn_observed(rows, Some(&mut watch)).unwrap();
-            let theta = auto.coefficients();
-            println!("{name}, tau {tau}: scale {:e}, theta {theta:?}", auto.dispersion());
-            assert!(finite && theta.iter().all(|t| t.is_finite()), "{name}");
+            let mut auto = learner(tau, OddRows::DIM);
+            learn_finite(&mut auto, Rows::new(OddRows::DIM, x, &y).unwrap(), name);
             let size = y.iter().fold(1e-3, |size: f64, y| size.max(y.abs()));
-            let best =
-                pinball(tau, &x, &y, &[if name == "constant" { 3.0 } else { 0.0 }, 0.0, 0.0]);
-            let found = pinball(tau, &x, &y, &theta);
+            let best = pinball(tau, x, &y, &[if name == "constant" { 3.0 } else { 0.0 }, 0.0, 0.0]);
+            let found = pinball(tau, x, &y, &auto.coefficients());
             assert!(found <= best + 0.02 * size, "{name}, tau {tau}: {found} {best}");
         }
     }
@@ -266,20 +252,8 @@ fn a_restored_learner_continues_bit_for_bit() {
     for drift in [DriftMode::Off, DriftMode::Adapt] {
         let (x, y) = skewed(900, 6);
         let family: AnyFamily = "quantile:0.8".parse().unwrap();
-        let builder = Auto::builder(family, DIM).intercept().drift(drift);
-        let mut whole = builder.build().unwrap();
-        let mut stopped = whole.clone();
-        let mut from = 0;
-        for size in [1, 2, 60, 100, 300, 37, 1000] {
-            let to = (from + size).min(y.len());
-            let rows = Rows::new(DIM, &x[DIM * from..DIM * to], &y[from..to]).unwrap();
-            whole.learn(rows).unwrap();
-            stopped.learn(rows).unwrap();
-            let text = serde_json::to_string(&stopped.state()).unwrap();
-            stopped = Auto::restore(serde_json::from_str(&text).unwrap()).unwrap();
-            from = to;
-        }
-        assert_eq!(whole.state(), stopped.state(), "{drift:?}");
+        let auto = Auto::builder(family, DIM).intercept().drift(drift).build().unwrap();
+        assert_continues(auto, Rows::new(DIM, &x, &y).unwrap());
     }
 }
 

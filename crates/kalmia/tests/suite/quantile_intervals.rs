@@ -1,7 +1,7 @@
 //! Quantiles: whether their intervals hold, and the covariance wherever it is asked for.
 
-use crate::common::{dot, rng, uniform};
-use crate::quantile::{DIM, learner, normal, skewed};
+use crate::common::{dot, normal, rng, uniform};
+use crate::quantile::{DIM, learner, skewed};
 use kalmia::learner::Sample;
 use kalmia::predict::{Interval, MixturePrediction};
 use kalmia::{Auto, Inputs, Learner, Predict, Quantile, Rows};

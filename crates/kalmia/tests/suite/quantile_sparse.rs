@@ -1,7 +1,6 @@
 //! Quantiles and Student's noise from sparse rows, against tuned stochastic gradients.
 
-use crate::common::{rng, uniform};
-use crate::quantile::normal;
+use crate::common::{normal, rng, uniform};
 use kalmia::evaluate::Progressive;
 use kalmia::{AnyFamily, Learner, Quantile, SparseMatrix, SparseRows, Wide};
 use rand_distr::{Distribution, Exp1};

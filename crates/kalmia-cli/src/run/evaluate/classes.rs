@@ -1,9 +1,8 @@
 //! Losses of a model of several classes, and which classes it takes for others.
 
-use super::{each_block, head, weight};
+use super::{Evaluation, each_block, weight};
 use crate::args::EvaluateArgs;
 use crate::error::Result;
-use crate::output;
 use crate::plan::SourcePlan;
 use crate::progress::Ui;
 use crate::report::{class_scores_text, confusion_text};
@@ -11,13 +10,9 @@ use kalmia::evaluate::ClassMetrics;
 use kalmia_model::{ClassModel, ClassScores, likeliest};
 use serde::Serialize;
 
-/// What `--json` prints.
+/// The scores, with the confusions.
 #[derive(Serialize)]
-struct Evaluation {
-    rows: u64,
-    skipped: u64,
-    unseen_levels: u64,
-    family: &'static str,
+struct Confusions {
     #[serde(flatten)]
     scores: ClassScores,
     classes: Vec<String>,
@@ -41,23 +36,14 @@ pub fn run(mut model: ClassModel, source: &SourcePlan, args: &EvaluateArgs, ui: 
         })?;
         Ok((metrics.rows(), metrics.loss()))
     })?;
-    let counts = model.encoder.counts();
-    let result = Evaluation {
-        rows: metrics.rows(),
-        skipped: counts.skipped,
-        unseen_levels: counts.unseen,
-        family: "categorical",
+    let found = Confusions {
         scores: ClassScores::new(&metrics),
         classes: sorted.iter().map(|&class| model.classes()[class].clone()).collect(),
         confusion,
     };
-    if args.json {
-        return output::print_json(&result);
-    }
-    output::print(&format!(
-        "{}\n{}\n{}",
-        head(result.rows, counts),
-        class_scores_text(&result.scores),
-        confusion_text(&result.classes, &result.confusion)
-    ))
+    let result = Evaluation::new(&model.encoder, "categorical", metrics.rows(), found);
+    result.print(args, |found| {
+        let Confusions { scores, classes, confusion } = found;
+        format!("{}\n{}", class_scores_text(scores), confusion_text(classes, confusion))
+    })
 }

@@ -1,26 +1,13 @@
 //! Losses of a model of several quantiles, and the share of targets below each.
 
-use super::{each_block, head, weight};
+use super::{Evaluation, each_block, weight};
 use crate::args::EvaluateArgs;
 use crate::error::Result;
-use crate::output;
 use crate::plan::SourcePlan;
 use crate::progress::Ui;
 use crate::report::quantile_scores_text;
 use kalmia::evaluate::QuantileMetrics;
 use kalmia_model::{QuantileModel, QuantileScores};
-use serde::Serialize;
-
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Evaluation {
-    rows: u64,
-    skipped: u64,
-    unseen_levels: u64,
-    family: &'static str,
-    #[serde(flatten)]
-    scores: QuantileScores,
-}
 
 /// Evaluates the rows of a source.
 pub fn run(
@@ -37,17 +24,7 @@ pub fn run(
         })?;
         Ok((metrics.rows(), metrics.loss()))
     })?;
-    let counts = model.encoder.counts();
-    let result = Evaluation {
-        rows: metrics.rows(),
-        skipped: counts.skipped,
-        unseen_levels: counts.unseen,
-        family: "quantile",
-        scores: QuantileScores::new(&metrics),
-    };
-    if args.json {
-        return output::print_json(&result);
-    }
-    let text = quantile_scores_text(&result.scores);
-    output::print(&format!("{}\n{text}", head(result.rows, counts)))
+    let scores = QuantileScores::new(&metrics);
+    let result = Evaluation::new(&model.encoder, "quantile", metrics.rows(), scores);
+    result.print(args, quantile_scores_text)
 }

@@ -1,27 +1,10 @@
 //! Choices that a [`Wide`] takes before its first row.
 
-use super::{NO_LIMIT, Wide};
-use crate::error::{Result, require};
+use super::Wide;
+use super::settings::WideSettings;
+use crate::error::Result;
 use crate::family::Family;
-use crate::learner::auto::scale::Scales;
 use crate::learner::{DriftMode, Outliers};
-
-/// Features besides the numbers that share a covariance, unless the builder says otherwise. A
-/// larger core predicts hardly better on text, and its cost grows with the square.
-pub const CORE_FEATURES: usize = 32;
-
-/// Largest core, the numbers included: its cost per row and its memory grow with the square.
-const MAX_CORE: usize = 4096;
-
-/// Refuses a core of more features, the numbers included.
-pub(super) fn check_core(features: usize) -> Result<()> {
-    require(
-        features <= MAX_CORE,
-        "core",
-        features as f64,
-        "must be at most 4096 with the numbers: the cost per row grows with the square",
-    )
-}
 
 /// Builds a [`Wide`]; made by [`Wide::builder`].
 ///
@@ -37,25 +20,13 @@ pub(super) fn check_core(features: usize) -> Result<()> {
 #[must_use]
 pub struct WideBuilder<F> {
     family: F,
-    intercept: bool,
-    numbers: usize,
-    drift: DriftMode,
-    limit: usize,
-    core: usize,
+    settings: WideSettings,
     outliers: Outliers,
 }
 
 impl<F: Family> WideBuilder<F> {
     pub(super) fn new(family: F) -> Self {
-        Self {
-            family,
-            intercept: false,
-            numbers: 0,
-            drift: DriftMode::Off,
-            limit: NO_LIMIT,
-            core: CORE_FEATURES,
-            outliers: Outliers::Keep,
-        }
+        Self { family, settings: WideSettings::default(), outliers: Outliers::Keep }
     }
 
     /// Feature 0 is the constant 1, and its coefficient is not shrunk. Rows must list it.
@@ -65,7 +36,7 @@ impl<F: Family> WideBuilder<F> {
 
     /// As [`intercept`](Self::intercept), if `intercept` is true.
     pub fn with_intercept(mut self, intercept: bool) -> Self {
-        self.intercept = intercept;
+        self.settings.intercept = intercept;
         self
     }
 
@@ -74,7 +45,7 @@ impl<F: Family> WideBuilder<F> {
     /// not list one has the value 0. The cost per row grows with the square of their number: of
     /// very many, leave the others to the tail.
     pub fn numbers(mut self, numbers: usize) -> Self {
-        self.numbers = numbers;
+        self.settings.numbers = numbers;
         self
     }
 
@@ -82,14 +53,14 @@ impl<F: Family> WideBuilder<F> {
     /// variances grow between the rows of a feature takes part; the weights decide how much it
     /// counts, so [`DriftMode::Adapt`] and [`DriftMode::Detect`] are the same here.
     pub fn drift(mut self, drift: DriftMode) -> Self {
-        self.drift = drift;
+        self.settings.drift = drift;
         self
     }
 
     /// Most features; a batch with more is refused with
     /// [`TooManyFeatures`](crate::Error::TooManyFeatures). By default memory is the limit.
     pub fn limit(mut self, features: usize) -> Self {
-        self.limit = features;
+        self.settings.limit = features;
         self
     }
 
@@ -97,7 +68,7 @@ impl<F: Family> WideBuilder<F> {
     /// every feature but the numbers has a variance of its own. The cost per row grows with the
     /// square.
     pub fn core(mut self, features: usize) -> Self {
-        self.core = features;
+        self.settings.core = features;
         self
     }
 
@@ -112,10 +83,8 @@ impl<F: Family> WideBuilder<F> {
     /// The untrained learner.
     pub fn build(self) -> Result<Wide<F>> {
         self.outliers.check(&self.family)?;
-        let numbers = self.numbers.saturating_add(usize::from(self.intercept));
-        check_core(numbers.saturating_add(self.core))?;
-        let scales = Scales::new(numbers, self.intercept);
-        let mut wide = Wide::untrained(self.family, scales, self.drift, self.limit, self.core)?;
+        let features = self.settings.features()?;
+        let mut wide = Wide::untrained(self.family, features, self.settings.drift)?;
         wide.dispersion.downweighting = self.outliers.downweighting();
         Ok(wide)
     }

@@ -11,7 +11,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `builder` | choices before the first row |
+//! | `builder`, `settings` | choices before the first row |
 //! | `assumption`, `lane_priors` | what members assume: prior size, share of $s$ |
 //! | `member` | the members and their weights; which ones leave |
 //! | `belief`, `tail`, `core` | the belief and its two parts, all members side by side |
@@ -38,6 +38,7 @@ mod merge;
 mod predict;
 mod prune;
 mod row;
+mod settings;
 mod slots;
 mod state;
 mod stored;
@@ -53,7 +54,6 @@ pub use state::WideState;
 
 use super::auto::dispersion::Dispersion;
 use super::auto::prior::PriorCenter;
-use super::auto::scale::Scales;
 use super::{Checkpoint, DriftMode, Learner, Outliers};
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
@@ -68,9 +68,6 @@ use row::RowEntries;
 use slots::Slots;
 use std::borrow::Cow;
 use warm_up::WarmUpRows;
-
-/// Most features of a learner without a limit.
-const NO_LIMIT: usize = u32::MAX as usize;
 
 /// Members at the start, and numbers side by side for each feature.
 const MAX_LANES: usize = 8;
@@ -137,16 +134,9 @@ impl<F: Family> Wide<F> {
         WideBuilder::new(family)
     }
 
-    fn untrained(
-        family: F,
-        scales: Scales,
-        drift: DriftMode,
-        limit: usize,
-        core_size: usize,
-    ) -> Result<Self> {
+    fn untrained(family: F, features: Features, drift: DriftMode) -> Result<Self> {
         let family = family.fast().with_dispersion_unchecked(1.0);
         let labels = is_label(&family);
-        let features = Features::new(scales, core_size, limit);
         let mut wide = Self {
             dispersion: Dispersion::new(&family),
             family,

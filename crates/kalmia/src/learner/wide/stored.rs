@@ -1,11 +1,10 @@
 //! What is stored of features and of a belief about them, and its checks.
 
-use super::NO_LIMIT;
 use super::belief::Belief;
-use super::builder::check_core;
 use super::core::Core;
 use super::features::Features;
 use super::row::MIN_UNIT;
+use super::settings::{NO_LIMIT, check_core};
 use super::slots::{Slot, Slots};
 use super::tail::Tail;
 use crate::error::{Error, Result, require, require_len};

@@ -3,6 +3,8 @@
 #[path = "../../textbook/mod.rs"]
 mod textbook;
 
+pub mod streams;
+
 pub use textbook::{Predictor, Textbook};
 
 use kalmia::rows::Observation;
@@ -10,6 +12,7 @@ use kalmia::{AnyFamily, Family, Rows, Rule};
 use proptest::prelude::ProptestConfig;
 use proptest::test_runner::RngSeed;
 use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub type Rng = Xoshiro256PlusPlus;
@@ -22,6 +25,11 @@ pub fn rng(seed: u64) -> Rng {
 pub fn property(seed: u64, cases: u32) -> ProptestConfig {
     let rng_seed = RngSeed::Fixed(seed);
     ProptestConfig { cases, failure_persistence: None, rng_seed, ..Default::default() }
+}
+
+/// Standard normal.
+pub fn normal(rng: &mut Rng) -> f64 {
+    StandardNormal.sample(rng)
 }
 
 /// Uniform on $[0, 1)$.

@@ -3,10 +3,7 @@
 use super::WideCategorical;
 use crate::error::{Result, require};
 use crate::learner::DriftMode;
-use crate::learner::auto::scale::Scales;
-use crate::learner::wide::NO_LIMIT;
-use crate::learner::wide::builder::{CORE_FEATURES, check_core};
-use crate::learner::wide::features::Features;
+use crate::learner::wide::settings::WideSettings;
 
 /// Builds a [`WideCategorical`]; made by [`WideCategorical::builder`].
 ///
@@ -22,23 +19,12 @@ use crate::learner::wide::features::Features;
 #[must_use]
 pub struct WideCategoricalBuilder {
     classes: usize,
-    intercept: bool,
-    numbers: usize,
-    drift: DriftMode,
-    limit: usize,
-    core: usize,
+    settings: WideSettings,
 }
 
 impl WideCategoricalBuilder {
     pub(super) fn new(classes: usize) -> Self {
-        Self {
-            classes,
-            intercept: false,
-            numbers: 0,
-            drift: DriftMode::Off,
-            limit: NO_LIMIT,
-            core: CORE_FEATURES,
-        }
+        Self { classes, settings: WideSettings::default() }
     }
 
     /// Feature 0 is the constant 1, and its coefficients are not shrunk. Rows must list it.
@@ -48,7 +34,7 @@ impl WideCategoricalBuilder {
 
     /// As [`intercept`](Self::intercept), if `intercept` is true.
     pub fn with_intercept(mut self, intercept: bool) -> Self {
-        self.intercept = intercept;
+        self.settings.intercept = intercept;
         self
     }
 
@@ -56,7 +42,7 @@ impl WideCategoricalBuilder {
     /// centered (with an intercept), scaled by the first rows and kept in the core. The cost per
     /// row and class grows with the square of their number.
     pub fn numbers(mut self, numbers: usize) -> Self {
-        self.numbers = numbers;
+        self.settings.numbers = numbers;
         self
     }
 
@@ -64,30 +50,27 @@ impl WideCategoricalBuilder {
     /// variances grow between the rows of a feature takes part; the weights decide how much it
     /// counts, so [`DriftMode::Adapt`] and [`DriftMode::Detect`] are the same here.
     pub fn drift(mut self, drift: DriftMode) -> Self {
-        self.drift = drift;
+        self.settings.drift = drift;
         self
     }
 
     /// Most features; a batch with more is refused with
     /// [`TooManyFeatures`](crate::Error::TooManyFeatures). By default memory is the limit.
     pub fn limit(mut self, features: usize) -> Self {
-        self.limit = features;
+        self.settings.limit = features;
         self
     }
 
     /// Features besides the numbers that share a covariance, 32 by default. The cost per row and
     /// class grows with the square.
     pub fn core(mut self, features: usize) -> Self {
-        self.core = features;
+        self.settings.core = features;
         self
     }
 
     /// The untrained learner.
     pub fn build(self) -> Result<WideCategorical> {
         require(self.classes > 0, "classes", self.classes as f64, "must be at least 1")?;
-        let numbers = self.numbers.saturating_add(usize::from(self.intercept));
-        check_core(numbers.saturating_add(self.core))?;
-        let features = Features::new(Scales::new(numbers, self.intercept), self.core, self.limit);
-        WideCategorical::untrained(self.classes, features, self.drift)
+        WideCategorical::untrained(self.classes, self.settings.features()?, self.settings.drift)
     }
 }
