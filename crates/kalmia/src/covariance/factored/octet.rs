@@ -50,8 +50,8 @@ impl Steps {
     }
 
     /// Computes the step of row `t` from its projection: Bierman's $a_j = 1 + \alpha\sum_{i\le j}
-    /// d_if_i^2$, $\lambda_j = -\alpha f_j/a_{j-1}$ and $d_j \leftarrow d_j a_{j-1}/a_j$. Vectors are
-    /// padded to whole cache lines.
+    /// d_if_i^2$, $\lambda_j = -\alpha f_j/a_{j-1}$ and $d_j \leftarrow d_j a_{j-1}/a_j$. Vectors
+    /// are padded to whole cache lines.
     #[inline(always)]
     pub fn take<S: Simd>(&mut self, simd: S, t: usize, f: &[f64], step: Decision, d: &mut [f64]) {
         self.gain[t] = step.gain;
@@ -109,9 +109,9 @@ pub(super) struct Decision {
     pub curvature: f64,
 }
 
-/// $\sum_j d_jf_{tj}f_{ij}$ of the rows $t$ of one octet and $i$ of another, or of the same if it is
-/// `DIAGONAL`. Those with $t$ are in row $t$ of `out`, [`MAX_BLOCK`] apart; in a diagonal tile those
-/// with $i < t$ have no meaning.
+/// $\sum_j d_jf_{tj}f_{ij}$ of the rows $t$ of one octet and $i$ of another, or of the same if it
+/// is `DIAGONAL`. Those with $t$ are in row $t$ of `out`, [`MAX_BLOCK`] apart; in a diagonal tile
+/// those with $i < t$ have no meaning.
 #[inline(always)]
 pub(super) fn gram<S: Simd, const DIAGONAL: bool>(
     simd: S,

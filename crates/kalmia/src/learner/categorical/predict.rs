@@ -82,8 +82,8 @@ impl Categorical {
         let mut seen = x.to_vec();
         let unseen = f64::from(unseen) + self.scales.hide_unseen(&mut seen);
         let mut exponentials = vec![0.0; self.classes];
-        // Averaged over its variance a label has log odds of about $m/\sqrt{1+\pi s/8}$, so a power of
-        // its probability is that of a larger $m$.
+        // Averaged over its variance a label has log odds of about $m/\sqrt{1+\pi s/8}$, so a power
+        // of its probability is that of a larger $m$.
         let power = self.mixture.sharpening.as_ref().map_or(1.0, Sharpening::power);
         let mut parts = Vec::with_capacity(self.mixture.members.len());
         for member in &self.mixture.members {
