@@ -14,6 +14,32 @@ const CENTERED_FROM_ROW: f64 = 8.0;
 /// Smallest ratio of root mean square to standard deviation at which a feature is off center.
 const OFF_CENTER: f64 = 1.25;
 
+/// A scale that grows by less than this factor stays.
+const MIN_GROWTH: f64 = 1.1;
+
+/// A feature whose scales grew: that of centered features, that of features as they come, or both.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::learner) struct Enlarged {
+    pub feature: usize,
+    scale: Option<Growth>,
+    size: Option<Growth>,
+}
+
+/// A scale before and after.
+#[derive(Debug, Clone, Copy)]
+struct Growth {
+    from: f64,
+    to: f64,
+}
+
+impl Enlarged {
+    /// What the larger scale adds to the precision of the coefficient in a prior of size `p`.
+    pub fn added_precision(&self, p: f64, basis: Basis) -> f64 {
+        let growth = if basis.is_centered() { self.scale } else { self.size };
+        growth.map_or(0.0, |Growth { from, to }| 1.0 / variance(p, to) - 1.0 / variance(p, from))
+    }
+}
+
 /// Running size of each feature, then its frozen scale.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(in crate::learner) struct Scales {
@@ -96,6 +122,32 @@ impl Scales {
             self.scale[j] = if centered { spread } else { size };
             self.center[j] = if centered { mean } else { 0.0 };
         }
+    }
+
+    /// Takes larger scales where the rows counted so far show them, and returns what grew. A
+    /// feature that waits for its first value is left out, and so is the intercept.
+    pub fn enlarge(&mut self) -> Vec<Enlarged> {
+        let mut found = Vec::new();
+        for j in usize::from(self.intercept)..self.mean.len() {
+            let variance = self.deviation[j] / self.rows.max(1.0);
+            let size = (self.mean[j] * self.mean[j] + variance).sqrt();
+            let scale = if self.intercept { variance.sqrt() } else { size };
+            let mut enlarged = Enlarged { feature: j, scale: None, size: None };
+            let places = [
+                (Some(&mut self.scale[j]), scale, &mut enlarged.scale),
+                (self.size.get_mut(j), size, &mut enlarged.size),
+            ];
+            for (old, new, grown) in places {
+                if let Some(old) = old.filter(|old| **old > 0.0 && new > MIN_GROWTH * **old) {
+                    *grown = Some(Growth { from: *old, to: new });
+                    *old = new;
+                }
+            }
+            if enlarged.scale.is_some() || enlarged.size.is_some() {
+                found.push(enlarged);
+            }
+        }
+        found
     }
 
     /// Gives features without a scale that of their first value other than zero; calls `set(j,

@@ -3,9 +3,9 @@
 use crate::covariance::{FactoredBelief, Kernel, TogetherScratch, learn_together};
 use crate::error::{Error, Result};
 use crate::learner::auto::prior::Basis;
-use crate::learner::auto::scale::{Scales, variance};
+use crate::learner::auto::scale::{Enlarged, Scales, variance};
 use crate::rows::Rows;
-use crate::rule::{LinearRow, softmax_steps};
+use crate::rule::{LinearRow, Step, softmax_steps};
 
 /// Prior variance of a coefficient per prior size of a difference between two classes.
 pub(in crate::learner) const BLOCK_SHARE: f64 = 0.5;
@@ -97,6 +97,34 @@ impl Member {
         for block in &mut self.blocks {
             block.covariance.add_centered_diagonal(noise, scales.centers());
         }
+    }
+
+    /// Narrows the prior of coefficients whose features turned out to be larger. A prior of more
+    /// precision is a row $e_j$ of target 0 with normal noise, so nothing learned is lost.
+    pub fn tighten(
+        &mut self,
+        enlarged: &[Enlarged],
+        dim: usize,
+        scratch: &mut TogetherScratch,
+    ) -> Result<()> {
+        let p = BLOCK_SHARE * self.prior_size;
+        let basis = self.basis;
+        let added = enlarged.iter().map(|one| (one.feature, one.added_precision(p, basis)));
+        let added: Vec<(usize, f64)> = added.filter(|(_, precision)| *precision > 0.0).collect();
+        let mut x = vec![0.0; added.len() * dim];
+        for (row, (feature, _)) in x.chunks_exact_mut(dim).zip(&added) {
+            row[*feature] = 1.0;
+        }
+        let mut linear = vec![LinearRow::new(0.0, 0.0); self.blocks.len()];
+        let mut decide = |i: usize, linear: &mut [LinearRow]| {
+            let (_, precision) = added[i];
+            for row in linear {
+                let gain = -precision * row.m / (1.0 + precision * row.s);
+                row.step = Step::new(gain, precision, row.s);
+            }
+            Ok(())
+        };
+        learn_together(&mut self.blocks, &mut linear, &x, 0, scratch, &mut decide)
     }
 
     /// Gives an unseen coefficient its prior.

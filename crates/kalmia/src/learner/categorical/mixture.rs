@@ -10,6 +10,7 @@ use crate::learner::auto::MemberWeight;
 use crate::learner::auto::bank::WEIGHT_EXCHANGE;
 use crate::learner::auto::posterior::posterior_of_logs;
 use crate::learner::auto::review::is_idle;
+use crate::learner::auto::scale::Enlarged;
 use crate::rows::Rows;
 
 /// No weight falls below this between reviews, so that a member can recover from a bad start.
@@ -91,6 +92,12 @@ impl Mixture {
             self.weigh(i);
         }
         Ok(())
+    }
+
+    /// Narrows the prior of coefficients whose features turned out to be larger.
+    pub fn tighten(&mut self, enlarged: &[Enlarged], dim: usize) -> Result<()> {
+        let Self { members, scratch, .. } = self;
+        members.iter_mut().try_for_each(|member| member.tighten(enlarged, dim, scratch))
     }
 
     /// The probability of each class at row `i` of the chunk, before it is sharpened.

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `builder`, `check` | choices before the first row; which rows are legal |
 //! | `warm_up`, `prior` | the first rows, and members from the prior at the scales they give |
+//! | `tighten` | narrower priors of features that turn out to be larger |
 //! | `member`, `mixture` | one softmax filter; several, and how their weights move |
 //! | `sharpening` | how much sharper than the mixture its probabilities should be |
 //! | `observe` | what observers see of a row |
@@ -34,6 +35,7 @@ mod predict;
 mod prior;
 mod sharpening;
 mod state;
+mod tighten;
 mod warm_up;
 
 pub(super) use check::{GROW_CLASS, check_classes};
@@ -222,10 +224,12 @@ impl Categorical {
             let chunk = self.chunk_rows();
             let end = rows.len().min(i + (chunk - self.count % chunk) as usize);
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
+            self.measure(rows.slice(i..end));
             self.count += (end - i) as u64;
             i = end;
             if self.count.is_multiple_of(CHUNK) && !self.is_following() {
                 self.mixture.drop_idle(self.count);
+                self.tighten()?;
             }
             if self.count.is_multiple_of(chunk) {
                 self.follow_drift();
