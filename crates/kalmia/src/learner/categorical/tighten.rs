@@ -43,6 +43,10 @@ impl Categorical {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::covariance::{Covariance, FactoredBelief};
+    use crate::learner::categorical::BLOCK_SHARE;
+    use crate::learner::times;
+    use crate::linalg::inverse;
 
     /// Rows of a constant and two features, of which the second is `factor` times as large from
     /// row 128 on; three classes that depend on both.
@@ -63,40 +67,41 @@ mod tests {
         Categorical::builder(3, 3).intercept().build().unwrap()
     }
 
-    /// What the rows say beyond the prior does not depend on the prior.
+    /// Of each member and class: $P^{-1}$, and $P^{-1}\theta$.
+    fn natural(learner: &Categorical) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let blocks = learner.mixture.members.iter().flat_map(|member| &member.blocks);
+        let of = |block: &FactoredBelief| {
+            let precision = inverse(&block.covariance.matrix(), 3, "covariance").unwrap();
+            let pulled = times(&precision, block.coefficients());
+            (precision, pulled)
+        };
+        blocks.map(of).collect()
+    }
+
+    /// The prior has mean 0, so $P^{-1}\theta$ is what the rows say, and only the precision of the
+    /// one coefficient grows: from that of the prior at the old scale to that at the new one.
     #[test]
     fn a_narrower_prior_leaves_what_the_rows_say() {
         let (x, y) = rows(255, 50.0);
         let mut learner = learner();
         learner.learn(Rows::new(3, &x, &y).unwrap()).unwrap();
-        let before = serde_json::to_value(learner.information().unwrap().state()).unwrap();
-        let scale = learner.scales.scale(2);
+        let before = natural(&learner);
+        let old = learner.scales.scale(2);
         learner.count = 256;
         learner.tighten().unwrap();
-        assert!(learner.scales.scale(2) > 10.0 * scale);
-        learner.count = 255;
-        let after = serde_json::to_value(learner.information().unwrap().state()).unwrap();
-        assert_close(&before, &after);
-    }
-
-    /// Numbers agree to 1e-8 of the largest of their array; fails for NaN too.
-    fn assert_close(a: &serde_json::Value, b: &serde_json::Value) {
-        use serde_json::Value::{Array, Object};
-        match (a, b) {
-            (Object(a), Object(b)) => a.iter().for_each(|(key, a)| assert_close(a, &b[key])),
-            (Array(a), Array(b)) if a.iter().all(serde_json::Value::is_number) => {
-                let numbers = |v: &[serde_json::Value]| -> Vec<f64> {
-                    v.iter().map(|v| v.as_f64().unwrap()).collect()
-                };
-                let a = numbers(a);
-                let b = numbers(b);
-                let size = a.iter().fold(1e-300, |size: f64, a| size.max(a.abs()));
-                assert_eq!(a.len(), b.len());
-                let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-8 * size;
-                assert!(a.iter().zip(&b).all(close), "{a:?} {b:?}");
+        let new = learner.scales.scale(2);
+        assert!(new > 10.0 * old);
+        let sizes = learner.mixture.members.iter().flat_map(|m| [m.prior_size; 3]);
+        for ((before, after), size) in before.iter().zip(natural(&learner)).zip(sizes) {
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-8 * (1.0 + b.abs());
+            for (at, (a, b)) in after.0.iter().zip(&before.0).enumerate() {
+                let added = (new * new - old * old) / (BLOCK_SHARE * size);
+                let expected = if at == 8 { b + added } else { *b };
+                assert!(close(*a, expected), "entry {at}: {a} is not {expected}");
             }
-            (Array(a), Array(b)) => a.iter().zip(b).for_each(|(a, b)| assert_close(a, b)),
-            _ => assert_eq!(a, b),
+            for (a, b) in after.1.iter().zip(&before.1) {
+                assert!(close(*a, *b), "{a} is not {b}");
+            }
         }
     }
 
@@ -105,7 +110,7 @@ mod tests {
         let (x, y) = rows(512, 1.0);
         let mut learner = learner();
         learner.learn(Rows::new(3, &x, &y).unwrap()).unwrap();
-        let mut first = super::super::Categorical::builder(3, 3).intercept().build().unwrap();
+        let mut first = Categorical::builder(3, 3).intercept().build().unwrap();
         first.learn(Rows::new(3, &x[..3 * 128], &y[..128]).unwrap()).unwrap();
         assert_eq!(learner.scales.scale(2), first.scales.scale(2));
 
