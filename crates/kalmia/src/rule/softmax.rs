@@ -18,8 +18,8 @@
 //! the Bernoulli filter exactly.
 //!
 //! With three classes or more, blocks leave differences too much variance where classes are easy to
-//! tell apart. So the moments may be those at a share of every $s_j$. The blocks still contract by
-//! all of $s_k$.
+//! tell apart. So the moments may be those at a share of every $s_j$, as members of sparse rows and
+//! polished learners have them. The blocks still contract by all of $s_k$.
 
 use super::moments;
 use crate::family::{Bernoulli, Family, FastPaths};

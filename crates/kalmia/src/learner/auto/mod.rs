@@ -98,8 +98,8 @@ pub struct MemberWeight {
     pub prior_size: f64,
     /// Whether the prior is that of centered features, not of features as they come.
     pub centered: bool,
-    /// Share of $x^\top Px$ that the member believes: less than 1 for some members of a
-    /// [`Categorical`](super::Categorical).
+    /// Share of $x^\top Px$ that the member believes: less than 1 in a polished
+    /// [`Categorical`](super::Categorical) of three classes or more, which predicts at the mode.
     pub variance_share: f64,
     /// Process noise per row relative to the prior of size 1, 0 for a static member.
     pub process_noise: f64,

@@ -14,8 +14,9 @@ const CENTERED_FROM_ROW: f64 = 8.0;
 /// Smallest ratio of root mean square to standard deviation at which a feature is off center.
 const OFF_CENTER: f64 = 1.25;
 
-/// A scale that grows by less than this factor stays.
-const MIN_GROWTH: f64 = 1.1;
+/// A scale that grows by less than this factor stays: four standard errors of the scale of 128
+/// normal values.
+const MIN_GROWTH: f64 = 1.25;
 
 /// A feature whose scales grew: that of centered features, that of features as they come, or both.
 #[derive(Debug, Clone, Copy)]

@@ -111,6 +111,9 @@ impl Member {
         let basis = self.basis;
         let added = enlarged.iter().map(|one| (one.feature, one.added_precision(p, basis)));
         let added: Vec<(usize, f64)> = added.filter(|(_, precision)| *precision > 0.0).collect();
+        if added.is_empty() {
+            return Ok(());
+        }
         let mut x = vec![0.0; added.len() * dim];
         for (row, (feature, _)) in x.chunks_exact_mut(dim).zip(&added) {
             row[*feature] = 1.0;
