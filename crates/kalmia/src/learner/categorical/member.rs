@@ -107,6 +107,10 @@ impl Member {
         dim: usize,
         scratch: &mut TogetherScratch,
     ) -> Result<()> {
+        // a polished belief keeps the prior that it was polished with, which may be flat
+        if self.variance_share < 1.0 {
+            return Ok(());
+        }
         let p = BLOCK_SHARE * self.prior_size;
         let basis = self.basis;
         let added = enlarged.iter().map(|one| (one.feature, one.added_precision(p, basis)));

@@ -47,6 +47,7 @@ mod tests {
     use crate::learner::categorical::BLOCK_SHARE;
     use crate::learner::times;
     use crate::linalg::inverse;
+    use crate::sums::{ClassSums, polish_classes};
 
     /// Rows of a constant and two features, of which the second is `factor` times as large from
     /// row 128 on; three classes that depend on both.
@@ -103,6 +104,21 @@ mod tests {
                 assert!(close(*a, *b), "{a} is not {b}");
             }
         }
+    }
+
+    #[test]
+    fn a_polished_belief_keeps_its_prior() {
+        let (x, y) = rows(255, 50.0);
+        let mut learner = learner();
+        learner.learn(Rows::new(3, &x, &y).unwrap()).unwrap();
+        let mut sums = ClassSums::new(3, &learner.coefficients_against_first()).unwrap();
+        sums.add(Rows::new(3, &x, &y).unwrap()).unwrap();
+        let polished = polish_classes(&learner.polishing_prior().unwrap(), &sums).unwrap();
+        let mut learner = learner.with_polished(&polished).unwrap();
+        let before = natural(&learner);
+        learner.count = 256;
+        learner.tighten().unwrap();
+        assert_eq!(natural(&learner), before);
     }
 
     #[test]
