@@ -6,8 +6,8 @@
 //! $$q_k = \sum_b v_b \frac{p_k^b}{\sum_j p_j^b}, \qquad b \in \{1, 3/2, 2\}$$
 //!
 //! with weights $v_b$ that follow the past likelihood of each power. Early rows need larger powers
-//! than late ones, so after each row a small share of the weights goes back to where they
-//! started: $1/(4t)$ after row $t$. Over $n$ rows that costs about $\ln(n)/4$ in total loss at most.
+//! than late ones, so after each row a small share of the weights goes back to where they started:
+//! $1/(4t)$ after row $t$. Over $n$ rows that costs about $\ln(n)/4$ in total loss at most.
 //!
 //! Two classes have no sharpening, because their beliefs are exact. Neither has a polished learner,
 //! which predicts at the mode.
