@@ -26,6 +26,12 @@ pub(in crate::learner) struct Enlarged {
     size: Option<Growth>,
 }
 
+/// Standard deviation and root mean square of a feature.
+struct Measured {
+    spread: f64,
+    size: f64,
+}
+
 /// A scale before and after.
 #[derive(Debug, Clone, Copy)]
 struct Growth {
@@ -112,9 +118,7 @@ impl Scales {
         self.size.resize(self.mean.len(), 0.0);
         for j in 0..self.mean.len() {
             let mean = self.mean[j];
-            let variance = self.deviation[j] / self.rows.max(1.0);
-            let size = (mean * mean + variance).sqrt();
-            let spread = variance.sqrt();
+            let Measured { spread, size } = self.measured(j);
             let centered = self.intercept
                 && j > 0
                 && self.rows >= CENTERED_FROM_ROW
@@ -125,14 +129,20 @@ impl Scales {
         }
     }
 
+    /// What the rows counted so far show of feature `j`.
+    fn measured(&self, j: usize) -> Measured {
+        let mean = self.mean[j];
+        let variance = self.deviation[j] / self.rows.max(1.0);
+        Measured { spread: variance.sqrt(), size: (mean * mean + variance).sqrt() }
+    }
+
     /// Takes larger scales where the rows counted so far show them, and returns what grew. A
     /// feature that waits for its first value is left out, and so is the intercept.
     pub fn enlarge(&mut self) -> Vec<Enlarged> {
         let mut found = Vec::new();
         for j in usize::from(self.intercept)..self.mean.len() {
-            let variance = self.deviation[j] / self.rows.max(1.0);
-            let size = (self.mean[j] * self.mean[j] + variance).sqrt();
-            let scale = if self.intercept { variance.sqrt() } else { size };
+            let Measured { spread, size } = self.measured(j);
+            let scale = if self.intercept { spread } else { size };
             let mut enlarged = Enlarged { feature: j, scale: None, size: None };
             let places = [
                 (Some(&mut self.scale[j]), scale, &mut enlarged.scale),

@@ -167,9 +167,8 @@ impl Categorical {
             member.variance_share = POLISHED_SHARE;
         }
         self.joint = Some(Joint::new(self.dim, against_first.len(), covariance));
-        let mut mixture = Mixture::new(vec![member]);
-        mixture.sharpening = None;
-        self.become_static(mixture, rows);
+        // its weight is 1
+        self.become_static(Mixture::with_weights(vec![member]), rows);
         Ok(self)
     }
 

@@ -40,16 +40,19 @@ impl Mixture {
         mixture
     }
 
-    /// From members whose weights sum to 1.
+    /// From members whose weights sum to 1, without sharpening.
     pub fn with_weights(members: Vec<Member>) -> Self {
         let next = vec![0.0; members.len()];
         Self { members, next, ..Self::default() }
     }
 
+    fn classes(&self) -> usize {
+        self.members.first().map_or(0, |member| member.blocks.len())
+    }
+
     /// Begins to sharpen the probabilities if there are three classes or more.
     pub fn start_sharpening(&mut self) {
-        let classes = self.members.first().map_or(0, |member| member.blocks.len());
-        self.sharpening = (classes > 2).then(Sharpening::default);
+        self.sharpening = (self.classes() > 2).then(Sharpening::default);
     }
 
     fn renormalize(&mut self) {
@@ -102,8 +105,8 @@ impl Mixture {
 
     /// The probability of each class at row `i` of the chunk, before it is sharpened.
     fn mix(&mut self, i: usize) {
+        let classes = self.classes();
         let Self { members, probabilities, .. } = self;
-        let classes = members.first().map_or(0, |member| member.blocks.len());
         probabilities.resize(classes, 0.0);
         probabilities.fill(0.0);
         for member in members {
