@@ -173,11 +173,13 @@ fn the_default_learner_allocates_nothing_once_it_has_settled() {
 }
 
 #[test]
-fn several_classes_allocate_nothing_after_the_warm_up() {
+fn several_classes_allocate_nothing_once_the_first_rows_are_forgotten() {
+    // the last second look is at row 4096
+    const ROWS: usize = 4200;
     for dim in [11, 40, 105] {
         let mut learner = Categorical::builder(4, dim).intercept().build().unwrap();
-        let data = Data::draw(&mut rng(5), &AnyFamily::from(Bernoulli), dim, 2000);
-        let y: Vec<f64> = (0..2000).map(|i| f64::from(i % 4)).collect();
+        let data = Data::draw(&mut rng(5), &AnyFamily::from(Bernoulli), dim, ROWS);
+        let y: Vec<f64> = (0..ROWS as i32).map(|i| f64::from(i % 4)).collect();
         let rows = Rows::new(dim, data.rows().features(), &y).unwrap();
         learner.learn(rows).unwrap();
         for batch in [64, 1, 7, 200] {

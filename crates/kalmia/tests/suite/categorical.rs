@@ -6,6 +6,7 @@ mod drift;
 mod growing;
 mod metrics;
 mod quality;
+mod second_look;
 mod sharpening;
 mod steps;
 

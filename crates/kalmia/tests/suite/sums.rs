@@ -2,6 +2,7 @@
 
 mod autos;
 mod class_merging;
+mod class_priors;
 mod classes;
 mod merging;
 mod polishing;

@@ -157,6 +157,7 @@ impl Categorical {
             self.mixture = Mixture::new(members);
             self.mixture.sharpening = sharpening;
             self.follows_from = Some(self.count);
+            self.remembered = None;
         }
     }
 

@@ -18,7 +18,7 @@ impl Categorical {
         let blocks = self.mixture.members.iter().flat_map(|member| &member.blocks);
         let bytes = blocks.map(|block| block.covariance.growth_bytes());
         require_memory(bytes.fold(0, usize::saturating_add))?;
-        if let Some(rows) = &mut self.warm_up {
+        for rows in self.warm_up.iter_mut().chain(&mut self.remembered) {
             rows.grow(self.dim);
         }
         self.dim += 1;

@@ -150,7 +150,7 @@ impl Member {
 }
 
 /// Refuses a row after which a belief would not be finite.
-fn check_finite(row: usize, linear: &[LinearRow]) -> Result<()> {
+pub(super) fn check_finite(row: usize, linear: &[LinearRow]) -> Result<()> {
     // an infinite m or s of one class shows in the steps of all
     let finite = |row: &LinearRow| {
         row.m.is_finite() && row.step.gain.is_finite() && (row.step.curvature * row.s).is_finite()

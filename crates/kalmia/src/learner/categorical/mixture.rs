@@ -16,6 +16,12 @@ use crate::rows::Rows;
 /// No weight falls below this between reviews, so that a member can recover from a bad start.
 const MIN_WEIGHT: f64 = 1e-300;
 
+/// Share of the past evidence that still counts after a second look at the rows. A prior that is
+/// best for few rows need not be best for more, and beliefs are no longer those that predicted.
+/// Held-out loss of image segments with 1, 1/2, 1/4, 0: 0.146, 0.137, 0.133, 0.134; of anes96,
+/// where evidence is scarce: 1.604, 1.604, 1.606, 1.609.
+const KEPT_EVIDENCE: f64 = 0.25;
+
 /// Members with weights that sum to 1.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mixture {
@@ -36,7 +42,7 @@ impl Mixture {
         let mut mixture = Self::with_weights(members);
         mixture.start_sharpening();
         mixture.renormalize();
-        mixture.members.iter_mut().for_each(|member| member.anchor = member.weight);
+        mixture.restart_influence();
         mixture
     }
 
@@ -162,10 +168,24 @@ impl Mixture {
             self.sharpening = None;
         }
         if doubled {
-            for member in &mut self.members {
-                member.anchor = member.weight;
-                member.influence = 0.0;
-            }
+            self.restart_influence();
+        }
+    }
+
+    /// Raises the weights to [`KEPT_EVIDENCE`], after a second look has changed the beliefs.
+    pub fn flatten_weights(&mut self) {
+        self.members
+            .iter_mut()
+            .for_each(|member| member.weight = member.weight.powf(KEPT_EVIDENCE));
+        self.renormalize();
+        self.restart_influence();
+    }
+
+    /// Influence counts from the current weights.
+    fn restart_influence(&mut self) {
+        for member in &mut self.members {
+            member.anchor = member.weight;
+            member.influence = 0.0;
         }
     }
 

@@ -8,7 +8,9 @@
 //! |---|---|
 //! | `builder`, `check` | choices before the first row; which rows are legal |
 //! | `warm_up`, `prior` | the first rows, and members from the prior at the scales they give |
+//! | `class_prior` | that prior, of which a polish may choose the size |
 //! | `tighten` | narrower priors of features that turn out to be larger |
+//! | `revisit` | a second look at the first rows |
 //! | `member`, `mixture` | one softmax filter; several, and how their weights move |
 //! | `sharpening` | how much sharper than the mixture its probabilities should be |
 //! | `observe` | what observers see of a row |
@@ -21,6 +23,7 @@
 
 mod builder;
 mod check;
+mod class_prior;
 mod coefficients;
 mod drift;
 mod grow;
@@ -33,6 +36,7 @@ mod mixture;
 mod observe;
 mod predict;
 mod prior;
+mod revisit;
 mod sharpening;
 mod state;
 mod tighten;
@@ -46,6 +50,7 @@ pub(super) use observe::reborrow;
 
 pub use builder::CategoricalBuilder;
 pub(crate) use check::check_class_rows;
+pub use class_prior::ClassPrior;
 pub use coefficients::Contrast;
 pub use information::{ClassInformation, ClassInformationState};
 pub use observe::{ClassObserver, ClassRow};
@@ -64,7 +69,7 @@ use crate::sparse::SparseRows;
 use joint::Joint;
 use mixture::Mixture;
 
-/// Members are reviewed at its multiples, however the rows are cut into batches.
+/// Members are reviewed after as many rows as its multiples, however rows are cut into batches.
 const CHUNK: u64 = 256;
 
 /// Learns the probabilities of several classes, from dense or sparse rows. Feature scales do not
@@ -96,6 +101,8 @@ pub struct Categorical {
     count: u64,
     scales: Scales,
     warm_up: Option<WarmUpRows>,
+    /// The first rows after the warm-up, while a second look at them may follow.
+    remembered: Option<WarmUpRows>,
     mixture: Mixture,
     drift: DriftMode,
     /// Rows learned when random-walk members took over.
@@ -117,6 +124,7 @@ impl Categorical {
             count: 0,
             scales,
             warm_up: Some(WarmUpRows::default()),
+            remembered: None,
             mixture: Mixture::default(),
             drift,
             follows_from: None,
@@ -223,17 +231,30 @@ impl Categorical {
             self.add_process_noise();
             let chunk = self.chunk_rows();
             let end = rows.len().min(i + (chunk - self.count % chunk) as usize);
+            let end = self.next_review(rows, i, end);
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.measure(rows.slice(i..end));
+            let before = self.informative_rows();
             self.count += (end - i) as u64;
+            self.remember(rows.slice(i..end));
             i = end;
-            if self.count.is_multiple_of(CHUNK) && !self.is_following() {
-                self.mixture.drop_idle(self.count);
-                self.tighten()?;
+            let informative = self.informative_rows();
+            if informative > before && informative.is_multiple_of(CHUNK) && !self.is_following() {
+                self.review(informative)?;
             }
             if self.count.is_multiple_of(chunk) {
                 self.follow_drift();
             }
+        }
+        Ok(())
+    }
+
+    /// After `rows` rows: drops members that no longer matter, and improves what the others believe.
+    fn review(&mut self, rows: u64) -> Result<()> {
+        self.mixture.drop_idle(rows);
+        if rows.is_power_of_two() {
+            self.tighten(rows)?;
+            self.revisit();
         }
         Ok(())
     }

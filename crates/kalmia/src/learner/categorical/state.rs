@@ -23,6 +23,8 @@ pub struct CategoricalState {
     count: u64,
     scales: Scales,
     warm_up: Option<WarmUpRows>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    remembered: Option<WarmUpRows>,
     members: Vec<MemberState>,
     #[serde(default)]
     drift: DriftMode,
@@ -123,6 +125,7 @@ impl Categorical {
             count: self.count,
             scales: self.scales.clone(),
             warm_up: self.warm_up.clone(),
+            remembered: self.remembered.clone(),
             members: self.mixture.members.iter().map(MemberState::new).collect(),
             drift: self.drift,
             follows_from: self.follows_from,
@@ -135,7 +138,8 @@ impl Categorical {
     /// A learner that continues from a state.
     pub fn restore(state: CategoricalState) -> Result<Self> {
         let CategoricalState { classes, dim, count, scales, warm_up, members, .. } = state;
-        let CategoricalState { drift, follows_from, watch, joint, sharpening, .. } = state;
+        let CategoricalState { remembered, drift, follows_from, watch, joint, sharpening, .. } =
+            state;
         require(classes > 0, "classes", classes as f64, "must be at least 1")?;
         require(dim > 0, "dim", dim as f64, "must be at least 1")?;
         scales.check(dim)?;
@@ -161,9 +165,19 @@ impl Categorical {
         let mut mixture = Mixture::with_weights(members);
         mixture.watch = watch;
         mixture.sharpening = sharpening;
-        let learner =
-            Self { classes, dim, count, scales, warm_up, mixture, drift, follows_from, joint };
-        if let Some(rows) = &learner.warm_up {
+        let learner = Self {
+            classes,
+            dim,
+            count,
+            scales,
+            warm_up,
+            remembered,
+            mixture,
+            drift,
+            follows_from,
+            joint,
+        };
+        for rows in learner.warm_up.iter().chain(&learner.remembered) {
             learner.check(&rows.rows(dim)?)?;
         }
         Ok(learner)

@@ -30,9 +30,9 @@ impl Categorical {
         }
     }
 
-    /// At powers of two: narrows the priors of features that grew.
-    pub(super) fn tighten(&mut self) -> Result<()> {
-        if self.classes < 3 || self.count > MAX_MEASURED_ROWS || !self.count.is_power_of_two() {
+    /// After `rows` rows: narrows the priors of features that grew.
+    pub(super) fn tighten(&mut self, rows: u64) -> Result<()> {
+        if self.classes < 3 || rows > MAX_MEASURED_ROWS {
             return Ok(());
         }
         let enlarged = self.scales.enlarge();
@@ -88,8 +88,7 @@ mod tests {
         learner.learn(Rows::new(3, &x, &y).unwrap()).unwrap();
         let before = natural(&learner);
         let old = learner.scales.scale(2);
-        learner.count = 256;
-        learner.tighten().unwrap();
+        learner.tighten(256).unwrap();
         let new = learner.scales.scale(2);
         assert!(new > 10.0 * old);
         let sizes = learner.mixture.members.iter().flat_map(|m| [m.prior_size; 3]);
@@ -116,8 +115,7 @@ mod tests {
         let polished = polish_classes(&learner.polishing_prior().unwrap(), &sums).unwrap();
         let mut learner = learner.with_polished(&polished).unwrap();
         let before = natural(&learner);
-        learner.count = 256;
-        learner.tighten().unwrap();
+        learner.tighten(256).unwrap();
         assert_eq!(natural(&learner), before);
     }
 

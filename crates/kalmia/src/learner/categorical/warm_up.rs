@@ -28,12 +28,13 @@ impl Categorical {
         }
         self.chunk(rows.slice(i..i + 1), i, observer)?;
         self.count += 1;
-        match &mut self.warm_up {
-            Some(kept) if t < WARM_UP_ROWS => kept.push(rows, i),
-            _ => {
-                self.warm_up = None;
-                self.start_watch();
-            }
+        if let Some(kept) = &mut self.warm_up {
+            kept.push(rows, i);
+        }
+        if t == WARM_UP_ROWS {
+            let kept = self.warm_up.take();
+            self.remembered = kept.filter(|_| self.remembers());
+            self.start_watch();
         }
         Ok(())
     }

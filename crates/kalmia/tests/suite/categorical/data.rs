@@ -1,6 +1,6 @@
 //! Rows of a true softmax model, and losses of a learner.
 
-use crate::common::{Rng, centered, uniform};
+use crate::common::{Rng, centered, rng, uniform};
 use kalmia::learner::ClassRow;
 use kalmia::{Categorical, Rows};
 
@@ -40,6 +40,21 @@ impl Rows4 {
     pub fn row(&self, i: usize) -> &[f64] {
         &self.x[4 * i..4 * (i + 1)]
     }
+}
+
+/// Rows of a constant and ten features, of five clusters that lie far apart in ten directions.
+pub fn clusters(seed: u64, rows: usize) -> (Vec<f64>, Vec<f64>) {
+    let mut rng = rng(seed);
+    let centers: Vec<f64> = (0..50).map(|_| 6.0 * centered(&mut rng)).collect();
+    let mut x = Vec::new();
+    let mut y = Vec::new();
+    for _ in 0..rows {
+        let class = (5.0 * uniform(&mut rng)) as usize;
+        x.push(1.0);
+        x.extend((0..10).map(|j| centers[10 * class + j] + 4.0 * centered(&mut rng)));
+        y.push(class as f64);
+    }
+    (x, y)
 }
 
 /// The softmax of the linear predictors.

@@ -1,7 +1,7 @@
 //! Probabilities that are sharper than those of the mixture.
 
-use super::data::{Rows4, losses};
-use crate::common::{centered, rng, uniform};
+use super::data::{Rows4, clusters, losses};
+use crate::common::rng;
 use kalmia::rule::{LinearRow, softmax_steps};
 use kalmia::sums::{ClassSums, polish_classes};
 use kalmia::{Categorical, Rows};
@@ -30,21 +30,6 @@ fn steps_at_a_share_have_the_moments_of_smaller_variances_and_contract_by_all() 
     }
 }
 
-/// Rows of five clusters that lie far apart in ten directions.
-fn clusters(rows: usize) -> (Vec<f64>, Vec<f64>) {
-    let mut rng = rng(63);
-    let centers: Vec<f64> = (0..50).map(|_| 6.0 * centered(&mut rng)).collect();
-    let mut x = Vec::new();
-    let mut y = Vec::new();
-    for _ in 0..rows {
-        let class = (5.0 * uniform(&mut rng)) as usize;
-        x.push(1.0);
-        x.extend((0..10).map(|j| centers[10 * class + j] + 4.0 * centered(&mut rng)));
-        y.push(class as f64);
-    }
-    (x, y)
-}
-
 fn learner(classes: usize, dim: usize) -> Categorical {
     Categorical::builder(classes, dim).intercept().build().unwrap()
 }
@@ -58,7 +43,7 @@ fn powers(learner: &Categorical) -> Option<[f64; 3]> {
 
 #[test]
 fn clusters_are_sharpened_and_noisy_classes_are_not() {
-    let (x, y) = clusters(600);
+    let (x, y) = clusters(63, 600);
     let mut clear = learner(5, 11);
     clear.learn(Rows::new(11, &x, &y).unwrap()).unwrap();
     let weights = powers(&clear).unwrap();
@@ -87,7 +72,7 @@ fn two_classes_are_not_sharpened_until_there_is_a_third() {
 /// features are known.
 #[test]
 fn predictions_are_those_that_are_scored() {
-    let (x, y) = clusters(300);
+    let (x, y) = clusters(63, 300);
     let mut learner = learner(5, 11);
     let rows = Rows::new(11, &x, &y).unwrap();
     learner.learn(rows.slice(0..128)).unwrap();
@@ -102,7 +87,7 @@ fn predictions_are_those_that_are_scored() {
 /// Odds are those of the sharpened probabilities: their mean is close to the prediction.
 #[test]
 fn odds_agree_with_the_prediction() {
-    let (x, y) = clusters(600);
+    let (x, y) = clusters(63, 600);
     let mut learner = learner(5, 11);
     learner.learn(Rows::new(11, &x, &y).unwrap()).unwrap();
     assert!(powers(&learner).is_some());
@@ -117,7 +102,7 @@ fn odds_agree_with_the_prediction() {
 
 #[test]
 fn a_polished_learner_predicts_at_the_mode() {
-    let (x, y) = clusters(600);
+    let (x, y) = clusters(63, 600);
     let rows = Rows::new(11, &x, &y).unwrap();
     let mut learner = learner(5, 11);
     learner.learn(rows).unwrap();
