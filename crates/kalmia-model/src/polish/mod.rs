@@ -17,8 +17,8 @@ use std::str::FromStr;
 pub enum PolishPrior {
     /// What the model was fitted with: the prior of a filter, or the one of `auto` that predicted
     /// the rows best. With three classes or more its size is then chosen anew, by its evidence at
-    /// the most probable coefficients. There is always a maximum, also for labels that a feature separates. Methods
-    /// without a covariance have no prior; it is flat for them.
+    /// the most probable coefficients. There is always a maximum, also for labels that a feature
+    /// separates. Methods without a covariance have no prior; it is flat for them.
     #[default]
     Fitted,
     /// Nothing: the result is the maximum likelihood, as of a batch fit without a penalty.

@@ -38,8 +38,8 @@ impl Categorical {
         self.fitted_prior()
     }
 
-    /// The learner with the polished belief as its only member. Its prior is the one that the polish
-    /// chose, or else its own, so it grows, learns and watches for a drift as before.
+    /// The learner with the polished belief as its only member. Its prior is the one that the
+    /// polish chose, or else its own, so it grows, learns and watches for a drift as before.
     ///
     /// Until it learns another row, [`contrast`](Self::contrast) has the standard errors of the
     /// joint information of all classes. Then they are those of a belief per class again. Refuses

@@ -249,7 +249,8 @@ impl Categorical {
         Ok(())
     }
 
-    /// After `rows` rows: drops members that no longer matter, and improves what the others believe.
+    /// After `rows` rows: drops members that no longer matter, and improves the beliefs of the
+    /// others.
     fn review(&mut self, rows: u64) -> Result<()> {
         self.mixture.drop_idle(rows);
         if rows.is_power_of_two() {
