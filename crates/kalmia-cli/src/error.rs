@@ -91,7 +91,11 @@ impl Failure {
         Self::usage(match counts.skipped {
             0 => "the input has no data rows".into(),
             skipped => {
-                format!("no row is left: {} left out for a missing value", counted(skipped, "row"))
+                let rows = counted(skipped, "row");
+                format!(
+                    "no row is left: {rows} left out for a missing value; fill the values, or \
+                     leave the column out"
+                )
             }
         })
     }
