@@ -286,13 +286,11 @@ fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {
         Remedy::Categorical { .. } => {
             "--categorical NAME reads the column as categories, --exclude NAME leaves it out"
         }
-        Remedy::SingleLabel { .. } if matches!(command, Command::Fit(_)) => {
-            "--shuffle looks at all rows first, for files that are sorted by the target; \
-             --positive LABEL says which of two labels counts as 1"
+        Remedy::SingleLabel { .. } => {
+            "--positive LABEL says which of two labels counts as 1, --family categorical learns \
+             several classes; if the rows are sorted by the target, add --shuffle to fit"
         }
-        Remedy::Positive { .. } | Remedy::SingleLabel { .. } => {
-            "--positive LABEL says which label counts as 1"
-        }
+        Remedy::Positive { .. } => "--positive LABEL says which label counts as 1",
         Remedy::SeveralClasses { .. } => "--family categorical learns several classes",
         _ => return None,
     };

@@ -92,7 +92,10 @@ fn every_remedy_has_a_hint() {
         ),
         ("fit inf.csv -t y", &["`inf`", "hint: --na-values inf reads it as missing", "--missing"]),
         ("fit ragged.csv -t y", &["1 fields where", "hint: --bad-rows skip"]),
-        ("fit one.csv -t y", &["a single value", "hint: --shuffle", "--positive LABEL"]),
+        (
+            "fit one.csv -t y",
+            &["a single value", "hint: --positive LABEL", "--family categorical", "--shuffle"],
+        ),
     ];
     for (words, said) in cases {
         folder.run(words).fails(2, said);
@@ -102,6 +105,13 @@ fn every_remedy_has_a_hint() {
     assert!(!error.contains("--family"), "{error}");
     let error = folder.run("fit typo.csv -t y").fails(2, &[]);
     assert!(!error.contains("--exclude"), "{error}");
+    // the hint works
+    let sorted: String =
+        (0..2600).map(|i| format!("{},{}\n", i % 7, ["red", "blue"][i / 1300])).collect();
+    folder.write("sorted.csv", format!("a,y\n{sorted}"));
+    folder.run("fit sorted.csv -t y --shuffle").fails(2, &["a single value", "--positive LABEL"]);
+    folder.ok("fit sorted.csv -t y --shuffle --positive red");
+    folder.ok("fit sorted.csv -t y --shuffle --family categorical");
     folder.ok("fit typo.csv -t y --bad-rows skip");
     folder.ok("fit inf.csv -t y --bad-rows skip");
     // a model fixes the columns: only options of the reading are left

@@ -261,7 +261,8 @@ pub enum Remedy<'a> {
         /// The target.
         column: &'a str,
     },
-    /// Look at more rows before the labels are coded, or say which label counts as 1.
+    /// Say which label of the target counts as 1, or learn several classes: the first rows show
+    /// only one, as in a file that is sorted by the target.
     SingleLabel {
         /// The target.
         column: &'a str,
