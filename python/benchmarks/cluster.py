@@ -119,7 +119,7 @@ def main() -> None:
     given = parser.parse_args()
     measured = [measure(dim) for dim in ((11, 30) if given.quick else (11, 100, 1000))]
     print(
-        "| d | template | part | request | sums | learn a row | sum a row "
+        "| d | template | part | request | sums | learn per row | sum per row "
         f"| merge {FANOUT} parts | merge {FANOUT} sums |"
     )
     print("|---|---|---|---|---|---|---|---|---|")

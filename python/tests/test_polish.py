@@ -1,5 +1,7 @@
 """Further passes over the rows: the batch fit, its standard errors, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -107,6 +109,17 @@ def test_passes_and_splits_of_rows():
     frame = pd.DataFrame(X, columns=["x", "z"])
     other = kalmia.PoissonRegression().fit(frame, y).polish(frame, y)
     assert other.coef_ == pytest.approx(done.coef_, rel=1e-9)
+
+
+def test_a_polish_over_fewer_rows_warns():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 2))
+    y = X[:, 0] + rng.normal(size=200)
+    with pytest.warns(UserWarning, match="learned 200 rows and is polished over 20"):
+        kalmia.LinearRegression().fit(X, y).polish(X[:20], y[:20])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kalmia.LinearRegression().fit(X, y).polish(X, y)
 
 
 def test_what_is_refused_changes_nothing():

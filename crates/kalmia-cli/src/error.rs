@@ -91,7 +91,11 @@ impl Failure {
         Self::usage(match counts.skipped {
             0 => "the input has no data rows".into(),
             skipped => {
-                format!("no row is left: {} left out for a missing value", counted(skipped, "row"))
+                let rows = counted(skipped, "row");
+                format!(
+                    "no row is left: {rows} left out for a missing value; fill the values, or \
+                     leave the column out"
+                )
             }
         })
     }
@@ -251,15 +255,21 @@ fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {
         Remedy::MissingPolicy => "--missing skip leaves such rows out",
         Remedy::DecimalComma => "--decimal , reads a decimal comma",
         Remedy::MissingText { value } => {
-            let mut text = format!("--na-values {} reads it as missing", shell_word(value));
-            if command.chooses() {
-                text = format!(
+            let text = na_values(value);
+            return Some(match command.chooses() {
+                true => format!(
                     "--categorical NAME reads the column as categories, --exclude NAME leaves it \
                      out, {text}"
-                );
-            }
-            return Some(text);
+                ),
+                false => text,
+            });
         }
+        Remedy::MissingNumber { value } => return Some(na_values(value)),
+        Remedy::BadRows => "--bad-rows skip leaves such rows out",
+        Remedy::NumberTarget { .. } if command.chooses() => {
+            "--bad-rows skip leaves such rows out, --family categorical learns classes"
+        }
+        Remedy::NumberTarget { .. } => "--bad-rows skip leaves such rows out",
         Remedy::DescribeFormat => "--delimiter, --no-header and --format say how to read the file",
         // the options below set what a model has already fixed
         _ if !command.chooses() => return None,
@@ -276,6 +286,10 @@ fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {
         Remedy::Categorical { .. } => {
             "--categorical NAME reads the column as categories, --exclude NAME leaves it out"
         }
+        Remedy::SingleLabel { .. } => {
+            "--positive LABEL says which of two labels counts as 1, --family categorical learns \
+             several classes; if the rows are sorted by the target, add --shuffle to fit"
+        }
         Remedy::Positive { .. } => "--positive LABEL says which label counts as 1",
         Remedy::SeveralClasses { .. } => "--family categorical learns several classes",
         _ => return None,
@@ -283,9 +297,18 @@ fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {
     Some(text.into())
 }
 
+/// How to leave out the rows of a value that stands for a missing one.
+fn na_values(value: &str) -> String {
+    let value = shell_word(value);
+    format!("--na-values {value} reads it as missing, --missing skip leaves such rows out")
+}
+
 fn row_hint(error: &RowError, command: &Command) -> Option<String> {
     match &error.cause {
-        LearnerError::Target { value, family, .. } if command.infers_family() => {
+        // gaussian takes any number that is not out of range
+        LearnerError::Target { value, family, .. }
+            if command.infers_family() && *family != "gaussian" =>
+        {
             let count = *value >= 0.0 && value.fract() == 0.0;
             let give =
                 if count { "--family poisson or --family gaussian" } else { "--family gaussian" };

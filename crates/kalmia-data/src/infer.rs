@@ -51,7 +51,12 @@ pub(crate) fn kind(
         _ => Kind::Category,
     };
     if kind != Kind::Category {
-        column.reread(kind.want()).map_err(|row| slip(column, row, name, origin))?;
+        match (column.reread(kind.want()), &mut bad) {
+            (Ok(()), _) => {}
+            // an infinite number
+            (Err(_), Some(bad)) if kind == Kind::Number => leave_out(column, name, origin, bad),
+            (Err(row), _) => return Err(slip(column, row, name, origin)),
+        }
     }
     Ok(kind)
 }

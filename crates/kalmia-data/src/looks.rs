@@ -24,6 +24,8 @@ pub enum Look {
     LeadingZeros,
     /// Whole numbers that grow from row to row, such as an identifier or an index.
     Increasing,
+    /// No value at all.
+    Empty,
 }
 
 /// A column that looks like something else than it is read as.
@@ -99,12 +101,13 @@ fn is(field: &[u8], look: Look) -> bool {
         Look::Currency => {
             let text = String::from_utf8_lossy(field);
             let bare = text.trim_matches(['$', '\u{20ac}', '\u{a3}', '\u{a5}', ' ']);
-            bare.len() < text.len() && is_any_number(bare.as_bytes())
+            let size = bare.strip_prefix('-').unwrap_or(bare);
+            bare.len() < text.len() && is_any_number(size.as_bytes())
         }
         Look::Date => is_date(field),
         Look::Placeholder => scalar::number(field).is_some_and(f64::is_finite),
         Look::LeadingZeros => is_digits(field) && field.len() > 1 && field[0] == b'0',
-        Look::Increasing => false,
+        Look::Increasing | Look::Empty => false,
     }
 }
 
@@ -147,6 +150,9 @@ fn is_date(field: &[u8]) -> bool {
 
 /// What a column of numbers looks like, from its texts and from its numbers.
 pub(crate) fn of_numbers(texts: Option<&Values>, numbers: &[f64]) -> Option<(Look, String)> {
+    if !numbers.is_empty() && numbers.iter().all(|value| value.is_nan()) {
+        return Some((Look::Empty, String::new()));
+    }
     let zeros = texts.and_then(|column| {
         let fields = (0..column.texts.len()).map(|i| scalar::trim(column.texts.get(i)));
         fields.into_iter().find(|field| is(field, Look::LeadingZeros))
@@ -179,6 +185,7 @@ mod tests {
             (&["0,134", "0,250"], Look::DecimalComma, "0,134"),
             (&["5%", "-7.5%", ""], Look::Percent, "5%"),
             (&["$3.50", "$1,200"], Look::Currency, "$3.50"),
+            (&["$-3.50", "-$2"], Look::Currency, "$-3.50"),
             (&["3,50 \u{20ac}"], Look::Currency, "3,50 \u{20ac}"),
             (&["31.12.2024", "1.2.24"], Look::Date, "31.12.2024"),
             (&["12/31/2024"], Look::Date, "12/31/2024"),
@@ -205,5 +212,7 @@ mod tests {
         let mut zips = Values { is_text: true, ..Values::default() };
         ["10115", "01067"].iter().for_each(|zip| zips.texts.push(zip.as_bytes()));
         assert_eq!(of_numbers(Some(&zips), &[]), Some((Look::LeadingZeros, "01067".into())));
+        assert_eq!(of_numbers(None, &[f64::NAN; 3]), Some((Look::Empty, String::new())));
+        assert_eq!(of_numbers(None, &[f64::NAN, 1.0]), None);
     }
 }

@@ -326,15 +326,22 @@ impl Reader {
     }
 }
 
-/// A text among weights or offsets is an error of its own: these columns cannot be categories.
+/// A text among targets, weights or offsets is an error of its own: its column is no feature, so
+/// reading it as categories or leaving it out does not help.
 pub(crate) fn in_role(error: Error, options: &EncoderOptions) -> Error {
     match error {
-        Error::Value { at, column, value, problem: ValueProblem::NotANumber } => {
+        Error::Value {
+            at,
+            column,
+            value,
+            problem: problem @ (ValueProblem::NotANumber | ValueProblem::MixedNumbers),
+        } => {
             let is = |role: &Option<String>| role.as_deref() == Some(&*column);
             let problem = match () {
                 () if is(&options.weight) => ValueProblem::Role { what: "weights" },
                 () if is(&options.offset) => ValueProblem::Role { what: "offsets" },
-                () => ValueProblem::NotANumber,
+                () if is(&options.target) => ValueProblem::Target,
+                () => problem,
             };
             Error::Value { at, column, value, problem }
         }

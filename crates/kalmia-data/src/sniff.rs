@@ -23,6 +23,10 @@ pub(crate) fn foreign(bytes: &[u8]) -> Option<FormatProblem> {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(FormatProblem::Xz),
         [b'P', b'K', 3, 4, ..] if is_spreadsheet(bytes) => Some(FormatProblem::Spreadsheet),
         [b'P', b'K', 3, 4, ..] => Some(FormatProblem::Zip),
+        // safetensors, the form of model files: a length of 8 bytes, then JSON
+        [_, _, _, _, _, _, _, 0, rest @ ..] if rest.starts_with(b"{\"__metadata__\"") => {
+            Some(FormatProblem::Model)
+        }
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(FormatProblem::Utf16),
         // Without a mark: every second byte of plain letters is 0.
         [a, 0, b, 0, ..] | [0, a, 0, b, ..] if is_print(*a) && is_print(*b) => {
@@ -54,6 +58,18 @@ fn is_spreadsheet(bytes: &[u8]) -> bool {
     [&b"[Content_Types].xml"[..], b"_rels/", b"xl/", b"docProps/"]
         .iter()
         .any(|start| name.starts_with(start))
+}
+
+/// Whether these are the first bytes of a text; the last character may be cut.
+pub(crate) fn is_text(bytes: &[u8]) -> bool {
+    let whole = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    !whole.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\r' | '\n'))
 }
 
 fn is_print(byte: u8) -> bool {

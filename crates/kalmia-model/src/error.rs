@@ -258,9 +258,12 @@ pub enum Error {
     },
     /// Models that were fitted in different ways were to be merged.
     #[error(
-        "the models cannot be merged: their {what} differ, {one} and {two}; fit all with the same"
+        "the models cannot be merged: the {what} of models 1 and {number} differ, {one} and \
+         {two}; fit all with the same"
     )]
     UnlikeModels {
+        /// Which of the models is unlike the first, counted from 1.
+        number: usize,
         /// What differs.
         what: &'static str,
         /// That of one model.

@@ -1,6 +1,6 @@
 //! Which family a target has: the one that the user names, or the one that the first rows show.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number_text};
 use crate::quantiles::{levels_text, parse_levels};
 use kalmia::{AnyFamily, Error as LearnerError};
 use kalmia_data::{Classes, Coding, Target, nearest};
@@ -215,6 +215,28 @@ fn family_problem(text: &str, cause: &LearnerError) -> String {
             format!("`{parameter}` is not a number; a number is expected after the colon")
         }
         _ => format!("{name} takes no number: leave it out"),
+    }
+}
+
+/// A family in the words of the command, with its parameter unless that is the default.
+pub(crate) fn family_text(family: &AnyFamily) -> String {
+    let name = kalmia::Family::name(family);
+    let parameter = match family {
+        AnyFamily::Gaussian(family) => family.noise(),
+        AnyFamily::Binomial(family) => match family.trials() {
+            Some(trials) => trials as f64,
+            None => return name.into(),
+        },
+        AnyFamily::Gamma(family) => family.dispersion(),
+        AnyFamily::NegativeBinomial(family) => family.dispersion(),
+        AnyFamily::Quantile(family) => family.tau(),
+        AnyFamily::Student(family) => family.degrees_of_freedom(),
+        _ => return name.into(),
+    };
+    let with_parameter = format!("{name}:{}", number_text(parameter));
+    match name.parse::<AnyFamily>() {
+        Ok(default) if default == *family => name.into(),
+        _ => with_parameter,
     }
 }
 

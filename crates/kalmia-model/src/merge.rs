@@ -44,7 +44,9 @@ impl<L: MergeLearner> ModelOf<L> {
     /// ```
     pub fn merge_many(models: Vec<Self>) -> Result<MergedOf<L>> {
         let Some(first) = models.first() else { return Err(Error::NoModel) };
-        models.iter().try_for_each(|other| check_alike(first, other))?;
+        for (i, other) in models.iter().enumerate() {
+            check_alike(first, other, i + 1)?;
+        }
         let encoder = whole_encoder(&models)?;
         let maps = match encoder.is_wide() {
             true => Vec::new(),
@@ -82,14 +84,19 @@ impl<L: MergeLearner> ModelOf<L> {
     }
 }
 
-/// Refuses models that were fitted in another way.
-fn check_alike<L: MergeLearner>(first: &ModelOf<L>, other: &ModelOf<L>) -> Result<()> {
-    let family = |model: &ModelOf<L>| format!("{:?}", L::law(model));
+/// Refuses a model, the `number`th of them, that was fitted in another way than the first.
+fn check_alike<L: MergeLearner>(
+    first: &ModelOf<L>,
+    other: &ModelOf<L>,
+    number: usize,
+) -> Result<()> {
     let method = |model: &ModelOf<L>| model.learner.merged_method();
-    let differ =
-        |what: &'static str, one: String, two: String| Err(Error::UnlikeModels { what, one, two });
-    if family(first) != family(other) {
-        return differ("families", family(first), family(other));
+    let differ = |what: &'static str, one: String, two: String| {
+        Err(Error::UnlikeModels { number, what, one, two })
+    };
+    let [one, two] = [first, other].map(|model| L::law(model));
+    if one != two {
+        return differ("families", L::law_text(&one), L::law_text(&two));
     }
     if method(first) != method(other) {
         return differ("methods", method(first), method(other));

@@ -1,6 +1,7 @@
 //! What merges and shards ask of a learner.
 
 use crate::error::{Error, Result};
+use crate::family::{CATEGORICAL, family_text};
 use crate::method::Algorithm;
 use crate::model::{ClassModel, Model, ModelOf};
 use crate::polish::PolishLearner;
@@ -54,7 +55,7 @@ pub trait MergeLearner: PolishLearner {
     /// The same, as it is shipped.
     type Shipped: Serialize + DeserializeOwned;
     /// What a new model needs beside settings and columns.
-    type Law: Clone + Debug + Send + Sync + Serialize + DeserializeOwned;
+    type Law: Clone + Debug + PartialEq + Send + Sync + Serialize + DeserializeOwned;
     /// The kind of the bytes of a template.
     const TEMPLATE: &'static str;
     /// The kind of the bytes of a part.
@@ -62,6 +63,8 @@ pub trait MergeLearner: PolishLearner {
 
     /// What a new model like this one needs.
     fn law(model: &ModelOf<Self>) -> Self::Law;
+    /// The same in words, as `--family` takes it.
+    fn law_text(law: &Self::Law) -> String;
     /// A model that has learned nothing.
     fn untrained(settings: Settings, law: &Self::Law, encoder: Encoder) -> Result<ModelOf<Self>>;
     /// Learns a block and judges its predictions.
@@ -128,6 +131,10 @@ impl MergeLearner for AnyLearner {
 
     fn law(model: &Model) -> AnyFamily {
         *model.metrics.progressive.family()
+    }
+
+    fn law_text(law: &AnyFamily) -> String {
+        family_text(law)
     }
 
     fn untrained(settings: Settings, law: &AnyFamily, encoder: Encoder) -> Result<Model> {
@@ -247,6 +254,10 @@ impl MergeLearner for AnyCategorical {
     const PART: &'static str = "class-part";
 
     fn law(_: &ClassModel) {}
+
+    fn law_text((): &()) -> String {
+        CATEGORICAL.into()
+    }
 
     fn untrained(settings: Settings, (): &(), encoder: Encoder) -> Result<ClassModel> {
         ClassModel::new(settings, encoder)

@@ -192,4 +192,10 @@ fn what_cannot_be_shared_is_refused() {
     assert_ne!(poisson.family(), AnyFamily::from(kalmia::Bernoulli));
     let refused = Model::merge_many(vec![poisson, bernoulli]).unwrap_err();
     assert!(matches!(refused, Error::UnlikeModels { what: "families", .. }), "{refused}");
+    let said = "the families of models 1 and 2 differ, poisson and bernoulli; fit all";
+    assert!(refused.to_string().contains(said), "{refused}");
+    let narrow = model(settings("ekf", "gaussian"), EncoderOptions::target("y"), &rows);
+    let wide = model(settings("ekf", "gaussian:4"), EncoderOptions::target("y"), &rows);
+    let refused = Model::merge_many(vec![narrow.clone(), narrow, wide]).unwrap_err().to_string();
+    assert!(refused.contains("models 1 and 3 differ, gaussian and gaussian:4"), "{refused}");
 }

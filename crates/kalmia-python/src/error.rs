@@ -70,7 +70,9 @@ pub fn data(error: kalmia_data::Error) -> PyErr {
             format!("; if the column is a category, give categorical=[{column:?}]")
         }
         Some(Remedy::Exclude { column }) => format!("; leave it out with exclude=[{column:?}]"),
-        Some(Remedy::Positive { .. }) => "; name the label that counts as 1 with positive=".into(),
+        Some(Remedy::Positive { .. } | Remedy::SingleLabel { .. }) => {
+            "; name the label that counts as 1 with positive=".into()
+        }
         _ => String::new(),
     };
     input(format!("{error}{hint}"))

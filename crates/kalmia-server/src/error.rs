@@ -240,8 +240,16 @@ fn hint(remedy: Remedy<'_>) -> String {
         }
         Remedy::Exclude { column } => format!("declare \"exclude\": [\"{column}\"]"),
         Remedy::DecimalComma => "send numbers with a decimal point".into(),
-        Remedy::MissingText { value } => format!("declare \"na_values\": [\"{value}\"]"),
-        Remedy::Positive { .. } => "declare \"positive\", the label that counts as 1".into(),
+        Remedy::MissingText { value } | Remedy::MissingNumber { value } => {
+            format!("declare \"na_values\": [\"{value}\"]")
+        }
+        Remedy::BadRows => "send rows with a value per column".into(),
+        Remedy::NumberTarget { .. } => {
+            "send a number; for classes declare \"family\": \"categorical\"".into()
+        }
+        Remedy::Positive { .. } | Remedy::SingleLabel { .. } => {
+            "declare \"positive\", the label that counts as 1".into()
+        }
         Remedy::SeveralClasses { .. } => {
             "declare \"family\": \"categorical\" for a target of several classes".into()
         }

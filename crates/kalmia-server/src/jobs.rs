@@ -38,6 +38,9 @@ pub enum Rows {
     },
 }
 
+/// Why an identifier may be unknown.
+const UNKNOWN_ID_HINT: &str = "predict or choose with this `id` first; a row is labelled once, \
+                               and forgotten after --label-hours";
 /// What a remembered row takes in the log, about.
 const LABELLED_ROW_BYTES: usize = 200;
 
@@ -162,7 +165,8 @@ impl Append {
             let refuse = |code, message: String| {
                 let row = Some(i as u64 + 1);
                 let column = Some(ID.into());
-                let error = ApiError { row, column, ..ApiError::new(code, message) };
+                let hint = (code == Code::UnknownId).then(|| UNKNOWN_ID_HINT.to_owned());
+                let error = ApiError { row, column, hint, ..ApiError::new(code, message) };
                 Ok(Decision::Answer(Err(error)))
             };
             let Some(id) = labels.key(i) else {

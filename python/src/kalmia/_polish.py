@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,14 @@ def polish(
                 )
                 for learner, target in zip(estimator.learners_, targets, strict=True)
             ]
+        learned, kept = estimator.learners_[0].count, found[0][0].count
+        if kept < learned:
+            warnings.warn(
+                f"the model has learned {learned} rows and is polished over {kept}: what the "
+                "others said is forgotten. Give all rows that were learned",
+                UserWarning,
+                stacklevel=3,
+            )
         reports = [report for _, report in found]
         for report in reports:
             errors = report["robust_std_err"]

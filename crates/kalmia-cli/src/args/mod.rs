@@ -40,7 +40,7 @@ fn after_help() -> String {
     left_out::note().map_or(EXIT_CODES.into(), |note| format!("{note}\n\n{EXIT_CODES}"))
 }
 
-/// Fit linear, logistic, Poisson and gamma regressions in one pass over a file, without tuning
+/// Fit generalized linear models in one pass over files or a stream, with nothing to tune
 #[derive(Debug, Parser)]
 #[command(name = "kalmia", version, after_help = after_help(), propagate_version = true)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -66,7 +66,7 @@ pub enum Command {
     Update(UpdateArgs),
     /// Show the coefficients, scores and history of a model
     Inspect(InspectArgs),
-    /// Combine two models that learned from different rows
+    /// Combine models that learned from different rows
     Merge(MergeArgs),
     /// Bring a model to the maximum likelihood by further passes over its files
     Polish(PolishArgs),

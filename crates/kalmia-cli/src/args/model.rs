@@ -183,7 +183,8 @@ pub struct MergeArgs {
 const POLISH_HELP: &str = "\
 One pass over a stream gives coefficients that are close to those of a batch fit; merged models
 are less close. A second pass over the same files closes the gap: it sums gradient and information
-at fixed coefficients, which is exact, and takes a Newton step.
+at fixed coefficients, which is exact, and takes a Newton step. Give all files that the model has
+learned: a polish forgets what is not in them, and a model is not replaced by one of fewer rows.
 
 Examples:
   kalmia polish late.kalmia flights.csv

@@ -44,6 +44,10 @@ fn column_note(remark: &Remark) -> String {
             "{} and is read as a number; --categorical {word} if they are codes",
             head("holds numbers with leading zeros")
         ),
+        // means of nothing are 0, and the mark of a missing value is then a second intercept
+        Look::Empty => format!(
+            "note: column `{column}` has no value in the first rows; --exclude {word} leaves it out"
+        ),
         _ => format!(
             "note: column `{column}` grows from row to row; --exclude {word} if it is an \
              identifier or an index"

@@ -1,5 +1,6 @@
 //! The summary of a fit of several classes, and its scores.
 
+use super::class_names::class_name_notes;
 use super::summary::last_half_text;
 use super::{
     FitPasses, ON_NEW_DATA, PassReport, SORTED_NOTE, Speed, Table, main_coefficients,
@@ -28,6 +29,8 @@ pub struct ClassFitSummary {
     model: ClassSummary,
     #[serde(skip)]
     weights_note: Option<String>,
+    #[serde(skip)]
+    name_notes: Vec<String>,
     #[serde(flatten)]
     speed: Speed,
     #[serde(flatten)]
@@ -45,6 +48,7 @@ impl ClassFitSummary {
         Ok(Self {
             passes,
             weights_note: weights_note(model),
+            name_notes: class_name_notes(model.target(), model.classes(), model.metrics.shares()),
             model: ClassSummary::new(model)?,
             speed: Speed::new(rows, time),
         })
@@ -54,7 +58,8 @@ impl ClassFitSummary {
 impl PassReport for ClassFitSummary {
     fn notes(&self) -> Vec<String> {
         let sorted = self.model.sorted.then(|| SORTED_NOTE.into());
-        self.passes.note().into_iter().chain(sorted).chain(self.weights_note.clone()).collect()
+        let first = self.passes.note().into_iter().chain(sorted);
+        first.chain(self.weights_note.clone()).chain(self.name_notes.clone()).collect()
     }
 
     fn text(&self) -> String {

@@ -1,6 +1,7 @@
 //! What a model reports, as text: the summary, tables and pictures.
 
 mod agreement;
+mod class_names;
 mod classes;
 mod coefficients;
 mod further;

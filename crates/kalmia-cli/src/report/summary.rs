@@ -136,6 +136,9 @@ pub fn conformal_text(scores: &ConformalScores) -> String {
 
 /// Losses and scores in some lines.
 pub fn scores_text(scores: &Scores) -> String {
+    if scores.loss.is_nan() {
+        return "too few rows for a loss: the first one only shows how large targets are\n".into();
+    }
     let loss = number(scores.loss);
     let baseline = number(scores.baseline_loss);
     let mut out = format!("loss       {loss}  (constant predictor {baseline})\n");
@@ -147,7 +150,7 @@ pub fn scores_text(scores: &Scores) -> String {
         let _ = writeln!(out, "calibration error {error:.4}");
     } else if let (Some(rmse), Some(mae)) = (scores.rmse, scores.mae) {
         let _ = write!(out, "RMSE       {}   MAE {}", number(rmse), number(mae));
-    } else {
+    } else if scores.level.is_none() {
         let _ = write!(out, "deviance   {} per row", number(scores.deviance));
         let pearson = scores.last_half.as_ref().and_then(|half| half.pearson_dispersion);
         if let Some(pearson) = pearson {
@@ -156,7 +159,7 @@ pub fn scores_text(scores: &Scores) -> String {
     }
     if let (Some(share), Some(level)) = (scores.share_below, scores.level) {
         let share = 100.0 * share;
-        let _ = writeln!(out, "   share below {share:.1} %  (level {} %)", brief(100.0 * level));
+        let _ = writeln!(out, "share below {share:.1} %  (level {} %)", brief(100.0 * level));
     } else if let Some(coverage) = scores.coverage.filter(|_| scores.accuracy.is_none()) {
         let _ = writeln!(out, "   95 % intervals held {:.1} %", 100.0 * coverage);
     } else if scores.accuracy.is_none() {

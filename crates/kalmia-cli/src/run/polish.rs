@@ -104,9 +104,31 @@ fn polish_and_save<L: PolishLearner>(
         passes: args.passes.map_or(Passes::UntilStill, Passes::AtMost),
         missing: args.missing.clone(),
     };
+    let learned = model.learner.count();
     let found = polish(model, &[source], &options, ui)?;
+    check_rows(learned, found.polished.rows(), args, ui)?;
     output.save(&found.model)?;
     Ok(found)
+}
+
+/// A polish keeps what its own rows say and nothing else. So a model is not replaced by one of
+/// fewer rows, and a note says if another file gets one.
+fn check_rows(learned: u64, polished: u64, args: &PolishArgs, ui: Ui) -> Result<()> {
+    if polished >= learned {
+        return Ok(());
+    }
+    let (learned, rows) = (counted(learned, "row"), counted(polished, "row"));
+    let text = format!("the model learned {learned}, but these files have {rows}");
+    if args.output.is_some() {
+        let lost = "the polished model knows these rows alone; give all files of the model";
+        ui.note(&format!("note: {text}; {lost}"));
+        return Ok(());
+    }
+    let model = args.model.display();
+    Err(Failure::usage(format!(
+        "{text}: a polish forgets all others, so {model} stays as it is; give all files of the \
+         model, or -o for a model of these rows alone"
+    )))
 }
 
 fn report<C: Serialize, E: Serialize>(

@@ -135,6 +135,24 @@ fn sorted_rows_are_noticed_and_shuffled_on_demand() {
     assert!(!shuffled.stderr().contains("seem sorted"), "{}", shuffled.stderr());
 }
 
+/// A slip in a label makes another class; nothing else in the summary shows it.
+#[test]
+fn a_slip_in_a_label_is_noticed() {
+    let folder = Folder::new("classes-slip");
+    let label = |i: usize| match i {
+        20 => "yess",
+        _ if (7 * i + i / 3).is_multiple_of(2) => "yes",
+        _ => "no",
+    };
+    let rows: String = (0..300).map(|i| format!("{},{}\n", i % 11, label(i))).collect();
+    folder.write("t.csv", format!("x,y\n{rows}"));
+    let fitted = folder.run("fit t.csv -t y");
+    assert!(fitted.stderr().contains("`yess` may be a slip for `yes`"), "{}", fitted.stderr());
+    fitted.ok();
+    folder.write("fruit.csv", fruit(300, false));
+    assert!(!folder.run("fit fruit.csv -t fruit").stderr().contains("note:"));
+}
+
 #[test]
 fn what_several_classes_do_not_take_is_said() {
     let folder = Folder::new("classes-refused");

@@ -27,7 +27,7 @@ fn bad_inputs_are_named() {
         ("fit head.csv -t y", &["no data rows"]),
         ("fit t.csv -t yy", &["did you mean `y`"]),
         ("fit t.csv", &["--target"]),
-        ("fit t.csv -t y --weight y", &["two roles"]),
+        ("fit t.csv -t y --weight y", &["both the target and the weights"]),
         ("fit t.csv -t y --delimiter ab", &["--delimiter"]),
         ("fit t.csv -t y --prior 0", &["--prior"]),
         ("fit *.nothing -t y", &["*.nothing"]),
@@ -64,6 +64,12 @@ fn every_remedy_has_a_hint() {
     folder.write("classes.csv", "a,y\n1,red\n2,blue\n3,green\n");
     let ids: String = (0..40).map(|i| format!("id{i},{}\n", i % 2)).collect();
     folder.write("ids.csv", format!("id,y\n{ids}"));
+    let numbers: String = (0..40).map(|i| format!("{},{}.5\n", i % 7, i % 5)).collect();
+    folder.write("typo.csv", format!("a,y\n{numbers}1,3.x1\n"));
+    folder.write("inf.csv", format!("a,y\n{numbers}inf,1.5\n"));
+    folder.write("ragged.csv", format!("a,y\n{numbers}1\n"));
+    folder.write("huge.csv", format!("a,y\n{numbers}1,1e300\n"));
+    folder.write("one.csv", format!("a,y\n{}", "1,red\n".repeat(40)));
     let cases: &[(&str, &[&str])] = &[
         ("fit t.csv", &["hint: --target NAME"]),
         ("fit t.csv -t y --max-features 2", &["hint: --features or --exclude", "--max-features"]),
@@ -80,10 +86,34 @@ fn every_remedy_has_a_hint() {
             "fit classes.csv -t y --family bernoulli",
             &["column `y`", "hint: --family categorical learns several classes"],
         ),
+        (
+            "fit typo.csv -t y",
+            &["`3.x1` is not a number, unlike other targets", "hint: --bad-rows skip", "--family"],
+        ),
+        ("fit inf.csv -t y", &["`inf`", "hint: --na-values inf reads it as missing", "--missing"]),
+        ("fit ragged.csv -t y", &["1 fields where", "hint: --bad-rows skip"]),
+        (
+            "fit one.csv -t y",
+            &["a single value", "hint: --positive LABEL", "--family categorical", "--shuffle"],
+        ),
     ];
     for (words, said) in cases {
         folder.run(words).fails(2, said);
     }
+    // nor is an option named that cannot help
+    let error = folder.run("fit huge.csv -t y").fails(2, &["target `y` is 1e300"]);
+    assert!(!error.contains("--family"), "{error}");
+    let error = folder.run("fit typo.csv -t y").fails(2, &[]);
+    assert!(!error.contains("--exclude"), "{error}");
+    // the hint works
+    let sorted: String =
+        (0..2600).map(|i| format!("{},{}\n", i % 7, ["red", "blue"][i / 1300])).collect();
+    folder.write("sorted.csv", format!("a,y\n{sorted}"));
+    folder.run("fit sorted.csv -t y --shuffle").fails(2, &["a single value", "--positive LABEL"]);
+    folder.ok("fit sorted.csv -t y --shuffle --positive red");
+    folder.ok("fit sorted.csv -t y --shuffle --family categorical");
+    folder.ok("fit typo.csv -t y --bad-rows skip");
+    folder.ok("fit inf.csv -t y --bad-rows skip");
     // a model fixes the columns: only options of the reading are left
     folder.ok("fit t.csv -t y -o m.kalmia");
     let error = folder.run("predict m.kalmia colon.csv").fails(2, &["hint: --delimiter"]);

@@ -150,3 +150,24 @@ fn the_prior_of_the_model_is_kept() {
     };
     assert!((upper(&after) / upper(&before) - 1.0).abs() < 0.1, "{before}{after}");
 }
+
+/// A polish knows its own rows alone, so the wrong file must not cost a model its rows.
+#[test]
+fn a_model_is_not_replaced_by_one_of_fewer_rows() {
+    let folder = Folder::new("polish-fewer");
+    let csv = table(400, ["0", "1"]);
+    folder.write("t.csv", &csv);
+    folder.write("part.csv", csv.lines().take(51).collect::<Vec<_>>().join("\n"));
+    folder.ok("fit t.csv -t y -o m.kalmia");
+    let before = folder.read("m.kalmia");
+    let said = ["learned 400 rows", "these files have 50 rows", "m.kalmia stays", "-o"];
+    folder.run("polish m.kalmia part.csv").fails(2, &said);
+    assert_eq!(folder.read("m.kalmia"), before);
+    let run = folder.run("polish m.kalmia part.csv -o part.kalmia");
+    assert!(run.stderr().contains("note: the model learned 400 rows, but"), "{}", run.stderr());
+    run.ok();
+    assert_eq!(folder.json("inspect part.kalmia --json")["rows"], 50);
+    let whole = folder.run("polish m.kalmia t.csv");
+    assert_eq!(whole.stderr(), "");
+    whole.ok();
+}

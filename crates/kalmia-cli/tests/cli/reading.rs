@@ -134,6 +134,14 @@ fn columns_in_another_notation_are_noted() {
         assert!(notes.contains(expected), "{expected}\n{notes}");
     }
     run.ok();
+    let rows: String = (0..60).map(|i| format!("{},,{}\n", i % 7, i % 2)).collect();
+    folder.write("gap.csv", format!("a,b,y\n{rows}"));
+    let empty = "note: column `b` has no value in the first rows; --exclude b leaves it out";
+    let run = folder.run("fit gap.csv -t y --missing mean");
+    assert!(run.stderr().contains(empty), "{}", run.stderr());
+    run.ok();
+    let said = ["no row is left: 60 rows left out", "leave the column out", empty];
+    folder.run("fit gap.csv -t y --missing skip").fails(2, &said);
     folder.write("target.csv", "y;x\n1,5;2\n2,5;3\n3,5;4\n");
     folder.run("fit target.csv -t y").fails(
         2,

@@ -71,8 +71,10 @@ fn labels_are_learned_all_or_none() {
         change(&mut labels);
         let error = server.post(LABEL, &labels).refused(status, code);
         assert_eq!(error["row"], row, "{error}");
+        error
     };
-    refused(&|labels| labels[1]["id"] = json!("unknown"), 404, "unknown_id", 2);
+    let error = refused(&|labels| labels[1]["id"] = json!("unknown"), 404, "unknown_id", 2);
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("--label-hours")), "{error}");
     refused(&|labels| labels[2]["id"] = json!("r0"), 422, "bad_row", 3);
     refused(&|labels| labels[2]["y"] = json!("x"), 422, "bad_row", 3);
     refused(&|labels| labels[1]["y"] = Value::Null, 422, "missing_value", 2);

@@ -265,4 +265,6 @@ fn two_hundred_models_are_listed_by_name() {
     assert_eq!((&taught["rows"], &taught["state"]), (&json!(5), &json!("ready")));
     let empty = models.iter().filter(|line| line["state"] == "empty" && line["loss"].is_null());
     assert_eq!(empty.count(), 199);
+    // what was declared is known before any row
+    assert!(models.iter().all(|line| line["family"] == "bernoulli"), "{list}");
 }

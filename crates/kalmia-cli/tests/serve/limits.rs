@@ -200,6 +200,8 @@ fn addresses_that_are_none_are_errors_like_all() {
         let path = format!("/v1/models/late/predict?{query}");
         server.post(&path, &row).refused(400, "bad_request");
     }
+    let error = server.post("/v1/models/late/predict?colour=red", &row).refused(400, "bad_request");
+    assert!(error["message"].as_str().unwrap().contains("`colour`"), "{error}");
     server.post(&format!("{LEARN}?predict=yes"), &row).refused(400, "bad_request");
     server.get("/v1/models/%ff").refused(400, "bad_request");
     server.get("/v1/nothing").refused(404, "unknown_route");

@@ -1,6 +1,6 @@
 //! Choosing the columns from a header, and settling their kinds from the first block.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{Encoder, INTERCEPT};
 use crate::batch::{Batch, Slot, Want};
@@ -81,17 +81,27 @@ impl Encoder {
                 return Err(no_column(file, name, names));
             }
         }
-        let mut roles = HashSet::new();
-        let excluded = |name: &str| o.exclude.iter().any(|other| other == name);
+        let twice = |column: &str, one, other| {
+            Err(SettingProblem::TwoRoles { column: column.into(), one, other }.into())
+        };
+        let single = [
+            (Some(target), "the target"),
+            (o.weight.as_deref(), "the weights"),
+            (o.offset.as_deref(), "the offset"),
+        ];
+        let single = || single.iter().filter_map(|&(name, role)| Some((name?, role)));
+        let categorical = o.categorical.iter().map(|name| (&**name, "categorical"));
+        let excluded = || o.exclude.iter().map(|name| (&**name, "excluded"));
+        let not_text: HashMap<&str, _> = excluded().chain(categorical).chain(single()).collect();
         for name in text {
-            let categorical = o.categorical.iter().any(|other| other == name);
-            if categorical || excluded(name) || single.clone().any(|other| other == name) {
-                return Err(SettingProblem::TwoRoles { column: name.into() }.into());
+            if let Some(role) = not_text.get(name) {
+                return twice(name, "text", role);
             }
         }
-        for name in single.chain(features.map(|s| &**s)) {
-            if !roles.insert(name) || excluded(name) {
-                return Err(SettingProblem::TwoRoles { column: name.into() }.into());
+        let mut roles: HashMap<&str, _> = excluded().collect();
+        for (name, role) in single().chain(features.map(|name| (&**name, "a feature"))) {
+            if let Some(other) = roles.insert(name, role) {
+                return twice(name, other, role);
             }
         }
         Ok(())

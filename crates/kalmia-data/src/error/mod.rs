@@ -249,6 +249,24 @@ pub enum Remedy<'a> {
         /// The text.
         value: &'a str,
     },
+    /// Say that a value among numbers stands for a missing one.
+    MissingNumber {
+        /// The value.
+        value: &'a str,
+    },
+    /// Leave out the rows that cannot be read.
+    BadRows,
+    /// Leave out rows whose target is no number, or learn several classes.
+    NumberTarget {
+        /// The target.
+        column: &'a str,
+    },
+    /// Say which label of the target counts as 1, or learn several classes: the first rows show
+    /// only one, as in a file that is sorted by the target.
+    SingleLabel {
+        /// The target.
+        column: &'a str,
+    },
     /// Say which label of the target counts as 1.
     Positive {
         /// The target.
@@ -285,6 +303,15 @@ impl Error {
             Error::TooManyFeatures { column, .. } => Some(Remedy::FewerFeatures { column }),
             Error::NoColumn { .. } => Some(Remedy::DescribeFormat),
             Error::MissingValue { .. } => Some(Remedy::MissingPolicy),
+            Error::Ragged { .. } => Some(Remedy::BadRows),
+            Error::Value { value, problem: ValueProblem::NotFinite, .. } => {
+                Some(Remedy::MissingNumber { value })
+            }
+            Error::Value { value, problem: ValueProblem::Target, .. }
+                if crate::scalar::is_placeholder(value.as_bytes()) =>
+            {
+                Some(Remedy::MissingNumber { value })
+            }
             Error::Value { value, problem: ValueProblem::MixedNumbers, .. }
                 if crate::scalar::is_placeholder(value.as_bytes()) =>
             {
@@ -295,6 +322,7 @@ impl Error {
                 | ValueProblem::DecimalPoint
                 | ValueProblem::NotANumber
                 | ValueProblem::NotABoolean => Some(Remedy::Categorical { column }),
+                ValueProblem::Target => Some(Remedy::NumberTarget { column }),
                 ValueProblem::ThirdLabel => Some(Remedy::SeveralClasses { column }),
                 ValueProblem::NotFinite
                 | ValueProblem::UnknownClass
@@ -303,9 +331,8 @@ impl Error {
             },
             Error::Column { column, problem, .. } => match problem {
                 ColumnProblem::Temporal { as_text: true } => Some(Remedy::Categorical { column }),
-                ColumnProblem::AmbiguousLabels { .. } | ColumnProblem::UnknownPositive { .. } => {
-                    Some(Remedy::Positive { column })
-                }
+                ColumnProblem::AmbiguousLabels { .. } => Some(Remedy::SingleLabel { column }),
+                ColumnProblem::UnknownPositive { .. } => Some(Remedy::Positive { column }),
                 ColumnProblem::NotTwoLabels { .. } => Some(Remedy::SeveralClasses { column }),
                 ColumnProblem::Unnamed { .. } => Some(Remedy::Exclude { column }),
                 ColumnProblem::DecimalComma { .. } => Some(Remedy::DecimalComma),

@@ -44,6 +44,9 @@ pub enum FormatProblem {
     /// The file is a spreadsheet.
     #[error("is a spreadsheet, which is not read; save it as CSV (UTF-8)")]
     Spreadsheet,
+    /// The file is a model.
+    #[error("is a model file, not rows; give the files to learn from or to predict")]
+    Model,
     /// A stream of record batches was opened a second time.
     #[error("these record batches were read already; give a new stream")]
     Consumed,
@@ -150,10 +153,14 @@ pub enum SettingProblem {
         file: String,
     },
     /// One column has two roles, or is listed twice.
-    #[error("column `{column}` is given two roles")]
+    #[error("column `{column}` is {}", twice(.one, .other))]
     TwoRoles {
         /// The column.
         column: String,
+        /// What it is, as in `the target`.
+        one: &'static str,
+        /// What it is, too.
+        other: &'static str,
     },
     /// The two labels of a declared target are equal, or one of them stands for a missing value.
     #[error("`{negative}` and `{positive}` cannot be the two labels of a target; give two texts")]
@@ -348,6 +355,9 @@ pub enum ValueProblem {
          categorical, or exclude it"
     )]
     NotANumber,
+    /// A text among the targets, which are numbers.
+    #[error("is not a number, unlike other targets; fix the value, or leave its row out")]
+    Target,
     /// A number with a point where numbers have a decimal comma.
     #[error(
         "has a decimal point, but numbers are read with a decimal comma; fix the value, or read \
@@ -451,6 +461,14 @@ pub enum ColumnProblem {
         /// The two values found.
         labels: Labels,
     },
+}
+
+/// Two roles of a column in words.
+fn twice(one: &str, other: &str) -> String {
+    match one == other {
+        true => format!("named twice as {one}; name it once"),
+        false => format!("both {one} and {other}; give it one of the two roles"),
+    }
 }
 
 /// Values of a target, sorted; shown in back quotes and separated by commas.

@@ -65,17 +65,20 @@ impl Input {
         let (reader, magic) =
             peek(Counted { inner: raw, done: done.clone() }).map_err(|e| self.io(e))?;
         let lower = self.name.to_ascii_lowercase();
+        // Downloads are often unpacked on the way and keep their name.
+        let is_packed = |ending: &str, start: &[u8]| {
+            magic.starts_with(start) || lower.ends_with(ending) && !sniff::is_text(&magic)
+        };
         let mut compressed = true;
-        let (reader, magic): (Box<dyn Read + Send>, Vec<u8>) =
-            if lower.ends_with(".gz") || magic.starts_with(&[0x1f, 0x8b]) {
-                peek(flate2::read::MultiGzDecoder::new(reader)).map_err(|e| self.io(e))?
-            } else if lower.ends_with(".zst") || magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-                let decoder = zstd::stream::read::Decoder::new(reader).map_err(|e| self.io(e))?;
-                peek(decoder).map_err(|e| self.io(e))?
-            } else {
-                compressed = false;
-                (reader, magic)
-            };
+        let (reader, magic): (Box<dyn Read + Send>, Vec<u8>) = if is_packed(".gz", &[0x1f, 0x8b]) {
+            peek(flate2::read::MultiGzDecoder::new(reader)).map_err(|e| self.io(e))?
+        } else if is_packed(".zst", &[0x28, 0xb5, 0x2f, 0xfd]) {
+            let decoder = zstd::stream::read::Decoder::new(reader).map_err(|e| self.io(e))?;
+            peek(decoder).map_err(|e| self.io(e))?
+        } else {
+            compressed = false;
+            (reader, magic)
+        };
         if let Some(problem) = sniff::foreign(&magic) {
             return Err(Error::Format { file: self.name.clone(), problem });
         }

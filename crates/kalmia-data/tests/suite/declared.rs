@@ -97,10 +97,10 @@ fn errors_name_their_remedy() {
     let truths = "1,true\n".repeat(4);
     assert_eq!(of(&format!("y,a\n{truths}1,x\n")), "Categorical { column: \"a\" }");
     assert_eq!(of("y,a\np,1\nq,1\nr,1\n"), "SeveralClasses { column: \"y\" }");
-    assert_eq!(of("y,a\np,1\np,1\n"), "Positive { column: \"y\" }");
+    assert_eq!(of("y,a\np,1\np,1\n"), "SingleLabel { column: \"y\" }");
     assert_eq!(of("a,b\n1,1\n"), "DescribeFormat");
     assert_eq!(remedy("y,a\n1,1\n", EncoderOptions::default()).unwrap(), "NameTarget");
-    assert_eq!(remedy("y,a\n1,inf\n", y()), None);
+    assert_eq!(of("y,a\n1,inf\n"), "MissingNumber { value: \"inf\" }");
     let few = EncoderOptions { max_features: 2, ..y() };
     let levels = remedy("y,a\n1,p\n1,q\n1,r\n", few).unwrap();
     assert_eq!(levels, "FewerFeatures { column: \"a\" }");

@@ -14,6 +14,18 @@ fn of(text: &str, source: SourceOptions) -> Result<crate::common::Reading, Strin
     read(vec![Input::memory("t.csv", text.as_bytes())], source, y()).map_err(|e| e.to_string())
 }
 
+/// In the first rows, which decide the kinds, as in later ones.
+#[test]
+fn rows_with_infinite_numbers_are_left_out_wherever_they_are() {
+    let text = "y,x\n1,2\n2,inf\n3,4\n4,5\n5,-inf\n";
+    for block_rows in [1, 2, 100] {
+        let source = SourceOptions { bad_rows: BadRows::Skip, ..blocks_of(block_rows) };
+        let input = vec![Input::memory("t.csv", text.as_bytes())];
+        let found = read(input, source, EncoderOptions::target("y")).unwrap();
+        assert_eq!(found.rows(), [[1.0, 2.0], [1.0, 4.0], [1.0, 5.0]], "{block_rows}");
+    }
+}
+
 #[test]
 fn more_texts_stand_for_missing_values_and_travel_with_the_encoder() {
     let options = EncoderOptions {

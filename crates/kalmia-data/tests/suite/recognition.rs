@@ -124,7 +124,10 @@ fn a_target_with_decimal_commas_and_a_placeholder_have_their_remedies() {
 fn the_target_cannot_be_excluded() {
     let options = EncoderOptions { exclude: vec!["y".into()], ..y() };
     let error = csv("y,x\n1,2\n", options).unwrap_err().to_string();
-    assert_eq!(error, "column `y` is given two roles");
+    assert_eq!(error, "column `y` is both excluded and the target; give it one of the two roles");
+    let options = EncoderOptions { features: Some(vec!["x".into(), "x".into()]), ..y() };
+    let error = csv("y,x\n1,2\n", options).unwrap_err().to_string();
+    assert_eq!(error, "column `x` is named twice as a feature; name it once");
 }
 
 #[cfg(feature = "columnar")]
@@ -173,6 +176,34 @@ fn columns_without_a_name_and_texts_among_weights_are_explained() {
          weights; fix the value, or name another column"
     );
     assert_eq!(error.remedy(), None);
+}
+
+/// Among targets a text calls for other remedies than among features.
+#[test]
+fn texts_among_targets_and_infinite_values_are_explained() {
+    let rows: String = (0..40).map(|i| format!("{i},{}\n", i % 7)).collect();
+    let error = csv(&format!("y,x\n{rows}3.x1,2\n"), y()).unwrap_err();
+    assert!(error.to_string().contains("`3.x1` is not a number, unlike other targets"), "{error}");
+    assert_eq!(error.remedy(), Some(Remedy::NumberTarget { column: "y" }));
+    let error = csv(&format!("y,x\n{rows}?,2\n"), y()).unwrap_err();
+    assert_eq!(error.remedy(), Some(Remedy::MissingNumber { value: "?" }));
+    let error = csv(&format!("y,x\n{rows}1,inf\n"), y()).unwrap_err();
+    assert_eq!(error.remedy(), Some(Remedy::MissingNumber { value: "inf" }));
+    let error = csv(&format!("y,x\n{rows}1\n"), y()).unwrap_err();
+    assert_eq!(error.remedy(), Some(Remedy::BadRows));
+    let error = csv(&format!("y,x\n{}", "no,2\n".repeat(40)), y()).unwrap_err();
+    assert_eq!(error.remedy(), Some(Remedy::SingleLabel { column: "y" }));
+}
+
+/// A download that was unpacked on the way keeps its name; a model is no data.
+#[test]
+fn content_decides_where_a_name_is_wrong() {
+    for name in ["t.csv.gz", "t.csv.zst"] {
+        assert_eq!(rows(name, b"y,x\n1,2\n3,4\n"), [[1.0, 2.0], [1.0, 4.0]], "{name}");
+    }
+    let model = b"\x98\x3a\0\0\0\0\0\0{\"__metadata__\":{\"kalmia\":\"1\"}}";
+    let error = error("m.kalmia", model);
+    assert!(error.starts_with("m.kalmia: is a model file, not rows; give"), "{error}");
 }
 
 #[test]

@@ -247,5 +247,5 @@ fn is_kind(bytes: &[u8], kind: &str) -> Result<bool> {
 
 fn other_target() -> Error {
     let [one, two] = ["numbers or labels", "several classes"].map(str::to_owned);
-    Error::UnlikeModels { what: "targets", one, two }
+    Error::UnlikeModels { number: 2, what: "targets", one, two }
 }

@@ -123,6 +123,9 @@ pub fn router(service: Arc<Service>) -> Router {
         .with_state(service)
 }
 
+/// Bytes of a reason that is not ours.
+const MAX_REASON: usize = 4096;
+
 /// Checks the role, counts the request and adds the headers that every answer has.
 async fn guard(
     State(service): State<Arc<Service>>,
@@ -147,7 +150,9 @@ async fn guard(
     };
     if response.status().is_client_error() && response.extensions().get::<Code>().is_none() {
         // from an extractor of axum, as plain text
-        response = bad_address().into_response();
+        let text = axum::body::to_bytes(response.into_body(), MAX_REASON).await;
+        let text = text.unwrap_or_default();
+        response = bad_address(&String::from_utf8_lossy(&text)).into_response();
     }
     let route = known.map_or("other", |route| route.path);
     service.telemetry.answered(route, response.status().as_u16());
@@ -208,8 +213,14 @@ async fn unknown_route() -> ApiError {
     ApiError::new(Code::UnknownRoute, "there is no such route").hint("GET /openapi.json lists all")
 }
 
-fn bad_address() -> ApiError {
-    ApiError::new(Code::BadRequest, "the path or a parameter of the address cannot be read")
+/// A parameter that a route does not take, or a path that is no text; `reason` is axum's.
+fn bad_address(reason: &str) -> ApiError {
+    let parameter = reason.strip_prefix("Failed to deserialize query string: ");
+    let message = match parameter {
+        Some(reason) => format!("a parameter of the address is not right: {reason}"),
+        None => "the path or a parameter of the address cannot be read".to_owned(),
+    };
+    ApiError::new(Code::BadRequest, message)
         .hint("GET /openapi.json lists the parameters of each route")
 }
 

@@ -1,6 +1,6 @@
 //! A model as answers and events show it.
 
-use crate::error::{ApiError, Result};
+use crate::error::Result;
 use crate::hosted::{Hosted, Live, PastError, Served};
 use kalmia::evaluate::Confusion;
 use kalmia_model::{AnyModel, AnySummary};
@@ -38,7 +38,7 @@ pub struct ModelLine {
     name: String,
     /// Whether it predicts and learns.
     state: State,
-    /// Its family, once it is known.
+    /// Its family; null if the first rows will decide it.
     family: Option<String>,
     /// Its method.
     method: String,
@@ -64,7 +64,7 @@ impl ModelLine {
         Self {
             name: hosted.name.clone(),
             state: state(hosted, live),
-            family: model.map(AnyModel::family_name),
+            family: model.map(AnyModel::family_name).or_else(|| declared_family(hosted)),
             method: hosted.declaration.method.clone(),
             target: hosted.declaration.target.clone(),
             rows: model.map_or(0, AnyModel::rows),
@@ -165,7 +165,7 @@ impl ModelBody {
         let live = guard.as_ref();
         let content = match live {
             Some(live) => Content::Ready(AnySummary::new(&live.model, MAX_LISTED_CLASSES)?),
-            None => Content::Empty(Declared::new(hosted)?),
+            None => Content::Empty(Declared::new(hosted)),
         };
         let drift_note = match &content {
             Content::Ready(summary) => summary.drift_note("\"drift\": \"adapt\""),
@@ -188,16 +188,20 @@ impl ModelBody {
 }
 
 impl Declared {
-    fn new(hosted: &Hosted) -> Result<Self> {
-        let declaration = serde_json::to_value(&hosted.declaration).map_err(ApiError::internal)?;
-        let family = declaration["family"].as_str().filter(|name| *name != "auto");
-        Ok(Self {
+    fn new(hosted: &Hosted) -> Self {
+        Self {
             rows: 0,
-            family: family.map(String::from),
+            family: declared_family(hosted),
             method: hosted.declaration.method.clone(),
             target: hosted.declaration.target.clone(),
-        })
+        }
     }
+}
+
+/// The family that was declared; `None` if the first rows decide it.
+fn declared_family(hosted: &Hosted) -> Option<String> {
+    let choice = &hosted.declaration.family;
+    (!choice.is_inferred()).then(|| choice.clone().into())
 }
 
 fn course(live: &Live) -> Vec<CoursePoint> {

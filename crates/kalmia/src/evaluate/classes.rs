@@ -196,6 +196,12 @@ impl ClassMetrics {
         self.constant_loss / self.weight
     }
 
+    /// Weight of the rows of each class, by its number; for rows without weights, how many there
+    /// are. Shorter than the list of classes if the last ones have no row yet.
+    pub fn shares(&self) -> &[f64] {
+        &self.shares
+    }
+
     /// Which classes were taken for others; `None` if there are too many classes.
     pub fn confusion(&self) -> Option<&Confusion> {
         self.confusion.as_ref()

@@ -58,6 +58,15 @@ pub struct Difference {
 }
 
 impl Difference {
+    /// Exactly 0 if it is only rounding beside a loss of this size: methods that are the same for a
+    /// family differ in their last bits.
+    fn beyond_rounding(self, loss: f64) -> Self {
+        match self.mean.abs() > ROUNDING * loss {
+            true => self,
+            false => Self { mean: 0.0, std_error: self.std_error.map(|_| 0.0) },
+        }
+    }
+
     /// Whether it is more than chance, and more than rounding beside a loss of this size.
     fn is_clear(&self, loss: f64) -> bool {
         self.mean > ROUNDING * loss && self.std_error.is_some_and(|e| self.mean > CLEAR * e)
@@ -89,7 +98,9 @@ impl Ranking {
             let loss = a.loss().total_cmp(&b.loss());
             stopped(a).cmp(&stopped(b)).then(if stopped(a) { rows } else { loss }).then(loss)
         });
-        let best = indexed.first().filter(|(_, one)| one.stopped.is_none()).map(|(i, _)| *i);
+        let first = indexed.first().filter(|(_, one)| one.stopped.is_none());
+        let lowest = first.map_or(f64::NAN, |(_, one)| one.loss());
+        let best = first.map(|(i, _)| *i);
         let places = indexed.into_iter().enumerate().map(|(place, (i, contestant))| {
             let ranked = contestant.stopped.is_none();
             let difference = best.filter(|&best| ranked && best != i);
@@ -99,7 +110,8 @@ impl Ranking {
             let note = contestant.stopped.clone();
             Place {
                 rank: ranked.then_some(place + 1),
-                difference: difference.map(|best| differences.between(best, i)),
+                difference: difference
+                    .map(|best| differences.between(best, i).beyond_rounding(lowest)),
                 note: note.or_else(|| (ranked && diverged).then(|| "diverged".into())),
                 contestant,
             }
