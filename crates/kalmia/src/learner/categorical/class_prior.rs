@@ -9,8 +9,8 @@ use crate::learner::auto::scale::Scales;
 /// Smallest and largest size that is chosen.
 const SIZES: std::ops::RangeInclusive<f64> = 1e-4..=1e6;
 
-/// Independent normal coefficients, relative to the scales that a [`Categorical`](super::Categorical)
-/// gave the features; the same for each class. See
+/// Independent normal coefficients, relative to the scales that a
+/// [`Categorical`](super::Categorical) gave the features; the same for each class. See
 /// [`Polish::of_classes`](crate::sums::Polish::of_classes).
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassPrior {

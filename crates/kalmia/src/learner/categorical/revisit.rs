@@ -13,8 +13,8 @@
 //!
 //! $$s_- = \frac{s}{1-\alpha s}, \qquad m_- = \frac{m-s\nu}{1-\alpha s}.$$
 //!
-//! The softmax step at $N(m_-, s_-)$ gives the new $\alpha'$ and $\nu'$, and the belief moves by the
-//! difference: a step of curvature $\delta = \alpha'-\alpha$, which may be negative, and gain
+//! The softmax step at $N(m_-, s_-)$ gives the new $\alpha'$ and $\nu'$, and the belief moves by
+//! the difference: a step of curvature $\delta = \alpha'-\alpha$, which may be negative, and gain
 //! $(\nu'-\nu-\delta m)/(1+\delta s)$.
 //!
 //! Predictions are made before a row is learned, as ever; only later ones are better. With two
