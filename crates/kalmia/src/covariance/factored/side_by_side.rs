@@ -61,9 +61,10 @@ fn project_groups<S: Simd, const C: usize, const N: usize>(
     for group in 0..dim.div_ceil(C) {
         let (u, next) = u[group * C * stride..].split_at(C * stride);
         let rows = dim.min((group + 1) * C);
-        let mut columns = u.chunks_exact(stride);
-        let columns: [&[f64]; C] =
-            std::array::from_fn(|_| &columns.next().expect("C columns")[..rows]);
+        let mut columns = [&u[..rows]; C];
+        for (c, column) in columns.iter_mut().enumerate() {
+            *column = &u[c * stride..][..rows];
+        }
         for first in (0..block).step_by(N * S::F64_LANES) {
             let mut sums = [[simd.splat_f64s(0.0); N]; C];
             for (line, x) in x.x[..block * rows].chunks(block * Buffer::LINE).enumerate() {
