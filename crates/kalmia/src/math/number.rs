@@ -97,6 +97,12 @@ impl<S: Simd> Register<S> {
         Self { lanes: self.simd.select_f64s(mask, yes.lanes, no.lanes), ..self }
     }
 
+    /// The sum of all numbers.
+    #[inline(always)]
+    pub fn total(self) -> f64 {
+        self.simd.reduce_sum_f64s(self.lanes)
+    }
+
     /// The smallest number.
     #[inline(always)]
     pub fn smallest(self) -> f64 {
