@@ -49,18 +49,44 @@ pub(super) trait Pairs {
 /// precision by cancellation, and the row is prepared anew.
 const MAX_ALPHA_S_PAIR: f64 = 100.0;
 
-/// The first `end` registers of each of `G` neighboring columns.
-#[inline(always)]
-pub(super) fn split_columns<S: Simd, const G: usize>(
-    columns: &mut [f64],
+/// Some neighboring columns, in registers.
+///
+/// One slice for all, not an array of slices: the library's functions that make an array with a
+/// closure are not always inlined, and then the loops of a sweep keep pointers and sums in memory.
+pub(super) struct Columns<'a, S: Simd> {
+    registers: &'a mut [S::f64s],
+    /// Registers from one column to the next.
     stride: usize,
-    end: usize,
-) -> [&mut [S::f64s]; G] {
-    let mut columns = columns.chunks_exact_mut(stride);
-    std::array::from_fn(|_| {
-        let column = columns.next().expect("as many columns as a group has");
-        &mut S::as_mut_simd_f64s(column).0[..end]
-    })
+    count: usize,
+}
+
+impl<'a, S: Simd> Columns<'a, S> {
+    /// `count` columns that are `stride` numbers apart.
+    #[inline(always)]
+    pub fn new(columns: &'a mut [f64], stride: usize, count: usize) -> Self {
+        let (registers, _) = S::as_mut_simd_f64s(columns);
+        let stride = stride / S::F64_LANES;
+        assert!(count * stride <= registers.len());
+        Self { registers, stride, count }
+    }
+
+    /// Whether each column has `len` registers.
+    #[inline(always)]
+    pub fn reach(&self, len: usize) -> bool {
+        len <= self.stride
+    }
+
+    /// Register `r` of column `g`.
+    ///
+    /// # Safety
+    ///
+    /// There must be a column `g`, and each column must have more than `r` registers.
+    #[inline(always)]
+    pub unsafe fn register(&mut self, g: usize, r: usize) -> &mut S::f64s {
+        debug_assert!(g < self.count && r < self.stride);
+        // SAFETY: the slice holds all registers of all columns.
+        unsafe { self.registers.get_unchecked_mut(g * self.stride + r) }
+    }
 }
 
 /// Learns the rows of `x`.

@@ -1,5 +1,6 @@
 //! The Bernoulli family with the logistic link: $P(y=1) = 1/(1+e^{-u})$.
 
+mod lanes;
 mod narrow;
 mod vague;
 mod wide;
@@ -11,7 +12,9 @@ use crate::math::quadrature::{gaussian_expectation, smooth_average};
 use crate::math::{Likelihood, ln_1p_unit, logistic, softplus};
 use crate::rows::Observation;
 use crate::step::{Evidence, Moments, Step};
+pub(crate) use lanes::{LabelLanes, MomentLanes};
 use narrow::Narrow;
+pub(crate) use narrow::{LabelsOf, StepOf};
 use rand::{Rng, RngExt};
 
 /// $\ell(y,u) = \ln(1+e^{-zu})$, $z = 2y-1$. Labels 0/1 and -1/+1 give the same trajectory.

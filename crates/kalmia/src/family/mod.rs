@@ -16,6 +16,7 @@ mod student;
 
 pub use any::AnyFamily;
 pub use bernoulli::Bernoulli;
+pub(crate) use bernoulli::{LabelLanes, LabelsOf, MomentLanes, StepOf};
 pub use binomial::Binomial;
 #[doc(hidden)]
 pub use fast::{CdfTransition, Counts, FastPaths, Point, ShapeTerms};

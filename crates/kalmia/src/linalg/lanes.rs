@@ -31,6 +31,56 @@ fn rotate_right<S: Simd>(simd: S, x: S::f64s, amount: usize) -> S::f64s {
     simd.rotate_right_f64s(x, amount)
 }
 
+/// Running sums within a register.
+pub(crate) struct Scan<S: Simd> {
+    /// The sums of the lanes below each lane.
+    pub below: S::f64s,
+    /// The sum of all lanes, in all lanes.
+    pub total: S::f64s,
+}
+
+/// [`Lanes::scan`] with 4 lanes `a, b, c, d`: the two halves first, then what is below the second.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn scan_four<S: Simd>(simd: pulp::x86::V3, x: S::f64s) -> Scan<S> {
+    let pulp::x86::V3 { avx, avx2, .. } = simd;
+    let x = pulp::bytemuck::cast(x);
+    let zero = avx._mm256_setzero_pd();
+    // 0, a, 0, c and a, a + b, c, c + d
+    let lower = avx._mm256_unpacklo_pd(zero, x);
+    let pairs = avx._mm256_add_pd(lower, x);
+    let first = avx2._mm256_permute4x64_pd::<0b01_01_01_01>(pairs);
+    let second = avx2._mm256_permute4x64_pd::<0b11_11_11_11>(pairs);
+    let carried = avx._mm256_blend_pd::<0b1100>(zero, first);
+    Scan {
+        below: pulp::bytemuck::cast(avx._mm256_add_pd(lower, carried)),
+        total: pulp::bytemuck::cast(avx._mm256_add_pd(first, second)),
+    }
+}
+
+/// [`Lanes::scan`] with 8 lanes: as with 4 in each half, then what is below the second half.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn scan_eight<S: Simd>(simd: pulp::x86::V4, x: S::f64s) -> Scan<S> {
+    let avx512f = simd.avx512f;
+    let x = pulp::bytemuck::cast(x);
+    let zero = avx512f._mm512_setzero_pd();
+    let lower = avx512f._mm512_unpacklo_pd(zero, x);
+    let pairs = avx512f._mm512_add_pd(lower, x);
+    let first = avx512f._mm512_permutex_pd::<0b01_01_01_01>(pairs);
+    let second = avx512f._mm512_permutex_pd::<0b11_11_11_11>(pairs);
+    let carried = avx512f._mm512_maskz_mov_pd(0b1100_1100, first);
+    let lower = avx512f._mm512_add_pd(lower, carried);
+    let halves = avx512f._mm512_add_pd(first, second);
+    let first = avx512f._mm512_shuffle_f64x2::<0b00_00_00_00>(halves, halves);
+    let second = avx512f._mm512_shuffle_f64x2::<0b10_10_10_10>(halves, halves);
+    let carried = avx512f._mm512_maskz_mov_pd(0b1111_0000, first);
+    Scan {
+        below: pulp::bytemuck::cast(avx512f._mm512_add_pd(lower, carried)),
+        total: pulp::bytemuck::cast(avx512f._mm512_add_pd(first, second)),
+    }
+}
+
 /// The masks that the sums need; for registers of 4 or 8 lanes only.
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes<S: Simd> {
@@ -71,6 +121,24 @@ impl<S: Simd> Lanes<S> {
             step!(2, 4);
         }
         sum
+    }
+
+    /// The sums of the lanes below each lane, and of all; in half of the instructions that
+    /// [`Lanes::below`] and a total take, where the processor's own shuffles are known.
+    #[inline(always)]
+    pub fn scan(&self, x: S::f64s) -> Scan<S> {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let simd = &self.simd as &dyn std::any::Any;
+            if let Some(v4) = simd.downcast_ref::<pulp::x86::V4>() {
+                return scan_eight::<S>(*v4, x);
+            }
+            if let Some(v3) = simd.downcast_ref::<pulp::x86::V3>() {
+                return scan_four::<S>(*v3, x);
+            }
+        }
+        let total = self.simd.splat_f64s(self.simd.reduce_sum_f64s(x));
+        Scan { below: self.below(x), total }
     }
 
     /// Returns `x` shifted up by one lane, its first lane taken from `first`, and `x` rotated by
@@ -144,13 +212,20 @@ mod tests {
                 let register = S::as_simd_f64s(&column).0[0];
                 slots[Lanes::<S>::slot(j)] = register;
                 let mut below = vec![0.0; width];
+                let mut scanned = vec![0.0; width];
+                let mut total = vec![0.0; width];
                 let mut pushed = vec![0.0; width];
                 let mut turned = vec![0.0; width];
                 S::as_mut_simd_f64s(&mut below).0[0] = lanes.below(register);
+                let scan = lanes.scan(register);
+                S::as_mut_simd_f64s(&mut scanned).0[0] = scan.below;
+                S::as_mut_simd_f64s(&mut total).0[0] = scan.total;
                 (S::as_mut_simd_f64s(&mut pushed).0[0], S::as_mut_simd_f64s(&mut turned).0[0]) =
                     lanes.push(register, simd.splat_f64s(77.0));
                 let sums: Vec<f64> = (0..width).map(|i| column[..i].iter().sum()).collect();
                 assert_eq!(below, sums);
+                assert_eq!(scanned, sums);
+                assert_eq!(total, vec![column.iter().sum::<f64>(); width]);
                 assert_eq!(
                     (pushed[0], &pushed[1..], turned[0]),
                     (77.0, &column[..width - 1], column[width - 1])

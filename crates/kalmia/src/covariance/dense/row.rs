@@ -1,6 +1,6 @@
 //! Row kernels of the dense form: rows in pairs, with the checks of their precision.
 
-use super::sweep::{Row, Shape, sweep};
+use super::sweep::{Row, RowSlices, Shape, sweep};
 use super::{Dense, small};
 use crate::covariance::pairs::{self, GROUP, NARROW_GROUP, Pairs};
 use crate::covariance::{Decide, Kernel, Learn};
@@ -156,12 +156,16 @@ impl Pairs for PairInFlight<'_> {
             std::mem::swap(&mut row.v, &mut row.applied);
         }
         let [first, second] = &mut self.scratch.rows;
+        let first = RowSlices::new(first);
         if rows == 1 {
             sweep::<S, GROUP, 1, APPLY, PREPARE>(simd, self.p, self.shape, [first]);
-        } else if S::F64_LANES == 4 {
-            sweep::<S, NARROW_GROUP, 2, APPLY, PREPARE>(simd, self.p, self.shape, [first, second]);
+            return;
+        }
+        let rows = [first, RowSlices::new(second)];
+        if S::F64_LANES == 4 {
+            sweep::<S, NARROW_GROUP, 2, APPLY, PREPARE>(simd, self.p, self.shape, rows);
         } else {
-            sweep::<S, GROUP, 2, APPLY, PREPARE>(simd, self.p, self.shape, [first, second]);
+            sweep::<S, GROUP, 2, APPLY, PREPARE>(simd, self.p, self.shape, rows);
         }
     }
 

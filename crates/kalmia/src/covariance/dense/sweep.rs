@@ -1,8 +1,11 @@
 //! The sweep of the dense form: applies one or two rows to `P` and computes the products of the
 //! next.
 
+// one index runs over the vectors of several rows and columns
+#![allow(clippy::needless_range_loop)]
+
 use super::{MAX_FULL_DIM, TILE};
-use crate::covariance::pairs::split_columns;
+use crate::covariance::pairs::Columns;
 use crate::linalg::{Buffer, vector};
 use pulp::Simd;
 use std::ops::Range;
@@ -23,7 +26,7 @@ pub(super) struct Row {
 
 /// A row as a sweep sees it. Slices taken once per sweep: through the row itself each step of the
 /// inner loop would load their pointers anew.
-struct RowSlices<'a> {
+pub(super) struct RowSlices<'a> {
     x: &'a [f64],
     y: &'a mut [f64],
     applied: &'a [f64],
@@ -33,7 +36,7 @@ struct RowSlices<'a> {
 
 impl<'a> RowSlices<'a> {
     #[inline(always)]
-    fn new(row: &'a mut Row) -> Self {
+    pub fn new(row: &'a mut Row) -> Self {
         let Row { x, v, applied, dots, contraction } = row;
         Self { x, y: v, applied, dots, contraction: *contraction }
     }
@@ -66,11 +69,8 @@ pub(super) fn sweep<
     simd: S,
     p: &mut [f64],
     shape: Shape,
-    rows: [&mut Row; R],
+    mut rows: [RowSlices<'_>; R],
 ) {
-    let mut rows = rows.into_iter();
-    let mut rows: [RowSlices<'_>; R] =
-        std::array::from_fn(|_| RowSlices::new(rows.next().expect("R rows")));
     let Shape { dim, stride } = shape;
     let lanes_per_tile = TILE / S::F64_LANES;
     let full = stride <= MAX_FULL_DIM;
@@ -85,13 +85,13 @@ pub(super) fn sweep<
         let tile = j / TILE * lanes_per_tile;
         let (above, end) =
             if full { (0, stride / S::F64_LANES) } else { (tile, tile + lanes_per_tile) };
-        let mut columns = split_columns::<S, G>(columns, stride, end);
+        let mut columns = Columns::new(columns, stride, G);
         let mut group = Group::<S, G, R>::new(simd, &rows, j);
         group.lines::<APPLY, PREPARE, true>(&mut columns, &mut rows, 0..above);
         group.lines::<APPLY, PREPARE, false>(&mut columns, &mut rows, above..end);
         if PREPARE && above > 0 {
-            for (row, dots) in rows.iter_mut().zip(group.dots) {
-                vector::reduce(simd, dots, &mut row.dots[j..]);
+            for k in 0..R {
+                vector::reduce(simd, group.dots[k], &mut rows[k].dots[j..]);
             }
         }
     }
@@ -127,7 +127,8 @@ impl<S: Simd, const G: usize, const R: usize> Group<S, G, R> {
     fn new(simd: S, rows: &[RowSlices<'_>; R], j: usize) -> Self {
         let zeros = [[simd.splat_f64s(0.0); G]; R];
         let mut group = Self { simd, cv: zeros, x: zeros, dots: zeros };
-        for (k, row) in rows.iter().enumerate() {
+        for k in 0..R {
+            let row = &rows[k];
             group.cv[k] = vector::splats(simd, -row.contraction, &row.applied[j..]);
             group.x[k] = vector::splats(simd, 1.0, &row.x[j..]);
         }
@@ -135,12 +136,10 @@ impl<S: Simd, const G: usize, const R: usize> Group<S, G, R> {
     }
 
     /// The registers `range` of the columns; with `DOT` they also count for the other triangle.
-    // one index runs over the slices of several rows and columns
-    #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn lines<const APPLY: bool, const PREPARE: bool, const DOT: bool>(
         &mut self,
-        columns: &mut [&mut [S::f64s]; G],
+        columns: &mut Columns<'_, S>,
         rows: &mut [RowSlices<'_>; R],
         range: Range<usize>,
     ) {
@@ -148,9 +147,7 @@ impl<S: Simd, const G: usize, const R: usize> Group<S, G, R> {
         for row in rows.iter() {
             assert!(row.reaches(range.end * S::F64_LANES));
         }
-        for column in columns.iter() {
-            assert!(range.end <= column.len());
-        }
+        assert!(columns.reach(range.end));
         for r in range {
             let zero = [self.simd.splat_f64s(0.0); R];
             let mut line = Line { v: zero, x: zero, y: zero };
@@ -164,7 +161,7 @@ impl<S: Simd, const G: usize, const R: usize> Group<S, G, R> {
             }
             for g in 0..G {
                 // SAFETY: each column reaches beyond `r`.
-                let stored = unsafe { columns[g].get_unchecked_mut(r) };
+                let stored = unsafe { columns.register(g, r) };
                 self.entries::<APPLY, PREPARE, DOT>(g, stored, &mut line);
             }
             if PREPARE {

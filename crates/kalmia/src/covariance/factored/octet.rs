@@ -7,7 +7,7 @@
 //! projections of rows to come, and holds $k$ of eight steps in registers while it passes the
 //! columns.
 
-use crate::linalg::lanes::Lanes;
+use crate::linalg::lanes::{Lanes, Scan};
 use crate::linalg::{Buffer, prefetch};
 use pulp::Simd;
 use std::ops::Range;
@@ -62,7 +62,7 @@ impl Steps {
         let lanes = Lanes::new(simd);
         let one = simd.splat_f64s(1.0);
         let alpha = simd.splat_f64s(alpha);
-        let mut sum = 0.0;
+        let mut sum = simd.splat_f64s(0.0);
         let mut last = one;
         let tiles = self.v.chunks_exact_mut(TILE).zip(self.lambda.chunks_exact_mut(TILE));
         let lines = f.chunks_exact(OCTET).zip(d.chunks_exact_mut(OCTET));
@@ -74,8 +74,9 @@ impl Steps {
             for ((v, lambda), (&f, d)) in steps.zip(registers) {
                 *v = simd.mul_f64s(*d, f);
                 let terms = simd.mul_f64s(*v, f);
-                let below = simd.add_f64s(lanes.below(terms), simd.splat_f64s(sum));
-                sum += simd.reduce_sum_f64s(terms);
+                let Scan { below, total } = lanes.scan(terms);
+                let below = simd.add_f64s(below, sum);
+                sum = simd.add_f64s(sum, total);
                 let upto = simd.add_f64s(below, terms);
                 let inverse = simd.div_f64s(one, simd.mul_add_f64s(alpha, upto, one));
                 let (earlier, rotated) = lanes.push(inverse, last);

@@ -1,6 +1,6 @@
 //! Row kernels of the factored form: rows in pairs, by Bierman's recursion.
 
-use super::sweep::{Row, sweep};
+use super::sweep::{Row, RowSlices, sweep};
 use super::{Factored, small};
 use crate::covariance::pairs::{self, GROUP, NARROW_GROUP, Pairs};
 use crate::covariance::{Learn, LearnTwo};
@@ -141,11 +141,12 @@ impl Pairs for PairInFlight<'_> {
     fn sweep<S: Simd, const APPLY: bool, const PREPARE: bool>(&mut self, simd: S, rows: usize) {
         let Self { dim, stride, .. } = *self;
         let [first, second] = &mut self.scratch.rows;
+        let first = RowSlices::new(first);
         if rows == 1 {
             sweep::<S, GROUP, 1, APPLY, PREPARE>(simd, self.u, dim, stride, [first]);
             return;
         }
-        let rows = [first, second];
+        let rows = [first, RowSlices::new(second)];
         if S::F64_LANES == 4 {
             sweep::<S, NARROW_GROUP, 2, APPLY, PREPARE>(simd, self.u, dim, stride, rows);
         } else {
@@ -232,14 +233,20 @@ impl Pairs for PairInFlight<'_> {
 /// addition in eight waits for the previous chunk.
 #[inline(always)]
 fn running_sums(terms: &[f64], below: &mut [f64]) -> f64 {
+    let (lines, rest) = terms.as_chunks::<{ Buffer::LINE }>();
+    let (below_lines, below_rest) = below.as_chunks_mut::<{ Buffer::LINE }>();
     let mut total = 0.0;
-    for (terms, below) in terms.chunks(8).zip(below.chunks_mut(8)) {
+    for (terms, below) in lines.iter().zip(below_lines) {
         let mut sum = total;
         for (below, term) in below.iter_mut().zip(terms) {
             *below = sum;
             sum += term;
         }
         total += terms.iter().sum::<f64>();
+    }
+    for (below, term) in below_rest.iter_mut().zip(rest) {
+        *below = total;
+        total += term;
     }
     total
 }

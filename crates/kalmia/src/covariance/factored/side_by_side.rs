@@ -39,54 +39,69 @@ pub(super) fn project<S: Simd>(
     x: &SideBySide,
     f: &mut [Buffer],
 ) {
+    let mut panel = Panel { u, dim, stride, x, f, done: 0 };
     match (S::F64_LANES, x.octets()) {
-        (8, OCTETS) => project_groups::<S, 4, 4>(simd, u, dim, stride, x, f),
-        (8, _) => project_groups::<S, 8, 1>(simd, u, dim, stride, x, f),
-        _ => project_groups::<S, 4, 2>(simd, u, dim, stride, x, f),
+        (8, OCTETS) => panel.project::<S, 4, 4>(simd),
+        (8, 2) => panel.project::<S, 8, 2>(simd),
+        (8, _) => panel.project::<S, 8, 1>(simd),
+        (4, _) => panel.project::<S, 6, 2>(simd),
+        _ => panel.project::<S, 4, 2>(simd),
     }
+    panel.project::<S, 2, 1>(simd);
 }
 
-/// `C` columns at a time; `N` registers of rows at a time go over them while they are in the cache,
-/// and the next columns are on their way.
-#[inline(always)]
-fn project_groups<S: Simd, const C: usize, const N: usize>(
-    simd: S,
-    u: &[f64],
+/// The columns of a matrix that are to be projected, from column `done` on.
+struct Panel<'a> {
+    u: &'a [f64],
     dim: usize,
     stride: usize,
-    x: &SideBySide,
-    f: &mut [Buffer],
-) {
-    let block = x.block;
-    for group in 0..dim.div_ceil(C) {
-        let (u, next) = u[group * C * stride..].split_at(C * stride);
-        let rows = dim.min((group + 1) * C);
-        let mut columns = u.chunks_exact(stride);
-        let columns: [&[f64]; C] =
-            std::array::from_fn(|_| &columns.next().expect("C columns")[..rows]);
-        for first in (0..block).step_by(N * S::F64_LANES) {
-            let mut sums = [[simd.splat_f64s(0.0); N]; C];
-            for (line, x) in x.x[..block * rows].chunks(block * Buffer::LINE).enumerate() {
-                if first == 0 {
-                    (0..C).for_each(|c| prefetch(next, c * stride + line * Buffer::LINE));
-                }
-                for (i, x) in (line * Buffer::LINE..).zip(x.chunks_exact(block)) {
-                    let x = &S::as_simd_f64s(&x[first..]).0[..N];
-                    for c in 0..C {
-                        let entry = simd.splat_f64s(columns[c][i]);
-                        for n in 0..N {
-                            sums[c][n] = simd.mul_add_f64s(entry, x[n], sums[c][n]);
+    x: &'a SideBySide,
+    f: &'a mut [Buffer],
+    done: usize,
+}
+
+impl Panel<'_> {
+    /// Takes `C` columns at a time while there are so many in whole pairs; `N` registers of rows at
+    /// a time go over them while they are in the cache, and the next columns are on their way.
+    // one index runs over columns and their sums
+    #[allow(clippy::needless_range_loop)]
+    #[inline(always)]
+    fn project<S: Simd, const C: usize, const N: usize>(&mut self, simd: S) {
+        let Self { u, dim, stride, x, .. } = *self;
+        let block = x.block;
+        while self.done + C <= dim.next_multiple_of(2) {
+            let start = self.done;
+            let rows = dim.min(start + C);
+            let u = &u[start * stride..];
+            // checked here and not for each entry
+            assert!(rows <= stride && C * stride <= u.len());
+            for first in (0..block).step_by(N * S::F64_LANES) {
+                let mut sums = [[simd.splat_f64s(0.0); N]; C];
+                for (line, x) in x.x[..block * rows].chunks(block * Buffer::LINE).enumerate() {
+                    if first == 0 {
+                        (C..2 * C).for_each(|c| prefetch(u, c * stride + line * Buffer::LINE));
+                    }
+                    for (i, x) in (line * Buffer::LINE..rows).zip(x.chunks_exact(block)) {
+                        let x = &S::as_simd_f64s(&x[first..]).0[..N];
+                        for c in 0..C {
+                            // SAFETY: `C` columns of at least `rows` entries, and `i < rows`.
+                            let entry = unsafe { *u.get_unchecked(c * stride + i) };
+                            let entry = simd.splat_f64s(entry);
+                            for n in 0..N {
+                                sums[c][n] = simd.mul_add_f64s(entry, x[n], sums[c][n]);
+                            }
                         }
                     }
                 }
-            }
-            for (c, sums) in sums.iter().enumerate() {
-                for (n, sum) in sums.iter().enumerate() {
-                    let t = first + n * S::F64_LANES;
-                    let at = (group * C + c) * OCTET + t % OCTET;
-                    S::as_mut_simd_f64s(&mut f[t / OCTET][at..]).0[0] = *sum;
+                for (c, sums) in sums.iter().enumerate() {
+                    for (n, sum) in sums.iter().enumerate() {
+                        let t = first + n * S::F64_LANES;
+                        let at = (start + c) * OCTET + t % OCTET;
+                        S::as_mut_simd_f64s(&mut self.f[t / OCTET][at..]).0[0] = *sum;
+                    }
                 }
             }
+            self.done += C;
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The sweep of the factored form: applies one or two rows to `U` and projects the next.
 
-use crate::covariance::pairs::split_columns;
+// one index runs over the vectors of several rows and columns
+#![allow(clippy::needless_range_loop)]
+
+use crate::covariance::pairs::Columns;
 use crate::linalg::{Buffer, vector};
 use pulp::Simd;
 
@@ -19,19 +22,19 @@ pub(super) struct Row {
 
 /// A row as a sweep sees it. Slices taken once per sweep: through the row itself each step of the
 /// inner loop would load their pointers anew.
-struct RowSlices<'a> {
-    x: &'a [f64],
+pub(super) struct RowSlices<'a, S: Simd> {
+    x: &'a [S::f64s],
     f: &'a mut [f64],
     v: &'a [f64],
     lambda: &'a [f64],
-    k: &'a mut [f64],
+    k: &'a mut [S::f64s],
 }
 
-impl<'a> RowSlices<'a> {
+impl<'a, S: Simd> RowSlices<'a, S> {
     #[inline(always)]
-    fn new(row: &'a mut Row) -> Self {
+    pub fn new(row: &'a mut Row) -> Self {
         let Row { x, f, v, lambda, k } = row;
-        Self { x, f, v, lambda, k }
+        Self { x: S::as_simd_f64s(x).0, f, v, lambda, k: S::as_mut_simd_f64s(k).0 }
     }
 }
 
@@ -50,26 +53,23 @@ pub(super) fn sweep<
     u: &mut [f64],
     dim: usize,
     stride: usize,
-    rows: [&mut Row; R],
+    mut rows: [RowSlices<'_, S>; R],
 ) {
-    let mut rows = rows.into_iter();
-    let mut rows: [RowSlices<'_>; R] =
-        std::array::from_fn(|_| RowSlices::new(rows.next().expect("R rows")));
     if APPLY {
         for row in &mut rows {
-            vector::clear(simd, row.k);
+            row.k.fill(simd.splat_f64s(0.0));
         }
     }
     let groups = u.chunks_exact_mut(G * stride).take(dim.div_ceil(G));
     for (index, columns) in groups.enumerate() {
         let j = index * G;
         let end = (j + G).div_ceil(S::F64_LANES);
-        let columns = split_columns::<S, G>(columns, stride, end);
+        let columns = Columns::new(columns, stride, G);
         let mut group = Group::<S, G, R>::new(simd, &rows, j);
         group.lines::<APPLY, PREPARE>(columns, &mut rows, end);
         if PREPARE {
-            for (row, f) in rows.iter_mut().zip(group.f) {
-                vector::reduce(simd, f, &mut row.f[j..]);
+            for i in 0..R {
+                vector::reduce(simd, group.f[i], &mut rows[i].f[j..]);
             }
         }
     }
@@ -90,61 +90,50 @@ struct Line<S: Simd, const R: usize> {
     x: [S::f64s; R],
 }
 
-/// The first registers of a row's vectors.
-struct RowLines<'a, S: Simd> {
-    k: &'a mut [S::f64s],
-    x: &'a [S::f64s],
-}
-
-impl<'a, S: Simd> RowLines<'a, S> {
-    #[inline(always)]
-    fn new(row: &'a mut RowSlices<'_>, end: usize) -> Self {
-        Self { k: &mut S::as_mut_simd_f64s(row.k).0[..end], x: &S::as_simd_f64s(row.x).0[..end] }
-    }
-}
-
 impl<S: Simd, const G: usize, const R: usize> Group<S, G, R> {
     #[inline(always)]
-    fn new(simd: S, rows: &[RowSlices<'_>; R], j: usize) -> Self {
+    fn new(simd: S, rows: &[RowSlices<'_, S>; R], j: usize) -> Self {
         let zeros = [[simd.splat_f64s(0.0); G]; R];
         let mut group = Self { simd, v: zeros, lambda: zeros, f: zeros };
-        for (i, row) in rows.iter().enumerate() {
-            group.v[i] = vector::splats(simd, 1.0, &row.v[j..]);
-            group.lambda[i] = vector::splats(simd, 1.0, &row.lambda[j..]);
+        for i in 0..R {
+            group.v[i] = vector::splats(simd, 1.0, &rows[i].v[j..]);
+            group.lambda[i] = vector::splats(simd, 1.0, &rows[i].lambda[j..]);
         }
         group
     }
 
     /// The first `end` registers of the columns.
-    // one index runs over the slices of several rows and columns
-    #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn lines<const APPLY: bool, const PREPARE: bool>(
         &mut self,
-        columns: [&mut [S::f64s]; G],
-        rows: &mut [RowSlices<'_>; R],
+        mut columns: Columns<'_, S>,
+        rows: &mut [RowSlices<'_, S>; R],
         end: usize,
     ) {
-        // Slices of one length: bounds are checked once, not in every step of the loop.
-        let mut rows = rows.iter_mut();
-        let rows: [RowLines<'_, S>; R] =
-            std::array::from_fn(|_| RowLines::new(rows.next().expect("R rows"), end));
-        let mut columns = columns.into_iter();
-        let columns: [&mut [S::f64s]; G] =
-            std::array::from_fn(|_| &mut columns.next().expect("G columns")[..end]);
+        // checked here and not in each step of the loop
+        assert!(columns.reach(end));
+        for row in rows.iter() {
+            assert!(end <= row.k.len() && end <= row.x.len());
+        }
         for r in 0..end {
             let zero = [self.simd.splat_f64s(0.0); R];
             let mut line = Line { k: zero, x: zero };
             for i in 0..R {
-                line.k[i] = rows[i].k[r];
-                line.x[i] = rows[i].x[r];
+                // SAFETY: the vectors of a row have `end` registers.
+                unsafe {
+                    line.k[i] = *rows[i].k.get_unchecked(r);
+                    line.x[i] = *rows[i].x.get_unchecked(r);
+                }
             }
             for g in 0..G {
-                self.entries::<APPLY, PREPARE>(g, &mut columns[g][r], &mut line);
+                // SAFETY: there are `G` columns of `end` registers.
+                let stored = unsafe { columns.register(g, r) };
+                self.entries::<APPLY, PREPARE>(g, stored, &mut line);
             }
             if APPLY {
                 for i in 0..R {
-                    rows[i].k[r] = line.k[i];
+                    // SAFETY: as above.
+                    unsafe { *rows[i].k.get_unchecked_mut(r) = line.k[i] };
                 }
             }
         }

@@ -14,14 +14,19 @@ use crate::math::arch;
 use crate::rule::LinearRow;
 use pulp::{Simd, WithSimd};
 
-/// From this dimension on blocks have four octets: a matrix of more than the first-level cache is
-/// taken from further away once per block. Below it the vectors of four octets would take more room
-/// than the matrix.
-const MIN_LONG_DIM: usize = 100;
+/// From these dimensions on blocks have two and four octets. A larger matrix is taken from further
+/// away, so it pays to take it less often; but what a row does to the rows after it costs `2 d`
+/// operations per row of the block, beside the `3 d^2 / 2` of the matrix.
+const MIN_TWO_OCTETS_DIM: usize = 240;
+const MIN_FOUR_OCTETS_DIM: usize = 400;
 
 /// Rows of a block.
 pub(super) fn block_rows(dim: usize) -> usize {
-    if dim < MIN_LONG_DIM { OCTET } else { MAX_BLOCK }
+    match dim {
+        ..MIN_TWO_OCTETS_DIM => OCTET,
+        MIN_TWO_OCTETS_DIM..MIN_FOUR_OCTETS_DIM => 2 * OCTET,
+        _ => MAX_BLOCK,
+    }
 }
 
 /// Scratch of blocks, allocated at the first block and reused. A copy starts without it.

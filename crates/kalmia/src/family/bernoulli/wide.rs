@@ -5,7 +5,8 @@
 //! two sizes give the moment-matching step to $10^{-10}$, most of that error being what lies beyond
 //! the last node.
 
-use crate::math::{arch, exp, logistic};
+use crate::linalg::lanes::MAX_LANES;
+use crate::math::{Number, Register, arch, exp, logistic};
 use crate::step::{Evidence, Moments, Step};
 use pulp::{Simd, WithSimd};
 
@@ -19,23 +20,24 @@ const MAX_SMALL_VARIANCE: f64 = 1.2;
 const SMALL: Rule<32> = Rule::new(0.5);
 const LARGE: Rule<64> = Rule::new(0.28);
 
-/// Nodes in deviations, and their weights, which sum to 1.
+/// Nodes in deviations, the first of them and their distance, and their weights, which sum to 1.
 struct Rule<const N: usize> {
-    nodes: [f64; N],
+    first: f64,
+    distance: f64,
     weights: [f64; N],
 }
 
 impl<const N: usize> Rule<N> {
     const fn new(distance: f64) -> Self {
-        let mut nodes = [0.0; N];
+        let first = -0.5 * (N - 1) as f64 * distance;
         let mut weights = [0.0; N];
         let mut k = 0;
         while k < N {
-            nodes[k] = (k as f64 - 0.5 * (N - 1) as f64) * distance;
-            weights[k] = distance * INVERSE_ROOT_TAU * exp(-0.5 * nodes[k] * nodes[k]);
+            let node = first + k as f64 * distance;
+            weights[k] = distance * INVERSE_ROOT_TAU * exp(-0.5 * node * node);
             k += 1;
         }
-        Self { nodes, weights }
+        Self { first, distance, weights }
     }
 }
 
@@ -64,35 +66,38 @@ struct Sums<'a, const N: usize> {
     rule: &'a Rule<N>,
 }
 
-/// Numbers in the widest register.
-const LANES: usize = 8;
-
 impl<const N: usize> WithSimd for Sums<'_, N> {
     type Output = [f64; 4];
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> [f64; 4] {
+    fn with_simd<S: Simd>(self, simd: S) -> [f64; 4] {
         let Self { m, deviation, rule } = self;
-        let mut sums = [[0.0; LANES]; 4];
-        for (nodes, weights) in rule.nodes.chunks_exact(LANES).zip(rule.weights.chunks_exact(LANES))
-        {
-            for lane in 0..LANES {
-                let u = m + deviation * nodes[lane];
-                let e = exp(-u.abs());
-                let r = 1.0 / (1.0 + e);
-                let (p, q) = if u >= 0.0 { (r, e * r) } else { (e * r, r) };
-                let slope = weights[lane] * (e * r * r);
-                sums[0][lane] += weights[lane] * p;
-                sums[1][lane] += weights[lane] * q;
-                sums[2][lane] += slope;
-                sums[3][lane] += slope * (q - p);
-            }
+        // from node to node e^u grows by the same factor, so two exponentials are enough
+        let growth = exp(deviation * rule.distance);
+        let mut values = [exp(m + deviation * rule.first); MAX_LANES];
+        let mut register_growth = growth;
+        for lane in 1..S::F64_LANES {
+            values[lane] = values[lane - 1] * growth;
+            register_growth *= growth;
+        }
+        let mut e = Register::load(simd, &values);
+        let growth = e.constant(register_growth);
+        let one = e.constant(1.0);
+        let mut sums = [e.constant(0.0); 4];
+        for weights in rule.weights.chunks_exact(S::F64_LANES) {
+            let weight = Register::load(simd, weights);
+            let q = one / (one + e);
+            let p = e * q;
+            let slope = weight * (p * q);
+            sums[0] = sums[0] + weight * p;
+            sums[1] = sums[1] + weight * q;
+            sums[2] = sums[2] + slope;
+            sums[3] = sums[3] + slope * (q - p);
+            e = e * growth;
         }
         let mut totals = [0.0; 4];
-        for (total, sums) in totals.iter_mut().zip(sums) {
-            for sum in sums {
-                *total += sum;
-            }
+        for (total, sum) in totals.iter_mut().zip(sums) {
+            *total = sum.total();
         }
         totals
     }
