@@ -1,10 +1,8 @@
 //! Sums across the lanes of SIMD registers: running sums within one register, and the totals of
 //! several registers in one.
 
+pub(crate) use crate::math::MAX_LANES;
 use pulp::Simd;
-
-/// Lanes of the widest register that is supported.
-pub(crate) const MAX_LANES: usize = 8;
 
 const INDEX: [f64; MAX_LANES] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 /// Positive in every other run of 1, 2 and 4 lanes.

@@ -21,7 +21,7 @@ pub(crate) use half_normal::HalfNormal;
 pub(crate) use invert::smallest;
 pub(crate) use law::{Law, with_laws};
 pub(crate) use normal::{normal_cdf, normal_quantile};
-pub(crate) use number::{Number, Register};
+pub(crate) use number::{MAX_LANES, Number, Register};
 pub use potential::Likelihood;
 pub(crate) use potential::{Mode, Potential, find_mode};
 pub(crate) use simd::arch;

@@ -3,6 +3,9 @@
 use pulp::Simd;
 use std::ops::{Add, Div, Mul, Sub};
 
+/// Lanes of the widest register that is supported.
+pub(crate) const MAX_LANES: usize = 8;
+
 /// A number, or a register of numbers that are computed with lane by lane.
 pub(crate) trait Number:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>

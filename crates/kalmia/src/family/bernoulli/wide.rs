@@ -5,8 +5,7 @@
 //! two sizes give the moment-matching step to $10^{-10}$, most of that error being what lies beyond
 //! the last node.
 
-use crate::linalg::lanes::MAX_LANES;
-use crate::math::{Number, Register, arch, exp, logistic};
+use crate::math::{MAX_LANES, Number, Register, arch, exp, logistic};
 use crate::step::{Evidence, Moments, Step};
 use pulp::{Simd, WithSimd};
 

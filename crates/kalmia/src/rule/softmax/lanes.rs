@@ -3,8 +3,7 @@
 
 use super::{ClassifiedRow, RivalSums, coupled_step};
 use crate::family::{LabelLanes, LabelsOf, MomentLanes, StepOf};
-use crate::linalg::lanes::MAX_LANES;
-use crate::math::{Number, Register};
+use crate::math::{MAX_LANES, Number, Register};
 use crate::step::{Evidence, LinearRow, Step};
 use pulp::Simd;
 
