@@ -259,6 +259,11 @@ pub enum Remedy<'a> {
         /// The target.
         column: &'a str,
     },
+    /// Give the levels of the target in their order.
+    Levels {
+        /// The target.
+        column: &'a str,
+    },
 }
 
 impl Error {
@@ -296,6 +301,7 @@ impl Error {
                 | ValueProblem::NotANumber
                 | ValueProblem::NotABoolean => Some(Remedy::Categorical { column }),
                 ValueProblem::ThirdLabel => Some(Remedy::SeveralClasses { column }),
+                ValueProblem::UnknownLevel => Some(Remedy::Levels { column }),
                 ValueProblem::NotFinite
                 | ValueProblem::UnknownClass
                 | ValueProblem::TooManyClasses { .. }
@@ -307,6 +313,7 @@ impl Error {
                     Some(Remedy::Positive { column })
                 }
                 ColumnProblem::NotTwoLabels { .. } => Some(Remedy::SeveralClasses { column }),
+                ColumnProblem::UnorderedLevels { .. } => Some(Remedy::Levels { column }),
                 ColumnProblem::Unnamed { .. } => Some(Remedy::Exclude { column }),
                 ColumnProblem::DecimalComma { .. } => Some(Remedy::DecimalComma),
                 ColumnProblem::Temporal { as_text: false }

@@ -8,8 +8,8 @@
 //! $$g = (\ln Z)' = \frac{M(t-r)}{D}, \qquad
 //!   c = -(\ln Z)'' = \frac{r\,M(t)\,M(t-r) - D}{r\,D^2}.$$
 //!
-//! As $M' = 1 + tM$ has no cancellation in the form of `math/half_normal.rs`, $D$ is its integral
-//! if $r$ is small. Where $M$ would overflow, and in the lower tail, other forms are used.
+//! For small $r$, $D$ is the integral of $M' = 1 + tM$, which `math/half_normal.rs` has without
+//! cancellation. Where $M$ would overflow, and in the lower tail, other forms are used.
 
 use super::Step;
 use crate::math::{HalfNormal, exp_m1, normal_cdf};
@@ -22,7 +22,7 @@ const MAX_LOWER: f64 = -1.0;
 /// Largest $r$ up to which $D$ is an integral.
 const MAX_NARROW: f64 = 1.0;
 
-/// Smallest $t$ that is told apart: below it the density of the gap would underflow.
+/// Smallest $t$; below it the density of the gap would underflow.
 const MIN_MEAN: f64 = -1e9;
 /// Largest $\alpha s$.
 const MAX_PRECISION: f64 = 1e300;

@@ -1,8 +1,8 @@
 //! Ordered levels: proportional odds with joint beliefs about slopes and cutpoints, as a mixture
 //! that has no parameters to choose.
 //!
-//! With levels $0..K-1$ and cutpoints $c_1 < \dots < c_{K-1}$, $P(y \ge k) = \sigma(q_k)$ and $q_k =
-//! \theta^\top x - c_k$. The likelihood of a middle level splits exactly,
+//! With levels $0..K-1$ and cutpoints $c_1 < \dots < c_{K-1}$, $P(y \ge k) = \sigma(q_k)$ and
+//! $q_k = \theta^\top x - c_k$. The likelihood of a middle level splits exactly,
 //!
 //! $$\sigma(q_y) - \sigma(q_{y+1}) = \sigma(q_y)\,\sigma(-q_{y+1})\,(1 - e^{-\delta_y}), \qquad
 //!   \delta_y = c_{y+1} - c_y,$$
@@ -18,7 +18,7 @@
 //! | `layout` | which coordinate is what, and the scalar observations of a row |
 //! | `warm_up`, `prior` | the first rows, and members from the prior at the scales they give |
 //! | `member`, `mixture` | one filter; several, and how their weights move |
-//! | `probabilities`, `predict` | probabilities of the levels from beliefs about $q_k$; of new rows |
+//! | `probabilities`, `predict` | probabilities of levels from beliefs about $q_k$; of new rows |
 //! | `estimate` | slopes and cutpoints, and their covariance |
 //! | `state` | storing |
 
@@ -60,12 +60,12 @@ const CHUNK: u64 = 256;
 ///
 /// The target of a row is the index of its level, from 0 for the lowest. $P(y < k) = \sigma(c_k -
 /// \theta^\top x)$ with one coefficient per feature and ascending cutpoints $c_k$, which take the
-/// place of an intercept. A positive coefficient makes higher levels more likely. Use it in place of
-/// [`Categorical`](super::Categorical) if the levels have an order and a feature shifts all of them
-/// alike: it has $K - 1$ times fewer coefficients, so it learns faster. All levels must be known at
-/// the start, because the place of a new one in the order would not be. With two levels the
-/// predictions are those of [`Auto`](super::Auto) with the [`Bernoulli`](crate::Bernoulli) family.
-/// A row costs about as much as $K + 1$ rows of a [`Filter`](super::Filter) per member.
+/// place of an intercept. A positive coefficient makes higher levels more likely. Use it in place
+/// of [`Categorical`](super::Categorical) if the levels have an order and a feature shifts all of
+/// them alike: it has $K - 1$ times fewer coefficients, so it learns faster. All levels must be
+/// known at the start, because the place of a new one in the order would not be. With two levels
+/// the predictions are those of [`Auto`](super::Auto) with the [`Bernoulli`](crate::Bernoulli)
+/// family. A row costs about as much as $K + 1$ rows of a [`Filter`](super::Filter) per member.
 ///
 /// ```
 /// use kalmia::{Ordinal, Rows};
