@@ -35,6 +35,7 @@ CLASSES = [
     kalmia.NegativeBinomialRegression,
     kalmia.QuantileRegression,
     kalmia.StudentRegression,
+    kalmia.OrdinalRegression,
     kalmia.Learner,
     kalmia.Prediction,
     kalmia.Client,

@@ -30,6 +30,8 @@ mod interrupt;
 mod methods;
 #[path = "cli/model.rs"]
 mod model;
+#[path = "cli/ordinal.rs"]
+mod ordinal;
 #[path = "cli/outliers.rs"]
 mod outliers;
 #[path = "cli/outputs.rs"]

@@ -36,6 +36,8 @@ mod keys;
 mod life;
 #[path = "serve/limits.rs"]
 mod limits;
+#[path = "serve/ordinal.rs"]
+mod ordinal;
 #[path = "serve/quantiles.rs"]
 mod quantiles;
 #[path = "serve/several.rs"]

@@ -1,5 +1,5 @@
 //! The target: numbers as they are, truth values and two text labels as 0 and 1, the names of
-//! several classes as 0, 1, 2 and so on.
+//! several classes and of ordered levels as 0, 1, 2 and so on.
 
 mod classes;
 mod first_block;
@@ -33,12 +33,17 @@ pub enum Coding {
         /// The names, in the order of their first appearance.
         names: ClassNames,
     },
+    /// The place of its level in an order that is known from the start.
+    Levels {
+        /// The levels, the lowest first.
+        names: ClassNames,
+    },
 }
 
 impl Coding {
     /// Refuses labels and classes that rows could not have; blanks around labels are removed.
     pub(crate) fn checked(self) -> Result<Self> {
-        if let Coding::Classes { names } = &self {
+        if let Coding::Classes { names } | Coding::Levels { names } = &self {
             let strange = |name: &&String| {
                 scalar::is_missing(name.trim().as_bytes()) || name.trim() != **name
             };
@@ -46,6 +51,11 @@ impl Coding {
             if let Some(name) = name.or_else(|| names.repeated()) {
                 return Err(SettingProblem::Class { name: name.clone() }.into());
             }
+        }
+        if let Coding::Levels { names } = &self
+            && !(MIN_LEVELS..=MAX_CLASSES).contains(&names.len())
+        {
+            return Err(SettingProblem::Levels { found: names.len(), limit: MAX_CLASSES }.into());
         }
         let Coding::Labels { positive, negative: Some(negative) } = self else { return Ok(self) };
         let positive = positive.trim().to_owned();
@@ -105,16 +115,23 @@ impl Target {
             None => Want::Raw,
             Some(Coding::Number) => Want::Number,
             Some(Coding::Boolean) => Want::Boolean,
-            Some(Coding::Labels { .. } | Coding::Classes { .. }) => Want::Text,
+            Some(Coding::Labels { .. } | Coding::Classes { .. } | Coding::Levels { .. }) => {
+                Want::Text
+            }
         }
     }
 
-    /// The names of several classes, if the target has them.
+    /// The names of several classes or of ordered levels, if the target has them.
     pub fn classes(&self) -> Option<&ClassNames> {
         match &self.coding {
-            Some(Coding::Classes { names }) => Some(names),
+            Some(Coding::Classes { names } | Coding::Levels { names }) => Some(names),
             _ => None,
         }
+    }
+
+    /// Whether its classes are levels with an order, in which they are coded.
+    pub fn is_ordered(&self) -> bool {
+        matches!(self.coding, Some(Coding::Levels { .. }))
     }
 
     /// The label coded 1, if labels are texts.
@@ -158,6 +175,13 @@ impl Target {
                     None => Err(ValueProblem::UnknownClass),
                 },
             },
+            Some(Coding::Levels { names }) => match text() {
+                None => Ok(None),
+                Some(field) => match names.find(field) {
+                    Some(level) => Ok(Some(f64::from(level))),
+                    None => Err(ValueProblem::UnknownLevel),
+                },
+            },
             Some(Coding::Number | Coding::Boolean) | None => {
                 Ok(Some(column.numbers[i]).filter(|v| !v.is_nan()))
             }
@@ -198,7 +222,10 @@ impl Target {
                     names.push(name);
                 }
             }
-            Some(Coding::Labels { .. } | Coding::Number | Coding::Boolean) | None => {}
+            Some(
+                Coding::Labels { .. } | Coding::Levels { .. } | Coding::Number | Coding::Boolean,
+            )
+            | None => {}
         }
         Ok(())
     }
@@ -206,10 +233,12 @@ impl Target {
 
 /// Classes accepted: more are probably no classes, but names or amounts.
 pub(crate) const MAX_CLASSES: usize = 1000;
+/// Fewest levels that have an order.
+const MIN_LEVELS: usize = 2;
 
 /// Whether the options say that the target's values are names, whatever they look like.
 fn names_labels(options: &EncoderOptions) -> bool {
-    options.positive.is_some() || options.classes == Classes::Always
+    options.positive.is_some() || matches!(options.classes, Classes::Always | Classes::Ordered)
 }
 
 /// Whether two labels are the same.

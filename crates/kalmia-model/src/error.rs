@@ -185,6 +185,12 @@ pub enum Error {
     /// Several classes were to be learned with an offset.
     #[error("a target of several classes takes no offset: all classes would share it")]
     ClassOffset,
+    /// Ordered levels were asked of something that does not learn them.
+    #[error("ordered levels {problem}")]
+    Ordinal {
+        /// What is wrong, and what to do.
+        problem: &'static str,
+    },
     /// Several quantiles were asked of something that does not learn them.
     #[error("several quantiles {problem}")]
     Quantiles {

@@ -101,7 +101,8 @@ fn json_model(model: &Model, version: &str) -> Result<Value> {
 
 /// The same for a model of several classes, given by code and label in the order in which they are
 /// written: coefficients of each class against the first. Their covariance is left out: classes
-/// have one for each pair.
+/// have one for each pair. Ordered levels have one list of coefficients, the cutpoints, and the
+/// covariance of both.
 pub fn class_json_export(
     model: &ClassModel,
     classes: &[(usize, Value)],
@@ -109,6 +110,26 @@ pub fn class_json_export(
 ) -> Result<Value> {
     let codes: Vec<usize> = classes.iter().map(|(code, _)| *code).collect();
     let labels: Vec<&Value> = classes.iter().map(|(_, label)| label).collect();
+    if let (Some(learner), Some(levels)) =
+        (model.learner.ordinal(), model.level_coefficients(0.95)?)
+    {
+        let estimate = learner.estimate();
+        let size = levels.coefficients.len() + levels.cutpoints.len();
+        return Ok(json!({
+            "kalmia": version,
+            "family": "ordinal",
+            "link": "cumulative logit",
+            "method": model.learner.method(),
+            "rows": model.learner.count(),
+            "target": model.target(),
+            "classes": labels,
+            "columns": model.encoder.columns(),
+            "features": model.encoder.features(),
+            "coefficients": levels.coefficients,
+            "cutpoints": levels.cutpoints,
+            "covariance": estimate.covariance().chunks(size).collect::<Vec<_>>(),
+        }));
+    }
     Ok(json!({
         "kalmia": version,
         "family": "categorical",

@@ -22,12 +22,17 @@ enum Named {
     One(AnyFamily),
     /// Of several classes.
     Categorical,
+    /// Of ordered levels.
+    Ordinal,
     /// Several quantiles, by their levels in ascending order.
     Quantiles(Vec<f64>),
 }
 
 /// The name of the family of several classes.
 pub(crate) const CATEGORICAL: &str = "categorical";
+
+/// The name of the family of ordered levels.
+pub(crate) const ORDINAL: &str = "ordinal";
 
 /// The family of a target and what the user should know about the choice.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +67,7 @@ impl FamilyChoice {
     pub fn named(&self) -> Option<&AnyFamily> {
         match &self.named {
             Some((_, Named::One(family))) => Some(family),
-            Some((_, Named::Categorical | Named::Quantiles(_))) | None => None,
+            Some((_, Named::Categorical | Named::Ordinal | Named::Quantiles(_))) | None => None,
         }
     }
 
@@ -78,6 +83,17 @@ impl FamilyChoice {
             Some((_, Named::Quantiles(levels))) => Some(levels),
             _ => None,
         }
+    }
+
+    /// Whether the target has ordered levels.
+    ///
+    /// ```
+    /// let choice: kalmia_model::FamilyChoice = "ordinal".parse()?;
+    /// assert!(choice.is_ordinal());
+    /// # Ok::<(), kalmia_model::Error>(())
+    /// ```
+    pub fn is_ordinal(&self) -> bool {
+        matches!(self.named, Some((_, Named::Ordinal)))
     }
 
     /// The text given, if it fixes a dispersion: the noise variance, or that of the Gamma family.
@@ -112,6 +128,7 @@ impl FamilyChoice {
         match &self.named {
             None => Classes::Auto,
             Some((_, Named::Categorical)) => Classes::Always,
+            Some((_, Named::Ordinal)) => Classes::Ordered,
             Some((_, Named::One(_) | Named::Quantiles(_))) => Classes::Never,
         }
     }
@@ -149,6 +166,7 @@ impl FromStr for FamilyChoice {
         }
         let family = match &*text {
             CATEGORICAL => Named::Categorical,
+            ORDINAL => Named::Ordinal,
             other => Named::One(parse_family(other)?),
         };
         Ok(Self { named: Some((text, family)) })
@@ -156,7 +174,7 @@ impl FromStr for FamilyChoice {
 }
 
 /// The names of families, with those that mean the same.
-const FAMILY_NAMES: [&str; 10] = [
+const FAMILY_NAMES: [&str; 11] = [
     "gaussian",
     "bernoulli",
     "logistic",
@@ -167,6 +185,7 @@ const FAMILY_NAMES: [&str; 10] = [
     "quantile",
     "student",
     CATEGORICAL,
+    ORDINAL,
 ];
 
 /// The family that a user names, such as `poisson` or `gamma:0.5`; `auto` is none. The error says
@@ -208,7 +227,7 @@ fn family_problem(text: &str, cause: &LearnerError) -> String {
         LearnerError::Choice { name: "family", .. } => match near_family(name) {
             Some(near) => format!("did you mean {near}?"),
             None => "the families are gaussian, bernoulli (or logistic), binomial, poisson, \
-                     gamma, negative-binomial, quantile, student and categorical"
+                     gamma, negative-binomial, quantile, student, categorical and ordinal"
                 .into(),
         },
         LearnerError::Choice { .. } => {

@@ -76,7 +76,7 @@ impl LabelNames {
                 (negative.clone().unwrap_or_else(other), positive.clone())
             }
             Some(Coding::Boolean) => ("false".into(), "true".into()),
-            Some(Coding::Classes { .. }) => return None,
+            Some(Coding::Classes { .. } | Coding::Levels { .. }) => return None,
             Some(Coding::Number) | None => match target.distinct[..] {
                 [low, high] => (number_text(low), number_text(high)),
                 _ => ("0".into(), "1".into()),

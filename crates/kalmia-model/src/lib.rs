@@ -65,7 +65,8 @@ pub use any_summary::AnySummary;
 pub use certificate::CertificateReport;
 pub use choose::Choice;
 pub use classes::{
-    ClassCoefficients, ClassErrors, ClassScores, ClassSummary, contrast_coefficients, likeliest,
+    ClassCoefficients, ClassErrors, ClassScores, ClassSummary, LevelCoefficients,
+    contrast_coefficients, level_coefficients, likeliest, ordinal_learner,
     wide_learner as wide_class_learner,
 };
 pub use coefficients::{Coefficient, coefficients};

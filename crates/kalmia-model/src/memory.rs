@@ -57,7 +57,8 @@ impl Footprint for AnyCategorical {
     }
 
     fn title(&self) -> String {
-        format!("{} with {} classes", self.method(), self.classes())
+        let kind = if self.ordinal().is_some() { "ordered levels" } else { "classes" };
+        format!("{} with {} {kind}", self.method(), self.classes())
     }
 
     fn memory(&self, dim: usize) -> usize {

@@ -242,6 +242,10 @@ impl MergeLearner for AnyLearner {
 /// The learner of dense rows. Wide learners have chosen different features and members, so they are
 /// not merged.
 fn mergeable(learner: &AnyCategorical) -> Result<&Categorical> {
+    if learner.ordinal().is_some() {
+        let problem = "cannot be merged: learn the rows of both with one model";
+        return Err(Error::Ordinal { problem });
+    }
     let method = || Error::NotMergeable { method: learner.merged_method() };
     learner.dense().ok_or_else(method)
 }
@@ -271,7 +275,10 @@ impl MergeLearner for AnyCategorical {
     }
 
     fn merged_method(&self) -> String {
-        format!("{} of several classes", self.method())
+        match self.ordinal() {
+            Some(_) => format!("{} of ordered levels", self.method()),
+            None => format!("{} of several classes", self.method()),
+        }
     }
 
     fn require_shardable(model: &ClassModel) -> Result<()> {

@@ -1,7 +1,7 @@
 //! What a model asks of its learner, for numbers, several classes and several quantiles alike.
 
 use crate::error;
-use crate::family::CATEGORICAL;
+use crate::family::{CATEGORICAL, ORDINAL};
 use crate::file::{read_model, write_model};
 use crate::memory::{Footprint, check_class_memory, limit_class_features, with_feature_limit};
 use crate::model::{ClassModel, Model, ModelOf};
@@ -186,7 +186,10 @@ impl ModelLearner for AnyCategorical {
     type Observer<'a> = dyn ClassObserver + 'a;
 
     fn family_name(&self) -> String {
-        CATEGORICAL.into()
+        match self {
+            Self::Ordinal(_) => ORDINAL.into(),
+            Self::Dense(_) | Self::Wide(_) => CATEGORICAL.into(),
+        }
     }
 
     fn method(&self) -> &'static str {
@@ -270,6 +273,12 @@ impl ModelLearner for AnyCategorical {
         let Some(names) = encoder.target().and_then(Target::classes) else {
             return Err("several classes, but a target without their names".into());
         };
+        if encoder.target().is_some_and(Target::is_ordered) != self.ordinal().is_some() {
+            return Err("a learner and a target of which one has ordered levels".into());
+        }
+        if let Some(ordinal) = self.ordinal().filter(|own| own.levels() != names.len()) {
+            return Err(format!("{} levels with {} names", ordinal.levels(), names.len()));
+        }
         // before its first row a learner has one class that has no name yet
         let unnamed = names.is_empty() && self.classes() == 1 && self.count() == 0;
         if names.len() < self.classes() && !unnamed {
@@ -281,8 +290,9 @@ impl ModelLearner for AnyCategorical {
                 (wide.numbers(), wide.numbers().min(encoder.number_features()))
             }
             (Self::Wide(_), false) => return Err(SPARSE_LEARNER.into()),
-            (Self::Dense(_), true) => return Err(DENSE_LEARNER.into()),
+            (Self::Dense(_) | Self::Ordinal(_), true) => return Err(DENSE_LEARNER.into()),
             (Self::Dense(dense), false) => (dense.dim(), encoder.dim()),
+            (Self::Ordinal(ordinal), false) => (ordinal.dim(), encoder.dim()),
         };
         same_features(found, expected)
     }

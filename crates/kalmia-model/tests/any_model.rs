@@ -14,6 +14,7 @@ fn csv(family: &str, rows: std::ops::Range<usize>) -> String {
         let noise = number(31 * i + 7);
         let y = match family {
             "categorical" => ["low", "middle", "high"][((x + 0.3 * noise) / 4.5) as usize].into(),
+            "ordinal" => (((x + 0.3 * noise) / 4.5) as usize + 1).to_string(),
             _ => format!("{:.2}", 2.0 * x + noise),
         };
         format!("{x},{},{y}\n", ["a", "b"][i % 2])
@@ -49,7 +50,7 @@ fn learn(model: &mut AnyModel, text: String) -> Result<usize, Error> {
     model.learn_table(&table, &mut LearnScratch::default()).map(|learned| learned.rows)
 }
 
-const FAMILIES: [&str; 3] = ["categorical", "quantile:0.1,0.5,0.9", "gaussian"];
+const FAMILIES: [&str; 4] = ["categorical", "ordinal", "quantile:0.1,0.5,0.9", "gaussian"];
 
 #[test]
 fn a_table_gives_the_bytes_of_a_pass_with_observing_metrics() {

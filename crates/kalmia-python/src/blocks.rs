@@ -35,7 +35,7 @@ impl TakesRows for AnyModel {
 
 impl TakesRows for AnyCategorical {
     fn width(&self) -> Option<usize> {
-        self.dense().map(|dense| dense.dim())
+        self.dense_dim()
     }
 }
 

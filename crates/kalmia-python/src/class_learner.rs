@@ -11,7 +11,8 @@ use kalmia::evaluate::ClassMetrics;
 use kalmia::learner::AnyCategorical;
 use kalmia::{Categorical, DriftMode, Outliers};
 use kalmia_model::{
-    Algorithm, ClassModel, History, Settings, Weights, check_memory, wide_class_learner,
+    Algorithm, ClassModel, History, Settings, Weights, check_memory, ordinal_learner,
+    wide_class_learner,
 };
 use pyo3::prelude::*;
 use std::sync::{Arc, RwLockReadGuard};
@@ -48,6 +49,9 @@ pub struct ClassState {
 /// numbers : int, optional
 ///     Makes a learner of sparse rows: as many leading features, without the constant, are numbers
 ///     that every row has. `features` is not used.
+/// ordered : bool
+///     Makes a learner of ordered levels, the lowest with code 0. It takes no new ones, and no
+///     drift other than "off" and "detect", which it does not look for.
 ///
 /// Examples
 /// --------
@@ -103,11 +107,33 @@ fn dense(
     build(dim)
 }
 
+/// A learner of ordered levels.
+fn levels(
+    levels: usize,
+    features: usize,
+    intercept: bool,
+    drift: DriftMode,
+    wide: bool,
+) -> PyResult<AnyCategorical> {
+    if wide {
+        return Err(input("ordered levels take dense rows of at most 5000 numbers"));
+    }
+    if drift == DriftMode::Adapt {
+        return Err(input("ordered levels follow no drift: give \"off\" or \"detect\""));
+    }
+    let dim = features + usize::from(intercept);
+    if dim == 0 {
+        return Err(input("X has no features and there is no intercept: give one of the two"));
+    }
+    ordinal_learner(levels, dim, intercept).map_err(translate)
+}
+
 #[pymethods]
 impl ClassLearner {
     #[new]
     #[pyo3(signature = (classes, features, intercept=true, *, drift=None, weights="frequency",
-                        shuffle=None, numbers=None))]
+                        shuffle=None, numbers=None, ordered=false))]
+    #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         classes: usize,
         features: usize,
@@ -116,9 +142,11 @@ impl ClassLearner {
         weights: &str,
         shuffle: Option<u64>,
         numbers: Option<usize>,
+        ordered: bool,
     ) -> PyResult<Self> {
+        let family = if ordered { "ordinal" } else { "categorical" };
         let mut settings = Settings {
-            family: "categorical".parse().map_err(translate)?,
+            family: family.parse().map_err(translate)?,
             weight_kind: weights.parse().map_err(translate)?,
             shuffle,
             ..Settings::default()
@@ -126,6 +154,7 @@ impl ClassLearner {
         let drift = drift.map(crate::arguments::drift).transpose()?.unwrap_or_default();
         settings.method = Algorithm::Auto { drift, outliers: Outliers::default() }.into();
         let learner = match numbers {
+            _ if ordered => levels(classes, features, intercept, drift, numbers.is_some())?,
             Some(numbers) => {
                 let numbers = numbers + usize::from(intercept);
                 wide_class_learner(classes, numbers, intercept, drift).map_err(translate)?

@@ -7,7 +7,7 @@ use arrow_array::{
     ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use kalmia_data::{Block, Encoder, Error, Input, Mode, Reader, SourceOptions, SparseBlock};
+use kalmia_data::{Block, Encoder, Error, Input, Mode, Reader, SourceOptions, SparseBlock, Target};
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -103,13 +103,19 @@ pub fn encode(
     Ok(all)
 }
 
+/// A label that the target may have, if not every number is one.
+fn legal_label(target: &Target) -> Option<&str> {
+    let level = || target.classes()?.as_slice().first().map(String::as_str);
+    target.positive().or_else(|| if target.is_ordered() { level() } else { None })
+}
+
 /// The batches with a column for the target and one for the weight, of legal values that nobody
 /// reads.
 fn with_roles(
     batches: impl RecordBatchReader + Send + 'static,
     encoder: &Encoder,
 ) -> impl RecordBatchReader + Send + 'static {
-    let target = encoder.target().map(|target| (target.name.clone(), target.positive()));
+    let target = encoder.target().map(|target| (target.name.clone(), legal_label(target)));
     let label = target.as_ref().and_then(|(_, label)| label.map(str::to_owned));
     let weight = encoder.options().weight.clone();
     let roles: Vec<(String, Option<String>)> = target

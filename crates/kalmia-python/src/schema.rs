@@ -236,6 +236,15 @@ impl Schema {
         Ok(Self(encoder))
     }
 
+    /// The same columns with a target of ordered levels, the lowest first.
+    fn with_levels(&self, names: Vec<String>) -> PyResult<Self> {
+        let mut encoder = self.0.clone();
+        encoder
+            .declare_target(Coding::Levels { names: names.into() })
+            .map_err(|error| input(format!("the levels cannot be stored: {error}")))?;
+        Ok(Self(encoder))
+    }
+
     /// The names of the classes by their codes; None if the target has not several.
     #[getter]
     fn classes(&self) -> Option<Vec<String>> {
@@ -293,7 +302,9 @@ impl Schema {
             Coding::Labels { positive, negative } => {
                 Some((negative.clone().unwrap_or_default(), positive.clone()))
             }
-            Coding::Number | Coding::Boolean | Coding::Classes { .. } => None,
+            Coding::Number | Coding::Boolean | Coding::Classes { .. } | Coding::Levels { .. } => {
+                None
+            }
         }
     }
 

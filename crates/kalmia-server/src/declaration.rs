@@ -24,8 +24,8 @@ const MIN_ROWS_OF_FAMILY: u64 = 50;
 #[serde(deny_unknown_fields)]
 pub struct Declaration {
     /// gaussian, bernoulli, binomial, binomial:TRIALS, poisson, gamma, negative-binomial,
-    /// quantile:LEVEL, quantile:LEVEL,LEVEL,..., student or categorical; `auto` infers it from the
-    /// first request, which must then have at least 50 rows.
+    /// quantile:LEVEL, quantile:LEVEL,LEVEL,..., student, categorical or ordinal; `auto` infers it
+    /// from the first request, which must then have at least 50 rows.
     #[schema(value_type = String, example = "bernoulli")]
     pub family: FamilyChoice,
     /// The column to predict.
@@ -48,7 +48,8 @@ pub struct Declaration {
     #[serde(default, skip_serializing_if = "is_default")]
     pub conformal: bool,
     /// The classes of a categorical target that are known before the first row, beside `columns`;
-    /// others are added at their first row.
+    /// others are added at their first row. The levels of an ordinal target, all of them, the
+    /// lowest first.
     #[serde(default, skip_serializing_if = "is_default")]
     pub classes: Vec<String>,
     /// The feature columns and their kinds: number, boolean, category or text. Without it the first
@@ -164,6 +165,7 @@ impl Declaration {
             weight: options.weight.clone(),
             weight_kind: settings.weight_kind,
             offset: options.offset.clone(),
+            classes: options.levels.clone(),
             positive: options.positive.clone(),
             intercept: options.intercept,
             missing: options.missing,
@@ -267,6 +269,7 @@ impl Declaration {
             hash_bits: self.hash,
             wide: rows,
             classes: self.family.classes(),
+            levels: if self.family.is_ordinal() { self.classes.clone() } else { Vec::new() },
         })
     }
 
@@ -288,6 +291,9 @@ impl Declaration {
             _ if self.family.classes() == Classes::Always => {
                 Coding::Classes { names: ClassNames::from(self.classes.clone()) }
             }
+            _ if self.family.is_ordinal() => {
+                Coding::Levels { names: ClassNames::from(self.classes.clone()) }
+            }
             Some(positive) => Coding::Labels { positive: positive.clone(), negative: None },
             None => Coding::Number,
         }
@@ -297,15 +303,24 @@ impl Declaration {
     /// row. A model of one column is built to find out, and dropped.
     fn check_family(&self) -> Result<()> {
         let settings = self.settings()?;
-        let several = self.family.classes() == Classes::Always;
-        if !self.classes.is_empty() && (!several || self.columns.is_none()) {
+        let ordered = self.family.is_ordinal();
+        let several = ordered || self.family.classes() == Classes::Always;
+        if ordered && self.classes.is_empty() {
+            let message = "the family ordinal needs its levels, because rows do not show them all";
+            return Err(ApiError::new(Code::BadRequest, message).hint(
+                "declare them as \"classes\", the lowest first: [\"low\", \"medium\", \"high\"]",
+            ));
+        }
+        if !self.classes.is_empty() && !ordered && (!several || self.columns.is_none()) {
             let message = "\"classes\" belongs to the family categorical and declared columns";
             return Err(ApiError::new(Code::BadRequest, message).hint(
                 "declare \"columns\" too, or leave \"classes\" out: the first rows show them",
             ));
         }
         if several && self.positive.is_some() {
-            let message = "\"positive\" names one of two labels, but the family is categorical";
+            let family = if ordered { "ordinal" } else { "categorical" };
+            let message =
+                format!("\"positive\" names one of two labels, but the family is {family}");
             return Err(ApiError::new(Code::BadRequest, message)
                 .hint("leave it out, or declare the family bernoulli"));
         }

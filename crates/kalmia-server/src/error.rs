@@ -253,6 +253,7 @@ fn hint(remedy: Remedy<'_>) -> String {
         Remedy::SeveralClasses { .. } => {
             "declare \"family\": \"categorical\" for a target of several classes".into()
         }
+        Remedy::Levels { .. } => "declare \"classes\", all levels, the lowest first".into(),
         _ => "send other rows".into(),
     }
 }

@@ -53,7 +53,8 @@ pub use family::{
 };
 pub use learner::{
     AnyLearner, Auto, Averaged, AveragedSgd, Categorical, DriftMode, Filter, Learner,
-    OnlineNewtonSettings, OnlineNewtonStep, Outliers, Predict, Prior, Wide, WideCategorical,
+    OnlineNewtonSettings, OnlineNewtonStep, Ordinal, Outliers, Predict, Prior, Wide,
+    WideCategorical,
 };
 pub use observe::{Observer, RowView};
 pub use predict::Prediction;

@@ -12,7 +12,7 @@ use kalmia::rule::AnyRule;
 use kalmia::sums::Sums;
 use kalmia::{
     AnyFamily, Auto, Bernoulli, Categorical, CoreTail, Dense, DriftMode, Factored, Filter, Learner,
-    Predict, Prior, Rows, SparseMatrix, SparseRows, Wide, WideCategorical,
+    Ordinal, Predict, Prior, Rows, SparseMatrix, SparseRows, Wide, WideCategorical,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -180,6 +180,21 @@ fn several_classes_allocate_nothing_once_the_first_rows_are_forgotten() {
         let mut learner = Categorical::builder(4, dim).intercept().build().unwrap();
         let data = Data::draw(&mut rng(5), &AnyFamily::from(Bernoulli), dim, ROWS);
         let y: Vec<f64> = (0..ROWS as i32).map(|i| f64::from(i % 4)).collect();
+        let rows = Rows::new(dim, data.rows().features(), &y).unwrap();
+        learner.learn(rows).unwrap();
+        for batch in [64, 1, 7, 200] {
+            let count = allocations(|| learner.learn(rows.slice(0..batch)).unwrap());
+            assert_eq!(count, 0, "d = {dim}, {batch} rows");
+        }
+    }
+}
+
+#[test]
+fn ordered_levels_allocate_nothing_after_the_warm_up() {
+    for dim in [5, 45] {
+        let mut learner = Ordinal::builder(4, dim).build().unwrap();
+        let data = Data::draw(&mut rng(5), &AnyFamily::from(Bernoulli), dim, 1500);
+        let y: Vec<f64> = (0..1500).map(|i| f64::from(i % 4)).collect();
         let rows = Rows::new(dim, data.rows().features(), &y).unwrap();
         learner.learn(rows).unwrap();
         for batch in [64, 1, 7, 200] {

@@ -2,9 +2,10 @@
 
 Start with the scikit-learn estimators :class:`LogisticRegression`, :class:`LinearRegression`,
 :class:`PoissonRegression`, :class:`NegativeBinomialRegression`, :class:`GammaRegression`,
-:class:`QuantileRegression` and :class:`StudentRegression`. ``kalmia.river`` has models for
-River. The learners below them are :class:`Auto`, :class:`Filter`, :class:`OnlineNewtonStep`,
-:class:`AveragedSGD` and :class:`Averaged`; ``kalmia.bounds`` has the theorems of the paper.
+:class:`QuantileRegression`, :class:`StudentRegression` and :class:`OrdinalRegression`.
+``kalmia.river`` has models for River. The learners below them are :class:`Auto`, :class:`Filter`,
+:class:`OnlineNewtonStep`, :class:`AveragedSGD` and :class:`Averaged`; ``kalmia.bounds`` has the
+theorems of the paper.
 :class:`Client` talks to the service that ``kalmia serve`` runs. ``kalmia.cluster`` fits rows that
 Spark, Dask or DataFusion hold, and ``kalmia.stream`` learns streams that are read again after a
 crash.
@@ -35,6 +36,7 @@ from ._kalmia import (
 )
 from ._linear import GammaRegression, LinearRegression, PoissonRegression
 from ._logistic import LogisticRegression
+from ._ordinal import OrdinalRegression
 from ._quantile import QuantileRegression
 from .client import Client
 from .errors import (
@@ -65,6 +67,7 @@ __all__ = [
     "ModelFileError",
     "NegativeBinomialRegression",
     "OnlineNewtonStep",
+    "OrdinalRegression",
     "PoissonRegression",
     "Prediction",
     "QuantileRegression",

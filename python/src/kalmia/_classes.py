@@ -85,9 +85,20 @@ def contrasts(learner: ClassLearner, codes: Any) -> tuple[np.ndarray, np.ndarray
     return np.array([one[0] for one in found]), np.array([one[1] for one in found])
 
 
+def is_ordered(learner: Any) -> bool:
+    """Whether a learner of several classes takes them as ordered levels."""
+    return bool(learner.family == "ordinal")
+
+
 def joint_covariance(estimator: Any) -> np.ndarray:
-    """The covariance of the coefficients of all classes but the first, class after class."""
+    """The covariance of the coefficients of all classes but the first, class after class.
+
+    Of ordered levels, that of the coefficients and the cutpoints.
+    """
     (learner,) = estimator.learners_
+    if is_ordered(learner):
+        levels: np.ndarray = learner.levels_estimate()[2]
+        return levels
     first, *others = (int(code) for code in estimator._codes)
     covariance: np.ndarray = learner.contrasts(others, first)[1]
     return covariance
@@ -106,8 +117,11 @@ def columns(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def summary_rows(estimator: Any, level: float) -> list[tuple[Any, ...]]:
-    """The coefficients of each class against the first."""
+    """The coefficients of each class against the first; of ordered levels, and the cutpoints."""
     (learner,) = estimator.learners_
+    if is_ordered(learner):
+        levels = [str(level) for level in estimator.classes_]
+        return list(learner.level_coefficients(estimator._feature_names(), levels, level))
     first, *others = zip(estimator.classes_, estimator._codes, strict=True)
     rows: list[tuple[Any, ...]] = []
     if is_wide(learner):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._encoding import target_name
-from ._classes import all_labels, is_joint, labels_of
+from ._classes import all_labels, is_joint, is_ordered, labels_of
 from ._kalmia import (
     Schema,
     load_model,
@@ -59,7 +59,8 @@ def schema_of(estimator: Any) -> Schema:
         names = [""] * len(estimator.classes_)
         for label, code in zip(estimator.classes_, estimator._codes, strict=True):
             names[code] = str(label)
-        return made.with_classes(names)
+        ordered = is_ordered(estimator.learners_[0])
+        return made.with_levels(names) if ordered else made.with_classes(names)
     return made if numeric else made.with_coding(*_coding(estimator))
 
 
@@ -142,6 +143,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     from ._families import NegativeBinomialRegression, StudentRegression
     from ._linear import GammaRegression, LinearRegression, PoissonRegression
     from ._logistic import LogisticRegression
+    from ._ordinal import OrdinalRegression
     from ._quantile import QuantileRegression
 
     content = load_model(os.fspath(path))
@@ -153,6 +155,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     by_family = {
         "bernoulli": LogisticRegression,
         "categorical": LogisticRegression,
+        "ordinal": OrdinalRegression,
         "gaussian": LinearRegression,
         "poisson": PoissonRegression,
         "gamma": GammaRegression,
@@ -175,7 +178,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         **({} if scores is None else {"quantile": scores.levels}),
         **found,
     }
-    estimator = by_family[family](**_taken(parameters))
+    if family == "ordinal":
+        levels = _levels(python.get("classes"), schema)
+        parameters = python.get("parameters") or {"levels": levels, "weights": kind}
+        estimator: Any = OrdinalRegression(**parameters)
+        estimator.classes_, estimator._codes = levels, np.arange(len(levels))
+    else:
+        estimator = by_family[family](**_taken(parameters))
     estimator.learners_ = learners
     if scores is not None:
         estimator._scores = scores
@@ -207,6 +216,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     if family == "bernoulli":
         estimator.classes_ = _classes(python.get("classes"), schema)
     return estimator
+
+
+def _levels(stored: list[Any] | None, schema: Schema) -> np.ndarray:
+    """The levels of a file in their order: as they were given, or numbers if all are."""
+    if stored is not None:
+        return _classes(stored, schema)
+    names = schema.classes or []
+    labels, codes = labels_of(names)
+    in_order = np.empty_like(labels)
+    in_order[codes] = labels
+    return in_order
 
 
 def _taken(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,8 @@ def coefficients(estimator: Any, ax: Any, level: float, units: str | None, X: An
     """Draws one mark with an interval per coefficient; see `Estimator.plot_coefficients`."""
     every = estimator.summary(level).rows
     rows = [row for row in every if not str(row[0]).endswith("(intercept)")]
+    if hasattr(estimator, "cutpoints_"):
+        rows = rows[: len(estimator.coef_)]
     has_errors = bool(rows) and rows[0][2] is not None
     units = _units(units, X, has_errors)
     factor = np.ones(len(rows))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._classes import is_joint, joint_covariance, summary_rows
+from ._classes import is_joint, is_ordered, joint_covariance, summary_rows
 from ._kalmia import Learner
 from ._wide import is_wide
 from .errors import InputError
@@ -174,7 +174,9 @@ class Summary:
             f"{learner.count} rows, one pass, method {learner.method}",
             *_loss_notes(estimator),
             *_drift_notes(estimator),
-            f"log odds against the class {estimator.classes_[0]}",
+            "log odds of a higher level; a|b is the cutpoint between the levels a and b"
+            if is_ordered(learner)
+            else f"log odds against the class {estimator.classes_[0]}",
         )
         title = f"{type(estimator).__name__} ({learner.family})"
 

@@ -123,11 +123,12 @@ pub struct RoleArgs {
     pub target: Option<String>,
     /// The kind of target: auto (categorical, bernoulli or gaussian, inferred from the first rows),
     /// gaussian (numbers), bernoulli (two labels), categorical (several classes, also if they are
-    /// numbers), binomial (proportions), binomial:TRIALS (counts out of TRIALS), poisson (counts,
-    /// or rates weighted by their exposure), negative-binomial (counts that vary more), gamma
-    /// (positive numbers), student (numbers with outliers), quantile:TAU (the level that a share
-    /// TAU of the targets stays below) or quantile:0.1,0.5,0.9 (several levels, which never
-    /// cross); gaussian:VARIANCE and gamma:DISPERSION fix the noise, which auto learns
+    /// numbers), ordinal (levels with an order, see --levels), binomial (proportions),
+    /// binomial:TRIALS (counts out of TRIALS), poisson (counts, or rates weighted by their
+    /// exposure), negative-binomial (counts that vary more), gamma (positive numbers), student
+    /// (numbers with outliers), quantile:TAU (the level that a share TAU of the targets stays
+    /// below) or quantile:0.1,0.5,0.9 (several levels, which never cross); gaussian:VARIANCE and
+    /// gamma:DISPERSION fix the noise, which auto learns
     #[arg(long, value_name = "FAMILY", default_value = "auto", value_parser = family)]
     pub family: FamilyChoice,
     /// The feature columns, in this order; by default every column without another role. A name
@@ -164,6 +165,10 @@ pub struct RoleArgs {
     /// The label that counts as 1 if the target has two values
     #[arg(long, value_name = "LABEL", help_heading = "Columns")]
     pub positive: Option<String>,
+    /// The levels of an ordinal target, the lowest first: low,medium,high. Numbers need none: their
+    /// order is known, but all of them must be among the first rows
+    #[arg(long, value_name = "A,B", help_heading = "Columns")]
+    pub levels: Vec<Names>,
     /// Do not add the constant feature
     #[arg(long, help_heading = "Columns")]
     pub no_intercept: bool,

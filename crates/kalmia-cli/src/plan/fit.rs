@@ -95,6 +95,7 @@ impl FitPlan {
     /// Checks the arguments.
     pub fn new(args: &FitArgs) -> Result<Self> {
         let every = args.checkpoint_every.as_deref().map(Every::parse).transpose()?;
+        check_levels(&args.roles)?;
         let output = args.output.as_ref().or(args.resume.as_ref());
         args.plot.as_deref().map(picture).transpose()?;
         let method = Method::new(args.method, &args.learn.parameters())?;
@@ -163,6 +164,9 @@ fn check_passes(args: &FitArgs, method: &Method, source: &SourcePlan) -> Result<
     if args.roles.family.quantiles().is_some() {
         check_quantiles(args)?;
     }
+    if args.roles.family.is_ordinal() {
+        check_ordinal(args)?;
+    }
     let family = args.roles.family.named();
     if args.passes > Some(1) && family.is_some_and(|family| !Polishing::applies_to(family)) {
         return Err(Failure::usage(
@@ -215,6 +219,33 @@ fn check_quantiles(args: &FitArgs) -> Result<()> {
     }
 }
 
+/// Refuses what ordered levels do not take, before anything is read.
+fn check_ordinal(args: &FitArgs) -> Result<()> {
+    let refused = [
+        (args.passes > Some(1), "--passes"),
+        (args.shards.is_some(), "--shards"),
+        (args.start.is_some(), "--start"),
+    ];
+    match refused.into_iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(Failure::usage(format!(
+            "{option}: ordered levels are learned in one pass over all rows, from the start that \
+             auto finds; leave it out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses levels without the family that has them.
+fn check_levels(roles: &RoleArgs) -> Result<()> {
+    match roles.levels.is_empty() || roles.family.is_ordinal() {
+        true => Ok(()),
+        false => Err(Failure::usage(
+            "--levels gives the order of the levels of --family ordinal; add it, or leave --levels \
+             out",
+        )),
+    }
+}
+
 /// The start of the coefficients in a file.
 fn read_start(path: &Path, args: &FitArgs) -> Result<Start> {
     let text = std::fs::read_to_string(path)
@@ -261,6 +292,7 @@ impl ComparePlan {
     /// Checks the arguments.
     pub fn new(args: &CompareArgs) -> Result<Self> {
         args.plot.as_deref().map(picture).transpose()?;
+        check_levels(&args.roles)?;
         let named = !args.methods.is_empty();
         let mut methods = if named { args.methods.clone() } else { COMPARED.to_vec() };
         let mut seen = Vec::new();
@@ -362,6 +394,7 @@ pub fn roles(args: &RoleArgs, source: &SourceArgs, wide: WideRows) -> EncoderOpt
         na_values: source.na_values.clone(),
         max_features: args.max_features,
         classes: args.family.classes(),
+        levels: Names::all(&args.levels),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::format::{counted, grouped, number};
 use crate::output;
 use crate::visible::visible_line;
-use kalmia_model::{ClassCoefficients, ClassModel, ClassScores, ClassSummary};
+use kalmia_model::{ClassCoefficients, ClassModel, ClassScores, ClassSummary, LevelCoefficients};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
@@ -64,11 +64,12 @@ impl PassReport for ClassFitSummary {
 
     fn text(&self) -> String {
         let model = &self.model;
+        let kind = if model.levels.is_some() { "levels" } else { "classes" };
         let mut out = format!(
             "{} of {} ({}) by {}, {}",
             model.family,
             target(&model.target, None),
-            format_args!("{} classes", model.classes.len()),
+            format_args!("{} {kind}", model.classes.len()),
             model.method,
             counted(model.rows, "row")
         );
@@ -80,6 +81,7 @@ impl PassReport for ClassFitSummary {
             &model.coefficients,
             model.features,
         ));
+        out.push_str(&level_coefficients_text(model.levels.as_ref()));
         if let Some(drift) = model.drift.as_ref().and_then(|drift| drift.note("--drift adapt")) {
             let _ = writeln!(out, "\ndrift: {drift}");
         }
@@ -130,6 +132,19 @@ pub fn class_coefficients_text(
         let rest = all.len() - LISTED;
         let _ = writeln!(out, "\n{rest} more classes; `kalmia export MODEL` writes all");
     }
+    out
+}
+
+/// The coefficients of ordered levels, and the cutpoints between them.
+pub fn level_coefficients_text(levels: Option<&LevelCoefficients>) -> String {
+    let Some(LevelCoefficients { coefficients, cutpoints }) = levels else { return String::new() };
+    let mut out = String::new();
+    if !coefficients.is_empty() {
+        let _ = write!(out, "\na higher level, as log odds\n");
+        out.push_str(&main_coefficients(coefficients, coefficients.len()));
+    }
+    let _ = write!(out, "\ncutpoints between the levels\n");
+    out.push_str(&main_coefficients(cutpoints, cutpoints.len()));
     out
 }
 

@@ -12,7 +12,10 @@ mod summary;
 mod table;
 
 pub use agreement::heterogeneity_note;
-pub use classes::{ClassFitSummary, class_coefficients_text, class_scores_text, confusion_text};
+pub use classes::{
+    ClassFitSummary, class_coefficients_text, class_scores_text, confusion_text,
+    level_coefficients_text,
+};
 pub use coefficients::{coefficient_table, main_coefficients};
 pub use further::{FitPasses, FurtherPasses, Shards};
 pub use pass::{PassReport, Speed, print_report, weights_note};

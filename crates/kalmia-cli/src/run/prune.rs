@@ -92,7 +92,7 @@ impl Prunes for AnyCategorical {
     fn prune(&mut self, min_z: f64) -> Option<kalmia::Result<usize>> {
         match self {
             Self::Wide(wide) => Some(wide.prune(min_z)),
-            Self::Dense(_) => None,
+            Self::Dense(_) | Self::Ordinal(_) => None,
         }
     }
 

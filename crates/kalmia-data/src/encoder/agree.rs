@@ -160,5 +160,6 @@ fn shown(coding: &Coding) -> String {
         }
         Coding::Labels { positive, negative: None } => format!("1 for `{positive}`"),
         Coding::Classes { names } => format!("one of {} classes", names.len()),
+        Coding::Levels { names } => format!("the levels {}", names.as_slice().join(", ")),
     }
 }

@@ -244,7 +244,9 @@ impl Encoder {
         let coding = coding.checked()?;
         self.options.positive = match &coding {
             Coding::Labels { positive, .. } => Some(positive.clone()),
-            Coding::Number | Coding::Boolean | Coding::Classes { .. } => None,
+            Coding::Number | Coding::Boolean | Coding::Classes { .. } | Coding::Levels { .. } => {
+                None
+            }
         };
         if let Some(target) = &mut self.target {
             target.declare(coding);

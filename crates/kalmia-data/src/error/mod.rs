@@ -277,6 +277,11 @@ pub enum Remedy<'a> {
         /// The target.
         column: &'a str,
     },
+    /// Give the levels of the target in their order.
+    Levels {
+        /// The target.
+        column: &'a str,
+    },
 }
 
 impl Error {
@@ -324,6 +329,7 @@ impl Error {
                 | ValueProblem::NotABoolean => Some(Remedy::Categorical { column }),
                 ValueProblem::Target => Some(Remedy::NumberTarget { column }),
                 ValueProblem::ThirdLabel => Some(Remedy::SeveralClasses { column }),
+                ValueProblem::UnknownLevel => Some(Remedy::Levels { column }),
                 ValueProblem::NotFinite
                 | ValueProblem::UnknownClass
                 | ValueProblem::TooManyClasses { .. }
@@ -334,6 +340,7 @@ impl Error {
                 ColumnProblem::AmbiguousLabels { .. } => Some(Remedy::SingleLabel { column }),
                 ColumnProblem::UnknownPositive { .. } => Some(Remedy::Positive { column }),
                 ColumnProblem::NotTwoLabels { .. } => Some(Remedy::SeveralClasses { column }),
+                ColumnProblem::UnorderedLevels { .. } => Some(Remedy::Levels { column }),
                 ColumnProblem::Unnamed { .. } => Some(Remedy::Exclude { column }),
                 ColumnProblem::DecimalComma { .. } => Some(Remedy::DecimalComma),
                 ColumnProblem::Temporal { as_text: false }

@@ -176,6 +176,14 @@ pub enum SettingProblem {
         /// Its name.
         name: String,
     },
+    /// Too few ordered levels, or too many.
+    #[error("{found} ordered levels: give 2 to {limit}, the lowest first")]
+    Levels {
+        /// How many there are.
+        found: usize,
+        /// Most levels accepted.
+        limit: usize,
+    },
     /// [`crate::EncoderOptions::hash_bits`] is out of range.
     #[error(
         "{bits} hash bits: give 1 to 30; hashed features share 2^bits weights, so each bit more \
@@ -387,6 +395,12 @@ pub enum ValueProblem {
     /// A class that no learned row had.
     #[error("is a class that the model has not learned; learn rows of it first")]
     UnknownClass,
+    /// A level that is not in the order of the target's levels.
+    #[error(
+        "is not among the levels of the target, whose order is fixed; learn again with the order \
+         of all levels"
+    )]
+    UnknownLevel,
     /// One class too many.
     #[error("is a new class, and there are {limit} already: is this column the target?")]
     TooManyClasses {
@@ -451,6 +465,15 @@ pub enum ColumnProblem {
     )]
     AmbiguousLabels {
         /// The values found, one or none.
+        labels: Labels,
+    },
+    /// Ordered levels whose order the first rows do not show.
+    #[error(
+        "the order of the levels {labels} is not known: it is that of numbers, of which the first \
+         rows must have two or more; give all levels, the lowest first"
+    )]
+    UnorderedLevels {
+        /// The first of them.
         labels: Labels,
     },
     /// The positive label does not occur, and two others do.

@@ -56,6 +56,10 @@ pub struct EncoderOptions {
     /// Whether the target's values are the names of classes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub classes: Classes,
+    /// The levels of a target with [`Classes::Ordered`], the lowest first; by default the numbers
+    /// of the first block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<String>,
 }
 
 /// Whether the target's values are the names of several classes.
@@ -69,6 +73,9 @@ pub enum Classes {
     Auto,
     /// Also for two values, and for numbers.
     Always,
+    /// They are levels with an order: [`EncoderOptions::levels`], or numbers by size. Later rows
+    /// bring no new ones.
+    Ordered,
 }
 
 /// Whether blocks have sparse rows, [`crate::Block::sparse`], in place of dense ones.
@@ -114,6 +121,7 @@ impl Default for EncoderOptions {
             hash_bits: None,
             wide: WideRows::Never,
             classes: Classes::Never,
+            levels: Vec::new(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the first block shows of a target: its coding, and what helps to choose a family.
 
-use super::{ClassNames, Coding, MAX_DISTINCT, Target, is, names_labels, same};
+use super::{ClassNames, Coding, MAX_DISTINCT, MIN_LEVELS, Target, is, names_labels, same};
 use crate::batch::{Batch, Values};
 use crate::error::{ColumnProblem, Error, Labels, Result};
 use crate::infer;
@@ -13,6 +13,9 @@ use crate::schema::Kind;
 const MIN_SKEWED: usize = 30;
 /// Skewness from which the Gamma family is worth a try; an exponential distribution has 2.
 const MIN_SKEWNESS: f64 = 1.0;
+
+/// Levels that an error shows.
+const MAX_SHOWN_LEVELS: usize = 8;
 
 /// Whether values are positive, many and far from symmetric.
 fn is_skewed(values: &[f64]) -> bool {
@@ -62,6 +65,9 @@ impl Target {
         if options.classes == Classes::Always {
             return Ok(Coding::Classes { names: ClassNames::default() });
         }
+        if options.classes == Classes::Ordered {
+            return self.levels(column, options, file);
+        }
         let positive = options.positive.as_deref();
         let mut seen: Vec<String> = Vec::new();
         for i in 0..column.texts.len() {
@@ -99,5 +105,28 @@ impl Target {
             (None, _) => ColumnProblem::AmbiguousLabels { labels: labels() },
         };
         Err(Error::Column { file: file.into(), column: self.name.clone(), problem })
+    }
+
+    /// The levels that the options name, or those of the first block by size.
+    fn levels(&self, column: &Values, options: &EncoderOptions, file: &str) -> Result<Coding> {
+        if !options.levels.is_empty() {
+            return Coding::Levels { names: options.levels.clone().into() }.checked();
+        }
+        let mut names = ClassNames::default();
+        for i in 0..column.texts.len() {
+            let field = scalar::trim(column.texts.get(i));
+            if !scalar::is_missing(field) && names.find(field).is_none() {
+                names.push(&String::from_utf8_lossy(field));
+            }
+        }
+        let sorted = names.sorted().into_iter().map(|place| names.as_slice()[place].clone());
+        let sorted: Vec<String> = sorted.collect();
+        let is_text = |name: &String| scalar::number(name.as_bytes()).is_none();
+        if sorted.len() < MIN_LEVELS || sorted.iter().any(is_text) {
+            let shown = sorted.into_iter().take(MAX_SHOWN_LEVELS).collect();
+            let problem = ColumnProblem::UnorderedLevels { labels: Labels(shown) };
+            return Err(Error::Column { file: file.into(), column: self.name.clone(), problem });
+        }
+        Coding::Levels { names: sorted.into() }.checked()
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::{blocks_of, csv, read, read_with};
 use kalmia_data::{
     Block, Classes, Coding, Encoder, EncoderOptions, Error, Input, Kind, Meaning, Missing, Mode,
-    Reader, SourceOptions, Table,
+    Reader, Remedy, SourceOptions, Table,
 };
 
 fn y() -> EncoderOptions {
@@ -185,6 +185,41 @@ fn several_labels_make_classes_in_the_order_of_their_appearance() {
     assert_eq!(csv("y,x\na,1\nb,2\n", always).unwrap().y(), [0.0, 1.0]);
     let positive = EncoderOptions { positive: Some("fig".into()), ..auto };
     assert!(matches!(csv(text, positive), Err(Error::Column { .. })));
+}
+
+#[test]
+fn ordered_levels_are_coded_by_their_place_in_the_order() {
+    let by_size = EncoderOptions { classes: Classes::Ordered, ..y() };
+    let reading = csv("y,x\n10,1\n2,2\n3,3\n2.0,4\n", by_size.clone()).unwrap();
+    assert_eq!(reading.y(), [2.0, 0.0, 1.0, 0.0]);
+    let target = reading.encoder.target().unwrap();
+    assert!(target.is_ordered());
+    assert_eq!(target.classes().unwrap().as_slice(), ["2", "3", "10"]);
+    let stored = serde_json::to_string(&reading.encoder).unwrap();
+    let again: Encoder = serde_json::from_str(&stored).unwrap();
+    assert_eq!(again, reading.encoder);
+    again.check().unwrap();
+
+    let levels = ["low", "medium", "high"].map(String::from).to_vec();
+    let given = EncoderOptions { levels: levels.clone(), ..by_size.clone() };
+    let reading = csv("y,x\nhigh,1\nlow,2\nhigh,3\n", given.clone()).unwrap();
+    assert_eq!(reading.y(), [2.0, 0.0, 2.0]);
+    assert_eq!(reading.encoder.target().unwrap().classes().unwrap().as_slice(), levels);
+    let error = csv("y,x\nhigh,1\nlarge,2\n", given).unwrap_err();
+    assert!(matches!(error.remedy(), Some(Remedy::Levels { column: "y" })), "{error}");
+    assert!(error.to_string().contains("is not among the levels of the target"), "{error}");
+
+    // texts have no order by themselves, and one level has none
+    for text in ["y,x\nlow,1\nhigh,2\n", "y,x\n1,1\n1,2\n", "y,x\n1,1\nhigh,2\n"] {
+        let error = csv(text, by_size.clone()).unwrap_err();
+        assert!(matches!(error.remedy(), Some(Remedy::Levels { .. })), "{error}");
+        assert!(error.to_string().contains("give all levels, the lowest first"), "{error}");
+    }
+    for levels in [vec!["a"], vec!["a", "a"], vec!["a", " b"]] {
+        let levels = levels.into_iter().map(String::from).collect();
+        let options = EncoderOptions { levels, ..by_size.clone() };
+        assert!(matches!(csv("y,x\na,1\n", options), Err(Error::Setting(_))));
+    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Models of several classes: how one is made, what it predicts and what its coefficients say.
 
+mod ordinal;
 mod robust;
 mod summary;
 
+pub use ordinal::{LevelCoefficients, level_coefficients};
 pub use robust::ClassErrors;
 pub use summary::{ClassScores, ClassSummary};
 
@@ -19,7 +21,7 @@ use crate::weights::Weights;
 use kalmia::evaluate::ClassMetrics;
 use kalmia::file::Metadata;
 use kalmia::learner::{AnyCategorical, ContrastTable};
-use kalmia::{Categorical, DriftMode, Outliers, WideCategorical};
+use kalmia::{Categorical, DriftMode, Ordinal, Outliers, WideCategorical};
 use kalmia_data::{Block, ClassNames, Encoder, Target};
 use serde::Serialize;
 use serde_json::Value;
@@ -37,9 +39,13 @@ pub struct ClassCoefficients {
 
 impl ClassModel {
     /// A model that has learned nothing, for the columns and classes that `encoder` knows. Classes
-    /// that come later are added at their first row. Refuses methods other than auto and wide.
+    /// that come later are added at their first row. Refuses methods other than auto and wide, and
+    /// for ordered levels all but auto.
     pub fn new(settings: Settings, encoder: Encoder) -> Result<Self> {
         settings.check()?;
+        if encoder.target().is_some_and(Target::is_ordered) {
+            ordinal::check(&settings, &encoder)?;
+        }
         let algorithm = settings.method.algorithm;
         let drift = match algorithm {
             Algorithm::Auto { drift, .. } | Algorithm::Wide { drift } => drift,
@@ -62,6 +68,9 @@ impl ClassModel {
         let intercept = encoder.options().intercept;
         let learner = match encoder.is_wide() {
             true => wide_learner(known, encoder.number_features(), intercept, drift)?,
+            false if encoder.target().is_some_and(Target::is_ordered) => {
+                ordinal_learner(known, encoder.dim(), intercept)?
+            }
             false => dense_learner(known, encoder.dim(), intercept, drift)?,
         };
         Ok(ModelOf {
@@ -80,8 +89,12 @@ impl ClassModel {
         self.encoder.target().and_then(Target::classes).map_or(&[], ClassNames::as_slice)
     }
 
-    /// The codes of the classes that were learned, in the order in which people expect the names.
+    /// The codes of the classes that were learned, in the order in which people expect the names;
+    /// ordered levels in theirs.
     pub fn sorted_classes(&self) -> Vec<usize> {
+        if let Some(ordinal) = self.learner.ordinal() {
+            return (0..ordinal.levels()).collect();
+        }
         let names = self.encoder.target().and_then(Target::classes);
         let mut sorted = names.map_or(Vec::new(), ClassNames::sorted);
         sorted.retain(|&class| class < self.learner.classes());
@@ -102,8 +115,11 @@ impl ClassModel {
         predict().map_err(|cause| RowError::locate(cause, block, &self.encoder))
     }
 
-    /// The class that coefficients are compared with: the first by name.
+    /// The class that coefficients are compared with: the first by name. Ordered levels have none.
     pub fn reference(&self) -> Option<usize> {
+        if self.learner.ordinal().is_some() {
+            return None;
+        }
         self.sorted_classes().first().copied()
     }
 
@@ -114,7 +130,8 @@ impl ClassModel {
     }
 
     /// The coefficients of each class against the reference class, with intervals of probability
-    /// `level`. Rows determine such differences only.
+    /// `level`. Rows determine such differences only. Ordered levels have none of them, but
+    /// [`level_coefficients`](Self::level_coefficients).
     pub fn class_coefficients(&self, level: f64) -> Result<Vec<ClassCoefficients>> {
         self.class_coefficients_in(&self.sorted_classes(), level)
     }
@@ -151,6 +168,9 @@ impl ClassModel {
         others: usize,
     ) -> Result<Vec<ClassCoefficients>> {
         let Some((&reference, rivals)) = codes.split_first() else { return Ok(Vec::new()) };
+        if self.learner.ordinal().is_some() {
+            return Ok(Vec::new());
+        }
         let one = |&class: &usize| -> Result<ClassCoefficients> {
             let contrast = self.learner.contrast_table(class, reference)?;
             let coefficients = match self.learner.wide() {
@@ -182,6 +202,15 @@ fn dense_learner(
     let build = |dim: usize| -> Result<AnyCategorical> {
         let builder = Categorical::builder(classes, dim).drift(drift);
         Ok(AnyCategorical::from(builder.with_intercept(intercept).build()?))
+    };
+    check_memory(&build(1)?, dim)?;
+    build(dim)
+}
+
+/// The learner of ordered levels.
+pub fn ordinal_learner(levels: usize, dim: usize, intercept: bool) -> Result<AnyCategorical> {
+    let build = |dim: usize| -> Result<AnyCategorical> {
+        Ok(AnyCategorical::from(Ordinal::builder(levels, dim).with_intercept(intercept).build()?))
     };
     check_memory(&build(1)?, dim)?;
     build(dim)

@@ -1,8 +1,9 @@
 //! What a model of several classes reports about itself.
 
-use super::ClassCoefficients;
+use super::{ClassCoefficients, LevelCoefficients};
 use crate::drift::DriftStatus;
 use crate::error::Result;
+use crate::family::{CATEGORICAL, ORDINAL};
 use crate::model::ClassModel;
 use crate::summary::{LEVEL, LastHalfScores};
 use kalmia::evaluate::{ClassMetrics, ClassReport};
@@ -18,15 +19,15 @@ pub struct ClassSummary {
     pub skipped: u64,
     /// Missing values replaced.
     pub imputed: u64,
-    /// `categorical`.
+    /// `categorical` or `ordinal`.
     pub family: &'static str,
     /// The method's name.
     pub method: &'static str,
     /// The target column.
     pub target: String,
-    /// The names of the classes, sorted.
+    /// The names of the classes, sorted; of ordered levels the lowest first.
     pub classes: Vec<String>,
-    /// The class that coefficients are compared with.
+    /// The class that coefficients are compared with; `None` for ordered levels.
     pub reference: Option<String>,
     /// Losses of predictions made before each row was learned.
     pub progressive: ClassScores,
@@ -35,6 +36,10 @@ pub struct ClassSummary {
     /// The coefficients of the other classes against the reference, with 95 % intervals; of a wide
     /// model the numbers and the 100 others that are the most standard errors from 0.
     pub coefficients: Vec<ClassCoefficients>,
+    /// Of ordered levels, in place of `coefficients`: those of all levels, and the cutpoints, with
+    /// 95 % intervals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<LevelCoefficients>,
     /// Weight of the rows of each class by the class that was predicted before they were learned,
     /// in the order of `classes`; `None` for more than 20 classes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,7 +104,7 @@ impl ClassSummary {
             rows: model.learner.count(),
             skipped: counts.skipped,
             imputed: counts.imputed,
-            family: "categorical",
+            family: if model.learner.ordinal().is_some() { ORDINAL } else { CATEGORICAL },
             method: model.learner.method(),
             target: model.target().into(),
             classes: sorted.iter().copied().map(name).collect(),
@@ -107,6 +112,7 @@ impl ClassSummary {
             progressive: ClassScores::new(&model.metrics),
             features: model.learner.dim(),
             coefficients: model.main_class_coefficients_in(listed, LEVEL)?,
+            levels: model.level_coefficients(LEVEL)?,
             confusion: model.metrics.confusion().map(|table| table.table(&sorted)),
             sorted: model.metrics.is_sorted(),
             drift: DriftStatus::of_classes(&model.learner),

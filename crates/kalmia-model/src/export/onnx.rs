@@ -5,7 +5,7 @@ use super::proto::Message;
 use super::{ExportOptions, Link};
 use crate::error::{Error, Result};
 use crate::model::{ClassModel, Model, QuantileModel};
-use kalmia::{AnyFamily, AnyLearner, Learner};
+use kalmia::{AnyFamily, AnyLearner, Learner, Ordinal};
 use kalmia_data::{Encoder, Meaning};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -53,6 +53,18 @@ impl Linear {
         Ok(Self::of_columns(columns.collect::<Result<Vec<_>>>()?))
     }
 
+    /// One column per cutpoint.
+    fn of_levels(model: &ClassModel, learner: &Ordinal) -> Self {
+        let estimate = learner.estimate();
+        let features = model.encoder.features().iter();
+        let features = features.filter(|feature| feature.meaning != Meaning::Intercept);
+        let names = features.map(|feature| feature.name.clone()).collect();
+        let cuts = estimate.cutpoints();
+        let slopes = estimate.coefficients().iter();
+        let weights = slopes.flat_map(|&slope| std::iter::repeat_n(slope, cuts.len())).collect();
+        Self { names, weights, bias: cuts.iter().map(|cut| -cut).collect() }
+    }
+
     fn of_columns<'a>(predictors: impl IntoIterator<Item = (&'a Encoder, Cow<'a, [f64]>)>) -> Self {
         let mut names = Vec::new();
         let mut columns = Vec::new();
@@ -90,13 +102,14 @@ pub fn onnx(models: &[Model], options: &ExportOptions<'_>) -> Result<Vec<u8>> {
     let family = first.family();
     let link = Link::of(&family);
     let mean = mean_nodes(&family, link, models.len());
-    let about = About { link: link.name(), target: first.target(), levels: &[] };
+    let about = About { link: link.name(), target: first.target(), levels: &[], means: None };
     Ok(file(Linear::new(models), mean, &about, options))
 }
 
 /// The bytes of the file of a model of several classes, given by code and label in the order of the
 /// columns. `linear` holds the logarithms of the odds against the first class, `mean` the
-/// probabilities.
+/// probabilities. For ordered levels `linear` has a column per cutpoint: the logarithm of the odds
+/// of a level above it.
 pub fn class_onnx(
     model: &ClassModel,
     classes: &[(usize, Value)],
@@ -104,9 +117,19 @@ pub fn class_onnx(
 ) -> Result<Vec<u8>> {
     let labels: Vec<Value> = classes.iter().map(|(_, label)| label.clone()).collect();
     let options = ExportOptions { version, classes: &labels, offset: false };
+    if let Some(learner) = model.learner.ordinal() {
+        let about = About {
+            link: "cumulative logit",
+            target: model.target(),
+            levels: &[],
+            means: Some(learner.levels()),
+        };
+        let linear = Linear::of_levels(model, learner);
+        return Ok(file(linear, level_nodes(learner.levels()), &about, &options));
+    }
     let mean = (vec![node("Softmax", &["linear"], "mean")], vec![]);
     let linear = Linear::of_classes(model, classes.iter().map(|(code, _)| *code))?;
-    let about = About { link: "softmax", target: model.target(), levels: &[] };
+    let about = About { link: "softmax", target: model.target(), levels: &[], means: None };
     Ok(file(linear, mean, &about, &options))
 }
 
@@ -122,7 +145,7 @@ pub fn quantile_onnx(model: &QuantileModel, version: &str, offset: bool) -> Vec<
         model.learner.learners().iter().map(|level| (&model.encoder, level.coefficients()));
     let sorted = (vec![sort_node("linear", "mean")], vec![integer("levels", levels.len() as i64)]);
     let linear = Linear::of_columns(columns);
-    let about = About { link: "identity", target: model.target(), levels: &levels };
+    let about = About { link: "identity", target: model.target(), levels: &levels, means: None };
     file(linear, sorted, &about, &options)
 }
 
@@ -132,6 +155,8 @@ struct About<'a> {
     target: &'a str,
     /// Of several quantiles.
     levels: &'a [f64],
+    /// Columns of `mean`, if they are not those of `linear`.
+    means: Option<usize>,
 }
 
 /// The file of linear predictors, with the nodes from `linear` to `mean` and their numbers.
@@ -164,7 +189,8 @@ fn file(
     if options.offset {
         graph = graph.message(11, value("offset", 1));
     }
-    let graph = graph.message(12, value("linear", columns)).message(12, value("mean", columns));
+    let means = about.means.map_or(columns, |means| means as u64);
+    let graph = graph.message(12, value("linear", columns)).message(12, value("mean", means));
     let features = Value::from(names).to_string();
     let classes = Value::from(options.classes).to_string();
     let levels = Value::from(about.levels).to_string();
@@ -212,6 +238,29 @@ fn mean_nodes(family: &AnyFamily, link: Link, models: usize) -> (Vec<Message>, V
             (nodes, vec![tensor("trials", &[1], &[trials as f64])])
         }
     }
+}
+
+/// From `linear` to `mean` for ordered levels: differences of the probabilities of a level above
+/// each cutpoint, of which that below all levels is 1.
+fn level_nodes(levels: usize) -> (Vec<Message>, Vec<Message>) {
+    let cuts = levels - 1;
+    let mut differences = vec![0.0; cuts * levels];
+    for cut in 0..cuts {
+        differences[cut * levels + cut] = -1.0;
+        differences[cut * levels + cut + 1] = 1.0;
+    }
+    let mut certain = vec![0.0; levels];
+    certain[0] = 1.0;
+    let nodes = vec![
+        node("Sigmoid", &["linear"], "above"),
+        node("MatMul", &["above", "differences"], "moved"),
+        node("Add", &["moved", "certain"], "mean"),
+    ];
+    let tensors = vec![
+        tensor("differences", &[cuts as u64, levels as u64], &differences),
+        tensor("certain", &[levels as u64], &certain),
+    ];
+    (nodes, tensors)
 }
 
 /// The number by which a probability becomes the mean of a count.

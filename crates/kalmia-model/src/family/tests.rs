@@ -35,7 +35,7 @@ fn the_first_rows_decide() {
 #[test]
 fn a_wrong_family_is_explained() {
     const ALL: &str = "the families are gaussian, bernoulli (or logistic), binomial, poisson, \
-                       gamma, negative-binomial, quantile, student and categorical";
+                       gamma, negative-binomial, quantile, student, categorical and ordinal";
     for (text, said) in [
         ("gaussian:0", "the variance must be above 0 and finite"),
         ("Gaussian:-1", "the variance must be above 0 and finite"),

@@ -100,6 +100,10 @@ impl PolishLearner for AnyCategorical {
     }
 
     fn polish_start(&self, prior: PolishPrior) -> Result<PolishStart> {
+        if self.ordinal().is_some() {
+            let problem = "cannot be polished: use the model as it is";
+            return Err(Error::Ordinal { problem });
+        }
         let dense = self.dense().ok_or(Error::NotPolished)?;
         if dense.is_following() {
             return Err(Error::PolishedDrift);

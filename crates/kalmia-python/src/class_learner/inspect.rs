@@ -6,8 +6,11 @@ use crate::learner::{Coefficient, check_level, line};
 use crate::metrics::class_report;
 use crate::schema::Schema;
 use kalmia::file::Metadata;
-use kalmia::{Categorical, Error};
-use kalmia_model::{ClassCoefficients, DriftStatus, contrast_coefficients};
+use kalmia::{Categorical, Error, Ordinal};
+use kalmia_model::{
+    ClassCoefficients, DriftStatus, LevelCoefficients, ModelLearner, contrast_coefficients,
+    level_coefficients,
+};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,15 +20,30 @@ use rand_xoshiro::rand_core::SeedableRng;
 /// Coefficients and their standard errors.
 type Estimates<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
+/// Coefficients, cutpoints, and the covariance of both.
+type LevelsEstimate<'py> =
+    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+
 /// Coefficients and their covariance.
 type Contrast<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
 
 impl ClassLearner {
     /// The learner of dense rows, for calls that need a covariance.
     fn dense<'a>(&self, state: &'a ClassState) -> PyResult<&'a Categorical> {
-        let lacks = "a wide learner keeps only a part of its covariance: it draws no coefficients, \
-                     but they have standard errors";
+        let lacks = match state.learner.ordinal() {
+            Some(_) => "ordered levels share their coefficients; `levels_estimate` has them",
+            None => {
+                "a wide learner keeps only a part of its covariance: it draws no coefficients, but \
+                 they have standard errors"
+            }
+        };
         state.learner.dense().ok_or_else(|| plain(Error::State(lacks.into())))
+    }
+
+    /// The learner of ordered levels.
+    fn ordinal<'a>(&self, state: &'a ClassState) -> PyResult<&'a Ordinal> {
+        let lacks = "the classes have no order; `contrast` has their coefficients";
+        state.learner.ordinal().ok_or_else(|| plain(Error::State(lacks.into())))
     }
 }
 
@@ -57,6 +75,55 @@ impl ClassLearner {
         let dim = dense.dim();
         let covariance = PyArray1::from_vec(py, contrast.covariance).reshape([dim, dim])?;
         Ok((PyArray1::from_vec(py, contrast.coefficients), covariance))
+    }
+
+    /// The coefficients and cutpoints of ordered levels, and the covariance of both.
+    ///
+    /// Returns
+    /// -------
+    /// coefficients : ndarray of shape (features,)
+    ///     How much each feature raises the logarithm of the odds of a higher level.
+    /// cutpoints : ndarray of shape (levels - 1,)
+    /// covariance : ndarray of shape (features + levels - 1, features + levels - 1)
+    fn levels_estimate<'py>(&self, py: Python<'py>) -> PyResult<LevelsEstimate<'py>> {
+        let state = self.state(py)?;
+        let estimate = self.ordinal(&state)?.estimate();
+        let coefficients = estimate.coefficients().to_vec();
+        let cutpoints = estimate.cutpoints().to_vec();
+        let size = coefficients.len() + cutpoints.len();
+        let covariance = PyArray1::from_slice(py, estimate.covariance()).reshape([size, size])?;
+        Ok((PyArray1::from_vec(py, coefficients), PyArray1::from_vec(py, cutpoints), covariance))
+    }
+
+    /// The table of coefficients of ordered levels, then of the cutpoints between them, as
+    /// :meth:`Learner.coefficients`.
+    ///
+    /// Parameters
+    /// ----------
+    /// names : list of str
+    ///     A name per feature, in order.
+    /// levels : list of str
+    ///     The names of the levels, the lowest first.
+    /// level : float
+    ///     Probability of the intervals, strictly between 0 and 1.
+    ///
+    /// Returns
+    /// -------
+    /// list of tuple
+    #[pyo3(signature = (names, levels, level=0.95))]
+    fn level_coefficients(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        levels: Vec<String>,
+        level: f64,
+    ) -> PyResult<Vec<Coefficient>> {
+        check_level(level)?;
+        let state = self.state(py)?;
+        let learner = self.ordinal(&state)?;
+        let found = level_coefficients(learner, names.into_iter(), &levels, level);
+        let LevelCoefficients { coefficients, cutpoints } = found.map_err(crate::error::model)?;
+        Ok(coefficients.into_iter().chain(cutpoints).map(line).collect())
     }
 
     /// The coefficients of several classes against another, class after class, and the covariance
@@ -230,8 +297,8 @@ impl ClassLearner {
 
     /// The family's name.
     #[getter]
-    fn family(&self) -> &'static str {
-        "categorical"
+    fn family(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.state(py)?.learner.family_name())
     }
 
     /// Always empty: the family has no parameters.

@@ -196,7 +196,7 @@ impl ClassLearner {
     /// One row with its constant, for a learner of dense rows.
     pub(super) fn row(&self, x: &Numbers<'_>, learner: &AnyCategorical) -> PyResult<Vec<f64>> {
         let x = x.as_array();
-        let Some(dim) = learner.dense().map(|dense| dense.dim()) else {
+        let Some(dim) = learner.dense_dim() else {
             return Err(input(
                 "a wide learner takes no single rows of numbers: give its estimator a matrix of \
                  one row",

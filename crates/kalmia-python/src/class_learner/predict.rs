@@ -34,6 +34,10 @@ fn odds(
         (AnyInputs::Sparse(_), AnyCategorical::Dense(_)) => {
             Err(Error::State("sparse rows are for wide learners".into()))
         }
+        (_, AnyCategorical::Ordinal(_)) => Err(Error::State(
+            "ordered levels have no intervals of their probabilities; `predict_many` has these"
+                .into(),
+        )),
     }
 }
 

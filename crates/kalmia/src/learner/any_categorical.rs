@@ -1,8 +1,8 @@
-//! A learner of several classes whose form of rows is chosen at run time, and its state.
+//! A learner of several classes whose kind is chosen at run time, and its state.
 
 use super::{
-    Categorical, CategoricalState, ClassObserver, ContrastTable, WideCategorical,
-    WideCategoricalState,
+    Categorical, CategoricalState, ClassObserver, ContrastTable, Ordinal, OrdinalState,
+    WideCategorical, WideCategoricalState,
 };
 use crate::error::{Error, Result};
 use crate::rows::{Inputs, Rows};
@@ -12,14 +12,17 @@ use serde::de::{DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
-/// A learner of several classes for dense or for sparse rows, chosen at run time.
+/// A learner of several classes for dense or for sparse rows, or of ordered levels, chosen at run
+/// time.
 ///
 /// ```
-/// use kalmia::learner::{AnyCategorical, Categorical, WideCategorical};
+/// use kalmia::learner::{AnyCategorical, Categorical, Ordinal, WideCategorical};
 ///
 /// let dense = AnyCategorical::from(Categorical::builder(3, 2).build()?);
 /// let wide = AnyCategorical::from(WideCategorical::builder(3).build()?);
 /// assert_eq!((dense.method(), wide.method()), ("auto", "wide"));
+/// let levels = AnyCategorical::from(Ordinal::builder(3, 2).build()?);
+/// assert!(levels.ordinal().is_some() && levels.dense().is_none());
 /// # Ok::<(), kalmia::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -28,6 +31,8 @@ pub enum AnyCategorical {
     Dense(Box<Categorical>),
     /// Of sparse and wide rows.
     Wide(Box<WideCategorical>),
+    /// Of ordered levels, with a covariance of all features and cutpoints.
+    Ordinal(Box<Ordinal>),
 }
 
 /// The state of an [`AnyCategorical`]; that of a [`Categorical`] is one as well.
@@ -39,6 +44,8 @@ pub enum AnyCategoricalState {
     Dense(CategoricalState),
     /// Of sparse and wide rows.
     Wide(WideCategoricalState),
+    /// Of ordered levels.
+    Ordinal(OrdinalState),
 }
 
 impl<'de> Deserialize<'de> for AnyCategoricalState {
@@ -50,6 +57,8 @@ impl<'de> Deserialize<'de> for AnyCategoricalState {
 
 /// The first key of the state of sparse rows, in the order of its fields and of their names.
 const WIDE_KEY: &str = "beliefs";
+/// The same of ordered levels.
+const ORDINAL_KEY: &str = "begins_with_constant";
 
 /// Reads a state by its first key.
 struct StateVisitor;
@@ -67,7 +76,11 @@ impl<'de> Visitor<'de> for StateVisitor {
     ) -> std::result::Result<Self::Value, A::Error> {
         let first: Option<String> = map.next_key()?;
         let is_wide = first.as_deref() == Some(WIDE_KEY);
+        let is_ordinal = first.as_deref() == Some(ORDINAL_KEY);
         let whole = MapAccessDeserializer::new(Replayed { first, rest: map });
+        if is_ordinal {
+            return Deserialize::deserialize(whole).map(AnyCategoricalState::Ordinal);
+        }
         match is_wide {
             true => Deserialize::deserialize(whole).map(AnyCategoricalState::Wide),
             false => Deserialize::deserialize(whole).map(AnyCategoricalState::Dense),
@@ -114,43 +127,71 @@ impl From<WideCategorical> for AnyCategorical {
     }
 }
 
+impl From<Ordinal> for AnyCategorical {
+    fn from(learner: Ordinal) -> Self {
+        Self::Ordinal(Box::new(learner))
+    }
+}
+
 macro_rules! each {
     ($any:expr, $inner:ident => $body:expr) => {
         match $any {
             AnyCategorical::Dense($inner) => $body,
             AnyCategorical::Wide($inner) => $body,
+            AnyCategorical::Ordinal($inner) => $body,
         }
     };
 }
 
 impl AnyCategorical {
-    /// The learner of dense rows, if it is one.
+    /// The learner of dense rows and classes without an order, if it is one.
     pub fn dense(&self) -> Option<&Categorical> {
         match self {
             Self::Dense(dense) => Some(dense),
-            Self::Wide(_) => None,
+            Self::Wide(_) | Self::Ordinal(_) => None,
         }
     }
 
     /// The learner of sparse rows, if it is one.
     pub fn wide(&self) -> Option<&WideCategorical> {
         match self {
-            Self::Dense(_) => None,
+            Self::Dense(_) | Self::Ordinal(_) => None,
             Self::Wide(wide) => Some(wide),
+        }
+    }
+
+    /// The learner of ordered levels, if it is one.
+    pub fn ordinal(&self) -> Option<&Ordinal> {
+        match self {
+            Self::Dense(_) | Self::Wide(_) => None,
+            Self::Ordinal(ordinal) => Some(ordinal),
+        }
+    }
+
+    /// Features of a dense row; `None` for a learner of sparse rows.
+    pub fn dense_dim(&self) -> Option<usize> {
+        match self {
+            Self::Dense(dense) => Some(dense.dim()),
+            Self::Wide(_) => None,
+            Self::Ordinal(ordinal) => Some(ordinal.dim()),
         }
     }
 
     /// The method's name.
     pub fn method(&self) -> &'static str {
         match self {
-            Self::Dense(_) => "auto",
+            Self::Dense(_) | Self::Ordinal(_) => "auto",
             Self::Wide(_) => "wide",
         }
     }
 
-    /// Number of classes.
+    /// Number of classes or levels.
     pub fn classes(&self) -> usize {
-        each!(self, inner => inner.classes())
+        match self {
+            Self::Dense(dense) => dense.classes(),
+            Self::Wide(wide) => wide.classes(),
+            Self::Ordinal(ordinal) => ordinal.levels(),
+        }
     }
 
     /// Number of features.
@@ -178,19 +219,28 @@ impl AnyCategorical {
     pub fn grow(&mut self) -> Result<()> {
         match self {
             Self::Dense(dense) => dense.grow(),
+            Self::Ordinal(ordinal) => ordinal.grow(),
             Self::Wide(_) => Err(Error::State(
                 "a wide learner takes new features by itself, from the rows".into(),
             )),
         }
     }
 
-    /// Appends a class that no row had so far.
+    /// Appends a class that no row had so far. Ordered levels refuse it.
     pub fn grow_class(&mut self) -> Result<()> {
-        each!(self, inner => inner.grow_class())
+        match self {
+            Self::Dense(dense) => dense.grow_class(),
+            Self::Wide(wide) => wide.grow_class(),
+            Self::Ordinal(_) => Err(Error::State(
+                "ordered levels take no new one, whose place is not known; start again with all \
+                 levels"
+                    .into(),
+            )),
+        }
     }
 
     /// Learns dense rows in order; new classes are added before their first row, to at most
-    /// `limit`.
+    /// `limit`. Ordered levels refuse new ones.
     pub fn learn_growing(
         &mut self,
         rows: Rows<'_>,
@@ -200,6 +250,7 @@ impl AnyCategorical {
         match self {
             Self::Dense(dense) => dense.learn_growing(rows, limit, observer),
             Self::Wide(wide) => wide.learn_dense_growing(rows, limit, observer),
+            Self::Ordinal(ordinal) => ordinal.learn_observed(rows, observer),
         }
     }
 
@@ -216,6 +267,7 @@ impl AnyCategorical {
                 rows.densified(dim, |rows| dense.learn_growing(rows, limit, observer))
             }
             Self::Wide(wide) => wide.learn_growing(rows, limit, observer),
+            Self::Ordinal(ordinal) => ordinal.learn_sparse(rows, observer),
         }
     }
 
@@ -228,6 +280,7 @@ impl AnyCategorical {
         match self {
             Self::Dense(dense) => dense.predict_many(inputs, take),
             Self::Wide(wide) => wide.predict_many(inputs, take),
+            Self::Ordinal(ordinal) => ordinal.predict_many(inputs, take),
         }
     }
 
@@ -245,10 +298,16 @@ impl AnyCategorical {
                 inputs.densified(dim, 0..inputs.len(), |inputs| dense.predict_many(inputs, take))
             }
             Self::Wide(wide) => wide.predict_sparse(inputs, take),
+            Self::Ordinal(ordinal) => {
+                let dim = ordinal.dim();
+                inputs.check(dim as u64)?;
+                inputs.densified(dim, 0..inputs.len(), |inputs| ordinal.predict_many(inputs, take))
+            }
         }
     }
 
     /// The coefficients of `class` against those of `reference`, with their standard errors.
+    /// Refused for ordered levels, which share theirs: see [`Ordinal::estimate`].
     pub fn contrast_table(&self, class: usize, reference: usize) -> Result<ContrastTable> {
         match self {
             Self::Dense(dense) => {
@@ -257,6 +316,9 @@ impl AnyCategorical {
                 Ok(ContrastTable { coefficients: contrast.coefficients, standard_errors })
             }
             Self::Wide(wide) => wide.contrast(class, reference),
+            Self::Ordinal(_) => Err(Error::State(
+                "ordered levels share their coefficients: none has those of its own".into(),
+            )),
         }
     }
 
@@ -265,6 +327,7 @@ impl AnyCategorical {
         match self {
             Self::Dense(dense) => AnyCategoricalState::Dense(dense.state()),
             Self::Wide(wide) => AnyCategoricalState::Wide(wide.state()),
+            Self::Ordinal(ordinal) => AnyCategoricalState::Ordinal(ordinal.state()),
         }
     }
 
@@ -273,6 +336,7 @@ impl AnyCategorical {
         match state {
             AnyCategoricalState::Dense(state) => Categorical::restore(state).map(Self::from),
             AnyCategoricalState::Wide(state) => WideCategorical::restore(state).map(Self::from),
+            AnyCategoricalState::Ordinal(state) => Ordinal::restore(state).map(Self::from),
         }
     }
 }

@@ -14,6 +14,7 @@ mod information;
 mod labels;
 mod merge;
 mod online_newton;
+mod ordinal;
 mod pool;
 mod precision;
 mod prior;
@@ -46,6 +47,7 @@ pub use online_newton::{
     OnlineNewtonSettings, OnlineNewtonState, OnlineNewtonStep, Projection, ln_ball_constant,
     project,
 };
+pub use ordinal::{Ordinal, OrdinalBuilder, OrdinalEstimate, OrdinalState};
 pub use precision::PriorPrecision;
 pub(crate) use precision::times;
 pub use prior::Prior;

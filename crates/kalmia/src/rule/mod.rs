@@ -3,6 +3,7 @@
 
 mod any;
 mod ekf;
+mod gap;
 mod implicit;
 mod moment_match;
 mod online_newton;
@@ -11,6 +12,8 @@ mod truncated;
 
 pub use any::AnyRule;
 pub use ekf::Ekf;
+#[doc(hidden)]
+pub use gap::{gap_step, order_step};
 pub use implicit::Implicit;
 pub use moment_match::{MomentMatch, moments};
 pub use online_newton::OnlineNewton;

@@ -22,6 +22,7 @@ mod learners;
 mod losses;
 mod moment_match;
 mod negative_binomial;
+mod ordinal;
 mod outliers;
 mod predictions;
 mod projection;

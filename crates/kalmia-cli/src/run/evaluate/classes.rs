@@ -7,7 +7,7 @@ use crate::plan::SourcePlan;
 use crate::progress::Ui;
 use crate::report::{class_scores_text, confusion_text};
 use kalmia::evaluate::ClassMetrics;
-use kalmia_model::{ClassModel, ClassScores, likeliest};
+use kalmia_model::{ClassModel, ClassScores, ModelLearner, likeliest};
 use serde::Serialize;
 
 /// The scores, with the confusions.
@@ -41,7 +41,8 @@ pub fn run(mut model: ClassModel, source: &SourcePlan, args: &EvaluateArgs, ui: 
         classes: sorted.iter().map(|&class| model.classes()[class].clone()).collect(),
         confusion,
     };
-    let result = Evaluation::new(&model.encoder, "categorical", metrics.rows(), found);
+    let family = model.learner.family_name();
+    let result = Evaluation::new(&model.encoder, &family, metrics.rows(), found);
     result.print(args, |found| {
         let Confusions { scores, classes, confusion } = found;
         format!("{}\n{}", class_scores_text(scores), confusion_text(classes, confusion))

@@ -3,7 +3,7 @@
 use super::{ColumnView, MemberView, column_table, columns, history, mixture_table};
 use crate::error::Result;
 use crate::format::counted;
-use crate::report::{class_coefficients_text, class_scores_text, target};
+use crate::report::{class_coefficients_text, class_scores_text, level_coefficients_text, target};
 use crate::visible::visible_line;
 use kalmia::learner::AnyCategorical;
 use kalmia_model::{ClassModel, ClassSummary, History, Settings};
@@ -31,6 +31,7 @@ pub fn inspection(model: &ClassModel, version: String) -> Result<Inspection<'_>>
         mixture: match &model.learner {
             AnyCategorical::Dense(dense) => dense.weights().into_iter().map(From::from).collect(),
             AnyCategorical::Wide(wide) => wide.weights().into_iter().map(From::from).collect(),
+            AnyCategorical::Ordinal(own) => own.weights().into_iter().map(From::from).collect(),
         },
         settings: &model.settings,
         history: &model.history,
@@ -42,13 +43,15 @@ pub fn text(view: &Inspection<'_>) -> String {
     let summary = &view.summary;
     let names: Vec<_> = summary.classes.iter().map(|name| visible_line(name)).collect();
     let mut out = format!(
-        "{} of {} by {}, {}, {} per class, written by kalmia {}\nclasses: {}\n\n{}",
+        "{} of {} by {}, {}, {}{}, written by kalmia {}\n{}: {}\n\n{}",
         summary.family,
         target(&summary.target, None),
         summary.method,
         counted(summary.rows, "row"),
         counted(summary.features as u64, "feature"),
+        if summary.levels.is_some() { "" } else { " per class" },
         visible_line(&view.version),
+        if summary.levels.is_some() { "levels" } else { "classes" },
         names.join(", "),
         column_table(&view.columns),
     );
@@ -57,6 +60,7 @@ pub fn text(view: &Inspection<'_>) -> String {
         &summary.coefficients,
         summary.features,
     ));
+    out.push_str(&level_coefficients_text(summary.levels.as_ref()));
     if summary.progressive.loss.is_finite() {
         let _ = write!(out, "\nprogressive\n{}", class_scores_text(&summary.progressive));
     }

@@ -21,7 +21,7 @@ pub(super) fn united_target(parts: &[&Encoder]) -> Checked<Option<Target>> {
         };
         united.add_first_values(target);
     }
-    if united.classes().is_some() {
+    if united.classes().is_some() && !united.is_ordered() {
         // all at once, so that their order does not depend on that of the parts
         let lists: Vec<_> = once(first).chain(targets).filter_map(Target::classes).collect();
         united.coding = Some(Coding::Classes { names: united_classes(&lists)? });
