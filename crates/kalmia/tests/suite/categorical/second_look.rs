@@ -149,10 +149,11 @@ fn features_and_classes_that_grow_are_in_the_second_look() {
     learner.grow_class().unwrap();
     let mut grown = Vec::new();
     let mut classes = Vec::new();
-    for i in 200..512 {
+    for (i, &class) in y.iter().enumerate().skip(200) {
+        let new = i % 5 == 0;
         grown.extend_from_slice(rows.x(i));
-        grown.push(f64::from(i % 5 == 0));
-        classes.push(if i % 5 == 0 { 5.0 } else { y[i] });
+        grown.push(f64::from(new));
+        classes.push(if new { 5.0 } else { class });
     }
     learner.learn(Rows::new(DIM + 1, &grown, &classes).unwrap()).unwrap();
     let p = learner.predict(&grown[grown.len() - 2 * (DIM + 1)..][..DIM + 1]).unwrap();
