@@ -8,7 +8,7 @@ use crate::model::ModelOf;
 use crate::model_learner::ModelLearner;
 use kalmia::learner::AnyCategorical;
 use kalmia::rule::AnyRule;
-use kalmia::sums::{MAX_CLASS_COEFFICIENTS, Polish, Polished, PriorPrecision};
+use kalmia::sums::{MAX_CLASS_COEFFICIENTS, Polished, PriorPrecision};
 use kalmia::{AnyFamily, AnyLearner, Filter, Gamma, Gaussian, Learner, Outliers};
 
 /// Where a polish starts.
@@ -18,8 +18,8 @@ pub struct PolishStart {
     pub law: Law,
     /// The coefficients.
     pub theta: Vec<f64>,
-    /// Newton's method under the prior.
-    pub newton: Polish,
+    /// The prior.
+    pub precision: PriorPrecision,
 }
 
 /// A learner that can be polished.
@@ -58,7 +58,7 @@ impl PolishLearner for AnyLearner {
         Ok(PolishStart {
             law: Law::Family(kalmia::Predict::family(self)),
             theta: self.coefficients().into_owned(),
-            newton: Polish::new(precision),
+            precision,
         })
     }
 
@@ -108,15 +108,16 @@ impl PolishLearner for AnyCategorical {
         if dense.is_following() {
             return Err(Error::PolishedDrift);
         }
-        let fitted = dense.class_prior()?;
-        let theta = dense.coefficients_against_first();
-        let newton = match prior {
-            PolishPrior::Flat => Polish::new(PriorPrecision::flat(theta.len())),
-            // two classes are polished as labels are
-            PolishPrior::Fitted if self.classes() == 2 => Polish::new(fitted.precision()?),
-            PolishPrior::Fitted => Polish::of_classes(fitted)?,
+        let fitted = dense.polishing_prior()?;
+        let precision = match prior {
+            PolishPrior::Fitted => fitted,
+            PolishPrior::Flat => PriorPrecision::flat(fitted.dim()),
         };
-        Ok(PolishStart { law: Law::Classes(self.classes()), theta, newton })
+        Ok(PolishStart {
+            law: Law::Classes(self.classes()),
+            theta: dense.coefficients_against_first(),
+            precision,
+        })
     }
 
     fn polished(

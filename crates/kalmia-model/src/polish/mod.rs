@@ -16,9 +16,8 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PolishPrior {
     /// What the model was fitted with: the prior of a filter, or the one of `auto` that predicted
-    /// the rows best. With three classes or more its size is then chosen anew, by its evidence at
-    /// the most probable coefficients. There is always a maximum, also for labels that a feature
-    /// separates. Methods without a covariance have no prior; it is flat for them.
+    /// the rows best. There is always a maximum, also for labels that a feature separates. Methods
+    /// without a covariance have no prior; it is flat for them.
     #[default]
     Fitted,
     /// Nothing: the result is the maximum likelihood, as of a batch fit without a penalty.
@@ -110,9 +109,9 @@ impl Polishing {
         prior: PolishPrior,
         robust: bool,
     ) -> Result<Self> {
-        let PolishStart { law, theta, newton } = model.learner.polish_start(prior)?;
+        let PolishStart { law, theta, precision } = model.learner.polish_start(prior)?;
         Ok(Self {
-            newton,
+            newton: Polish::new(precision),
             prior,
             pass: SumsPass {
                 encoder: model.encoder.clone(),

@@ -33,7 +33,7 @@ pub use averaged_sgd::{AveragedSgd, AveragedSgdState, default_step, oracle_step}
 pub(crate) use categorical::check_class_rows;
 pub use categorical::{
     Categorical, CategoricalBuilder, CategoricalState, ClassInformation, ClassInformationState,
-    ClassObserver, ClassPrior, ClassRow, Contrast,
+    ClassObserver, ClassRow, Contrast,
 };
 pub use checkpoint::Checkpoint;
 pub use drift::Drift;

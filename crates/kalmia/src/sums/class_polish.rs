@@ -4,7 +4,7 @@ use super::class_sums::require_class_coefficients;
 use super::polish::{Polished, polish_sums};
 use super::{ClassSums, PriorPrecision};
 use crate::error::{Result, require, require_len};
-use crate::learner::{Categorical, ClassPrior};
+use crate::learner::Categorical;
 use crate::linalg::require_memory;
 
 /// As [`polish`](super::polish), for several classes. The coefficients are those of each class
@@ -24,22 +24,15 @@ impl Categorical {
     /// [`MAX_CLASS_COEFFICIENTS`](super::MAX_CLASS_COEFFICIENTS) coefficients, and a lack of memory
     /// for the step.
     pub fn polishing_prior(&self) -> Result<PriorPrecision> {
-        self.class_prior()?.precision()
-    }
-
-    /// The same prior, in the form that [`Polish::of_classes`](super::Polish::of_classes) starts
-    /// from to find a better size. It is refused where [`polishing_prior`](Self::polishing_prior)
-    /// is.
-    pub fn class_prior(&self) -> Result<ClassPrior> {
         require(self.classes() > 1, "classes", self.classes() as f64, "must be at least 2")?;
         require_class_coefficients(self.classes(), self.dim())?;
         let size = self.dim() * (self.classes() - 1);
         require_memory(MATRICES * size_of::<f64>() * size * size)?;
-        self.fitted_prior()
+        Ok(self.fitted_prior()?.of_differences(self.classes()))
     }
 
-    /// The learner with the polished belief as its only member. Its prior is the one that the
-    /// polish chose, or else its own, so it grows, learns and watches for a drift as before.
+    /// The learner with the polished belief as its only member. It keeps its prior, so it grows,
+    /// learns and watches for a drift as before.
     ///
     /// Until it learns another row, [`contrast`](Self::contrast) has the standard errors of the
     /// joint information of all classes. Then they are those of a belief per class again. Refuses
@@ -66,12 +59,6 @@ impl Categorical {
     pub fn with_polished(self, polished: &Polished) -> Result<Self> {
         let count = self.dim() * self.classes().saturating_sub(1);
         require_len("coefficients", polished.coefficients().len(), count)?;
-        let covariance = polished.covariance();
-        self.with_joint(
-            polished.coefficients(),
-            &covariance,
-            polished.class_prior(),
-            polished.rows(),
-        )
+        self.with_joint(polished.coefficients(), &polished.covariance(), polished.rows())
     }
 }

@@ -2,11 +2,9 @@
 
 use super::newton::NewtonSums;
 use super::polish::{Polished, polish_sums};
-use super::prior_choice::PriorChoice;
 use super::{ClassSums, PriorPrecision, Sums};
 use crate::error::{Error, Result, require};
 use crate::family::Family;
-use crate::learner::ClassPrior;
 
 /// Passes after which [`Polish`] gives up by default.
 const MAX_PASSES: usize = 50;
@@ -66,8 +64,6 @@ pub struct Polish {
     base: Option<Base>,
     /// Whether the pass before ended within the tolerance but with growing standard errors.
     suspicious: bool,
-    /// The choice of the prior, if there is one.
-    choice: Option<PriorChoice>,
 }
 
 /// Accepted coefficients and the step from them.
@@ -92,20 +88,7 @@ impl Polish {
             passes: 0,
             base: None,
             suspicious: false,
-            choice: None,
         }
-    }
-
-    /// For several classes, with a prior whose size is chosen on the way: the one of largest
-    /// evidence, by Laplace's approximation at the mode. Features count as they come or centered,
-    /// whichever has the larger evidence. It takes some passes more than a fixed prior.
-    ///
-    /// The prior that predicted best along the stream is a good start. It had to predict from few
-    /// rows, too, and is often wider than the best one for all rows.
-    pub fn of_classes(prior: ClassPrior) -> Result<Self> {
-        let mut polish = Self::new(prior.precision()?);
-        polish.choice = Some(PriorChoice::new(prior));
-        Ok(polish)
     }
 
     /// With another tolerance, in standard errors.
@@ -153,7 +136,9 @@ impl Polish {
             ));
         }
         self.passes += 1;
-        let objective = self.objective(sums);
+        let deviance = sums.scalars().deviance();
+        let penalty = self.prior.penalty(sums.theta());
+        let objective = deviance / (2.0 * sums.dispersion()) + penalty;
         if let Some(base) = &mut self.base {
             let worse = objective - base.objective;
             if worse.is_nan() || worse > ROUNDING * base.objective.abs() {
@@ -163,12 +148,7 @@ impl Polish {
                 return self.again(next, moved);
             }
         }
-        let polished = self.newton_step(sums)?;
-        if let Some(choice) = &mut self.choice
-            && let Some(prior) = choice.improve(&polished, sums)?
-        {
-            return self.start_again(prior, sums);
-        }
+        let polished = polish_sums(&self.prior, sums)?;
         let moved = polished.moved().max;
         let growth = self.base.as_ref().map(|base| growth(&base.polished, &polished));
         let exact = sums.is_normal() && self.base.is_some();
@@ -189,32 +169,6 @@ impl Polish {
         let next = polished.coefficients().to_vec();
         self.accept(sums.theta(), objective, polished);
         self.again(next, moved)
-    }
-
-    /// The step under the current prior.
-    fn newton_step(&self, sums: &impl NewtonSums) -> Result<Polished> {
-        let polished = polish_sums(&self.prior, sums)?;
-        Ok(match &self.choice {
-            Some(choice) => polished.with_class_prior(choice.prior()),
-            None => polished,
-        })
-    }
-
-    /// Goes on from the same sums under another prior.
-    fn start_again(&mut self, prior: PriorPrecision, sums: &impl NewtonSums) -> Result<Next> {
-        self.prior = prior;
-        self.suspicious = false;
-        let polished = self.newton_step(sums)?;
-        let moved = polished.moved().max;
-        let next = polished.coefficients().to_vec();
-        self.accept(sums.theta(), self.objective(sums), polished);
-        self.again(next, moved)
-    }
-
-    /// Minus the log posterior density at the coefficients of the sums.
-    fn objective(&self, sums: &impl NewtonSums) -> f64 {
-        let penalty = self.prior.penalty(sums.theta());
-        sums.scalars().deviance() / (2.0 * sums.dispersion()) + penalty
     }
 
     fn accept(&mut self, theta: &[f64], objective: f64, polished: Polished) {

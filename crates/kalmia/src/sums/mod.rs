@@ -11,13 +11,12 @@ mod class_terms;
 mod driver;
 mod newton;
 mod polish;
-mod prior_choice;
 mod row_terms;
 mod state;
 mod totals;
 mod triangle;
 
-pub use crate::learner::{ClassPrior, Heterogeneity, MergedMany, PriorPrecision};
+pub use crate::learner::{Heterogeneity, MergedMany, PriorPrecision};
 pub use belief::{Belief, Pooled, merge_many};
 pub use class_polish::polish_classes;
 pub use class_sums::{ClassSums, ClassSumsState, MAX_CLASS_COEFFICIENTS};

@@ -7,7 +7,7 @@ use super::{Belief, PriorPrecision, Sums};
 use crate::covariance::Covariance;
 use crate::error::{Error, Result, require, require_len};
 use crate::family::Family;
-use crate::learner::{Auto, ClassPrior, Filter, Learner, Predict, Residual, times};
+use crate::learner::{Auto, Filter, Learner, Predict, Residual, times};
 use crate::linalg::ScaledCholesky;
 use crate::math::dot;
 use crate::rule::Rule;
@@ -39,14 +39,6 @@ pub struct Polished {
     /// Rows that the dispersion rests on.
     effective_rows: f64,
     kind: Kind,
-    /// $\ln\det(I+\Lambda)$.
-    log_det: f64,
-    /// Parameters that the rows determine, $\mathrm{tr}\,(I+\Lambda)^{-1}I$.
-    effective_parameters: f64,
-    /// $\tfrac12\theta^\top\Lambda\theta$ for a prior of mean 0.
-    penalty: f64,
-    /// The prior of several classes, if its size was chosen.
-    class_prior: Option<ClassPrior>,
 }
 
 /// One Newton step of the most probable coefficients under the prior, from sums at
@@ -90,9 +82,8 @@ pub(super) fn polish_sums(prior: &PriorPrecision, sums: &impl NewtonSums) -> Res
     let known = (dispersion / family_dispersion).min(1.0);
     let moved = moved(&step, |j| (known * inverse[j * dim + j]).sqrt());
     let estimates_noise = sums.kind() == Kind::Normal && estimate.is_some();
-    let penalty = prior.penalty(&coefficients);
     Ok(Polished {
-        log_posterior: -deviance / (2.0 * family_dispersion) - penalty,
+        log_posterior: -deviance / (2.0 * family_dispersion) - prior.penalty(&coefficients),
         coefficients,
         inverse,
         squared_scores: sums.squared_scores(),
@@ -104,10 +95,6 @@ pub(super) fn polish_sums(prior: &PriorPrecision, sums: &impl NewtonSums) -> Res
         rows: scalars.rows,
         effective_rows: scalars.effective_rows(),
         kind: sums.kind(),
-        log_det: factor.log_det(),
-        effective_parameters: spent,
-        penalty,
-        class_prior: None,
     })
 }
 
@@ -237,29 +224,6 @@ impl Polished {
     /// that do not depend on them: $-D/(2\varphi) - \tfrac12(\theta-m)^\top\Lambda(\theta-m)$.
     pub fn log_posterior(&self) -> f64 {
         self.log_posterior
-    }
-
-    /// The prior of several classes that [`Polish::of_classes`](super::Polish::of_classes) chose.
-    pub fn class_prior(&self) -> Option<&ClassPrior> {
-        self.class_prior.as_ref()
-    }
-
-    /// With the prior that it was taken under.
-    pub(super) fn with_class_prior(mut self, prior: &ClassPrior) -> Self {
-        self.class_prior = Some(prior.clone());
-        self
-    }
-
-    /// The logarithm of the evidence for a prior whose precision has this log-determinant, by
-    /// Laplace's approximation at the parabola's maximum; up to a term that all priors share.
-    pub(super) fn log_evidence(&self, prior_log_det: f64) -> f64 {
-        self.log_posterior + 0.5 * (prior_log_det - self.log_det)
-    }
-
-    /// The factor by which the prior's variance comes closer to the one of largest evidence:
-    /// $\theta^\top\Lambda\theta$ over the effective number of parameters (MacKay's fixed point).
-    pub(super) fn prior_growth(&self) -> f64 {
-        2.0 * self.penalty / self.effective_parameters
     }
 
     /// How far the step moved.

@@ -2,7 +2,6 @@
 
 mod autos;
 mod class_merging;
-mod class_priors;
 mod classes;
 mod merging;
 mod polishing;

@@ -1,9 +1,9 @@
 //! What a learner of several classes knows beyond its prior, and the learner that such information
 //! gives.
 
+use super::Categorical;
 use super::member::Member;
 use super::mixture::Mixture;
-use super::{Categorical, class_prior};
 use crate::covariance::{Covariance, Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require_count, require_len};
 use crate::learner::auto::information::{Candidate, Likelihood, Posterior};
@@ -246,7 +246,9 @@ impl Categorical {
 
     /// The inverse of the prior covariance of a class.
     pub(super) fn prior_precision(&self, size: f64, basis: Basis) -> Result<PriorPrecision> {
-        class_prior::precision_of_class(&self.scales, size, basis)
+        let centered = self.scales.has_intercept() && basis.is_centered();
+        let centers = centered.then(|| self.scales.centers());
+        PriorPrecision::centered(vec![0.0; self.dim], &self.prior_variances(size, basis), centers)
     }
 
     /// Takes over the scales of features that only `other` has seen.

@@ -1,10 +1,11 @@
 //! The joint belief about all classes that exact sums give, and the learner that starts from it.
 
+use super::Categorical;
 use super::member::Member;
 use super::mixture::Mixture;
-use super::{Categorical, ClassPrior};
 use crate::covariance::{Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require, require_len};
+use crate::learner::PriorPrecision;
 use crate::learner::auto::DriftMode;
 use crate::linalg::{Buffer, cholesky_lower};
 use serde::{Deserialize, Serialize};
@@ -128,17 +129,17 @@ impl Categorical {
         (0..(self.classes - 1) * self.dim).map(difference).collect()
     }
 
-    /// The prior that predicted best. Refuses fewer than two classes, and a learner that follows a
-    /// drift.
-    pub(crate) fn fitted_prior(&self) -> Result<ClassPrior> {
+    /// The prior that predicted best, about the coefficients of each class. Refuses fewer than two
+    /// classes, and a learner that follows a drift.
+    pub(crate) fn fitted_prior(&self) -> Result<PriorPrecision> {
         require(self.classes > 1, "classes", self.classes as f64, "must be at least 2")?;
         self.require_static()?;
-        let Member { prior_size: size, basis, .. } = *self.best();
-        Ok(ClassPrior { classes: self.classes, scales: self.scales.clone(), size, basis })
+        let best = self.best();
+        self.prior_precision(best.prior_size, best.basis)
     }
 
-    /// One member with this belief about the coefficients of each class against class 0, and a
-    /// prior: the one that predicted best, if none is given.
+    /// One member with this belief about the coefficients of each class against class 0, and the
+    /// prior that predicted best.
     ///
     /// The blocks have the covariance of the coefficients less their mean over the classes, times
     /// $K/(K-1)$. So differences have the joint variance if all classes are alike, and always if
@@ -147,13 +148,12 @@ impl Categorical {
         mut self,
         against_first: &[f64],
         covariance: &[f64],
-        prior: Option<&ClassPrior>,
         rows: u64,
     ) -> Result<Self> {
-        let ClassPrior { size, basis, .. } = match prior {
-            Some(prior) => prior.clone(),
-            None => self.fitted_prior()?,
-        };
+        self.require_static()?;
+        let best = self.best();
+        let size = best.prior_size;
+        let basis = best.basis;
         let means = centered_means(against_first, self.dim);
         let blocks = centered_covariances(covariance, self.dim, self.classes);
         let blocks = means.iter().zip(blocks).map(|(mean, covariance)| {

@@ -8,7 +8,6 @@
 //! |---|---|
 //! | `builder`, `check` | choices before the first row; which rows are legal |
 //! | `warm_up`, `prior` | the first rows, and members from the prior at the scales they give |
-//! | `class_prior` | that prior, of which a polish may choose the size |
 //! | `tighten` | narrower priors of features that turn out to be larger |
 //! | `revisit` | a second look at the first rows |
 //! | `member`, `mixture` | one softmax filter; several, and how their weights move |
@@ -23,7 +22,6 @@
 
 mod builder;
 mod check;
-mod class_prior;
 mod coefficients;
 mod drift;
 mod grow;
@@ -50,7 +48,6 @@ pub(super) use observe::reborrow;
 
 pub use builder::CategoricalBuilder;
 pub(crate) use check::check_class_rows;
-pub use class_prior::ClassPrior;
 pub use coefficients::Contrast;
 pub use information::{ClassInformation, ClassInformationState};
 pub use observe::{ClassObserver, ClassRow};

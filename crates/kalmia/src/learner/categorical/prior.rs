@@ -1,11 +1,11 @@
 //! Members from the prior at the current scales.
 
-use super::member::Member;
+use super::Categorical;
+use super::member::{BLOCK_SHARE, Member};
 use super::mixture::Mixture;
-use super::{Categorical, class_prior};
 use crate::covariance::{Factored, FactoredBelief};
 use crate::error::Result;
-use crate::learner::auto::prior::{Basis, PRIOR_SIZES, PRIOR_WEIGHTS};
+use crate::learner::auto::prior::{Basis, MIN_INTERCEPT, PRIOR_SIZES, PRIOR_WEIGHTS};
 use crate::linalg::Buffer;
 
 impl Categorical {
@@ -62,7 +62,11 @@ impl Categorical {
     }
 
     pub(super) fn prior_variances(&self, size: f64, basis: Basis) -> Vec<f64> {
-        class_prior::variances(&self.scales, size, basis)
+        let mut variances = self.scales.variances(BLOCK_SHARE * size, basis);
+        if self.scales.has_intercept() {
+            variances[0] = BLOCK_SHARE * MIN_INTERCEPT * size.max(1.0);
+        }
+        variances
     }
 
     fn prior_centers(&self, basis: Basis) -> &[f64] {
