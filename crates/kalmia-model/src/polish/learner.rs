@@ -115,7 +115,7 @@ impl PolishLearner for AnyCategorical {
         };
         Ok(PolishStart {
             law: Law::Classes(self.classes()),
-            theta: dense.coefficients_against_first(),
+            theta: dense.polishing_start(),
             precision,
         })
     }

@@ -7,6 +7,7 @@ use crate::covariance::{Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require, require_len};
 use crate::learner::PriorPrecision;
 use crate::learner::auto::DriftMode;
+use crate::learner::auto::prior::{PRIOR_SIZES, PRIOR_WEIGHTS};
 use crate::linalg::{Buffer, cholesky_lower};
 use serde::{Deserialize, Serialize};
 
@@ -115,6 +116,34 @@ impl Categorical {
         members.iter().find(|member| member.weight == heaviest).unwrap_or(&members[0])
     }
 
+    /// After a second look: the member whose prior predicted the rows best in one pass. Weights then
+    /// show which belief predicts best, and under wide priors the most probable coefficients do not.
+    fn best_looked(&self) -> Option<&Member> {
+        let evidence = |member: &Member| {
+            let size = PRIOR_SIZES.iter().position(|&size| size == member.prior_size);
+            member.prior_evidence + size.map_or(0.0, |at| PRIOR_WEIGHTS[at].ln())
+        };
+        let looked = self.mixture.members.iter().filter(|member| member.prior_evidence != 0.0);
+        looked.max_by(|a, b| evidence(a).total_cmp(&evidence(b)))
+    }
+
+    /// The member with the prior of a polish.
+    fn best_prior(&self) -> &Member {
+        self.best_looked().unwrap_or_else(|| self.best())
+    }
+
+    /// The coefficients to start a polish from, of each class against class 0, class after class.
+    /// After a second look they are those of the member with the prior of the polish: under wider
+    /// priors means are far from the most probable coefficients.
+    pub fn polishing_start(&self) -> Vec<f64> {
+        let Some(Member { blocks, .. }) = self.best_looked() else {
+            return self.coefficients_against_first();
+        };
+        let first = blocks[0].coefficients();
+        let others = blocks.iter().skip(1);
+        others.flat_map(|own| own.coefficients().iter().zip(first).map(|(a, b)| a - b)).collect()
+    }
+
     /// The coefficients of each class against class 0, class after class.
     pub fn coefficients_against_first(&self) -> Vec<f64> {
         let members = &self.mixture.members;
@@ -134,7 +163,7 @@ impl Categorical {
     pub(crate) fn fitted_prior(&self) -> Result<PriorPrecision> {
         require(self.classes > 1, "classes", self.classes as f64, "must be at least 2")?;
         self.require_static()?;
-        let best = self.best();
+        let best = self.best_prior();
         self.prior_precision(best.prior_size, best.basis)
     }
 
@@ -151,7 +180,7 @@ impl Categorical {
         rows: u64,
     ) -> Result<Self> {
         self.require_static()?;
-        let best = self.best();
+        let best = self.best_prior();
         let size = best.prior_size;
         let basis = best.basis;
         let means = centered_means(against_first, self.dim);

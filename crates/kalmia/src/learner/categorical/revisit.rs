@@ -128,8 +128,10 @@ impl Categorical {
         for i in 0..self.mixture.members.len() {
             let Member { prior_size, basis, .. } = self.mixture.members[i];
             let Ok(mut blocks) = self.prior_blocks(prior_size, basis, spare) else { return };
-            if second_look(&mut blocks, rows, &mut scratch).is_ok() {
-                std::mem::swap(&mut blocks, &mut self.mixture.members[i].blocks);
+            if let Ok(evidence) = second_look(&mut blocks, rows, &mut scratch) {
+                let member = &mut self.mixture.members[i];
+                std::mem::swap(&mut blocks, &mut member.blocks);
+                member.prior_evidence = evidence;
             }
             spare = blocks;
         }
@@ -137,19 +139,21 @@ impl Categorical {
     }
 }
 
-/// Learns the rows from the prior beliefs in `blocks`, then visits each once more.
+/// Learns the rows from the prior beliefs in `blocks`, then visits each once more. Returns the
+/// log-likelihood of the rows, each predicted by those before it: the evidence for the prior.
 fn second_look(
     blocks: &mut [FactoredBelief],
     rows: Rows<'_>,
     scratch: &mut TogetherScratch,
-) -> Result<()> {
+) -> Result<f64> {
     let classes = blocks.len();
+    let mut evidence = 0.0;
     let mut sites = vec![Site::default(); rows.len() * classes];
     let mut linear = vec![LinearRow::new(0.0, 0.0); classes];
     let mut probabilities = vec![0.0; classes];
     let mut decide = |i: usize, linear: &mut [LinearRow]| {
         let row = rows.observation(i);
-        softmax_steps(row.y as usize, row.weight, 1.0, linear, &mut probabilities);
+        evidence += softmax_steps(row.y as usize, row.weight, 1.0, linear, &mut probabilities);
         let sites = &mut sites[i * classes..][..classes];
         sites.iter_mut().zip(&*linear).for_each(|(site, row)| *site = Site::of(row));
         check_finite(i, linear)
@@ -170,7 +174,9 @@ fn second_look(
         check_finite(i, linear)
     };
     learn_together(blocks, &mut linear, rows.features(), 0, scratch, &mut decide)?;
-    blocks.iter().try_for_each(check_belief)
+    require(evidence.is_finite(), "evidence", evidence, "must be finite")?;
+    blocks.iter().try_for_each(check_belief)?;
+    Ok(evidence)
 }
 
 /// Refuses a belief that is not finite.
