@@ -116,8 +116,9 @@ impl Categorical {
         members.iter().find(|member| member.weight == heaviest).unwrap_or(&members[0])
     }
 
-    /// After a second look: the member whose prior predicted the rows best in one pass. Weights then
-    /// show which belief predicts best, and under wide priors the most probable coefficients do not.
+    /// After a second look: the member whose prior predicted the rows best in one pass. Weights
+    /// then show which belief predicts best, and under wide priors the most probable coefficients
+    /// do not.
     fn best_looked(&self) -> Option<&Member> {
         let evidence = |member: &Member| {
             let size = PRIOR_SIZES.iter().position(|&size| size == member.prior_size);
