@@ -59,33 +59,33 @@ fn held_out_losses_fall_where_early_steps_were_poor() {
     assert!(with < 0.97 * without, "{with} {without}");
 }
 
-/// With many rows both are close to the mode, and the second look is closer.
+/// Where planes separate the classes, means under wide priors are far from the mode.
 #[test]
-fn coefficients_come_closer_to_those_of_all_rows_together() {
-    let data = Rows4::draw(&mut rng(7), 3, 512);
-    let mut learner = Categorical::builder(3, 4).intercept().build().unwrap();
-    learner.learn(data.rows().slice(0..511)).unwrap();
-    let mut forgetful = forgetful(&learner);
-    learner.learn(data.rows().slice(511..512)).unwrap();
-    forgetful.learn(data.rows().slice(511..512)).unwrap();
-
-    let mut mode = learner.clone();
-    for _ in 0..6 {
-        let mut sums = ClassSums::new(3, &mode.coefficients_against_first()).unwrap();
-        sums.add(data.rows()).unwrap();
-        let polished = polish_classes(&learner.polishing_prior().unwrap(), &sums).unwrap();
-        mode = mode.with_polished(&polished).unwrap();
-    }
-    let errors = mode.contrast(1, 0).unwrap().standard_errors();
-    let distance = |learner: &Categorical| {
-        let found = learner.contrast(1, 0).unwrap().coefficients;
-        let expected = mode.contrast(1, 0).unwrap().coefficients;
-        let away = found.iter().zip(&expected).zip(&errors).map(|((a, b), e)| ((a - b) / e).abs());
-        away.fold(0.0, |most: f64, away| if away.is_nan() { away } else { most.max(away) })
+fn a_polish_starts_from_the_prior_that_predicted_best_in_one_pass() {
+    let (x, y) = clusters(100, 512);
+    let rows = Rows::new(DIM, &x, &y).unwrap();
+    let mut learner = learner(DriftMode::Off);
+    learner.learn(rows.slice(0..255)).unwrap();
+    assert_eq!(learner.polishing_start(), learner.coefficients_against_first());
+    learner.learn(rows.slice(255..512)).unwrap();
+    assert_ne!(learner.polishing_start(), learner.coefficients_against_first());
+    let objective = |theta: &[f64]| {
+        let prior = learner.polishing_prior().unwrap();
+        let mut sums = ClassSums::new(5, theta).unwrap();
+        sums.add(rows).unwrap();
+        let dim = theta.len();
+        let pull = prior.matrix().chunks_exact(dim).map(|row| dot(row, theta));
+        let pull: Vec<f64> = pull.collect();
+        0.5 * (sums.deviance() + dot(theta, &pull))
     };
-    println!("standard errors from the mode: {}, {}", distance(&learner), distance(&forgetful));
-    // means of the belief, and not its mode, so neither is 0
-    assert!(distance(&learner) < 0.97 * distance(&forgetful));
+    let start = objective(&learner.polishing_start());
+    let mean = objective(&learner.coefficients_against_first());
+    println!("minus the log posterior: {start:.2} at the start, {mean:.2} at the mean");
+    assert!(start < mean, "{start} {mean}");
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[test]
