@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 /// Shape $a_1$ of the inverse-gamma prior, which counts as one row.
 const PRIOR_SHAPE: f64 = 0.5;
 
-/// Smallest scale, relative to the spread of `y` in the warm-up.
-const MIN_SCALE: f64 = 1e-9;
+/// Smallest scale, relative to the spread of `y` in the warm-up. The widest prior has a variance of
+/// 1e15 in units of its square; with 1e21 a step would lose all significant digits.
+const MIN_SCALE: f64 = 1e-6;
 
 /// Runs over the warm-up if moments depend on an estimate.
 const ESTIMATE_RUNS: usize = 3;
@@ -148,10 +149,14 @@ impl Dispersion {
     ///
     /// With `sparse` rows, those whose belief is wider than the law count too.
     pub fn moved_family<F: Family>(&mut self, family: &F, sparse: bool) -> Option<F> {
-        let least = if self.kind == Kind::Scale { MIN_SCALE * self.guess } else { 0.0 };
-        let moved = self.shape.step(family, least, self.kind == Kind::Scale, sparse)?;
+        let moved = self.shape.step(family, self.least_scale(), self.kind == Kind::Scale, sparse)?;
         self.take_unit(&moved);
         Some(moved)
+    }
+
+    /// The smallest scale that the law may have, if it has one to learn.
+    pub fn least_scale(&self) -> f64 {
+        if self.kind == Kind::Scale { MIN_SCALE * self.guess } else { 0.0 }
     }
 
     /// Takes the unit of beliefs from the scale of a law.

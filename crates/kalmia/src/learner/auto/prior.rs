@@ -5,7 +5,7 @@ use super::bank::Bank;
 use super::dispersion::{Dispersion, Kind};
 use super::downweight::largest_usual;
 use super::member::Member;
-use super::warm_up::WarmUpRows;
+use super::warm_up::{EQUAL, WarmUpRows};
 use super::{Auto, Stage};
 use crate::covariance::{Factored, Kernel};
 use crate::error::{Result, require};
@@ -232,9 +232,11 @@ impl PriorCenter {
         let mut distances: Vec<f64> = targets.iter().map(|y| (y - middle).abs()).collect();
         let TargetSpread { variance, mean_square, .. } = TargetSpread::of(rows);
         let median = sample_quantile(&mut distances, 0.5).unwrap_or(0.0);
-        // most targets are equal, or all of them
-        let candidates = [MEDIAN_TO_DEVIATION * median, variance.sqrt(), mean_square.sqrt()];
-        let Some(deviation) = candidates.into_iter().find(|d| *d > 0.0 && d.is_finite()) else {
+        // most targets are equal, or all of them: their mean is then off by rounding
+        let size = mean_square.sqrt();
+        let candidates = [MEDIAN_TO_DEVIATION * median, variance.sqrt(), size];
+        let differ = |deviation: &f64| *deviation > EQUAL * size && deviation.is_finite();
+        let Some(deviation) = candidates.into_iter().find(differ) else {
             return;
         };
         dispersion.guess = deviation;
@@ -243,7 +245,9 @@ impl PriorCenter {
     }
 
     /// After [`PriorCenter::center`], for a family with a scale: takes the prior into units of it.
-    /// Returns the family with the first guess of its scale if the rows are few.
+    /// Returns the family with the first guess of its scale if the rows are few, or if its scale is
+    /// that of equal targets which others have followed: the prior would be too wide for it by more
+    /// than a number can show.
     pub fn center_scale<F: Family>(
         &mut self,
         family: &F,
@@ -255,11 +259,12 @@ impl PriorCenter {
         }
         let fast = family.fast();
         let first = fast.with_shape_unchecked(fast.shape_of_deviation(dispersion.guess));
-        let few = rows <= SPREAD_ROWS;
-        dispersion.take_unit(if few { &first } else { family });
+        let outdated = fast.shape().is_some_and(|scale| scale < dispersion.least_scale());
+        let fresh = outdated || rows <= SPREAD_ROWS;
+        dispersion.take_unit(if fresh { &first } else { family });
         self.scale.slopes /= dispersion.unit;
         self.scale.intercept /= dispersion.unit;
-        few.then_some(first)
+        fresh.then_some(first)
     }
 
     /// Prior variance of the intercept under a prior of size `p`, in units of the dispersion.

@@ -22,7 +22,7 @@ pub(in crate::learner) fn is_rerun(t: usize) -> bool {
 }
 
 /// Largest distance of targets that count as equal, relative to their size.
-const EQUAL: f64 = 1e-9;
+pub(in crate::learner::auto) const EQUAL: f64 = 1e-9;
 
 /// Whether a row's target is another than `only`; rows of weight 0 have none.
 fn is_other_target(row: &Observation, only: f64) -> bool {
