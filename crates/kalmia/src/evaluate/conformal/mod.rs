@@ -185,14 +185,17 @@ impl Conformal {
     }
 
     /// The scores at the ends of the kept levels. Each end is at least as far out as those of the
-    /// levels below, so that intervals are nested; an empty interval is turned around.
+    /// levels below, so that intervals are nested. Thresholds that have crossed meet in the middle:
+    /// every score then misses one of the two ends, which drives them apart again.
     fn kept_ends(&self) -> [Interval; LEVELS.len()] {
-        let mut lower = f64::NEG_INFINITY;
-        let mut upper = f64::NEG_INFINITY;
+        let mut nested = Interval { lower: f64::INFINITY, upper: f64::NEG_INFINITY };
         std::array::from_fn(|i| {
-            lower = lower.max(self.lower[i].value);
-            upper = upper.max(self.upper[i].value);
-            Interval { lower: upper.min(-lower), upper: upper.max(-lower) }
+            let lower = -self.lower[i].value;
+            let upper = self.upper[i].value;
+            let middle = 0.5 * (lower + upper);
+            nested.lower = nested.lower.min(lower.min(middle));
+            nested.upper = nested.upper.max(upper.max(middle));
+            nested
         })
     }
 

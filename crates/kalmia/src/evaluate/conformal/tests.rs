@@ -126,3 +126,24 @@ fn damaged_states_are_refused() {
     }
     assert!(learned(100).check(&"poisson".parse().unwrap()).is_err());
 }
+
+/// If crossed ends were swapped, the interval would hold every row, and the ends would move further
+/// apart the wrong way for ever.
+#[test]
+fn thresholds_that_crossed_come_apart_again() {
+    let mut conformal = gaussian();
+    for threshold in conformal.lower.iter_mut().chain(&mut conformal.upper) {
+        *threshold = Threshold::new(-3.0);
+    }
+    let crossed = conformal.interval(&UNIT, 0.9).unwrap();
+    assert_eq!((crossed.lower, crossed.upper), (0.0, 0.0));
+    let mut held = 0;
+    for i in 0..4000 {
+        let y = 3.0 * jitter(i);
+        let interval = conformal.interval(&UNIT, 0.9).unwrap();
+        held += u32::from(i >= 2000 && interval.lower <= y && y <= interval.upper);
+        conformal.learn(&UNIT, y, 1.0);
+    }
+    let share = f64::from(held) / 2000.0;
+    assert!((share - 0.9).abs() < 0.02, "{share}");
+}
