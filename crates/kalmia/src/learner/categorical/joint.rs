@@ -120,12 +120,12 @@ impl Categorical {
     /// then show which belief predicts best, and under wide priors the most probable coefficients
     /// do not.
     fn best_looked(&self) -> Option<&Member> {
-        let evidence = |member: &Member| {
+        let looked = self.mixture.members.iter().filter_map(|member| {
             let size = PRIOR_SIZES.iter().position(|&size| size == member.prior_size);
-            member.prior_evidence + size.map_or(0.0, |at| PRIOR_WEIGHTS[at].ln())
-        };
-        let looked = self.mixture.members.iter().filter(|member| member.prior_evidence != 0.0);
-        looked.max_by(|a, b| evidence(a).total_cmp(&evidence(b)))
+            let prior = size.map_or(0.0, |at| PRIOR_WEIGHTS[at].ln());
+            Some((member, member.prior_evidence? + prior))
+        });
+        looked.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(member, _)| member)
     }
 
     /// The member with the prior of a polish.

@@ -28,9 +28,9 @@ pub(super) struct Member {
     /// The weight at the last review by influence, and how far it has moved since.
     pub anchor: f64,
     pub influence: f64,
-    /// Log-likelihood of the remembered rows, each predicted by those before it; 0 until they are
-    /// looked at again.
-    pub prior_evidence: f64,
+    /// Log-likelihood of the rows that were looked at again, each predicted by those before it in
+    /// one pass.
+    pub prior_evidence: Option<f64>,
     pub predictions: Predictions,
 }
 
@@ -62,7 +62,7 @@ impl Member {
             weight: 1.0,
             anchor: 1.0,
             influence: 0.0,
-            prior_evidence: 0.0,
+            prior_evidence: None,
             predictions: Predictions::default(),
         }
     }

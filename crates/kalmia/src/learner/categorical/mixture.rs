@@ -16,12 +16,6 @@ use crate::rows::Rows;
 /// No weight falls below this between reviews, so that a member can recover from a bad start.
 const MIN_WEIGHT: f64 = 1e-300;
 
-/// Share of the past evidence that still counts after a second look at the rows. A prior that is
-/// best for few rows need not be best for more, and beliefs are no longer those that predicted.
-/// Held-out loss of image segments with 1, 1/2, 1/4, 0: 0.146, 0.137, 0.133, 0.134; of anes96,
-/// where evidence is scarce: 1.604, 1.604, 1.606, 1.609.
-const KEPT_EVIDENCE: f64 = 0.25;
-
 /// Members with weights that sum to 1.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mixture {
@@ -170,15 +164,6 @@ impl Mixture {
         if doubled {
             self.restart_influence();
         }
-    }
-
-    /// Raises the weights to [`KEPT_EVIDENCE`], after a second look has changed the beliefs.
-    pub fn flatten_weights(&mut self) {
-        self.members
-            .iter_mut()
-            .for_each(|member| member.weight = member.weight.powf(KEPT_EVIDENCE));
-        self.renormalize();
-        self.restart_influence();
     }
 
     /// Influence counts from the current weights.

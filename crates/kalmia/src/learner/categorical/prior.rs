@@ -11,12 +11,7 @@ use crate::linalg::Buffer;
 impl Categorical {
     /// New members, in the memory of the old ones.
     pub(super) fn rebuild(&mut self) -> Result<()> {
-        // Without a feature off center both kinds are the same.
-        let bases: &[Basis] = if self.scales.has_intercept() && self.scales.off_center() {
-            &[Basis::Centered, Basis::Raw]
-        } else {
-            &[Basis::Centered]
-        };
+        let bases = self.bases();
         let old = std::mem::take(&mut self.mixture).members;
         let mut old = old.into_iter().map(|member| member.blocks);
         let mut members = Vec::with_capacity(bases.len() * PRIOR_SIZES.len());
@@ -30,6 +25,17 @@ impl Categorical {
         }
         self.mixture = Mixture::new(members);
         Ok(())
+    }
+
+    /// The features that priors are independent in. Three classes or more have centered ones only:
+    /// raw ones predict no set better by 0.1 %, digits worse by 6 %, and take as long again.
+    fn bases(&self) -> &'static [Basis] {
+        // two classes have the members of [`Auto`](crate::Auto)
+        if self.classes < 3 && self.scales.has_intercept() && self.scales.off_center() {
+            &[Basis::Centered, Basis::Raw]
+        } else {
+            &[Basis::Centered]
+        }
     }
 
     /// A prior belief per class.

@@ -45,17 +45,13 @@ struct MemberState {
     weight: f64,
     anchor: f64,
     influence: f64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    prior_evidence: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prior_evidence: Option<f64>,
     #[serde(default)]
     process_noise: f64,
     #[serde(default = "all_of_it")]
     variance_share: f64,
     blocks: Vec<BlockState>,
-}
-
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
 }
 
 /// The share in files that were written before members had one.
@@ -110,8 +106,9 @@ impl MemberState {
             let share = (0.0..=f64::MAX).contains(&value);
             require(share, "member", value, "must be finite and not negative")?;
         }
-        let evidence = self.prior_evidence;
-        require(evidence.is_finite(), "member", evidence, "must be finite")?;
+        if let Some(evidence) = self.prior_evidence {
+            require(evidence.is_finite(), "member", evidence, "must be finite")?;
+        }
         let share = self.variance_share > 0.0 && self.variance_share <= 1.0;
         require(share, "variance share", self.variance_share, "must be above 0, at most 1")?;
         let blocks = self.blocks.iter().map(|block| block.restore(dim));
@@ -119,7 +116,7 @@ impl MemberState {
         member.weight = self.weight;
         member.anchor = self.anchor;
         member.influence = self.influence;
-        member.prior_evidence = evidence;
+        member.prior_evidence = self.prior_evidence;
         member.process_noise = self.process_noise;
         member.variance_share = self.variance_share;
         Ok(member)

@@ -30,12 +30,16 @@ impl Categorical {
         }
     }
 
-    /// After `rows` rows: narrows the priors of features that grew.
+    /// After `rows` rows: takes the larger scales of features that grew. A second look then starts
+    /// from the priors at these scales; without one the beliefs are narrowed.
     pub(super) fn tighten(&mut self, rows: u64) -> Result<()> {
         if self.classes < 3 || rows > MAX_MEASURED_ROWS {
             return Ok(());
         }
         let enlarged = self.scales.enlarge();
+        if self.remembered.is_some() {
+            return Ok(());
+        }
         self.mixture.tighten(&enlarged, self.dim)
     }
 }
@@ -86,6 +90,7 @@ mod tests {
         let (x, y) = rows(255, 50.0);
         let mut learner = learner();
         learner.learn(Rows::new(3, &x, &y).unwrap()).unwrap();
+        learner.remembered = None; // no second look
         let before = natural(&learner);
         let old = learner.scales.scale(2);
         learner.tighten(256).unwrap();

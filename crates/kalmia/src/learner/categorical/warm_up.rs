@@ -33,18 +33,23 @@ impl Categorical {
         }
         if t == WARM_UP_ROWS {
             let kept = self.warm_up.take();
-            self.remembered = kept.filter(|_| self.remembers());
+            self.remembered = kept.filter(|_| self.looks_again());
             self.start_watch();
         }
         Ok(())
     }
 
-    /// Takes the scales anew and learns the rows so far from the prior at these scales.
+    /// Takes the scales anew and learns the rows so far from the prior at these scales: once for
+    /// the weights of the members, then for their beliefs.
     fn rerun(&mut self) -> Result<()> {
         let kept = self.warm_up.take().unwrap_or_default();
         self.scales.freeze();
         self.rebuild()?;
-        self.chunk(kept.rows(self.dim)?, 0, None)?;
+        let rows = kept.rows(self.dim)?;
+        self.chunk(rows, 0, None)?;
+        if self.looks_again() {
+            self.look_again(rows);
+        }
         self.warm_up = Some(kept);
         Ok(())
     }

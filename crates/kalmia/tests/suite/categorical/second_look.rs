@@ -39,8 +39,9 @@ fn held_out(learner: &Categorical, x: &[f64], y: &[f64]) -> f64 {
 }
 
 /// Clusters overlap a little, so that a batch fit has finite coefficients and early steps are poor.
+/// The looks of the warm-up, which both learners have, are tested beside the code.
 #[test]
-fn held_out_losses_fall_where_early_steps_were_poor() {
+fn looks_after_the_warm_up_lower_held_out_losses() {
     let mut with = 0.0;
     let mut without = 0.0;
     for seed in 0..8 {
@@ -48,15 +49,15 @@ fn held_out_losses_fall_where_early_steps_were_poor() {
         let (train, test) = x.split_at(512 * DIM);
         let rows = Rows::new(DIM, train, &y[..512]).unwrap();
         let mut learner = learner(DriftMode::Detect);
-        learner.learn(rows.slice(0..255)).unwrap();
+        learner.learn(rows.slice(0..128)).unwrap();
         let mut forgetful = forgetful(&learner);
-        learner.learn(rows.slice(255..512)).unwrap();
-        forgetful.learn(rows.slice(255..512)).unwrap();
+        learner.learn(rows.slice(128..512)).unwrap();
+        forgetful.learn(rows.slice(128..512)).unwrap();
         with += held_out(&learner, test, &y[512..]);
         without += held_out(&forgetful, test, &y[512..]);
     }
     println!("held-out loss {:.4}, without a second look {:.4}", with / 8.0, without / 8.0);
-    assert!(with < 0.97 * without, "{with} {without}");
+    assert!(with < 0.99 * without, "{with} {without}");
 }
 
 /// Where planes separate the classes, means under wide priors are far from the mode.
@@ -65,9 +66,8 @@ fn a_polish_starts_from_the_prior_that_predicted_best_in_one_pass() {
     let (x, y) = clusters(100, 512);
     let rows = Rows::new(DIM, &x, &y).unwrap();
     let mut learner = learner(DriftMode::Off);
-    learner.learn(rows.slice(0..255)).unwrap();
     assert_eq!(learner.polishing_start(), learner.coefficients_against_first());
-    learner.learn(rows.slice(255..512)).unwrap();
+    learner.learn(rows).unwrap();
     assert_ne!(learner.polishing_start(), learner.coefficients_against_first());
     let objective = |theta: &[f64]| {
         let prior = learner.polishing_prior().unwrap();
