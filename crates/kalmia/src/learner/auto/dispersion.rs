@@ -149,7 +149,8 @@ impl Dispersion {
     ///
     /// With `sparse` rows, those whose belief is wider than the law count too.
     pub fn moved_family<F: Family>(&mut self, family: &F, sparse: bool) -> Option<F> {
-        let moved = self.shape.step(family, self.least_scale(), self.kind == Kind::Scale, sparse)?;
+        let moved =
+            self.shape.step(family, self.least_scale(), self.kind == Kind::Scale, sparse)?;
         self.take_unit(&moved);
         Some(moved)
     }
