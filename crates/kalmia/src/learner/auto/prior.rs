@@ -232,11 +232,17 @@ impl PriorCenter {
         let mut distances: Vec<f64> = targets.iter().map(|y| (y - middle).abs()).collect();
         let TargetSpread { variance, mean_square, .. } = TargetSpread::of(rows);
         let median = sample_quantile(&mut distances, 0.5).unwrap_or(0.0);
-        // most targets are equal, or all of them: their mean is then off by rounding
+        // If most targets are equal, or all of them, rounding must not pass for a spread: that of
+        // the targets themselves, and for the variance that of their mean.
         let size = mean_square.sqrt();
-        let candidates = [MEDIAN_TO_DEVIATION * median, variance.sqrt(), size];
-        let differ = |deviation: &f64| *deviation > EQUAL * size && deviation.is_finite();
-        let Some(deviation) = candidates.into_iter().find(differ) else {
+        let candidates = [
+            (MEDIAN_TO_DEVIATION * median, EQUAL * middle.abs()),
+            (variance.sqrt(), EQUAL * size),
+            (size, 0.0),
+        ];
+        let spread =
+            |(deviation, rounding): &(f64, f64)| deviation > rounding && deviation.is_finite();
+        let Some((deviation, _)) = candidates.into_iter().find(spread) else {
             return;
         };
         dispersion.guess = deviation;
