@@ -8,7 +8,7 @@ mod streams;
 
 use kalmia::evaluate::Conformal;
 use kalmia::predict::Interval;
-use rivals::{CoinBetting, DecayingSteps, Rival};
+use rivals::{CoinBetting, DecayingSteps, Rival, UniversalPortfolio};
 use streams::{JUDGED, PredictedRow, STREAMS, Stream, WARM_UP};
 
 /// Replicates of each stream.
@@ -33,12 +33,15 @@ fn main() -> kalmia::Result<()> {
             println!("| {}: {} | {model} | {conformal} |", stream.kind, stream.name);
         }
     }
-    println!("\n| 95 % | decaying steps | width | coin betting | width | conformal | width |");
-    println!("|---|---|---|---|---|---|---|");
+    println!(
+        "\n| 95 % | decaying steps | width | coin betting | width | universal portfolio | width \
+         | conformal | width |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
     for (stream, found) in named().filter(|(stream, _)| stream.family == "gaussian") {
-        let [plain, betting] = [&found.decaying, &found.betting].map(Coverage::text);
-        let conformal = found.conformal[1].text();
-        println!("| {}: {} | {plain} | {betting} | {conformal} |", stream.kind, stream.name);
+        let texts = [&found.decaying, &found.betting, &found.portfolio, &found.conformal[1]];
+        let texts = texts.map(Coverage::text).join(" | ");
+        println!("| {}: {} | {texts} |", stream.kind, stream.name);
     }
     Ok(())
 }
@@ -51,6 +54,7 @@ struct Found {
     conformal: [Coverage; 2],
     decaying: Coverage,
     betting: Coverage,
+    portfolio: Coverage,
 }
 
 impl Found {
@@ -71,6 +75,7 @@ impl Found {
             }
             rival(&rows, &mut found.decaying, || DecayingSteps::new(0.025));
             rival(&rows, &mut found.betting, || CoinBetting::new(0.025));
+            rival(&rows, &mut found.portfolio, || UniversalPortfolio::new(0.025));
         }
         Ok(found)
     }

@@ -37,8 +37,7 @@ impl Rival for DecayingSteps {
 }
 
 /// Coin betting with the Krichevsky-Trofimov fraction (Podkopaev, Xu and Lee 2024): without a
-/// parameter. Universal portfolios (arXiv 2602.03168) and a method for groups of rows (arXiv
-/// 2606.00419) refine it; they are not among the rivals.
+/// parameter.
 pub struct CoinBetting {
     tail: f64,
     threshold: f64,
@@ -64,5 +63,43 @@ impl Rival for CoinBetting {
         self.wealth += coin * self.threshold;
         self.total += coin;
         self.threshold = self.total / (self.rows + 1.0) * self.wealth;
+    }
+}
+
+/// A universal portfolio of two assets (Liu, Dobriban and Orabona 2026, arXiv 2602.03168): without
+/// a parameter, too.
+///
+/// One asset pays after a miss, the other after a hit. Only these two things can happen, so Cover's
+/// portfolio with the prior Beta(1/2, 1/2) is the Krichevsky-Trofimov estimate $p$ of the share of
+/// misses: a miss multiplies the wealth by $p / tail$, a hit by $(1 - p) / (1 - tail)$. The
+/// threshold is the stake that does so.
+pub struct UniversalPortfolio {
+    tail: f64,
+    rows: f64,
+    misses: f64,
+    wealth: f64,
+}
+
+impl UniversalPortfolio {
+    pub fn new(tail: f64) -> Self {
+        Self { tail, rows: 0.0, misses: 0.0, wealth: 1.0 }
+    }
+
+    fn miss_share(&self) -> f64 {
+        (self.misses + 0.5) / (self.rows + 1.0)
+    }
+}
+
+impl Rival for UniversalPortfolio {
+    fn threshold(&self) -> f64 {
+        self.wealth * (self.miss_share() - self.tail) / (self.tail * (1.0 - self.tail))
+    }
+
+    fn learn(&mut self, score: f64) {
+        let share = self.miss_share();
+        let missed = score > self.threshold();
+        self.wealth *= if missed { share / self.tail } else { (1.0 - share) / (1.0 - self.tail) };
+        self.misses += f64::from(missed);
+        self.rows += 1.0;
     }
 }
