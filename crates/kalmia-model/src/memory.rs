@@ -192,8 +192,8 @@ mod tests {
     fn classes_count_their_matrices() {
         let learner = Categorical::builder(30, 1).intercept().build().unwrap();
         let learner = AnyCategorical::from(learner);
-        // 12 members and 30 classes, of which a small learner has padded matrices
-        let expected = 12 * 30 * 8 * 1000 * 1000;
+        // 6 members and 30 classes, of which a small learner has padded matrices
+        let expected = 6 * 30 * 8 * 1000 * 1000;
         assert_eq!(Footprint::memory(&learner, 1000), expected);
         assert!(check_memory(&learner, 130).is_ok());
     }

@@ -1,9 +1,10 @@
-//! Time per row of the learner of several classes, against as many filters of one label each.
+//! Time of the learner of several classes, against as many learners of one label each: per row and
+//! member against filters, and for whole streams against the default learner.
 //!
-//! `cargo bench -p kalmia --bench categorical` prints a table. As a test (`cargo test --benches`)
+//! `cargo bench -p kalmia --bench categorical` prints two tables. As a test (`cargo test --benches`)
 //! each case runs once, short.
 
-use kalmia::{Bernoulli, Categorical, Filter, Learner, MomentMatch, Prior, Rows};
+use kalmia::{Auto, Bernoulli, Categorical, Filter, Learner, MomentMatch, Prior, Rows};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -81,6 +82,12 @@ impl Data {
 
 fn main() {
     let full = std::env::args().any(|a| a == "--bench");
+    per_member(full);
+    whole_streams(full);
+}
+
+/// Times per row of one member, when all are at work that will be.
+fn per_member(full: bool) {
     let (classes, dims): (&[usize], &[usize]) =
         if full { (&[3, 10, 30], &[5, 16, 64, 200, 500]) } else { (&[3], &[5, 64]) };
     println!("| classes | features | ns per row and member | ns in K filters | ratio |");
@@ -114,6 +121,33 @@ fn main() {
             }
             let ratio = own / filters;
             println!("| {classes} | {dim} | {own:.0} | {filters:.0} | {ratio:.2} |");
+        }
+    }
+}
+
+/// Seconds from the first row to the last, with the warm-up, all members and the second looks.
+fn whole_streams(full: bool) {
+    println!("\n| classes | features | rows | seconds | seconds in K learners of labels | ratio |");
+    println!("|--:|--:|--:|--:|--:|--:|");
+    let all_rows: &[usize] = if full { &[1000, 4096, 40_000] } else { &[300] };
+    for (classes, dim) in [(3, 5), (10, 16), (10, 64)] {
+        for &rows in all_rows {
+            let data = Data::new(classes, dim, rows);
+            let rows_of = |y| Rows::new(dim, &data.x, y).expect("lengths");
+            let mut learner = Categorical::builder(classes, dim).build().expect("legal");
+            let start = seconds();
+            learner.learn(rows_of(&data.y)).expect("legal rows");
+            let own = seconds() - start;
+            let mut labels = 0.0;
+            for class in 0..classes {
+                let y: Vec<f64> = data.y.iter().map(|&y| f64::from(y == class as f64)).collect();
+                let mut auto = Auto::builder(Bernoulli, dim).build().expect("legal");
+                let start = seconds();
+                auto.learn(rows_of(&y)).expect("legal rows");
+                labels += seconds() - start;
+            }
+            let ratio = own / labels;
+            println!("| {classes} | {dim} | {rows} | {own:.3} | {labels:.3} | {ratio:.2} |");
         }
     }
 }

@@ -157,9 +157,9 @@ impl Categorical {
     /// is one of `8 * dim * dim` bytes per member and class. Ask before a large learner is built
     /// or grows.
     pub fn memory(&self, dim: usize) -> usize {
-        let bases = if self.scales.has_intercept() { 2 } else { 1 };
+        // those of the warm-up, whatever its rows turn out to be
         let members = match self.warm_up {
-            Some(_) => bases * PRIOR_SIZES.len(),
+            Some(_) => self.possible_bases().len() * PRIOR_SIZES.len(),
             None => self.mixture.members.len(),
         };
         Factored::bytes(dim).saturating_mul(members).saturating_mul(self.classes)
