@@ -25,6 +25,8 @@ struct Inspection<'a> {
     averaged: bool,
     family: AnyFamily,
     rows: u64,
+    /// Rows whose values the file contains.
+    kept_rows: usize,
     skipped: u64,
     features: usize,
     target: Option<&'a kalmia_data::Target>,
@@ -136,6 +138,7 @@ fn inspection(model: &Model, version: String) -> Result<Inspection<'_>> {
         averaged: matches!(model.learner, AnyLearner::Averaged(_)),
         family: model.family(),
         rows: model.learner.count(),
+        kept_rows: model.learner.kept_rows(),
         skipped: model.encoder.counts().skipped,
         features: model.learner.dim(),
         target: model.encoder.target(),
@@ -180,8 +183,7 @@ fn text(view: &Inspection<'_>) -> String {
     if let Some(members) = &view.mixture {
         out.push_str(&mixture_table(members));
     }
-    let _ = writeln!(out, "\nrows from");
-    history(view.history, "  ", &mut out);
+    out.push_str(&origin_text(view.history, view.kept_rows));
     out
 }
 
@@ -213,6 +215,21 @@ fn mixture_table(members: &[MemberView]) -> String {
         ]);
     });
     format!("\n{}", table.render())
+}
+
+/// Which rows the model has learned, and how many of them its file contains.
+fn origin_text(learned: &History, kept_rows: usize) -> String {
+    let mut out = "\nrows from\n".to_string();
+    history(learned, "  ", &mut out);
+    if kept_rows > 0 {
+        let rows = counted(kept_rows as u64, "row");
+        let _ = writeln!(
+            out,
+            "\nthe file contains the values of its first {rows}; \
+             do not pass it on if they are private"
+        );
+    }
+    out
 }
 
 fn history(history: &History, indent: &str, out: &mut String) {

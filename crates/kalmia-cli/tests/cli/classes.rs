@@ -87,6 +87,25 @@ fn coefficients_are_log_odds_against_the_first_class() {
 }
 
 #[test]
+fn inspect_says_how_many_rows_a_file_contains() {
+    let folder = Folder::new("classes-kept-rows");
+    const NOTE: &str = "the file contains the values of its first";
+    for (rows, kept) in [(900, 900), (4200, 0)] {
+        folder.write("t.csv", fruit(rows, false));
+        folder.ok("fit t.csv -t fruit -o m.kalmia");
+        assert_eq!(folder.json("inspect m.kalmia --json")["kept_rows"], kept);
+        let text = folder.ok("inspect m.kalmia");
+        assert_eq!(text.contains(&format!("{NOTE} {kept} rows")), kept > 0, "{text}");
+        assert_eq!(text.contains(NOTE), kept > 0, "{text}");
+    }
+    // two classes and numbers need the first 128 rows only
+    folder.write("n.csv", "x,y\n1,2\n2,3\n4,4\n");
+    folder.ok("fit n.csv -t y -o n.kalmia");
+    assert_eq!(folder.json("inspect n.kalmia --json")["kept_rows"], 3);
+    assert!(folder.ok("inspect n.kalmia").contains(&format!("{NOTE} 3 rows")));
+}
+
+#[test]
 fn numbers_are_classes_if_asked_for_and_new_classes_are_taken_as_they_come() {
     let folder = Folder::new("classes-numbers");
     let coded = NAMES.iter().enumerate().fold(fruit(600, false), |csv, (code, name)| {

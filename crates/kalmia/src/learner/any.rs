@@ -127,6 +127,17 @@ impl<F: Family> AnyLearner<F> {
 }
 
 impl<F: Family> AnyLearner<F> {
+    /// Rows that the learner still holds, and so does its stored state: the first ones, until the
+    /// scales of the features are known. Only the default learners hold any.
+    pub fn kept_rows(&self) -> usize {
+        match self {
+            Self::Auto(inner) => inner.kept_rows(),
+            Self::Wide(inner) => inner.kept_rows(),
+            Self::Filter(_) | Self::Newton(_) | Self::Sgd(_) => 0,
+            Self::Averaged(inner) => inner.inner().kept_rows(),
+        }
+    }
+
     /// Bytes that its matrices take with `dim` coefficients, at most: nearly all of its memory.
     /// Ask before a large learner is built or grows.
     ///

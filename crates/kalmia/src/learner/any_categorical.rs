@@ -204,6 +204,11 @@ impl AnyCategorical {
         each!(self, inner => inner.count())
     }
 
+    /// Rows that the learner still holds, and so does its stored state: some of the first ones.
+    pub fn kept_rows(&self) -> usize {
+        each!(self, inner => inner.kept_rows())
+    }
+
     /// Bytes that the learner takes with so many features, at most.
     pub fn memory(&self, dim: usize) -> usize {
         each!(self, inner => inner.memory(dim))

@@ -1,6 +1,6 @@
 //! What the file of a model of several classes holds.
 
-use super::{ColumnView, MemberView, column_table, columns, history, mixture_table};
+use super::{ColumnView, MemberView, column_table, columns, mixture_table, origin_text};
 use crate::error::Result;
 use crate::format::counted;
 use crate::report::{class_coefficients_text, class_scores_text, level_coefficients_text, target};
@@ -16,6 +16,8 @@ pub struct Inspection<'a> {
     version: String,
     #[serde(flatten)]
     summary: ClassSummary,
+    /// Rows whose values the file contains.
+    kept_rows: usize,
     columns: Vec<ColumnView<'a>>,
     mixture: Vec<MemberView>,
     settings: &'a Settings,
@@ -27,6 +29,7 @@ pub fn inspection(model: &ClassModel, version: String) -> Result<Inspection<'_>>
     Ok(Inspection {
         version,
         summary: ClassSummary::new(model)?,
+        kept_rows: model.learner.kept_rows(),
         columns: columns(&model.encoder),
         mixture: match &model.learner {
             AnyCategorical::Dense(dense) => dense.weights().into_iter().map(From::from).collect(),
@@ -65,7 +68,6 @@ pub fn text(view: &Inspection<'_>) -> String {
         let _ = write!(out, "\nprogressive\n{}", class_scores_text(&summary.progressive));
     }
     out.push_str(&mixture_table(&view.mixture));
-    let _ = writeln!(out, "\nrows from");
-    history(view.history, "  ", &mut out);
+    out.push_str(&origin_text(view.history, view.kept_rows));
     out
 }

@@ -1,6 +1,6 @@
 //! What the file of a model of several quantiles holds.
 
-use super::{ColumnView, MemberView, column_table, columns, history, mixture_table};
+use super::{ColumnView, MemberView, column_table, columns, mixture_table, origin_text};
 use crate::error::Result;
 use crate::format::counted;
 use crate::report::{quantile_coefficients_text, quantile_scores_text, quantile_title};
@@ -15,6 +15,8 @@ pub struct Inspection<'a> {
     version: String,
     #[serde(flatten)]
     summary: QuantileSummary,
+    /// Rows whose values the file contains.
+    kept_rows: usize,
     columns: Vec<ColumnView<'a>>,
     /// The members of each level, by level.
     mixtures: Vec<Vec<MemberView>>,
@@ -30,6 +32,7 @@ pub fn inspection(model: &QuantileModel, version: String) -> Result<Inspection<'
     Ok(Inspection {
         version,
         summary: QuantileSummary::new(model)?,
+        kept_rows: model.learner.kept_rows(),
         columns: columns(&model.encoder),
         mixtures: model.learner.learners().iter().map(members).collect(),
         settings: &model.settings,
@@ -54,7 +57,6 @@ pub fn text(view: &Inspection<'_>) -> String {
     for (level, mixture) in summary.levels.iter().zip(&view.mixtures) {
         let _ = write!(out, "\nlevel {}{}", level.level, mixture_table(mixture));
     }
-    let _ = writeln!(out, "\nrows from");
-    history(view.history, "  ", &mut out);
+    out.push_str(&origin_text(view.history, view.kept_rows));
     out
 }

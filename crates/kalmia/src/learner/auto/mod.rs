@@ -203,6 +203,12 @@ impl<F: Family> Auto<F> {
         self.stage.weights()
     }
 
+    /// Rows that the learner still holds, and so does its stored state: the first ones, until
+    /// the scales of the features are known.
+    pub fn kept_rows(&self) -> usize {
+        self.warm_up.as_ref().map_or(0, WarmUpRows::len)
+    }
+
     /// Bytes that its matrices take with `dim` coefficients, at most: nearly all of its memory.
     ///
     /// Until the mixture has found its prior it has 6 members, 12 with an intercept, and each has a

@@ -153,6 +153,13 @@ impl Categorical {
         self.mixture.weights()
     }
 
+    /// Rows that the learner still holds, and so does its stored state: the first ones, while
+    /// they may be looked at again.
+    pub fn kept_rows(&self) -> usize {
+        let kept = self.warm_up.as_ref().or(self.remembered.as_ref());
+        kept.map_or(0, WarmUpRows::len)
+    }
+
     /// Bytes that its matrices take with `dim` features, at most: nearly all of its memory. There
     /// is one of `8 * dim * dim` bytes per member and class. Ask before a large learner is built
     /// or grows.

@@ -135,6 +135,12 @@ impl Ordinal {
         self.mixture.weights()
     }
 
+    /// Rows that the learner still holds, and so does its stored state: the first ones, until
+    /// the scales of the features are known.
+    pub fn kept_rows(&self) -> usize {
+        self.warm_up.as_ref().map_or(0, WarmUpRows::len)
+    }
+
     /// Bytes that its matrices take with `dim` features, at most: nearly all of its memory.
     pub fn memory(&self, dim: usize) -> usize {
         let members = match self.warm_up {

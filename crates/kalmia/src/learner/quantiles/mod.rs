@@ -88,6 +88,12 @@ impl Quantiles {
         self.levels[0].count()
     }
 
+    /// Rows that the learner still holds, and so does its stored state: the first ones, until
+    /// the scales of the features are known.
+    pub fn kept_rows(&self) -> usize {
+        self.levels[0].kept_rows()
+    }
+
     /// Bytes that the matrices of all levels take with `dim` features, at most: nearly all of its
     /// memory.
     pub fn memory(&self, dim: usize) -> usize {

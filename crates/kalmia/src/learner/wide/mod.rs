@@ -202,6 +202,12 @@ impl<F: Family> Wide<F> {
         self.members.weights()
     }
 
+    /// Rows that the learner still holds, and so does its stored state: the first ones, until
+    /// the scales of the features are known.
+    pub fn kept_rows(&self) -> usize {
+        self.warm_up.as_ref().map_or(0, WarmUpRows::len)
+    }
+
     /// Bytes that the learner takes with so many features, at most.
     pub fn memory(&self, features: usize) -> usize {
         let belief = Belief::bytes(self.features.capacity(), self.members.lanes(), features);

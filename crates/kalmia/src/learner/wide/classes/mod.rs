@@ -192,6 +192,12 @@ impl WideCategorical {
         self.members.weights()
     }
 
+    /// Rows that the learner still holds, and so does its stored state: the first ones, until
+    /// the scales of the features are known.
+    pub fn kept_rows(&self) -> usize {
+        self.warm_up.as_ref().map_or(0, WarmUpRows::len)
+    }
+
     /// Bytes that the learner takes with so many features, at most, with the classes it has.
     pub fn memory(&self, features: usize) -> usize {
         let one = Belief::bytes(self.features.capacity(), self.members.lanes(), features);
