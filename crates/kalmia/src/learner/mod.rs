@@ -20,6 +20,7 @@ mod precision;
 mod prior;
 mod quantiles;
 mod sample;
+mod standing;
 mod wide;
 
 pub use any::{AnyLearner, AnyState};

@@ -127,7 +127,7 @@ impl Start {
         let members = &bank.members;
         let dim = bank.best().covariance.dim();
         let mean = |value: &dyn Fn(&Member<Factored>) -> f64| -> f64 {
-            members.iter().map(|m| m.weight * value(m)).sum()
+            members.iter().map(|m| m.standing.weight * value(m)).sum()
         };
         let residual = mean(&|m| m.residual);
         let estimate = dispersion.estimate(residual);
@@ -141,7 +141,7 @@ impl Start {
             let away: Vec<f64> = (0..dim).map(|j| coefficient(member, j) - theta[j]).collect();
             for (k, (entry, within)) in covariance.iter_mut().zip(within).enumerate() {
                 let between = away[k / dim] * away[k % dim] / estimate;
-                *entry += member.weight * (within + between);
+                *entry += member.standing.weight * (within + between);
             }
         }
         Self { p: mean(&|m| m.p.ln()).exp(), theta, covariance, residual }

@@ -106,7 +106,7 @@ impl<F: Family> Auto<F> {
             let mean = Buffer::from_slice(&posterior.mean);
             let mut member = Member::new(p, 0.0, mean, covariance);
             member.basis = basis;
-            member.weight = weight;
+            member.standing.weight = weight;
             member.residual = self.residual(&posterior, information);
             members.push(member);
         }

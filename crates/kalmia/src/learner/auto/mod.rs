@@ -9,7 +9,6 @@
 //! | `builder` | choices before the first row |
 //! | `warm_up`, `scale`, `prior` | the first rows, the scales that they give, the priors at these |
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
-//! | `review` | which members are dropped |
 //! | `posterior`, `mean`, `dispersion`, `pearson`, `shape` | weights, predicted mean, noise |
 //! | `sandwich` | the covariance of a quantile's coefficients, whatever the law of the targets |
 //! | `outliers`, `downweight` | what targets far from their prediction count; how it is learned |
@@ -37,7 +36,6 @@ pub(super) mod posterior;
 pub(super) mod predict;
 pub(super) mod prior;
 pub(super) mod report;
-pub(super) mod review;
 mod sample;
 mod sandwich;
 pub(super) mod scale;
@@ -56,6 +54,7 @@ pub use outliers::{Downweighting, Outliers};
 pub use sentinel::DriftReport;
 pub use state::AutoState;
 
+use super::standing::REVIEW_ROWS;
 use super::{Checkpoint, Learner};
 use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths};
@@ -79,15 +78,13 @@ pub const PROCESS_NOISES: [f64; 6] = [0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
 /// Rows per feature before a drift is followed: the belief from which random-walk members start
 /// keeps one prior size, so the mixture must have found it.
 pub(super) const ROWS_BEFORE_DRIFT: u64 = 10;
-/// Members are reviewed at its multiples, however the rows are cut into batches.
-const CHUNK: u64 = 256;
 /// Rows that go through the members together. A drift is followed from the end of a chunk on, so
 /// chunks are as short as costs no speed: it depends on the kernel that `dim` features get.
 fn chunk_rows(dim: usize) -> u64 {
     match dim {
         0..=32 => 32,
         33..640 => 128,
-        _ => CHUNK,
+        _ => REVIEW_ROWS,
     }
 }
 
@@ -319,7 +316,7 @@ impl<F: Family> Auto<F> {
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.count += (end - i) as u64;
             i = end;
-            if self.count.is_multiple_of(CHUNK) {
+            if self.count.is_multiple_of(REVIEW_ROWS) {
                 self.review_members();
                 self.move_shape();
             }
@@ -330,6 +327,15 @@ impl<F: Family> Auto<F> {
             }
         }
         Ok(())
+    }
+
+    /// Drops members that no longer matter.
+    fn review_members(&mut self) {
+        if let Stage::Static(bank) = &mut self.stage
+            && !self.keeps_all
+        {
+            bank.drop_idle(self.count);
+        }
     }
 }
 

@@ -314,7 +314,7 @@ impl<F: Family> Auto<F> {
                 let covariance = self.prior_covariance(p, basis, old.next())?;
                 let mut member = Member::new(p, 0.0, self.prior_mean(), covariance);
                 member.basis = basis;
-                member.weight = weight;
+                member.standing.weight = weight;
                 members.push(member);
             }
         }

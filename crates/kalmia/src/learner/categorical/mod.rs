@@ -58,6 +58,7 @@ use super::auto::scale::Scales;
 use super::auto::warm_up::WarmUpRows;
 use super::auto::{DriftMode, MemberWeight};
 use super::checkpoint::Checkpoint;
+use super::standing::REVIEW_ROWS;
 use crate::covariance::{Factored, Kernel};
 use crate::error::Result;
 use crate::linalg::require_memory;
@@ -65,9 +66,6 @@ use crate::rows::Rows;
 use crate::sparse::SparseRows;
 use joint::Joint;
 use mixture::Mixture;
-
-/// Members are reviewed after as many rows as its multiples, however rows are cut into batches.
-const CHUNK: u64 = 256;
 
 /// Learns the probabilities of several classes, from dense or sparse rows. Feature scales do not
 /// matter.
@@ -236,7 +234,10 @@ impl Categorical {
             self.remember(rows.slice(i..end));
             i = end;
             let informative = self.informative_rows();
-            if informative > before && informative.is_multiple_of(CHUNK) && !self.is_following() {
+            if informative > before
+                && informative.is_multiple_of(REVIEW_ROWS)
+                && !self.is_following()
+            {
                 self.review(informative)?;
             }
             if self.count.is_multiple_of(chunk) {

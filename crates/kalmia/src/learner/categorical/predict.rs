@@ -96,7 +96,7 @@ impl Categorical {
             let mut rows: Vec<LinearRow> = member.blocks.iter().map(belief).collect();
             softmax_odds(&mut rows, &mut exponentials);
             let LinearRow { m, s, .. } = rows[class];
-            parts.push((member.weight, Prediction::new(Bernoulli, m, s)?));
+            parts.push((member.standing.weight, Prediction::new(Bernoulli, m, s)?));
         }
         MixturePrediction::new(parts)
     }
@@ -142,7 +142,7 @@ impl Categorical {
                 *row = LinearRow::new(linear[k * n + i], believed);
             }
             softmax_probabilities(row, own);
-            add_scaled(member.weight, own, mixed);
+            add_scaled(member.standing.weight, own, mixed);
         }
     }
 }

@@ -19,7 +19,7 @@ impl Categorical {
             for (size, weight) in PRIOR_SIZES.into_iter().zip(PRIOR_WEIGHTS) {
                 let blocks = self.prior_blocks(size, basis, old.next().unwrap_or_default())?;
                 let mut member = Member::new(size, basis, blocks);
-                member.weight = weight;
+                member.standing.weight = weight;
                 members.push(member);
             }
         }

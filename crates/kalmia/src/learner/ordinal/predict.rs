@@ -97,7 +97,7 @@ impl Ordinal {
                 *cut = LinearRow::new(*m, s + added);
             }
             level_probabilities(cuts, own);
-            add_scaled(member.weight, own, mixed);
+            add_scaled(member.standing.weight, own, mixed);
         }
     }
 }

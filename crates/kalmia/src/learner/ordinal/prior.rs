@@ -32,7 +32,7 @@ impl Ordinal {
             for (size, weight) in PRIOR_SIZES.into_iter().zip(PRIOR_WEIGHTS) {
                 let belief = self.prior_belief(size, basis, old.next())?;
                 let mut member = Member::new(size, basis, belief);
-                member.weight = weight;
+                member.standing.weight = weight;
                 members.push(member);
             }
         }
