@@ -21,6 +21,7 @@ mod prior;
 mod quantiles;
 mod sample;
 mod standing;
+mod warm_up;
 mod wide;
 
 pub use any::{AnyLearner, AnyState};

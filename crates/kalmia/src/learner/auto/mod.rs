@@ -45,7 +45,7 @@ pub(super) mod shape;
 mod shrink;
 mod stage;
 mod state;
-pub(super) mod warm_up;
+mod warm_up;
 
 pub use builder::AutoBuilder;
 pub use drift::DriftMode;
@@ -55,6 +55,7 @@ pub use sentinel::DriftReport;
 pub use state::AutoState;
 
 use super::standing::REVIEW_ROWS;
+use super::warm_up::WarmUpRows;
 use super::{Checkpoint, Learner};
 use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths};
@@ -70,7 +71,6 @@ use scale::Scales;
 use sentinel::Sentinel;
 use stage::Stage;
 use std::borrow::Cow;
-use warm_up::WarmUpRows;
 
 /// Process noise of the members that follow a drift, relative to the prior of size 1 of centered
 /// features.

@@ -8,12 +8,12 @@ use super::sandwich::Sandwich;
 use super::scale::Scales;
 use super::sentinel::Sentinel;
 use super::stage::each_bank;
-use super::warm_up::WarmUpRows;
 use super::{Auto, DriftMode, Stage};
 use crate::covariance::{Covariance, Dense};
 use crate::error::{Error, Result, require, require_count, require_len};
 use crate::family::Family;
 use crate::learner::standing::{self, Standing};
+use crate::learner::warm_up::WarmUpRows;
 use crate::linalg::{Buffer, Threads};
 use serde::{Deserialize, Serialize};
 

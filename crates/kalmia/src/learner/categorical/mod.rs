@@ -55,10 +55,10 @@ pub use state::CategoricalState;
 
 use super::auto::prior::PRIOR_SIZES;
 use super::auto::scale::Scales;
-use super::auto::warm_up::WarmUpRows;
 use super::auto::{DriftMode, MemberWeight};
 use super::checkpoint::Checkpoint;
 use super::standing::REVIEW_ROWS;
+use super::warm_up::WarmUpRows;
 use crate::covariance::{Factored, Kernel};
 use crate::error::Result;
 use crate::linalg::require_memory;

@@ -9,8 +9,8 @@ use crate::covariance::{Factored, FactoredBelief, Kernel};
 use crate::error::{Result, require, require_count, require_len};
 use crate::learner::auto::prior::Basis;
 use crate::learner::auto::scale::Scales;
-use crate::learner::auto::warm_up::WarmUpRows;
 use crate::learner::standing::{self, Standing};
+use crate::learner::warm_up::WarmUpRows;
 use crate::linalg::Buffer;
 use serde::{Deserialize, Serialize};
 
