@@ -7,6 +7,7 @@ mod averaged;
 mod averaged_sgd;
 mod categorical;
 mod checkpoint;
+mod class_predictions;
 mod drift;
 mod feature_map;
 mod filter;
