@@ -3,7 +3,7 @@
 use super::bank::Bank;
 use super::dispersion::Dispersion;
 use super::member::Member;
-use super::prior::Basis;
+use super::member_prior::Basis;
 use super::{PROCESS_NOISES, ROWS_BEFORE_DRIFT, Stage, chunk_rows};
 use crate::covariance::{Covariance, Dense, Factored, Kernel};
 use crate::error::{Error, Result};

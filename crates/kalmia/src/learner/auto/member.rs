@@ -1,7 +1,7 @@
 //! One filter of the mixture: a prior size, a belief, a weight.
 
+use super::member_prior::Basis;
 use super::outliers::Judge;
-use super::prior::Basis;
 use crate::covariance::Covariance;
 use crate::error::{Error, Result};
 use crate::family::Family;

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `builder` | choices before the first row |
 //! | `warm_up`, `scale`, `prior` | the first rows, the scales that they give, the priors at these |
+//! | `member_prior` | the sizes of these priors, and the features that they are independent in |
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
 //! | `posterior`, `mean`, `dispersion`, `pearson`, `shape` | weights, predicted mean, noise |
 //! | `sandwich` | the covariance of a quantile's coefficients, whatever the law of the targets |
@@ -29,6 +30,7 @@ mod drift;
 pub(super) mod information;
 pub(super) mod mean;
 pub(super) mod member;
+pub(super) mod member_prior;
 mod merge;
 pub(super) mod outliers;
 mod pearson;
@@ -64,7 +66,7 @@ use crate::observe::{Observer, reborrow};
 use crate::rows::Rows;
 use bank::Context;
 use dispersion::Dispersion;
-pub use prior::PRIOR_SIZES;
+pub use member_prior::PRIOR_SIZES;
 use prior::PriorCenter;
 use sandwich::Sandwich;
 use scale::Scales;

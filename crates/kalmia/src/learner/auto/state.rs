@@ -3,7 +3,8 @@
 use super::bank::Bank;
 use super::dispersion::{Dispersion, is_zero};
 use super::member::Member;
-use super::prior::{Basis, PriorCenter, PriorScale};
+use super::member_prior::Basis;
+use super::prior::{PriorCenter, PriorScale};
 use super::sandwich::Sandwich;
 use super::scale::Scales;
 use super::sentinel::Sentinel;

@@ -10,7 +10,7 @@ use super::mixture::Mixture;
 use crate::covariance::{Covariance, Factored, FactoredBelief, Kernel};
 use crate::error::{Result, require_len};
 use crate::family::Bernoulli;
-use crate::learner::auto::prior::Basis;
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::auto::sentinel::{Sentinel, WatchedRow};
 use crate::learner::auto::{DriftMode, PROCESS_NOISES, ROWS_BEFORE_DRIFT};
 use crate::learner::standing::REVIEW_ROWS;

@@ -7,7 +7,7 @@ use super::mixture::Mixture;
 use crate::covariance::{Covariance, Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require_count, require_len};
 use crate::learner::auto::information::{Candidate, Likelihood, Posterior};
-use crate::learner::auto::prior::Basis;
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::information::{PartBelief, PartNoise};
 use crate::learner::{
     FeatureMap, Heterogeneity, Information, InformationState, Merged, MergedMany, PriorPrecision,

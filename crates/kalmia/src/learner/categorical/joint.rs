@@ -7,7 +7,7 @@ use crate::covariance::{Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require, require_len};
 use crate::learner::PriorPrecision;
 use crate::learner::auto::DriftMode;
-use crate::learner::auto::prior::{PRIOR_SIZES, PRIOR_WEIGHTS};
+use crate::learner::auto::member_prior::{PRIOR_SIZES, PRIOR_WEIGHTS};
 use crate::linalg::{Buffer, cholesky_lower};
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use crate::covariance::{FactoredBelief, Kernel, TogetherScratch, learn_together};
 use crate::error::{Error, Result};
-use crate::learner::auto::prior::Basis;
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::auto::scale::{Enlarged, Scales, variance};
 use crate::learner::standing::{MixtureMember, Standing};
 use crate::rows::Rows;

@@ -52,8 +52,9 @@ pub use coefficients::Contrast;
 pub use information::{ClassInformation, ClassInformationState};
 pub use observe::{ClassObserver, ClassRow};
 pub use state::CategoricalState;
+pub(super) use state::restored_belief;
 
-use super::auto::prior::PRIOR_SIZES;
+use super::auto::member_prior::PRIOR_SIZES;
 use super::auto::scale::Scales;
 use super::auto::{DriftMode, MemberWeight};
 use super::checkpoint::Checkpoint;

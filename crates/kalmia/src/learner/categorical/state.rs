@@ -9,7 +9,7 @@ use super::sharpening::Sharpening;
 use crate::covariance::{Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require, require_count, require_len};
 use crate::learner::auto::DriftMode;
-use crate::learner::auto::prior::Basis;
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::auto::scale::Scales;
 use crate::learner::standing::{self, Standing};
 use crate::learner::warm_up::WarmUpRows;
@@ -73,15 +73,24 @@ impl BlockState {
     }
 
     fn restore(&self, dim: usize) -> Result<FactoredBelief> {
-        require_len("theta", self.theta.len(), dim)?;
-        for &value in self.theta.iter().chain(&self.covariance) {
-            require(value.is_finite(), "member", value, "must be finite")?;
-        }
-        Ok(FactoredBelief {
-            theta: Buffer::from_slice(&self.theta),
-            covariance: Factored::from_parts(&self.covariance, dim)?,
-        })
+        restored_belief(&self.theta, &self.covariance, dim)
     }
+}
+
+/// The belief about `dim` coefficients that a state holds, if its numbers are legal.
+pub(in crate::learner) fn restored_belief(
+    theta: &[f64],
+    covariance: &[f64],
+    dim: usize,
+) -> Result<FactoredBelief> {
+    require_len("theta", theta.len(), dim)?;
+    for &value in theta.iter().chain(covariance) {
+        require(value.is_finite(), "member", value, "must be finite")?;
+    }
+    Ok(FactoredBelief {
+        theta: Buffer::from_slice(theta),
+        covariance: Factored::from_parts(covariance, dim)?,
+    })
 }
 
 impl MemberState {

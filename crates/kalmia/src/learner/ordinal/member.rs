@@ -5,7 +5,7 @@ use super::probabilities::level_probabilities;
 use crate::covariance::{Covariance, FactoredBelief, Kernel};
 use crate::error::{Error, Result};
 use crate::family::Bernoulli;
-use crate::learner::auto::prior::Basis;
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::auto::scale::variance;
 use crate::learner::standing::{MixtureMember, Standing};
 use crate::linalg::Threads;

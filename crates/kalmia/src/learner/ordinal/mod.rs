@@ -39,7 +39,7 @@ pub use estimate::OrdinalEstimate;
 pub use state::OrdinalState;
 
 use super::auto::MemberWeight;
-use super::auto::prior::PRIOR_SIZES;
+use super::auto::member_prior::PRIOR_SIZES;
 use super::auto::scale::Scales;
 use super::categorical::{ClassObserver, reborrow};
 use super::checkpoint::Checkpoint;

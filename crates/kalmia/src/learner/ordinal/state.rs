@@ -5,13 +5,13 @@ use super::check::check_rows;
 use super::layout::Layout;
 use super::member::Member;
 use super::mixture::Mixture;
-use crate::covariance::{Factored, FactoredBelief, Kernel};
-use crate::error::{Result, require, require_count, require_len};
-use crate::learner::auto::prior::Basis;
+use crate::covariance::Kernel;
+use crate::error::{Result, require, require_count};
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::auto::scale::Scales;
+use crate::learner::categorical::restored_belief;
 use crate::learner::standing::{self, Standing};
 use crate::learner::warm_up::WarmUpRows;
-use crate::linalg::Buffer;
 use serde::{Deserialize, Serialize};
 
 /// The state of an [`Ordinal`], to be stored and restored.
@@ -53,19 +53,12 @@ impl MemberState {
     }
 
     fn restore(&self, size: usize) -> Result<Member> {
-        require_len("theta", self.theta.len(), size)?;
-        for &value in self.theta.iter().chain(&self.covariance) {
-            require(value.is_finite(), "member", value, "must be finite")?;
-        }
+        let belief = restored_belief(&self.theta, &self.covariance, size)?;
         let positive = self.prior_size > 0.0 && self.prior_size.is_finite();
         require(positive, "prior size", self.prior_size, "must be positive and finite")?;
         let standing =
             Standing { weight: self.weight, anchor: self.anchor, influence: self.influence };
         standing.check()?;
-        let belief = FactoredBelief {
-            theta: Buffer::from_slice(&self.theta),
-            covariance: Factored::from_parts(&self.covariance, size)?,
-        };
         let mut member = Member::new(self.prior_size, self.basis, belief);
         member.standing = standing;
         Ok(member)
