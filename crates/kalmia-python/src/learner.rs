@@ -7,8 +7,8 @@ mod predict;
 pub use inspect::{Coefficient, check_level, line};
 
 use crate::any::{AnyModel, either};
-use crate::error::input;
 use crate::file::Provenance;
+use crate::rows::one_row;
 use crate::shared::{Held, Shared};
 use crate::state::State;
 use crate::wide::WideRows;
@@ -72,25 +72,8 @@ impl Learner {
 
     /// One row with its constant, for a learner that is not wide.
     pub fn row(&self, x: &Numbers<'_>, learner: &AnyModel) -> PyResult<Vec<f64>> {
-        let x = x.as_array();
-        let dim = learner.dim();
-        if learner.is_wide() {
-            return Err(input(
-                "a wide learner takes no single rows of numbers: give its estimator a matrix of \
-                 one row",
-            ));
-        }
-        let expected = dim - usize::from(self.intercept);
-        if x.len() != expected {
-            let alone = if self.intercept { " besides the intercept" } else { "" };
-            return Err(input(format!(
-                "x has {} features, but the learner has {expected}{alone}: give one number per \
-                 feature",
-                x.len()
-            )));
-        }
-        let constant = self.intercept.then_some(1.0);
-        Ok(constant.into_iter().chain(x.iter().copied()).collect())
+        let dim = (!learner.is_wide()).then(|| learner.dim());
+        one_row(x, dim, self.intercept)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Rows out of numpy arrays of any layout, in blocks that fit the cache.
 
+use crate::error::input;
+use crate::learner::Numbers;
 use numpy::ndarray::{ArrayView1, ArrayView2, s};
 use pyo3::PyResult;
 use std::borrow::Cow;
@@ -8,6 +10,29 @@ use std::borrow::Cow;
 const BLOCK_NUMBERS: usize = 1 << 15;
 /// Rows per block are a multiple of this.
 const BLOCK_UNIT: usize = 256;
+
+/// One row behind its constant, if there is one, for a learner of `dim` coefficients. Wide
+/// learners, which have no such number, are refused.
+pub fn one_row(x: &Numbers<'_>, dim: Option<usize>, intercept: bool) -> PyResult<Vec<f64>> {
+    let x = x.as_array();
+    let Some(dim) = dim else {
+        return Err(input(
+            "a wide learner takes no single rows of numbers: give its estimator a matrix of one \
+             row",
+        ));
+    };
+    let expected = dim - usize::from(intercept);
+    if x.len() != expected {
+        let alone = if intercept { " besides the intercept" } else { "" };
+        return Err(input(format!(
+            "x has {} features, but the learner has {expected}{alone}: give one number per \
+             feature",
+            x.len()
+        )));
+    }
+    let constant = intercept.then_some(1.0);
+    Ok(constant.into_iter().chain(x.iter().copied()).collect())
+}
 
 /// The features of rows as Python gave them, and whether a constant goes before them.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,8 @@
 //! Time of the learner of several classes, against as many learners of one label each: per row and
 //! member against filters, and for whole streams against the default learner.
 //!
-//! `cargo bench -p kalmia --bench categorical` prints two tables. As a test (`cargo test --benches`)
-//! each case runs once, short.
+//! `cargo bench -p kalmia --bench categorical` prints two tables. As a test (`cargo test
+//! --benches`) each case runs once, short.
 
 use kalmia::{Auto, Bernoulli, Categorical, Filter, Learner, MomentMatch, Prior, Rows};
 use rand::{RngExt, SeedableRng};

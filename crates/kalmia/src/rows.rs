@@ -292,6 +292,12 @@ impl<'a> Inputs<'a> {
         }
     }
 
+    /// Blocks of at most `rows` rows, in order, each with the index of its first row.
+    pub(crate) fn blocks(self, rows: usize) -> impl Iterator<Item = (usize, Self)> {
+        let firsts = (0..self.len).step_by(rows);
+        firsts.map(move |first| (first, self.slice(first..self.len.min(first + rows))))
+    }
+
     /// Checks all features and offsets for a learner of `dim` coefficients.
     pub(crate) fn check(&self, dim: usize) -> Result<()> {
         require_len("x", self.dim, dim)?;

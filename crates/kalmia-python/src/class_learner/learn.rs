@@ -5,6 +5,7 @@ use crate::blocks::BlockFeatures;
 use crate::error::{input, model as translate, plain};
 use crate::learner::{Numbers, RowArgument};
 use crate::learning::{AnyRows, Given, LearnBlock, Teach, in_given_order, scale_weights};
+use crate::rows::one_row;
 use kalmia::learner::{AnyCategorical, ClassRow};
 use kalmia_model::{Weights, check_copy_memory, check_memory};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
@@ -195,20 +196,7 @@ impl ClassLearner {
 impl ClassLearner {
     /// One row with its constant, for a learner of dense rows.
     pub(super) fn row(&self, x: &Numbers<'_>, learner: &AnyCategorical) -> PyResult<Vec<f64>> {
-        let x = x.as_array();
-        let Some(dim) = learner.dense_dim() else {
-            return Err(input(
-                "a wide learner takes no single rows of numbers: give its estimator a matrix of \
-                 one row",
-            ));
-        };
-        let expected = dim - usize::from(self.intercept);
-        if x.len() != expected {
-            let found = x.len();
-            return Err(input(format!("x has {found} features, but the learner has {expected}")));
-        }
-        let constant = self.intercept.then_some(1.0);
-        Ok(constant.into_iter().chain(x.iter().copied()).collect())
+        one_row(x, learner.dense_dim(), self.intercept)
     }
 }
 

@@ -7,6 +7,7 @@ mod averaged;
 mod averaged_sgd;
 mod categorical;
 mod checkpoint;
+mod class_predictions;
 mod drift;
 mod feature_map;
 mod filter;
@@ -20,6 +21,8 @@ mod precision;
 mod prior;
 mod quantiles;
 mod sample;
+mod standing;
+mod warm_up;
 mod wide;
 
 pub use any::{AnyLearner, AnyState};

@@ -1,7 +1,7 @@
 //! Merges any number of default learners: those in their warm-up still have their rows, the others
 //! have information that adds.
 
-use super::auto::warm_up::WarmUpRows;
+use super::warm_up::WarmUpRows;
 use super::{Heterogeneity, Merged, MergedMany};
 use crate::error::{Error, Result};
 use std::cmp::Ordering;

@@ -5,6 +5,7 @@ mod auto_priors;
 mod auto_real;
 mod blocks;
 mod categorical;
+mod class_learners;
 mod common;
 mod conditioning;
 mod conformal;

@@ -4,70 +4,19 @@ mod ftrl;
 mod odd;
 mod states;
 
+use crate::common::sparse_batch::SparseBatch;
 use crate::common::{Rng, centered, gap, rng, uniform};
 use kalmia::learner::Merged;
 use kalmia::predict::Predictive;
 use kalmia::{
-    AnyFamily, Bernoulli, DriftMode, Error, Family, Learner, Predict, RowView, SparseInputs,
-    SparseMatrix, SparseRows, Wide,
+    AnyFamily, Bernoulli, DriftMode, Error, Family, Learner, Predict, RowView, SparseInputs, Wide,
 };
 
-/// Sparse rows with targets that own their numbers.
-#[derive(Debug, Clone, Default)]
-struct Batch {
-    starts: Vec<usize>,
-    indices: Vec<u32>,
-    values: Vec<f64>,
-    y: Vec<f64>,
-    weight: Vec<f64>,
-}
-
-impl Batch {
-    fn push(&mut self, entries: &[(u32, f64)], y: f64) {
-        if self.starts.is_empty() {
-            self.starts.push(0);
-        }
-        self.indices.extend(entries.iter().map(|entry| entry.0));
-        self.values.extend(entries.iter().map(|entry| entry.1));
-        self.starts.push(self.indices.len());
-        self.y.push(y);
-        self.weight.push(1.0);
-    }
-
-    fn len(&self) -> usize {
-        self.y.len()
-    }
-
-    fn matrix(&self) -> SparseMatrix<'_> {
-        SparseMatrix::new(&self.starts, &self.indices, &self.values).unwrap()
-    }
-
-    fn rows(&self) -> SparseRows<'_> {
-        SparseRows::new(self.matrix(), &self.y).unwrap().with_weights(&self.weight).unwrap()
-    }
-
-    fn slice(&self, from: usize, to: usize) -> Self {
-        let entries = self.starts[from]..self.starts[to];
-        Self {
-            starts: self.starts[from..=to].iter().map(|s| s - entries.start).collect(),
-            indices: self.indices[entries.clone()].to_vec(),
-            values: self.values[entries].to_vec(),
-            y: self.y[from..to].to_vec(),
-            weight: self.weight[from..to].to_vec(),
-        }
-    }
-
-    fn with_values(mut self, value: impl Fn(u32, f64) -> f64) -> Self {
-        self.values.iter_mut().zip(&self.indices).for_each(|(x, &j)| *x = value(j, *x));
-        self
-    }
-}
-
 /// Rows with a constant, a number and some of `features` words; targets of `family`.
-fn text(family: &AnyFamily, features: u32, rows: usize, seed: u64) -> Batch {
+fn text(family: &AnyFamily, features: u32, rows: usize, seed: u64) -> SparseBatch {
     let mut rng = rng(seed);
     let effect = |j: u32| 1.5 * ((f64::from(j) * 0.7).sin());
-    let mut batch = Batch::default();
+    let mut batch = SparseBatch::default();
     for _ in 0..rows {
         let number = 3.0 + 2.0 * centered(&mut rng);
         let mut entries = vec![(0, 1.0), (1, number)];
@@ -104,7 +53,7 @@ fn families() -> Vec<AnyFamily> {
     crate::common::families()
 }
 
-fn means(wide: &Wide<AnyFamily>, batch: &Batch) -> Vec<f64> {
+fn means(wide: &Wide<AnyFamily>, batch: &SparseBatch) -> Vec<f64> {
     let mut means = Vec::new();
     wide.predict_sparse(SparseInputs::new(batch.matrix()), &mut |_, prediction| {
         means.push(prediction.mean());
@@ -115,7 +64,7 @@ fn means(wide: &Wide<AnyFamily>, batch: &Batch) -> Vec<f64> {
 }
 
 /// The sum of the losses of the rows from `first` on.
-fn loss(wide: &mut Wide<AnyFamily>, batch: &Batch, first: usize) -> f64 {
+fn loss(wide: &mut Wide<AnyFamily>, batch: &SparseBatch, first: usize) -> f64 {
     let mut total = 0.0;
     let mut add = |row: &RowView<'_>| {
         if row.index >= first {
@@ -171,7 +120,7 @@ fn how_rows_are_cut_into_calls_does_not_matter() {
 #[test]
 fn the_limit_names_the_row_and_counts_neither_known_features_nor_zeros() {
     let mut wide = Wide::builder(AnyFamily::from(Bernoulli)).limit(3).build().unwrap();
-    let mut batch = Batch::default();
+    let mut batch = SparseBatch::default();
     batch.push(&[(5, 1.0), (9, 0.0), (11, 1.0)], 1.0);
     batch.push(&[(5, 1.0), (7, 1.0)], 0.0);
     batch.push(&[(5, 1.0), (6, 0.0), (7, 1.0), (11, 2.0)], 0.0);
@@ -281,7 +230,7 @@ fn pruning_drops_exactly_the_features_below_the_threshold() {
 #[test]
 fn a_learner_that_may_drift_follows_coefficients_that_flip() {
     let mut rng = rng(10);
-    let mut batch = Batch::default();
+    let mut batch = SparseBatch::default();
     let n = 16_000;
     for i in 0..n {
         let sign = if i < n / 2 { 2.0 } else { -2.0 };

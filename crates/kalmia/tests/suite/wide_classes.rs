@@ -1,12 +1,13 @@
 //! Several classes from sparse rows: the relation to one label, symmetries, batches, storing,
 //! refusals.
 
-mod data;
+pub mod data;
 mod growing;
 mod quality;
 
 use crate::common::gap;
-use data::{ClassBatch, learned, learner, probabilities, text};
+use crate::common::sparse_batch::SparseBatch;
+use data::{learned, learner, probabilities, text};
 use kalmia::learner::{AnyCategorical, AnyCategoricalState, ClassRow};
 use kalmia::predict::Predictive;
 use kalmia::{
@@ -79,26 +80,6 @@ fn the_units_of_features_do_not_matter() {
 }
 
 #[test]
-fn batches_do_not_matter_and_a_state_continues_bit_for_bit() {
-    for drift in [DriftMode::Off, DriftMode::Detect] {
-        let batch = text(6, 400, 2500, 6);
-        let start = || {
-            let builder = WideCategorical::builder(6).intercept().numbers(1).drift(drift);
-            builder.build().unwrap()
-        };
-        let mut whole = start();
-        whole.learn_sparse(batch.rows(), None).unwrap();
-        let mut parts = start();
-        for (from, to) in [(0, 1), (1, 60), (60, 129), (129, 2049), (2049, 2500)] {
-            parts.learn_sparse(batch.slice(from, to).rows(), None).unwrap();
-            parts = WideCategorical::restore(parts.state()).unwrap();
-        }
-        assert_eq!(parts.state(), whole.state());
-        assert!(whole.weights().len() < 8, "a review has passed");
-    }
-}
-
-#[test]
 fn an_observer_sees_what_would_have_been_predicted() {
     let batch = text(3, 100, 400, 7);
     let mut learner = learner(3);
@@ -158,7 +139,7 @@ fn a_refused_batch_changes_nothing() {
     let offsets = vec![1.0; batch.len()];
     let shifted = batch.rows().with_offsets(&offsets).unwrap();
     assert!(matches!(learner.learn_sparse(shifted, None), Err(Error::RowExtra { .. })));
-    let mut many = ClassBatch::default();
+    let mut many = SparseBatch::default();
     let wide: Vec<(u32, f64)> = (0..3000).map(|j| (j + 2, 1.0)).collect();
     many.push(&wide, 0.0);
     let error = learner.learn_sparse(many.rows(), None).unwrap_err();

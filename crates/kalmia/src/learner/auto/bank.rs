@@ -12,15 +12,11 @@ use super::sentinel::{Sentinel, WatchedRow};
 use crate::covariance::{Covariance, Factored};
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
+use crate::learner::standing;
 use crate::linalg::Threads;
 use crate::observe::{Observer, observation};
 use crate::rows::{Observation, Rows};
 use crate::rule::Evidence;
-
-/// No weight falls below this between reviews, so that a member can recover from a bad start.
-const MIN_WEIGHT: f64 = 1e-300;
-/// Share of the weight that random-walk members exchange per row.
-pub(in crate::learner) const WEIGHT_EXCHANGE: f64 = 1e-3;
 
 /// What the mixture knows beside its members.
 pub(super) struct Context<'a, F> {
@@ -82,11 +78,8 @@ impl<C: Covariance> Default for Bank<C> {
 impl<C: Covariance> Bank<C> {
     /// From members whose weights are relative to each other.
     pub fn new(mut members: Vec<Member<C>>) -> Self {
-        let total: f64 = members.iter().map(|member| member.weight).sum();
-        for member in &mut members {
-            member.weight /= total;
-            member.anchor = member.weight;
-        }
+        standing::renormalize(&mut members);
+        standing::restart_influence(&mut members);
         Self::with_weights(members)
     }
 
@@ -213,14 +206,13 @@ impl<C: Covariance> Bank<C> {
             }
         });
         let Some(error) = lost else { return Ok(()) };
-        self.renormalize();
+        standing::renormalize(&mut self.members);
+        self.truncate_scratch();
         if left == 0 { Err(error) } else { Ok(()) }
     }
 
-    /// After members have left: weights that sum to 1, and scratch for the members that are left.
-    pub fn renormalize(&mut self) {
-        let total: f64 = self.members.iter().map(|m| m.weight).sum();
-        self.members.iter_mut().for_each(|m| m.weight /= total);
+    /// Leaves scratch for the members that have not left.
+    fn truncate_scratch(&mut self) {
         self.evidence.truncate(self.members.len());
         self.next.truncate(self.members.len());
         self.added.truncate(self.members.len());
@@ -258,24 +250,17 @@ impl<C: Covariance> Bank<C> {
             next[0] = 1.0;
             return only;
         }
-        posterior(members.iter().map(|member| member.weight), evidence, next)
+        posterior(members.iter().map(|member| member.standing.weight), evidence, next)
     }
 
     /// Moves weights and residuals after a row.
     fn take_weights(&mut self) {
-        let several = self.members.len() > 1;
-        let exchange = self.has_process_noise();
-        let even = WEIGHT_EXCHANGE / self.members.len() as f64;
-        for ((member, &next), added) in self.members.iter_mut().zip(&self.next).zip(&self.added) {
+        for (member, added) in self.members.iter_mut().zip(&self.added) {
             member.residual += added;
-            if several {
-                member.weight = if exchange {
-                    (1.0 - WEIGHT_EXCHANGE) * next + even
-                } else {
-                    next.max(MIN_WEIGHT)
-                };
-                member.influence = member.influence.max((member.weight - member.anchor).abs());
-            }
+        }
+        if self.members.len() > 1 {
+            let exchange = self.has_process_noise();
+            standing::move_weights(&mut self.members, &self.next, exchange);
         }
     }
 
@@ -283,7 +268,7 @@ impl<C: Covariance> Bank<C> {
     pub fn best(&self) -> &Member<C> {
         self.members
             .iter()
-            .max_by(|a, b| a.weight.total_cmp(&b.weight))
+            .max_by(|a, b| a.standing.weight.total_cmp(&b.standing.weight))
             .expect("a bank has members")
     }
 
@@ -303,6 +288,12 @@ impl<C: Covariance> Bank<C> {
 }
 
 impl Bank<Factored> {
+    /// Drops members that no longer matter after `count` rows.
+    pub fn drop_idle(&mut self, count: u64) {
+        standing::drop_idle(&mut self.members, count);
+        self.truncate_scratch();
+    }
+
     /// After a re-run of the warm-up, replaces the residual sums and with them the guess of the
     /// dispersion.
     pub fn refit<F: Family>(&mut self, family: &F, dispersion: &mut Dispersion, rows: Rows<'_>) {

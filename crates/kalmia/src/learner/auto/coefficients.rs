@@ -27,7 +27,7 @@ impl<C: Covariance> Bank<C> {
             centered: m.basis.is_centered(),
             variance_share: 1.0,
             process_noise: m.q,
-            weight: m.weight,
+            weight: m.standing.weight,
         };
         self.members.iter().map(weight).collect()
     }
@@ -67,14 +67,16 @@ impl<C: Covariance> Bank<C> {
     pub fn entry(&self, dispersion: &Dispersion, mean: &[f64], i: usize, j: usize) -> f64 {
         let part = |m: &Member<C>| {
             let within = dispersion.estimate(m.residual) * self.member_entry(m, i, j);
-            m.weight * (within + self.distance(m, mean, i) * self.distance(m, mean, j))
+            m.standing.weight * (within + self.distance(m, mean, i) * self.distance(m, mean, j))
         };
         self.members.iter().map(part).sum()
     }
 
     /// The part between the members.
     pub fn between(&self, mean: &[f64], i: usize, j: usize) -> f64 {
-        let part = |m: &Member<C>| m.weight * self.distance(m, mean, i) * self.distance(m, mean, j);
+        let part = |m: &Member<C>| {
+            m.standing.weight * self.distance(m, mean, i) * self.distance(m, mean, j)
+        };
         self.members.iter().map(part).sum()
     }
 
@@ -103,7 +105,7 @@ impl<C: Covariance> Bank<C> {
     pub fn centered_mean(&self, mean: &mut [f64]) {
         mean.fill(0.0);
         for member in &self.members {
-            let weight = member.weight;
+            let weight = member.standing.weight;
             mean.iter_mut().zip(member.theta.iter()).for_each(|(mean, t)| *mean += weight * t);
         }
     }
@@ -133,7 +135,7 @@ impl<C: Covariance> Bank<C> {
     pub fn belief_of_row(&self, beliefs: &RowBeliefs, k: usize, i: usize) -> MemberBelief {
         let member = &self.members[k];
         MemberBelief {
-            weight: member.weight,
+            weight: member.standing.weight,
             prior_size: member.p,
             residual: member.residual,
             linear: beliefs.linear[k * beliefs.rows + i],
@@ -152,7 +154,7 @@ impl<C: Covariance> Bank<C> {
         let mut x = x.to_vec();
         center(&self.centers, &mut x);
         let belief = |m: &Member<C>| MemberBelief {
-            weight: m.weight,
+            weight: m.standing.weight,
             prior_size: m.p,
             residual: m.residual,
             linear: dot(&x, &m.theta),

@@ -2,13 +2,14 @@
 
 use super::bank::{Bank, Context};
 use super::dispersion::Kind;
+use super::member::Member;
 use super::posterior::posterior;
 use super::prior::{MEDIAN_TO_DEVIATION, TargetSpread, sample_quantile};
-use super::warm_up::WarmUpRows;
 use super::{Auto, Outliers};
 use crate::covariance::Covariance;
 use crate::error::Result;
 use crate::family::Family;
+use crate::learner::warm_up::WarmUpRows;
 use crate::math::dot;
 use crate::rows::Observation;
 use crate::rule::Evidence;
@@ -62,8 +63,8 @@ impl<C: Covariance> Bank<C> {
     /// The share of row `i` that counts for what the members have in common, 1 if every row counts
     /// in full.
     pub fn share(&self, i: usize) -> f64 {
-        let shares =
-            self.members.iter().filter_map(|m| Some((m.weight, *m.predictions.share.get(i)?)));
+        let share = |m: &Member<C>| Some((m.standing.weight, *m.predictions.share.get(i)?));
+        let shares = self.members.iter().filter_map(share);
         // exactly 1 if all are
         1.0 - shares.map(|(weight, share)| weight * (1.0 - share)).sum::<f64>()
     }
@@ -97,7 +98,7 @@ impl<C: Covariance> Bank<C> {
             });
         }
         if share < 1.0 && members.len() > 1 {
-            posterior(members.iter().map(|member| member.weight), evidence, next);
+            posterior(members.iter().map(|member| member.standing.weight), evidence, next);
         }
     }
 }

@@ -3,12 +3,12 @@
 use super::bank::Bank;
 use super::dispersion::Dispersion;
 use super::member::Member;
-use super::prior::Basis;
-use super::warm_up::WARM_UP_ROWS;
+use super::member_prior::Basis;
 use super::{PROCESS_NOISES, ROWS_BEFORE_DRIFT, Stage, chunk_rows};
 use crate::covariance::{Covariance, Dense, Factored, Kernel};
 use crate::error::{Error, Result};
 use crate::family::Family;
+use crate::learner::warm_up::WARM_UP_ROWS;
 use crate::linalg::{Buffer, require_memory};
 use crate::math::dot;
 use serde::{Deserialize, Serialize};
@@ -127,7 +127,7 @@ impl Start {
         let members = &bank.members;
         let dim = bank.best().covariance.dim();
         let mean = |value: &dyn Fn(&Member<Factored>) -> f64| -> f64 {
-            members.iter().map(|m| m.weight * value(m)).sum()
+            members.iter().map(|m| m.standing.weight * value(m)).sum()
         };
         let residual = mean(&|m| m.residual);
         let estimate = dispersion.estimate(residual);
@@ -141,7 +141,7 @@ impl Start {
             let away: Vec<f64> = (0..dim).map(|j| coefficient(member, j) - theta[j]).collect();
             for (k, (entry, within)) in covariance.iter_mut().zip(within).enumerate() {
                 let between = away[k / dim] * away[k % dim] / estimate;
-                *entry += member.weight * (within + between);
+                *entry += member.standing.weight * (within + between);
             }
         }
         Self { p: mean(&|m| m.p.ln()).exp(), theta, covariance, residual }

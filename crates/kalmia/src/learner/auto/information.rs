@@ -3,7 +3,7 @@
 use super::bank::Bank;
 use super::dispersion::Kind;
 use super::member::Member;
-use super::prior::{Basis, PRIOR_SIZES, PRIOR_WEIGHTS};
+use super::member_prior::{Basis, MemberPrior};
 use super::scale::Scales;
 use super::sentinel::Sentinel;
 use super::shape::ShapeSums;
@@ -106,7 +106,7 @@ impl<F: Family> Auto<F> {
             let mean = Buffer::from_slice(&posterior.mean);
             let mut member = Member::new(p, 0.0, mean, covariance);
             member.basis = basis;
-            member.weight = weight;
+            member.standing.weight = weight;
             member.residual = self.residual(&posterior, information);
             members.push(member);
         }
@@ -234,15 +234,9 @@ pub(in crate::learner) struct Candidate {
 impl Candidate {
     /// All priors of members at these scales, with the logarithms of their weights before any row.
     pub fn all(scales: &Scales) -> Vec<Self> {
-        let raw = scales.has_intercept() && scales.off_center();
-        let bases: &[Basis] = if raw { &[Basis::Centered, Basis::Raw] } else { &[Basis::Centered] };
-        let sizes = || PRIOR_SIZES.into_iter().zip(PRIOR_WEIGHTS);
-        bases
-            .iter()
-            .flat_map(|&basis| {
-                sizes().map(move |(p, weight)| Self { p, basis, log_weight: weight.ln() })
-            })
-            .collect()
+        let candidate =
+            |MemberPrior { size, basis, weight }| Self { p: size, basis, log_weight: weight.ln() };
+        MemberPrior::all(scales.raw_differs()).into_iter().map(candidate).collect()
     }
 
     /// Those that are worth a member, with their weights relative to the heaviest.

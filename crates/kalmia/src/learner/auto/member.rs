@@ -1,10 +1,11 @@
 //! One filter of the mixture: a prior size, a belief, a weight.
 
+use super::member_prior::Basis;
 use super::outliers::Judge;
-use super::prior::Basis;
 use crate::covariance::Covariance;
 use crate::error::{Error, Result};
 use crate::family::Family;
+use crate::learner::standing::{MixtureMember, Standing};
 use crate::linalg::{Buffer, Threads};
 use crate::observe::observation;
 use crate::rows::{Observation, Rows};
@@ -13,7 +14,7 @@ use crate::rule::{Evidence, Moments, Step, moments};
 /// Largest $\alpha s$ of a row for a dense member, well within what keeps its precision.
 const MAX_ALPHA_S_DENSE: f64 = 1e7;
 
-/// A belief with its share of the mixture.
+/// A belief with its standing in the mixture.
 #[derive(Debug, Clone)]
 pub(super) struct Member<C> {
     /// Prior size relative to the scaled features.
@@ -24,13 +25,9 @@ pub(super) struct Member<C> {
     pub basis: Basis,
     pub theta: Buffer,
     pub covariance: C,
-    /// Share of the mixture.
-    pub weight: f64,
+    pub standing: Standing,
     /// $\sum w\,r^2/(1+ws)$ in units of the dispersion.
     pub residual: f64,
-    /// The weight at the last review by influence, and how far it has moved since.
-    pub anchor: f64,
-    pub influence: f64,
     /// Variance added per row, one per coefficient; empty for a static member.
     pub process_noise: Vec<f64>,
     pub predictions: Predictions,
@@ -157,6 +154,16 @@ impl Predictions {
     }
 }
 
+impl<C> MixtureMember for Member<C> {
+    fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    fn standing_mut(&mut self) -> &mut Standing {
+        &mut self.standing
+    }
+}
+
 impl<C: Covariance> Member<C> {
     pub fn new(p: f64, q: f64, theta: Buffer, covariance: C) -> Self {
         Self {
@@ -165,10 +172,8 @@ impl<C: Covariance> Member<C> {
             basis: Basis::default(),
             theta,
             covariance,
-            weight: 1.0,
+            standing: Standing::default(),
             residual: 0.0,
-            anchor: 1.0,
-            influence: 0.0,
             process_noise: Vec::new(),
             predictions: Predictions::default(),
         }

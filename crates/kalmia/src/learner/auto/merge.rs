@@ -1,10 +1,10 @@
 //! Merges default learners: the information of their rows adds.
 
 use super::Auto;
-use super::warm_up::WarmUpRows;
 use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths};
 use crate::learner::pool::{self, Pool};
+use crate::learner::warm_up::WarmUpRows;
 use crate::learner::{Information, Learner, Merged, MergedMany};
 use std::cmp::Ordering;
 

@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `builder` | choices before the first row |
 //! | `warm_up`, `scale`, `prior` | the first rows, the scales that they give, the priors at these |
+//! | `member_prior` | the sizes of these priors, and the features that they are independent in |
 //! | `stage`, `bank`, `member` | the members: static or with process noise, together, and one |
-//! | `review` | which members are dropped |
 //! | `posterior`, `mean`, `dispersion`, `pearson`, `shape` | weights, predicted mean, noise |
 //! | `sandwich` | the covariance of a quantile's coefficients, whatever the law of the targets |
 //! | `outliers`, `downweight` | what targets far from their prediction count; how it is learned |
@@ -30,6 +30,7 @@ mod drift;
 pub(super) mod information;
 pub(super) mod mean;
 pub(super) mod member;
+pub(super) mod member_prior;
 mod merge;
 pub(super) mod outliers;
 mod pearson;
@@ -37,7 +38,6 @@ pub(super) mod posterior;
 pub(super) mod predict;
 pub(super) mod prior;
 pub(super) mod report;
-pub(super) mod review;
 mod sample;
 mod sandwich;
 pub(super) mod scale;
@@ -47,7 +47,7 @@ pub(super) mod shape;
 mod shrink;
 mod stage;
 mod state;
-pub(super) mod warm_up;
+mod warm_up;
 
 pub use builder::AutoBuilder;
 pub use drift::DriftMode;
@@ -56,6 +56,8 @@ pub use outliers::{Downweighting, Outliers};
 pub use sentinel::DriftReport;
 pub use state::AutoState;
 
+use super::standing::REVIEW_ROWS;
+use super::warm_up::WarmUpRows;
 use super::{Checkpoint, Learner};
 use crate::error::{Error, Result};
 use crate::family::{Family, FastPaths};
@@ -64,14 +66,13 @@ use crate::observe::{Observer, reborrow};
 use crate::rows::Rows;
 use bank::Context;
 use dispersion::Dispersion;
-pub use prior::PRIOR_SIZES;
+pub use member_prior::PRIOR_SIZES;
 use prior::PriorCenter;
 use sandwich::Sandwich;
 use scale::Scales;
 use sentinel::Sentinel;
 use stage::Stage;
 use std::borrow::Cow;
-use warm_up::WarmUpRows;
 
 /// Process noise of the members that follow a drift, relative to the prior of size 1 of centered
 /// features.
@@ -79,15 +80,13 @@ pub const PROCESS_NOISES: [f64; 6] = [0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
 /// Rows per feature before a drift is followed: the belief from which random-walk members start
 /// keeps one prior size, so the mixture must have found it.
 pub(super) const ROWS_BEFORE_DRIFT: u64 = 10;
-/// Members are reviewed at its multiples, however the rows are cut into batches.
-const CHUNK: u64 = 256;
 /// Rows that go through the members together. A drift is followed from the end of a chunk on, so
 /// chunks are as short as costs no speed: it depends on the kernel that `dim` features get.
 fn chunk_rows(dim: usize) -> u64 {
     match dim {
         0..=32 => 32,
         33..640 => 128,
-        _ => CHUNK,
+        _ => REVIEW_ROWS,
     }
 }
 
@@ -325,7 +324,7 @@ impl<F: Family> Auto<F> {
             self.chunk(rows.slice(i..end), i, reborrow(&mut observer))?;
             self.count += (end - i) as u64;
             i = end;
-            if self.count.is_multiple_of(CHUNK) {
+            if self.count.is_multiple_of(REVIEW_ROWS) {
                 self.review_members();
                 self.move_shape();
             }
@@ -336,6 +335,15 @@ impl<F: Family> Auto<F> {
             }
         }
         Ok(())
+    }
+
+    /// Drops members that no longer matter.
+    fn review_members(&mut self) {
+        if let Stage::Static(bank) = &mut self.stage
+            && !self.keeps_all
+        {
+            bank.drop_idle(self.count);
+        }
     }
 }
 

@@ -134,8 +134,7 @@ impl<F: Family> Predict for Auto<F> {
         let mut scaled = Vec::new();
         let mut parts = Vec::new();
         let mut mixture = None;
-        for first in (0..inputs.len()).step_by(PREDICTED_ROWS) {
-            let rows = inputs.slice(first..inputs.len().min(first + PREDICTED_ROWS));
+        for (first, rows) in inputs.blocks(PREDICTED_ROWS) {
             let n = rows.len();
             let x = self.seen_features(rows, &mut seen, &mut unseen);
             each_bank!(&self.stage, bank => {
@@ -172,8 +171,7 @@ impl<F: Family> Predict for Auto<F> {
         let mut theta = vec![0.0; self.dim];
         each_bank!(&self.stage, bank => {
             bank.centered_mean(&mut theta);
-            for first in (0..inputs.len()).step_by(PREDICTED_ROWS) {
-                let rows = inputs.slice(first..inputs.len().min(first + PREDICTED_ROWS));
+            for (first, rows) in inputs.blocks(PREDICTED_ROWS) {
                 let x = bank.centered_rows(rows.features(), self.dim, &mut centered);
                 let means = &mut means[first..first + rows.len()];
                 row_products(x, self.dim, &theta, means);

@@ -1,25 +1,21 @@
-//! The priors of the members: where the intercept starts, how wide each coefficient is, and the
-//! weight that each prior starts with.
+//! The members' priors at the current scales: where the intercept starts, and how wide each
+//! coefficient is.
 
 use super::bank::Bank;
 use super::dispersion::{Dispersion, Kind};
 use super::downweight::largest_usual;
 use super::member::Member;
-use super::warm_up::{EQUAL, WarmUpRows};
+use super::member_prior::{Basis, MemberPrior};
+use super::warm_up::EQUAL;
 use super::{Auto, Stage};
 use crate::covariance::{Factored, Kernel};
 use crate::error::{Result, require};
 use crate::family::{Family, FastPaths};
+use crate::learner::warm_up::WarmUpRows;
 use crate::linalg::{Buffer, require_memory};
 use crate::rows::Observation;
 use serde::{Deserialize, Serialize};
 
-/// Prior sizes of the members.
-pub const PRIOR_SIZES: [f64; 6] = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0];
-/// Their weights before the first row, relative to each other. Under the widest priors a few rows
-/// that one plane separates have huge coefficients, which would dominate the mixture's mean.
-pub(in crate::learner) const PRIOR_WEIGHTS: [f64; PRIOR_SIZES.len()] =
-    [1.0, 1.0, 1.0, 1.0, 0.3, 0.03];
 /// Variance of the intercept under normal noise, relative to that of `y`: so wide that the
 /// intercept is not shrunk.
 const FLAT: f64 = 1e6;
@@ -34,25 +30,6 @@ const SPREAD_ROWS: usize = 3;
 pub(in crate::learner) const MIN_INTERCEPT: f64 = 3.0;
 /// Smallest guess of the noise variance, relative to the variance of `y`.
 const MIN_NOISE: f64 = 1e-12;
-
-/// The features that a member's prior takes as independent. Which is better depends on the data:
-/// where zero has a meaning (pixels, counts of words) features as they come predict better, where
-/// it has none (a year) centered ones do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(in crate::learner) enum Basis {
-    /// Features less their means, in units of their standard deviation.
-    #[default]
-    Centered,
-    /// Features as they come, in units of their root mean square.
-    Raw,
-}
-
-impl Basis {
-    pub fn is_centered(&self) -> bool {
-        *self == Self::Centered
-    }
-}
 
 /// Prior variances of the coefficients in units of the dispersion (1 for families without one).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -300,23 +277,15 @@ impl<F: Family> Auto<F> {
 
     /// New members from the prior at the current scales.
     pub(super) fn rebuild(&mut self) -> Result<()> {
-        // Without a feature off center both kinds are the same.
-        let bases: &[Basis] = if self.scales.has_intercept() && self.scales.off_center() {
-            &[Basis::Centered, Basis::Raw]
-        } else {
-            &[Basis::Centered]
-        };
-        let matrices = self.take_matrices(bases.len() * PRIOR_SIZES.len())?;
-        let mut old = matrices.into_iter();
-        let mut members = Vec::with_capacity(bases.len() * PRIOR_SIZES.len());
-        for &basis in bases {
-            for (p, weight) in PRIOR_SIZES.into_iter().zip(PRIOR_WEIGHTS) {
-                let covariance = self.prior_covariance(p, basis, old.next())?;
-                let mut member = Member::new(p, 0.0, self.prior_mean(), covariance);
-                member.basis = basis;
-                member.weight = weight;
-                members.push(member);
-            }
+        let priors = MemberPrior::all(self.scales.raw_differs());
+        let mut old = self.take_matrices(priors.len())?.into_iter();
+        let mut members = Vec::with_capacity(priors.len());
+        for MemberPrior { size, basis, weight } in priors {
+            let covariance = self.prior_covariance(size, basis, old.next())?;
+            let mut member = Member::new(size, 0.0, self.prior_mean(), covariance);
+            member.basis = basis;
+            member.standing.weight = weight;
+            members.push(member);
         }
         self.dispersion.reset();
         self.stage = Stage::Static(Bank::new(members));

@@ -89,7 +89,7 @@ impl<C: Covariance> Bank<C> {
     /// The members' beliefs about row `i` of the chunk, in units of the dispersion.
     fn row_beliefs(&self, i: usize) -> impl Iterator<Item = MemberBelief> + Clone {
         self.members.iter().map(move |member| MemberBelief {
-            weight: member.weight,
+            weight: member.standing.weight,
             prior_size: member.p,
             residual: member.residual,
             linear: member.predictions.linear[i],
@@ -101,7 +101,7 @@ impl<C: Covariance> Bank<C> {
     pub(super) fn linear(&self, i: usize) -> f64 {
         match &self.members[..] {
             [only] => only.predictions.linear[i],
-            members => members.iter().map(|m| m.weight * m.predictions.linear[i]).sum(),
+            members => members.iter().map(|m| m.standing.weight * m.predictions.linear[i]).sum(),
         }
     }
 

@@ -66,7 +66,7 @@ impl<F: Family> Auto<F> {
 impl<F: Family> Sample for Auto<F> {
     fn draw(&self, draws: usize, rng: &mut dyn Rng) -> Result<Vec<PosteriorDraw<F>>> {
         each_bank!(&self.stage, bank => {
-            let weights: Vec<f64> = bank.members.iter().map(|member| member.weight).collect();
+            let weights: Vec<f64> = bank.members.iter().map(|m| m.standing.weight).collect();
             let chosen: Vec<usize> =
                 (0..draws).map(|_| place_of_share(&weights, rng.random())).collect();
             self.draw_members(bank, &chosen, rng)

@@ -1,6 +1,6 @@
 //! The scale of each feature, from the first rows; the prior is relative to it.
 
-use super::prior::Basis;
+use super::member_prior::Basis;
 use crate::error::require;
 use crate::learner::FeatureMap;
 use serde::{Deserialize, Serialize};
@@ -229,9 +229,11 @@ impl Scales {
         self.scale.contains(&0.0)
     }
 
-    /// Whether centering makes a difference: a feature's mean is large beside its deviation.
-    pub fn off_center(&self) -> bool {
-        self.size.iter().zip(&self.scale).skip(1).any(|(size, scale)| *size > OFF_CENTER * scale)
+    /// Whether priors of features as they come differ from those of centered ones: there is an
+    /// intercept, and a feature's mean is large beside its deviation.
+    pub fn raw_differs(&self) -> bool {
+        let mut features = self.size.iter().zip(&self.scale).skip(1);
+        self.intercept && features.any(|(size, scale)| *size > OFF_CENTER * scale)
     }
 
     /// Number of features.

@@ -2,7 +2,7 @@
 
 use super::bank::{Bank, Context, MemberBelief};
 use super::dispersion::Dispersion;
-use super::prior::Basis;
+use super::member_prior::Basis;
 use super::{MemberWeight, scale};
 use crate::covariance::{Dense, Factored, Kernel};
 use crate::error::Result;

@@ -3,16 +3,18 @@
 use super::bank::Bank;
 use super::dispersion::{Dispersion, is_zero};
 use super::member::Member;
-use super::prior::{Basis, PriorCenter, PriorScale};
+use super::member_prior::Basis;
+use super::prior::{PriorCenter, PriorScale};
 use super::sandwich::Sandwich;
 use super::scale::Scales;
 use super::sentinel::Sentinel;
 use super::stage::each_bank;
-use super::warm_up::WarmUpRows;
 use super::{Auto, DriftMode, Stage};
 use crate::covariance::{Covariance, Dense};
 use crate::error::{Error, Result, require, require_count, require_len};
 use crate::family::Family;
+use crate::learner::standing::{self, Standing};
+use crate::learner::warm_up::WarmUpRows;
 use crate::linalg::{Buffer, Threads};
 use serde::{Deserialize, Serialize};
 
@@ -96,11 +98,11 @@ fn members<C: Covariance>(bank: &Bank<C>) -> Vec<MemberState> {
         basis: m.basis,
         theta: m.theta[..m.covariance.dim()].to_vec(),
         covariance: m.covariance.parts(),
-        log_weight: m.weight.ln(),
-        weight: Some(m.weight),
+        log_weight: m.standing.weight.ln(),
+        weight: Some(m.standing.weight),
         residual: m.residual,
-        anchor: Some(m.anchor),
-        influence: m.influence,
+        anchor: Some(m.standing.anchor),
+        influence: m.standing.influence,
         process_noise: m.process_noise.clone(),
     };
     bank.members.iter().map(member).collect()
@@ -121,18 +123,15 @@ fn bank<C: Covariance>(members: Vec<MemberState>, dim: usize) -> Result<Bank<C>>
             C::from_parts(&state.covariance, dim)?,
         );
         member.basis = state.basis;
-        member.weight = state.weight.unwrap_or(state.log_weight.exp());
+        let weight = state.weight.unwrap_or(state.log_weight.exp());
+        let anchor = state.anchor.unwrap_or(weight);
+        member.standing = Standing { weight, anchor, influence: state.influence };
         member.residual = state.residual;
-        member.anchor = state.anchor.unwrap_or(member.weight);
-        member.influence = state.influence;
         member.process_noise = state.process_noise;
         Ok(member)
     };
     let members = members.into_iter().map(member).collect::<Result<Vec<_>>>()?;
-    let total: f64 = members.iter().map(|member| member.weight).sum();
-    if !(total > 0.0 && total.is_finite()) {
-        return Err(Error::State(format!("the weights of the members add up to {total}")));
-    }
+    standing::check_total(&members)?;
     Ok(Bank::with_weights(members))
 }
 

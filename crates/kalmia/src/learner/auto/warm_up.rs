@@ -1,4 +1,4 @@
-//! The first rows, which are kept and re-run while the scale of the features is not known.
+//! How the first rows are learned, and what they leave behind.
 
 use super::dispersion::{Dispersion, Kind};
 use super::prior::PriorCenter;
@@ -7,19 +7,9 @@ use super::sentinel::Sentinel;
 use super::{Auto, Stage};
 use crate::error::Result;
 use crate::family::{Family, FastPaths};
+use crate::learner::warm_up::{WarmUpRows, WarmUpTurn};
 use crate::observe::Observer;
 use crate::rows::{Observation, Rows};
-use serde::{Deserialize, Serialize};
-
-/// Rows of the warm-up, those of weight 0 not counted. Before row 3, and before the powers of two
-/// up to it, the scales are taken anew and all rows so far re-run.
-pub(in crate::learner) const WARM_UP_ROWS: usize = 128;
-
-/// Whether the scales are taken anew before row `t`, from 1. After two rows the spread of `y` is
-/// known for the first time.
-pub(in crate::learner) fn is_rerun(t: usize) -> bool {
-    t.is_power_of_two() || t == 3
-}
 
 /// Largest distance of targets that count as equal, relative to their size.
 pub(in crate::learner::auto) const EQUAL: f64 = 1e-9;
@@ -37,52 +27,6 @@ fn only_target(mut rows: impl Iterator<Item = Observation>) -> Option<f64> {
     (!rows.any(|row| is_other_target(&row, only))).then_some(only)
 }
 
-/// The rows of the warm-up.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(in crate::learner) struct WarmUpRows {
-    x: Vec<f64>,
-    y: Vec<f64>,
-    weight: Vec<f64>,
-    offset: Vec<f64>,
-}
-
-impl WarmUpRows {
-    pub fn push(&mut self, rows: Rows<'_>, i: usize) {
-        let observation = rows.observation(i);
-        self.x.extend_from_slice(rows.x(i));
-        self.y.push(observation.y);
-        self.weight.push(observation.weight);
-        self.offset.push(observation.offset);
-    }
-
-    pub fn len(&self) -> usize {
-        self.y.len()
-    }
-
-    pub fn rows(&self, dim: usize) -> Result<Rows<'_>> {
-        Rows::new(dim, &self.x, &self.y)?.with_weights(&self.weight)?.with_offsets(&self.offset)
-    }
-
-    /// One more feature, zero in every row.
-    pub fn grow(&mut self, dim: usize) {
-        let rows = self.y.len();
-        self.x = (0..rows)
-            .flat_map(|i| self.x[i * dim..(i + 1) * dim].iter().copied().chain([0.0]))
-            .collect();
-    }
-
-    /// Without the last of `dim` features.
-    pub fn shrink(&mut self, dim: usize) {
-        self.x = self.x.chunks_exact(dim).flat_map(|row| &row[..dim - 1]).copied().collect();
-    }
-
-    /// The observations, without features.
-    pub fn observations(&self) -> impl Iterator<Item = Observation> + Clone {
-        let values = self.y.iter().zip(&self.weight).zip(&self.offset);
-        values.map(|((&y, &weight), &offset)| Observation { y, weight, offset })
-    }
-}
-
 impl<F: Family> Auto<F> {
     /// Learns row `i` during the warm-up.
     pub(super) fn warm_up(
@@ -91,32 +35,32 @@ impl<F: Family> Auto<F> {
         i: usize,
         observer: Option<&mut dyn Observer>,
     ) -> Result<()> {
-        // A row of weight 0 is predicted, and nothing else: it leaves the schedule as it is.
-        if rows.observation(i).weight == 0.0 {
-            self.chunk(rows.slice(i..i + 1), i, observer)?;
-            self.count += 1;
-            return Ok(());
+        let kept = self.warm_up.as_ref().map_or(0, WarmUpRows::len);
+        let turn = WarmUpTurn::new(kept, rows.observation(i).weight);
+        if turn.counts {
+            self.scales.add(rows.x(i));
         }
-        let t = self.warm_up.as_ref().map_or(0, WarmUpRows::len) + 1;
-        self.scales.add(rows.x(i));
-        if is_rerun(t) {
+        if turn.reruns {
             self.rerun()?;
         }
         self.chunk(rows.slice(i..i + 1), i, observer)?;
         self.count += 1;
-        self.take_noise();
-        match &mut self.warm_up {
-            Some(kept) if t < WARM_UP_ROWS => kept.push(rows, i),
-            kept => {
-                if self.dispersion.kind == Kind::Scale {
-                    let before = kept.iter().flat_map(WarmUpRows::observations);
-                    self.dispersion.only_target = only_target(before.chain([rows.observation(i)]));
-                }
-                self.warm_up = None;
-                self.sentinel = Sentinel::default();
-            }
+        if turn.counts {
+            self.take_noise();
+            self.warm_up.iter_mut().for_each(|kept| kept.push(rows, i));
+        }
+        if turn.is_last {
+            self.end_warm_up();
         }
         Ok(())
+    }
+
+    fn end_warm_up(&mut self) {
+        let kept = self.warm_up.take().unwrap_or_default();
+        if self.dispersion.kind == Kind::Scale {
+            self.dispersion.only_target = only_target(kept.observations());
+        }
+        self.sentinel = Sentinel::default();
     }
 
     /// The first row from `from` on, before `end`, whose target is another than the only one that

@@ -58,7 +58,7 @@ impl Categorical {
             let theta = |class: usize| member.blocks[class].theta[at % dim];
             theta(classes[at / dim]) - theta(reference)
         };
-        let mean = |at: usize| members.iter().map(|m| m.weight * difference(m, at)).sum();
+        let mean = |at: usize| members.iter().map(|m| m.standing.weight * difference(m, at)).sum();
         let coefficients: Vec<f64> = (0..size).map(mean).collect();
         if let Some(joint) = &self.joint {
             let covariance = joint.of_differences(classes, reference);
@@ -80,7 +80,7 @@ impl Categorical {
                 }
                 let place = row % dim * dim + column % dim;
                 let within = if k == l { own[row / dim][place] } else { 0.0 } + shared[place];
-                *entry += member.weight * (within + away[row] * away[column]);
+                *entry += member.standing.weight * (within + away[row] * away[column]);
             }
         }
         Ok(Contrast { coefficients, covariance })
@@ -95,7 +95,7 @@ impl Categorical {
             return Ok((0..draws).map(|_| self.joint_draw(&root, rng)).collect());
         }
         let members = &self.mixture.members;
-        let weights: Vec<f64> = members.iter().map(|member| member.weight).collect();
+        let weights: Vec<f64> = members.iter().map(|member| member.standing.weight).collect();
         let chosen: Vec<usize> =
             (0..draws).map(|_| place_of_share(&weights, rng.random())).collect();
         let mut found = vec![Vec::new(); draws];

@@ -10,10 +10,11 @@ use super::mixture::Mixture;
 use crate::covariance::{Covariance, Factored, FactoredBelief, Kernel};
 use crate::error::{Result, require_len};
 use crate::family::Bernoulli;
-use crate::learner::auto::prior::Basis;
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::auto::sentinel::{Sentinel, WatchedRow};
-use crate::learner::auto::warm_up::WARM_UP_ROWS;
 use crate::learner::auto::{DriftMode, PROCESS_NOISES, ROWS_BEFORE_DRIFT};
+use crate::learner::standing::REVIEW_ROWS;
+use crate::learner::warm_up::WARM_UP_ROWS;
 use crate::linalg::{Buffer, require_memory};
 use crate::math::dot;
 use crate::rows::{Observation, Rows};
@@ -116,7 +117,7 @@ impl Categorical {
         if self.is_following() {
             NOISE_ROWS
         } else if self.drift == DriftMode::Off {
-            super::CHUNK
+            REVIEW_ROWS
         } else {
             WATCHED_ROWS
         }
@@ -165,7 +166,7 @@ impl Categorical {
     /// detected, one more starts from the prior: a sudden change leaves nothing to keep.
     fn random_walk_members(&self) -> Result<Vec<Member>> {
         let members = &self.mixture.members;
-        let size = members.iter().map(|m| m.weight * m.prior_size.ln()).sum::<f64>().exp();
+        let size = members.iter().map(|m| m.standing.weight * m.prior_size.ln()).sum::<f64>().exp();
         let blocks: Result<Vec<_>> = (0..self.classes).map(|k| self.mixed_block(k)).collect();
         let blocks = blocks?;
         let variance_share = self.mixture.variance_share();
@@ -193,7 +194,7 @@ impl Categorical {
         let mut theta = Buffer::zeros(dim);
         for member in members {
             let own = member.blocks[class].coefficients();
-            theta.iter_mut().zip(own).for_each(|(sum, own)| *sum += member.weight * own);
+            theta.iter_mut().zip(own).for_each(|(sum, own)| *sum += member.standing.weight * own);
         }
         // of the coefficients of centered features, where a feature far from 0 costs no precision
         let mut covariance = vec![0.0; dim * dim];
@@ -208,7 +209,7 @@ impl Categorical {
             away[0] += dot(centers, &away);
             let within = block.covariance.clone().recentered(centers).matrix();
             for (at, (entry, within)) in covariance.iter_mut().zip(within).enumerate() {
-                *entry += member.weight * (within + away[at / dim] * away[at % dim]);
+                *entry += member.standing.weight * (within + away[at / dim] * away[at % dim]);
             }
         }
         let back: Vec<f64> = centers.iter().map(|center| -center).collect();

@@ -7,7 +7,7 @@ use super::mixture::Mixture;
 use crate::covariance::{Covariance, Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require_count, require_len};
 use crate::learner::auto::information::{Candidate, Likelihood, Posterior};
-use crate::learner::auto::prior::Basis;
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::information::{PartBelief, PartNoise};
 use crate::learner::{
     FeatureMap, Heterogeneity, Information, InformationState, Merged, MergedMany, PriorPrecision,
@@ -147,7 +147,9 @@ impl ClassInformation {
             return Heterogeneity::new(0.0, 0);
         }
         let mean = |class: usize| -> Vec<f64> {
-            let of = |j: usize| members.iter().map(|m| m.weight * m.blocks[class].theta[j]).sum();
+            let of = |j: usize| {
+                members.iter().map(|m| m.standing.weight * m.blocks[class].theta[j]).sum()
+            };
             (0..self.dim).map(of).collect()
         };
         let found = self.blocks.iter().enumerate();
@@ -235,7 +237,7 @@ impl Categorical {
             };
             let blocks = likelihoods.iter().map(block).collect::<Result<_>>()?;
             let mut member = Member::new(p, basis, blocks);
-            member.weight = weight;
+            member.standing.weight = weight;
             members.push(member);
         }
         self.joint = None;

@@ -7,7 +7,7 @@ use crate::covariance::{Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require, require_len};
 use crate::learner::PriorPrecision;
 use crate::learner::auto::DriftMode;
-use crate::learner::auto::prior::{PRIOR_SIZES, PRIOR_WEIGHTS};
+use crate::learner::auto::member_prior::{PRIOR_SIZES, PRIOR_WEIGHTS};
 use crate::linalg::{Buffer, cholesky_lower};
 use serde::{Deserialize, Serialize};
 
@@ -112,8 +112,8 @@ impl Categorical {
     /// The heaviest member, the first of several.
     pub(super) fn best(&self) -> &Member {
         let members = &self.mixture.members;
-        let heaviest = members.iter().map(|member| member.weight).fold(0.0, f64::max);
-        members.iter().find(|member| member.weight == heaviest).unwrap_or(&members[0])
+        let heaviest = members.iter().map(|member| member.standing.weight).fold(0.0, f64::max);
+        members.iter().find(|member| member.standing.weight == heaviest).unwrap_or(&members[0])
     }
 
     /// After a second look: the member whose prior predicted the rows best in one pass. Weights
@@ -153,7 +153,7 @@ impl Categorical {
             let j = at % self.dim;
             members
                 .iter()
-                .map(|m| m.weight * (m.blocks[class].theta[j] - m.blocks[0].theta[j]))
+                .map(|m| m.standing.weight * (m.blocks[class].theta[j] - m.blocks[0].theta[j]))
                 .sum()
         };
         (0..(self.classes - 1) * self.dim).map(difference).collect()

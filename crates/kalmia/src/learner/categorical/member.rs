@@ -2,15 +2,16 @@
 
 use crate::covariance::{FactoredBelief, Kernel, TogetherScratch, learn_together};
 use crate::error::{Error, Result};
-use crate::learner::auto::prior::Basis;
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::auto::scale::{Enlarged, Scales, variance};
+use crate::learner::standing::{MixtureMember, Standing};
 use crate::rows::Rows;
 use crate::rule::{LinearRow, Step, softmax_steps};
 
 /// Prior variance of a coefficient per prior size of a difference between two classes.
 pub(in crate::learner) const BLOCK_SHARE: f64 = 0.5;
 
-/// A belief per class, with their share of the mixture.
+/// A belief per class, with their standing in the mixture.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     /// Prior size of a difference between two classes, relative to the scaled features.
@@ -23,11 +24,7 @@ pub(super) struct Member {
     pub process_noise: f64,
     /// One per class.
     pub blocks: Vec<FactoredBelief>,
-    /// Share of the mixture.
-    pub weight: f64,
-    /// The weight at the last review by influence, and how far it has moved since.
-    pub anchor: f64,
-    pub influence: f64,
+    pub standing: Standing,
     /// Log-likelihood of the rows that were looked at again, each predicted by those before it in
     /// one pass.
     pub prior_evidence: Option<f64>,
@@ -51,6 +48,16 @@ impl Clone for Predictions {
     }
 }
 
+impl MixtureMember for Member {
+    fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    fn standing_mut(&mut self) -> &mut Standing {
+        &mut self.standing
+    }
+}
+
 impl Member {
     pub fn new(prior_size: f64, basis: Basis, blocks: Vec<FactoredBelief>) -> Self {
         Self {
@@ -59,9 +66,7 @@ impl Member {
             variance_share: 1.0,
             process_noise: 0.0,
             blocks,
-            weight: 1.0,
-            anchor: 1.0,
-            influence: 0.0,
+            standing: Standing::default(),
             prior_evidence: None,
             predictions: Predictions::default(),
         }

@@ -2,8 +2,8 @@
 
 use super::{Categorical, ClassInformation};
 use crate::error::{Error, Result};
-use crate::learner::auto::warm_up::WarmUpRows;
 use crate::learner::pool::{self, Pool};
+use crate::learner::warm_up::WarmUpRows;
 use crate::learner::{Merged, MergedMany};
 use std::cmp::Ordering;
 

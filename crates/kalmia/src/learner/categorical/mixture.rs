@@ -7,14 +7,9 @@ use super::sharpening::Sharpening;
 use crate::covariance::TogetherScratch;
 use crate::error::Result;
 use crate::learner::auto::MemberWeight;
-use crate::learner::auto::bank::WEIGHT_EXCHANGE;
-use crate::learner::auto::posterior::posterior_of_logs;
-use crate::learner::auto::review::is_idle;
 use crate::learner::auto::scale::Enlarged;
+use crate::learner::standing;
 use crate::rows::Rows;
-
-/// No weight falls below this between reviews, so that a member can recover from a bad start.
-const MIN_WEIGHT: f64 = 1e-300;
 
 /// Members with weights that sum to 1.
 #[derive(Debug, Clone, Default)]
@@ -32,11 +27,11 @@ pub(super) struct Mixture {
 
 impl Mixture {
     /// From members whose weights are relative to each other.
-    pub fn new(members: Vec<Member>) -> Self {
+    pub fn new(mut members: Vec<Member>) -> Self {
+        standing::renormalize(&mut members);
+        standing::restart_influence(&mut members);
         let mut mixture = Self::with_weights(members);
         mixture.start_sharpening();
-        mixture.renormalize();
-        mixture.restart_influence();
         mixture
     }
 
@@ -53,12 +48,6 @@ impl Mixture {
     /// Begins to sharpen the probabilities if there are three classes or more.
     pub fn start_sharpening(&mut self) {
         self.sharpening = (self.classes() > 2).then(Sharpening::default);
-    }
-
-    fn renormalize(&mut self) {
-        let total: f64 = self.members.iter().map(|member| member.weight).sum();
-        self.members.iter_mut().for_each(|member| member.weight /= total);
-        self.next.truncate(self.members.len());
     }
 
     /// Each member learns the rows after `count` others, then the weights follow row by row. The
@@ -111,7 +100,7 @@ impl Mixture {
         probabilities.fill(0.0);
         for member in members {
             let own = &member.predictions.probabilities[i * classes..][..classes];
-            add_scaled(member.weight, own, probabilities);
+            add_scaled(member.standing.weight, own, probabilities);
         }
     }
 
@@ -139,38 +128,16 @@ impl Mixture {
         for (next, member) in next.iter_mut().zip(&*members) {
             *next = member.predictions.evidence[i];
         }
-        posterior_of_logs(members.iter().map(|member| member.weight), next);
         let exchange = members.iter().any(|member| member.process_noise > 0.0);
-        let even = WEIGHT_EXCHANGE / members.len() as f64;
-        for (member, &next) in members.iter_mut().zip(&*next) {
-            member.weight =
-                if exchange { (1.0 - WEIGHT_EXCHANGE) * next + even } else { next.max(MIN_WEIGHT) };
-            member.influence = member.influence.max((member.weight - member.anchor).abs());
-        }
+        standing::weigh(members, next, exchange);
     }
 
-    /// Drops members that no longer matter after `count` rows: by weight at every review, by
-    /// influence at the powers of two.
+    /// Drops members that no longer matter after `count` rows, and the sharpening with them.
     pub fn drop_idle(&mut self, count: u64) {
-        let heaviest = self.members.iter().map(|member| member.weight).fold(0.0, f64::max);
-        let doubled = count.is_power_of_two() && count > super::CHUNK;
-        self.members.retain(|member| {
-            member.weight == heaviest || !is_idle(member.weight, member.influence, count, doubled)
-        });
-        self.renormalize();
+        let doubled = standing::drop_idle(&mut self.members, count);
+        self.next.truncate(self.members.len());
         if doubled && self.sharpening.as_ref().is_some_and(Sharpening::is_over) {
             self.sharpening = None;
-        }
-        if doubled {
-            self.restart_influence();
-        }
-    }
-
-    /// Influence counts from the current weights.
-    fn restart_influence(&mut self) {
-        for member in &mut self.members {
-            member.anchor = member.weight;
-            member.influence = 0.0;
         }
     }
 
@@ -180,14 +147,15 @@ impl Mixture {
             centered: member.basis.is_centered(),
             variance_share: member.variance_share,
             process_noise: member.process_noise,
-            weight: member.weight,
+            weight: member.standing.weight,
         };
         self.members.iter().map(weight).collect()
     }
 
     /// The share of the variance that the heaviest member believes.
     pub fn variance_share(&self) -> f64 {
-        let heaviest = self.members.iter().max_by(|a, b| a.weight.total_cmp(&b.weight));
+        let heaviest =
+            self.members.iter().max_by(|a, b| a.standing.weight.total_cmp(&b.standing.weight));
         heaviest.map_or(1.0, |member| member.variance_share)
     }
 

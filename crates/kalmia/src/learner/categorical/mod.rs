@@ -52,12 +52,14 @@ pub use coefficients::Contrast;
 pub use information::{ClassInformation, ClassInformationState};
 pub use observe::{ClassObserver, ClassRow};
 pub use state::CategoricalState;
+pub(super) use state::restored_belief;
 
-use super::auto::prior::PRIOR_SIZES;
+use super::auto::member_prior::MemberPrior;
 use super::auto::scale::Scales;
-use super::auto::warm_up::WarmUpRows;
 use super::auto::{DriftMode, MemberWeight};
 use super::checkpoint::Checkpoint;
+use super::standing::REVIEW_ROWS;
+use super::warm_up::WarmUpRows;
 use crate::covariance::{Factored, Kernel};
 use crate::error::Result;
 use crate::linalg::require_memory;
@@ -65,9 +67,6 @@ use crate::rows::Rows;
 use crate::sparse::SparseRows;
 use joint::Joint;
 use mixture::Mixture;
-
-/// Members are reviewed after as many rows as its multiples, however rows are cut into batches.
-const CHUNK: u64 = 256;
 
 /// Learns the probabilities of several classes, from dense or sparse rows. Feature scales do not
 /// matter.
@@ -166,7 +165,7 @@ impl Categorical {
     pub fn memory(&self, dim: usize) -> usize {
         // those of the warm-up, whatever its rows turn out to be
         let members = match self.warm_up {
-            Some(_) => self.possible_bases().len() * PRIOR_SIZES.len(),
+            Some(_) => MemberPrior::all(self.may_be_raw()).len(),
             None => self.mixture.members.len(),
         };
         Factored::bytes(dim).saturating_mul(members).saturating_mul(self.classes)
@@ -243,7 +242,10 @@ impl Categorical {
             self.remember(rows.slice(i..end));
             i = end;
             let informative = self.informative_rows();
-            if informative > before && informative.is_multiple_of(CHUNK) && !self.is_following() {
+            if informative > before
+                && informative.is_multiple_of(REVIEW_ROWS)
+                && !self.is_following()
+            {
                 self.review(informative)?;
             }
             if self.count.is_multiple_of(chunk) {

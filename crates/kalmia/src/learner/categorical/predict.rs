@@ -5,16 +5,18 @@ use super::member::{BLOCK_SHARE, Member};
 use super::mixture::add_scaled;
 use super::sharpening::Sharpening;
 use crate::covariance::{Covariance, FactoredBelief, Kernel};
-use crate::error::{Result, require};
+use crate::error::Result;
 use crate::family::Bernoulli;
-use crate::learner::labels::PREDICTED_ROWS;
+use crate::learner::class_predictions::{
+    predict_in_blocks, predict_one, refuse_offsets, require_rival,
+};
 use crate::linalg::{Threads, row_products};
 use crate::math::dot;
 use crate::predict::{MixturePrediction, Prediction};
 use crate::rows::{Inputs, check_features};
 use crate::rule::{LinearRow, softmax_odds, softmax_probabilities};
 
-/// The beliefs of one member about the rows of a block, and the probabilities of the mixture.
+/// The beliefs of one member about the rows of a block.
 #[derive(Default)]
 struct Scratch {
     /// Class after class, row after row.
@@ -26,8 +28,6 @@ struct Scratch {
     /// The features without those that no row had, and the number of these per row.
     seen: Vec<f64>,
     unseen: Vec<f64>,
-    /// Row after row, class after class.
-    mixed: Vec<f64>,
 }
 
 impl Categorical {
@@ -35,12 +35,8 @@ impl Categorical {
     /// they sum to 1.
     pub fn predict(&self, x: &[f64]) -> Result<Vec<f64>> {
         check_features(x, self.dim)?;
-        let mut probabilities = Vec::new();
-        self.predict_many(Inputs::new(self.dim, x)?, &mut |_, predicted| {
-            probabilities.extend_from_slice(predicted);
-            Ok(())
-        })?;
-        Ok(probabilities)
+        let inputs = Inputs::new(self.dim, x)?;
+        predict_one(|take| self.predict_many(inputs, take))
     }
 
     /// Calls `take(i, probabilities)` with the probability of each class of each row, in order. The
@@ -51,19 +47,12 @@ impl Categorical {
         take: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
     ) -> Result<()> {
         inputs.check(self.dim)?;
-        for i in 0..inputs.len() {
-            let offset = inputs.offset(i);
-            require(offset == 0.0, "offset", offset, "must be 0: all classes would share it")?;
-        }
+        let offsets = (0..inputs.len()).map(|i| inputs.offset(i));
+        refuse_offsets(offsets, "must be 0: all classes would share it")?;
         let mut scratch = Scratch::default();
-        for first in (0..inputs.len()).step_by(PREDICTED_ROWS) {
-            let rows = inputs.slice(first..inputs.len().min(first + PREDICTED_ROWS));
-            self.predict_block(rows, &mut scratch);
-            for (i, probabilities) in scratch.mixed.chunks_exact(self.classes).enumerate() {
-                take(first + i, probabilities)?;
-            }
-        }
-        Ok(())
+        predict_in_blocks(inputs, self.classes, take, |rows, mixed| {
+            self.add_block(rows, &mut scratch, mixed);
+        })
     }
 
     /// What is known of class `class` against all others at `x`: a belief about the logarithm of
@@ -77,8 +66,7 @@ impl Categorical {
         unseen: u32,
     ) -> Result<MixturePrediction<Bernoulli>> {
         check_features(x, self.dim)?;
-        require(self.classes > 1, "classes", self.classes as f64, "must be at least 2")?;
-        require(class < self.classes, "class", class as f64, "must be below classes()")?;
+        require_rival(class, self.classes)?;
         let mut seen = x.to_vec();
         let unseen = f64::from(unseen) + self.scales.hide_unseen(&mut seen);
         let mut exponentials = vec![0.0; self.classes];
@@ -96,12 +84,13 @@ impl Categorical {
             let mut rows: Vec<LinearRow> = member.blocks.iter().map(belief).collect();
             softmax_odds(&mut rows, &mut exponentials);
             let LinearRow { m, s, .. } = rows[class];
-            parts.push((member.weight, Prediction::new(Bernoulli, m, s)?));
+            parts.push((member.standing.weight, Prediction::new(Bernoulli, m, s)?));
         }
         MixturePrediction::new(parts)
     }
 
-    fn predict_block(&self, rows: Inputs<'_>, scratch: &mut Scratch) {
+    /// Adds the probabilities of a block to `mixed`.
+    fn add_block(&self, rows: Inputs<'_>, scratch: &mut Scratch, mixed: &mut [f64]) {
         let n = rows.len();
         scratch.seen.clear();
         scratch.seen.extend_from_slice(rows.features());
@@ -117,19 +106,17 @@ impl Categorical {
         scratch.variance.resize(n * self.classes, 0.0);
         scratch.row.resize(self.classes, LinearRow::new(0.0, 0.0));
         scratch.own.resize(self.classes, 0.0);
-        scratch.mixed.clear();
-        scratch.mixed.resize(n * self.classes, 0.0);
         for member in &self.mixture.members {
-            self.add_member(member, n, scratch);
+            self.add_member(member, n, scratch, mixed);
         }
         if let Some(sharpening) = &self.mixture.sharpening {
-            scratch.mixed.chunks_exact_mut(self.classes).for_each(|row| sharpening.apply(row));
+            mixed.chunks_exact_mut(self.classes).for_each(|row| sharpening.apply(row));
         }
     }
 
     /// Adds a member's share to the probabilities of a block of `n` rows.
-    fn add_member(&self, member: &Member, n: usize, scratch: &mut Scratch) {
-        let Scratch { linear, variance, row, own, seen, unseen, mixed } = scratch;
+    fn add_member(&self, member: &Member, n: usize, scratch: &mut Scratch, mixed: &mut [f64]) {
+        let Scratch { linear, variance, row, own, seen, unseen } = scratch;
         let parts = linear.chunks_exact_mut(n).zip(variance.chunks_exact_mut(n));
         for (block, (linear, variance)) in member.blocks.iter().zip(parts) {
             row_products(seen, self.dim, &block.theta, linear);
@@ -142,7 +129,7 @@ impl Categorical {
                 *row = LinearRow::new(linear[k * n + i], believed);
             }
             softmax_probabilities(row, own);
-            add_scaled(member.weight, own, mixed);
+            add_scaled(member.standing.weight, own, mixed);
         }
     }
 }

@@ -20,11 +20,12 @@
 //! Predictions are made before a row is learned, as ever; only later ones are better. With two
 //! classes nothing is done: the learner is then [`Auto`](crate::Auto) with labels.
 
+use super::Categorical;
 use super::member::{Member, check_finite};
-use super::{CHUNK, Categorical};
 use crate::covariance::{FactoredBelief, Kernel, TogetherScratch, learn_together};
 use crate::error::{Result, require};
 use crate::learner::auto::DriftMode;
+use crate::learner::standing::REVIEW_ROWS;
 use crate::rows::Rows;
 use crate::rule::{LinearRow, Step, softmax_steps};
 
@@ -105,10 +106,10 @@ impl Categorical {
     }
 
     /// Where to cut rows that follow each other from `first` to `end`, so that a review takes place
-    /// after as many informative rows as a multiple of [`CHUNK`].
+    /// after as many informative rows as a multiple of [`REVIEW_ROWS`].
     pub(super) fn next_review(&self, rows: Rows<'_>, first: usize, end: usize) -> usize {
         let Some(remembered) = &self.remembered else { return end };
-        let missing = CHUNK as usize - remembered.len() % CHUNK as usize;
+        let missing = REVIEW_ROWS as usize - remembered.len() % REVIEW_ROWS as usize;
         let mut informative = (first..end).filter(|&i| rows.observation(i).weight != 0.0);
         informative.nth(missing - 1).map_or(end, |last| last + 1)
     }

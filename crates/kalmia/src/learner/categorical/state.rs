@@ -9,9 +9,10 @@ use super::sharpening::Sharpening;
 use crate::covariance::{Factored, FactoredBelief, Kernel};
 use crate::error::{Error, Result, require, require_count, require_len};
 use crate::learner::auto::DriftMode;
-use crate::learner::auto::prior::Basis;
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::auto::scale::Scales;
-use crate::learner::auto::warm_up::WarmUpRows;
+use crate::learner::standing::{self, Standing};
+use crate::learner::warm_up::WarmUpRows;
 use crate::linalg::Buffer;
 use serde::{Deserialize, Serialize};
 
@@ -72,15 +73,24 @@ impl BlockState {
     }
 
     fn restore(&self, dim: usize) -> Result<FactoredBelief> {
-        require_len("theta", self.theta.len(), dim)?;
-        for &value in self.theta.iter().chain(&self.covariance) {
-            require(value.is_finite(), "member", value, "must be finite")?;
-        }
-        Ok(FactoredBelief {
-            theta: Buffer::from_slice(&self.theta),
-            covariance: Factored::from_parts(&self.covariance, dim)?,
-        })
+        restored_belief(&self.theta, &self.covariance, dim)
     }
+}
+
+/// The belief about `dim` coefficients that a state holds, if its numbers are legal.
+pub(in crate::learner) fn restored_belief(
+    theta: &[f64],
+    covariance: &[f64],
+    dim: usize,
+) -> Result<FactoredBelief> {
+    require_len("theta", theta.len(), dim)?;
+    for &value in theta.iter().chain(covariance) {
+        require(value.is_finite(), "member", value, "must be finite")?;
+    }
+    Ok(FactoredBelief {
+        theta: Buffer::from_slice(theta),
+        covariance: Factored::from_parts(covariance, dim)?,
+    })
 }
 
 impl MemberState {
@@ -88,9 +98,9 @@ impl MemberState {
         Self {
             prior_size: member.prior_size,
             basis: member.basis,
-            weight: member.weight,
-            anchor: member.anchor,
-            influence: member.influence,
+            weight: member.standing.weight,
+            anchor: member.standing.anchor,
+            influence: member.standing.influence,
             prior_evidence: member.prior_evidence,
             process_noise: member.process_noise,
             variance_share: member.variance_share,
@@ -102,20 +112,19 @@ impl MemberState {
         require_len("classes", self.blocks.len(), classes)?;
         let positive = self.prior_size > 0.0 && self.prior_size.is_finite();
         require(positive, "prior size", self.prior_size, "must be positive and finite")?;
-        for value in [self.weight, self.anchor, self.influence, self.process_noise] {
-            let share = (0.0..=f64::MAX).contains(&value);
-            require(share, "member", value, "must be finite and not negative")?;
-        }
+        let standing =
+            Standing { weight: self.weight, anchor: self.anchor, influence: self.influence };
+        standing.check()?;
+        let noise = (0.0..=f64::MAX).contains(&self.process_noise);
+        require(noise, "member", self.process_noise, "must be finite and not negative")?;
         if let Some(evidence) = self.prior_evidence {
             require(evidence.is_finite(), "member", evidence, "must be finite")?;
         }
-        let share = self.variance_share > 0.0 && self.variance_share <= 1.0;
-        require(share, "variance share", self.variance_share, "must be above 0, at most 1")?;
+        let believes = self.variance_share > 0.0 && self.variance_share <= 1.0;
+        require(believes, "variance share", self.variance_share, "must be above 0, at most 1")?;
         let blocks = self.blocks.iter().map(|block| block.restore(dim));
         let mut member = Member::new(self.prior_size, self.basis, blocks.collect::<Result<_>>()?);
-        member.weight = self.weight;
-        member.anchor = self.anchor;
-        member.influence = self.influence;
+        member.standing = standing;
         member.prior_evidence = self.prior_evidence;
         member.process_noise = self.process_noise;
         member.variance_share = self.variance_share;
@@ -156,10 +165,7 @@ impl Categorical {
         }
         let members = members.iter().map(|member| member.restore(classes, dim));
         let members = members.collect::<Result<Vec<_>>>()?;
-        let total: f64 = members.iter().map(|member| member.weight).sum();
-        if !(total > 0.0 && total.is_finite()) {
-            return Err(Error::State(format!("the weights of the members add up to {total}")));
-        }
+        standing::check_total(&members)?;
         if let Some(watch) = &watch {
             watch.check(classes, dim)?;
         }

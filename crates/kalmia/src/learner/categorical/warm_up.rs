@@ -1,9 +1,9 @@
-//! The first rows, which are kept and re-run while the scale of the features is not known.
+//! How the first rows are learned.
 
 use super::Categorical;
 use super::observe::ClassObserver;
 use crate::error::Result;
-use crate::learner::auto::warm_up::{WARM_UP_ROWS, WarmUpRows, is_rerun};
+use crate::learner::warm_up::{WarmUpRows, WarmUpTurn};
 use crate::rows::Rows;
 
 impl Categorical {
@@ -14,24 +14,21 @@ impl Categorical {
         i: usize,
         observer: Option<&mut dyn ClassObserver>,
     ) -> Result<()> {
-        // A row of weight 0 is predicted, and nothing else: it leaves the schedule as it is.
-        if rows.observation(i).weight == 0.0 {
-            self.chunk(rows.slice(i..i + 1), i, observer)?;
-            self.count += 1;
-            return Ok(());
+        let kept = self.warm_up.as_ref().map_or(0, WarmUpRows::len);
+        let turn = WarmUpTurn::new(kept, rows.observation(i).weight);
+        if turn.counts {
+            self.scales.add(rows.x(i));
         }
-        let t = self.warm_up.as_ref().map_or(0, WarmUpRows::len) + 1;
-        self.scales.add(rows.x(i));
-        if is_rerun(t) {
+        if turn.reruns {
             // an earlier row may be refused at scales that this row changed
             self.rerun().map_err(|error| error.at_row(i))?;
         }
         self.chunk(rows.slice(i..i + 1), i, observer)?;
         self.count += 1;
-        if let Some(kept) = &mut self.warm_up {
-            kept.push(rows, i);
+        if turn.counts {
+            self.warm_up.iter_mut().for_each(|kept| kept.push(rows, i));
         }
-        if t == WARM_UP_ROWS {
+        if turn.is_last {
             let kept = self.warm_up.take();
             self.remembered = kept.filter(|_| self.looks_again());
             self.start_watch();

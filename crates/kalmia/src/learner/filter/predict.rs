@@ -34,8 +34,7 @@ impl<F: Family, R: Rule, C: Covariance> Predict for Filter<F, R, C> {
         let mut linear = vec![0.0; PREDICTED_ROWS.min(inputs.len())];
         let mut variance = linear.clone();
         let level = self.new_variance();
-        for first in (0..inputs.len()).step_by(PREDICTED_ROWS) {
-            let rows = inputs.slice(first..inputs.len().min(first + PREDICTED_ROWS));
+        for (first, rows) in inputs.blocks(PREDICTED_ROWS) {
             let linear = &mut linear[..rows.len()];
             let variance = &mut variance[..rows.len()];
             row_products(rows.features(), self.dim(), &self.belief.theta, linear);

@@ -68,7 +68,7 @@ impl Ordinal {
         let count = rows.len();
         let mut values = vec![0.0; count];
         for (member, own) in members.iter().zip(&own) {
-            values.iter_mut().zip(own).for_each(|(sum, own)| *sum += member.weight * own);
+            values.iter_mut().zip(own).for_each(|(sum, own)| *sum += member.standing.weight * own);
         }
         let mut covariance = vec![0.0; count * count];
         for (member, own) in members.iter().zip(&own) {
@@ -78,7 +78,7 @@ impl Ordinal {
                 for j in 0..=i {
                     let within = dot(&product, &rows[j]);
                     let between = (own[i] - values[i]) * (own[j] - values[j]);
-                    covariance[i * count + j] += member.weight * (within + between);
+                    covariance[i * count + j] += member.standing.weight * (within + between);
                 }
             }
         }

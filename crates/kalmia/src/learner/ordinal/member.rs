@@ -5,8 +5,9 @@ use super::probabilities::level_probabilities;
 use crate::covariance::{Covariance, FactoredBelief, Kernel};
 use crate::error::{Error, Result};
 use crate::family::Bernoulli;
-use crate::learner::auto::prior::Basis;
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::auto::scale::variance;
+use crate::learner::standing::{MixtureMember, Standing};
 use crate::linalg::Threads;
 use crate::rows::Observation;
 use crate::rule::{LinearRow, Step, gap_step, moments, order_step};
@@ -18,7 +19,7 @@ const MIN_GAP_RATIO: f64 = 1.0;
 /// Truncating one gap may move others; so often are all looked at.
 const ORDER_PASSES: usize = 3;
 
-/// A belief with its share of the mixture.
+/// A belief with its standing in the mixture.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     /// Prior size relative to the scaled features.
@@ -26,11 +27,7 @@ pub(super) struct Member {
     /// The features that the prior is independent in.
     pub basis: Basis,
     pub belief: FactoredBelief,
-    /// Share of the mixture.
-    pub weight: f64,
-    /// The weight at the last review by influence, and how far it has moved since.
-    pub anchor: f64,
-    pub influence: f64,
+    pub standing: Standing,
     /// The prediction of a row, before it was learned.
     pub prediction: LevelPrediction,
 }
@@ -50,15 +47,23 @@ impl Clone for LevelPrediction {
     }
 }
 
+impl MixtureMember for Member {
+    fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    fn standing_mut(&mut self) -> &mut Standing {
+        &mut self.standing
+    }
+}
+
 impl Member {
     pub fn new(prior_size: f64, basis: Basis, belief: FactoredBelief) -> Self {
         Self {
             prior_size,
             basis,
             belief,
-            weight: 1.0,
-            anchor: 1.0,
-            influence: 0.0,
+            standing: Standing::default(),
             prediction: LevelPrediction::default(),
         }
     }

@@ -4,13 +4,9 @@ use super::layout::{Layout, Scalars};
 use super::member::Member;
 use crate::error::Result;
 use crate::learner::auto::MemberWeight;
-use crate::learner::auto::posterior::posterior_of_logs;
-use crate::learner::auto::review::is_idle;
 use crate::learner::categorical::{ClassObserver, ClassRow, add_scaled};
+use crate::learner::standing;
 use crate::rows::Rows;
-
-/// No weight falls below this between reviews, so that a member can recover from a bad start.
-const MIN_WEIGHT: f64 = 1e-300;
 
 /// Members with weights that sum to 1.
 #[derive(Debug, Clone, Default)]
@@ -24,23 +20,16 @@ pub(super) struct Mixture {
 
 impl Mixture {
     /// From members whose weights are relative to each other.
-    pub fn new(members: Vec<Member>) -> Self {
-        let mut mixture = Self::with_weights(members);
-        mixture.renormalize();
-        mixture.members.iter_mut().for_each(|member| member.anchor = member.weight);
-        mixture
+    pub fn new(mut members: Vec<Member>) -> Self {
+        standing::renormalize(&mut members);
+        standing::restart_influence(&mut members);
+        Self::with_weights(members)
     }
 
     /// From members whose weights sum to 1.
     pub fn with_weights(members: Vec<Member>) -> Self {
         let next = vec![0.0; members.len()];
         Self { members, next, ..Self::default() }
-    }
-
-    fn renormalize(&mut self) {
-        let total: f64 = self.members.iter().map(|member| member.weight).sum();
-        self.members.iter_mut().for_each(|member| member.weight /= total);
-        self.next.truncate(self.members.len());
     }
 
     /// Each member learns row `i`, then the weights follow.
@@ -79,7 +68,7 @@ impl Mixture {
         probabilities.clear();
         probabilities.resize(levels, 0.0);
         for member in members {
-            add_scaled(member.weight, &member.prediction.probabilities, probabilities);
+            add_scaled(member.standing.weight, &member.prediction.probabilities, probabilities);
         }
     }
 
@@ -92,28 +81,13 @@ impl Mixture {
         for (next, member) in next.iter_mut().zip(&*members) {
             *next = weight * log_chance(&member.prediction.probabilities, level);
         }
-        posterior_of_logs(members.iter().map(|member| member.weight), next);
-        for (member, &next) in members.iter_mut().zip(&*next) {
-            member.weight = next.max(MIN_WEIGHT);
-            member.influence = member.influence.max((member.weight - member.anchor).abs());
-        }
+        standing::weigh(members, next, false);
     }
 
-    /// Drops members that no longer matter after `count` rows: by weight at every review, by
-    /// influence at the powers of two.
+    /// Drops members that no longer matter after `count` rows.
     pub fn drop_idle(&mut self, count: u64) {
-        let heaviest = self.members.iter().map(|member| member.weight).fold(0.0, f64::max);
-        let doubled = count.is_power_of_two() && count > super::CHUNK;
-        self.members.retain(|member| {
-            member.weight == heaviest || !is_idle(member.weight, member.influence, count, doubled)
-        });
-        self.renormalize();
-        if doubled {
-            for member in &mut self.members {
-                member.anchor = member.weight;
-                member.influence = 0.0;
-            }
-        }
+        standing::drop_idle(&mut self.members, count);
+        self.next.truncate(self.members.len());
     }
 
     pub fn weights(&self) -> Vec<MemberWeight> {
@@ -122,7 +96,7 @@ impl Mixture {
             centered: member.basis.is_centered(),
             variance_share: 1.0,
             process_noise: 0.0,
-            weight: member.weight,
+            weight: member.standing.weight,
         };
         self.members.iter().map(weight).collect()
     }

@@ -39,11 +39,12 @@ pub use estimate::OrdinalEstimate;
 pub use state::OrdinalState;
 
 use super::auto::MemberWeight;
-use super::auto::prior::PRIOR_SIZES;
+use super::auto::member_prior::PRIOR_SIZES;
 use super::auto::scale::Scales;
-use super::auto::warm_up::WarmUpRows;
 use super::categorical::{ClassObserver, reborrow};
 use super::checkpoint::Checkpoint;
+use super::standing::REVIEW_ROWS;
+use super::warm_up::WarmUpRows;
 use crate::covariance::{Factored, Kernel};
 use crate::error::Result;
 use crate::linalg::require_memory;
@@ -51,9 +52,6 @@ use crate::rows::Rows;
 use crate::sparse::SparseRows;
 use layout::Layout;
 use mixture::Mixture;
-
-/// Members are reviewed at its multiples.
-const CHUNK: u64 = 256;
 
 /// Learns ordered levels, such as ratings or grades, by proportional odds (the cumulative logit
 /// model). Feature scales do not matter.
@@ -211,7 +209,7 @@ impl Ordinal {
             }
             self.row(rows, i, reborrow(&mut observer)).map_err(|error| error.at_row(i))?;
             self.count += 1;
-            if self.count.is_multiple_of(CHUNK) {
+            if self.count.is_multiple_of(REVIEW_ROWS) {
                 self.mixture.drop_idle(self.count);
             }
         }

@@ -4,14 +4,14 @@ use super::Ordinal;
 use super::member::Member;
 use super::probabilities::level_probabilities;
 use crate::covariance::Kernel;
-use crate::error::{Result, require};
+use crate::error::Result;
 use crate::learner::categorical::add_scaled;
-use crate::learner::labels::PREDICTED_ROWS;
+use crate::learner::class_predictions::{predict_in_blocks, predict_one, refuse_offsets};
 use crate::linalg::{Threads, row_products};
 use crate::rows::{Inputs, check_features};
 use crate::rule::LinearRow;
 
-/// The beliefs of one member about the rows of a block, and the probabilities of the mixture.
+/// The beliefs of one member about the rows of a block.
 #[derive(Default)]
 struct Scratch {
     /// Row after row, the features of each $q_k$.
@@ -23,8 +23,6 @@ struct Scratch {
     /// Of one row.
     cuts: Vec<LinearRow>,
     own: Vec<f64>,
-    /// Row after row, level after level.
-    mixed: Vec<f64>,
 }
 
 impl Ordinal {
@@ -32,12 +30,8 @@ impl Ordinal {
     /// and cutpoints; they sum to 1.
     pub fn predict(&self, x: &[f64]) -> Result<Vec<f64>> {
         check_features(x, self.layout.dim)?;
-        let mut probabilities = Vec::new();
-        self.predict_many(Inputs::new(self.layout.dim, x)?, &mut |_, predicted| {
-            probabilities.extend_from_slice(predicted);
-            Ok(())
-        })?;
-        Ok(probabilities)
+        let inputs = Inputs::new(self.layout.dim, x)?;
+        predict_one(|take| self.predict_many(inputs, take))
     }
 
     /// Calls `take(i, probabilities)` with the probability of each level of each row, in order. The
@@ -48,22 +42,16 @@ impl Ordinal {
         take: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
     ) -> Result<()> {
         inputs.check(self.layout.dim)?;
-        for i in 0..inputs.len() {
-            let offset = inputs.offset(i);
-            require(offset == 0.0, "offset", offset, "must be 0: ordered levels take no offset")?;
-        }
+        let offsets = (0..inputs.len()).map(|i| inputs.offset(i));
+        refuse_offsets(offsets, "must be 0: ordered levels take no offset")?;
         let mut scratch = Scratch::default();
-        for first in (0..inputs.len()).step_by(PREDICTED_ROWS) {
-            let rows = inputs.slice(first..inputs.len().min(first + PREDICTED_ROWS));
-            self.predict_block(rows, &mut scratch);
-            for (i, probabilities) in scratch.mixed.chunks_exact(self.layout.levels).enumerate() {
-                take(first + i, probabilities)?;
-            }
-        }
-        Ok(())
+        predict_in_blocks(inputs, self.layout.levels, take, |rows, mixed| {
+            self.add_block(rows, &mut scratch, mixed);
+        })
     }
 
-    fn predict_block(&self, rows: Inputs<'_>, scratch: &mut Scratch) {
+    /// Adds the probabilities of a block to `mixed`.
+    fn add_block(&self, rows: Inputs<'_>, scratch: &mut Scratch, mixed: &mut [f64]) {
         let cuts = self.layout.cuts();
         scratch.z.clear();
         scratch.unseen.clear();
@@ -77,16 +65,14 @@ impl Ordinal {
         scratch.variance.resize(rows.len() * cuts, 0.0);
         scratch.cuts.resize(cuts, LinearRow::new(0.0, 0.0));
         scratch.own.resize(self.layout.levels, 0.0);
-        scratch.mixed.clear();
-        scratch.mixed.resize(rows.len() * self.layout.levels, 0.0);
         for member in &self.mixture.members {
-            self.add_member(member, scratch);
+            self.add_member(member, scratch, mixed);
         }
     }
 
     /// Adds a member's share to the probabilities of a block.
-    fn add_member(&self, member: &Member, scratch: &mut Scratch) {
-        let Scratch { z, unseen, linear, variance, cuts, own, mixed } = scratch;
+    fn add_member(&self, member: &Member, scratch: &mut Scratch, mixed: &mut [f64]) {
+        let Scratch { z, unseen, linear, variance, cuts, own } = scratch;
         row_products(z, self.layout.size(), &member.belief.theta, linear);
         member.belief.covariance.variances(z, variance, Threads::ONE);
         let beliefs = linear.chunks_exact(cuts.len()).zip(variance.chunks_exact(cuts.len()));
@@ -97,7 +83,7 @@ impl Ordinal {
                 *cut = LinearRow::new(*m, s + added);
             }
             level_probabilities(cuts, own);
-            add_scaled(member.weight, own, mixed);
+            add_scaled(member.standing.weight, own, mixed);
         }
     }
 }

@@ -12,29 +12,23 @@ use super::member::Member;
 use super::mixture::Mixture;
 use crate::covariance::{Factored, FactoredBelief};
 use crate::error::Result;
-use crate::learner::auto::prior::{Basis, MIN_INTERCEPT, PRIOR_SIZES, PRIOR_WEIGHTS};
+use crate::learner::auto::member_prior::{Basis, MemberPrior};
+use crate::learner::auto::prior::MIN_INTERCEPT;
 use crate::linalg::Buffer;
 use std::f64::consts::FRAC_PI_2;
 
 impl Ordinal {
     /// New members, in the memory of the old ones.
     pub(super) fn rebuild(&mut self) -> Result<()> {
-        // Without a feature off center both kinds are the same.
-        let bases: &[Basis] = if self.scales.off_center() {
-            &[Basis::Centered, Basis::Raw]
-        } else {
-            &[Basis::Centered]
-        };
+        let priors = MemberPrior::all(self.scales.raw_differs());
         let old = std::mem::take(&mut self.mixture).members;
         let mut old = old.into_iter().map(|member| member.belief);
-        let mut members = Vec::with_capacity(bases.len() * PRIOR_SIZES.len());
-        for &basis in bases {
-            for (size, weight) in PRIOR_SIZES.into_iter().zip(PRIOR_WEIGHTS) {
-                let belief = self.prior_belief(size, basis, old.next())?;
-                let mut member = Member::new(size, basis, belief);
-                member.weight = weight;
-                members.push(member);
-            }
+        let mut members = Vec::with_capacity(priors.len());
+        for MemberPrior { size, basis, weight } in priors {
+            let belief = self.prior_belief(size, basis, old.next())?;
+            let mut member = Member::new(size, basis, belief);
+            member.standing.weight = weight;
+            members.push(member);
         }
         self.mixture = Mixture::new(members);
         Ok(())

@@ -5,12 +5,13 @@ use super::check::check_rows;
 use super::layout::Layout;
 use super::member::Member;
 use super::mixture::Mixture;
-use crate::covariance::{Factored, FactoredBelief, Kernel};
-use crate::error::{Error, Result, require, require_count, require_len};
-use crate::learner::auto::prior::Basis;
+use crate::covariance::Kernel;
+use crate::error::{Result, require, require_count};
+use crate::learner::auto::member_prior::Basis;
 use crate::learner::auto::scale::Scales;
-use crate::learner::auto::warm_up::WarmUpRows;
-use crate::linalg::Buffer;
+use crate::learner::categorical::restored_belief;
+use crate::learner::standing::{self, Standing};
+use crate::learner::warm_up::WarmUpRows;
 use serde::{Deserialize, Serialize};
 
 /// The state of an [`Ordinal`], to be stored and restored.
@@ -43,33 +44,23 @@ impl MemberState {
         Self {
             prior_size: member.prior_size,
             basis: member.basis,
-            weight: member.weight,
-            anchor: member.anchor,
-            influence: member.influence,
+            weight: member.standing.weight,
+            anchor: member.standing.anchor,
+            influence: member.standing.influence,
             theta: member.belief.coefficients().to_vec(),
             covariance: member.belief.covariance.parts(),
         }
     }
 
     fn restore(&self, size: usize) -> Result<Member> {
-        require_len("theta", self.theta.len(), size)?;
-        for &value in self.theta.iter().chain(&self.covariance) {
-            require(value.is_finite(), "member", value, "must be finite")?;
-        }
+        let belief = restored_belief(&self.theta, &self.covariance, size)?;
         let positive = self.prior_size > 0.0 && self.prior_size.is_finite();
         require(positive, "prior size", self.prior_size, "must be positive and finite")?;
-        for value in [self.weight, self.anchor, self.influence] {
-            let share = (0.0..=f64::MAX).contains(&value);
-            require(share, "member", value, "must be finite and not negative")?;
-        }
-        let belief = FactoredBelief {
-            theta: Buffer::from_slice(&self.theta),
-            covariance: Factored::from_parts(&self.covariance, size)?,
-        };
+        let standing =
+            Standing { weight: self.weight, anchor: self.anchor, influence: self.influence };
+        standing.check()?;
         let mut member = Member::new(self.prior_size, self.basis, belief);
-        member.weight = self.weight;
-        member.anchor = self.anchor;
-        member.influence = self.influence;
+        member.standing = standing;
         Ok(member)
     }
 }
@@ -100,10 +91,7 @@ impl Ordinal {
         require_count("rows", count)?;
         let members = members.iter().map(|member| member.restore(layout.size()));
         let members = members.collect::<Result<Vec<_>>>()?;
-        let total: f64 = members.iter().map(|member| member.weight).sum();
-        if !(total > 0.0 && total.is_finite()) {
-            return Err(Error::State(format!("the weights of the members add up to {total}")));
-        }
+        standing::check_total(&members)?;
         if let Some(rows) = &warm_up {
             check_rows(&rows.rows(dim)?, &layout)?;
         }

@@ -1,8 +1,8 @@
-//! The first rows, which are kept and re-run while the scale of the features is not known.
+//! How the first rows are learned.
 
 use super::{ClassObserver, Ordinal};
 use crate::error::Result;
-use crate::learner::auto::warm_up::{WARM_UP_ROWS, WarmUpRows, is_rerun};
+use crate::learner::warm_up::{WarmUpRows, WarmUpTurn};
 use crate::rows::Rows;
 
 impl Ordinal {
@@ -13,23 +13,22 @@ impl Ordinal {
         i: usize,
         observer: Option<&mut dyn ClassObserver>,
     ) -> Result<()> {
-        // A row of weight 0 is predicted, and nothing else: it leaves the schedule as it is.
-        if rows.observation(i).weight == 0.0 {
-            self.row(rows, i, observer).map_err(|error| error.at_row(i))?;
-            self.count += 1;
-            return Ok(());
+        let kept = self.warm_up.as_ref().map_or(0, WarmUpRows::len);
+        let turn = WarmUpTurn::new(kept, rows.observation(i).weight);
+        if turn.counts {
+            self.scales.add(&self.layout.with_constant(rows.x(i)));
         }
-        let t = self.warm_up.as_ref().map_or(0, WarmUpRows::len) + 1;
-        self.scales.add(&self.layout.with_constant(rows.x(i)));
-        if is_rerun(t) {
+        if turn.reruns {
             // an earlier row may be refused at scales that this row changed
             self.rerun().map_err(|error| error.at_row(i))?;
         }
         self.row(rows, i, observer).map_err(|error| error.at_row(i))?;
         self.count += 1;
-        match &mut self.warm_up {
-            Some(kept) if t < WARM_UP_ROWS => kept.push(rows, i),
-            _ => self.warm_up = None,
+        if turn.counts {
+            self.warm_up.iter_mut().for_each(|kept| kept.push(rows, i));
+        }
+        if turn.is_last {
+            self.warm_up = None;
         }
         Ok(())
     }

@@ -29,8 +29,7 @@ impl Quantiles {
         inputs.check(self.dim())?;
         let count = self.levels.len();
         let mut predicted = vec![0.0; count * inputs.len().min(CHUNK)];
-        for first in (0..inputs.len()).step_by(CHUNK) {
-            let part = inputs.slice(first..inputs.len().min(first + CHUNK));
+        for (first, part) in inputs.blocks(CHUNK) {
             for (k, level) in self.levels.iter().enumerate() {
                 level.predict_many(part, &mut |i, prediction| {
                     predicted[i * count + k] = prediction.mean;

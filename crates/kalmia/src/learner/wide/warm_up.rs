@@ -4,7 +4,7 @@ use super::row::SparseParts;
 use super::{MAX_LANES, Members, Wide, is_label};
 use crate::error::Result;
 use crate::family::Family;
-use crate::learner::auto::warm_up::WARM_UP_ROWS;
+use crate::learner::warm_up::WarmUpTurn;
 use crate::observe::{Observer, observation};
 use crate::rows::Observation;
 use crate::sparse::{SparseRow, SparseRows};
@@ -79,25 +79,23 @@ impl<F: Family> Wide<F> {
     ) -> Result<()> {
         let x = rows.x(i);
         let observed = observation(&self.family, &rows.observations(), i);
-        // A row of weight 0 leaves the schedule as it is.
-        if observed.weight == 0.0 {
-            self.step(x, observed, i, observer)?;
-            self.count += 1;
-            return Ok(());
+        let kept = self.warm_up.as_ref().map_or(0, WarmUpRows::len);
+        let turn = WarmUpTurn::new(kept, observed.weight);
+        if turn.counts {
+            self.features.look_up(x, self.count, &mut self.row);
+            self.features.scales.add(&self.row.numbers);
         }
-        let t = self.warm_up.as_ref().map_or(0, WarmUpRows::len) + 1;
-        self.features.look_up(x, self.count, &mut self.row);
-        self.features.scales.add(&self.row.numbers);
-        // After two rows the spread of `y` is known for the first time.
-        if t.is_power_of_two() || t == 3 {
+        if turn.reruns {
             self.rerun()?;
         }
         self.step(x, observed, i, observer)?;
         self.count += 1;
-        self.take_noise();
-        match &mut self.warm_up {
-            Some(kept) if t < WARM_UP_ROWS => kept.push(x, rows.observation(i)),
-            _ => self.warm_up = None,
+        if turn.counts {
+            self.take_noise();
+            self.warm_up.iter_mut().for_each(|kept| kept.push(x, rows.observation(i)));
+        }
+        if turn.is_last {
+            self.warm_up = None;
         }
         Ok(())
     }

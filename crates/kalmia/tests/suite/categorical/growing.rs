@@ -1,8 +1,8 @@
 //! Classes that appear while rows are learned, odds and draws.
 
 use super::data::Rows4;
-use super::{assert_close, learner};
-use crate::common::rng;
+use super::learner;
+use crate::common::{assert_close, rng};
 use kalmia::learner::ClassRow;
 use kalmia::{Categorical, Error, Rows};
 

@@ -1,8 +1,8 @@
 //! Progressive evaluation of several classes, by hand.
 
 use super::data::Rows4;
-use super::{assert_close, learner};
-use crate::common::rng;
+use super::learner;
+use crate::common::{assert_close, rng};
 use kalmia::evaluate::ClassMetrics;
 
 const ROWS: [(usize, [f64; 3], f64); 5] = [

@@ -3,6 +3,7 @@
 #[path = "../../textbook/mod.rs"]
 mod textbook;
 
+pub mod sparse_batch;
 pub mod streams;
 
 pub use textbook::{Predictor, Textbook};
@@ -188,6 +189,16 @@ pub fn gap(a: &[f64], b: &[f64], floor: f64) -> f64 {
     assert_eq!(a.len(), b.len());
     let size = largest(b.iter().map(|v| v.abs())).max(floor);
     largest(a.iter().zip(b).map(|(a, b)| (a - b).abs())) / size
+}
+
+/// Every entry within `tolerance` of the expected one, relative to 1 and its size. Fails for NaN
+/// too.
+pub fn assert_close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (i, (a, b)) in found.iter().zip(expected).enumerate() {
+        let close = (a - b).abs() <= tolerance * (1.0 + b.abs());
+        assert!(close, "{what}, {i}: {a} is not {b}");
+    }
 }
 
 #[test]

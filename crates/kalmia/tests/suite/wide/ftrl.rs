@@ -1,6 +1,7 @@
 //! The progressive loss against FTRL-proximal and against the truth.
 
-use super::{Batch, loss, skewed_words};
+use super::{loss, skewed_words};
+use crate::common::sparse_batch::SparseBatch;
 use crate::common::{centered, rng, uniform};
 use kalmia::{AnyFamily, Bernoulli, Wide};
 
@@ -44,7 +45,7 @@ fn it_predicts_better_than_ftrl_if_effects_are_not_small() {
     let d = 2000;
     let n = 20_000;
     let truth: Vec<f64> = (0..d).map(|_| 0.6 * centered(&mut rng)).collect();
-    let mut batch = Batch::default();
+    let mut batch = SparseBatch::default();
     let mut ftrl = Ftrl { z: vec![0.0; d], n: vec![0.0; d] };
     let mut of_ftrl = 0.0;
     let mut of_truth = 0.0;

@@ -1,6 +1,7 @@
 //! Streams that no sane data gives: constants, huge numbers, rows without features.
 
-use super::{Batch, means, text, words};
+use super::{means, text, words};
+use crate::common::sparse_batch::SparseBatch;
 use crate::common::{Rng, rng, uniform};
 use kalmia::{AnyFamily, Family, Learner, Observer, Poisson, RowView, Wide};
 
@@ -49,7 +50,7 @@ fn odd_streams_give_finite_losses_and_sane_predictions() {
             for intercept in [false, true] {
                 let family: AnyFamily = family.parse().unwrap();
                 let mut rng = rng(12);
-                let mut batch = Batch::default();
+                let mut batch = SparseBatch::default();
                 for i in 0..160 {
                     let (mut entries, y) = stream(i, &mut rng);
                     if intercept {
@@ -103,7 +104,7 @@ fn targets_out_of_range_are_refused_and_change_nothing() {
         let mut wide = Wide::new(family).unwrap();
         wide.learn_sparse(text(&family, 20, 200, 13).rows()).unwrap();
         let before = wide.state();
-        let mut batch = Batch::default();
+        let mut batch = SparseBatch::default();
         batch.push(&[(2, 1.0), (4, 1.0)], y);
         match wide.learn_sparse(batch.rows()) {
             Err(_) => assert!(wide.state() == before),

@@ -1,6 +1,7 @@
 //! Stored, forged and refused: what the state of a wide learner goes through.
 
-use super::{Batch, text, wide};
+use super::{text, wide};
+use crate::common::sparse_batch::SparseBatch;
 use kalmia::learner::{AnyState, WideState};
 use kalmia::{AnyFamily, AnyLearner, Bernoulli, DriftMode, Error, Learner, Wide, file};
 
@@ -54,7 +55,7 @@ fn a_refused_batch_changes_nothing() {
         }
         let before = wide.state();
         let good = batch.slice(300, 320);
-        let mut refused = |change: &dyn Fn(&mut Batch), row: usize| {
+        let mut refused = |change: &dyn Fn(&mut SparseBatch), row: usize| {
             let mut bad = good.clone();
             change(&mut bad);
             let error = wide.learn_sparse(bad.rows()).unwrap_err();
@@ -79,13 +80,13 @@ fn a_refused_batch_changes_nothing() {
     }
 }
 
-fn row_of(batch: &Batch, entry: usize) -> usize {
+fn row_of(batch: &SparseBatch, entry: usize) -> usize {
     batch.starts.iter().rposition(|&start| start <= entry).unwrap()
 }
 
 /// Each row brings features that no row had.
-fn new_features(batch: &Batch) -> Batch {
-    let mut new = Batch::default();
+fn new_features(batch: &SparseBatch) -> SparseBatch {
+    let mut new = SparseBatch::default();
     for i in 0..batch.len() as u32 {
         let entries: Vec<(u32, f64)> = (0..10).map(|j| (1000 + 20 * i + j, 1.0)).collect();
         new.push(&entries, batch.y[i as usize]);

@@ -1,12 +1,13 @@
 //! New classes in a stream.
 
-use super::data::{ClassBatch, learned, learner, probabilities, text};
+use super::data::{learned, learner, probabilities, text};
+use crate::common::sparse_batch::SparseBatch;
 use kalmia::WideCategorical;
 
 /// Rows in which class 4 appears first at row 700, and class 5 at row 1500.
-fn late() -> ClassBatch {
+fn late() -> SparseBatch {
     let whole = text(6, 200, 4000, 21);
-    let mut batch = ClassBatch::default();
+    let mut batch = SparseBatch::default();
     for i in 0..whole.len() {
         let class = whole.y[i] as usize;
         if (class == 4 && batch.len() < 700) || (class == 5 && batch.len() < 1500) {

@@ -1,11 +1,12 @@
 //! How well it predicts: against one label per class, a true softmax, and after a drift.
 
-use super::data::{ClassBatch, learner, text};
+use super::data::{learner, text};
+use crate::common::sparse_batch::SparseBatch;
 use kalmia::learner::ClassRow;
 use kalmia::{Bernoulli, DriftMode, Learner, RowView, SparseRows, Wide, WideCategorical};
 
 /// Mean loss of the rows from `first` on.
-fn loss(learner: &mut WideCategorical, batch: &ClassBatch, first: usize) -> f64 {
+fn loss(learner: &mut WideCategorical, batch: &SparseBatch, first: usize) -> f64 {
     let mut total = 0.0;
     let mut add = |row: &ClassRow<'_>| {
         if row.index >= first {
@@ -17,7 +18,7 @@ fn loss(learner: &mut WideCategorical, batch: &ClassBatch, first: usize) -> f64 
 }
 
 /// The same of one learner per class, whose probabilities are divided by their sum.
-fn one_against_rest(classes: usize, batch: &ClassBatch, first: usize) -> f64 {
+fn one_against_rest(classes: usize, batch: &SparseBatch, first: usize) -> f64 {
     let of_class = |k: usize| {
         let mut wide = Wide::builder(Bernoulli).intercept().numbers(1).build().unwrap();
         let y: Vec<f64> = batch.y.iter().map(|&y| f64::from(y as usize == k)).collect();

@@ -2,9 +2,10 @@
 
 use super::learn::believe;
 use super::{RowSums, WideCategorical};
-use crate::error::{Result, require};
+use crate::error::Result;
 use crate::family::Bernoulli;
 use crate::learner::categorical::add_scaled;
+use crate::learner::class_predictions::{predict_one, refuse_offsets, require_rival};
 use crate::learner::wide::row::{RowEntries, SparseParts};
 use crate::predict::{MixturePrediction, Prediction};
 use crate::rows::{Inputs, check_features};
@@ -36,12 +37,8 @@ impl WideCategorical {
     /// [`predict_sparse`](Self::predict_sparse).
     pub fn predict(&self, x: &[f64]) -> Result<Vec<f64>> {
         check_features(x, x.len())?;
-        let mut probabilities = Vec::new();
-        self.predict_many(Inputs::new(x.len(), x)?, &mut |_, predicted| {
-            probabilities.extend_from_slice(predicted);
-            Ok(())
-        })?;
-        Ok(probabilities)
+        let inputs = Inputs::new(x.len(), x)?;
+        predict_one(|take| self.predict_many(inputs, take))
     }
 
     /// As [`predict_sparse`](Self::predict_sparse), for dense rows.
@@ -65,10 +62,8 @@ impl WideCategorical {
         take: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
     ) -> Result<()> {
         inputs.check(u64::MAX)?;
-        for i in 0..inputs.len() {
-            let offset = inputs.offset(i);
-            require(offset == 0.0, "offset", offset, "must be 0: all classes would share it")?;
-        }
+        let offsets = (0..inputs.len()).map(|i| inputs.offset(i));
+        refuse_offsets(offsets, "must be 0: all classes would share it")?;
         let mut scratch = RowScratch::new(self);
         let mut mixed = vec![0.0; self.classes()];
         for i in 0..inputs.len() {
@@ -96,9 +91,7 @@ impl WideCategorical {
     ) -> Result<MixturePrediction<Bernoulli>> {
         let starts = [0, x.indices.len()];
         crate::sparse::SparseMatrix::new(&starts, x.indices, x.values)?.check(u64::MAX)?;
-        let classes = self.classes();
-        require(classes > 1, "classes", classes as f64, "must be at least 2")?;
-        require(class < classes, "class", class as f64, "must be below classes()")?;
+        require_rival(class, self.classes())?;
         let mut scratch = RowScratch::new(self);
         self.look_at(x, unseen, &mut scratch);
         let RowScratch { sums, linear, own, .. } = &mut scratch;

@@ -1,11 +1,11 @@
-//! The first rows, which are kept and learned again while the scale of the numbers is not known.
+//! How the first rows are learned.
 
 use super::WideCategorical;
 use crate::error::Result;
 use crate::learner::ClassObserver;
 use crate::learner::auto::prior::MIN_INTERCEPT;
-use crate::learner::auto::warm_up::{WARM_UP_ROWS, is_rerun};
 use crate::learner::categorical::BLOCK_SHARE;
+use crate::learner::warm_up::WarmUpTurn;
 use crate::learner::wide::belief::Belief;
 use crate::learner::wide::lane_priors::LanePriors;
 use crate::learner::wide::member::Members;
@@ -22,23 +22,22 @@ impl WideCategorical {
     ) -> Result<()> {
         let x = rows.x(i);
         let observation = rows.observation(i);
-        // A row of weight 0 leaves the schedule as it is.
-        if observation.weight == 0.0 {
-            self.step(x, observation, i, observer)?;
-            self.count += 1;
-            return Ok(());
+        let kept = self.warm_up.as_ref().map_or(0, WarmUpRows::len);
+        let turn = WarmUpTurn::new(kept, observation.weight);
+        if turn.counts {
+            self.features.look_up(x, self.count, &mut self.row);
+            self.features.scales.add(&self.row.numbers);
         }
-        let t = self.warm_up.as_ref().map_or(0, WarmUpRows::len) + 1;
-        self.features.look_up(x, self.count, &mut self.row);
-        self.features.scales.add(&self.row.numbers);
-        if is_rerun(t) {
+        if turn.reruns {
             self.rerun()?;
         }
         self.step(x, observation, i, observer)?;
         self.count += 1;
-        match &mut self.warm_up {
-            Some(kept) if t < WARM_UP_ROWS => kept.push(x, observation),
-            _ => self.warm_up = None,
+        if turn.counts {
+            self.warm_up.iter_mut().for_each(|kept| kept.push(x, observation));
+        }
+        if turn.is_last {
+            self.warm_up = None;
         }
         Ok(())
     }
