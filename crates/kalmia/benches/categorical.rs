@@ -63,10 +63,15 @@ impl Data {
         data
     }
 
+    /// The rows with other labels.
+    fn rows<'a>(&'a self, y: &'a [f64]) -> Rows<'a> {
+        Rows::new(self.dim, &self.x, y).expect("lengths")
+    }
+
     /// Nanoseconds per row of the fastest batch of a pass over the rows with the labels `y`: other
     /// programs on the machine can only add to it. `learn` returns the members at work.
     fn time(&self, y: &[f64], mut learn: impl FnMut(Rows<'_>) -> usize) -> f64 {
-        let rows = Rows::new(self.dim, &self.x, y).expect("lengths");
+        let rows = self.rows(y);
         let mut fastest = f64::INFINITY;
         let size = batch_rows(self.dim);
         for first in (0..y.len()).step_by(size) {
@@ -133,17 +138,16 @@ fn whole_streams(full: bool) {
     for (classes, dim) in [(3, 5), (10, 16), (10, 64)] {
         for &rows in all_rows {
             let data = Data::new(classes, dim, rows);
-            let rows_of = |y| Rows::new(dim, &data.x, y).expect("lengths");
             let mut learner = Categorical::builder(classes, dim).build().expect("legal");
             let start = seconds();
-            learner.learn(rows_of(&data.y)).expect("legal rows");
+            learner.learn(data.rows(&data.y)).expect("legal rows");
             let own = seconds() - start;
             let mut labels = 0.0;
             for class in 0..classes {
                 let y: Vec<f64> = data.y.iter().map(|&y| f64::from(y == class as f64)).collect();
                 let mut auto = Auto::builder(Bernoulli, dim).build().expect("legal");
                 let start = seconds();
-                auto.learn(rows_of(&y)).expect("legal rows");
+                auto.learn(data.rows(&y)).expect("legal rows");
                 labels += seconds() - start;
             }
             let ratio = own / labels;

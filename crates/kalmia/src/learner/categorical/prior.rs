@@ -26,9 +26,9 @@ impl Categorical {
         Ok(())
     }
 
-    /// Whether there may be raw priors. Two classes have the members of [`Auto`](crate::Auto). Three
-    /// or more have centered priors only: raw ones predict no set better by 0.1 %, digits worse by
-    /// 6 %, and take as long again.
+    /// Whether there may be raw priors. Two classes have the members of [`Auto`](crate::Auto).
+    /// Three or more have centered priors only: raw ones predict no set better by 0.1 %, digits
+    /// worse by 6 %, and take as long again.
     pub(super) fn may_be_raw(&self) -> bool {
         self.classes < 3 && self.scales.has_intercept()
     }
