@@ -1,6 +1,6 @@
 """Log-losses of several classes: kalmia beside tuned online learners, and beside batch fits.
 
-    pip install scikit-learn river vowpalwabbit statsmodels wordfreq
+    pip install scikit-learn river vowpalwabbit statsmodels wordfreq palmerpenguins
     python python/benchmarks/class_losses.py [NAME ...] [--command target/release/kalmia]
     python python/benchmarks/class_losses.py --held-out     # the second table alone
 

@@ -1,12 +1,15 @@
-"""Eight sets of several classes, from packages and from a simulation.
+"""Ten sets of several classes, from packages and from a simulation.
 
-    pip install scikit-learn river statsmodels wordfreq
+    pip install scikit-learn river statsmodels wordfreq palmerpenguins
 
 `class_losses.py` uses them. No set needs a network. `sections` reads Debian's package list from
 where apt puts it; without one it is left out.
 
 `languages` and `sections` are texts, as sparse rows of ones: the n-grams of a word, the words of a
 description and their pairs. The other sets have dense columns.
+
+`penguins` and `occupations` were added when all constants of kalmia had been chosen: no choice was
+made on them.
 """
 
 import itertools
@@ -74,6 +77,23 @@ def anes96() -> ClassSet:
     return coded(data.exog, data.endog)
 
 
+def penguins() -> ClassSet:
+    """Three species of penguins, by four measurements (palmerpenguins); without missing values."""
+    from palmerpenguins import load_penguins
+
+    data = load_penguins().dropna()
+    sizes = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+    return coded(data[sizes], data["species"])
+
+
+def occupations() -> ClassSet:
+    """Six kinds of occupation, by eight answers about a marriage (statsmodels' `fair`)."""
+    from statsmodels.datasets import fair
+
+    data = fair.load_pandas().data
+    return coded(data.drop(columns="occupation"), data["occupation"])
+
+
 def simulated() -> ClassSet:
     """Five classes by the softmax of ten normal features: the model is true."""
     rng = np.random.default_rng(SEED)
@@ -119,8 +139,8 @@ def sections() -> ClassSet:
 
 #: How many random orders each set is learned in.
 ORDERS = {
-    iris: 20, wine: 20, digits: 10, segments: 10, anes96: 20, simulated: 10, languages: 5,
-    sections: 3,
+    iris: 20, wine: 20, digits: 10, segments: 10, anes96: 20, simulated: 10, penguins: 20,
+    occupations: 10, languages: 5, sections: 3,
 }
 SETS = {make.__name__: make for make in ORDERS}
 
