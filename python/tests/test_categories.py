@@ -209,3 +209,61 @@ def test_a_column_with_a_level_per_row_is_reported():
     table = TABLE.assign(name=[f"row {i}" for i in range(ROWS)])[:80]
     with pytest.warns(UserWarning, match="column 'name' has 80 levels, one coefficient each"):
         LinearRegression("ekf").fit(table, Y[:80])
+
+
+def interleaved(rows=400):
+    """Two categories whose levels appear in turn."""
+    place = np.arange(rows)
+    return pd.DataFrame(
+        {
+            "size": RNG.normal(size=rows),
+            "town": np.array(["Ulm", "Bonn", "Kiel"])[np.minimum(place // 2, place % 3)],
+            "color": np.array(["red", "blue", "pink"])[np.minimum(place, place % 3)],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearRegression(),
+        LogisticRegression(),
+        kalmia.OrdinalRegression(),
+        kalmia.QuantileRegression(quantile=[0.2, 0.8]),
+    ],
+)
+def test_a_summary_prints_the_levels_of_a_column_side_by_side(model):
+    table = interleaved()
+    y = RNG.integers(0, 4, len(table))
+    model.fit(table, y)
+    summary = model.summary()
+    expected = ["size", "town=Bonn", "town=Kiel", "color=blue", "color=pink"]
+    words = [word for line in str(summary).splitlines() for word in line.split()]
+    printed = [word for word in words if word in expected]
+    assert printed == expected * (len(printed) // 5) and printed
+    assert all(name in summary._repr_html_() for name in expected)
+    # what is computed keeps the order of the coefficients
+    assert list(model.coef_names_) != expected and sorted(model.coef_names_) == sorted(expected)
+    names = [name.split(": ")[-1] for name in summary.params]
+    first = [name for name in names if name in expected][:5]
+    assert first == list(model.coef_names_)
+    assert list(summary.cov_params().columns) == list(summary.params)
+    assert list(summary.conf_int(0.5)) == list(summary.params)
+
+
+def test_new_levels_add_no_class_to_a_model_of_the_command(run, tmp_path):
+    table = interleaved()
+    table["fruit"] = RNG.choice(["pear", "apple", "fig"], len(table))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "m.kalmia"
+    run("fit", tmp_path / "t.csv", "-t", "fruit", "-o", path)
+    model = kalmia.load(path)
+    more = table.head(50).assign(town="Jena")
+    model.partial_fit(more.drop(columns="fruit"), more["fruit"])
+    assert model.schema_.classes is None or "1" not in model.schema_.classes
+    assert list(model.classes_) == ["apple", "fig", "pear"]
+    model.save(path)
+    assert list(kalmia.load(path).classes_) == ["apple", "fig", "pear"]
+    run("update", path, tmp_path / "t.csv")
+    assert "apple, fig, pear" in run("inspect", path)
+    assert "town=Jena" in run("inspect", path)

@@ -111,3 +111,40 @@ def test_labels_that_are_dates_are_stored(tmp_path, unit):
     assert again.classes_.dtype == dates.dtype
     assert_same(again.classes_, model.classes_)
     assert_same(again.predict(TWO), model.predict(TWO))
+
+
+@pytest.mark.parametrize("estimator", [LinearRegression, LogisticRegression])
+@pytest.mark.parametrize("value", [1e200, np.nan, np.inf])
+def test_numbers_that_are_refused_are_named_by_their_column(estimator, value):
+    table = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "dose": [0.0, 1.0, 0.0, 1.0]})
+    y = [0, 1, 0, 1]
+    bad = table.copy()
+    bad.loc[2, "dose"] = value
+    model = estimator().fit(table, y)
+    arrow = pa.table({name: bad[name].to_numpy() for name in bad})
+    tables = [bad, bad.to_numpy(), pl.from_pandas(bad, nan_to_null=False), arrow]
+    with pytest.warns(UserWarning, match="feature names"):
+        for one in tables:
+            with pytest.raises(InputError, match="row 2, column 'dose'"):
+                model.partial_fit(one, y)
+            with pytest.raises(InputError, match="row 2, column 'dose'"):
+                model.predict(one)
+    with pytest.raises(InputError, match="row 2, column 'dose'"):
+        estimator(shuffle=False).fit(arrow.to_reader(max_chunksize=1), y)
+    # without names, by its place
+    with pytest.raises(InputError, match="row 2, feature 1 is"):
+        estimator().fit(bad.to_numpy(), y)
+
+
+def test_numbers_beside_categories_are_named_by_their_column():
+    table = pd.DataFrame({"town": ["Ulm", "Bonn", "Ulm", "Kiel"], "dose": [0.0, 1.0, 1e200, 1.0]})
+    for text in (None, "town"):
+        with pytest.raises(InputError, match="column `dose`, row 2: `1e200` is out of range"):
+            LinearRegression(text=text).fit(table, [0.0, 1.0, 0.0, 1.0])
+
+
+def test_a_column_name_that_occurs_twice_is_named():
+    table = pd.DataFrame([[0.0, 1.0, 2.0], [1.0, 0.0, 2.0]], columns=["a", "b", "b"])
+    for one in (table, table.assign(a=["x", "y"])):
+        with pytest.raises(InputError, match="the column 'b' twice: rename one, or leave it out"):
+            LinearRegression().fit(one, [0.0, 1.0])

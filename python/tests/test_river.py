@@ -251,6 +251,8 @@ def test_errors_say_what_is_wrong_and_what_to_do():
 
 
 def test_bad_parameters_are_refused_at_once():
+    with pytest.raises(kalmia.InputError, match="has several levels, .* one Regressor per level"):
+        Regressor("quantile:0.1,0.9")
     with pytest.raises(kalmia.InputError, match="no method is named"):
         Classifier(method="sgd")
     with pytest.raises(ValueError, match="family"):

@@ -50,7 +50,7 @@ def test_a_refused_stream_changes_nothing(classes):
     bad = X.copy()
     bad[721, 2] = np.inf
     for rows, targets, message in [
-        (bad, y, "row 721, feature 2 is inf"),
+        (bad, y, "an infinite value .inf. in row 721, column "),
         (X[:900], y, "X has 900 rows, but y has 1000"),
         (X, y[:900], "X has more rows than y, which has 900"),
     ]:

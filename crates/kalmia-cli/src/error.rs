@@ -292,7 +292,10 @@ fn remedy_hint(remedy: Remedy<'_>, command: &Command) -> Option<String> {
         }
         Remedy::Positive { .. } => "--positive LABEL says which label counts as 1",
         Remedy::SeveralClasses { .. } => "--family categorical learns several classes",
-        Remedy::Levels { .. } => "--levels low,medium,high gives the order, the lowest first",
+        Remedy::Levels { .. } => {
+            "--levels low,medium,high gives the order, the lowest first; for numbers, fit \
+             --shuffle finds those of all rows"
+        }
         _ => return None,
     };
     Some(text.into())

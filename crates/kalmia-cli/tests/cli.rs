@@ -48,6 +48,8 @@ mod reading;
 mod rows;
 #[path = "cli/shards.rs"]
 mod shards;
+#[path = "cli/shuffle.rs"]
+mod shuffle;
 #[path = "cli/small.rs"]
 mod small;
 #[path = "cli/sparse.rs"]

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use kalmia::{AnyLearner, Auto, Family, Gaussian, Learner, Predict, Prediction, Wide};
+use kalmia_data::Encoder;
 use serde::Serialize;
 
 /// One coefficient. A method without a covariance knows its estimate only.
@@ -41,6 +42,16 @@ pub(crate) fn auto_coefficients<'a, F: Family>(
     level: f64,
 ) -> Result<Vec<Coefficient>> {
     lines(learner, names, level)
+}
+
+/// Coefficients in the order of the features, or of all but the constant, as a table for people:
+/// those of a column stand side by side.
+pub(crate) fn by_column(encoder: &Encoder, table: Vec<Coefficient>) -> Vec<Coefficient> {
+    let order = encoder.features_by_column();
+    let left_out = order.len().saturating_sub(table.len());
+    let mut lines: Vec<Option<Coefficient>> = table.into_iter().map(Some).collect();
+    let places = order.into_iter().filter_map(|place| place.checked_sub(left_out));
+    places.filter_map(|place| lines.get_mut(place)?.take()).collect()
 }
 
 fn lines<'a>(

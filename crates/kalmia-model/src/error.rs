@@ -179,6 +179,14 @@ pub enum Error {
     /// Several classes were to be learned by a mean of iterates.
     #[error("several classes are learned by auto as it is, not averaged")]
     ClassAveraged,
+    /// A family that outliers hardly move was to count them less.
+    #[error(
+        "outliers hardly move family {family}, so they are never counted less: leave the option out"
+    )]
+    FamilyOutliers {
+        /// The family.
+        family: String,
+    },
     /// Several classes were to be learned with outliers that count less.
     #[error("a target of several classes has no outliers: leave the option out")]
     ClassOutliers,

@@ -1,8 +1,10 @@
 //! Which family a target has: the one that the user names, or the one that the first rows show.
 
+use crate::classes::NO_DRIFT;
 use crate::error::{Error, Result, number_text};
+use crate::parameters::Parameters;
 use crate::quantiles::{levels_text, parse_levels};
-use kalmia::{AnyFamily, Error as LearnerError};
+use kalmia::{AnyFamily, DriftMode, Error as LearnerError};
 use kalmia_data::{Classes, Coding, Target, nearest};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
@@ -118,8 +120,22 @@ impl FamilyChoice {
                           such as quantile:0.5"
                     .into(),
             }),
+            Some((_, Named::Ordinal)) => Err(Error::Ordinal {
+                problem: "are learned by `kalmia fit`, and by OrdinalRegression in Python",
+            }),
             None if target.classes().is_none() => infer(target),
             _ => Err(Error::SeveralClasses { target: target.name.clone() }),
+        }
+    }
+
+    /// Refuses parameters that were given and that the family would leave aside in silence: ordered
+    /// levels look for no drift.
+    pub fn check_parameters(&self, given: &Parameters) -> Result<()> {
+        match given.drift {
+            Some(DriftMode::Detect | DriftMode::Adapt) if self.is_ordinal() => {
+                Err(Error::Ordinal { problem: NO_DRIFT })
+            }
+            _ => Ok(()),
         }
     }
 

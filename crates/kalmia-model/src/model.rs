@@ -1,6 +1,6 @@
 //! The model: a learner with the encoder, metrics, settings and history that belong to it.
 
-use crate::coefficients::{Coefficient, coefficients, main_coefficients};
+use crate::coefficients::{Coefficient, by_column, coefficients, main_coefficients};
 use crate::conformal::with_conformal;
 use crate::error::{Error, Result, RowError};
 use crate::history::History;
@@ -135,14 +135,14 @@ impl Model {
         coefficients(&self.learner, names, level)
     }
 
-    /// The coefficients that a summary lists: all, or of a wide model the numbers and the 100
-    /// others that are the most standard errors from 0, the strongest first.
+    /// The coefficients that a summary lists: all, column by column, or of a wide model the numbers
+    /// and the 100 others that are the most standard errors from 0, the strongest first.
     pub fn main_coefficients(&self, level: f64) -> Result<Vec<Coefficient>> {
         match &self.learner {
             AnyLearner::Wide(wide) => {
                 main_coefficients(wide, LISTED, |i| self.encoder.feature_name(i), level)
             }
-            _ => self.coefficients(level),
+            _ => Ok(by_column(&self.encoder, self.coefficients(level)?)),
         }
     }
 }

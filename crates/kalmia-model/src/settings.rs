@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::family::FamilyChoice;
 use crate::method::{Algorithm, Method};
 use crate::weights::WeightKind;
+use kalmia::{AnyFamily, Family, Outliers};
 use kalmia_data::{BadRows, EncoderOptions, Format, SourceOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -107,6 +108,12 @@ impl Settings {
         let filter = matches!(self.method.algorithm, Algorithm::Filter { .. });
         if self.certificate && !filter {
             return Err(Error::NoCertificate { method: self.method.name() });
+        }
+        if self.method.parameters().outliers == Some(Outliers::Downweight)
+            && let Some(family @ (AnyFamily::Quantile(_) | AnyFamily::Student(_))) =
+                self.family.named()
+        {
+            return Err(Error::FamilyOutliers { family: family.name().into() });
         }
         match (self.method.algorithm, self.family.fixed_dispersion()) {
             (Algorithm::Auto { .. } | Algorithm::Wide { .. }, Some(family)) => {

@@ -47,6 +47,7 @@ impl Declaration {
     /// How to learn.
     pub fn settings(&self) -> PyResult<Settings> {
         let method = self.method()?;
+        self.family.check_parameters(&self.parameters).map_err(translate)?;
         if method.needs_horizon() {
             return Err(input(
                 "method 'asgd' needs horizon, the number of rows to come: give it, or use 'auto'",

@@ -7,7 +7,12 @@ use arrow_array::{
     ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use kalmia_data::{Block, Encoder, Error, Input, Mode, Reader, SourceOptions, SparseBlock, Target};
+use kalmia::rows::MAX_FEATURE;
+use kalmia_data::{
+    Block, Encoder, Error, Input, Mode, Reader, SourceOptions, SparseBlock, SparseRow, Target,
+    ValueProblem,
+};
+use kalmia_model::number_text;
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -90,6 +95,7 @@ pub fn encode(
     let mut reader = Reader::open(vec![input], options, encoder, mode)?;
     let mut block = Block::new();
     while reader.next_block(encoder, &mut block)? {
+        check_sizes(&block, encoder)?;
         all.parts.push(match block.sparse.take() {
             Some(sparse) => Part::Sparse(sparse),
             None => Part::Dense { dim: block.dim, x: std::mem::take(&mut block.x) },
@@ -103,10 +109,40 @@ pub fn encode(
     Ok(all)
 }
 
-/// A label that the target may have, if not every number is one.
+/// Refuses a number that a learner would refuse by the place of its feature, which tells a caller
+/// nothing: places are those of levels and tokens.
+fn check_sizes(block: &Block, encoder: &Encoder) -> kalmia_data::Result<()> {
+    let too_large = |value: &f64| value.abs() > MAX_FEATURE;
+    let refuse = |row: usize, feature: String, value: f64| Error::Value {
+        at: block.location(row),
+        column: feature,
+        value: number_text(value),
+        problem: ValueProblem::TooLarge,
+    };
+    match &block.sparse {
+        None => match block.x.iter().position(too_large) {
+            Some(place) => {
+                let name = encoder.features()[place % block.dim].name.clone();
+                Err(refuse(place / block.dim, name, block.x[place]))
+            }
+            None => Ok(()),
+        },
+        Some(rows) => (0..block.rows()).try_for_each(|row| {
+            let SparseRow { indices, values } = rows.row(row);
+            match values.iter().position(too_large) {
+                Some(place) => {
+                    Err(refuse(row, encoder.feature_name(indices[place]), values[place]))
+                }
+                None => Ok(()),
+            }
+        }),
+    }
+}
+
+/// A label that the target may have, if not every number is one. Any other would be a new class.
 fn legal_label(target: &Target) -> Option<&str> {
-    let level = || target.classes()?.as_slice().first().map(String::as_str);
-    target.positive().or_else(|| if target.is_ordered() { level() } else { None })
+    let class = || target.classes()?.as_slice().first().map(String::as_str);
+    target.positive().or_else(class)
 }
 
 /// The batches with a column for the target and one for the weight, of legal values that nobody

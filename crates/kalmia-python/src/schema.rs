@@ -289,6 +289,14 @@ impl Schema {
         named.map(|feature| feature.name.clone()).collect()
     }
 
+    /// The places in `features`, with those of a column side by side.
+    #[getter]
+    fn features_by_column(&self) -> Vec<usize> {
+        let constant = usize::from(self.0.options().intercept);
+        let places = self.0.features_by_column().into_iter();
+        places.filter_map(|place| place.checked_sub(constant)).collect()
+    }
+
     /// The target's name.
     #[getter]
     fn target(&self) -> Option<String> {

@@ -224,6 +224,7 @@ impl Declaration {
             parameters.outliers = Some(what);
         }
         let method = Method::new(name, &parameters)?;
+        self.family.check_parameters(&parameters)?;
         if method.needs_horizon() {
             return Err(ApiError::new(
                 Code::BadRequest,

@@ -92,6 +92,36 @@ def arrow_matrix(X: Any) -> np.ndarray:
     return joined(ArrowBlocks(X))
 
 
+#: Largest size of a feature that a learner takes.
+MAX_FEATURE = 1e120
+
+
+def check_numbers(X: np.ndarray, names: Any = None, first_row: int = 0) -> None:
+    """Names the row and the column of the first number that a learner would refuse.
+
+    Columns are named by `names`, or by their place. Rows count from `first_row`.
+
+    Examples
+    --------
+    >>> check_numbers(np.array([[1.0, 2.0]]), ["age", "dose"])
+    >>> check_numbers(np.array([[1.0, 1e200]]), ["a", "b"], 10)
+    Traceback (most recent call last):
+    kalmia.errors.InputError: X has the number 1e+200 in row 10, column 'b': numbers go up to 1e120
+    """
+    legal = (X <= MAX_FEATURE) & (X >= -MAX_FEATURE)
+    if legal.all():
+        return
+    row, column = (int(place) for place in np.argwhere(~legal)[0])
+    value = X[row, column]
+    name = column if names is None else str(names[column])
+    where = f"row {first_row + row}, column {name!r}"
+    if np.isnan(value):
+        raise InputError(f"X has a missing value (NaN) in {where}: fill it, or drop the row")
+    if np.isinf(value):
+        raise InputError(f"X has an infinite value (inf) in {where}: give finite numbers")
+    raise InputError(f"X has the number {value:g} in {where}: numbers go up to 1e120")
+
+
 def joined(blocks: ArrowBlocks) -> np.ndarray:
     """The rows of all blocks as one matrix."""
     parts = list(blocks)

@@ -165,17 +165,6 @@ class Inputs:
             schema, X if stream is None else stream, offset, learn=learn, by_place=True
         )
 
-    def _check_finite(self, X: np.ndarray) -> None:
-        """Names the row and the column of the first number that is missing or infinite."""
-        if np.isfinite(X).all():
-            return
-        row, column = (int(place) for place in np.argwhere(~np.isfinite(X))[0])
-        names = getattr(self, "feature_names_in_", None)
-        where = f"row {row}, column {column if names is None else names[column]!r}"
-        if np.isnan(X[row, column]):
-            raise InputError(f"X has a missing value (NaN) in {where}: fill it, or drop the row")
-        raise InputError(f"X has an infinite value (inf) in {where}: give finite numbers")
-
     def _check_names(self, names: list[str]) -> None:
         """Refuses columns other than those of the fit."""
         expected = list(getattr(self, "feature_names_in_", names))
@@ -224,9 +213,11 @@ class Inputs:
                 found = validate_data(self, X, reset=reset, **how)
             if _tables.is_sparse(X):
                 _wide.check_finite(found)
-            elif not self._is_float64(X):
-                self._check_finite(found)
+            elif not self._is_float64(X) or hasattr(self, "feature_names_in_"):
+                # the learner does not know names
+                _data.check_numbers(found, getattr(self, "feature_names_in_", None))
             return found
+        _data.check_numbers(X, names)
         if reset:
             X = validate_data(self, X, dtype=np.float64, reset=True, ensure_min_samples=1)
             self.feature_names_in_ = np.array(names, dtype=object)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from ._data import Rows
+from ._data import Rows, check_numbers
 from ._kalmia import Learner
 from ._parameters import check_flag, seed
 from .errors import InputError, StateError
@@ -93,6 +93,7 @@ class Learning:
             start, last = last, last + len(block)
             if last > total:
                 raise InputError(f"X has more rows than y, which has {total}: give one per row")
+            check_numbers(block, rows.blocks.names, start)
             part = slice(start, last)
             for learner, target, results in zip(learners, targets, found, strict=True):
                 result = learner.learn_many(

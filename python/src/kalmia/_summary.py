@@ -36,6 +36,9 @@ class Summary:
     rows: tuple[tuple[Any, ...], ...]
     level: float
     notes: tuple[str, ...]
+    #: The places of `rows` in the order in which they are printed, the levels of a column side by
+    #: side; None for their own order, which is that of the model's coefficients.
+    printed: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
     #: The learners, one or one per class, that `conf_int` and `cov_params` ask.
     learners: tuple[Learner, ...] = field(default=(), repr=False, compare=False)
     #: The rows of a wide model, or of several classes, at another level; None for other models.
@@ -163,7 +166,8 @@ class Summary:
             )
         title = f"{type(estimator).__name__} ({first.family})"
         recompute = strongest if wide else None
-        return cls(title, tuple(rows), level, tuple(notes), tuple(learners), recompute)
+        printed = None if wide else _by_column(estimator, len(rows))
+        return cls(title, tuple(rows), level, tuple(notes), printed, tuple(learners), recompute)
 
     @classmethod
     def _of_classes(cls, estimator: Any, level: float) -> Summary:
@@ -174,6 +178,7 @@ class Summary:
             f"{learner.count} rows, one pass, method {learner.method}",
             *_loss_notes(estimator),
             *_drift_notes(estimator),
+            *(["drift: not looked for with ordered levels"] if is_ordered(learner) else []),
             "log odds of a higher level; a|b is the cutpoint between the levels a and b"
             if is_ordered(learner)
             else f"log odds against the class {estimator.classes_[0]}",
@@ -186,7 +191,8 @@ class Summary:
         def covariance() -> np.ndarray:
             return joint_covariance(estimator)
 
-        return cls(title, rows, level, notes, (), again, covariance)
+        printed = None if is_wide(learner) else _by_column(estimator, len(rows))
+        return cls(title, rows, level, notes, printed, (), again, covariance)
 
     def _level_text(self) -> str:
         return f"{100.0 * self.level:g} % intervals"
@@ -195,7 +201,8 @@ class Summary:
         def text(value: float | None) -> str:
             return "" if value is None else f"{value:.4g}"
 
-        return [[row[0], *map(text, row[1:])] for row in self.rows]
+        rows = self.rows if self.printed is None else [self.rows[place] for place in self.printed]
+        return [[row[0], *map(text, row[1:])] for row in rows]
 
     def __str__(self) -> str:
         table = [["", *COLUMNS], *self._texts()]
@@ -222,6 +229,23 @@ class Summary:
             f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
             f"<tbody>{body}</tbody></table>"
         )
+
+
+def _by_column(estimator: Any, rows: int) -> tuple[int, ...] | None:
+    """The places of a table's rows with those of a column side by side.
+
+    The table has the features once per learner or class; other rows, such as cutpoints, come last.
+    """
+    schema = getattr(estimator, "schema_", None)
+    if schema is None or schema.is_numeric:
+        return None
+    constant = 0 if is_ordered(estimator.learners_[0]) else int(estimator.learners_[0].intercept)
+    one = [*range(constant), *(constant + place for place in schema.features_by_column)]
+    tables = max(rows // len(one), 1) if one else 0
+    if is_ordered(estimator.learners_[0]):
+        tables = min(tables, 1)
+    first = [table * len(one) + place for table in range(tables) for place in one]
+    return (*first, *range(len(first), rows))
 
 
 def _names(estimator: Any) -> Any:

@@ -31,11 +31,16 @@ def check_lazy(X: Any, what: str = "X") -> None:
 
 
 def check_columns(X: Any, what: str = "X", *, texts: bool = False) -> None:
-    """Refuses dates and times, which numpy would turn into counts, and names columns of text.
+    """Refuses names that occur twice, dates and times, and names columns of text.
+
+    numpy would turn dates into counts.
 
     With `texts`, columns of text are accepted.
     """
     is_frame = hasattr(X, "iloc") and hasattr(X, "columns")
+    if is_frame and not X.columns.is_unique:
+        name = X.columns[X.columns.duplicated()][0]
+        raise InputError(f"{what} has the column {name!r} twice: rename one, or leave it out")
     kinds = X.dtypes.items() if is_frame else [(None, getattr(X, "dtype", None))]
     for position, (name, kind) in enumerate(kinds):
         if getattr(kind, "kind", None) in ("M", "m"):

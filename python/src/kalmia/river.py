@@ -296,6 +296,11 @@ class Regressor(RiverModel, base.MiniBatchRegressor):
         self._learner = self._new_learner(0)
 
     def _family_name(self) -> str:
+        if isinstance(self.family, str) and "," in self.family:
+            raise InputError(
+                f"family {self.family!r} has several levels, but a Regressor predicts one number: "
+                "make one Regressor per level, or use kalmia.QuantileRegression(quantile=[...])"
+            )
         return self.family
 
     def _replace_learners(self, change: Callable[[Any], Any]) -> None:

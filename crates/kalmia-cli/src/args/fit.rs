@@ -184,7 +184,8 @@ pub struct RoleArgs {
 /// Parameters of the methods. A method refuses those that it does not take.
 #[derive(Debug, Clone, Args)]
 pub struct LearnArgs {
-    /// Whether coefficients may change over time (auto, wide) [default: detect]
+    /// Whether coefficients may change over time (auto, wide; ordered levels look for no drift)
+    /// [default: detect]
     #[arg(long, value_parser = drift_modes(), help_heading = "Method")]
     pub drift: Option<DriftMode>,
     /// What a target counts that is far from its prediction, such as a typing error (auto, wide,

@@ -1,6 +1,6 @@
 //! Where the blocks of a pass come from: the reader itself, or its rows in random order.
 
-use super::{Next, next};
+use super::{Next, Start, next};
 use crate::error::{Failure, Result};
 use crate::interrupt;
 use crate::progress::Ui;
@@ -19,32 +19,12 @@ pub enum Feed<'a> {
 }
 
 impl<'a> Feed<'a> {
-    /// Reads `block`, which was read already, and everything after it, to be taken in random order.
-    pub fn shuffled(
-        reader: &'a mut Reader,
-        encoder: &mut Encoder,
-        mut block: Block,
-        seed: u64,
-        ui: Ui,
-    ) -> Result<Self> {
-        let mut shuffle = Shuffle::new(seed, SHUFFLE_MEMORY);
-        let mut meter = ui.progress(reader.progress());
-        loop {
-            shuffle.add(&block).map_err(temporary)?;
-            meter.tick(reader.progress(), reader.position().rows, || None);
-            match next(reader, encoder, &mut block)? {
-                Next::Block => {}
-                Next::End => break,
-                Next::Stop => {
-                    return Err(Failure::Interrupted(
-                        "interrupted while the rows to shuffle were read; nothing was learned"
-                            .into(),
-                    ));
-                }
-            }
+    /// The rows of a reader that is at its end, or those that it still has.
+    pub fn new(reader: &'a mut Reader, shuffled: Option<Shuffled>) -> Self {
+        match shuffled {
+            Some(rows) => Self::Shuffled(reader, Box::new(rows)),
+            None => Self::InOrder(reader),
         }
-        meter.finish();
-        Ok(Self::Shuffled(reader, Box::new(shuffle.finish())))
     }
 
     /// The target, as far as it is known before a row is learned.
@@ -89,6 +69,34 @@ impl<'a> Feed<'a> {
             Self::Shuffled(reader, _) => reader.position(),
         }
     }
+}
+
+/// Takes the block of a start and everything after it, to be learned in random order. All rows
+/// together decide which labels the target has; `file` is named if they do not.
+pub fn shuffle(start: &mut Start, file: &str, seed: u64, ui: Ui) -> Result<Shuffled> {
+    let Start { reader, encoder, block } = start;
+    let mut shuffle = Shuffle::new(seed, SHUFFLE_MEMORY);
+    let mut meter = ui.progress(reader.progress());
+    loop {
+        shuffle.add(block).map_err(temporary)?;
+        meter.tick(reader.progress(), reader.position().rows, || None);
+        match next(reader, encoder, block)? {
+            Next::Block => {}
+            Next::End => break,
+            Next::Stop => {
+                return Err(Failure::Interrupted(
+                    "interrupted while the rows to shuffle were read; nothing was learned".into(),
+                ));
+            }
+        }
+    }
+    meter.finish();
+    *block = Block::new();
+    let mut shuffled = shuffle.finish();
+    if let Some(codes) = encoder.settle_labels(file)? {
+        shuffled.recode(codes);
+    }
+    Ok(shuffled)
 }
 
 fn temporary(reason: io::Error) -> Failure {

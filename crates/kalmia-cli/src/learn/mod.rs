@@ -13,7 +13,7 @@ mod start;
 
 pub use columns::{report_columns, report_left_out};
 pub use command_learner::{CommandLearner, Watch};
-pub use feed::Feed;
+pub use feed::{Feed, shuffle};
 pub use levels::Levels;
 pub use parts::{PartProgress, each_part};
 pub use pass::{Next, Pass, next};

@@ -20,7 +20,18 @@ pub struct Start {
 impl Start {
     /// Reads the first block, which decides the columns.
     pub fn read(source: &SourcePlan, columns: &EncoderOptions) -> Result<Self> {
+        Self::begin(source, Encoder::new(columns.clone()))
+    }
+
+    /// The same if all rows are read before one is learned: they, not the first block, decide which
+    /// labels there are.
+    pub fn read_to_shuffle(source: &SourcePlan, columns: &EncoderOptions) -> Result<Self> {
         let mut encoder = Encoder::new(columns.clone());
+        encoder.defer_labels();
+        Self::begin(source, encoder)
+    }
+
+    fn begin(source: &SourcePlan, mut encoder: Encoder) -> Result<Self> {
         let mut reader = source.open(&mut encoder, Mode::Learn)?;
         let mut block = Block::new();
         reader.next_block(&mut encoder, &mut block)?;

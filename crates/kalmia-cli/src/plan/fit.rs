@@ -98,7 +98,9 @@ impl FitPlan {
         check_levels(&args.roles)?;
         let output = args.output.as_ref().or(args.resume.as_ref());
         args.plot.as_deref().map(picture).transpose()?;
-        let method = Method::new(args.method, &args.learn.parameters())?;
+        let given = args.learn.parameters();
+        let method = Method::new(args.method, &given)?;
+        args.roles.family.check_parameters(&given)?;
         let shuffle = args.shuffle.then(|| args.seed.unwrap_or(0));
         if shuffle.is_some() && adapts(&method) {
             return Err(Failure::usage(

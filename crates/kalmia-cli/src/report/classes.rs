@@ -58,18 +58,29 @@ impl ClassFitSummary {
 impl PassReport for ClassFitSummary {
     fn notes(&self) -> Vec<String> {
         let sorted = self.model.sorted.then(|| SORTED_NOTE.into());
-        let first = self.passes.note().into_iter().chain(sorted);
+        let only = match &self.model.classes[..] {
+            [class] => Some(format!(
+                "note: all rows have the class `{}`, so there is nothing to tell apart yet; learn \
+                 rows of other classes, too",
+                visible_line(class)
+            )),
+            _ => None,
+        };
+        let first = self.passes.note().into_iter().chain(sorted).chain(only);
         first.chain(self.weights_note.clone()).chain(self.name_notes.clone()).collect()
     }
 
     fn text(&self) -> String {
         let model = &self.model;
-        let kind = if model.levels.is_some() { "levels" } else { "classes" };
+        let classes = match (model.classes.len(), model.levels.is_some()) {
+            (1, false) => "1 class".into(),
+            (several, false) => format!("{several} classes"),
+            (several, true) => format!("{several} levels"),
+        };
         let mut out = format!(
-            "{} of {} ({}) by {}, {}",
+            "{} of {} ({classes}) by {}, {}",
             model.family,
             target(&model.target, None),
-            format_args!("{} {kind}", model.classes.len()),
             model.method,
             counted(model.rows, "row")
         );
@@ -84,6 +95,9 @@ impl PassReport for ClassFitSummary {
         out.push_str(&level_coefficients_text(model.levels.as_ref()));
         if let Some(drift) = model.drift.as_ref().and_then(|drift| drift.note("--drift adapt")) {
             let _ = writeln!(out, "\ndrift: {drift}");
+        }
+        if model.levels.is_some() {
+            let _ = writeln!(out, "\n{NO_DRIFT}");
         }
         out
     }
@@ -113,6 +127,9 @@ pub fn class_scores_text(scores: &ClassScores) -> String {
     let _ = writeln!(out, "   Brier {brier:.4}   calibration error {error:.4}");
     out
 }
+
+/// What the summary of ordered levels says in place of a drift.
+const NO_DRIFT: &str = "drift: not looked for with ordered levels";
 
 /// A table per class, each against the reference; `features` is the number of all coefficients of a
 /// class, of which tables may have a part.

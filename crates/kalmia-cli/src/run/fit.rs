@@ -8,7 +8,7 @@ use crate::format::{command_line, counted, grouped, shell_word};
 use crate::interrupt;
 use crate::learn::{
     CommandLearner, CutFiles, Feed, Pass, Passes, PolishOptions, PolishedModel, ShardedFit, Start,
-    count_rows, family, fit_shards, polish, report_columns, report_left_out,
+    count_rows, family, fit_shards, polish, report_columns, report_left_out, shuffle,
 };
 use crate::output::ModelOutput;
 use crate::plan::{FitPlan, SourcePlan, start_failure};
@@ -16,7 +16,7 @@ use crate::progress::Ui;
 use crate::report::{FitPasses, FurtherPasses, Shards};
 use kalmia::file::Claim;
 use kalmia::{AnyLearner, Learner};
-use kalmia_data::{Block, Encoder, Mode, Target};
+use kalmia_data::{Block, Encoder, Mode, Shuffled, Target};
 use kalmia_model::{
     AnyModel, ClassModel, History, MergeLearner, Model, ModelOf, PolishLearner, PolishPrior,
     QuantileModel, Repeat, Settings,
@@ -67,9 +67,8 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
         };
         return finish_shards(&plan, fit_shards(&plan, files, make, ui)?, output, ui);
     }
-    let first = Start::read(&plan.source, &plan.encoder)?;
-    report_columns(&first.encoder, ui);
-    if has_classes(&first.encoder) {
+    let first = FirstRows::read(&plan, ui)?;
+    if has_classes(&first.start.encoder) {
         let fitted = fresh(&plan, first, class_model, output.as_mut(), ui)?;
         polish_and_finish(&plan, None, fitted, output, ui)
     } else if plan.settings.family.quantiles().is_some() {
@@ -78,6 +77,28 @@ pub fn run(args: &FitArgs, ui: Ui) -> Result<()> {
     } else {
         let fitted = fresh(&plan, first, number_model, output.as_mut(), ui)?;
         polish_and_finish(&plan, None, fitted, output, ui)
+    }
+}
+
+/// What was read before a model is made: the first block, or with `--shuffle` all rows.
+struct FirstRows {
+    start: Start,
+    history: History,
+    shuffled: Option<Shuffled>,
+}
+
+impl FirstRows {
+    fn read(plan: &FitPlan, ui: Ui) -> Result<Self> {
+        let read = if plan.shuffle.is_some() { Start::read_to_shuffle } else { Start::read };
+        let mut start = read(&plan.source, &plan.encoder)?;
+        report_columns(&start.encoder, ui);
+        let history = History::starting(start.reader.fingerprints()?);
+        for repeat in history.repeats() {
+            ui.note(&repeat_note(&repeat));
+        }
+        let file = plan.source.inputs.first().map_or("the input", |input| input.name());
+        let shuffled = plan.shuffle.map(|seed| shuffle(&mut start, file, seed, ui)).transpose()?;
+        Ok(Self { start, history, shuffled })
     }
 }
 
@@ -233,19 +254,13 @@ fn quantile_model(plan: &FitPlan, _: &Target, encoder: Encoder, _: Ui) -> Result
 /// From the first row on.
 fn fresh<L: CommandLearner>(
     plan: &FitPlan,
-    Start { mut reader, mut encoder, block }: Start,
+    FirstRows { start, history, shuffled }: FirstRows,
     make: Make<L>,
     output: Option<&mut ModelOutput>,
     ui: Ui,
 ) -> Result<Fitted<L>> {
-    let history = History::starting(reader.fingerprints()?);
-    for repeat in history.repeats() {
-        ui.note(&repeat_note(&repeat));
-    }
-    let (feed, block) = match plan.shuffle {
-        Some(seed) => (Feed::shuffled(&mut reader, &mut encoder, block, seed, ui)?, Block::new()),
-        None => (Feed::InOrder(&mut reader), block),
-    };
+    let Start { mut reader, encoder, block } = start;
+    let feed = Feed::new(&mut reader, shuffled);
     let mut model = make(plan, &feed.target(&encoder)?, encoder, ui)?;
     // settings hold what was asked for, not a horizon that was counted
     model.settings = plan.settings.clone();

@@ -9,6 +9,7 @@ use crate::output::{self, ModelOutput};
 use crate::plan::SourcePlan;
 use crate::progress::Ui;
 use crate::report::{Table, class_coefficients_text, coefficient_table};
+use kalmia::AnyFamily;
 use kalmia::sums::Polished;
 use kalmia_model::{
     AnyModel, ClassCoefficients, ClassErrors, ClassModel, Coefficient, Model, ModelOf,
@@ -59,7 +60,13 @@ fn polish_numbers(
     let PolishedModel { model, polished, passes } =
         polish_and_save(model, args, source, output, ui)?;
     let errors = args.robust.then(|| polished.robust_standard_errors()).transpose()?;
-    let report = report(&polished, passes, model.coefficients(0.95)?, errors);
+    let mut report = report(&polished, passes, model.coefficients(0.95)?, errors);
+    // the sums take these as they are: they are part of the law
+    match model.family() {
+        AnyFamily::NegativeBinomial(family) => report.dispersion = family.dispersion(),
+        AnyFamily::Student(family) => report.dispersion = family.scale(),
+        _ => {}
+    }
     match args.json {
         true => output::print_json(&report),
         false => output::print(&(head(&report) + &numbers_text(&report))),

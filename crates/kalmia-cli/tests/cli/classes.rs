@@ -215,3 +215,12 @@ fn every_output_format_holds_the_probabilities() {
     assert_eq!(fitted["classes"], serde_json::json!(["apple", "fig", "pear"]));
     folder.run("predict m.kalmia p.jsonl").fails(2, &["`size`"]);
 }
+
+#[test]
+fn a_single_class_is_said_to_be_one() {
+    let folder = Folder::new("one-class");
+    folder.write("t.csv", "x,y\n1,a\n2,a\n");
+    let run = folder.run("fit t.csv -t y --family categorical");
+    assert!(run.stderr().contains("note: all rows have the class `a`"), "{}", run.stderr());
+    assert!(run.ok().starts_with("categorical of `y` (1 class) by auto"));
+}

@@ -143,6 +143,16 @@ fn checkpoints_and_updates_give_the_same_as_one_fit() {
 }
 
 #[test]
+fn the_summary_says_that_no_drift_is_looked_for() {
+    let folder = Folder::new("ordinal-drift");
+    folder.write("t.csv", table(400, true));
+    for option in ["", "--drift off"] {
+        let text = folder.ok(&format!("{FIT} {option}"));
+        assert!(text.contains("drift: not looked for with ordered levels"), "{text}");
+    }
+}
+
+#[test]
 fn what_ordered_levels_do_not_take_is_said() {
     let folder = Folder::new("ordinal-refused");
     folder.write("t.csv", table(400, true));
@@ -151,12 +161,13 @@ fn what_ordered_levels_do_not_take_is_said() {
     for (words, said) in [
         ("--method ekf", "ordered levels are learned by the method auto alone"),
         ("--method wide", "ordered levels are learned by the method auto alone"),
-        ("--drift adapt", "ordered levels follow no drift"),
+        ("--drift adapt", "ordered levels follow no drift and look for none: leave drift out"),
+        ("--drift detect", "ordered levels follow no drift and look for none: leave drift out"),
         ("--offset z", "ordered levels take no offset"),
         ("--text town", "ordered levels take dense rows"),
         ("--averaged", "not averaged"),
         ("--outliers downweight", "no outliers"),
-        ("--conformal", "conformal"),
+        ("--conformal", "family ordinal has no conformal intervals"),
         ("--passes 2", "--passes: ordered levels are learned in one pass"),
         ("--shards 2", "--shards: ordered levels are learned in one pass"),
         ("--start start.json", "--start"),
@@ -169,6 +180,7 @@ fn what_ordered_levels_do_not_take_is_said() {
         ("polish m.kalmia t.csv", "ordered levels cannot be polished"),
         ("merge m.kalmia m.kalmia -o x.kalmia", "ordered levels cannot be merged"),
         ("prune m.kalmia t.csv --min-z 2 -o x.kalmia", "m.kalmia"),
+        ("compare t.csv -t rating --family ordinal", "ordered levels are learned by `kalmia fit`"),
         ("fit t.csv -t rating --family ordinl", "did you mean ordinal?"),
     ] {
         folder.run(words).fails(2, &[said]);

@@ -1,6 +1,6 @@
 //! `kalmia polish`: what a second pass must reach, by the equations of the maximum itself.
 
-use crate::harness::{Folder, number, table};
+use crate::harness::{Folder, Uniform, number, table};
 use serde_json::Value;
 
 /// The rows of [`table`] as numbers: 1, a, b, c, and the label.
@@ -170,4 +170,37 @@ fn a_model_is_not_replaced_by_one_of_fewer_rows() {
     let whole = folder.run("polish m.kalmia t.csv");
     assert_eq!(whole.stderr(), "");
     whole.ok();
+}
+
+/// The scale of Student's law and the dispersion of counts are learned before, and a polish keeps
+/// them: the standard errors of many rows hardly change.
+#[test]
+fn standard_errors_of_learned_laws_stay() {
+    let folder = Folder::new("polish-laws");
+    let mut uniform = Uniform(11);
+    let mut csv = String::from("x,y,n\n");
+    for _ in 0..3000 {
+        let x = 2.0 * uniform.next() - 1.0;
+        // noise of deviation 0.05, far from 1
+        let noise: f64 = (0..12).map(|_| uniform.next()).sum::<f64>() - 6.0;
+        let rate = (1.0 + 0.5 * x).exp() * [0.1, 0.5, 1.0, 2.4][(4.0 * uniform.next()) as usize];
+        let count = (rate + uniform.next()).floor();
+        csv.push_str(&format!("{x},{},{count}\n", 1.0 + 2.0 * x + 0.05 * noise));
+    }
+    folder.write("t.csv", csv);
+    for (target, family) in [("y --exclude n", "student"), ("n --exclude y", "negative-binomial")] {
+        let fitted =
+            folder.json(&format!("fit t.csv -t {target} --family {family} -o m.kalmia --json"));
+        for prior in ["fitted", "flat"] {
+            let polished =
+                folder.json(&format!("polish m.kalmia t.csv --prior {prior} -o p.kalmia --json"));
+            for j in 0..2 {
+                let error = |model: &Value| number(&model["coefficients"][j], "std_error");
+                let ratio = error(&polished) / error(&fitted);
+                assert!((ratio - 1.0).abs() < 0.1, "{family}, prior {prior}: {ratio}");
+            }
+            let [before, after] = [&fitted, &polished].map(|model| number(model, "dispersion"));
+            assert!((after / before - 1.0).abs() < 0.01, "{family}: {before} and {after}");
+        }
+    }
 }

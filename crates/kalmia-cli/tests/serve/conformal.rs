@@ -84,6 +84,10 @@ fn outliers_count_less_if_that_is_declared() {
     let server = Server::start(&folder, "");
     let mut rows = times(1, 500);
     rows[300]["minutes"] = json!(1e6);
+    // refused at once, not by each request that learns
+    let student = json!({"family": "student", "target": "minutes", "outliers": "downweight"});
+    let error = server.put("/v1/models/s", &student).refused(400, "bad_request");
+    assert!(error["message"].as_str().unwrap().contains("hardly move family student"), "{error}");
     let declare = |name: &str, outliers: &str| {
         let declaration = json!({"family": "gaussian", "target": "minutes", "outliers": outliers});
         server.put(&format!("/v1/models/{name}"), &declaration)

@@ -26,6 +26,10 @@ fn declared_levels_are_learned_in_their_order() {
     let error = server.put("/v1/models/m", &declaration).refused(400, "bad_request");
     assert!(error["message"].as_str().unwrap().contains("needs its levels"), "{error}");
     declaration["classes"] = json!(["poor", "fair", "good"]);
+    declaration["drift"] = json!("detect");
+    let error = server.put("/v1/models/m", &declaration).refused(400, "bad_request");
+    assert!(error["message"].as_str().unwrap().contains("look for none"), "{error}");
+    declaration["drift"] = json!("off");
     assert_eq!(server.put("/v1/models/m", &declaration).status, 201);
     server.learn("m", &ratings(2000));
     let predicted = server.predict("m", &json!([{"x": 2.0}, {"x": -2.0}]));

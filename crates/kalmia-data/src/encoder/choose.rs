@@ -167,7 +167,7 @@ impl Encoder {
         }
         let slot = self.role_slots().target;
         if let Some(target) = &mut self.target {
-            target.infer(batch, slot, &self.options, bad_rows)?;
+            target.infer(batch, slot, &self.options, bad_rows, self.defers_labels)?;
         }
         self.add_features();
         Ok(())

@@ -94,6 +94,9 @@ pub struct Encoder {
     /// What a missing value does in this process, if not what the options say; never stored.
     #[serde(skip)]
     missing: Option<Missing>,
+    /// Whether the labels of the target are coded after all rows were read; never stored.
+    #[serde(skip)]
+    defers_labels: bool,
     /// Columns of the first block that look like something else; never stored.
     #[serde(skip)]
     pub(crate) remarks: Vec<Remark>,
@@ -116,6 +119,7 @@ impl Encoder {
             settled: false,
             wide: None,
             missing: None,
+            defers_labels: false,
             remarks: Vec::new(),
         }
     }
@@ -192,6 +196,36 @@ impl Encoder {
         &self.features
     }
 
+    /// The places of all features, those of a column side by side: a table for people is easier to
+    /// read in this order. Numbers come first, then categories, each in the order of the columns.
+    /// In the rows, a level stands where it first appeared, behind earlier levels of other columns.
+    ///
+    /// ```
+    /// use kalmia_data::{Block, Encoder, EncoderOptions, Input, Mode, Reader, SourceOptions};
+    ///
+    /// let rows = Input::memory("t.csv", *b"a,b,y\nk,m,1\nk,n,2\no,m,3\nl,p,4\n");
+    /// let mut encoder = Encoder::new(EncoderOptions::target("y"));
+    /// let mut reader =
+    ///     Reader::open(vec![rows], SourceOptions::default(), &mut encoder, Mode::Learn)?;
+    /// reader.next_block(&mut encoder, &mut Block::new())?;
+    /// let names: Vec<_> = encoder.features().iter().map(|feature| &*feature.name).collect();
+    /// assert_eq!(names, ["(intercept)", "b=n", "a=o", "a=l", "b=p"]);
+    /// assert_eq!(encoder.features_by_column(), [0, 2, 3, 1, 4]);
+    /// # Ok::<(), kalmia_data::Error>(())
+    /// ```
+    pub fn features_by_column(&self) -> Vec<usize> {
+        let group = |place: &usize| match self.features[*place].column {
+            Some(column) => match self.columns[column].feature {
+                Some(number) => number,
+                None => self.features.len() + column,
+            },
+            None => *place,
+        };
+        let mut places: Vec<usize> = (0..self.features.len()).collect();
+        places.sort_by_key(group);
+        places
+    }
+
     /// Number of features so far.
     pub fn dim(&self) -> usize {
         self.features.len()
@@ -252,6 +286,26 @@ impl Encoder {
             target.declare(coding);
         }
         Ok(())
+    }
+
+    /// Codes the texts of the target by all rows, not by the first block: for a caller that reads
+    /// all rows before it uses one, such as [`crate::Shuffle`]. Call it before the first block, and
+    /// [`Encoder::settle_labels`] after the last. Targets are coded provisionally until then.
+    pub fn defer_labels(&mut self) {
+        self.defers_labels = true;
+    }
+
+    /// Codes the texts of the target, now that all rows were read. Returns the code in place of
+    /// each provisional one, or `None` if all codes stay.
+    ///
+    /// Fails if the rows show no coding: a single label, or ordered levels that are texts. `file`
+    /// is the input that the error names.
+    pub fn settle_labels(&mut self, file: &str) -> Result<Option<Vec<f64>>> {
+        self.defers_labels = false;
+        match &mut self.target {
+            Some(target) => target.settle(&self.options, file),
+            None => Ok(None),
+        }
     }
 
     /// Treats missing values otherwise than the options say, until the encoder is stored.

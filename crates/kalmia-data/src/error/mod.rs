@@ -71,7 +71,7 @@ pub enum Error {
         file: String,
     },
     /// The input has a header but no data row.
-    #[error("{file} has no data rows; nothing can be learned from it")]
+    #[error("{file} has no data rows; give at least one")]
     NoRows {
         /// The first file as it was named.
         file: String,
@@ -333,7 +333,8 @@ impl Error {
                 ValueProblem::NotFinite
                 | ValueProblem::UnknownClass
                 | ValueProblem::TooManyClasses { .. }
-                | ValueProblem::Role { .. } => None,
+                | ValueProblem::Role { .. }
+                | ValueProblem::TooLarge => None,
             },
             Error::Column { column, problem, .. } => match problem {
                 ColumnProblem::Temporal { as_text: true } => Some(Remedy::Categorical { column }),
@@ -345,7 +346,8 @@ impl Error {
                 ColumnProblem::DecimalComma { .. } => Some(Remedy::DecimalComma),
                 ColumnProblem::Temporal { as_text: false }
                 | ColumnProblem::Type { .. }
-                | ColumnProblem::Codec { .. } => None,
+                | ColumnProblem::Codec { .. }
+                | ColumnProblem::SameLabel { .. } => None,
             },
             _ => None,
         }

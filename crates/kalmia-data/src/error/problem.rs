@@ -177,7 +177,10 @@ pub enum SettingProblem {
         name: String,
     },
     /// Too few ordered levels, or too many.
-    #[error("{found} ordered levels: give 2 to {limit}, the lowest first")]
+    #[error(
+        "{found} ordered levels, but a target has 2 to {limit}: give them, the lowest first, or \
+         use another family if the target is an amount"
+    )]
     Levels {
         /// How many there are.
         found: usize,
@@ -389,6 +392,9 @@ pub enum ValueProblem {
     /// An infinite number, or one that is too large.
     #[error("is not a finite number; fix the value, or say that it stands for a missing one")]
     NotFinite,
+    /// A finite number that no learner takes.
+    #[error("is out of range: numbers are at most 1e120 in size; fix the value, or drop its row")]
+    TooLarge,
     /// A third label.
     #[error("is a third value of a two-valued target")]
     ThirdLabel,
@@ -465,6 +471,15 @@ pub enum ColumnProblem {
     )]
     AmbiguousLabels {
         /// The values found, one or none.
+        labels: Labels,
+    },
+    /// A target of texts with one value in all rows.
+    #[error(
+        "the target is {labels} in all rows, so there is nothing to learn; add rows of another \
+         value, or name another target"
+    )]
+    SameLabel {
+        /// The value.
         labels: Labels,
     },
     /// Ordered levels whose order the first rows do not show.

@@ -148,6 +148,7 @@ impl Shuffle {
             frame: self.frame,
             numbers: Vec::new(),
             starts: Vec::new(),
+            codes: None,
             rows: self.rows,
             taken: 0,
         }
@@ -176,6 +177,8 @@ pub struct Shuffled {
     /// The records of the present bucket, and where those begin that were not taken yet.
     numbers: Vec<f64>,
     starts: Vec<usize>,
+    /// What stands for each target, if they are coded otherwise than when they were read.
+    codes: Option<Vec<f64>>,
     rows: u64,
     taken: u64,
 }
@@ -186,6 +189,14 @@ impl Shuffled {
     pub fn target(&self, known: &Target) -> Target {
         let Frame { distinct, other_numbers, .. } = &self.frame;
         Target { distinct: distinct.clone(), whole: !other_numbers, ..known.clone() }
+    }
+
+    /// Gives the targets, which are codes 0, 1, 2, ..., those of [`crate::Encoder::settle_labels`].
+    pub fn recode(&mut self, codes: Vec<f64>) {
+        self.frame.distinct = codes.clone();
+        self.frame.distinct.sort_by(f64::total_cmp);
+        self.frame.distinct.truncate(MAX_DISTINCT);
+        self.codes = Some(codes);
     }
 
     /// All rows.
@@ -226,7 +237,8 @@ impl Shuffled {
             let row = block.y.len();
             block.origin.open(row, record[0] as usize, record[1] as u64);
             block.origin.lines.push(record[2] as u64);
-            block.y.push(record[3]);
+            let code = |codes: &Vec<f64>| codes.get(record[3] as usize).copied();
+            block.y.push(self.codes.as_ref().and_then(code).unwrap_or(record[3]));
             block.weight.iter_mut().for_each(|weight| weight.push(record[4]));
             block.offset.iter_mut().for_each(|offset| offset.push(record[5]));
             let features = &record[HEAD..HEAD + record[6] as usize];

@@ -1,4 +1,5 @@
-//! What the first block shows of a target: its coding, and what helps to choose a family.
+//! What the first block shows of a target: its coding, and what helps to choose a family. Labels
+//! may wait until all rows were read.
 
 use super::{ClassNames, Coding, MAX_DISTINCT, MIN_LEVELS, Target, is, names_labels, same};
 use crate::batch::{Batch, Values};
@@ -14,6 +15,8 @@ const MIN_SKEWED: usize = 30;
 /// Skewness from which the Gamma family is worth a try; an exponential distribution has 2.
 const MIN_SKEWNESS: f64 = 1.0;
 
+/// Labels from which on there are too many for two.
+const MIN_LABELS_TOO_MANY: usize = 3;
 /// Levels that an error shows.
 const MAX_SHOWN_LEVELS: usize = 8;
 
@@ -27,13 +30,15 @@ fn is_skewed(values: &[f64]) -> bool {
 }
 
 impl Target {
-    /// Infers the coding from the first block and converts its target column.
+    /// Infers the coding from the first block and converts its target column. With `defers`, labels
+    /// that later rows may change are coded as classes until [`Target::settle`].
     pub(crate) fn infer(
         &mut self,
         batch: &mut Batch,
         slot: usize,
         options: &EncoderOptions,
         bad_rows: BadRows,
+        defers: bool,
     ) -> Result<()> {
         let origin = &batch.origin;
         let column = &mut batch.columns[slot];
@@ -47,7 +52,8 @@ impl Target {
             Kind::Number => Coding::Number,
             Kind::Boolean => Coding::Boolean,
             Kind::Category | Kind::Text => {
-                self.labels(column, options, &origin.location(0).file)?
+                let found = self.labels(column, options, &origin.location(0).file);
+                if defers { provisional(found, options)? } else { found? }
             }
         });
         let mut values: Vec<f64> =
@@ -119,9 +125,13 @@ impl Target {
                 names.push(&String::from_utf8_lossy(field));
             }
         }
+        self.by_size(&names, file)
+    }
+
+    /// The names as levels, which must be numbers.
+    fn by_size(&self, names: &ClassNames, file: &str) -> Result<Coding> {
         let sorted = names.sorted().into_iter().map(|place| names.as_slice()[place].clone());
         let sorted: Vec<String> = sorted.collect();
-        let is_text = |name: &String| scalar::number(name.as_bytes()).is_none();
         if sorted.len() < MIN_LEVELS || sorted.iter().any(is_text) {
             let shown = sorted.into_iter().take(MAX_SHOWN_LEVELS).collect();
             let problem = ColumnProblem::UnorderedLevels { labels: Labels(shown) };
@@ -129,4 +139,64 @@ impl Target {
         }
         Coding::Levels { names: sorted.into() }.checked()
     }
+
+    /// Replaces a provisional coding by that of all rows: the code in place of each provisional
+    /// one, `None` if all stay.
+    pub(crate) fn settle(
+        &mut self,
+        options: &EncoderOptions,
+        file: &str,
+    ) -> Result<Option<Vec<f64>>> {
+        let Some(Coding::Classes { names }) = &self.coding else { return Ok(None) };
+        let mut sorted = names.as_slice().to_vec();
+        sorted.sort();
+        let coding = match (options.classes, &sorted[..]) {
+            (Classes::Always, _) | (Classes::Auto, [_, _, _, ..]) => return Ok(None),
+            (Classes::Ordered, _) => self.by_size(names, file)?,
+            (Classes::Auto | Classes::Never, [negative, positive]) => {
+                Coding::Labels { positive: positive.clone(), negative: Some(negative.clone()) }
+            }
+            (Classes::Auto | Classes::Never, found) => {
+                let labels = Labels(found.iter().take(MIN_LABELS_TOO_MANY).cloned().collect());
+                let problem = match found {
+                    [_, _, _, ..] => ColumnProblem::NotTwoLabels { labels },
+                    [_] => ColumnProblem::SameLabel { labels },
+                    _ => ColumnProblem::AmbiguousLabels { labels },
+                };
+                return Err(Error::Column {
+                    file: file.into(),
+                    column: self.name.clone(),
+                    problem,
+                });
+            }
+        };
+        let code = |name: &String| match &coding {
+            Coding::Levels { names } => names.place(name).unwrap_or(0) as f64,
+            Coding::Labels { positive, .. } => f64::from(u8::from(name == positive)),
+            Coding::Number | Coding::Boolean | Coding::Classes { .. } => 0.0,
+        };
+        let codes: Vec<f64> = names.as_slice().iter().map(code).collect();
+        self.coding = Some(coding);
+        Ok(Some(codes))
+    }
+}
+
+/// The coding until all rows were read: classes, which may grow, if later rows can change it.
+fn provisional(found: Result<Coding>, options: &EncoderOptions) -> Result<Coding> {
+    let later = match &found {
+        Ok(Coding::Labels { .. }) => options.positive.is_none() && options.classes == Classes::Auto,
+        Ok(Coding::Levels { .. }) => options.levels.is_empty(),
+        Ok(_) => false,
+        Err(Error::Column { problem, .. }) => match problem {
+            ColumnProblem::AmbiguousLabels { .. } => true,
+            ColumnProblem::UnorderedLevels { labels } => !labels.0.iter().any(is_text),
+            _ => false,
+        },
+        Err(_) => false,
+    };
+    if later { Ok(Coding::Classes { names: ClassNames::default() }) } else { found }
+}
+
+fn is_text(name: &String) -> bool {
+    scalar::number(name.as_bytes()).is_none()
 }

@@ -4,13 +4,14 @@ mod ordinal;
 mod robust;
 mod summary;
 
+pub(crate) use ordinal::NO_DRIFT;
 pub use ordinal::{LevelCoefficients, level_coefficients};
 pub use robust::ClassErrors;
 pub use summary::{ClassScores, ClassSummary};
 
-use crate::coefficients::Coefficient;
+use crate::coefficients::{Coefficient, by_column};
 use crate::error::{Error, Result, RowError};
-use crate::family::CATEGORICAL;
+use crate::family::{CATEGORICAL, ORDINAL};
 use crate::history::History;
 use crate::memory::check_memory;
 use crate::method::{Algorithm, MAX_WIDE_NUMBERS};
@@ -52,7 +53,8 @@ impl ClassModel {
             _ => return Err(Error::ClassMethod { method: settings.method.name() }),
         };
         if settings.conformal {
-            return Err(Error::NoConformal { family: CATEGORICAL.into() });
+            let family = if settings.family.is_ordinal() { ORDINAL } else { CATEGORICAL };
+            return Err(Error::NoConformal { family: family.into() });
         }
         if matches!(algorithm, Algorithm::Auto { outliers: Outliers::Downweight, .. }) {
             return Err(Error::ClassOutliers);
@@ -145,8 +147,8 @@ impl ClassModel {
         self.contrasts(codes, level, usize::MAX)
     }
 
-    /// The coefficients that a summary lists: all, or of a wide model the numbers and the 100
-    /// others that are the most standard errors from 0, the strongest first.
+    /// The coefficients that a summary lists: all, column by column, or of a wide model the numbers
+    /// and the 100 others that are the most standard errors from 0, the strongest first.
     pub fn main_class_coefficients(&self, level: f64) -> Result<Vec<ClassCoefficients>> {
         self.main_class_coefficients_in(&self.sorted_classes(), level)
     }
@@ -157,7 +159,13 @@ impl ClassModel {
         codes: &[usize],
         level: f64,
     ) -> Result<Vec<ClassCoefficients>> {
-        self.contrasts(codes, level, LISTED)
+        let mut tables = self.contrasts(codes, level, LISTED)?;
+        if self.learner.wide().is_none() {
+            for ClassCoefficients { coefficients, .. } in &mut tables {
+                *coefficients = by_column(&self.encoder, std::mem::take(coefficients));
+            }
+        }
+        Ok(tables)
     }
 
     /// Of a wide model at most `others` besides the numbers.

@@ -23,13 +23,15 @@ pub struct LevelCoefficients {
     pub cutpoints: Vec<Coefficient>,
 }
 
+/// What to do instead of looking for a drift.
+pub(crate) const NO_DRIFT: &str = "follow no drift and look for none: leave drift out, or use the \
+                                   family categorical, which looks for one";
+
 /// Refuses settings and columns that ordered levels do not take.
 pub(super) fn check(settings: &Settings, encoder: &Encoder) -> Result<()> {
     let refuse = |problem: &'static str| Err(Error::Ordinal { problem });
     match settings.method.algorithm {
-        Algorithm::Auto { drift: DriftMode::Adapt, .. } => {
-            refuse("follow no drift: use drift `off` or `detect`, or the family categorical")
-        }
+        Algorithm::Auto { drift: DriftMode::Adapt, .. } => refuse(NO_DRIFT),
         Algorithm::Auto { .. } if encoder.is_wide() => refuse(
             "take dense rows: leave out text, hashed features and columns of very many levels, or \
              use the family categorical",

@@ -1,6 +1,7 @@
 //! What a model of several classes reports about itself.
 
 use super::{ClassCoefficients, LevelCoefficients};
+use crate::coefficients::by_column;
 use crate::drift::DriftStatus;
 use crate::error::Result;
 use crate::family::{CATEGORICAL, ORDINAL};
@@ -112,7 +113,10 @@ impl ClassSummary {
             progressive: ClassScores::new(&model.metrics),
             features: model.learner.dim(),
             coefficients: model.main_class_coefficients_in(listed, LEVEL)?,
-            levels: model.level_coefficients(LEVEL)?,
+            levels: model.level_coefficients(LEVEL)?.map(|found| LevelCoefficients {
+                coefficients: by_column(&model.encoder, found.coefficients),
+                cutpoints: found.cutpoints,
+            }),
             confusion: model.metrics.confusion().map(|table| table.table(&sorted)),
             sorted: model.metrics.is_sorted(),
             drift: DriftStatus::of_classes(&model.learner),

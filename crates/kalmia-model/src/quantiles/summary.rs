@@ -1,6 +1,6 @@
 //! What a model of several quantiles reports about itself.
 
-use crate::coefficients::Coefficient;
+use crate::coefficients::{Coefficient, by_column};
 use crate::drift::DriftStatus;
 use crate::error::Result;
 use crate::model::QuantileModel;
@@ -113,7 +113,7 @@ impl QuantileSummary {
             QuantileLevel {
                 level: learner.family().tau(),
                 dispersion: learner.dispersion(),
-                coefficients,
+                coefficients: by_column(&model.encoder, coefficients),
                 drift: DriftStatus::of_auto(learner, Some(progressive.loss())),
             }
         };

@@ -6,7 +6,7 @@ use super::totals::Scalars;
 use super::{Belief, PriorPrecision, Sums};
 use crate::covariance::Covariance;
 use crate::error::{Error, Result, require, require_len};
-use crate::family::Family;
+use crate::family::{Family, FastPaths};
 use crate::learner::{Auto, Filter, Learner, Predict, Residual, times};
 use crate::linalg::ScaledCholesky;
 use crate::math::dot;
@@ -256,14 +256,23 @@ impl<F: Family, R: Rule, C: Covariance> Filter<F, R, C> {
     }
 }
 
+/// The unit of the beliefs of [`Auto`] if the law has a scale to learn: its square. Other beliefs
+/// are in units of the dispersion.
+fn scale_unit<F: Family>(family: &F) -> Option<f64> {
+    let law = family.fast();
+    law.location_level()?;
+    law.shape().map(|scale| scale * scale)
+}
+
 impl<F: Family> Auto<F> {
     /// The prior of the heaviest member, at the dispersion of [`Predict::family`]: what to polish
     /// this learner with. Refuses a learner that follows a drift, and one that counts outliers
     /// less, because sums count every row in full.
     pub fn polishing_prior(&self) -> Result<PriorPrecision> {
         self.require_full_rows()?;
-        let dispersion = self.family().dispersion().unwrap_or(1.0);
-        self.fitted_prior().map(|prior| prior.scaled(1.0 / dispersion))
+        let family = self.family();
+        let unit = scale_unit(&family).or(family.dispersion()).unwrap_or(1.0);
+        self.fitted_prior().map(|prior| prior.scaled(1.0 / unit))
     }
 
     /// The learner with the polished belief as its only member. It keeps its prior, so it grows,
@@ -272,8 +281,8 @@ impl<F: Family> Auto<F> {
     pub fn with_polished(self, polished: &Polished) -> Result<Self> {
         require_len("coefficients", polished.coefficients.len(), self.dim())?;
         self.require_full_rows()?;
-        let unit = 1.0 / polished.family_dispersion;
-        let covariance: Vec<f64> = polished.inverse.iter().map(|entry| unit * entry).collect();
+        let unit = scale_unit(&self.family()).unwrap_or(polished.family_dispersion);
+        let covariance: Vec<f64> = polished.inverse.iter().map(|entry| entry / unit).collect();
         let residual = match polished.kind {
             Kind::Normal => {
                 let penalty = self.fitted_prior()?.penalty(&polished.coefficients);
