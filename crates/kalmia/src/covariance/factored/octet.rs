@@ -20,7 +20,7 @@ pub(super) const OCTETS: usize = 4;
 pub(super) const MAX_BLOCK: usize = OCTET * OCTETS;
 /// Numbers of eight rows and eight columns.
 pub(super) const TILE: usize = OCTET * OCTET;
-/// Columns that [`correct`] takes at a time.
+/// Columns of projections that are corrected at a time.
 const CORRECTED: usize = 4;
 
 /// The steps of up to eight rows; the others are 0. Entry `j` of row `t` is at
@@ -49,28 +49,58 @@ impl Steps {
         self.gain[t..].fill(0.0);
     }
 
-    /// Computes the step of row `t` from its projection: Bierman's $a_j = 1 + \alpha\sum_{i\le j}
-    /// d_if_i^2$, $\lambda_j = -\alpha f_j/a_{j-1}$ and $d_j \leftarrow d_j a_{j-1}/a_j$. Vectors
-    /// are padded to whole cache lines.
+    /// Computes the step of row `t` from the projections `f` of its octet: Bierman's $a_j = 1 +
+    /// \alpha\sum_{i\le j} d_if_i^2$, $\lambda_j = -\alpha f_j/a_{j-1}$ and $d_j \leftarrow d_j
+    /// a_{j-1}/a_j$. Corrects the projections of the rows after it for the step; those of the
+    /// others get values without a meaning. Vectors are padded to whole cache lines.
     #[inline(always)]
-    pub fn take<S: Simd>(&mut self, simd: S, t: usize, f: &[f64], step: Decision, d: &mut [f64]) {
+    pub fn take<S: Simd>(
+        &mut self,
+        simd: S,
+        t: usize,
+        f: &mut [f64],
+        step: Decision,
+        d: &mut [f64],
+    ) {
         self.gain[t] = step.gain;
         let alpha = step.curvature;
-        if ![4, 8].contains(&S::F64_LANES) {
-            return self.take_scalars(t, f, alpha, d);
+        match (S::F64_LANES, (t + 1) / S::F64_LANES) {
+            (8, 0) => self.take_registers::<S, 1, 0>(simd, t, f, alpha, d),
+            (8, _) => self.take_registers::<S, 1, 1>(simd, t, f, alpha, d),
+            (4, 0) => self.take_registers::<S, 2, 0>(simd, t, f, alpha, d),
+            (4, 1) => self.take_registers::<S, 2, 1>(simd, t, f, alpha, d),
+            (4, _) => self.take_registers::<S, 2, 2>(simd, t, f, alpha, d),
+            _ => self.take_scalars(t, f, alpha, d),
         }
+    }
+
+    /// [`Steps::take`] for octets of `N` registers, of which those from `FIRST` on are corrected.
+    #[inline(always)]
+    fn take_registers<S: Simd, const N: usize, const FIRST: usize>(
+        &mut self,
+        simd: S,
+        t: usize,
+        f: &mut [f64],
+        alpha: f64,
+        d: &mut [f64],
+    ) {
         let lanes = Lanes::new(simd);
         let one = simd.splat_f64s(1.0);
         let alpha = simd.splat_f64s(alpha);
         let mut sum = simd.splat_f64s(0.0);
         let mut last = one;
+        let mut k = [simd.splat_f64s(0.0); N];
         let tiles = self.v.chunks_exact_mut(TILE).zip(self.lambda.chunks_exact_mut(TILE));
-        let lines = f.chunks_exact(OCTET).zip(d.chunks_exact_mut(OCTET));
+        let lines = f.chunks_exact_mut(TILE).zip(d.chunks_exact_mut(OCTET));
         for ((v, lambda), (f, d)) in tiles.zip(lines) {
-            let v = S::as_mut_simd_f64s(&mut v[t * OCTET..][..OCTET]).0;
-            let lambda = S::as_mut_simd_f64s(&mut lambda[t * OCTET..][..OCTET]).0;
-            let steps = v.iter_mut().zip(lambda);
-            let registers = S::as_simd_f64s(f).0.iter().zip(S::as_mut_simd_f64s(d).0);
+            let v = &mut v[t * OCTET..][..OCTET];
+            let lambda = &mut lambda[t * OCTET..][..OCTET];
+            let mut row = [0.0; OCTET];
+            for (row, f) in row.iter_mut().zip(f.chunks_exact(OCTET)) {
+                *row = f[t];
+            }
+            let steps = S::as_mut_simd_f64s(v).0.iter_mut().zip(S::as_mut_simd_f64s(lambda).0);
+            let registers = S::as_simd_f64s(&row).0.iter().zip(S::as_mut_simd_f64s(d).0);
             for ((v, lambda), (&f, d)) in steps.zip(registers) {
                 *v = simd.mul_f64s(*d, f);
                 let terms = simd.mul_f64s(*v, f);
@@ -85,21 +115,56 @@ impl Steps {
                 let ratio = simd.mul_f64s(simd.mul_add_f64s(alpha, below, one), inverse);
                 *d = simd.mul_f64s(*d, ratio);
             }
+            let f = S::as_mut_simd_f64s(f).0.chunks_exact_mut(N * CORRECTED);
+            let steps = v.chunks_exact(CORRECTED).zip(lambda.chunks_exact(CORRECTED));
+            for (f, (v, lambda)) in f.zip(steps) {
+                correct::<S, N, FIRST>(simd, v, lambda, &mut k, f);
+            }
         }
     }
 
-    /// The same for registers without sums across lanes.
-    fn take_scalars(&mut self, t: usize, f: &[f64], alpha: f64, d: &mut [f64]) {
+    /// [`Steps::take`] for registers without sums across lanes.
+    fn take_scalars(&mut self, t: usize, f: &mut [f64], alpha: f64, d: &mut [f64]) {
         let mut below = 0.0;
-        for (j, (f, d)) in f.iter().zip(d).enumerate() {
+        let mut k = [0.0; OCTET];
+        for (j, (f, d)) in f.chunks_exact_mut(OCTET).zip(d).enumerate() {
             let at = TILE * (j / OCTET) + OCTET * t + j % OCTET;
-            let v = *d * f;
+            let v = *d * f[t];
             let before = 1.0 + alpha * below;
-            below += v * f;
+            let lambda = -alpha * f[t] / before;
+            below += v * f[t];
             self.v[at] = v;
-            self.lambda[at] = -alpha * f / before;
+            self.lambda[at] = lambda;
             *d *= before / (1.0 + alpha * below);
+            for (f, k) in f.iter_mut().zip(&mut k) {
+                let old = *f;
+                *f += lambda * *k;
+                *k += v * old;
+            }
         }
+    }
+}
+
+/// Corrects a few columns of projections for a step of which `k` is known up to them; octets have
+/// `N` registers, of which those from `FIRST` on are corrected.
+#[inline(always)]
+fn correct<S: Simd, const N: usize, const FIRST: usize>(
+    simd: S,
+    v: &[f64],
+    lambda: &[f64],
+    k: &mut [S::f64s; N],
+    f: &mut [S::f64s],
+) {
+    for n in FIRST..N {
+        // what the columns add to k, without waiting for k
+        let mut added = simd.splat_f64s(0.0);
+        for c in 0..CORRECTED {
+            let old = f[c * N + n];
+            let k = simd.add_f64s(k[n], added);
+            f[c * N + n] = simd.mul_add_f64s(simd.splat_f64s(lambda[c]), k, old);
+            added = simd.mul_add_f64s(simd.splat_f64s(v[c]), old, added);
+        }
+        k[n] = simd.add_f64s(k[n], added);
     }
 }
 
@@ -167,48 +232,6 @@ fn gram_rows<S: Simd, const N: usize, const FIRST: usize, const T: usize, const 
     }
 }
 
-/// Corrects the projections of the rows after row `t` of an octet for its step. Those of the others
-/// get values without a meaning.
-#[inline(always)]
-pub(super) fn correct<S: Simd>(simd: S, steps: &Steps, t: usize, f: &mut [f64]) {
-    match (OCTET / S::F64_LANES, (t + 1) / S::F64_LANES) {
-        (1, _) => correct_registers::<S, 1, 0>(simd, steps, t, f),
-        (2, 0) => correct_registers::<S, 2, 0>(simd, steps, t, f),
-        (2, _) => correct_registers::<S, 2, 1>(simd, steps, t, f),
-        (4, _) => correct_registers::<S, 4, 0>(simd, steps, t, f),
-        _ => correct_registers::<S, 8, 0>(simd, steps, t, f),
-    }
-}
-
-/// The `N` registers of an octet from register `FIRST` on.
-#[inline(always)]
-fn correct_registers<S: Simd, const N: usize, const FIRST: usize>(
-    simd: S,
-    steps: &Steps,
-    t: usize,
-    f: &mut [f64],
-) {
-    let mut k = [simd.splat_f64s(0.0); N];
-    let tiles = steps.v.chunks_exact(TILE).zip(steps.lambda.chunks_exact(TILE));
-    for (f, (v, lambda)) in S::as_mut_simd_f64s(f).0.chunks_exact_mut(N * OCTET).zip(tiles) {
-        let v = v[t * OCTET..][..OCTET].chunks_exact(CORRECTED);
-        let lambda = lambda[t * OCTET..][..OCTET].chunks_exact(CORRECTED);
-        for (f, (v, lambda)) in f.chunks_exact_mut(N * CORRECTED).zip(v.zip(lambda)) {
-            for n in FIRST..N {
-                // what the columns of the group add to k, without waiting for k
-                let mut added = simd.splat_f64s(0.0);
-                for c in 0..CORRECTED {
-                    let old = f[c * N + n];
-                    let k = simd.add_f64s(k[n], added);
-                    f[c * N + n] = simd.mul_add_f64s(simd.splat_f64s(lambda[c]), k, old);
-                    added = simd.mul_add_f64s(simd.splat_f64s(v[c]), old, added);
-                }
-                k[n] = simd.add_f64s(k[n], added);
-            }
-        }
-    }
-}
-
 /// Applies the steps of some octets to a matrix whose columns, `dim` in whole cache lines, are
 /// `stride` apart, and adds $\sum_t g_tk_t$ to `target`. If the matrix is `TRIANGULAR`, only the
 /// entries up to `j` of column `j` matter: the others are 0 or 1 and stay so.
@@ -225,44 +248,54 @@ pub(super) fn sweep<S: Simd, const TRIANGULAR: bool>(
     target: &mut [f64],
 ) {
     let registers = target.len() / S::F64_LANES;
+    let parts = steps.len();
     let mut register = 0;
     while register < registers {
-        let at = register * S::F64_LANES;
-        let tiles = if TRIANGULAR { at / OCTET } else { 0 }..dim.div_ceil(OCTET);
+        let line = register * S::F64_LANES;
+        let first = if TRIANGULAR { line / OCTET } else { 0 };
         let two = S::F64_LANES >= 4 && register + 2 <= registers;
-        for (i, steps) in steps.iter().enumerate() {
-            let mut strip = Strip { simd, matrix, stride, at, tiles: tiles.clone(), target, steps };
-            // the first steps begin to load the next strip, which has no other columns
-            match (two, S::F64_LANES, TRIANGULAR && i == 0) {
-                (true, 4, true) => strip.sweep_halves::<2, true>(),
-                (true, 4, false) => strip.sweep_halves::<2, false>(),
-                (true, _, true) => strip.sweep::<2, 0, OCTET, true>(),
-                (true, _, false) => strip.sweep::<2, 0, OCTET, false>(),
-                (false, ..) => strip.sweep::<1, 0, OCTET, false>(),
+        for (part, steps) in steps.iter().enumerate() {
+            let tiles = first..dim.div_ceil(OCTET);
+            let share = Share { part, parts };
+            let mut strip = Strip { simd, matrix, stride, line, tiles, target, steps, share };
+            match (two, S::F64_LANES) {
+                (true, 4) => strip.sweep_halves::<2, TRIANGULAR>(),
+                (true, _) => strip.sweep::<2, 0, OCTET, TRIANGULAR>(),
+                (false, _) => strip.sweep::<1, 0, OCTET, false>(),
             }
         }
         register += if two { 2 } else { 1 };
     }
 }
 
-/// Begins to load the first strip of a matrix.
+/// Begins to load the first strip of some columns of a matrix.
 #[inline(always)]
-pub(super) fn prefetch_strip(matrix: &[f64], stride: usize, dim: usize) {
-    for j in 0..dim {
+pub(super) fn prefetch_strip(matrix: &[f64], stride: usize, columns: Range<usize>) {
+    for j in columns {
         prefetch(matrix, j * stride);
         prefetch(matrix, j * stride + OCTET);
     }
 }
 
-/// A few lines of a matrix, from line `at` on, and the steps to apply to them.
+/// A part of the tiles, every so many of them.
+#[derive(Clone, Copy)]
+struct Share {
+    part: usize,
+    parts: usize,
+}
+
+/// A few lines of a matrix, from `line` on, and the steps to apply to them.
 struct Strip<'a, S: Simd> {
     simd: S,
     matrix: &'a mut [f64],
     stride: usize,
-    at: usize,
+    line: usize,
     tiles: Range<usize>,
     target: &'a mut [f64],
     steps: &'a Steps,
+    /// The tiles whose next strip these steps begin to load. All steps have a share of it, because
+    /// a memory that is far away would let the first steps wait for all of it.
+    share: Share,
 }
 
 impl<S: Simd> Strip<'_, S> {
@@ -270,8 +303,11 @@ impl<S: Simd> Strip<'_, S> {
     /// their $k$.
     #[inline(always)]
     fn sweep_halves<const N: usize, const PREFETCH: bool>(&mut self) {
+        let Share { part, parts } = self.share;
+        self.share = Share { part: 2 * part, parts: 2 * parts };
         self.sweep::<N, 0, { OCTET / 2 }, PREFETCH>();
-        self.sweep::<N, { OCTET / 2 }, { OCTET / 2 }, false>();
+        self.share.part += 1;
+        self.sweep::<N, { OCTET / 2 }, { OCTET / 2 }, PREFETCH>();
     }
 
     /// Takes the steps from `FIRST` on, `T` of them, over `N` registers of each column. With
@@ -279,23 +315,24 @@ impl<S: Simd> Strip<'_, S> {
     #[inline(always)]
     fn sweep<const N: usize, const FIRST: usize, const T: usize, const PREFETCH: bool>(&mut self) {
         let simd = self.simd;
-        let Self { stride, at, ref tiles, steps, .. } = *self;
+        let Self { stride, line, ref tiles, steps, share, .. } = *self;
         let mut k = [[simd.splat_f64s(0.0); N]; T];
         let range = TILE * tiles.start..TILE * tiles.end;
         let vs = steps.v[range.clone()].chunks_exact(TILE);
         let lambdas = steps.lambda[range].chunks_exact(TILE);
         let groups = self.matrix[OCTET * tiles.start * stride..].chunks_exact_mut(OCTET * stride);
-        for ((columns, v), lambda) in groups.zip(vs).zip(lambdas) {
+        for (tile, ((columns, v), lambda)) in groups.zip(vs).zip(lambdas).enumerate() {
+            let ahead = PREFETCH && tile % share.parts == share.part;
             let v: &[f64; TILE] = v.try_into().expect("a tile");
             let lambda: &[f64; TILE] = lambda.try_into().expect("a tile");
             for (j, column) in columns.chunks_exact_mut(stride).enumerate().take(OCTET) {
-                if PREFETCH {
-                    let next = at + N * S::F64_LANES;
-                    for line in 0..(N * S::F64_LANES).div_ceil(OCTET) {
-                        prefetch(column, next + line * OCTET);
+                if ahead {
+                    let next = line + N * S::F64_LANES;
+                    for step in (0..N * S::F64_LANES).step_by(OCTET) {
+                        prefetch(column, next + step);
                     }
                 }
-                let column = &mut S::as_mut_simd_f64s(&mut column[at..]).0[..N];
+                let column = &mut S::as_mut_simd_f64s(&mut column[line..]).0[..N];
                 let mut entries = [simd.splat_f64s(0.0); N];
                 entries.copy_from_slice(column);
                 for t in 0..T {
@@ -310,7 +347,7 @@ impl<S: Simd> Strip<'_, S> {
                 column.copy_from_slice(&entries);
             }
         }
-        let target = &mut S::as_mut_simd_f64s(&mut self.target[at..]).0[..N];
+        let target = &mut S::as_mut_simd_f64s(&mut self.target[line..]).0[..N];
         for (n, target) in target.iter_mut().enumerate() {
             for (gain, k) in steps.gain[FIRST..].iter().zip(&k) {
                 *target = simd.mul_add_f64s(simd.splat_f64s(*gain), k[n], *target);

@@ -14,20 +14,18 @@ use crate::covariance::MIN_VARIANCE_SHARE;
 use crate::linalg::Buffer;
 use crate::rule::Step;
 use pulp::Simd;
+use std::ops::Range;
 
 /// What a belief needs to apply a block. Beliefs take turns with it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BlockSteps {
     steps: [Steps; OCTETS],
-    /// The projection of one row, padded to whole cache lines.
-    row: Buffer,
 }
 
 impl BlockSteps {
     /// Makes room for a block of some octets.
     pub fn reserve(&mut self, stride: usize, octets: usize) {
         self.steps[..octets].iter_mut().for_each(|steps| steps.reserve(stride));
-        self.row.reserve(stride);
     }
 }
 
@@ -121,34 +119,35 @@ impl OctetBlock {
         scratch: &mut BlockSteps,
     ) {
         let FactoredBelief { theta, covariance } = belief;
-        let Factored { dim, stride, u, d, .. } = covariance;
-        let BlockSteps { steps, row } = scratch;
+        let Factored { dim, stride, ref mut u, ref mut d, .. } = *covariance;
+        let BlockSteps { steps } = scratch;
         let octets = rows.div_ceil(OCTET);
-        octet::prefetch_strip(u, *stride, *dim);
-        let padded = Buffer::padded(*dim);
-        let row = &mut row[..padded];
-        row[*dim..].fill(0.0);
+        let padded = Buffer::padded(dim);
         for octet in 0..octets {
             let (f, later) = self.f[octet..octets].split_first_mut().expect("octets are left");
+            let f = &mut f[..OCTET * padded];
             let steps = &mut steps[octet];
-            let decisions = &self.decisions[octet * OCTET..rows.min((octet + 1) * OCTET)];
+            f[OCTET * dim..].fill(0.0);
+            let first = octet * OCTET;
+            let decisions = &self.decisions[first..rows.min(first + OCTET)];
             for (t, decision) in decisions.iter().enumerate() {
-                for (row, f) in row[..*dim].iter_mut().zip(f.chunks_exact(OCTET)) {
-                    *row = f[t];
-                }
-                steps.take(simd, t, row, *decision, d);
-                if t + 1 < decisions.len() {
-                    octet::correct(simd, steps, t, &mut f[..OCTET * padded]);
-                }
+                octet::prefetch_strip(u, stride, part_of(dim, first + t, rows));
+                steps.take(simd, t, f, *decision, d);
             }
             if decisions.len() < OCTET {
                 steps.clear_from(decisions.len());
             }
             for f in later {
                 let steps = std::slice::from_ref(steps);
-                octet::sweep::<S, false>(simd, f, OCTET, *dim, steps, &mut [0.0; OCTET]);
+                octet::sweep::<S, false>(simd, f, OCTET, dim, steps, &mut [0.0; OCTET]);
             }
         }
-        octet::sweep::<S, true>(simd, u, *stride, *dim, &steps[..octets], theta);
+        octet::sweep::<S, true>(simd, u, stride, dim, &steps[..octets], theta);
     }
+}
+
+/// Part `i` of `parts` of the numbers below `len`.
+#[inline(always)]
+fn part_of(len: usize, i: usize, parts: usize) -> Range<usize> {
+    len * i / parts..len * (i + 1) / parts
 }

@@ -69,16 +69,18 @@ impl Panel<'_> {
     fn project<S: Simd, const C: usize, const N: usize>(&mut self, simd: S) {
         let Self { u, dim, stride, x, .. } = *self;
         let block = x.block;
+        let passes = block / (N * S::F64_LANES);
         while self.done + C <= dim.next_multiple_of(2) {
             let start = self.done;
             let rows = dim.min(start + C);
             let u = &u[start * stride..];
             // checked here and not for each entry
             assert!(rows <= stride && C * stride <= u.len());
-            for first in (0..block).step_by(N * S::F64_LANES) {
+            for (pass, first) in (0..block).step_by(N * S::F64_LANES).enumerate() {
                 let mut sums = [[simd.splat_f64s(0.0); N]; C];
                 for (line, x) in x.x[..block * rows].chunks(block * Buffer::LINE).enumerate() {
-                    if first == 0 {
+                    // each pass loads its share of what comes next
+                    if line % passes == pass {
                         (C..2 * C).for_each(|c| prefetch(u, c * stride + line * Buffer::LINE));
                     }
                     for (i, x) in (line * Buffer::LINE..rows).zip(x.chunks_exact(block)) {

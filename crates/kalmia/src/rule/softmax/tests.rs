@@ -24,8 +24,19 @@ fn assert_close(found: f64, expected: f64, what: &str) {
 #[test]
 fn classes_taken_at_once_are_classes_taken_one_by_one() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
-    // from beliefs that two terms are enough for to some that need an integral
-    for (spread, widest) in [(1.0, 1e-4), (3.0, 5e-3), (8.0, 2e-2), (3.0, 5e-2), (40.0, 0.3)] {
+    // from beliefs that two terms are enough for to some that need an integral, and vague ones
+    for (spread, widest) in [
+        (1.0, 1e-4),
+        (3.0, 5e-3),
+        (8.0, 2e-2),
+        (3.0, 5e-2),
+        (40.0, 0.3),
+        (2.0, 0.6),
+        (4.0, 1.1),
+        (2.0, 2.0),
+        (5.0, 4.0),
+        (2.0, 20.0),
+    ] {
         for classes in 2..=11 {
             for class in 0..classes {
                 let share = if class % 2 == 0 { 1.0 } else { 0.5 };
