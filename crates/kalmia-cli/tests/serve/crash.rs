@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use ureq::Agent;
 
@@ -253,20 +253,29 @@ fn a_snapshot_holds_whole_entries_only() {
         server.send("POST", "/v1/models/m/learn", &[("content-type", "text/csv")], csv.as_bytes())
     };
     learn().ok();
-    let mut between = 0;
-    std::thread::scope(|scope| {
-        let learner = scope.spawn(|| (0..6).for_each(|_| drop(learn().ok())));
+    // how often the service was seen in the middle of an entry: fast machines need more entries
+    let between = AtomicUsize::new(0);
+    let entries = std::thread::scope(|scope| {
+        let learner = scope.spawn(|| {
+            let mut entries = 1;
+            while entries < 7 || (between.load(Ordering::Relaxed) == 0 && entries < 200) {
+                learn().ok();
+                entries += 1;
+            }
+            entries
+        });
         while !learner.is_finished() {
             let model = Model::from_bytes(&server.snapshot("m")).unwrap();
             let entry = model.metadata["service"]["sequence"].as_u64().unwrap();
             assert_eq!(model.learner.count(), entry * ROWS as u64, "part of an entry was kept");
             let seen = server.get("/v1/models/m").ok()["rows"].as_u64().unwrap();
-            between += usize::from(!seen.is_multiple_of(ROWS as u64));
+            between.fetch_add(usize::from(!seen.is_multiple_of(ROWS as u64)), Ordering::Relaxed);
         }
+        learner.join().unwrap()
     });
-    assert!(between > 0, "the service was never seen in the middle of an entry");
+    assert!(between.into_inner() > 0, "the service was never seen in the middle of an entry");
     // the files are those of whole entries too
     server.kill();
     let server = Server::start(&folder, "");
-    assert_eq!(server.get("/v1/models/m").ok()["rows"], 7 * ROWS);
+    assert_eq!(server.get("/v1/models/m").ok()["rows"], entries * ROWS);
 }
