@@ -456,7 +456,7 @@ def test_messages_name_what_is_wrong_and_what_to_do():
         InputError, match="x has 3 features, but the learner has 2 besides the intercept"
     ):
         counts.learners_[0].predict([1.0, 2.0, 3.0])
-    with pytest.raises(InputError, match="row 0, feature 1 is 1e200: features must be finite"):
+    with pytest.raises(InputError, match=r"1e\+200 in row 0, column 1: give at most 1e120"):
         counts.partial_fit([[0.0, 1e200]], [1.0])
     with pytest.raises(InputError, match="'asgd' needs horizon"):
         LinearRegression("asgd").partial_fit([[0.0], [1.0]], [0.0, 1.0])

@@ -106,7 +106,7 @@ def check_numbers(X: np.ndarray, names: Any = None, first_row: int = 0) -> None:
     >>> check_numbers(np.array([[1.0, 2.0]]), ["age", "dose"])
     >>> check_numbers(np.array([[1.0, 1e200]]), ["a", "b"], 10)
     Traceback (most recent call last):
-    kalmia.errors.InputError: X has the number 1e+200 in row 10, column 'b': numbers go up to 1e120
+    kalmia.errors.InputError: X has the number 1e+200 in row 10, column 'b': give at most 1e120
     """
     legal = (X <= MAX_FEATURE) & (X >= -MAX_FEATURE)
     if legal.all():
@@ -119,7 +119,7 @@ def check_numbers(X: np.ndarray, names: Any = None, first_row: int = 0) -> None:
         raise InputError(f"X has a missing value (NaN) in {where}: fill it, or drop the row")
     if np.isinf(value):
         raise InputError(f"X has an infinite value (inf) in {where}: give finite numbers")
-    raise InputError(f"X has the number {value:g} in {where}: numbers go up to 1e120")
+    raise InputError(f"X has the number {value:g} in {where}: give at most 1e120")
 
 
 def joined(blocks: ArrowBlocks) -> np.ndarray:
