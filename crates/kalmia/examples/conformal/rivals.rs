@@ -1,4 +1,5 @@
-//! The methods that the thresholds of the library are compared with, as they are published.
+//! The methods that the thresholds of the library are compared with, as they are published but for
+//! [`UniversalPortfolio`], which follows the abstract of its paper.
 
 /// A threshold that a share of the scores should exceed.
 pub trait Rival {
